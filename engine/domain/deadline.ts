@@ -1,9 +1,9 @@
-/** Waiting with an end: every wait of ours has one. */
+/** Every wait in the program has a time limit; these are the two ways to set one. */
 import type { Clock } from "./clock.js";
 
 export type Within<T> = { readonly done: true; readonly value: T } | { readonly done: false };
 
-/** The promise's value if it settles in time. A late rejection is observed, so it ends no process. */
+/** Returns the promise's value if it settles in time. A late rejection is observed, so it does not end the process. */
 export function within<T>(clock: Clock, promise: Promise<T>, timeoutMs: number): Promise<Within<T>> {
   return new Promise((resolve, reject) => {
     const timer = clock.setTimer(() => resolve({ done: false }), timeoutMs);
@@ -20,7 +20,7 @@ export function within<T>(clock: Clock, promise: Promise<T>, timeoutMs: number):
   });
 }
 
-/** Monotonic count-down of one request. */
+/** Monotonic count-down for one request. */
 export class Deadline {
   readonly #clock: Clock;
   readonly #startNs: number;

@@ -23,7 +23,7 @@ export function ratioFromScaled(value: number | bigint, decimals: number): Ratio
 
 /** Exact value of plain decimal text. Throws RangeError on malformed text. */
 export function ratioFromText(text: string): Ratio {
-  // As many as the text has: the smaller the numbers, the cheaper all that follows.
+  // Keeps as many places as the text has: smaller integers make all later steps cheaper.
   const places = decimalPlaces(text);
   const num = parseScaledBig(text, places);
   if (num === null) throw new RangeError("not a plain decimal");
@@ -66,7 +66,7 @@ export function magnitude(value: Ratio): number {
   if (value.num === 0n) return 0;
   const num = value.num < 0n ? -value.num : value.num;
   let exponent = String(num).length - String(value.den).length;
-  // The digit counts leave one candidate too high at most.
+  // The digit counts give a candidate that is at most one too high.
   const below = exponent >= 0 ? num < value.den * pow10Big(exponent) : num * pow10Big(-exponent) < value.den;
   if (below) exponent--;
   return exponent;

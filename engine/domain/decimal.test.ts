@@ -32,7 +32,7 @@ const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 const safeInteger = fc.maxSafeInteger();
 const decimals = fc.integer({ min: -6, max: 12 });
 
-/** Written apart from the module: pads to 100 places and works on the digit string. */
+/** Independent of the module: pads to 100 places and works on the digit string. */
 function referenceScaled(text: string, places: number, rounding: "exact" | "floor" | "ceil"): bigint | null {
   const negative = text.startsWith("-");
   const [whole = "", fraction = ""] = text.replace("-", "").split(".");
@@ -50,7 +50,7 @@ const plainText = fc
   .tuple(fc.boolean(), fc.stringMatching(/^\d{1,18}$/), fc.option(fc.stringMatching(/^\d{1,14}$/), { nil: null }))
   .map(([negative, whole, fraction]) => `${negative ? "-" : ""}${whole}${fraction === null ? "" : `.${fraction}`}`);
 
-describe("parseScaled", () => {
+describe("parsing decimal text into a scaled integer", () => {
   it.each([
     ["0", 0, 0],
     ["-0", 3, 0],
@@ -104,7 +104,7 @@ describe("parseScaled", () => {
     expect(parseScaledStrict(text, 8)).toEqual({ ok: false, problem: "malformed" });
   });
 
-  it("refuses digits finer than the scale and values beyond the safe range, and says which", () => {
+  it("refuses digits finer than the scale and values beyond the safe range, and names which of the two it was", () => {
     expect(parseScaledStrict("0.001", 2)).toEqual({ ok: false, problem: "tooFine" });
     expect(parseScaledStrict("12500", -3)).toEqual({ ok: false, problem: "tooFine" });
     expect(parseScaledStrict("9007199254740992", 0)).toEqual({ ok: false, problem: "tooLarge" });
@@ -130,7 +130,7 @@ describe("parseScaled", () => {
     );
   });
 
-  it("is undone by formatScaled and keeps the order of values", () => {
+  it("is the inverse of formatScaled and keeps the order of values", () => {
     fc.assert(
       fc.property(safeInteger, safeInteger, decimals, (left, right, places) => {
         const a = formatScaled(left, places);
@@ -146,7 +146,7 @@ describe("parseScaled", () => {
     );
   });
 
-  it("never throws and never accepts what the grammar refuses, on arbitrary text", () => {
+  it("never throws on arbitrary text, and never accepts what the grammar refuses", () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(..."0123456789.-+eE_ ") })),
@@ -162,7 +162,7 @@ describe("parseScaled", () => {
   });
 });
 
-describe("venue numbers", () => {
+describe("reading a number that a venue printed", () => {
   it.each([
     ["1e-05", "0.00001"],
     ["1.7E-4", "0.00017"],
@@ -170,7 +170,7 @@ describe("venue numbers", () => {
     ["1E+2", "100"],
     ["0e0", "0"],
     ["12.5", "12.5"],
-  ])("reads %s as %s", (text, plain) => {
+  ])("turns %s into the plain text %s", (text, plain) => {
     expect(plainFromVenueNumber(text)).toBe(plain);
   });
 
@@ -181,13 +181,13 @@ describe("venue numbers", () => {
     },
   );
 
-  it("takes scientific notation only through the parser named for it", () => {
+  it("accepts scientific notation only in the parser named for it", () => {
     expect(parseScaled("1.7E-4", 5)).toBeNaN();
     expect(parseScaled(plainFromVenueNumber("1.7E-4") ?? "", 5)).toBe(17);
   });
 });
 
-describe("arithmetic", () => {
+describe("decimal arithmetic", () => {
   it("divides in the stated direction", () => {
     const roundings: Rounding[] = ["floor", "ceil", "halfUp"];
     expect(roundings.map((rounding) => divideBig(7n, 2n, rounding))).toEqual([3n, 4n, 4n]);
@@ -196,7 +196,7 @@ describe("arithmetic", () => {
     expect(roundings.map((rounding) => divideBig(6n, 2n, rounding))).toEqual([3n, 3n, 3n]);
   });
 
-  it("multiplies and divides exactly also where the product leaves the safe range", () => {
+  it("multiplies and divides exactly even where the product leaves the safe range", () => {
     const positive = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
     fc.assert(
       fc.property(
@@ -250,8 +250,8 @@ describe("arithmetic", () => {
   });
 });
 
-describe("ratio", () => {
-  it("prints, adds and compares exactly", () => {
+describe("an exact ratio", () => {
+  it("is printed, added and compared exactly", () => {
     expect(formatRatio(ratio(1n, 3n), 4, "floor")).toBe("0.3333");
     expect(formatRatio(ratio(2n, 3n), 4, "halfUp")).toBe("0.6667");
     expect(formatRatio(addRatio(ratioFromText("0.1"), ratioFromText("0.2")), 6, "floor")).toBe("0.3");
@@ -269,7 +269,7 @@ describe("ratio", () => {
     ["0.0000105", -5],
     ["0", 0],
     ["-250", 2],
-  ])("finds the magnitude of %s", (text, expected) => {
+  ])("has the right magnitude for %s", (text, expected) => {
     expect(magnitude(ratioFromText(text))).toBe(expected);
   });
 });

@@ -10,16 +10,19 @@
  * unless the call names a direction. Imports nothing.
  */
 
-/** What the allocation-free parsers return for malformed, too fine or too large text. It poisons whatever it meets: test with Number.isNaN. */
+/**
+ * What the allocation-free parsers return for malformed, too fine or too large text. Every sum with it is NaN too: test
+ * with Number.isNaN.
+ */
 export const BAD_NUMBER = Number.NaN;
 
-/** Longer text is refused unread: no price or size of any venue comes near. */
+/** Longer text is refused unread: no venue prints a price or size nearly as long. */
 export const MAX_DECIMAL_CHARS = 64;
 
 /** Scales beyond this are refused when instruments load; 10^22 is the last power of ten a double holds exactly. */
 export const MAX_ABS_DECIMALS = 22;
 
-/** `halfUp`: nearest, a tie goes toward +∞. */
+/** `halfUp`: to the nearest integer; a tie goes toward +∞. */
 export type Rounding = "floor" | "ceil" | "halfUp";
 
 const MAX_SAFE = Number.MAX_SAFE_INTEGER;
@@ -31,13 +34,13 @@ const POW10: Float64Array = Float64Array.from({ length: MAX_ABS_DECIMALS + 1 }, 
 );
 const POW10_BIG: readonly bigint[] = Array.from({ length: 129 }, (_, exponent) => 10n ** BigInt(exponent));
 
-/** 10^exponent as an exact double; BAD_NUMBER outside 0…22. */
+/** Returns 10^exponent as an exact double; BAD_NUMBER outside 0…22. */
 export function pow10(exponent: number): number {
   const power = POW10[exponent];
   return power === undefined ? BAD_NUMBER : power;
 }
 
-/** 10^exponent, exponent ≥ 0. */
+/** Returns 10^exponent for exponent ≥ 0. */
 export function pow10Big(exponent: number): bigint {
   return POW10_BIG[exponent] ?? 10n ** BigInt(exponent);
 }
@@ -53,8 +56,8 @@ export function parseScaled(text: string, decimals: number): number {
 }
 
 /**
- * As parseScaled, but digits finer than `decimals` are rounded down (toward -∞) or up (toward +∞)
- * instead of refused: for reference values, such as a mark price, that a venue prints finer than its tick.
+ * Like parseScaled, but digits finer than `decimals` are rounded down (toward -∞) or up (toward +∞) instead of refused:
+ * for reference values, such as a mark price, that a venue prints finer than its tick.
  */
 export function parseScaledRounded(text: string, decimals: number, rounding: "floor" | "ceil"): number {
   return parseDigits(text, decimals, rounding === "floor" ? FLOOR_FINER : CEIL_FINER);
@@ -93,7 +96,7 @@ function parseDigits(text: string, decimals: number, finer: number): number {
     const fractionDigits = point < 0 ? 0 : keptEnd - point - 1;
     if (fractionDigits < decimals) {
       value *= pow10(decimals - fractionDigits);
-      // Also catches the BAD_NUMBER of an absurd scale.
+      // Also catches the BAD_NUMBER of a scale outside the allowed range.
       if (!(value <= MAX_SAFE)) return BAD_NUMBER;
     }
   }
@@ -106,7 +109,7 @@ function parseDigits(text: string, decimals: number, finer: number): number {
   return start === 1 && value !== 0 ? -value : value;
 }
 
-/** Is it plain decimal text by the grammar above? */
+/** Reports whether the text is plain decimal text by the grammar above. */
 export function isPlainDecimal(text: string): boolean {
   const length = text.length;
   if (length === 0 || length > MAX_DECIMAL_CHARS) return false;
@@ -125,7 +128,7 @@ export function isPlainDecimal(text: string): boolean {
   return digitsInRun > 0;
 }
 
-/** Significant decimal places of plain text, trailing zeros not counted: 2 for `"0.250"`, 0 for `"12"`. */
+/** Counts the significant decimal places of plain text, without trailing zeros: 2 for `"0.250"`, 0 for `"12"`. */
 export function decimalPlaces(text: string): number {
   const point = text.indexOf(".");
   if (point < 0) return 0;
@@ -139,7 +142,7 @@ export type ParseResult =
   | { readonly ok: true; readonly value: number }
   | { readonly ok: false; readonly problem: ParseProblem };
 
-/** parseScaled for the edges: says what is wrong, so that a caller can be told. */
+/** Like parseScaled, for the edges of the program: names what is wrong, so that the caller can be shown it. */
 export function parseScaledStrict(text: string, decimals: number): ParseResult {
   const value = parseScaled(text, decimals);
   if (!Number.isNaN(value)) return { ok: true, value };
@@ -167,9 +170,9 @@ function parseScaledBigUnchecked(text: string, places: number): bigint {
 const SCIENTIFIC = /^(-?)(\d+)(?:\.(\d+))?[eE]([+-]?\d{1,3})$/;
 
 /**
- * Plain text for a number a venue printed in plain or scientific form (`1e-05`, `1.7E-4`); null if it
- * is neither, or longer than MAX_DECIMAL_CHARS when written out. For venue payloads only: callers of
- * our own API must send plain text.
+ * Returns plain text for a number that a venue printed in plain or scientific form (`1e-05`, `1.7E-4`). Returns null if
+ * it is neither, or longer than MAX_DECIMAL_CHARS when written out. For venue payloads only: callers of our own API
+ * must send plain text.
  */
 export function plainFromVenueNumber(text: string): string | null {
   if (isPlainDecimal(text)) return text;
@@ -209,7 +212,7 @@ function formatDigits(sign: string, digits: string, decimals: number): string {
 
 // ---------------------------------------------------------------- arithmetic
 
-/** numerator / denominator to an integer in the stated direction. */
+/** Divides numerator by denominator and rounds to an integer in the stated direction. */
 export function divideBig(numerator: bigint, denominator: bigint, rounding: Rounding): bigint {
   if (denominator < 0n) return divideBig(-numerator, -denominator, rounding);
   if (rounding === "halfUp") return divideBig(2n * numerator + denominator, 2n * denominator, "floor");
@@ -220,19 +223,22 @@ export function divideBig(numerator: bigint, denominator: bigint, rounding: Roun
   return numerator < 0n ? quotient : quotient + 1n;
 }
 
-/** BAD_NUMBER outside the safe range. */
+/** Returns BAD_NUMBER outside the safe range. */
 export function toSafeNumber(value: bigint): number {
   return value > 9_007_199_254_740_991n || value < -9_007_199_254_740_991n ? BAD_NUMBER : Number(value);
 }
 
-/** The same value at another scale, rounded as stated; BAD_NUMBER if it leaves the safe range. No allocation. */
+/**
+ * Returns the same value at another scale, rounded as stated; BAD_NUMBER if it leaves the safe range. Allocates
+ * nothing.
+ */
 export function rescale(value: number, fromDecimals: number, toDecimals: number, rounding: "floor" | "ceil"): number {
   if (toDecimals >= fromDecimals) {
     const scaled = value === 0 ? 0 : value * pow10(toDecimals - fromDecimals);
     return Math.abs(scaled) <= MAX_SAFE ? scaled : BAD_NUMBER;
   }
   const divisor = pow10(fromDecimals - toDecimals);
-  // |value| < 10^16 ≤ divisor leaves a fraction only; otherwise % of two exact integers is exact.
+  // With |value| < 10^16 ≤ divisor only a fraction is left; otherwise % of two exact integers is exact.
   const remainder = value % divisor;
   const quotient = (value - remainder) / divisor + 0;
   if (remainder === 0) return quotient;
@@ -241,15 +247,15 @@ export function rescale(value: number, fromDecimals: number, toDecimals: number,
   return value < 0 ? quotient : quotient + 1;
 }
 
-/** The product where it is a safe integer, else BAD_NUMBER. */
+/** Returns the product where it is a safe integer, else BAD_NUMBER. */
 export function multiplySafe(left: number, right: number): number {
   const product = left * right;
   return Math.abs(product) <= MAX_SAFE ? product + 0 : BAD_NUMBER;
 }
 
 /**
- * a × b / c rounded as stated, exactly, for safe integers a, b ≥ 0 and c > 0; BAD_NUMBER if the result
- * leaves the safe range. Allocates (bigint) only when a × b leaves it.
+ * Returns a × b / c rounded as stated, exactly, for safe integers a, b ≥ 0 and c > 0; BAD_NUMBER if the result leaves
+ * the safe range. Allocates (bigint) only when a × b leaves it.
  */
 export function multiplyDivide(a: number, b: number, c: number, rounding: Rounding): number {
   const product = a * b;
@@ -265,7 +271,7 @@ export function multiplyDivide(a: number, b: number, c: number, rounding: Roundi
   return toSafeNumber(divideBig(BigInt(a) * BigInt(b), BigInt(c), rounding));
 }
 
-/** Order of two plain decimal texts: -1, 0, 1. Throws RangeError on malformed text. */
+/** Compares two plain decimal texts: -1, 0 or 1. Throws RangeError on malformed text. */
 export function compareDecimals(left: string, right: string): -1 | 0 | 1 {
   if (!isPlainDecimal(left) || !isPlainDecimal(right)) throw new RangeError("compareDecimals needs plain decimal text");
   const places = Math.max(decimalPlaces(left), decimalPlaces(right));
@@ -275,8 +281,8 @@ export function compareDecimals(left: string, right: string): -1 | 0 | 1 {
 }
 
 /**
- * For loading instruments: can `largest` (plain text, e.g. the highest price to be expected) be held
- * with `decimals` places in the safe range? Throws RangeError naming `what`.
+ * For loading instruments: checks that `largest` (plain text, e.g. the highest price to expect) fits the safe range
+ * with `decimals` places. Throws RangeError naming `what`.
  */
 export function assertSafeRange(what: string, largest: string, decimals: number): void {
   if (!Number.isInteger(decimals) || Math.abs(decimals) > MAX_ABS_DECIMALS) {

@@ -71,7 +71,7 @@ const ERROR_TABLE = {
   UPGRADE_REQUIRED: { status: 426, text: "This address speaks WebSocket" },
   RATE_LIMITED: { status: 429, text: "Rate limit exceeded" },
   FAILED_TO_PLACE_ORDER: { status: 500, text: "Failed to place order" },
-  /** The venue said no; its own text is in the details. */
+  /** The venue refused; its own text is in the details. */
   VENUE_REJECTED: { status: 500, text: "Failed to place order" },
   CANCEL_REJECTED: { status: 500, text: "Failed to cancel order" },
   AMEND_REJECTED: { status: 500, text: "Failed to amend order" },
@@ -96,7 +96,7 @@ export type ErrorCode = keyof typeof ERROR_TABLE;
 /** @testonly Every code is described for callers. */
 export const ERROR_CODES = Object.keys(ERROR_TABLE) as readonly ErrorCode[];
 
-/** Where `reason` in the context tells more than the code: the text of that reason. */
+/** Texts for a `reason` in the context that says more than the code does. */
 const REASON_TEXTS: Readonly<Partial<Record<ErrorCode, Readonly<Partial<Record<string, string>>>>>> = {
   SIZE_EXCEEDS_POSITION: {
     NO_POSITION: "There is no open position to close",
@@ -112,7 +112,7 @@ export type ErrorContext = Readonly<Record<string, unknown>>;
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ErrorCode;
-  /** HTTP status of the table. */
+  /** HTTP status from the table. */
   readonly status: number;
   readonly context: ErrorContext;
 
@@ -124,7 +124,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** Where the context says nothing else. */
+/** Words that fill a text where the context has none. */
 const DEFAULT_WORDS: Readonly<Record<string, string>> = { trade: "close" };
 
 export function errorText(code: ErrorCode, context: ErrorContext = {}): string {

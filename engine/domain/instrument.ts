@@ -33,25 +33,35 @@ export interface Instrument {
   readonly maxQtyLots: number;
   /** Minimum order value in quote units, decimal string; "0" where there is none. */
   readonly minNotional: string;
-  /** Does the venue enforce minNotional on reduce-only orders too? `exceptFullClose`: unless the order closes the whole position. */
+  /**
+   * Whether the venue enforces minNotional on reduce-only orders too. `exceptFullClose`: yes, unless the order closes
+   * the whole position.
+   */
   readonly minNotionalOnReduceOnly: "no" | "exceptFullClose";
-  /** Higher minimums of orders that rest and may open, where the venue asks more of them than of those that take. */
+  /** Higher minimums for orders that rest and may open, where the venue has them. */
   readonly restingMinimum?: { readonly qtyLots: number; readonly notional: string };
   /**
-   * Price band around the mark for limit prices, as integer parts per million of the mark (venuetwo PERCENT_PRICE: BUY ≤ mark × up, SELL ≥ mark × down).
-   * The limit of a stop is judged the same way around its trigger. 0 where the venue has none, or does not say how wide it is.
+   * Price band around the mark for limit prices, as integer parts per million of the mark (venuetwo PERCENT_PRICE: BUY
+   * ≤ mark × up, SELL ≥ mark × down). The limit price of a stop is checked the same way around its trigger. 0 where the
+   * venue has no band, or does not publish its width.
    */
   readonly bandUpPpm: number;
   readonly bandDownPpm: number;
   /**
-   * The venue takes limit prices above mark × low and up to mark × high only, on both sides, as integer parts per million
-   * (venueone, "80% away from the reference price"). Wide enough that nothing of ours comes near. Absent: it has none.
+   * The venue accepts limit prices only above mark × low and up to mark × high, on both sides, as integer parts per
+   * million (venueone, "80% away from the reference price"). The band is so wide that no price of ours comes near.
+   * Absent: the venue has none.
    */
   readonly wideBand?: { readonly lowPpm: number; readonly highPpm: number };
-  /** A stop or take-profit that becomes a market order carries no price at this venue. Absent: it carries ours. */
+  /**
+   * A stop or take-profit that becomes a market order carries no price bound at this venue. Absent: it carries ours.
+   */
   readonly marketTriggersUnpriced?: true;
   readonly quoteAsset: string;
-  /** Default fee rates in thousandths of a basis point (4.5 bps = 4500); the account's own rate wins where known. */
+  /**
+   * Default fee rates in thousandths of a basis point (4.5 bps = 4500). The account's own rate replaces them where
+   * known.
+   */
   readonly takerFeeMilliBps: number;
   readonly makerFeeMilliBps: number;
   readonly maxLeverage: number;
@@ -67,7 +77,10 @@ export function canonicalQtyDecimals(instrument: Instrument): number {
   return instrument.qtyDecimals - instrument.multiplierExp10;
 }
 
-/** The unit of ticks and lots, and which contract they are of: a number counted on another scale means something else. */
+/**
+ * Reports whether both have the same units of ticks and lots and are the same contract: a number counted on another
+ * scale means something else.
+ */
 export function isSameScale(left: Instrument, right: Instrument): boolean {
   return (
     left.nativeSymbol === right.nativeSymbol &&
@@ -75,7 +88,7 @@ export function isSameScale(left: Instrument, right: Instrument): boolean {
     left.multiplierExp10 === right.multiplierExp10 &&
     left.priceDecimals === right.priceDecimals &&
     left.qtyDecimals === right.qtyDecimals &&
-    // The ladder of a book is laid out by it.
+    // A book's ladder is laid out by this step.
     left.priceStepTicks === right.priceStepTicks
   );
 }

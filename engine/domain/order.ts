@@ -1,7 +1,7 @@
 /**
- * Orders as the core speaks of them. An order request has three outcomes: accepted, rejected (the
- * venue said so), unknown (timeout, 5xx, lost socket after the send). Unknown is never reported as
- * rejected and never sent again; `notPlacedAfterMs` is what lets a resolver end it with proof.
+ * Order types of the core. An order request has three outcomes: accepted, rejected (the venue refused it), unknown
+ * (timeout, 5xx, lost socket after the send). Unknown is never reported as rejected and never sent again;
+ * `notPlacedAfterMs` is what lets a resolver end it with proof.
  */
 import type { Instrument } from "./instrument.js";
 import type { RoutableVenue } from "./venue.js";
@@ -20,7 +20,7 @@ export interface OrderTrigger {
   readonly kind: "STOP" | "TAKE_PROFIT";
   /** On the venue's grid. */
   readonly priceTicks: number;
-  /** Which price fires it; a venue that knows only one takes its own. */
+  /** Which price fires it; a venue that offers only one uses that one. */
   readonly source: "MARK" | "LAST";
 }
 
@@ -31,9 +31,14 @@ export function closingSide(direction: Direction): Side {
 export interface OrderCommand {
   readonly instrument: Instrument;
   readonly side: Side;
-  /** `MARKET` is sent as an IOC limit at `priceTicks` (routing design, price protection). With a trigger: what the order becomes when it fires. */
+  /**
+   * `MARKET` is sent as an IOC limit at `priceTicks` (routing design, price protection). With a trigger, this is the
+   * type the order has once it fires.
+   */
   readonly type: "LIMIT" | "MARKET";
-  /** Absent: the order is live at once. A room whose venue has no such order rejects it, unsent. */
+  /**
+   * Absent: the order is live at once. A room whose venue has no trigger orders rejects the order without sending it.
+   */
   readonly trigger?: OrderTrigger;
   readonly timeInForce: TimeInForce;
   /** Limit price, or the worst acceptable price of a MARKET. Already on the venue's grid. */
@@ -42,7 +47,10 @@ export interface OrderCommand {
   /** Always true on the close path and on protection orders; the room drops the flag only where a hedge-mode venue forbids it, and then sends positionSide. */
   readonly reduceOnly: boolean;
   readonly positionSide: PositionSide;
-  /** 128 bits as 32 lower-case hex digits; each room writes it in its venue's form. Minted and persisted before the send. */
+  /**
+   * 128 bits as 32 lower-case hex digits, created and persisted before the send. Each room writes it in its venue's
+   * form.
+   */
   readonly clientIdHex: string;
 }
 
@@ -51,14 +59,14 @@ export interface VenueOrder {
   readonly nativeSymbol: string;
   /** Exact digits; "" while the venue has not given one. */
   readonly venueOrderId: string;
-  /** What the venue saw as client id, in its own form; null if it had none. */
+  /** The client id as the venue received it, in its own form; null if it had none. */
   readonly venueClientOrderId: string | null;
   readonly side: Side;
   readonly type: OrderType;
   readonly status: OrderStatus;
-  /** The venue's own word. */
+  /** Status in the venue's own word. */
   readonly venueStatus: string;
-  /** Why it ended without filling whole; present where the venue's word or code says it. */
+  /** Why it ended without filling completely; present where the venue's word or code gives the reason. */
   readonly endReason?: RejectReason;
   readonly priceTicks: number;
   readonly qtyLots: number;
@@ -67,7 +75,7 @@ export interface VenueOrder {
   readonly averagePrice: string | null;
   readonly reduceOnly: boolean;
   readonly triggerPrice: string | null;
-  /** Present where the venue says it with the order. */
+  /** Present where the venue reports it with the order. */
   readonly timeInForce?: TimeInForce;
   /** For orders with a triggerPrice; absent reads as STOP. */
   readonly triggerKind?: OrderTrigger["kind"];
@@ -94,7 +102,10 @@ export type PlaceOutcome =
       readonly outcome: "accepted";
       readonly order: VenueOrder;
       readonly ackMs: number;
-      /** As of `unknown`, where the yes is only a receipt: the venue may still drop the order. Absent: it has the order. */
+      /**
+       * As on `unknown`, where the acceptance is only a receipt and the venue may still drop the order. Absent: the
+       * venue has the order.
+       */
       readonly notPlacedAfterMs?: number;
     }
   | {
@@ -102,10 +113,10 @@ export type PlaceOutcome =
       readonly reason: RejectReason;
       readonly venueCode: string;
       readonly venueText: string;
-      /** Did a request leave this machine? false: our own limiter, breaker or check refused it. */
+      /** Whether a request left this machine. false: our own limiter, breaker or check refused it. */
       readonly sent: boolean;
       readonly retryAfterMs: number | null;
-      /** Its own venue's word for something wrong in the order: the same one would be refused again. */
+      /** The venue reported something wrong in the order itself: the same order would be refused again. */
       readonly isLasting?: true;
     }
   | {
@@ -116,7 +127,7 @@ export type PlaceOutcome =
     };
 
 export type CancelOutcome =
-  /** `isPending`: the venue took the request; whether there is an order to cancel it decides later. */
+  /** `isPending`: the venue accepted the request; whether there is an order to cancel is decided later. */
   | { readonly outcome: "accepted"; readonly isPending?: true }
   | {
       readonly outcome: "rejected";
@@ -124,7 +135,7 @@ export type CancelOutcome =
       readonly venueCode: string;
       readonly venueText: string;
       readonly sent: boolean;
-      /** Where it was refused for a limit, and when it ends is known. */
+      /** Present on a refusal by a limit whose end is known. */
       readonly retryAfterMs?: number;
     }
   | { readonly outcome: "unknown"; readonly cause: string };
@@ -134,7 +145,7 @@ export interface VenueFill {
   readonly venue: RoutableVenue;
   readonly symbol: string;
   readonly nativeSymbol: string;
-  /** Unique per venue and account. */
+  /** Unique within a venue and account. */
   readonly tradeId: string;
   /** Exact digits. */
   readonly venueOrderId: string;
@@ -145,15 +156,15 @@ export interface VenueFill {
   readonly price: string;
   readonly fee: { readonly amount: string; readonly asset: string } | null;
   readonly isMaker: boolean | null;
-  /** Closed profit of this fill before fees, quote units; null where the venue does not say. */
+  /** Realized profit of this fill before fees, in quote units; null where the venue does not report it. */
   readonly realizedPnl: string | null;
   readonly tsVenueMs: number;
 }
 
-/** What an order is changed to: both in full, not as differences. */
+/** The new price and size of an order, both in full and not as differences. */
 export interface OrderChange {
   readonly priceTicks: number;
-  /** The whole order, what has filled included. */
+  /** Size of the whole order, including what has filled. */
   readonly qtyLots: number;
 }
 
@@ -161,15 +172,20 @@ export type Refused = Extract<CancelOutcome, { readonly outcome: "rejected" }>;
 export type Unclear = Extract<CancelOutcome, { readonly outcome: "unknown" }>;
 
 export type ScheduleOutcome =
-  /** `symbols`: native, those whose orders it covers where the venue does it by symbol; absent: every order of the account. */
+  /**
+   * `symbols`: the native symbols whose orders it covers, where the venue does it by symbol. Absent: it covers every
+   * order of the account.
+   */
   { readonly outcome: "accepted"; readonly symbols?: readonly string[] } | Refused | Unclear;
 
 export type AmendOutcome =
-  /** `order`: as the venue shows it now; null where it only said yes. Some venues give it a new order id. */
+  /**
+   * `order`: its current state at the venue; null where the venue only confirmed. Some venues assign a new order id.
+   */
   { readonly outcome: "accepted"; readonly order: VenueOrder | null } | Refused | Unclear;
 
 export type CancelAllOutcome =
-  /** Null when the venue does not say how many. `failed`: orders it refused to cancel, one by one. */
+  /** `canceledCount` is null when the venue does not report it. `failed`: each order it refused to cancel. */
   | { readonly outcome: "accepted"; readonly canceledCount: number | null; readonly failed: readonly Refused[] }
   | Refused
   | Unclear;

@@ -9,11 +9,11 @@ export interface VenuePosition {
   readonly direction: Direction;
   /** BOTH on one-way accounts. */
   readonly positionSide: PositionSide;
-  /** Absolute size; 0 where it cannot be counted. */
+  /** Absolute size; 0 where it cannot be counted in lots. */
   readonly qtyLots: number;
   /**
-   * Absolute size as the venue prints it, of a holding in a contract that is not listed: there is no lot to count it in.
-   * Present on such holdings alone. They are neither routed nor closed, and never taken for flat.
+   * Absolute size as the venue prints it, for a holding in a contract that is not listed, which has no lot to count in.
+   * Present on such holdings alone. They are neither routed nor closed, and never treated as flat.
    */
   readonly uncounted?: string;
   readonly entryPrice: string;
@@ -34,33 +34,33 @@ export interface VenueBalance {
   readonly available: string;
 }
 
-/** One account at one venue as a whole. Decimal strings in `quoteAsset`; null where the venue does not say. */
+/** Totals of one account at one venue. Decimal strings in `quoteAsset`; null where the venue does not report them. */
 export interface AccountSummary {
   readonly venue: RoutableVenue;
   readonly quoteAsset: string;
-  /** Value with open profit and loss. */
+  /** Account value including unrealized profit and loss. */
   readonly equity: string;
   readonly marginUsed: string | null;
-  /** What new positions may use. */
+  /** What new positions may use as margin. */
   readonly free: string | null;
   /** Below this equity the venue liquidates. */
   readonly maintenanceMargin: string | null;
   readonly tsVenueMs: number;
 }
 
-/** Positive amount: received. */
+/** A positive amount was received. */
 export interface FundingPayment {
   readonly venue: RoutableVenue;
   readonly symbol: string;
   readonly nativeSymbol: string;
   readonly amount: string;
   readonly asset: string;
-  /** Rate of the interval as a fraction; null where the venue does not say. */
+  /** Rate of the interval as a fraction; null where the venue does not report it. */
   readonly rate: string | null;
   readonly tsVenueMs: number;
 }
 
-/** Account rates in thousandths of a basis point; maker may be negative (rebate). */
+/** The account's rates in thousandths of a basis point; maker may be negative (rebate). */
 export interface FeeRates {
   readonly takerFeeMilliBps: number;
   readonly makerFeeMilliBps: number;

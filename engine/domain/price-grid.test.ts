@@ -18,7 +18,7 @@ function isLegalText(ticks: bigint, decimals: number): boolean {
   return `${whole}${fraction}`.replace(/^0+/, "").length <= 5;
 }
 
-describe("price grid", () => {
+describe("the price grid", () => {
   it.each([
     // 97421.5 × 0.99 = 96447.285: five figures leave whole units
     ["SELL", 1, 964473, 964480],
@@ -61,7 +61,7 @@ describe("price grid", () => {
     );
   });
 
-  it("rounds to multiples of the step, protecting each side, and is idempotent", () => {
+  it("rounds to multiples of the step toward protection on each side, and rounding twice changes nothing", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 5000 }),
@@ -80,14 +80,14 @@ describe("price grid", () => {
     );
   });
 
-  it("gives no price where nothing protects, and no number beyond the safe range", () => {
+  it("returns no price where none protects, and no number beyond the safe range", () => {
     const venue = instrument({ priceRule: "step", priceStepTicks: 10 });
     expect([floorPrice(venue, 9), floorPrice(venue, Number.NaN), floorPrice(venue, 0)]).toEqual([0, 0, 0]);
     expect(ceilPrice(venue, Number.MAX_SAFE_INTEGER)).toBeNaN();
     expect(isPriceOnGrid(venue, 0)).toBe(false);
   });
 
-  it("floors sizes to the step", () => {
+  it("rounds sizes down to the step", () => {
     const venue = instrument({ qtyStepLots: 25 });
     expect([
       floorQty(venue, 74),

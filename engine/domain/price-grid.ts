@@ -1,11 +1,11 @@
 // hot path
 /**
- * Prices and sizes onto a venue's grid, in integer arithmetic. Rounding is always toward the caller's
- * protection: a sell price up, a buy price down, a size down.
+ * Rounds prices and sizes to a venue's grid, in integer arithmetic. Rounding is always toward the caller's protection:
+ * a sell price up, a buy price down, a size down.
  *
- * `step`: a multiple of priceStepTicks. `sigfigs5`: also at most 5 significant figures, except that a
- * price without decimals is fine whatever its length. Both rules come down to "a multiple of a power
- * of ten or of the step"; a sigfigs5 venue's step must be a power of ten in ticks.
+ * `step`: a multiple of priceStepTicks. `sigfigs5`: also at most 5 significant figures, except that a price without
+ * decimals may have any length. Both rules come down to "a multiple of a power of ten or of the step"; a sigfigs5
+ * venue's step must be a power of ten in ticks.
  */
 import { BAD_NUMBER, pow10 } from "./decimal.js";
 import type { Instrument } from "./instrument.js";
@@ -13,7 +13,7 @@ import type { Side } from "./order.js";
 
 const SIGNIFICANT_FIGURES = 5;
 
-/** The grid's step in ticks at this price. */
+/** Returns the grid's step in ticks at this price. */
 export function priceStepAt(instrument: Instrument, priceTicks: number): number {
   const step = instrument.priceStepTicks;
   if (instrument.priceRule === "step") return step;
@@ -28,33 +28,34 @@ export function priceStepAt(instrument: Instrument, priceTicks: number): number 
   return significanceStep > step ? significanceStep : step;
 }
 
-/** The highest grid price ≤ priceTicks; 0 when there is none above zero. */
+/** Returns the highest grid price ≤ priceTicks; 0 when there is none above zero. */
 export function floorPrice(instrument: Instrument, priceTicks: number): number {
   if (!(priceTicks > 0)) return 0;
   return priceTicks - (priceTicks % priceStepAt(instrument, priceTicks));
 }
 
-/** The lowest grid price ≥ priceTicks; BAD_NUMBER beyond the safe range. */
+/** Returns the lowest grid price ≥ priceTicks; BAD_NUMBER beyond the safe range. */
 export function ceilPrice(instrument: Instrument, priceTicks: number): number {
   const step = priceStepAt(instrument, priceTicks);
   if (!(priceTicks > 0)) return step;
   const remainder = priceTicks % step;
-  // Rounding up may add a digit (99999.6 → 100000): that is a power of ten, on every coarser step too.
+  // Rounding up may add a digit (99999.6 → 100000). The result is then a power of ten, which is on every coarser step
+  // too.
   const rounded = remainder === 0 ? priceTicks : priceTicks - remainder + step;
   return rounded <= Number.MAX_SAFE_INTEGER ? rounded : BAD_NUMBER;
 }
 
-/** Toward the side that protects the caller: SELL up, BUY down (0 if nothing is left). */
+/** Rounds toward the side that protects the caller: SELL up, BUY down (0 if nothing is left). */
 export function protectPrice(instrument: Instrument, side: Side, priceTicks: number): number {
   return side === "SELL" ? ceilPrice(instrument, priceTicks) : floorPrice(instrument, priceTicks);
 }
 
-/** The price that protects more. */
+/** Returns the price that protects more. */
 export function tighterPrice(side: Side, left: number, right: number): number {
   return side === "SELL" ? Math.max(left, right) : Math.min(left, right);
 }
 
-/** Size down to the venue's step. */
+/** Rounds a size down to the venue's step. */
 export function floorQty(instrument: Instrument, qtyLots: number): number {
   return qtyLots > 0 ? qtyLots - (qtyLots % instrument.qtyStepLots) : 0;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { canonicalSymbol, MAX_SYMBOL_CHARS, parseNativeSymbol, resolveSymbol } from "./symbol.js";
 
-describe("canonicalSymbol", () => {
+describe("reading a symbol that a caller typed", () => {
   it.each([
     ["BTC", "BTC"],
     ["btc", "BTC"],
@@ -20,7 +20,7 @@ describe("canonicalSymbol", () => {
     ["1000000MOGUSDT", "MOG"],
     ["1MBABYDOGE", "BABYDOGE"],
     ["kPEPE-PERP", "PEPE"],
-    // Nothing of these is a quote or a multiplier.
+    // No part of these is a quote or a multiplier.
     ["FDUSD", "FDUSD"],
     ["RLUSD", "RLUSD"],
     ["USDC", "USDC"],
@@ -64,7 +64,7 @@ describe("canonicalSymbol", () => {
   });
 });
 
-describe("parseNativeSymbol", () => {
+describe("reading a symbol in a venue's spelling", () => {
   it.each([
     ["kPEPE", "PEPE", 3, ""],
     ["1000PEPEUSDT", "PEPE", 3, "USDT"],
@@ -79,7 +79,7 @@ describe("parseNativeSymbol", () => {
   });
 });
 
-describe("resolveSymbol", () => {
+describe("looking a symbol up in the list", () => {
   const listed = new Set(["BTC", "PEPE", "KAVA", "FDUSD", "PERP", "1INCH"]);
   it.each([
     ["kpepe", "PEPE"],
@@ -93,7 +93,7 @@ describe("resolveSymbol", () => {
     ["DOGE", null],
     ["", null],
     ["K", null],
-  ])("finds %s among the listed as %s", (text, symbol) => {
+  ])("resolves %s to %s", (text, symbol) => {
     expect(resolveSymbol(text, (candidate) => listed.has(candidate))).toBe(symbol);
   });
 });

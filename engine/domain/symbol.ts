@@ -1,7 +1,7 @@
 /**
- * Canonical symbols: the upper-case base asset (`BTC`). Two readers, because they know different
- * things: venue names are exact (`kPEPE` means a thousand PEPE, `KAVA` is KAVA), a caller types in any
- * case and only the list of known symbols can tell `kava` from `kpepe`.
+ * Canonical symbols: the upper-case base asset (`BTC`). There are two readers because they know different things. Venue
+ * names are exact: `kPEPE` means a thousand PEPE, `KAVA` is KAVA. A caller types in any case, and only the list of
+ * known symbols can tell `kava` from `kpepe`.
  */
 
 /** Longer texts are refused. */
@@ -12,7 +12,7 @@ export interface ParsedSymbol {
   readonly base: string;
   /** One contract is 10^n units of the base asset. */
   readonly multiplierExp10: number;
-  /** Quote named by the text, "" if none. */
+  /** Quote named by the text, "" if there is none. */
   readonly quote: string;
 }
 
@@ -24,10 +24,10 @@ const GLUED_QUOTES = ["USDT", "USDC", "USD1"] as const;
 const BASE = /^[A-Z0-9\p{Script=Han}]{1,24}$/u;
 const POWER_PREFIX = /^(10{3,})(?=[A-Z])/;
 
-/** Reads a name as a venue spells it; null if it is none. */
+/** Reads a name in a venue's spelling. Returns null if it is no symbol. */
 export function parseNativeSymbol(text: string): ParsedSymbol | null {
   if (text.length === 0 || text.length > MAX_SYMBOL_CHARS) return null;
-  // `kPEPE`: a small k before capitals is the only thing that case tells.
+  // `kPEPE`: a lower-case k before capitals is the only case where the letter case matters.
   const thousand = /^k[A-Z]/.test(text);
   const split = splitQuote((thousand ? text.slice(1) : text).toUpperCase());
   if (split === null) return null;
@@ -37,16 +37,16 @@ export function parseNativeSymbol(text: string): ParsedSymbol | null {
 }
 
 /**
- * Canonical symbol of what a caller typed, or null if it cannot be one. Without a list, so `kpepe`
- * in small letters stays KPEPE; resolveSymbol does better.
+ * Returns the canonical symbol of what a caller typed, or null if it cannot be one. It uses no list, so `kpepe` becomes
+ * KPEPE; resolveSymbol does better.
  */
 export function canonicalSymbol(text: string): string | null {
   return parseNativeSymbol(text)?.base ?? null;
 }
 
 /**
- * The listed symbol a caller means, or null. Readings are tried from the most literal to the most
- * liberal, so a listed KAVA or FDUSD is never cut.
+ * Returns the listed symbol that a caller means, or null. Readings are tried from the most literal to the most liberal,
+ * so a listed KAVA or FDUSD is never shortened.
  */
 export function resolveSymbol(text: string, isListed: (symbol: string) => boolean): string | null {
   if (text.length === 0 || text.length > MAX_SYMBOL_CHARS) return null;
@@ -65,7 +65,7 @@ export function resolveSymbol(text: string, isListed: (symbol: string) => boolea
   return readings.find((reading) => reading !== "" && isListed(reading)) ?? null;
 }
 
-/** Base and quote of an upper-case text. */
+/** Splits an upper-case text into base and quote. */
 function splitQuote(upper: string): { base: string; quote: string } | null {
   const parts = upper.split(/[-/_]/);
   const head = parts[0] as string;

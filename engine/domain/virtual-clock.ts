@@ -13,7 +13,7 @@ interface PendingTimer {
 export class VirtualClock implements Clock {
   #nowMs: number;
   readonly #startMs: number;
-  /** How far the wall clock was set away from the time that passes. */
+  /** How far the wall clock has been set away from true time. */
   #wallStepMs = 0;
   #nextId = 1;
   readonly #pending = new Map<number, PendingTimer>();
@@ -27,12 +27,12 @@ export class VirtualClock implements Clock {
     return Math.floor(this.#nowMs + this.#wallStepMs);
   }
 
-  /** Sets the wall clock, forward or back; the monotonic one and all timers go on. */
+  /** Sets the wall clock forward or back; the monotonic clock and all timers go on unchanged. */
   stepWall(ms: number): void {
     this.#wallStepMs += ms;
   }
 
-  /** The wall clock as it were had nobody set it. */
+  /** The wall clock without the steps made by `stepWall`. */
   trueMs(): number {
     return Math.floor(this.#nowMs);
   }
@@ -55,7 +55,9 @@ export class VirtualClock implements Clock {
     return this.#pending.size;
   }
 
-  /** Fires every timer due within `ms`, in order of due time, then of creation. Synchronous: promises settle after. */
+  /**
+   * Fires every timer due within `ms`, in order of due time, then of creation. Synchronous: promises settle afterwards.
+   */
   advance(ms: number): void {
     const untilMs = this.#nowMs + ms;
     for (let next = this.#earliest(untilMs); next !== null; next = this.#earliest(untilMs)) {
@@ -66,7 +68,7 @@ export class VirtualClock implements Clock {
     this.#nowMs = untilMs;
   }
 
-  /** As `advance`, but lets promise callbacks run between timers, for code that awaits. */
+  /** Like `advance`, but lets promise callbacks run between timers, for code that awaits. */
   async advanceAsync(ms: number): Promise<void> {
     const untilMs = this.#nowMs + ms;
     await settle();

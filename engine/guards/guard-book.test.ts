@@ -33,10 +33,10 @@ async function book(policy: Partial<GuardPolicy>, store = createMemoryStore(), m
   return made;
 }
 
-/** Too short to be known by its looks. */
+/** Too short to be recognised as a key. */
 const SHORT = "hunter2hunter2";
 
-/** Most of a key is as good as all of it. */
+/** A leak of most of a key counts as a leak of all of it. */
 function isLeaking(text: string, key: string): boolean {
   return text.includes(SHORT) || text.includes(key.slice(0, 32));
 }
@@ -53,7 +53,7 @@ async function reserve(guards: GuardBook, store: MemoryStore, id: string): Promi
   return verdict.reservation;
 }
 
-describe("guards", () => {
+describe("the guards", () => {
   it("hold an order to the key's limit and the global one", async () => {
     const byKey = new Map([["pk_one", { ...NO_LIMITS, maxOrderNotional: "100" }]]);
     const guards = await book({ byKey, global: { ...NO_LIMITS, maxOrderNotional: "150.5" } });
@@ -71,7 +71,7 @@ describe("guards", () => {
     expect(codeOf(guards, { doubleMidTicks: 0 })).toBe("VENUE_UNAVAILABLE");
   });
 
-  it("refuse openings where the store's volume is short, never a way out", async () => {
+  it("refuse openings when the store is short of space, but never an exit", async () => {
     const store = createMemoryStore();
     const guards = await book({}, store);
     for (const [space, opening] of [
@@ -90,7 +90,7 @@ describe("guards", () => {
     expect(guards.check(order())).toMatchObject({ details: { reason: "DISK_LOW" } });
   });
 
-  it("bind openings to the lists, never a way out", async () => {
+  it("apply the allow-lists to openings, never to an exit", async () => {
     const lists = { ...NO_LIMITS, symbols: ["ETH"], venues: ["venuetwo"], maxOrderNotional: "1" } as const;
     const guards = await book({ each: lists });
     expect(codeOf(guards)).toBe("VENUE_NOT_ALLOWED");
@@ -99,12 +99,12 @@ describe("guards", () => {
     expect(codeOf(guards, { opens: false })).toBe("ok");
   });
 
-  it("stop openings at the switch, of one venue or all, across restarts; exits go on", async () => {
+  it("stop openings at the kill switch, for one venue or all, across restarts; exits go on", async () => {
     const store = createMemoryStore();
     const first = await book({}, store);
     const passed = first.check(order());
     await first.halt("venueone", "drill");
-    // What was let through before the switch is stopped at the door.
+    // An order that passed before the switch is stopped right before its send.
     expect(passed.ok && passed.reservation.mayStillSend()).toBe(false);
     const guards = await book({}, store);
     expect(codeOf(guards)).toBe("TRADING_HALTED");
@@ -118,7 +118,7 @@ describe("guards", () => {
     expect(codeOf(await book({}, store))).toBe("ok");
   });
 
-  it("keep no key that stands in the reason of the switch, wherever it stands, also one that an earlier version stored", async () => {
+  it("remove a key from the reason given for the kill switch, wherever it occurs in the text, also from one that an earlier version stored", async () => {
     const key = "ab12".repeat(16);
     for (const reason of [
       `leaked ${key}`,
@@ -148,7 +148,7 @@ describe("guards", () => {
     }
   });
 
-  it("halt at once although the store refuses, and stay halted when it refuses to resume", async () => {
+  it("halt at once although the store refuses the write, and stay halted when it refuses the resume", async () => {
     const store = createMemoryStore();
     const guards = await book({}, store);
     await guards.halt(null, "drill");
@@ -159,7 +159,7 @@ describe("guards", () => {
     expect(codeOf(other)).toBe("ok");
   });
 
-  it("halted anew while a resume is being written down stay halted, also at the next start", async () => {
+  it("stay halted, also after a restart, when a new halt comes while a resume is being written", async () => {
     const store = createMemoryStore();
     const guards = await book({}, store);
     await guards.halt(null, "drill");
@@ -176,13 +176,13 @@ describe("guards", () => {
     expect(codeOf(await book({}, store))).toBe("TRADING_HALTED");
   });
 
-  it("let nothing open before they know what was used", () => {
+  it("let nothing open before they have read today's usage", () => {
     const policy = { global: NO_LIMITS, byKey: new Map<string, GuardLimits>(), each: NO_LIMITS };
     const guards = new GuardBook({ store: createMemoryStore(), clock, logger: silentLogger, policy });
     expect(codeOf(guards)).toBe("NOT_READY");
   });
 
-  it("refuse to be built with a limit that is no number", () => {
+  it("cannot be built with a limit that is not a number", () => {
     const policy = {
       global: { ...NO_LIMITS, maxDailyNotional: "1e6" },
       byKey: new Map<string, GuardLimits>(),
@@ -195,7 +195,7 @@ describe("guards", () => {
 });
 
 describe("the daily limit", () => {
-  it("is exact to the millionth, and gives back once what took nothing", async () => {
+  it("is exact to the millionth, and releases once the share of an order that filled nothing", async () => {
     const store = createMemoryStore();
     const guards = await book({ each: { ...NO_LIMITS, maxDailyNotional: "200" } }, store);
     const first = await reserve(guards, store, "1".repeat(32));
@@ -208,7 +208,7 @@ describe("the daily limit", () => {
     expect(guards.check(order({ qtyLots: 1_001 }))).toMatchObject({ details: { left: "100", scope: "key" } });
   });
 
-  it("counts each key for itself, each account in public mode, and all together globally", async () => {
+  it("counts each key separately, each account in public mode, and all together globally", async () => {
     const guards = await book({
       each: { ...NO_LIMITS, maxDailyNotional: "100" },
       global: { ...NO_LIMITS, maxDailyNotional: "300" },
@@ -223,7 +223,7 @@ describe("the daily limit", () => {
     expect(guards.check(order())).toMatchObject({ code: "DAILY_LIMIT", details: { scope: "global", left: "0" } });
   });
 
-  it("begins anew with the UTC day", async () => {
+  it("starts again at zero with each UTC day", async () => {
     const guards = await book({ each: { ...NO_LIMITS, maxDailyNotional: "100" } });
     expect(codeOf(guards)).toBe("ok");
     expect(codeOf(guards)).toBe("DAILY_LIMIT");
@@ -233,7 +233,7 @@ describe("the daily limit", () => {
     expect(codeOf(guards, { atMs: midnight })).toBe("ok");
   });
 
-  it("after a crash is the sum of the orders that may exist, whichever batches landed", async () => {
+  it("is, after a crash, the sum of the orders that may exist, whichever batches reached the disk", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ lands: fc.boolean(), released: fc.boolean() }), { maxLength: 30 }),
@@ -257,7 +257,7 @@ describe("the daily limit", () => {
     );
   });
 
-  it("gives back the share of an order of an earlier start, once", async () => {
+  it("releases the share of an order of an earlier start, once", async () => {
     const store = createMemoryStore();
     const limits = { each: { ...NO_LIMITS, maxDailyNotional: "200" } };
     await reserve(await book(limits, store), store, "1".repeat(32));
@@ -273,7 +273,7 @@ describe("the daily limit", () => {
     expect((await book(limits, store)).status().usedToday).toBe("0");
   });
 
-  it("refuses a subject too many, and forgets past days", async () => {
+  it("refuses one subject too many, and drops past days", async () => {
     const store = createMemoryStore();
     const guards = await book({ each: { ...NO_LIMITS, maxDailyNotional: "200" } }, store, 2);
     await reserve(guards, store, "1".repeat(32));
@@ -285,7 +285,7 @@ describe("the daily limit", () => {
     expect(store.rowCount()).toBe(rows - 1);
   });
 
-  it("counts exactly whatever the scales", () => {
+  it("counts exactly at all scales", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 1e9 }),

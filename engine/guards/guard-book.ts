@@ -1,12 +1,12 @@
 /**
  * The guards: limits from configuration, usage of the day, and the kill switch.
  *
- * Usage is one row for each order, written in the batch of its intent, and the day's totals are their sums: after a
- * crash the totals count exactly the orders that may exist, and orders that run side by side need no common row. What
- * counts is the order as it was sent, not what of it filled; an order that took nothing gives its share back.
+ * Usage is one row for each order, written in the batch of its intent, and the day's totals are the sums of these rows.
+ * So after a crash the totals count exactly the orders that may exist, and orders that run side by side share no row.
+ * An order counts in full as sent, whatever part of it filled; an order that filled nothing releases its share.
  *
- * Invariants: a total never exceeds its limit; orders that only reduce pass whatever the limits say; what cannot be
- * priced or counted is refused. Opening orders are all that allow-lists, limits and the switch bind.
+ * Invariants: a total never exceeds its limit. Orders that only reduce pass whatever the limits are. What cannot be
+ * priced or counted is refused. Allow-lists, limits and the switch apply to opening orders only.
  *
  * Bounds: MAX_SUBJECTS totals a day (beyond: refused); rows of past days are swept; one store has one guard book.
  */
@@ -32,20 +32,20 @@ import {
   type GuardVerdict,
 } from "./guards.js";
 
-/** Decimal texts in quote units; null: no limit. Venues' quote assets count alike. */
+/** Decimal texts in quote units; null means no limit. The quote assets of all venues count as equal. */
 export interface GuardLimits {
   readonly maxOrderNotional: string | null;
   readonly maxDailyNotional: string | null;
-  /** Canonical symbols; null: all. */
+  /** Canonical symbols; null means all. */
   readonly symbols: readonly string[] | null;
   readonly venues: readonly RoutableVenue[] | null;
 }
 
 export interface GuardPolicy {
-  /** Over all keys together. */
+  /** Limits for all keys together. */
   readonly global: GuardLimits;
   readonly byKey: ReadonlyMap<string, GuardLimits>;
-  /** Of each key that has none of its own, and of each account in public mode. */
+  /** Limits for each key that has none of its own, and for each account in public mode. */
   readonly each: GuardLimits;
 }
 
@@ -55,7 +55,9 @@ export const NO_LIMITS: GuardLimits = { maxOrderNotional: null, maxDailyNotional
 interface Halt {
   /** Null means every venue. */
   readonly venue: RoutableVenue | null;
-  /** A person's words, scrubbed as a log line is: they are stored, shown, and told to whoever is refused. */
+  /**
+   * Text written by a person, scrubbed like a log line: it is stored, shown, and sent to every caller who is refused.
+   */
   readonly reason: string;
   readonly sinceMs: number;
 }
@@ -64,7 +66,7 @@ interface GuardStatus {
   readonly halts: readonly Halt[];
   /** UTC day of the totals, YYYY-MM-DD. */
   readonly day: string;
-  /** Null where no daily limit is set: then nothing is counted. */
+  /** Null where no daily limit is set: nothing is counted then. */
   readonly usedToday: string | null;
   readonly subjectCount: number;
 }
@@ -115,7 +117,7 @@ export class GuardBook implements Guards {
   readonly #maxSubjects: number;
   readonly #days = new Map<string, DayTotals>();
   readonly #halts = new Map<string, Halt>();
-  /** Orders of earlier starts whose share is being given back, or was. */
+  /** Orders of earlier starts whose share is released or being released. */
   readonly #releasedEarlier = new Set<string>();
   #started = false;
 
@@ -129,19 +131,23 @@ export class GuardBook implements Guards {
     for (const [key, limits] of options.policy.byKey) this.#byKey.set(key, parseLimits(key, limits));
   }
 
-  /** Before the first check: the switch and the day's usage. Rejects when they cannot be read; then nothing may trade. */
+  /**
+   * Reads the switch and the day's usage; must finish before the first check. Rejects when they cannot be read; nothing
+   * may trade then.
+   */
   async start(): Promise<void> {
     for (const { value } of await this.#store.scan(HALTS, { prefix: "", limit: MAX_SCAN_ROWS })) {
       const stored = decodeJson(value) as Halt;
       const key = stored.venue ?? ALL_VENUES;
       const halt: Halt = { ...stored, reason: scrubReason(stored.reason, MAX_REASON_CHARS) };
       this.#halts.set(key, halt);
-      // Written by a version that kept the words as they came. A store that takes no writes now keeps no exit from starting.
+      // An earlier version stored the reason unscrubbed. A store that refuses this write does not prevent the start,
+      // since exits must work.
       if (halt.reason !== stored.reason) await this.#store.put(HALTS, key, encodeJson(halt)).catch(() => {});
     }
     const today = dayOf(this.#clock.wallMs());
     for (let after = today; ; ) {
-      // Later days too: a clock that was set back must not make orders free.
+      // Reads later days too: setting the clock back must not make orders free.
       const page = await this.#store.scan(USAGE, { prefix: "", after, limit: MAX_SCAN_ROWS });
       for (const row of page) this.#load(row);
       const last = page.at(-1);
@@ -166,7 +172,7 @@ export class GuardBook implements Guards {
   checkOrder(order: GuardedOrder): GuardVerdict {
     if (!this.#started) return refused("NOT_READY", { parts: "guards" });
     if (!order.opens) return { ok: true, reservation: NOTHING_RESERVED };
-    // What the store can still take is for exits. Where it takes nothing, its own refusal says so.
+    // What the store can still hold is kept for exits. Where it takes nothing, its own refusal reports that.
     const { space, freeBytes } = this.#store.status();
     if (space === "LOW" || space === "FULL") return refused("STORE_UNAVAILABLE", { reason: "DISK_LOW", freeBytes });
     const { venue, symbol } = order;
@@ -180,7 +186,7 @@ export class GuardBook implements Guards {
     const passed: GuardVerdict = { ok: true, reservation: this.#reservation(order, null, 0n) };
     if ([own, this.#global].every((limits) => limits.maxDailyMicro === null && limits.maxOrderMicro === null))
       return passed;
-    // A sell limit says nothing of what it is worth: it fills at the market, however far below it stands.
+    // A sell limit is no measure of the order's value: it fills at the market, however far below it the limit is.
     if (order.doubleMidTicks <= 0) return refused("VENUE_UNAVAILABLE", { exchange: venue, reason: "NO_PRICE" });
     const micro = notionalMicro(order);
     for (const [scope, { maxOrderMicro }] of [
@@ -205,7 +211,10 @@ export class GuardBook implements Guards {
     return [{ namespace: USAGE, key, value: null }];
   }
 
-  /** Stops openings (of one venue, or all) at once, durably; the promise says when durable. Rejects with STORE_UNAVAILABLE: they are stopped until this process ends. */
+  /**
+   * Stops openings (of one venue, or all) at once; the promise resolves when the stop is durable. Rejects with
+   * STORE_UNAVAILABLE: openings are then stopped until this process ends.
+   */
   async halt(venue: RoutableVenue | null, reason: string): Promise<void> {
     const halt: Halt = { venue, reason: scrubReason(reason, MAX_REASON_CHARS), sinceMs: this.#clock.wallMs() };
     this.#halts.set(venue ?? ALL_VENUES, halt);
@@ -213,12 +222,14 @@ export class GuardBook implements Guards {
     await this.#store.put(HALTS, venue ?? ALL_VENUES, encodeJson(halt));
   }
 
-  /** Lets openings go on once that is durable. A halt of all venues and those of single ones are lifted apart. */
+  /**
+   * Allows openings again once that is durable. The halt of all venues and the halt of one venue are lifted separately.
+   */
   async resume(venue: RoutableVenue | null): Promise<void> {
     const key = venue ?? ALL_VENUES;
     const lifted = this.#halts.get(key);
     await this.#store.remove(HALTS, key);
-    // Halted again meanwhile: that one stands, here as in the store.
+    // A new halt came meanwhile: it applies, here as in the store.
     if (this.#halts.get(key) !== lifted) return;
     this.#halts.delete(key);
     this.#logger.warn("trading_resumed", { venue: venue ?? "all" });
@@ -238,13 +249,16 @@ export class GuardBook implements Guards {
     };
   }
 
-  /** What a key (or null and an account, in public mode) has used today, quote units. */
+  /** What a key has used today, in quote units. In public mode the key is null and the account counts. */
   usedBy(apiKeyId: string | null, accountHash: string): string {
     const totals = this.#days.get(dayOf(this.#clock.wallMs()));
     return microText(totals?.bySubject.get(subjectOf(apiKeyId, accountHash)) ?? 0n);
   }
 
-  /** One bounded round; true when there may be more to do. Yesterday's rows stay a day: an order may still give its share back. */
+  /**
+   * Runs one bounded round; returns true when there may be more to do. Yesterday's rows are kept for one day more,
+   * because an order may still release its share.
+   */
   async sweep(): Promise<boolean> {
     const nowMs = this.#clock.wallMs();
     const kept = dayOf(nowMs - DAY_MS);
@@ -281,7 +295,7 @@ export class GuardBook implements Guards {
     return { ok: true, reservation: this.#reservation(order, subject, micro) };
   }
 
-  /** `subject` null: nothing is counted. */
+  /** With `subject` null nothing is counted. */
   #reservation(order: GuardedOrder, subject: string | null, micro: bigint): GuardReservation {
     const key = usageKey(order.atMs, order.clientIdHex);
     const mayStillSend = (): boolean => this.#haltOf(order.venue) === null;
@@ -325,7 +339,7 @@ export class GuardBook implements Guards {
   }
 }
 
-/** Lots × the dearer of limit and mid, in millionths of a quote unit, rounded up. */
+/** Returns lots × the larger of limit and mid, in millionths of a quote unit, rounded up. */
 export function notionalMicro(order: GuardedOrder): bigint {
   const doublePrice = BigInt(Math.max(2 * order.priceTicks, order.doubleMidTicks));
   const places = order.qtyDecimals + order.priceDecimals - MICRO_PLACES;
@@ -356,7 +370,7 @@ function microText(micro: bigint): string {
   return formatScaledBig(micro, MICRO_PLACES);
 }
 
-/** Throws what is wrong with a configured limit: a limit that cannot be read must not count as none. */
+/** Throws on an invalid configured limit: an unreadable limit must not count as none. */
 function parseLimits(name: string, limits: GuardLimits): ParsedLimits {
   const parse = (what: string, text: string | null): bigint | null => {
     if (text === null) return null;

@@ -1,9 +1,10 @@
 /**
- * Limits on what this service lets be opened: maximum notional of an order, daily notional, allow-lists of symbols and
- * venues, each per key and global, and the kill switch. The port only; guard-book.ts keeps it.
+ * Limits on what may be opened through this service: maximum notional of an order, daily notional, allow-lists of
+ * symbols and venues, each per key and global, and the kill switch. This file is the port only; guard-book.ts
+ * implements it.
  *
- * Invariant: an order that only reduces (reduce-only, or the closing side of a hedge) is never refused here: an exit
- * stays open whatever the limits say.
+ * Invariant: an order that only reduces (reduce-only, or the closing side of a hedge) is never refused here: exits are
+ * open whatever the limits are.
  */
 import type { ErrorCode } from "../domain/errors.js";
 import type { RoutableVenue } from "../domain/venue.js";
@@ -13,16 +14,19 @@ import type { StateWrite } from "../storage/state-store.js";
 export interface GuardedOrder {
   /** Names the order's usage row: the client id that will be sent. */
   readonly clientIdHex: string;
-  /** When its intent is written, wall ms: says which UTC day it counts for. */
+  /** When its intent is written, wall ms: it counts for that UTC day. */
   readonly atMs: number;
-  /** The API key; null in public mode, where the account takes its place. */
+  /** The API key; null in public mode, where the account is used instead. */
   readonly apiKeyId: string | null;
-  /** Keyed hash of venue and account; the account behind the key (account-behind.ts) where `countsAccount` says so. */
+  /**
+   * Keyed hash of venue and account. Where `countsAccount` is true, it is the account behind the key
+   * (account-behind.ts).
+   */
   readonly accountHash: string;
   readonly venue: RoutableVenue;
   /** Canonical. */
   readonly symbol: string;
-  /** Can it open or grow a position? false for reduce-only orders and protection orders. */
+  /** Whether it can open or grow a position. false for reduce-only orders and protection orders. */
   readonly opens: boolean;
   readonly qtyLots: number;
   /** Canonical decimals of lots and ticks. */
@@ -30,7 +34,7 @@ export interface GuardedOrder {
   readonly priceDecimals: number;
   /** Limit, or worst price of a MARKET. */
   readonly priceTicks: number;
-  /** Twice the live mid in ticks; 0: there is none. Priced at the larger of limit and mid. */
+  /** Twice the live mid in ticks; 0 means there is none. The order is priced at the larger of limit and mid. */
   readonly doubleMidTicks: number;
 }
 
@@ -38,29 +42,32 @@ export type GuardVerdict =
   | { readonly ok: true; readonly reservation: GuardReservation }
   | { readonly ok: false; readonly code: ErrorCode; readonly details: Readonly<Record<string, unknown>> };
 
-/** The share of the daily limits that the order takes from the moment of the check. */
+/** The share of the daily limits that the order holds from the moment of the check. */
 export interface GuardReservation {
-  /** Rows for the intent's own batch: with it the usage is durable exactly if the order may exist. */
+  /** Rows for the intent's own batch: so the usage is durable exactly if the order may exist. */
   readonly writes: readonly StateWrite[];
-  /** Right before the send: false when the switch was thrown since the check. Then `release`. */
+  /**
+   * Called right before the send. Returns false when the switch was set since the check; the caller then calls
+   * `release`.
+   */
   mayStillSend(): boolean;
   /**
-   * The order took nothing (not sent, refused, never placed, ended with no fill): gives the share back and returns the
-   * rows for the batch that remembers that end. Idempotent.
+   * For an order that filled nothing (not sent, refused, never placed, ended with no fill): releases the share and
+   * returns the rows for the batch that records that end. Idempotent.
    */
   release(): readonly StateWrite[];
 }
 
 export interface Guards {
-  /** Is an opening order of this caller counted by its account? Then the account behind its key has to be known first. */
+  /** Whether opening orders of this caller count by account. If so, the account behind the key must be known first. */
   countsAccount(apiKeyId: string | null): boolean;
-  /** In one turn, without a wait: checks and reserves, so that no two orders share what is left. */
+  /** Checks and reserves in one turn, without a wait, so that no two orders share what is left. */
   check(order: GuardedOrder): GuardVerdict;
-  /** As `check` without a share of the day: for an order that stands already and is changed. */
+  /** Like `check` without a share of the day: for a change to an order that exists already. */
   checkOrder(order: GuardedOrder): GuardVerdict;
   /**
-   * As a reservation's `release`, for an order of an earlier start that is found now to have taken nothing. `atMs`: when
-   * its intent was written. Idempotent.
+   * Like a reservation's `release`, for an order of an earlier start that turns out to have filled nothing. `atMs`:
+   * when its intent was written. Idempotent.
    */
   releaseEarlier(clientIdHex: string, atMs: number): Promise<readonly StateWrite[]>;
 }

@@ -25,8 +25,8 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe("a snapshot", () => {
-  it.each(ORDERS)("of 60,000 sparse levels %s moves none of them for another's sake", (_name, order) => {
+describe("loading a snapshot", () => {
+  it.each(ORDERS)("inserts 60,000 sparse levels %s without moving any of them", (_name, order) => {
     const moves = vi.spyOn(Float64Array.prototype, "copyWithin");
     const book = new Book();
     book.beginSnapshot();
@@ -44,7 +44,7 @@ describe("a snapshot", () => {
     expect([book.bids.isConsistent(), book.asks.isConsistent()]).toEqual([true, true]);
   });
 
-  it("equals a map whatever the order, repeats, removals and grid of its levels are, and takes changes after", () => {
+  it("gives the same levels as a map for any order, repeats, removals and grid, and takes changes afterwards", () => {
     const level = fc.tuple(
       fc.oneof(fc.integer({ min: 900, max: 1_000 }), fc.integer({ min: 1, max: 90_000 })),
       fc.integer({ min: 0, max: 4 }),
@@ -74,7 +74,7 @@ describe("a snapshot", () => {
           for (const one of changes) apply(one);
           expect(book.commit(2, 2, 2)).toBe(true);
           expectSame();
-          // Replaced again, by nothing of before.
+          // A second snapshot keeps nothing of the first.
           naive.clear();
           book.beginSnapshot();
           for (const one of changes) apply(one);
@@ -86,7 +86,7 @@ describe("a snapshot", () => {
     );
   });
 
-  it("of more levels than a book may have is refused, one that repeats them is not", () => {
+  it("refuses more levels than a book may have, but accepts repeats of a level", () => {
     const book = new Book(1, 8);
     const load = (prices: readonly number[]): boolean => {
       book.beginSnapshot();
@@ -103,7 +103,7 @@ describe("a snapshot", () => {
   });
 });
 
-describe("a level that cannot be", () => {
+describe("an impossible level", () => {
   const bad: readonly (readonly [number, number])[] = [
     [0, 1],
     [-3, 1],
@@ -121,7 +121,7 @@ describe("a level that cannot be", () => {
     [1.5, 0],
   ];
   it.each(bad)(
-    "%d × %d breaks a change and a snapshot, near the touch and far from it, on both sides",
+    "of %d × %d breaks a change and a snapshot, near the touch and far from it, on both sides",
     (ticks, lots) => {
       for (const best of [6, 1_000_000]) {
         for (const isBid of [true, false]) {

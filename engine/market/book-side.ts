@@ -1,21 +1,23 @@
 // hot path
 /**
- * Levels as one sorted array: the part of a ladder that lies far from the touch. Invariant outside a bulk load: `keys[0 … count-1]` strictly ascending, best
- * last, lots > 0. A key is the price in ticks for bids and minus the price for asks, so that both
- * sides run the same code and "better" always means "greater".
+ * Levels as one sorted array: the part of a ladder that lies far from the touch.
+ * Invariant outside a bulk load: `keys[0 … count-1]` strictly ascending, best last, lots > 0. A key is
+ * the price in ticks for bids and minus the price for asks, so that both sides run the same code and
+ * "better" always means "greater".
  *
  *   keys: [ worst … … … best | unused … ]     inserts and removals near the best move few elements
  *
- * A bulk load only appends; `finishLoad` puts the levels in order once: by turning them round, as venues send snapshots
- * best first, else by sorting. So the order of a snapshot's levels changes neither the content nor much of the cost.
+ * A bulk load only appends, and `finishLoad` puts the levels in order once. It reverses them if they
+ * came best first, as venues send snapshots; otherwise it sorts them. So the order of a snapshot's
+ * levels does not change the content, and hardly the cost.
  */
 
-/** Levels a side starts with room for. */
+/** Levels a side has room for at first. */
 export const INITIAL_LEVELS = 32;
 
 /** Steps walked from the best end before the search turns binary: most updates lie this near to the touch. */
 const NEAR_STEPS = 8;
-/** Below this many elements a plain loop beats the call of copyWithin. */
+/** Below this many elements a plain loop is faster than copyWithin. */
 const SHORT_MOVE = 24;
 
 export class BookSide {
@@ -24,7 +26,7 @@ export class BookSide {
   count = 0;
   readonly #maxLevels: number;
   #loading = false;
-  /** So far each level of the load was worse than the one before, and none empty. */
+  /** True while each level of the load was worse than the one before, and none empty. */
   #isBestFirst = true;
 
   constructor(maxLevels: number) {
@@ -39,23 +41,23 @@ export class BookSide {
     this.#loading = false;
   }
 
-  /** Empties the side and starts a bulk load: `load` takes levels until `finishLoad`. */
+  /** Empties the side and starts a bulk load: `load` adds levels until `finishLoad`. */
   beginLoad(): void {
     this.count = 0;
     this.#loading = true;
     this.#isBestFirst = true;
   }
 
-  /** Quantity 0 removes what was loaded before. False if the side would grow past its maximum. */
+  /** Quantity 0 removes what was loaded before. Returns false if the side would grow past its maximum. */
   load(key: number, qtyLots: number): boolean {
-    // Once full, the side is in order and says itself whether there is room.
+    // A full side is already in order, and `apply` checks for room.
     if (!this.#loading) return this.apply(key, qtyLots);
     const count = this.count;
     if (this.#isBestFirst && (qtyLots === 0 || (count > 0 && key >= (this.keys[count - 1] as number)))) {
       this.#isBestFirst = false;
     }
     if (count === this.keys.length && !this.#grow()) {
-      // Full, perhaps of repeats.
+      // The side is full, perhaps of repeats.
       this.finishLoad();
       return this.apply(key, qtyLots);
     }
@@ -72,7 +74,10 @@ export class BookSide {
     else this.#sort();
   }
 
-  /** Sets a level to an absolute quantity, 0 removes. False if the side would grow past its maximum: nothing was changed then. */
+  /**
+   * Sets a level to an absolute quantity; 0 removes it. Returns false, with nothing changed, if the side would grow
+   * past its maximum.
+   */
   apply(key: number, qtyLots: number): boolean {
     const keys = this.keys;
     const count = this.count;
@@ -96,7 +101,7 @@ export class BookSide {
     return true;
   }
 
-  /** Adds a level better than all that are here. The caller keeps the maximum. */
+  /** Adds a level better than all present ones. The caller checks the maximum. */
   append(key: number, qtyLots: number): void {
     if (this.count === this.keys.length && !this.#grow()) return;
     this.keys[this.count] = key;
@@ -109,7 +114,7 @@ export class BookSide {
     return at < this.count && this.keys[at] === key;
   }
 
-  /** The full check of the invariant; apply keeps it by construction, tests prove that. */
+  /** Checks the whole invariant; apply keeps it by construction, and tests prove that. */
   isOrdered(): boolean {
     for (let index = 0; index < this.count; index++) {
       if (!((this.lots[index] as number) > 0)) return false;
@@ -118,7 +123,7 @@ export class BookSide {
     return true;
   }
 
-  /** Cold: allocates. Of levels that come more than once the last one counts. */
+  /** Cold path: allocates. If a level comes more than once, the last one counts. */
   #sort(): void {
     const { keys, lots, count } = this;
     const order = new Uint32Array(count);
@@ -156,7 +161,7 @@ export class BookSide {
   }
 }
 
-/** Index of the first element ≥ key, `count` if there is none. */
+/** Returns the index of the first element ≥ key, or `count` if there is none. */
 function findLevel(keys: Float64Array, count: number, key: number): number {
   let high = count;
   const nearEnd = count > NEAR_STEPS ? count - NEAR_STEPS : 0;

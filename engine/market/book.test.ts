@@ -30,7 +30,7 @@ function load(book: Book, bids: readonly Level[], asks: readonly Level[]): boole
   return book.commit(1, 1000, 1);
 }
 
-/** The slow book every other is measured by: two maps, checked whole after each commit. */
+/** A slow reference book: two maps, checked completely after each commit. */
 class NaiveBook {
   bids = new Map<number, number>();
   asks = new Map<number, number>();
@@ -174,8 +174,8 @@ function perform(book: Book, naive: NaiveBook, sequence: readonly Step[]): void 
   }
 }
 
-describe("Book", () => {
-  it.each([1, 10])("equals a naive book after any sequence, prices in units of %i ticks", (unit) => {
+describe("an order book", () => {
+  it.each([1, 10])("equals a naive book after any sequence of changes, with prices in units of %i ticks", (unit) => {
     fc.assert(
       fc.property(steps(unit, true), fc.constantFrom(1, unit), (sequence, step) =>
         perform(new Book(step), new NaiveBook(MAX_LEVELS), sequence),
@@ -193,7 +193,7 @@ describe("Book", () => {
     );
   });
 
-  it("keeps its best when a price jumps further than any window", () => {
+  it("keeps the right best price when a price jumps further than any window", () => {
     const book = new Book();
     load(book, [[100, 1]], []);
     book.applyBid(50_000, 2);
@@ -204,7 +204,7 @@ describe("Book", () => {
     ]);
   });
 
-  it("takes snapshot levels in any order, the last quantity of a price counting", () => {
+  it("accepts snapshot levels in any order, and the last quantity of a price counts", () => {
     const book = new Book();
     expect(
       load(
@@ -234,7 +234,7 @@ describe("Book", () => {
     ]);
   });
 
-  it("tolerates a cross inside a batch and judges only what is committed", () => {
+  it("tolerates a cross inside a batch and checks only what is committed", () => {
     const book = new Book();
     load(book, [[100, 1]], [[101, 1]]);
     book.applyBid(101, 5);
@@ -247,7 +247,7 @@ describe("Book", () => {
   });
 
   it.each([BOOK_EMPTY, BOOK_SYNCING, BOOK_INVALID])(
-    "is never revived from state %i by changes without a snapshot",
+    "in state %i is never revived by changes without a snapshot",
     (state) => {
       const book = new Book();
       if (state !== BOOK_EMPTY) load(book, [[100, 1]], [[101, 1]]);
@@ -269,7 +269,7 @@ describe("Book", () => {
     expect([book.invalidReason, bidsOf(book), asksOf(book)]).toEqual(["", [[50, 1]], []]);
   });
 
-  it("is INVALID after a broken level, whatever the rest of the batch says", () => {
+  it("is INVALID after a broken level, whatever the rest of the batch holds", () => {
     const book = new Book();
     load(book, [[100, 1]], [[101, 1]]);
     book.applyBid(99.5, 1);
@@ -288,7 +288,7 @@ describe("Book", () => {
     expect(book.invalidReason).toBe(INVALID_TOO_MANY_LEVELS);
   });
 
-  it("stamps commits and takes proofs of currency only while LIVE, never backwards", () => {
+  it("stamps commits and accepts proofs of currency only while LIVE, and never moves them backwards", () => {
     const book = new Book();
     book.prove(5);
     expect(book.tsProvenNs).toBe(-1);
@@ -303,17 +303,17 @@ describe("Book", () => {
     expect([book.state, book.seq, book.tsProvenNs]).toEqual([BOOK_EMPTY, 0, -1]);
   });
 
-  it("that comes back is as old as what brought it back, however lately it was proven before", () => {
+  it("takes its age, when it becomes LIVE again, from the frame that revived it and not from an earlier proof", () => {
     const book = new Book();
     load(book, [[1, 1]], []);
     book.prove(10);
     book.invalidate(INVALID_GAP);
     book.beginSnapshot();
     book.applyBid(2, 1);
-    // Held up on its way: of a time before the last proof.
+    // A delayed frame, older than the last proof.
     expect(book.commit(2, 1000, 4)).toBe(true);
     expect([book.tsRecvNs, book.tsProvenNs]).toEqual([4, 4]);
-    // A LIVE book keeps its proof when an older frame is taken.
+    // A LIVE book keeps its proof when it applies an older frame.
     book.prove(20);
     book.applyBid(3, 1);
     expect(book.commit(3, 1000, 15)).toBe(true);

@@ -18,10 +18,10 @@ export const BOOK_LIVE = 2;
 export const BOOK_INVALID = 3;
 export type BookState = typeof BOOK_EMPTY | typeof BOOK_SYNCING | typeof BOOK_LIVE | typeof BOOK_INVALID;
 
-/** Levels per side beyond which a book is taken for broken. */
+/** A book with more levels per side counts as broken. */
 export const MAX_LEVELS = 65_536;
 
-/** What a book does; see the class below. */
+/** The interface of a book; the class is below. */
 export interface BookApi {
   readonly state: BookState;
   /** Why the book is INVALID; "" otherwise. One of a fixed set of constants, never built text. */
@@ -40,23 +40,32 @@ export interface BookApi {
   /** Monotonic ns of the last frame, heartbeat or probe that proved the book current. */
   readonly tsProvenNs: number;
 
-  /** Enters SYNCING; content is kept out of readers' sight and dropped at the next snapshot. `reason`: why a LIVE book has to. */
+  /**
+   * Enters SYNCING. Readers no longer see the content, which is dropped at the next snapshot. `reason`: why a LIVE book
+   * has to.
+   */
   beginSync(reason?: string): void;
   /** Drops all levels and starts a replacement; state stays what it was until commit. */
   beginSnapshot(): void;
-  /** Absolute quantity; 0 removes; removing an unknown level is normal. Negative, fractional or non-finite input marks the change as broken: commit will invalidate. */
+  /**
+   * Sets an absolute quantity; 0 removes, and removing an unknown level is normal. A negative, fractional or non-finite
+   * input marks the change as broken: commit will invalidate.
+   */
   applyBid(priceTicks: number, qtyLots: number): void;
   applyAsk(priceTicks: number, qtyLots: number): void;
-  /** Ends a snapshot or a batch of changes: checks invariants, stamps, becomes LIVE; false and INVALID if a check failed. */
+  /**
+   * Ends a snapshot or a batch of changes: checks invariants, stamps, becomes LIVE. Returns false, with the book
+   * INVALID, if a check failed.
+   */
   commit(seq: number, tsVenueMs: number, tsRecvNs: number): boolean;
-  /** Marks a proof of currency without a change. */
+  /** Records a proof of currency without a change. */
   prove(tsRecvNs: number): void;
   invalidate(reason: string): void;
-  /** Back to EMPTY. */
+  /** Returns to EMPTY. */
   clear(): void;
 }
 
-/** The fixed set of reasons. Rooms pass the first group to `invalidate`; the second the book finds itself. */
+/** The fixed set of reasons. Rooms pass the first group to `invalidate`; the book itself finds the second. */
 export const INVALID_GAP = "SEQUENCE_GAP";
 export const INVALID_DISCONNECTED = "DISCONNECTED";
 export const INVALID_DECODE = "DECODE_ERROR";
@@ -81,22 +90,21 @@ const NOBODY_ASKS: BookLost = { lost() {} };
 export const NEVER_PROVEN_NS = -1;
 
 /**
- * A batch of changes is taken only by a LIVE book or after `beginSnapshot`: a delta can never revive
- * a book that is EMPTY, SYNCING or INVALID (`commit` then returns false and changes nothing).
- * Between the first change of a batch and its `commit` the content is in flux, and may cross; the
- * caller runs from one to the other without giving way, so nobody reads it.
+ * A batch of changes is accepted only by a LIVE book or after `beginSnapshot`: a delta can never revive a book that is
+ * EMPTY, SYNCING or INVALID (`commit` then returns false and changes nothing). Between the first change of a batch and
+ * its `commit` the content may be crossed. The caller runs from one to the other without yielding, so nobody reads it.
  */
 export class Book implements BookApi {
   /** For the tight loops of engine/market; other readers use the level accessors. */
   readonly bids: LadderSide;
   readonly asks: LadderSide;
-  /** Told after each commit and whenever the book leaves LIVE. */
+  /** Runs after each commit and whenever the book leaves LIVE. */
   onChange: Changed = NO_LISTENER;
   /** Told once whenever the book leaves LIVE, but not when it is cleared. */
   onLost: BookLost = NOBODY_ASKS;
   #state: BookState = BOOK_EMPTY;
   #invalidReason = "";
-  /** Takes changes: LIVE, or inside a snapshot. */
+  /** Whether changes are accepted: the book is LIVE, or inside a snapshot. */
   #open = false;
   /** Reason found since the last commit, "" if none. */
   #broken = "";
@@ -105,7 +113,9 @@ export class Book implements BookApi {
   #tsRecvNs = 0;
   #tsProvenNs = NEVER_PROVEN_NS;
 
-  /** `stepTicks`: the venue's price increment, the rung of the ladder. `maxLevels` per side; a test passes a small one. */
+  /**
+   * `stepTicks`: the venue's price increment, one rung of the ladder. `maxLevels`: per side; a test passes a small one.
+   */
   constructor(stepTicks = 1, maxLevels: number = MAX_LEVELS) {
     this.bids = new LadderSide(maxLevels, stepTicks);
     this.asks = new LadderSide(maxLevels, stepTicks);
@@ -119,7 +129,7 @@ export class Book implements BookApi {
     return this.#invalidReason;
   }
 
-  /** 0 while not LIVE: what is not LIVE is not there. */
+  /** 0 while not LIVE: readers see a book only while it is LIVE. */
   get bidCount(): number {
     return this.#state === BOOK_LIVE ? this.bids.count : 0;
   }
@@ -200,7 +210,7 @@ export class Book implements BookApi {
       this.invalidate(this.#broken);
       return false;
     }
-    // Order and sign hold by construction (isQty, LadderSide.apply); crossing is all that is left to check.
+    // Order and sign hold by construction (isQty, LadderSide.apply); only crossing is left to check.
     if (bids.count > 0 && asks.count > 0 && bids.bestKey >= -asks.bestKey) {
       this.invalidate(INVALID_CROSSED);
       return false;
@@ -208,7 +218,7 @@ export class Book implements BookApi {
     this.#seq = seq;
     this.#tsVenueMs = tsVenueMs;
     this.#tsRecvNs = tsRecvNs;
-    // What was proven of a book that has left LIVE says nothing of its successor.
+    // A proof of a book that has left LIVE does not apply to its successor.
     if (this.#state !== BOOK_LIVE || tsRecvNs > this.#tsProvenNs) this.#tsProvenNs = tsRecvNs;
     this.#state = BOOK_LIVE;
     this.#invalidReason = "";
@@ -246,12 +256,15 @@ export class Book implements BookApi {
   }
 }
 
-/** The price's own check is the ladder's: within its window a price is right by its place, and only beyond it looked at. */
+/**
+ * The ladder checks the price: inside its window a price is right by its place, and only beyond it is the price
+ * examined.
+ */
 function isQty(qtyLots: number): boolean {
   return qtyLots >= 0 && qtyLots <= Number.MAX_SAFE_INTEGER && Math.floor(qtyLots) === qtyLots;
 }
 
-/** Cold: why the ladder did not take it. */
+/** Cold path: finds why the ladder refused the level. */
 function refusalOf(priceTicks: number): string {
   return Number.isSafeInteger(priceTicks) ? INVALID_TOO_MANY_LEVELS : INVALID_BAD_LEVEL;
 }

@@ -3,5 +3,5 @@ export interface Changed {
   changed(): void;
 }
 
-/** For parts that stand alone (tests, replay). */
+/** For parts that are used alone (tests, replay). */
 export const NO_LISTENER: Changed = { changed() {} };

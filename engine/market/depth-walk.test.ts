@@ -19,7 +19,7 @@ function walk(
   return out;
 }
 
-/** Reads the rules off lists: overlay, then main, then deep beyond main's last price. */
+/** Applies the rules to plain lists: overlay, then main, then deep beyond main's last price. */
 function referenceWalk(
   levels: { touch: readonly [number, number] | null; main: Levels; deep: Levels },
   side: Side,
@@ -59,7 +59,7 @@ const level = fc.tuple(
 const side = fc.constantFrom<Side>("SELL", "BUY");
 const levels = fc.uniqueArray(level, { selector: ([distance]) => distance, minLength: 1, maxLength: 10 });
 
-describe("walkDepth", () => {
+describe("walking the depth of a market", () => {
   it("equals a walk over plain lists, with touch, deep tier, cap and sums of any size", () => {
     fc.assert(
       fc.property(
@@ -128,7 +128,7 @@ describe("walkDepth", () => {
     },
   };
 
-  it("says that the deep tier was needed, and uses it only if allowed and LIVE", () => {
+  it("reports that the deep tier was needed, and uses it only if allowed and LIVE", () => {
     expect(walk(deepPlan, "SELL", 2).neededDeep).toBe(false);
     expect([walk(deepPlan, "SELL", 5).neededDeep, walk(deepPlan, "SELL", 5).filledLots]).toEqual([true, 5]);
     expect([
@@ -138,12 +138,12 @@ describe("walkDepth", () => {
     expect(walk({ ...deepPlan, deep: { ...deepPlan.deep, invalid: true } }, "SELL", 5).filledLots).toBe(2);
   });
 
-  it("fills nothing from a book that is not LIVE or a side the touch says is empty", () => {
+  it("fills nothing from a book that is not LIVE or from a side that the touch shows empty", () => {
     expect(walk({ ...deepPlan, invalid: true }, "SELL", 1).filledLots).toBe(0);
     expect(walk({ ...deepPlan, touch: { bid: [0, 0], ask: [101, 1] } }, "SELL", 1).filledLots).toBe(0);
   });
 
-  it("measures depth within a cap and the best prices through the overlay", () => {
+  it("measures depth within a cap and the best prices, touch included", () => {
     const market = buildMarket({ ...deepPlan, touch: { bid: [101, 4], ask: [103, 1] } });
     expect(depthWithinCap(market, "SELL", 99, true)).toBe(6);
     expect(depthWithinCap(market, "SELL", 98, true)).toBe(15);

@@ -1,12 +1,12 @@
 // hot path
 /**
- * What would a size fetch right now? Walks a market's levels for one side of an order, best first:
+ * Computes what a size would fetch right now. Walks a market's levels for one side of an order, best first:
  *
  *   touch (while newer than the book) → main tier → deep tier beyond the main tier's last price
  *
  * While the touch is newer, book levels at or better than it are skipped: the better ones are gone,
  * the equal one has the touch's size. An empty touch side means an empty side. Sums are exact: the
- * notional is kept as Σ|price − top| × lots, which stays small, and moves to bigint if it must.
+ * notional is kept as Σ|price − top| × lots, which is small, and moves to bigint if it must.
  * Steady state allocates nothing.
  */
 import type { Side } from "../domain/order.js";
@@ -15,7 +15,7 @@ import type { LadderSide } from "./ladder-side.js";
 import type { Market } from "./market.js";
 import { isTouchNewer } from "./touch.js";
 
-/** Cap that stops nothing. */
+/** A cap that never stops the walk. */
 export const NO_CAP_TICKS = 0;
 
 export class DepthWalk {
@@ -24,11 +24,11 @@ export class DepthWalk {
   /** First and last price taken; 0 when nothing was. */
   topTicks = 0;
   worstTicks = 0;
-  /** The main tier did not suffice (whether or not a deep tier was there to go on). */
+  /** The main tier did not suffice (whether or not there was a deep tier to continue on). */
   neededDeep = false;
-  /** Stopped by the price cap, not by lack of levels. */
+  /** The price cap stopped the walk, not a lack of levels. */
   capped = false;
-  /** Σ|price − top| × lots; exact while `offsetExact`, else `offsetBig` is. */
+  /** Σ|price − top| × lots; exact while `offsetExact`, else `offsetBig` holds the exact sum. */
   offset = 0;
   offsetExact = true;
   offsetBig = 0n;
@@ -63,9 +63,9 @@ export class DepthWalk {
 }
 
 /**
- * Walks for `qtyLots` (a safe integer). An order of `side` SELL takes bids. `capTicks`: worst price to
- * take, or NO_CAP_TICKS. `allowDeep`: may the deep tier be used (the caller judged its age)? A book
- * that is not LIVE fills nothing.
+ * Walks for `qtyLots` (a safe integer). An order of `side` SELL takes bids. `capTicks`: worst price to take, or
+ * NO_CAP_TICKS. `allowDeep`: whether the deep tier may be used (the caller has checked its age). A book that is not
+ * LIVE fills nothing.
  */
 export function walkDepth(
   market: Market,
@@ -142,7 +142,7 @@ function takeLevel(out: DepthWalk, key: number, levelLots: number, qtyLots: numb
   out.worstTicks = ticks;
 }
 
-/** Cold: only sums beyond 2^53 come here. `offset` then holds the nearest double. */
+/** Cold path: only sums beyond 2^53 come here. `offset` then holds the nearest double. */
 function addBigOffset(out: DepthWalk, away: number, taken: number): void {
   const before = out.offsetExact ? BigInt(out.offset) : out.offsetBig;
   out.offsetExact = false;
@@ -150,7 +150,7 @@ function addBigOffset(out: DepthWalk, away: number, taken: number): void {
   out.offset = Number(out.offsetBig);
 }
 
-/** Lots standing at `capTicks` or better, overlay and deep tier as in `walkDepth`; saturates at the safe range. */
+/** Counts the lots at `capTicks` or better, with touch and deep tier as in `walkDepth`; saturates at the safe range. */
 export function depthWithinCap(market: Market, side: Side, capTicks: number, allowDeep: boolean): number {
   const book = market.book;
   if (book.state !== BOOK_LIVE) return 0;
@@ -173,7 +173,7 @@ export function depthWithinCap(market: Market, side: Side, capTicks: number, all
   return lots < Number.MAX_SAFE_INTEGER ? lots : Number.MAX_SAFE_INTEGER;
 }
 
-/** Sum over levels with belowKey > key ≥ capKey. */
+/** Sums the lots of levels with belowKey > key ≥ capKey. */
 function lotsBetween(levels: LadderSide, belowKey: number, capKey: number): number {
   const near = levels.near;
   let sum = 0;
@@ -191,7 +191,9 @@ function lotsBetween(levels: LadderSide, belowKey: number, capKey: number): numb
   return sum;
 }
 
-/** Best price an order of `side` meets, overlay included; 0 if that side is empty or the book not LIVE. */
+/**
+ * Returns the best price that an order of `side` meets, touch included; 0 if that side is empty or the book not LIVE.
+ */
 export function bestTicks(market: Market, side: Side): number {
   const book = market.book;
   if (book.state !== BOOK_LIVE) return 0;
@@ -203,7 +205,7 @@ export function bestTicks(market: Market, side: Side): number {
   return key < 0 ? -key : key;
 }
 
-/** Best bid + best ask in ticks (twice the mid), overlay included; 0 unless both sides are there. */
+/** Returns best bid + best ask in ticks (twice the mid), touch included; 0 unless both sides have a price. */
 export function doubleMidTicks(market: Market): number {
   const bid = bestTicks(market, "SELL");
   const ask = bestTicks(market, "BUY");

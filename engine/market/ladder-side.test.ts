@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createSeededRandom } from "../domain/random.js";
 import { LadderSide } from "./ladder-side.js";
 
-/** Best first. */
+/** Levels in order, best first. */
 function contentOf(side: LadderSide): [number, number][] {
   const keys = new Float64Array(side.count);
   const lots = new Float64Array(side.count);
@@ -29,8 +29,8 @@ function expectSame(side: LadderSide, naive: ReadonlyMap<number, number>): void 
   expect(side.worstKey).toBe(wanted.at(-1)?.[0] ?? Number.NEGATIVE_INFINITY);
 }
 
-describe("ladder side", () => {
-  it.each([1, 5, 10])("equals a map after any changes near, far and off the window (step %i)", (step) => {
+describe("one side of the ladder", () => {
+  it.each([1, 5, 10])("equals a map after any changes near, far from and off the window (step %i)", (step) => {
     const change = fc.record({
       // Clusters near a drifting touch, outliers far below, jumps far above.
       key: fc.oneof(
@@ -52,7 +52,7 @@ describe("ladder side", () => {
     );
   });
 
-  it("equals a map through a long walk of the touch, with growth of the window", () => {
+  it("equals a map while the touch walks far and the window grows", () => {
     const random = createSeededRandom(42);
     for (const sign of [1, -1]) {
       const side = new LadderSide(65_536, 10);
@@ -63,7 +63,7 @@ describe("ladder side", () => {
         const distance = Math.floor(random.next() ** 4 * 20_000);
         const key = sign * (touch - sign * distance) * 10;
         applyBoth(side, naive, key, random.next() < 0.45 ? 0 : 1 + Math.floor(random.next() * 50));
-        // Levels that the touch has walked through are taken away, as a venue does.
+        // The venue removes levels that the touch has walked through.
         const best = side.bestKey;
         if (best > sign * (touch + sign * 40) * 10) applyBoth(side, naive, best, 0);
         if (change % 5_000 === 0) expectSame(side, naive);
@@ -73,7 +73,7 @@ describe("ladder side", () => {
     }
   });
 
-  it("empties from the best end down to nothing, and starts again anywhere", () => {
+  it("can be emptied from the best level down, and filled again anywhere", () => {
     const side = new LadderSide(65_536, 1);
     const naive = new Map<number, number>();
     for (let key = 1; key <= 5_000; key += 3) applyBoth(side, naive, key, key);
@@ -103,7 +103,7 @@ describe("ladder side", () => {
     }
   });
 
-  it("takes a price off the stated grid without losing a level", () => {
+  it("accepts a price off the stated grid without losing a level", () => {
     const side = new LadderSide(65_536, 10);
     const naive = new Map<number, number>();
     for (let key = 10; key <= 20_000; key += 10) applyBoth(side, naive, key, 1);
@@ -112,7 +112,7 @@ describe("ladder side", () => {
     expectSame(side, naive);
   });
 
-  it("refuses growth past its maximum and changes nothing then", () => {
+  it("refuses growth past its maximum and then changes nothing", () => {
     const side = new LadderSide(3, 1);
     for (const key of [100, 99, 5]) expect(side.apply(key, 1)).toBe(true);
     for (const key of [101, 98, 4, 900_000]) expect(side.apply(key, 1)).toBe(false);
@@ -127,7 +127,7 @@ describe("ladder side", () => {
     expect(side.isConsistent()).toBe(true);
   });
 
-  it("gives levels by rank and NaN beyond them", () => {
+  it("returns levels by rank, and NaN beyond them", () => {
     const side = new LadderSide(65_536, 1);
     for (const key of [100_000, 99_990, 50, 10]) side.apply(key, key);
     expect([0, 1, 2, 3].map((rank) => side.keyAt(rank))).toEqual([100_000, 99_990, 50, 10]);

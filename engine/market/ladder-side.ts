@@ -1,7 +1,7 @@
 // hot path
 /**
- * One side of a book as a price ladder: near the touch a level's place follows from its price, so that
- * setting one costs no search and moves nothing; what lies further away is a sorted array (BookSide).
+ * One side of a book as a price ladder. Near the touch a level's place follows from its price, so that
+ * setting one costs no search and moves nothing; levels further away are in a sorted array (BookSide).
  *
  *   far (sorted array, worst … best) | near: one slot per price step, base … base+width-1
  *   ---------------------------------+--------------------------------------------------- better →
@@ -16,9 +16,9 @@
 import { BookSide } from "./book-side.js";
 
 const INITIAL_WIDTH = 512;
-/** 128 KiB of lots a side at most. */
+/** At most 128 KiB of lots per side. */
 const MAX_WIDTH = 16_384;
-/** After this many changes beyond the window its width is judged again. */
+/** The width of the window is checked again after this many changes beyond it. */
 const FAR_CHANGES_PER_CHECK = 512;
 /** Widen when more than one change in this many lies beyond the window. */
 const WIDEN_SHARE = 16;
@@ -40,7 +40,10 @@ export class LadderSide {
   readonly #maxLevels: number;
   #changeCount = 0;
   #farChangeCount = 0;
-  /** Levels are gathered in `far`, in any order; `bestIndex` is -1 meanwhile, which sends all of them the slow way. */
+  /**
+   * While loading, levels gather in `far` in any order, and `bestIndex` is -1, which sends all of them through the slow
+   * path.
+   */
   #isLoading = false;
 
   /** `stepTicks`: the venue's price increment. Prices off that grid are legal but make the side fall back to steps of one tick. */
@@ -55,18 +58,18 @@ export class LadderSide {
     return this.bestIndex < 0 ? Number.NEGATIVE_INFINITY : (this.#base + this.bestIndex) * this.#step;
   }
 
-  /** -Infinity when empty: the worst level of the side. */
+  /** Key of the worst level of the side; -Infinity when empty. */
   get worstKey(): number {
     if (this.far.count > 0) return this.far.keys[0] as number;
     return this.bestIndex < 0 ? Number.NEGATIVE_INFINITY : this.keyOf(this.#lowestIndex());
   }
 
-  /** Key of a window slot. */
+  /** Returns the key of a window slot. */
   keyOf(index: number): number {
     return (this.#base + index) * this.#step;
   }
 
-  /** The next occupied slot below `index`, -1 if the window has none (far levels follow then). */
+  /** Returns the next occupied slot below `index`, or -1 if the window has none (far levels follow then). */
   indexBelow(index: number): number {
     let word = index >>> 5;
     let bits = (this.#bits[word] as number) & ((1 << (index & 31)) - 1);
@@ -95,7 +98,7 @@ export class LadderSide {
     this.#isLoading = true;
   }
 
-  /** Puts what was loaded in its places; the side shows nothing of it before. */
+  /** Moves the loaded levels to their places; readers see none of them before. */
   finishLoad(): void {
     if (!this.#isLoading) return;
     this.#isLoading = false;
@@ -109,14 +112,14 @@ export class LadderSide {
   }
 
   /**
-   * Sets a level to an absolute quantity, 0 removes. False if the key is no safe integer or the side would grow past its
-   * maximum: nothing was changed then.
+   * Sets a level to an absolute quantity; 0 removes it. Returns false, with nothing changed, if the key is no safe
+   * integer or the side would grow past its maximum.
    */
   apply(key: number, qtyLots: number): boolean {
     const index = key / this.#step - this.#base;
-    // Wraps after 2^31 changes without a judgement: the width is then judged early, once.
+    // Wraps after 2^31 changes without a check: the width is then checked early, once.
     this.#changeCount = (this.#changeCount + 1) | 0;
-    // The unsigned view sends negatives, fractions and everything beyond the window the slow way.
+    // The unsigned view sends negatives, fractions and everything beyond the window through the slow path.
     if (index >>> 0 !== index || index >= this.#width || this.bestIndex < 0) return this.#applySlow(key, qtyLots);
     const before = this.near[index] as number;
     if (qtyLots > 0) {
@@ -164,7 +167,7 @@ export class LadderSide {
     return this.#farAt(this.far.lots, levelIndex);
   }
 
-  /** The full check of the invariants; apply keeps them by construction, tests prove that. */
+  /** Checks all invariants; apply keeps them by construction, and tests prove that. */
   isConsistent(): boolean {
     let nearCount = 0;
     let highest = -1;
@@ -196,13 +199,13 @@ export class LadderSide {
     if (index !== this.bestIndex) return;
     this.bestIndex = this.indexBelow(index);
     if (this.far.count === 0) return;
-    // The best sank: follow it before the window runs dry.
+    // The best price sank: the window follows before it runs empty.
     if (this.bestIndex < this.#width >>> 2) {
       this.#moveBase(this.#bestStep() - this.#headroomIndex());
     }
   }
 
-  /** Step number of the best level anywhere; the side must not be empty. */
+  /** Returns the step number of the best level anywhere; the side must not be empty. */
   #bestStep(): number {
     if (this.bestIndex >= 0) return this.#base + this.bestIndex;
     return (this.far.keys[this.far.count - 1] as number) / this.#step;
@@ -212,7 +215,7 @@ export class LadderSide {
     if (!Number.isSafeInteger(key)) return false;
     const stepNumber = key / this.#step;
     if (this.#isLoading) {
-      // What is gathered has its price, not its place: the grid may still change.
+      // Gathered levels have a price but no place yet, so the grid may still change.
       if (Math.floor(stepNumber) !== stepNumber && qtyLots > 0) this.#step = 1;
       return this.far.load(key, qtyLots);
     }
@@ -239,7 +242,7 @@ export class LadderSide {
     return this.#applyFar(key, qtyLots);
   }
 
-  /** A new level better than all others, inside the window. */
+  /** Adds a level better than all others, inside the window. */
   #occupyBest(index: number, qtyLots: number): void {
     this.near[index] = qtyLots;
     this.#bits[index >>> 5] = (this.#bits[index >>> 5] as number) | (1 << (index & 31));
@@ -275,12 +278,15 @@ export class LadderSide {
     this.#pullFromFar();
   }
 
-  /** Where the best level is placed in a fresh window: three quarters of it lie below. */
+  /** Slot of the best level in a new window: three quarters of the window lie below it. */
   #headroomIndex(): number {
     return (this.#width >>> 2) * 3;
   }
 
-  /** Moves the window so that slot 0 is step `base`; levels that leave it below go to far, far ones that enter come in. */
+  /**
+   * Moves the window so that slot 0 is step `base`. Levels that leave it at the bottom go to far; far levels that it
+   * now covers come in.
+   */
   #moveBase(base: number): void {
     const shift = base - this.#base;
     if (shift > 0) this.#moveUp(shift);
@@ -306,7 +312,7 @@ export class LadderSide {
   #moveDown(shift: number): void {
     const width = this.#width;
     const moved = shift < width ? shift : width;
-    // Only headroom above the best can fall out: the caller never moves the best out of the window.
+    // Only headroom above the best can be lost: the caller never moves the best out of the window.
     this.near.copyWithin(moved, 0, width - moved);
     this.near.fill(0, 0, moved);
     this.#rebuildBits();
@@ -333,7 +339,7 @@ export class LadderSide {
     }
   }
 
-  /** Cold, once at most: a price off the venue's stated grid. All levels move to a ladder of single ticks. */
+  /** Cold path, at most once: a price off the venue's stated grid. All levels move to a ladder of single ticks. */
   #regrid(): void {
     const keys = new Float64Array(this.count);
     const lots = new Float64Array(this.count);

@@ -1,8 +1,8 @@
 // hot path
 /**
- * The last send-to-acknowledgement times of one venue in a bounded ring, with percentiles. Overflow
- * forgets the oldest. Percentiles are by nearest rank (the smallest sample with at least p % of the
- * samples at or below it), read from a sorted copy that each sample is merged into.
+ * The last send-to-acknowledgement times of one venue in a bounded ring, with percentiles. A new sample
+ * replaces the oldest when the ring is full. Percentiles are by nearest rank (the smallest sample with at
+ * least p % of the samples at or below it), read from a sorted copy that each sample is merged into.
  *
  *   ring: [ 7 | 8 | 9 | 3 | 4 | 5 | 6 | … ]   capacity a power of two, index masked
  *                     ^ next write
@@ -19,7 +19,7 @@ export class LatencyWindow {
   #written = 0;
   #sortedCount = 0;
 
-  /** `defaultMs` answers every percentile while no sample is there. Capacity is rounded up to a power of two. */
+  /** Every percentile is `defaultMs` while there is no sample. Capacity is rounded up to a power of two. */
   constructor(defaultMs: number, capacity: number = DEFAULT_LATENCY_SAMPLES) {
     let size = 1;
     while (size < capacity) size *= 2;
@@ -76,7 +76,7 @@ export class LatencyWindow {
     this.#sortedCount++;
   }
 
-  /** The value must be there; which of several equal ones goes makes no difference. */
+  /** The value must be present; removing any one of several equal values is the same. */
   #forget(latencyMs: number): void {
     const at = this.#rankOf(latencyMs);
     this.#sorted.copyWithin(at, at + 1, this.#sortedCount);

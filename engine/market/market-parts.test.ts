@@ -14,8 +14,8 @@ function sigmaOf(stats: PriceStats): number {
   return target[0] as number;
 }
 
-describe("LatencyWindow", () => {
-  it("answers its default while empty and ignores what is no latency", () => {
+describe("the latency window", () => {
+  it("returns its default while empty and ignores values that are no latency", () => {
     const window = new LatencyWindow(250);
     for (const sample of [-1, Number.NaN, Number.POSITIVE_INFINITY]) window.record(sample);
     expect([window.p50(), window.p90(), window.p99(), window.count]).toEqual([250, 250, 250, 0]);
@@ -39,8 +39,8 @@ describe("LatencyWindow", () => {
   });
 });
 
-describe("PriceStats", () => {
-  it("equals a direct sum over one sample a second, also across gaps", () => {
+describe("the price statistics", () => {
+  it("equal a direct sum over one sample a second, also across gaps", () => {
     const steps = fc.array(
       fc.record({ gapMs: fc.integer({ min: 0, max: 4000 }), mid: fc.integer({ min: 900, max: 1100 }) }),
       { minLength: 2, maxLength: 80 },
@@ -69,7 +69,7 @@ describe("PriceStats", () => {
     );
   });
 
-  it("takes no return from a move over an outage", () => {
+  it("count no return for a move over an outage", () => {
     const stats = new PriceStats();
     for (let second = 0; second < 10; second++) stats.update(1000, second * SECOND_NS);
     stats.update(2000, (10 + MAX_GAP_SECONDS + 1) * SECOND_NS);
@@ -81,7 +81,7 @@ describe("PriceStats", () => {
     expect(sigmaOf(stats)).toBe(0);
   });
 
-  it("ignores mids that are none and time that goes back", () => {
+  it("ignore invalid mids and time that goes back", () => {
     const stats = new PriceStats();
     for (const mid of [0, -5, Number.NaN, Number.POSITIVE_INFINITY]) stats.update(mid, SECOND_NS);
     stats.update(100, 5 * SECOND_NS);
@@ -92,8 +92,8 @@ describe("PriceStats", () => {
   });
 });
 
-describe("freshness", () => {
-  it("is never negative, never flattered, and endless before the first proof", () => {
+describe("the age of market data", () => {
+  it("is never negative, never understated, and infinite before the first proof", () => {
     expect([
       ageMs(5e6, 3e6),
       ageMs(5e6, 5e6),
@@ -104,7 +104,7 @@ describe("freshness", () => {
     ]).toEqual([0, 0, 1, 2, NEVER_PROVEN_MS, NEVER_PROVEN_MS]);
   });
 
-  it("lets a caller tighten both limits and loosen none", () => {
+  it("has limits that a caller can tighten but not loosen", () => {
     expect([mainAgeLimitMs(2000, 500), mainAgeLimitMs(2000, 9000)]).toEqual([500, 2000]);
     expect([
       deepAgeLimitMs(7000, 2000, 2000),
@@ -114,8 +114,8 @@ describe("freshness", () => {
   });
 });
 
-describe("Touch", () => {
-  it("takes one-sided frames and drops what is broken or crossed", () => {
+describe("the touch of a market", () => {
+  it("accepts one-sided frames and rejects broken or crossed ones", () => {
     const touch = new Touch();
     expect(touch.set(100, 5, 0, 0, 7, 1000, 1)).toBe(true);
     expect([touch.bidTicks, touch.bidLots, touch.askTicks, touch.askLots, touch.present]).toEqual([100, 5, 0, 0, true]);
@@ -141,7 +141,7 @@ describe("Touch", () => {
     expect([isNewer(0, 499), isNewer(0, 500)]).toEqual([true, false]);
   });
 
-  it("is newer for two seconds of its book's proofs only: one from the future overrides no longer", () => {
+  it("with a time in the future overrides the book for only two seconds of its proofs", () => {
     const touch = new Touch();
     const receivedNs = 5e9;
     touch.set(1, 1, 2, 1, 900, 60_000, receivedNs);
@@ -149,12 +149,12 @@ describe("Touch", () => {
       isTouchNewer(touch, { seq, tsVenueMs: 1, tsProvenNs });
     expect([isNewer(0, receivedNs + 2e9), isNewer(7, receivedNs + 2e9)]).toEqual([true, true]);
     expect([isNewer(0, receivedNs + 2e9 + 1), isNewer(7, receivedNs + 2e9 + 1)]).toEqual([false, false]);
-    // A book that is the older one is another matter: its age judges that.
+    // If the book is the older one, the age of the book decides.
     expect(isNewer(7, 0)).toBe(true);
   });
 });
 
-describe("Ticker", () => {
+describe("the ticker of a market", () => {
   it("keeps one shape from the first to the last update", () => {
     const ticker = new Ticker();
     const keys = Object.keys(ticker);

@@ -21,7 +21,7 @@ function deepMarket(): Market {
 }
 
 describe("the signal of a market", () => {
-  it("comes after each commit and once the book leaves LIVE", () => {
+  it("comes after each commit and when the book leaves LIVE", () => {
     const market = deepMarket();
     const heard = heardBy(market);
     market.book.beginSync();
@@ -48,7 +48,7 @@ describe("the signal of a market", () => {
     expect(heard).toEqual(["deep", "touch true", "touch false", "ticker 5", "SELL 3@7 9007199254740993"]);
   });
 
-  it("ends with the subscription, and has a bound", () => {
+  it("ends with the subscription, and has a maximum of listeners", () => {
     const market = deepMarket();
     const ends = Array.from({ length: MAX_MARKET_LISTENERS }, () => {
       const heard: string[] = [];

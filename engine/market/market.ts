@@ -1,7 +1,7 @@
 // hot path (the signal)
 /**
- * Everything the core knows of one contract on one venue, owned and written by the venue's room,
- * read by router, gateway and recorder. No reader uses a book whose state is not LIVE.
+ * Everything the core knows of one contract on one venue. The venue's room owns and writes it; router, gateway and
+ * recorder read it. No reader uses a book whose state is not LIVE.
  */
 import type { Instrument } from "../domain/instrument.js";
 import type { Side } from "../domain/order.js";
@@ -18,7 +18,9 @@ export interface Market {
   readonly book: Book;
   /** Deeper, slower tier where the venue has one (venueone: the 20-level book), else null. A size that the main tier cannot fill continues here beyond the main tier's last price. */
   readonly deep: Book | null;
-  /** Best bid and offer from a stream faster than the book; overrides book levels better than itself while newer. */
+  /**
+   * Best bid and offer from a stream faster than the book. While newer, it overrides book levels better than itself.
+   */
   readonly touch: Touch;
   readonly ticker: Ticker;
   /** Volatility of the mid, for the latency penalty. */
@@ -26,12 +28,12 @@ export interface Market {
   /** Age limits per tier in ms (routing design 1.5), before the caller's maxQuoteAgeMs tightens them. */
   readonly maxBookAgeMs: number;
   readonly maxDeepAgeMs: number;
-  /** Where readers hear of changes; books, touch and ticker signal by themselves. */
+  /** Where readers subscribe to changes; books, touch and ticker signal by themselves. */
   readonly signal: MarketSignal;
 }
 
 export interface MarketOptions {
-  /** Has the venue a deeper, slower tier? */
+  /** Whether the venue has a deeper, slower tier. */
   readonly deepTier: boolean;
   readonly maxBookAgeMs: number;
   /** Ignored without a deep tier. */
@@ -41,19 +43,21 @@ export interface MarketOptions {
 export const MAX_MARKET_LISTENERS = 8;
 
 /**
- * Told in the same turn in which a market changed: the stream marks keys dirty, the recorder copies a row. A listener
+ * Called in the same turn in which a market changed: the stream marks keys dirty, the recorder copies a row. A listener
  * copies or marks and returns; it neither throws nor changes the market.
  */
 export interface MarketListener {
   /** The main book after a commit, or after it left LIVE (SYNCING, INVALID, EMPTY). */
   bookChanged(market: Market): void;
-  /** As bookChanged, for the deeper tier. */
+  /** Like bookChanged, for the deeper tier. */
   deepChanged(market: Market): void;
   /** The touch was set or cleared. */
   touchChanged(market: Market): void;
   /** The ticker was stamped. */
   tickerChanged(market: Market): void;
-  /** A public trade, once per trade id; `side` is the aggressor's. An id that JSON cannot hold exactly is a string. */
+  /**
+   * A public trade, once per trade id; `side` is the aggressor's side. An id that JSON cannot hold exactly is a string.
+   */
   traded(
     market: Market,
     side: Side,
@@ -65,7 +69,7 @@ export interface MarketListener {
   ): void;
 }
 
-/** Hears nothing; a listener that wants some of it starts from this one. */
+/** Ignores every signal; a listener that needs some of them overrides those. */
 export const NO_MARKET_LISTENER: MarketListener = {
   bookChanged() {},
   deepChanged() {},
@@ -75,13 +79,13 @@ export const NO_MARKET_LISTENER: MarketListener = {
 };
 
 /**
- * A room signals by applying; it needs no code of its own, except for trades, which no state holds. With no listener
- * a signal costs one loop over an empty array. At most MAX_MARKET_LISTENERS a market.
+ * A room signals by applying changes. Only trades, which no state holds, need a call of their own. With no listener a
+ * signal costs one loop over an empty array. At most MAX_MARKET_LISTENERS a market.
  */
 export class MarketSignal {
   readonly #listeners: MarketListener[] = [];
 
-  /** How many hear of this market: readers of it, and the recorder. */
+  /** Number of listeners: readers of the market, and the recorder. */
   get listenerCount(): number {
     return this.#listeners.length;
   }
@@ -116,7 +120,7 @@ export class MarketSignal {
     for (let index = 0; index < listeners.length; index++) listeners[index]?.tickerChanged(market);
   }
 
-  /** Called by the room for each new public trade. */
+  /** The room calls this for each new public trade. */
   traded(
     market: Market,
     side: Side,
@@ -133,7 +137,7 @@ export class MarketSignal {
   }
 }
 
-/** A market with everything empty, ready for its room to fill. */
+/** Creates an empty market for its room to fill. */
 export function createMarket(instrument: Instrument, options: MarketOptions): Market {
   const signal = new MarketSignal();
   const market: Market = {

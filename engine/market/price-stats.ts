@@ -1,15 +1,15 @@
 // hot path
 /**
- * Exponentially weighted standard deviation of 1 s returns of a mid price, half-life 60 s. A float
- * statistic: it feeds the latency penalty, never a price or a size of an order.
+ * Exponentially weighted standard deviation of 1 s returns of a mid price, half-life 60 s. A float statistic: it feeds
+ * the latency penalty, never a price or a size of an order.
  *
- * Sampling is regular although updates are not: the mid that stood when a second ended is that
- * second's sample (last value carried forward). A gap of n seconds between updates is n - 1 returns
- * of zero and one that holds the whole move, applied in closed form, so cost does not grow with n.
- * A gap longer than MAX_GAP_SECONDS starts the sampling again from the next mid and keeps the estimate.
+ * Sampling is regular although updates are not: a second's sample is the mid at its end (last value carried forward). A
+ * gap of n seconds between updates is n - 1 returns of zero and one that holds the whole move, applied in closed form,
+ * so cost does not grow with n. A gap longer than MAX_GAP_SECONDS starts the sampling again from the next mid and keeps
+ * the estimate.
  */
 
-/** Beyond this the carried value says nothing about the seconds between (feed down, resync). */
+/** After a longer gap the carried value does not describe the seconds between (feed down, resync). */
 export const MAX_GAP_SECONDS = 30;
 export const HALF_LIFE_SECONDS = 60;
 
@@ -26,7 +26,10 @@ export class PriceStats {
   #squares = 0;
   #weights = 0;
 
-  /** Takes the mid (ticks, halves allowed) at a monotonic time. Non-positive or non-finite mids are ignored, as is time that goes back. */
+  /**
+   * Adds the mid (ticks, halves allowed) at a monotonic time. Non-positive or non-finite mids are ignored, as is time
+   * that goes back.
+   */
   update(mid: number, nowNs: number): void {
     if (!(mid > 0 && mid < Number.POSITIVE_INFINITY)) return;
     const second = Math.floor(nowNs / NS_PER_SECOND);
@@ -40,14 +43,14 @@ export class PriceStats {
   }
 
   /**
-   * Writes the standard deviation of a 1 s return as a fraction (0.0001 = 1 bp); 0 until two seconds have closed.
-   * Written, not returned: whether a returned double is boxed depends on what the compiler has inlined.
+   * Writes the standard deviation of a 1 s return as a fraction (0.0001 = 1 bp); 0 until two seconds have closed. It is
+   * written, not returned, because the compiler's inlining decides whether a returned double is boxed.
    */
   sigmaInto(target: Float64Array, index: number): void {
     target[index] = this.#weights > 0 ? Math.sqrt(this.#squares / this.#weights) : 0;
   }
 
-  /** Forgets the anchor, not the estimate: the move over an outage is not a 1 s return. */
+  /** Drops the last mid but keeps the estimate: the move over an outage is not a 1 s return. */
   breakSampling(): void {
     this.#lastMid = 0;
     this.#closedMid = 0;
@@ -62,7 +65,7 @@ export class PriceStats {
     }
     if (this.#closedMid > 0) this.#addReturn(this.#lastMid / this.#closedMid - 1);
     this.#closedMid = this.#lastMid;
-    // The seconds that passed without an update ended where the last one did.
+    // Seconds without an update end at the mid of the last update.
     if (elapsed > 1) this.#addZeroReturns(elapsed - 1);
   }
 

@@ -10,12 +10,15 @@ export class Ticker {
   markPrice = "";
   lastPrice = "";
   indexPrice = "";
-  /** Price 24 h ago; venuetwo: its openPrice; venuefour: the oracle price of then. */
+  /** Price 24 h ago; venuetwo: its openPrice; venuefour: its oracle price 24 h ago. */
   prevDayPrice = "";
   openPrice = "";
   high24h = "";
   low24h = "";
-  /** Percent, where the venue prints it; else the gateway derives it from lastPrice (venuefour: indexPrice) and prevDayPrice. */
+  /**
+   * Percent, where the venue prints it; otherwise the gateway derives it from lastPrice (venuefour: indexPrice) and
+   * prevDayPrice.
+   */
   change24h = "";
   change24hAbs = "";
   /** Quote currency. */
@@ -27,16 +30,16 @@ export class Ticker {
   openInterest = "";
   /** Unix ms; 0 unknown. */
   nextFundingTime = 0;
-  /** Hours between fundings; 0 unknown. Rates of venues compare only with it. */
+  /** Hours between fundings; 0 unknown. Funding rates of venues can be compared only with it. */
   fundingIntervalHours = 0;
   /** Venue time of the newest field, Unix ms; 0 before the first. */
   tsVenueMs = 0;
   /** Monotonic ns of the newest field; 0 before the first. */
   tsRecvNs = 0;
-  /** Told after each stamp. */
+  /** Runs after each stamp. */
   onChange: Changed = NO_LISTENER;
 
-  /** Stamps an update; its fields are assigned before. */
+  /** Stamps an update; the caller has assigned its fields before. */
   stamp(tsVenueMs: number, tsRecvNs: number): void {
     if (tsVenueMs > this.tsVenueMs) this.tsVenueMs = tsVenueMs;
     this.tsRecvNs = tsRecvNs;

@@ -1,20 +1,20 @@
 // hot path
 /**
- * Best bid and offer from a stream faster than the book. A side whose lots are 0 is empty: the venue
- * said that nobody quotes there. `seq` shares the number space of the book's `seq` where the venue
- * has one (venuetwo), else 0 and venue times decide.
+ * Best bid and offer from a stream faster than the book. A side whose lots are 0 is empty: the venue reported no quote
+ * there. `seq` shares the number space of the book's `seq` where the venue has one (venuetwo); else it is 0 and venue
+ * times decide.
  */
 
 import { type Changed, NO_LISTENER } from "./changed.js";
 
-/** Just the stamps of a book that the comparison needs. */
+/** The stamps of a book that the comparison needs. */
 export interface BookStamp {
   readonly seq: number;
   readonly tsVenueMs: number;
   readonly tsProvenNs: number;
 }
 
-/** A touch that its book has not overtaken by then claims a time or a sequence that is not come yet. */
+/** If the book has not overtaken a touch by then, the touch carries a time or sequence from the future. */
 const MAX_BEFORE_PROOF_NS = 2_000_000_000;
 
 export class Touch {
@@ -27,14 +27,14 @@ export class Touch {
   tsVenueMs = 0;
   /** Monotonic ns; 0 before the first frame. */
   tsRecvNs = 0;
-  /** Has a frame been taken since the last clear? */
+  /** True if a frame was applied since the last clear. */
   present = false;
-  /** Told after each set and clear. */
+  /** Runs after each set and clear. */
   onChange: Changed = NO_LISTENER;
 
   /**
-   * Takes one frame; lots 0 mean an empty side. Input that is not a safe integer, negative, or crossed
-   * (bid ≥ ask) clears the touch and returns false: the book alone then speaks.
+   * Applies one frame; lots 0 mean an empty side. Input that is not a safe integer, negative, or crossed (bid ≥ ask)
+   * clears the touch and returns false: only the book is used then.
    */
   set(
     bidTicks: number,
@@ -83,8 +83,8 @@ function isTouchSide(ticks: number, lots: number): boolean {
 }
 
 /**
- * Does the touch describe a later moment than the book? By venue sequence where both have one, else by venue time; a tie
- * goes to the book, and so does a touch that came long before the book was last proven.
+ * Reports whether the touch describes a later moment than the book. Venue sequences decide where both have one, else
+ * venue times; a tie goes to the book. A touch that came long before the book's last proof loses too.
  */
 export function isTouchNewer(touch: Touch, book: BookStamp): boolean {
   if (!touch.present || book.tsProvenNs - touch.tsRecvNs > MAX_BEFORE_PROOF_NS) return false;

@@ -1,5 +1,6 @@
 /**
- * Reads of a watched account over REST: bounded in time, never thrown, and what a refusal asks the schedule to wait.
+ * Reads of a watched account over REST: bounded in time and never throwing. A refusal also sets how long the schedule
+ * pauses.
  */
 import type { Logger } from "../domain/logger.js";
 import type { RoutableVenue } from "../domain/venue.js";
@@ -8,14 +9,14 @@ import type { LookResult } from "./poll-schedule.js";
 
 export const LOOK_TIMEOUT_MS = 5_000;
 export const LIMITED_PAUSE_MS = 5_000;
-/** Credentials that were refused are tried again: an agent may have been approved meanwhile. */
+/** Refused credentials are tried again later: an agent may have been approved meanwhile. */
 const REFUSED_PAUSE_MS = 60_000;
 
 export const NO_PAUSE: LookResult = { pauseVenueMs: 0, pauseAccountMs: 0 };
 
 export type FailedRead = Extract<Read<never>, { readonly ok: false }>;
 
-/** A room's bug must not end the watch: it counts as an answer that could not be read. */
+/** A bug of the room must not end the watch: it counts as an unreadable reply. */
 export async function readSafely<T>(
   logger: Logger,
   venue: RoutableVenue,
@@ -29,7 +30,7 @@ export async function readSafely<T>(
   }
 }
 
-/** How long nobody of a venue is polled, or this account alone, after such a refusal. */
+/** Returns how long to pause polling after such a refusal, for the whole venue or for this account alone. */
 export function pauseAfter({ code, isAccountLimit, retryAfterMs }: FailedRead): LookResult {
   if (code === "AUTH" || code === "NEEDS_CREDENTIALS") return { pauseVenueMs: 0, pauseAccountMs: REFUSED_PAUSE_MS };
   if (isAccountLimit === true) return { pauseVenueMs: 0, pauseAccountMs: retryAfterMs ?? LIMITED_PAUSE_MS };

@@ -1,13 +1,13 @@
 /**
- * One account at one venue being watched, with one set of credentials: pushed where the venue pushes and has room,
- * looked at by the poll schedule where it does not, and while a stream is away for longer than a moment. Its open orders
- * are kept in watched-orders.ts.
+ * Watches one account at one venue with one set of credentials. The account is streamed where the venue streams and has
+ * room. The poll schedule reads it otherwise, and while a stream is away for longer than a moment. Its open orders are
+ * kept in watched-orders.ts.
  *
  *   stream LIVE ── its positions, reconciled by the room ──► LIVE, push
- *   no stream, or none free, or away ── looks over REST ──► SNAPSHOT, poll; a stream is tried again now and then
+ *   no stream, or none free, or away ── polls over REST ──► SNAPSHOT, poll; a stream is tried again now and then
  *
- * Invariants: a state is replaced only by a whole one that is not older; a failed look changes no position (it is not a
- * flat account); the session is closed at the end and used by nothing after it; listeners hear of a change after it.
+ * Invariants: only a whole state that is not older replaces a state; a failed read changes no position (it is not a flat
+ * account); the session is closed at the end and not used after it; listeners run after a change is applied.
  */
 import type { Clock, TimerHandle } from "../domain/clock.js";
 import type { Logger } from "../domain/logger.js";
@@ -26,12 +26,15 @@ import type { ResolvedExecution } from "./resolved-executions.js";
 import { WatchListeners } from "./watch-listeners.js";
 import { WatchedOrders } from "./watched-orders.js";
 
-/** A stream that is not LIVE so long is helped out by polling; the room goes on trying. */
+/** Polling starts when a stream is not LIVE for this long; the room keeps trying meanwhile. */
 const STREAM_GRACE_MS = 3_000;
-/** An account that got no stream asks again. */
+/** An account without a stream requests one again after this time. */
 const STREAM_RETRY_MS = 60_000;
 
-/** Of one venue. Apart, because a list of open orders weighs about ten times as much as positions. */
+/**
+ * The poll schedules of one venue. There are two because a list of open orders weighs about ten times as much as
+ * positions.
+ */
 export interface VenueSchedules {
   readonly positions: PollSchedule;
   readonly orders: PollSchedule;
@@ -41,9 +44,9 @@ export interface WatchParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly schedules: VenueSchedules;
-  /** Opened with keys, not by an address that everybody may know. */
+  /** Whether it was opened with keys, and not by a public address. */
   readonly isCredentialed: boolean;
-  /** Names the account as orders do. */
+  /** Hash of the account, the same as orders use. */
   readonly accountHash: string;
 }
 
@@ -57,14 +60,14 @@ export class AccountWatch {
   readonly #liquidations: Liquidations;
   #stream: AccountStream | null = null;
   #positions: readonly VenuePosition[] | null = null;
-  /** Names of what is held and cannot be counted. */
+  /** Names of holdings that cannot be counted. */
   #unlisted: readonly string[] = [];
   #asOfMs: number | null = null;
   #source: "stream" | "venue" | null = null;
   #error: CoverageError | null = null;
   #isPolled = false;
   #isLive = false;
-  /** Counts how often the stream became LIVE. */
+  /** Counts the times the stream became LIVE. */
   #liveRun = 0;
   #isClosed = false;
   #graceTimer: TimerHandle | null = null;
@@ -97,12 +100,12 @@ export class AccountWatch {
 
   // ---------------------------------------------------------------- what is shown
 
-  /** Whose orders these are, to who proved that they are theirs; null for an address that everybody may know. */
+  /** The owner of these orders, shown only to callers who proved that they own them; null for a public address. */
   get owner(): Pick<AccountSession, "venue" | "accountId"> | null {
     return this.#parts.isCredentialed ? this.#session : null;
   }
 
-  /** Null before the first answer. */
+  /** Null before the first reply. */
   get positions(): readonly VenuePosition[] | null {
     return this.#positions;
   }
@@ -112,7 +115,7 @@ export class AccountWatch {
     return this.#orders.list();
   }
 
-  /** The account was answered for, or it is known why it cannot be. */
+  /** Whether the venue has answered for the account, or the reason why it cannot is known. */
   get isSettled(): boolean {
     return this.#positions !== null || this.#error !== null;
   }
@@ -121,7 +124,9 @@ export class AccountWatch {
     return this.#orders.isSettled;
   }
 
-  /** Was one of these opened with the very credentials of this watch, and has the venue proven them? */
+  /**
+   * Reports whether one of these was opened with exactly the credentials of this watch, and the venue has proven them.
+   */
   owns(accounts: ResolvedExecution["accounts"]): boolean {
     const { isCredentialed, accountHash } = this.#parts;
     return isCredentialed && this.#orders.isProven && accounts.some((account) => account.accountHash === accountHash);
@@ -150,13 +155,13 @@ export class AccountWatch {
     };
   }
 
-  /** A stream that is LIVE proves its state again and again, also while nothing happens. */
+  /** A LIVE stream proves its state repeatedly, even while nothing happens. */
   #provenMs(): number | null {
     const read = this.#isLive ? this.#stream?.positions() : undefined;
     return read?.ok === true ? read.asOfMs : this.#asOfMs;
   }
 
-  /** The same of its open orders, which are read apart: their own time, interval and error (watched-orders.ts). */
+  /** Coverage of its open orders, which are read separately: own time, interval and error (watched-orders.ts). */
   ordersCoverage(): Coverage {
     const { intervalMs } = this.#parts.schedules.orders;
     return ordersCoverageOf(this.#orders, { mode: this.#mode, intervalMs, error: this.#error });
@@ -169,7 +174,7 @@ export class AccountWatch {
 
   // ---------------------------------------------------------------- life
 
-  /** False when the account has no room for another listener. */
+  /** Returns false when the account has no room for another listener. */
   listen(listener: AccountListener, wantsOrders: boolean): boolean {
     const wanted = this.#listeners.wantOrders;
     if (!this.#listeners.add(listener, wantsOrders)) return false;
@@ -177,7 +182,7 @@ export class AccountWatch {
     return true;
   }
 
-  /** True when it was the last one. */
+  /** Returns true when it was the last listener. */
   unlisten(listener: AccountListener): boolean {
     this.#listeners.remove(listener);
     if (!this.#listeners.wantOrders) {
@@ -195,7 +200,7 @@ export class AccountWatch {
     return this.#stream !== null;
   }
 
-  /** A stream may have become free. */
+  /** Called when a stream may have become free. */
   promote(): void {
     if (this.#stream === null && !this.#isClosed) this.#openStream();
   }
@@ -228,7 +233,7 @@ export class AccountWatch {
     return this.#stream !== null;
   }
 
-  /** Null means a bug of the room, which must not end the watch, nor leave it behind half opened. */
+  /** Opens a stream. Returns null on a bug of the room, which must neither end the watch nor leave it half open. */
   #tryStream(streams: AccountStreams): ReturnType<AccountStreams["openAccountStream"]> | null {
     try {
       return streams.openAccountStream(this.#session, (event) => this.#hear(event));
@@ -243,7 +248,7 @@ export class AccountWatch {
     if (this.#isClosed) return;
     switch (event.kind) {
       case "order":
-        // Without listeners no list is kept that it could change.
+        // Without listeners for orders there is no list to change.
         if (this.#listeners.wantOrders && this.#orders.apply(event.order)) this.#listeners.emit(event);
         return;
       case "fill":
@@ -257,7 +262,7 @@ export class AccountWatch {
     }
   }
 
-  /** Takes over what the stream holds now. */
+  /** Adopts the stream's present state. */
   #follow(): void {
     const stream = this.#stream;
     if (stream === null || this.#isClosed) return;
@@ -281,11 +286,11 @@ export class AccountWatch {
     this.#clearGrace();
     this.#endPolling();
     this.#adopt(positions, asOfMs, "stream");
-    // What was polled before says nothing of fills and ends between two looks; the list closes the gap.
+    // Polled lists miss fills and ends between two polls; a new list closes that gap.
     if (!wasLive && this.#listeners.wantOrders) this.#watchOrders();
   }
 
-  /** The list now, and again in its interval: pushed or polled. */
+  /** Reads the list now and then in its interval, whether the account is streamed or polled. */
   #watchOrders(): void {
     const { orders } = this.#parts.schedules;
     if (this.#isLive) {
@@ -347,7 +352,7 @@ export class AccountWatch {
       this.room.reader.readPositions(this.#session, null, options),
     );
     if (this.#isClosed) return NO_PAUSE;
-    // The stream came back meanwhile: what it holds is newer.
+    // The stream is LIVE again, and its state is newer.
     if (this.#isLive) return NO_PAUSE;
     if (!read.ok) return this.#fail(read);
     this.#error = null;
@@ -364,8 +369,8 @@ export class AccountWatch {
   // ---------------------------------------------------------------- state
 
   #adopt(positions: readonly VenuePosition[], asOfMs: number, source: "stream" | "venue"): void {
-    // Two looks, or a look and a stream, may end in another order than they began. What is held of a time still to come
-    // proves nothing: this machine's clock was set back.
+    // Two reads, or a read and a stream, may end in another order than they began. A state whose time lies in the
+    // future is no reason to refuse: this machine's clock was set back.
     const { clock } = this.#parts;
     if (this.#asOfMs !== null && asOfMs < this.#asOfMs && this.#asOfMs <= clock.wallMs()) {
       this.#showCoverage();
@@ -381,7 +386,7 @@ export class AccountWatch {
     if (changes.length > 0) this.#listeners.emit({ kind: "positions", changes });
   }
 
-  /** Tells once of what a subscriber sees otherwise; times alone are no news. */
+  /** Emits a change of coverage once, if a subscriber would see a difference; new times alone are none. */
   #showCoverage(): void {
     if (this.#isClosed) return;
     const { state, mode, source, error } = this.coverage();

@@ -2,16 +2,16 @@
 import type { Coverage, CoverageError } from "./portfolio-types.js";
 import type { WatchedOrders } from "./watched-orders.js";
 
-/** Not known is not flat. */
+/** An unknown account is not flat. */
 export const NO_ANSWER_YET: CoverageError = { code: "NO_ANSWER_YET", message: "the venue has not answered yet" };
 
-/** Null when nothing failed. */
+/** Returns null when nothing failed. */
 export function failedState(error: CoverageError | null): "AUTH_REQUIRED" | "ERROR" | null {
   if (error === null) return null;
   return error.code === "AUTH" || error.code === "NEEDS_CREDENTIALS" ? "AUTH_REQUIRED" : "ERROR";
 }
 
-/** Open orders have a time, an interval and an error of their own; without any, those of the account explain why. */
+/** Open orders have a time, an interval and an error of their own; where they have none, the account's explain why. */
 export function ordersCoverageOf(
   orders: WatchedOrders,
   account: Pick<Coverage, "mode" | "error"> & { readonly intervalMs: number },

@@ -1,6 +1,6 @@
 /**
- * Positions that the venue itself reduced, as the fills of the account tell it: remembered for a moment, since the fill
- * and the new position come as two events.
+ * Positions that the venue itself reduced, as seen in the account's fills. They are remembered for a moment, because
+ * the fill and the new position arrive as two events.
  *
  * Bound: the newest LIQUIDATIONS_MAX.
  */

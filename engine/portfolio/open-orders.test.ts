@@ -44,14 +44,14 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   fc.constant({ kind: "answer" as const }),
 );
 
-describe("open orders", () => {
-  it("told by events and by lists that arrive late are what the venue has", () => {
+describe("the open orders of an account", () => {
+  it("end equal to the venue's after events and lists in any order of arrival", () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 60 }), (moves) => {
         const venue = new Map<string, VenueOrder>();
         const used = new Set<string>();
         const orders = new OpenOrders(() => 0);
-        // The list as it was when it was asked for; it arrives later.
+        // The list at the time of the request; it arrives later.
         let asked: readonly VenueOrder[] | null = null;
         const tell = (now: VenueOrder, isFill: boolean) => {
           if (isOpen(now)) venue.set(now.venueOrderId, now);
@@ -61,7 +61,7 @@ describe("open orders", () => {
         };
         for (const one of moves) {
           const known = "id" in one ? venue.get(one.id) : undefined;
-          // An id is used once: a venue does not bring an order back.
+          // Ids are not reused: a venue never brings an order back.
           if (one.kind === "open" && !used.has(one.id)) {
             used.add(one.id);
             tell(order(one.id), false);
@@ -86,7 +86,7 @@ describe("open orders", () => {
     );
   });
 
-  it("a list names what is gone without an event, and what is new", () => {
+  it("show, after a list, which orders ended without an event and which are new", () => {
     const orders = new OpenOrders(() => 0);
     orders.beginList();
     expect(orders.adopt([order("a"), order("b")]).news).toHaveLength(2);
@@ -95,7 +95,7 @@ describe("open orders", () => {
     expect([news.map((row) => row.venueOrderId), gone.map((row) => row.venueOrderId)]).toEqual([["b", "c"], ["a"]]);
   });
 
-  it("an event that is older than what is known changes nothing; UNKNOWN ends an order, but not by a fill", () => {
+  it("do not change by an event older than what is known; UNKNOWN ends an order, except from a fill", () => {
     const orders = new OpenOrders(() => 0);
     orders.apply(order("a", 5));
     expect(orders.apply(order("a", 3))).toBe(false);
@@ -105,7 +105,7 @@ describe("open orders", () => {
     expect(orders.list()).toEqual([]);
   });
 
-  it("a list asked for soon after an event neither brings back nor takes away; one asked for later does", () => {
+  it("are not changed by a list requested soon after an event, but are by one requested later", () => {
     let nowMs = 0;
     const orders = new OpenOrders(() => nowMs);
     orders.apply(order("new"));
@@ -119,7 +119,7 @@ describe("open orders", () => {
     expect(orders.adopt([order("ended")]).gone).toMatchObject([{ venueOrderId: "new" }]);
   });
 
-  it("are bounded: the oldest is forgotten, and counted", () => {
+  it("are bounded: the oldest is dropped and counted", () => {
     const orders = new OpenOrders(() => 0);
     for (let count = 0; count < OPEN_ORDERS_MAX + 3; count++) orders.apply(order(String(count)));
     expect([orders.list().length, orders.forgottenCount, orders.list()[0]?.venueOrderId]).toEqual([

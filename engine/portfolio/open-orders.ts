@@ -1,28 +1,32 @@
 /**
- * The open orders of one account as events and whole lists tell them. Pure state.
+ * The open orders of one account, from events and whole lists. Pure state.
  *
- * Invariants: an order that an event spoke of after a list was asked for, or LIST_LAG_MS before, is neither brought back
- * nor taken away by it (lists lag behind events); fills never go down; at most
- * OPEN_ORDERS_MAX are held, beyond that the oldest is forgotten and counted.
+ * Invariants: lists lag behind events, so a list neither adds nor removes an order that had an event after the list was
+ * requested, or up to LIST_LAG_MS before. Fills never decrease. At most OPEN_ORDERS_MAX are kept; beyond that the
+ * oldest is dropped and counted.
  */
 import type { VenueOrder } from "../domain/order.js";
 
 /** Venues allow up to 5000. */
 export const OPEN_ORDERS_MAX = 5_000;
-/** A list asked for so soon after an event need not tell of it: the venues' reads lag by up to 1.1 s (measured on venueone). */
+/**
+ * A list requested this soon after an event may miss it: the venues' reads lag by up to 1.1 s (measured on venueone).
+ */
 export const LIST_LAG_MS = 1_500;
-/** Ends remembered while a list is on its way. */
+/** Most ends remembered while a list is being read. */
 const ENDED_MAX = 5_000;
 
 interface Held {
   readonly order: VenueOrder;
-  /** Known by a fill: the order's own event is still news. */
+  /** Known from a fill only: the order's own event still counts as new. */
   readonly isOfFill: boolean;
 }
 
 export class OpenOrders {
   readonly #open = new Map<string, Held>();
-  /** Orders an event spoke of since the list in flight was asked for, or shortly before: monotonic ms. */
+  /**
+   * Monotonic ms of the last event of each order that had one since the pending list was requested, or shortly before.
+   */
   readonly #touched = new Map<string, number>();
   readonly #nowMs: () => number;
   #isKnown = false;
@@ -46,18 +50,21 @@ export class OpenOrders {
     return Array.from(this.#open.values(), ({ order }) => order);
   }
 
-  /** A list is asked for now: what events say from here on is newer. */
+  /** Marks the start of a list request: events from here on are newer than the list. */
   beginList(): void {
     const untilMs = this.#nowMs() - LIST_LAG_MS;
     for (const [key, atMs] of this.#touched) if (atMs < untilMs) this.#touched.delete(key);
   }
 
-  /** Has an event spoken of it since the last list was asked for, or shortly before? */
+  /** Reports whether an event of this order came since the last list was requested, or shortly before. */
   isTouched(order: VenueOrder): boolean {
     return this.#touched.has(orderKey(order));
   }
 
-  /** An order as an event tells it; UNKNOWN ends it here, as every status that is not open does. True when it is news. */
+  /**
+   * Applies an order from an event; UNKNOWN ends it here, like every status that is not open. Returns true when
+   * anything is new.
+   */
   apply(order: VenueOrder, isOfFill = false): boolean {
     const key = orderKey(order);
     const known = this.#open.get(key);
@@ -73,14 +80,17 @@ export class OpenOrders {
     return true;
   }
 
-  /** The order of a fill. Returns it as it stands now, which may be newer. */
+  /** Applies the order of a fill. Returns its present state, which may be newer. */
   applyFill(order: VenueOrder): VenueOrder {
-    // The order of a fill that nobody described: too little is known to list it, or to end it.
+    // A fill of an order without details: too little is known to list it or to end it.
     if (order.status === "UNKNOWN") return order;
     return this.apply(order, true) ? order : (this.#open.get(orderKey(order))?.order ?? order);
   }
 
-  /** The whole list. `news`: new or changed ones; `gone`: held and not in it, whose end is to be learnt. */
+  /**
+   * Applies a whole list. `news`: new or changed orders; `gone`: orders held but missing from it, whose end must be
+   * looked up.
+   */
   adopt(rows: readonly VenueOrder[]): { readonly news: readonly VenueOrder[]; readonly gone: readonly VenueOrder[] } {
     const news: VenueOrder[] = [];
     const listed = new Set<string>();

@@ -1,4 +1,4 @@
-/** When a list of open orders may be called LIVE, and what is said of it when it may not. On virtual time. */
+/** When a list of open orders is reported LIVE, and what is reported when it is not. On virtual time. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { silentLogger } from "../domain/logger.js";
 import { VirtualClock } from "../domain/virtual-clock.js";
@@ -6,7 +6,7 @@ import { type AccountHandle, Portfolio } from "./portfolio.js";
 import { type FakeAccount, FakeVenue } from "./test/fake-accounts.js";
 
 const INTERVAL_MS = 15_000;
-/** The list that surely tells of all before the stream was LIVE is asked for 1.5 s after that. */
+/** The first list that is sure to include everything before the stream was LIVE is requested 1.5 s after that. */
 const LIVE_AFTER_MS = 2_000;
 const PACES = {
   venuetwo: {
@@ -45,15 +45,15 @@ const shownIds = ({ watch }: AccountHandle): readonly string[] | null =>
 const lists = () => two.reads.filter(({ what }) => what === "orders");
 const monoMs = (): number => clock.monoNs() / 1e6;
 
-/** Lists alone fail. */
+/** Only reads of lists fail. */
 function failLists(): void {
   two.admit = async (_, weight) => weight !== 20;
 }
 
-describe("a polled list", () => {
+describe("a polled list of open orders", () => {
   beforeEach(() => setUp(null));
 
-  it("that fails is not shown as fresh: its own error, and as of when it was right", async () => {
+  it("whose read fails is shown with its own error and the time at which it was last right", async () => {
     alice.rest("BTC", 10);
     const handle = open();
     await clock.advanceAsync(1_000);
@@ -65,7 +65,7 @@ describe("a polled list", () => {
     await clock.advanceAsync(600_000);
     expect(shownIds(handle)).toEqual(["alice-1"]);
     expect(handle.watch.ordersCoverage()).toMatchObject({ state: "ERROR", asOf, error: { code: "RATE_LIMITED" } });
-    // The positions of the same account are read all the while.
+    // The positions of the same account are still read.
     expect(handle.watch.coverage()).toMatchObject({ state: "SNAPSHOT", error: null, intervalMs: 5_000 });
     two.admit = async () => true;
     await clock.advanceAsync(30_000);
@@ -74,7 +74,7 @@ describe("a polled list", () => {
     expect(clock.wallMs() - (handle.watch.ordersCoverage().asOf ?? 0)).toBeLessThanOrEqual(INTERVAL_MS);
   });
 
-  it("is right whatever becomes of the positions, and says so", async () => {
+  it("is right, and reported so, when reads of the positions fail", async () => {
     alice.rest("BTC", 10);
     const handle = open();
     await clock.advanceAsync(1_000);
@@ -84,9 +84,9 @@ describe("a polled list", () => {
     expect(handle.watch.ordersCoverage()).toMatchObject({ state: "SNAPSHOT", error: null });
   });
 
-  it("that nobody watches any more is forgotten: who comes later sees what is there then", async () => {
+  it("is dropped with its last watcher: a later one sees the orders of then", async () => {
     alice.rest("BTC", 10);
-    // Keeps the account, without its orders.
+    // Keeps the account open, without its orders.
     open(false);
     const first = open();
     await clock.advanceAsync(1_000);
@@ -105,10 +105,10 @@ describe("a polled list", () => {
   });
 });
 
-describe("a streamed list", () => {
+describe("a streamed list of open orders", () => {
   beforeEach(() => setUp(100));
 
-  it("is LIVE, and read in its interval and in the lane of looks, whatever happens", async () => {
+  it("is LIVE, and is read in its interval and in the lane of background reads, whatever happens", async () => {
     const handle = open();
     await clock.advanceAsync(LIVE_AFTER_MS);
     expect(handle.watch.ordersCoverage()).toMatchObject({ state: "LIVE", mode: "push", source: "stream", error: null });
@@ -137,7 +137,7 @@ describe("a streamed list", () => {
     const { asOf } = handle.watch.ordersCoverage();
     expect(asOf).toBeLessThanOrEqual(clock.wallMs());
     await clock.advanceAsync(1_000);
-    // No read of its own: at most the look that was due.
+    // The doubt causes no extra read: at most the one that was due.
     expect(lists().length).toBeLessThanOrEqual(before + 1);
     alice.isLossy = false;
     await clock.advanceAsync(3 * INTERVAL_MS);
@@ -145,7 +145,7 @@ describe("a streamed list", () => {
     expect(handle.watch.ordersCoverage().state).toBe("LIVE");
   });
 
-  it("that contradicts what events told is LIVE only when two lists in a row told nothing new", async () => {
+  it("that contradicts the events is LIVE again only after two lists in a row without news", async () => {
     const first = alice.rest("BTC", 10);
     const handle = open();
     await clock.advanceAsync(LIVE_AFTER_MS);
@@ -158,9 +158,9 @@ describe("a streamed list", () => {
       wasWithheld ||= handle.watch.ordersCoverage().state === "SNAPSHOT";
     }
     expect(wasWithheld).toBe(true);
-    // What the list said is shown, of both orders.
+    // The state from the list is shown, for both orders.
     expect(shownIds(handle)).toEqual(["alice-2"]);
-    // Lossy again and again: never LIVE while it goes on.
+    // Events are lost again and again: it is never LIVE meanwhile.
     for (let round = 0; round < 6; round++) {
       const { venueOrderId } = alice.rest("BTC", 3);
       await clock.advanceAsync(INTERVAL_MS);
@@ -172,7 +172,7 @@ describe("a streamed list", () => {
     expect(handle.watch.ordersCoverage()).toMatchObject({ state: "LIVE", error: null });
   });
 
-  it("whose event comes a moment after the list is contradicted by nobody", async () => {
+  it("is not contradicted by an event that arrives a moment after the list", async () => {
     const handle = open();
     await clock.advanceAsync(1_000);
     let held: (() => void) | null = null;
@@ -215,7 +215,7 @@ describe("a streamed list", () => {
     }
   });
 
-  it("is not LIVE when no list was had for long", async () => {
+  it("is not LIVE after a long time without a list", async () => {
     const handle = open();
     await clock.advanceAsync(1_000);
     two.admit = (_, weight) => (weight === 20 ? new Promise(() => {}) : Promise.resolve(true));
@@ -224,13 +224,13 @@ describe("a streamed list", () => {
     expect(handle.watch.ordersCoverage().state).toBe("SNAPSHOT");
   });
 
-  it("is not LIVE with an order that left the list and whose end is not learnt yet", async () => {
+  it("is not LIVE while the end of an order that left the list is not known", async () => {
     const gone = alice.rest("BTC", 10);
     const handle = open();
     await clock.advanceAsync(1_000);
     alice.drop();
     alice.cancel(gone.venueOrderId);
-    // A single order is looked up slowly.
+    // Single orders are looked up slowly.
     two.admit = (_, weight) =>
       weight === 2 ? new Promise((resolve) => clock.setTimer(() => resolve(true), 4_000)) : Promise.resolve(true);
     await clock.advanceAsync(500);
@@ -243,14 +243,14 @@ describe("a streamed list", () => {
     expect(shownIds(handle)).toEqual([]);
   });
 
-  it("is not LIVE while the look at an order that left the list still shows it open: the venue's index lags", async () => {
+  it("is not LIVE while the look-up of an order that left the list still shows it open, since the venue's index lags", async () => {
     const gone = alice.rest("BTC", 10);
     const handle = open();
     await clock.advanceAsync(1_000);
     alice.drop();
     alice.cancel(gone.venueOrderId);
     await clock.advanceAsync(500);
-    // The end is in the list already, and not in what single orders are read from.
+    // The end shows in the list already, but not in look-ups of single orders.
     two.openOrdersOf = () => [];
     alice.open.set(gone.venueOrderId, gone);
     const told = alice.open;

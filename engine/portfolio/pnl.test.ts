@@ -37,8 +37,8 @@ function held(changes: Partial<VenuePosition> = {}): VenuePosition {
   };
 }
 
-describe("figures of a position", () => {
-  it("are the worked example of the stream design, to the last digit", () => {
+describe("the figures of a position", () => {
+  it("equal the worked example of the stream design, to the last digit", () => {
     expect(positionFigures(held(), BTC, "97420.45", "venueFirst")).toEqual({
       size: "0.4",
       markPrice: "97420.45",
@@ -52,7 +52,7 @@ describe("figures of a position", () => {
     });
   });
 
-  it("keep what the venue said, unless our own feed is to be preferred", () => {
+  it("keep what the venue reports, unless our own feed is preferred", () => {
     const position = held({ markPrice: "97000", unrealizedPnl: "755.92", collateral: "7600" });
     expect(positionFigures(position, BTC, "97420.45", "venueFirst")).toMatchObject({
       markPrice: "97000",
@@ -72,7 +72,7 @@ describe("figures of a position", () => {
     });
   });
 
-  it("invent nothing: no mark, no profit; no leverage and no collateral, no margin", () => {
+  it("invent nothing: no profit without a mark, no margin without leverage or collateral", () => {
     expect(positionFigures(held({ leverage: null }), BTC, null, "liveFirst")).toEqual({
       size: "0.4",
       markPrice: null,
@@ -86,7 +86,7 @@ describe("figures of a position", () => {
     });
   });
 
-  it("derive the leverage from the collateral where only that is said", () => {
+  it("derive the leverage from the collateral where the venue reports only that", () => {
     const figures = positionFigures(held({ leverage: null, collateral: "3804.408" }), BTC, "95110.2", "liveFirst");
     expect(figures).toMatchObject({ leverage: 10, unrealizedPnl: "0", unrealizedPnlPercent: "0" });
   });
@@ -101,7 +101,7 @@ describe("figures of a position", () => {
     });
   });
 
-  it("mirror for a short, and agree with integers scaled by hand, for any sizes and prices", () => {
+  it("are mirrored for a short, and agree with integers scaled by hand, for any sizes and prices", () => {
     const price = fc.integer({ min: 1, max: 5_000_000_000 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2 ** 40 }), price, price, fc.boolean(), (qtyLots, entry, mark, isLong) => {

@@ -1,9 +1,9 @@
 /**
- * What a position is worth: mark, profit and loss, margin, in exact decimals. What the venue said is kept as it stands;
- * what it left out is computed. Pure.
+ * The value of a position: mark, profit and loss, margin, in exact decimals. What the venue reports is kept unchanged;
+ * the rest is computed. Pure.
  *
- * Invariant: no figure passes through a binary fraction, and none is invented: without a mark there is no profit, without
- * a leverage or a collateral there is no margin.
+ * Invariant: no figure passes through a binary fraction, and none is invented: without a mark there is no profit,
+ * without a leverage or a collateral there is no margin.
  */
 import { decimalPlaces, formatScaled, formatScaledBig, parseScaledBig } from "../domain/decimal.js";
 import {
@@ -27,17 +27,17 @@ export interface PositionFigures {
   /** Base units. */
   readonly size: string;
   readonly markPrice: string | null;
-  /** `venue`: with the position; `live`: the mark of our own feed. */
+  /** `venue`: reported with the position; `live`: the mark of our own feed. */
   readonly markSource: "venue" | "live" | null;
   readonly unrealizedPnl: string | null;
-  /** Of the margin the position was opened with. */
+  /** In percent of the margin the position was opened with. */
   readonly unrealizedPnlPercent: string | null;
   readonly leverage: number | null;
-  /** What secures the position: as the venue says, else its entry value over its leverage. */
+  /** Collateral of the position: as the venue reports it, else its entry value divided by its leverage. */
   readonly collateral: string | null;
-  /** What the position binds at the mark. */
+  /** Margin that the position uses at the mark. */
   readonly margin: string | null;
-  /** Value at the mark, without sign. */
+  /** Absolute value at the mark. */
   readonly notional: string | null;
 }
 
@@ -90,7 +90,7 @@ export function positionFigures(
 /** Venues print their mark every second to every three; beyond this it is history. */
 const MARK_AGE_MS_MAX = 15_000;
 
-/** The venue's mark price if its feed is current, else the middle of a LIVE book; null without either. */
+/** Returns the venue's mark price if its feed is current, else the mid of a LIVE book; null without either. */
 export function liveMark(market: Market, nowNs: number): LiveMark | null {
   const { ticker, book, instrument } = market;
   const tickerAgeMs = ticker.tsRecvNs > 0 ? ageMs(ticker.tsRecvNs, nowNs) : null;
@@ -101,12 +101,12 @@ export function liveMark(market: Market, nowNs: number): LiveMark | null {
   const bookAgeMs = ageMs(book.tsProvenNs, nowNs);
   if (book.state !== BOOK_LIVE || bookAgeMs > market.maxBookAgeMs) return null;
   if (book.bidCount === 0 || book.askCount === 0) return null;
-  // The middle may lie half a tick off the grid: one place more holds it.
+  // The mid may lie half a tick off the grid; one more decimal place holds it.
   const twice = BigInt(book.bidTicks(0)) + BigInt(book.askTicks(0));
   return { price: formatScaledBig(twice * 5n, canonicalPriceDecimals(instrument) + 1), ageMs: bookAgeMs };
 }
 
-/** A native price as canonical text; null if the venue's text is no plain decimal. */
+/** Returns a native price as canonical text; null if the venue's text is no plain decimal. */
 function canonicalText(text: string, multiplierExp10: number): string | null {
   const places = decimalPlaces(text);
   const scaled = parseScaledBig(text, places);
@@ -120,7 +120,7 @@ function profit(position: VenuePosition, entryValue: Ratio, markValue: Ratio | n
   );
 }
 
-/** Null where nothing says with how much the position is secured. */
+/** Returns null where the collateral of the position is not known. */
 function impliedLeverage(entryValue: Ratio, collateral: string | null): number | null {
   if (collateral === null) return null;
   const secured = ratioFromText(collateral);
@@ -138,7 +138,7 @@ function isPositive(leverage: number | null): leverage is number {
   return leverage !== null && leverage > 0;
 }
 
-/** Leverages are whole numbers, or have a few decimals whose shortest text is what the venue meant. */
+/** Leverages are whole numbers, or have a few decimals; the shortest text of the double is then the venue's own. */
 function ofNumber(value: number): Ratio {
   return Number.isSafeInteger(value) ? ratioFromScaled(value, 0) : ratioFromText(value.toFixed(LEVERAGE_PLACES));
 }

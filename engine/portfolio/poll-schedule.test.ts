@@ -26,7 +26,7 @@ function bench(looksPerMinute: number, intervalMsMin: number) {
 }
 
 describe("the poll schedule", () => {
-  it("keeps the pace whatever is added and removed, and starves nobody", async () => {
+  it("keeps the pace whatever is added and removed, and polls every account", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 6, max: 240 }),
@@ -37,7 +37,7 @@ describe("the poll schedule", () => {
             const one = task(`t${index}`);
             schedule.add(one);
             await clock.advanceAsync(waitMs);
-            // Now and then one goes and comes back: it is new again, and no faster for it.
+            // Now and then an account is removed and added again: it counts as new, but is polled no faster.
             if (index % 5 === 4) {
               schedule.remove(one);
               schedule.add(one);
@@ -47,7 +47,7 @@ describe("the poll schedule", () => {
           await clock.advanceAsync(3 * schedule.intervalMs);
           for (const [first, { atMs }] of looks.entries()) {
             const inMinute = looks.slice(first).filter((look) => look.atMs < atMs + 60_000 - 2);
-            // Times are whole milliseconds: the one at the edge may count.
+            // Times are whole milliseconds: a read on the edge may count in both minutes.
             expect(inMinute.length).toBeLessThanOrEqual(looksPerMinute + 1);
           }
           for (const [index] of arrivals.entries())
@@ -60,7 +60,7 @@ describe("the poll schedule", () => {
     );
   }, 120_000);
 
-  it("looks at a new account before all others, the others in turn, none more often than its interval", async () => {
+  it("polls a new account before all others, the others in turn, and none more often than its interval", async () => {
     const { clock, looks, schedule, task } = bench(60, 5_000);
     for (const name of ["a", "b", "c"]) schedule.add(task(name));
     await clock.advanceAsync(3_100);
@@ -77,7 +77,7 @@ describe("the poll schedule", () => {
     expect(schedule.intervalMs).toBe(60_000);
   });
 
-  it("pauses the venue, or one account alone, as long as is asked, but not for ever", async () => {
+  it("pauses the venue, or one account alone, as long as the venue requests, up to a maximum", async () => {
     const { clock, looks, schedule, task } = bench(600, 1_000);
     let answer: LookResult = { pauseVenueMs: 20_000, pauseAccountMs: 0 };
     schedule.add(task("a", async () => answer));
@@ -95,33 +95,33 @@ describe("the poll schedule", () => {
     expect(looks.length).toBeGreaterThan(before);
   });
 
-  it("an account whose looks are always refused goes to the back: the others are looked at as often as they were", async () => {
+  it("moves an account that is always refused to the back, so that the others are polled as often as before", async () => {
     const { clock, looks, schedule, task } = bench(60, 5_000);
     schedule.add(task("limited", async () => ({ pauseVenueMs: 3_000, pauseAccountMs: 0 })));
     for (const name of ["a", "b", "c"]) schedule.add(task(name));
     await clock.advanceAsync(120_000);
     const count = (name: string): number => looks.filter((look) => look.name === name).length;
     for (const name of ["a", "b", "c"]) expect(count(name)).toBeGreaterThan(12);
-    // It has its turn all the same.
+    // It still has its turn.
     expect(count("limited")).toBeGreaterThan(5);
-    // One whose turn has not come yet does not wait behind it either.
+    // An account whose first turn is still to come does not wait behind it either.
     const before = looks.length;
     schedule.add(task("late"));
     await clock.advanceAsync(5_000);
     expect(looks.slice(before).some(({ name }) => name === "late")).toBe(true);
   });
 
-  it("does not stop for the others when one account is refused again and again for long", async () => {
+  it("does not stop for the other accounts when one is refused again and again for long", async () => {
     const { clock, looks, schedule, task } = bench(60, 5_000);
     schedule.add(task("limited", async () => ({ pauseVenueMs: 60_000, pauseAccountMs: 0 })));
     for (const name of ["a", "b"]) schedule.add(task(name));
     await clock.advanceAsync(600_000);
-    // Once for all, since nobody knows better; then it alone.
+    // The first refusal pauses all, because its cause is not known yet; later ones pause only that account.
     expect(looks.filter(({ name }) => name === "a").length).toBeGreaterThan(100);
     expect(looks.filter(({ name }) => name === "limited").length).toBeLessThan(12);
   });
 
-  it("an account that was refused before its first look is still somebody's first", async () => {
+  it("treats an account that was refused before its first read as still waiting for its first", async () => {
     const { clock, looks, schedule, task } = bench(60, 5_000);
     let answer: LookResult = { pauseVenueMs: 3_000, pauseAccountMs: 0 };
     schedule.add(task("a", async () => answer));
@@ -131,7 +131,7 @@ describe("the poll schedule", () => {
     expect(looks.slice(0, 3).map(({ isFirst }) => isFirst)).toEqual([true, true, false]);
   });
 
-  it("holds at most four looks of a venue that does not answer", async () => {
+  it("has at most four reads under way at a venue that does not answer", async () => {
     const { clock, looks, schedule, task } = bench(600, 1_000);
     const ends: (() => void)[] = [];
     const hanging = () => new Promise<LookResult>((resolve) => ends.push(() => resolve(NO_PAUSE)));

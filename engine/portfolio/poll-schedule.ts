@@ -1,49 +1,49 @@
 /**
- * When the accounts of one venue are looked at over REST: one after the other, never closer together than the venue's
- * pace allows, so the more accounts are polled the longer each waits.
+ * Decides when the accounts of one venue are polled over REST: one after the other, never closer together than the
+ * venue's pace allows. So each account waits longer the more accounts are polled.
  *
- * Invariants: at most `looksPerMinute` looks begin in any minute, whatever is added or removed; at most
- * IN_FLIGHT_MAX looks run at once; an account that was never looked at goes before all others; a venue that says
- * "slower" is left alone for as long as it asks, and whose turn it was goes to the back. Refused again while others
- * were answered, it is limited alone, whether the venue says so or not: it waits, and nobody else.
+ * Invariants: at most `looksPerMinute` polls begin in any minute, whatever is added or removed. At most IN_FLIGHT_MAX
+ * run at once. An account that was never polled goes before all others. After a rate limit the venue is not polled for
+ * as long as it requests, and the refused account goes to the back. If it is refused again while others were answered,
+ * the limit is taken as its own, even if the venue does not name it: only that account waits.
  */
 import type { Clock, TimerHandle } from "../domain/clock.js";
 
-/** What a look came to. */
+/** Outcome of one poll. */
 export interface LookResult {
-  /** The venue, or our own budget for it, asks for silence: nobody is polled so long. */
+  /** The venue, or our own budget for it, requires a pause: no account is polled for this long. */
   readonly pauseVenueMs: number;
-  /** This account alone is left in peace so long: it was refused, and will be again. */
+  /** Only this account is not polled for this long: it was refused, and would be again. */
   readonly pauseAccountMs: number;
 }
 
 export interface PollTask {
-  /** `isFirst`: somebody waits for it. May not reject. */
+  /** `isFirst`: a caller waits for it. May not reject. */
   look(isFirst: boolean): Promise<LookResult>;
 }
 
 export interface PollPace {
   readonly looksPerMinute: number;
-  /** No account is looked at more often. */
+  /** No account is polled more often. */
   readonly intervalMsMin: number;
 }
 
-/** A slow venue holds at most so many looks of ours. */
+/** Most polls under way at once, for a venue that answers slowly. */
 const IN_FLIGHT_MAX = 4;
 const MINUTE_MS = 60_000;
-/** A pause is never longer, whatever the venue says: the next refusal says it again. */
+/** No pause is longer, whatever the venue requests: its next refusal requests it again. */
 const PAUSE_MS_MAX = 10 * MINUTE_MS;
-/** A timer may fire a hair before its time; what is that close is due. */
+/** A timer may fire slightly early; whatever is due within this time counts as due. */
 const EDGE_MS = 0.5;
 
 interface Entry {
   readonly task: PollTask;
-  /** Nobody was answered yet: somebody waits. */
+  /** No reply has come yet: a caller waits. */
   isFirst: boolean;
-  /** Its turn has not come yet: before all others. */
+  /** Its first turn is still to come: it goes before all others. */
   isNew: boolean;
   isRunning: boolean;
-  /** How many looks had been answered when it was refused; null: it was not, or was answered since. */
+  /** Number of polls answered at the time of its refusal; null if it was not refused, or answered since. */
   answeredAtRefusal: number | null;
   /** Monotonic ms before which it is not due. */
   dueMs: number;
@@ -55,7 +55,7 @@ export class PollSchedule {
   readonly #entries = new Map<PollTask, Entry>();
   #inFlight = 0;
   #answeredCount = 0;
-  /** The pace is kept by this: no look begins before it. */
+  /** Keeps the pace: no poll begins before this time. */
   #freeAtMs = 0;
   #timer: TimerHandle | null = null;
   #timerAtMs = 0;
@@ -69,12 +69,12 @@ export class PollSchedule {
     return this.#entries.size;
   }
 
-  /** Time between two looks at an account, as many are polled now. */
+  /** Time between two polls of an account, at the present number of accounts. */
   get intervalMs(): number {
     return Math.max(this.#pace.intervalMsMin, Math.ceil(this.#entries.size * this.#gapMs));
   }
 
-  /** `isLooked`: it was looked at just now; its next look is an interval from here. */
+  /** `isLooked`: it was just polled; its next poll is one interval from now. */
   add(task: PollTask, isLooked = false): void {
     if (this.#entries.has(task)) return;
     const entry = { task, isFirst: !isLooked, isNew: !isLooked, isRunning: false, answeredAtRefusal: null, dueMs: 0 };
@@ -83,14 +83,14 @@ export class PollSchedule {
     this.#arm();
   }
 
-  /** Its next look has its turn so long from now, whatever its interval says; those after it an interval apart. */
+  /** Sets its next poll this long from now, whatever its interval; later ones are one interval apart. */
   soon(task: PollTask, afterMs: number): void {
     const dueMs = this.#nowMs() + afterMs;
     this.#entries.set(task, { task, isFirst: false, isNew: false, isRunning: false, answeredAtRefusal: null, dueMs });
     this.#arm();
   }
 
-  /** A look that runs ends by itself. */
+  /** A poll under way ends by itself. */
   remove(task: PollTask): void {
     this.#entries.delete(task);
     this.#arm();
@@ -109,7 +109,7 @@ export class PollSchedule {
     return this.#clock.monoNs() / 1e6;
   }
 
-  /** The next one: whose turn never came first, then the one due longest. */
+  /** The next account: one that never had a turn first, then the one due longest. */
   #next(): Entry | null {
     let best: Entry | null = null;
     for (const entry of this.#entries.values()) {
@@ -173,7 +173,7 @@ export class PollSchedule {
   }
 }
 
-/** Behind all that are due earlier; whose turn never came goes first. */
+/** Sort key: behind all that are due earlier; an account that never had a turn goes first. */
 function rank(entry: Entry): number {
   return entry.isNew ? -1 : entry.dueMs;
 }

@@ -1,4 +1,4 @@
-/** What the portfolio says of one account at one venue, and what its listeners hear. */
+/** What the portfolio reports of one account at one venue, and what its listeners receive. */
 import type { VenueOrder } from "../domain/order.js";
 import type { AccountEvent, ReadFailure } from "../ports.js";
 import type { PositionChange } from "./position-changes.js";
@@ -6,7 +6,7 @@ import type { ResolvedExecution } from "./resolved-executions.js";
 
 /**
  * `LIVE`: pushed and reconciled. `SNAPSHOT`: right at `asOf` (polled, or a stream that is being reconciled).
- * `AUTH_REQUIRED`: needs credentials, or others than these. `ERROR`: could not be had; what is shown is older, or nothing.
+ * `AUTH_REQUIRED`: needs credentials, or other ones. `ERROR`: could not be read; what is shown is older, or nothing.
  */
 type CoverageState = "LIVE" | "SNAPSHOT" | "AUTH_REQUIRED" | "ERROR";
 
@@ -21,21 +21,24 @@ export interface Coverage {
   /** Wall ms of the state shown; null before the first. */
   readonly asOf: number | null;
   readonly source: "stream" | "venue" | null;
-  /** Polled: time between two looks at this account, as many are polled now. */
+  /** Polled: time between two polls of this account, at the present number of accounts. */
   readonly intervalMs: number | null;
-  /** POSITION_UNLISTED stands beside any state: what is shown is right, and something is held that cannot be shown. */
+  /**
+   * POSITION_UNLISTED may come with any state: what is shown is right, but the account also holds something that cannot
+   * be shown.
+   */
   readonly error: CoverageError | null;
 }
 
 export type AccountChange =
   /** Never empty. */
   | { readonly kind: "positions"; readonly changes: readonly PositionChange[] }
-  /** State, mode, error, or the first knowledge of the account. */
+  /** State, mode, error, or the first reply for the account. */
   | { readonly kind: "coverage" }
   | { readonly kind: "order"; readonly order: VenueOrder }
   | Extract<AccountEvent, { readonly kind: "fill" }>
   | { readonly kind: "resolved"; readonly execution: ResolvedExecution }
-  /** More happened than is reported one by one: the open orders are to be read again. */
+  /** More changed than is reported one by one: read the open orders again. */
   | { readonly kind: "ordersReset" };
 
 /** Called after the state is applied. May not throw. */

@@ -1,4 +1,4 @@
-/** Accounts pushed, polled, shared, refused and ended, on virtual time. */
+/** Accounts that are pushed, polled, shared, refused and ended, on virtual time. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { silentLogger } from "../domain/logger.js";
 import { VirtualClock } from "../domain/virtual-clock.js";
@@ -9,7 +9,7 @@ import type { AccountChange } from "./portfolio-types.js";
 import type { ResolvedExecution } from "./resolved-executions.js";
 import { type FakeAccount, FakeVenue, STREAM_LIVE_MS } from "./test/fake-accounts.js";
 
-/** Tells parts apart, as the real one does. */
+/** Keeps parts apart, like the real hash. */
 const hash: KeyedHash = { hmacHex: (purpose, parts) => JSON.stringify([purpose, ...parts.map(String)]) };
 
 let clock: VirtualClock;
@@ -64,7 +64,7 @@ function listen(block: unknown = two.credentials(alice), wantsOrders = false): L
 }
 
 describe("a pushed account", () => {
-  it("is not known, and not flat, before its stream is reconciled; then it is LIVE", async () => {
+  it("is unknown, not flat, until its stream is reconciled; then it is LIVE", async () => {
     alice.hold("BTC", 400);
     const { handle, events } = listen();
     expect(handle.watch.positions).toBeNull();
@@ -82,7 +82,7 @@ describe("a pushed account", () => {
     expect([events(), two.reads]).toEqual([["opened"], []]);
   });
 
-  it("that holds what no listed contract counts says POSITION_UNLISTED beside what is counted, until it is gone", async () => {
+  it("with a holding in an unlisted contract reports POSITION_UNLISTED beside what is counted, until it is gone", async () => {
     alice.hold("BTC", 400);
     alice.holdUncounted("GONEUSDT", "12.5");
     const { handle, heard, events } = listen();
@@ -92,7 +92,7 @@ describe("a pushed account", () => {
       state: "LIVE",
       error: { code: "POSITION_UNLISTED", message: expect.stringContaining("GONEUSDT") },
     });
-    // Its list of orders has not been read yet; what is wrong with the positions is nothing of it.
+    // Its list of orders has not been read yet; the error of the positions does not apply to it.
     expect(handle.watch.ordersCoverage().error).toMatchObject({ code: "NO_ANSWER_YET" });
     expect(events()).toEqual(["opened"]);
     heard.length = 0;
@@ -102,7 +102,7 @@ describe("a pushed account", () => {
     expect(heard.map(({ kind }) => kind)).toEqual(["coverage"]);
   });
 
-  it("tells opened, changed, closed once with size 0, and a flip as both", async () => {
+  it("reports opened, changed, closed once with size 0, and a flip as both", async () => {
     const { heard } = listen();
     await clock.advanceAsync(100);
     heard.length = 0;
@@ -119,7 +119,7 @@ describe("a pushed account", () => {
     expect(told).toEqual(["opened LONG 400", "changed LONG 150", "opened SHORT 50", "closed LONG 0", "closed SHORT 0"]);
   });
 
-  it("tells a position that the venue took over as liquidated", async () => {
+  it("reports a position that the venue took over as liquidated", async () => {
     alice.hold("BTC", 400);
     alice.hold("ETH", 10);
     const { events } = listen();
@@ -131,14 +131,14 @@ describe("a pushed account", () => {
     alice.hold("BTC", 0);
     alice.hold("ETH", 0);
     expect(events().slice(2)).toEqual(["liquidated", "liquidated", "closed"]);
-    // A later end of the same contract is not the venue's doing.
+    // A later close of the same contract is not a liquidation.
     alice.hold("BTC", 5);
     await clock.advanceAsync(11_000);
     alice.hold("BTC", 0);
     expect(events().at(-1)).toBe("closed");
   });
 
-  it("what the venue reckons alone is a change that does not hurry", async () => {
+  it("reports a change of the venue's own figures as one that is not urgent", async () => {
     alice.hold("BTC", 400);
     const { heard } = listen();
     await clock.advanceAsync(100);
@@ -151,7 +151,7 @@ describe("a pushed account", () => {
     expect(held).toEqual([false, true]);
   });
 
-  it("is followed on when the clock of this machine is set back", async () => {
+  it("still updates when the clock of this machine is set back", async () => {
     let backMs = 0;
     class SteppedClock extends VirtualClock {
       override wallMs(): number {
@@ -209,7 +209,7 @@ describe("a polled account", () => {
     });
   });
 
-  it("is looked at at once, then in its interval, in the lanes of reads", async () => {
+  it("is polled at once, then in its interval, in the lanes for reads", async () => {
     alice.hold("BTC", 400);
     const { handle, events } = listen();
     await clock.advanceAsync(1);
@@ -221,7 +221,7 @@ describe("a polled account", () => {
     expect(two.reads.map((read) => read.lane)).toEqual(["read", ...Array(12).fill("background")]);
   });
 
-  it("a look that fails changes no position, says why, and pauses the venue as long as it asks", async () => {
+  it("keeps its positions when a poll fails, reports why, and pauses the venue as long as it requests", async () => {
     alice.hold("BTC", 400);
     const { handle, events } = listen();
     await clock.advanceAsync(1);
@@ -237,7 +237,7 @@ describe("a polled account", () => {
     expect([handle.watch.coverage().state, events()]).toEqual(["SNAPSHOT", ["opened"]]);
   });
 
-  it("a limit that names one account pauses that one, and nobody else", async () => {
+  it("is paused alone by a limit that names it", async () => {
     const bob = two.addAccount("bob");
     alice.hold("BTC", 400);
     const mine = listen();
@@ -259,7 +259,7 @@ describe("a polled account", () => {
     expect(his.handle.watch.coverage().state).toBe("SNAPSHOT");
   });
 
-  it("an account that is always limited does not keep the others from being looked at", async () => {
+  it("that is always limited does not keep the others from being polled", async () => {
     const bob = two.addAccount("bob");
     two.failureOf = (account) => (account === bob ? { code: "RATE_LIMITED", retryAfterMs: 2_000 } : null);
     listen(two.credentials(bob));
@@ -270,7 +270,7 @@ describe("a polled account", () => {
     expect(handle.watch.positions).toMatchObject([{ qtyLots: 400 }]);
   });
 
-  it("refused credentials need others, and are tried once a minute", async () => {
+  it("with refused credentials needs other ones, and is tried once a minute", async () => {
     const { handle } = listen({ apiKey: "alice", apiSecret: "wrong" });
     await clock.advanceAsync(1);
     expect(handle.watch.coverage()).toMatchObject({ state: "AUTH_REQUIRED", error: { code: "AUTH" } });
@@ -279,7 +279,7 @@ describe("a polled account", () => {
     expect(two.reads.length).toBeLessThanOrEqual(6);
   });
 
-  it("tells orders as lists show them: new, filled, ended as the venue says, unknown where it does not", async () => {
+  it("reports orders as lists show them: new, filled, ended as the venue reports, unknown where it does not", async () => {
     const resting = alice.rest("BTC", 10);
     const { handle, heard } = listen(undefined, true);
     await clock.advanceAsync(1);
@@ -303,13 +303,13 @@ describe("a polled account", () => {
   });
 });
 
-describe("places of streams", () => {
+describe("the streams of a venue", () => {
   beforeEach(() => {
     two = new FakeVenue("venuetwo", clock, { streamPlaces: 10 });
     portfolio = createPortfolio(two);
   });
 
-  it("go to the first, the others are polled; who is polled takes a place that becomes free", async () => {
+  it("go to the first accounts, and the others are polled; a polled account takes a stream that becomes free", async () => {
     const accounts = Array.from({ length: 13 }, (_, index) => two.addAccount(`account-${index}`));
     const listening = accounts.map((account) => listen(two.credentials(account)));
     await clock.advanceAsync(60_000);
@@ -324,7 +324,7 @@ describe("places of streams", () => {
     expect(two.streamedCount()).toBe(10);
   });
 
-  it("that the venue takes back leave the account polled, and it asks again", async () => {
+  it("that the venue takes back leave the account polled, and it requests one again", async () => {
     const account = two.addAccount("bob");
     const { handle } = listen(two.credentials(account));
     await clock.advanceAsync(100);
@@ -337,8 +337,8 @@ describe("places of streams", () => {
   });
 });
 
-describe("sharing", () => {
-  it("is of the very same credentials only: one session, closed with the last", async () => {
+describe("sharing a watched account", () => {
+  it("is possible with identical credentials only: one session, closed with its last user", async () => {
     const first = listen();
     const second = listen({ apiSecret: "secret-of-alice", apiKey: "alice" });
     expect([second.handle.watch === first.handle.watch, two.sessionsOpened]).toEqual([true, 1]);
@@ -353,7 +353,7 @@ describe("sharing", () => {
     expect(clock.pendingTimerCount).toBe(0);
   });
 
-  it("gives a wrong secret beside a right key nothing of what the right one opened", async () => {
+  it("gives a wrong secret with a right key nothing of what the right one opened", async () => {
     alice.hold("BTC", 400);
     const right = listen();
     const wrong = listen({ apiKey: "alice", apiSecret: "wrong" });
@@ -387,13 +387,13 @@ describe("sharing", () => {
     expect(two.sessionsOpen).toBe(1);
   });
 
-  it("polls an account whose stream could not be opened for a fault of the room, and leaves nothing of it", async () => {
+  it("polls an account whose stream could not be opened for a fault of the room, and leaves nothing of the stream", async () => {
     two.openingThrows = true;
     let opened: Listening | null = null;
     try {
       opened = listen();
     } catch {
-      // What was opened before must be gone then.
+      // What was opened before the fault must be gone.
       expect([two.sessionsOpen, portfolio.counts().accounts]).toEqual([0, 0]);
     }
     await clock.advanceAsync(100);
@@ -405,7 +405,7 @@ describe("sharing", () => {
     expect([two.sessionsOpen, portfolio.counts().accounts, clock.pendingTimerCount]).toEqual([0, 0, 0]);
   });
 
-  it("ends whole with the portfolio", async () => {
+  it("ends completely with the portfolio", async () => {
     listen();
     listen(two.credentials(two.addAccount("bob")));
     await clock.advanceAsync(100);
@@ -414,8 +414,8 @@ describe("sharing", () => {
   });
 });
 
-describe("orders", () => {
-  it("begin with the whole list and go on with events; a failed first list is made up for", async () => {
+describe("the orders of an account", () => {
+  it("begin with the whole list and continue with events; a failed first list is read again", async () => {
     const resting = alice.rest("BTC", 10);
     two.failure = { code: "TIMEOUT", retryAfterMs: null };
     const { handle, heard } = listen(undefined, true);
@@ -451,14 +451,14 @@ describe("orders", () => {
     expect(told.sort()).toEqual(["alice-1 FILLED", "alice-2 OPEN"]);
   });
 
-  it("are told to have ended once, by whoever knows first", async () => {
+  it("are reported as ended once, by the source that knows first", async () => {
     const [first, second] = [alice.rest("BTC", 10), alice.rest("ETH", 5)];
     const { heard } = listen(undefined, true);
     await clock.advanceAsync(100);
     alice.drop();
     for (const { venueOrderId } of [first, second]) alice.fill(venueOrderId, 10);
     two.admit = async (_, weight) => {
-      // The end of the first one is being asked for when the second one's is told; then nobody answers any more.
+      // While the end of the first order is looked up, the second one's is reported; then the venue answers no more.
       if (weight === 2 && two.failure === null) {
         two.failure = { code: "TIMEOUT", retryAfterMs: null };
         alice.tell({ kind: "order", order: { ...second, status: "FILLED", filledLots: 5 } });
@@ -483,7 +483,7 @@ describe("an execution that was resolved", () => {
     state: "REJECTED",
   };
 
-  it("is told to the account's own credentials, once proven, and to nobody else", async () => {
+  it("is reported to the account's own credentials, once proven, and to no other", async () => {
     const bob = listen(two.credentials(two.addAccount("bob")), true);
     const wrong = listen({ apiKey: "alice", apiSecret: "wrong" }, true);
     const right = listen(undefined, true);
@@ -496,7 +496,7 @@ describe("an execution that was resolved", () => {
     expect([count(right), count(wrong), count(bob)]).toEqual([1, 0, 0]);
   });
 
-  it("is told to nobody who came by a public address", async () => {
+  it("is not reported to callers with only a public address", async () => {
     two = new FakeVenue("venuetwo", clock, { isPublic: true });
     alice = two.addAccount("alice");
     portfolio = createPortfolio(two);

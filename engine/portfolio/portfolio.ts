@@ -1,10 +1,10 @@
 /**
- * All accounts being watched: one watch per venue and credentials, shared by all who show the very same ones, opened
- * with the first and ended, session and all, with the last.
+ * All watched accounts: one watch per venue and credentials, shared by all callers with identical ones. It opens with
+ * the first and ends, with its session, with the last.
  *
- * Invariants: who shows other credentials shares nothing here, also for the same account (a wrong secret beside a right
- * key name would otherwise see what the right one opened); what the credentials are is kept as a keyed hash only, the
- * keys live in the session alone. Bound: ACCOUNTS_MAX watches; one more is refused.
+ * Invariants: callers with other credentials share nothing, even for the same account (otherwise a wrong secret with a
+ * right key name would see what the right one opened). Credentials are kept as a keyed hash only; the keys are in the
+ * session alone. Bound: ACCOUNTS_MAX watches; one more is refused.
  */
 import type { Clock } from "../domain/clock.js";
 import type { Logger } from "../domain/logger.js";
@@ -23,9 +23,9 @@ export interface VenuePace {
 }
 
 /**
- * Looks a minute over all accounts that are polled at a venue: about a sixth of what the venue grants (positions and open
- * orders weigh 2 and 20 of 1200 on venueone, 5 and 40 of 2400 on venuetwo, 1 each of 60 requests on venuethree's standard
- * tier), all of it in the lanes `read` and `background`, whose share no look can exceed whatever stands here.
+ * Polls a minute over all polled accounts of a venue: about a sixth of what the venue grants (positions and open orders
+ * weigh 2 and 20 of 1200 on venueone, 5 and 40 of 2400 on venuetwo, 1 each of 60 requests on venuethree's standard
+ * tier). All run in the lanes `read` and `background`, whose share they cannot exceed whatever the numbers here.
  */
 export const DEFAULT_PACES: Readonly<Record<RoutableVenue, VenuePace>> = {
   venueone: {
@@ -60,12 +60,12 @@ export interface PortfolioOptions {
 export type AccountAccess =
   /** A raw block of interface spec 2.3. */
   | { readonly kind: "credentials"; readonly block: unknown }
-  /** What is public of an address. */
+  /** The public data of an address. */
   | { readonly kind: "address"; readonly walletAddress: string };
 
 export interface AccountHandle {
   readonly watch: AccountWatch;
-  /** Idempotent. The last one ends the watch. */
+  /** Idempotent. The last call ends the watch. */
   close(): void;
 }
 
@@ -100,7 +100,7 @@ export class Portfolio {
     });
   }
 
-  /** Accounts being watched, and those of them that are polled. */
+  /** Number of watched accounts, and of those that are polled. */
   counts(): { readonly accounts: number; readonly polled: number } {
     let polled = 0;
     for (const schedule of this.#schedules.values()) polled += schedule.positions.size;
@@ -163,7 +163,7 @@ export class Portfolio {
     };
   }
 
-  /** A stream may have become free: the account that waits longest has it. */
+  /** A stream may have become free: the account that has waited longest gets it. */
   #promote(venue: RoutableVenue): void {
     for (const watch of this.#watches.values()) {
       if (watch.venue !== venue || watch.hasStream) continue;
@@ -178,7 +178,7 @@ export class Portfolio {
   }
 }
 
-/** The same text for the same block, however its fields are ordered. */
+/** Returns the same text for the same block, whatever the order of its fields. */
 export function canonicalJson(value: unknown): string {
   return (
     JSON.stringify(value, (_, inner: unknown) => {

@@ -26,13 +26,13 @@ function held(positions: readonly VenuePosition[]): Map<string, VenuePosition> {
   return new Map(open.map((one) => [positionKey(one.symbol, one.direction), one]));
 }
 
-/** All but the time, which alone is no change. */
+/** All fields but the time, which alone is no change. */
 function facts(positions: Iterable<VenuePosition>): unknown[] {
   return [...positions].map(({ tsVenueMs: _tsVenueMs, ...rest }) => JSON.stringify(rest)).sort();
 }
 
 describe("position changes", () => {
-  it("fold the first state into the second, each key at most once, and say what happened", () => {
+  it("turn the first state into the second, with each key at most once, and name what happened", () => {
     fc.assert(
       fc.property(state, state, fc.boolean(), (before, after, wasLiquidated) => {
         const from = held(before);
@@ -56,7 +56,7 @@ describe("position changes", () => {
     );
   });
 
-  it("of a state with itself are none", () => {
+  it("between a state and itself are none", () => {
     fc.assert(
       fc.property(state, (same) => {
         expect(positionChanges(same, structuredClone(same), () => true)).toEqual([]);

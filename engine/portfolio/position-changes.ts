@@ -1,7 +1,7 @@
 /**
  * What happened to positions between two states of one account at one venue. Pure.
  *
- * Invariant: applying the changes to the first state gives the second; a position that is gone is told once, as its last
+ * Invariant: applying the changes to the first state gives the second; a closed position is reported once, as its last
  * state with size 0.
  */
 import type { Direction } from "../domain/order.js";
@@ -11,9 +11,9 @@ export type PositionEvent = "opened" | "changed" | "closed" | "liquidated";
 
 export interface PositionChange {
   readonly event: PositionEvent;
-  /** As it is now; size 0 once it is gone. */
+  /** Its present state; size 0 once it is closed. */
   readonly position: VenuePosition;
-  /** False: only what the venue reckons moved (its mark, profit, liquidation price). */
+  /** False: only the venue's own figures changed (its mark, profit, liquidation price). */
   readonly isHeld: boolean;
 }
 
@@ -22,7 +22,7 @@ export function positionKey(symbol: string, direction: Direction): string {
   return `${symbol}|${direction}`;
 }
 
-/** `wasLiquidated`: did the account tell that the venue itself reduced this position? */
+/** `wasLiquidated` reports whether a fill showed that the venue itself reduced this position. */
 export function positionChanges(
   before: readonly VenuePosition[],
   after: readonly VenuePosition[],
@@ -54,7 +54,7 @@ function byKey(positions: readonly VenuePosition[]): Map<string, VenuePosition> 
   return found;
 }
 
-/** What the holder has, as against what the venue reckons of it. */
+/** Reports whether the holding itself differs, not just the venue's figures for it. */
 function isOtherHolding(left: VenuePosition, right: VenuePosition): boolean {
   return (
     left.qtyLots !== right.qtyLots ||

@@ -1,7 +1,7 @@
 /**
- * Twelve polled accounts of one venue, of which one at a time is refused at random for spells of minutes: the others are
- * looked at as if nothing were. A schedule in which a refused account keeps its turn is planted, and seen by that check
- * alone. On virtual time; FUZZ_SEED replays one seed.
+ * Twelve polled accounts of one venue, of which one at a time is refused at random for minutes: the others must be
+ * polled as usual. The test also plants a schedule in which a refused account keeps its turn; only that check may find
+ * it. On virtual time; FUZZ_SEED replays one seed.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { silentLogger } from "../domain/logger.js";
@@ -15,13 +15,13 @@ const SEEDS = process.env.FUZZ_SEED === undefined ? [1, 2, 3] : [Number(process.
 const ACCOUNTS = 12;
 const SECONDS = 1_200;
 const PACE = { looksPerMinute: 60, intervalMsMin: 5_000 };
-/** Twelve accounts at one look a second, and one pause of the venue at the first refusal of a spell. */
+/** Twelve accounts at one poll a second, and one pause of the venue at the first refusal of a spell. */
 const AGE_MS_MAX = 2 * 12_000 + 5_000;
 const REFUSED = { code: "RATE_LIMITED", retryAfterMs: 5_000 } as const;
 
 type Check = "the others stay young" | "the refused one says so";
 
-/** What was seen wrong, each kind once for each second. */
+/** Returns the faults found, each kind once a second. */
 async function play(seed: number): Promise<{ readonly seen: Set<Check>; readonly refusals: number }> {
   const random = createSeededRandom(seed);
   const clock = new VirtualClock();
@@ -79,7 +79,7 @@ async function play(seed: number): Promise<{ readonly seen: Set<Check>; readonly
   return { seen, refusals };
 }
 
-/** Whoever is refused is new again: before all others as soon as the venue may be asked. */
+/** A refused account counts as new again: it goes before all others as soon as the venue may be polled. */
 function plantKeptTurns(): void {
   const { add, remove } = PollSchedule.prototype;
   const keeping = new WeakMap<PollTask, PollTask>();
@@ -104,14 +104,14 @@ function plantKeptTurns(): void {
 
 afterEach(() => void vi.restoreAllMocks());
 
-describe("one account that is refused for minutes", () => {
-  it.each(SEEDS)("costs the others nothing (seed %i)", async (seed) => {
+describe("an account that is refused for minutes", () => {
+  it.each(SEEDS)("does not delay the others (seed %i)", async (seed) => {
     const { refusals, seen } = await play(seed);
     expect([...seen], `FUZZ_SEED=${seed}`).toEqual([]);
     expect(refusals).toBeGreaterThan(20);
   });
 
-  it("planted: it keeps its turn, which one check sees and no other", async () => {
+  it("is found by one check and no other when it is planted to keep its turn", async () => {
     plantKeptTurns();
     const { seen } = await play(1);
     expect([...seen]).toEqual(["the others stay young"]);

@@ -1,8 +1,8 @@
-/** Holdings in contracts that are not listed: shown by name, since their sizes cannot be counted. */
+/** Holdings in contracts that are not listed. They are shown by name, since their sizes cannot be counted. */
 import type { VenuePosition } from "../domain/position.js";
 import type { CoverageError } from "./portfolio-types.js";
 
-/** Names in one message; all of them are counted. */
+/** Most names in one message; all of them are counted. */
 const NAMES_MAX = 10;
 
 export function unlistedNames(positions: readonly VenuePosition[]): readonly string[] {

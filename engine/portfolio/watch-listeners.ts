@@ -1,13 +1,13 @@
 /**
- * Who listens to one watched account, and for what.
+ * The listeners of one watched account, and what each listens for.
  *
- * Invariant: a listener's bug is its own: the others still hear. Bound: LISTENERS_MAX.
+ * Invariant: a listener that throws does not affect the others. Bound: LISTENERS_MAX.
  */
 import type { Logger } from "../domain/logger.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import type { AccountChange, AccountListener } from "./portfolio-types.js";
 
-/** Subscriptions with the very same credentials. */
+/** Most subscriptions with identical credentials. */
 const LISTENERS_MAX = 1_000;
 
 export class WatchListeners {
@@ -30,7 +30,7 @@ export class WatchListeners {
     return false;
   }
 
-  /** False when there is no room for another one. */
+  /** Returns false when there is no room for another one. */
   add(listener: AccountListener, wantsOrders: boolean): boolean {
     if (this.#listeners.size >= LISTENERS_MAX) return false;
     this.#listeners.set(listener, wantsOrders);

@@ -1,13 +1,14 @@
 /**
- * The open orders of one watched account: whole lists over REST, events between them, and the end of an order looked up
- * where a list no longer has it.
+ * The open orders of one watched account: whole lists over REST, events between them, and a look-up of the end of each
+ * order that a list no longer has.
  *
- * No venue numbers the frames of an account, so events can be lost unseen. The list is trusted while a whole list of this
- * run of the stream was adopted that surely tells of all before events were heard, and of anything the room doubts, the end
- * of every order that it left out is learnt, and the lists before found nothing that events had not told; one is read in the interval of looks all the while, and no more often in doubt.
+ * No venue numbers the frames of an account, so events can be lost unseen. A list is read in every poll interval, and
+ * no more often in doubt. The list is trusted while all of these hold: a whole list of this run of the stream was
+ * adopted that surely includes everything before events were received, and everything the room doubts; the end of every
+ * order that it left out is known; the lists before it found nothing that events had not reported.
  *
- * Invariants: one list is read at a time; a failed list changes nothing that is known; an end that cannot be learnt is
- * told as UNKNOWN, never guessed; after `close` nothing is told and the session is not used.
+ * Invariants: one list is read at a time; a failed list changes nothing that is known; an unknown end is reported as
+ * UNKNOWN, never guessed; after `close` nothing is reported and the session is not used.
  */
 import type { Clock, TimerHandle } from "../domain/clock.js";
 import type { Logger } from "../domain/logger.js";
@@ -18,30 +19,33 @@ import { isOpen, LIST_LAG_MS, OpenOrders } from "./open-orders.js";
 import type { LookResult, PollTask } from "./poll-schedule.js";
 import type { AccountChange, CoverageError } from "./portfolio-types.js";
 
-/** Lists in a row that found nothing untold, after one that did. */
+/** Number of lists in a row without unreported changes that restores trust. */
 const CLEAN_LISTS = 2;
-/** A list so many intervals old proves nothing of now. */
+/** A list older than this many intervals proves nothing about the present. */
 const LIST_INTERVALS_MAX = 3;
-/** Orders whose end is looked up after one list; the others end as UNKNOWN. */
+/** Most orders whose end is looked up after one list; the others end as UNKNOWN. */
 const ENDS_PER_LOOK = 8;
 
-/** What it asks of the watch that it belongs to. */
+/** What it needs from the watch that it belongs to. */
 interface WatchedOrdersHost {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Does anybody listen for orders? */
+  /** Whether any listener wants orders. */
   isWanted(): boolean;
-  /** Polled: the list has its turn in the schedule. */
+  /** Whether the account is polled: the list then has its turn in the schedule. */
   isPolled(): boolean;
-  /** It is known already why the account cannot be had. */
+  /** Whether the reason why the account cannot be read is known already. */
   isFailed(): boolean;
-  /** Which run of the stream it is; null: it is not LIVE. Within one, events tell all but what was lost unseen. */
+  /**
+   * The number of the stream's run; null if it is not LIVE. Within one run events report everything but what was lost
+   * unseen.
+   */
   liveRun(): number | null;
-  /** Monotonic ms since which the room knows its order events not to tell all. */
+  /** Monotonic ms since which the room knows that its order events are incomplete. */
   doubtMs(): number | null;
-  /** Time between two looks at the list. */
+  /** Time between two reads of the list. */
   intervalMs(): number;
-  /** The next look has its turn so long from now, and not an interval after the last. */
+  /** Sets the next poll this long from now, instead of one interval after the last. */
   lookSoon(afterMs: number): void;
   emit(change: AccountChange): void;
 }
@@ -53,21 +57,21 @@ export class WatchedOrders {
   readonly #session: AccountSession;
   readonly #host: WatchedOrdersHost;
   #orders: OpenOrders;
-  /** Grows when all is forgotten: a list asked for before says nothing any more. */
+  /** Increases when everything is dropped: a list requested before then is out of date. */
   #epoch = 0;
   /** Monotonic ms since which events are received and kept. */
   #heardSinceMs = 0;
-  /** Wall ms of the last whole list, and monotonic ms at which it was asked for. */
+  /** Wall ms of the last whole list, and monotonic ms of its request. */
   #asOfMs: number | null = null;
   #beganMs = 0;
-  /** The run of the stream in which the last list was asked for and adopted. */
+  /** The run of the stream in which the last list was requested and adopted. */
   #listRun: number | null = null;
-  /** Lists since one told what events had not. */
+  /** Number of lists since the last one that showed something events had not. */
   #cleanCount = CLEAN_LISTS;
-  /** Told by the last list alone; an event that is only late may come yet. */
+  /** Shown by the last list alone; a late event may still report it. */
   readonly #untold = new Set<string>();
   #cleanBefore = CLEAN_LISTS;
-  /** Left out by the last list; they are shown until their end is learnt, or an event says that they are open. */
+  /** Missing from the last list. They are shown until their end is known, or an event reports them open. */
   readonly #leftOut = new Map<string, VenueOrder>();
   #isProven = false;
   #error: CoverageError | null = null;
@@ -95,7 +99,10 @@ export class WatchedOrders {
     return this.#orders.isKnown ? this.#orders.list() : null;
   }
 
-  /** The venue has listed open orders for this session. Positions prove nothing: some venues show them to anybody. */
+  /**
+   * Whether the venue has listed open orders for this session. Positions prove nothing: some venues show them to
+   * everyone.
+   */
   get isProven(): boolean {
     return this.#isProven;
   }
@@ -105,7 +112,7 @@ export class WatchedOrders {
     return this.#asOfMs;
   }
 
-  /** Events and the last list together are what the venue has, as far as anybody can know. */
+  /** Whether events and the last list together are, as far as can be known, what the venue has. */
   get isTrusted(): boolean {
     const run = this.#host.liveRun();
     if (run === null || run !== this.#listRun || !this.#orders.isKnown || !this.#isSure) return false;
@@ -116,12 +123,12 @@ export class WatchedOrders {
     return doubtMs === null || this.#beganMs >= doubtMs + LIST_LAG_MS;
   }
 
-  /** The last list was asked for so late that it tells of all before events were received. */
+  /** Whether the last list was requested late enough to include everything before events were received. */
   get #isSure(): boolean {
     return this.#beganMs >= this.#heardSinceMs + LIST_LAG_MS;
   }
 
-  /** Why the last list could not be had; null when it was, or none was asked for. */
+  /** Why the last list could not be read; null when it was, or none was requested. */
   get error(): CoverageError | null {
     return this.#error;
   }
@@ -130,25 +137,28 @@ export class WatchedOrders {
     return this.#orders.isKnown || this.#error !== null || this.#host.isFailed();
   }
 
-  /** An order as an event tells it; true when it is news. */
+  /** Applies an order from an event; returns true when anything is new. */
   apply(order: VenueOrder): boolean {
     this.#explain(order);
     return this.#orders.apply(order);
   }
 
-  /** The order of a fill, as it stands now. */
+  /** Applies the order of a fill and returns its present state. */
   applyFill(order: VenueOrder): VenueOrder {
     this.#explain(order);
     return this.#orders.applyFill(order);
   }
 
-  /** Events are heard from now on: a list to show; what surely tells of all before has its turn soon after (`read`). */
+  /**
+   * Events are received from now on. Reads a list to show; the one that surely includes everything before follows soon
+   * (`read`).
+   */
   follow(): void {
     this.#heardSinceMs = this.#nowMs();
     void this.read("read");
   }
 
-  /** The whole list; what is new in it is reported, what is gone is looked up. */
+  /** Reads the whole list, reports what is new in it, and looks up what is gone. */
   async read(lane: CallOptions["lane"]): Promise<LookResult> {
     if (this.#isReading || this.#isClosed) return NO_PAUSE;
     this.#isReading = true;
@@ -158,7 +168,7 @@ export class WatchedOrders {
     const options: CallOptions = { timeoutMs: LOOK_TIMEOUT_MS, lane };
     const { reader, venue } = this.#room;
     const read = await readSafely(this.#host.logger, venue, () => reader.readOpenOrders(this.#session, null, options));
-    // Forgotten meanwhile: another list may be under way.
+    // Everything was dropped meanwhile; another list may be under way.
     if (epoch !== this.#epoch) return read.ok ? NO_PAUSE : pauseAfter(read);
     if (!this.#isClosed) {
       if (read.ok) await this.#adopt(read.value, read.asOfMs, asked, options);
@@ -171,7 +181,7 @@ export class WatchedOrders {
     return read.ok ? NO_PAUSE : pauseAfter(read);
   }
 
-  /** Nobody listens: what is held would only grow old. */
+  /** Without listeners the state would only grow old. */
   forget(): void {
     this.#epoch++;
     this.#isReading = false;
@@ -198,7 +208,7 @@ export class WatchedOrders {
   #unread(error: CoverageError): void {
     this.#error = error;
     this.#host.emit({ kind: "coverage" });
-    // One that is known has its turn, and so has a polled account's.
+    // A known list has its turn already, and so has a polled account's.
     if (!this.#orders.isKnown && !this.#host.isPolled()) this.#readLater();
   }
 
@@ -227,7 +237,7 @@ export class WatchedOrders {
     this.#leftOut.clear();
     for (const order of gone) this.#leftOut.set(keyOf(order), order);
     if (isFirst) {
-      // No news where a snapshot begins with it; one that was shown without orders is to be replaced.
+      // A snapshot that begins with this list needs no news; one that was shown without orders must be replaced.
       this.#host.emit({ kind: "ordersReset" });
       return;
     }
@@ -238,19 +248,19 @@ export class WatchedOrders {
       if (this.#orders.isTouched(order)) continue;
       const end = index < ENDS_PER_LOOK ? await this.#endOf(order, options) : null;
       if (this.#isClosed || epoch !== this.#epoch) return;
-      // Told of by an event meanwhile: that is newer than what was looked up, or could not be.
+      // An event came meanwhile: it is newer than the look-up, or replaces a failed one.
       if (this.#orders.isTouched(order)) continue;
-      // Still listed open right after it left the list: the venue's index lags, the next look tells.
+      // Still listed open right after it left the list: the venue's index lags, and the next read shows the end.
       if (end !== null && isOpen(end)) continue;
-      // An end that cannot be learnt is not guessed; an open order it is not, all the same.
+      // An unknown end is not guessed, but the order is no longer open.
       this.#orders.apply(end ?? { ...order, status: "CANCELED" });
       this.#host.emit({ kind: "order", order: end ?? { ...order, status: "UNKNOWN", venueStatus: "" } });
     }
-    // With the last end the list may be trusted.
+    // Once the last end is known the list may be trusted.
     if (gone.length > 0) this.#host.emit({ kind: "coverage" });
   }
 
-  /** What a list tells of a time in which events were received, and they did not: frames are lost, or late. */
+  /** Compares a list with the events received in the same time: a difference means frames that are lost or late. */
   #judge(run: number | null, wasSure: boolean, different: readonly VenueOrder[]): void {
     const isCovered = run !== null && run === this.#host.liveRun() && run === this.#listRun && wasSure;
     this.#listRun = run !== null && run === this.#host.liveRun() ? run : null;
@@ -265,7 +275,7 @@ export class WatchedOrders {
     for (const order of different) this.#untold.add(keyOf(order));
   }
 
-  /** An event of it comes after all: it was late, not lost. */
+  /** An event of this order comes after all: it was late, not lost. */
   #explain(order: VenueOrder): void {
     this.#leftOut.delete(keyOf(order));
     if (!this.#untold.delete(keyOf(order)) || this.#untold.size > 0) return;

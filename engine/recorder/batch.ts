@@ -1,15 +1,15 @@
-/** A batch of rows on its way into the store, and where its token comes from. */
+/** A batch of rows on its way into the store, and the source of its token. */
 import type { RecordTableName } from "../storage/records/record-table.js";
 import type { RandomIds } from "../storage/keyed-hash.js";
 import type { RecordsBatch } from "../storage/records/records-store.js";
 
-/** Bytes and token never change once it is made. */
+/** Bytes and token never change once the batch exists. */
 export interface Batch extends RecordsBatch {
   readonly table: RecordTableName;
   readonly columns: readonly string[];
 }
 
-/** Never the same token twice, over all nodes and starts: node, 128 random bits of this start, a counter. */
+/** Never returns a token twice, over all nodes and starts: node, 128 random bits of this start, a counter. */
 export type TokenSource = () => string;
 
 export function createTokenSource(nodeId: string, ids: RandomIds): TokenSource {
@@ -17,7 +17,7 @@ export function createTokenSource(nodeId: string, ids: RandomIds): TokenSource {
   let counter = 0;
   return () => {
     counter += 1;
-    // Fixed width, so that tokens of one start sort as they were made.
+    // Fixed width, so that tokens of one start sort in order of creation.
     return `${prefix}.${String(counter).padStart(12, "0")}`;
   };
 }

@@ -1,7 +1,7 @@
 // hot path
 /**
  * Collects encoded rows of one table into batches. A batch holds one partition of the table (it is atomic per
- * partition), at most `rowsMax` rows and `bytesMax` bytes; its bytes are never touched again once it is closed.
+ * partition), at most `rowsMax` rows and `bytesMax` bytes; its bytes never change once it is closed.
  *
  * Bounds: MAX_OPEN_PARTITIONS batches open at once (around midnight rows of two days mix); one more closes the oldest.
  */
@@ -16,7 +16,7 @@ export const MAX_OPEN_PARTITIONS = 3;
 export interface BatcherOptions {
   readonly table: RecordTable;
   readonly rowsMax: number;
-  /** Size of the buffer; a batch is closed when less than `rowBytesMax` is left. */
+  /** Size of the buffer. A batch is closed when less than `rowBytesMax` is left. */
   readonly rowBytesMax: number;
   readonly pool: BufferPool;
   readonly token: TokenSource;
@@ -43,14 +43,17 @@ export class Batcher {
     this.#options = options;
   }
 
-  /** Where to write the next row of this partition. The caller writes all of it and calls `added`, or rewinds. */
+  /**
+   * Returns the writer for the next row of this partition. The caller writes the whole row and calls `added`, or
+   * rewinds.
+   */
   writerFor(partition: number): RowWriter {
     const current = this.#current;
     if (current !== null && current.partition === partition) return current.writer;
     return this.#switchTo(partition).writer;
   }
 
-  /** The row is complete. */
+  /** Call once the row is complete. */
   added(): void {
     const current = this.#current;
     if (current === null) return;
@@ -67,7 +70,7 @@ export class Batcher {
     return count;
   }
 
-  /** Figures that were finer than their column, over all batches. */
+  /** Figures over all batches that were finer than their column. */
   get cutCount(): number {
     let count = this.#closedCuts;
     for (const { writer } of this.#open) count += writer.cutCount;

@@ -4,7 +4,7 @@ import { BufferPool } from "./buffer-pool.js";
 const BYTES = 1_024;
 const KEEP_MAX = 8;
 
-/** So many in use at once, all given back. */
+/** Takes this many buffers at once and gives all back. */
 function use(pool: BufferPool, count: number): ReadonlySet<Buffer> {
   const taken = Array.from({ length: count }, () => pool.take());
   for (const buffer of taken) pool.give(buffer);
@@ -12,7 +12,7 @@ function use(pool: BufferPool, count: number): ReadonlySet<Buffer> {
 }
 
 describe("the pool of buffers", () => {
-  it("gives out again what came back, and no buffer twice", () => {
+  it("reuses returned buffers, and hands out no buffer twice", () => {
     const pool = new BufferPool(BYTES, KEEP_MAX);
     const first = use(pool, 3);
     expect(first.size).toBe(3);
@@ -22,17 +22,17 @@ describe("the pool of buffers", () => {
     expect(pool.idleCount).toBe(KEEP_MAX);
   });
 
-  it("lets go what nobody needed for a while, and keeps what is needed", () => {
+  it("drops buffers that were not needed for a while, and keeps those that are", () => {
     const pool = new BufferPool(BYTES, KEEP_MAX);
     use(pool, KEEP_MAX);
     for (let batch = 0; batch < 2_000; batch++) use(pool, 2);
     expect(pool.idleCount).toBe(2);
-    // A peak now and then is kept for, as long as it comes.
+    // A peak that comes again and again keeps its buffers.
     for (let batch = 0; batch < 2_000; batch++) use(pool, batch % 50 === 0 ? 6 : 1);
     expect(pool.idleCount).toBe(6);
   });
 
-  it("takes back a whole view of one of its buffers, and nothing else", () => {
+  it("accepts a whole view of one of its buffers, and nothing else", () => {
     const pool = new BufferPool(BYTES, KEEP_MAX);
     const buffer = pool.take();
     pool.recycle(buffer.subarray(0, 100));

@@ -1,15 +1,15 @@
 /**
- * Buffers for batches, used again once a batch is stored: faulting in a fresh megabyte costs more than filling it.
- * A buffer whose batch had any other end is left to the collector, as an unfinished request may still read it.
+ * Buffers for batches, reused once a batch is stored: faulting in a fresh megabyte costs more than filling it. A buffer
+ * whose batch had any other outcome is left to the garbage collector, because an unfinished request may still read it.
  *
- * Bound: `keepMax` idle buffers; more are left to the collector, as are those that nobody needed for WINDOW batches: a
- * store that was slow for a moment is no reason to hold its memory for good.
+ * Bound: `keepMax` idle buffers. More are left to the collector, and so are buffers that were not needed for WINDOW
+ * batches: a store that was slow for a moment must not hold memory for good.
  */
 export class BufferPool {
   readonly #bufferBytes: number;
   readonly #keepMax: number;
   readonly #idle: Buffer[] = [];
-  /** Since the window began: those beyond it were never in use. */
+  /** Smallest number of idle buffers since the window began: this many were never in use. */
   #leastIdle = 0;
   #taken = 0;
 
@@ -39,11 +39,11 @@ export class BufferPool {
     this.#taken = 0;
   }
 
-  /** Of a stored batch: its bytes are a view of the pool's buffer. */
+  /** Takes back the buffer of a stored batch, whose bytes are a view of it. */
   recycle(bytes: Uint8Array): void {
     if (bytes.byteOffset === 0 && bytes.buffer.byteLength === this.#bufferBytes) this.give(Buffer.from(bytes.buffer));
   }
 }
 
-/** A minute of an embedded store that keeps up. */
+/** About a minute of an embedded store that keeps up. */
 const WINDOW = 256;

@@ -12,7 +12,7 @@ import { createWorld, imbalances, listLogger, tableStatus } from "./test/world.j
 
 const AT_MS = Date.UTC(2026, 10, 30, 23, 59, 59, 990);
 
-describe("rows of closes", () => {
+describe("the rows of closes", () => {
   it("of the same conclusion have the same keys, each in the month of its own time", () => {
     const rows = new CloseRows(listLogger([]));
     const keysOf = (): string[] => rows.decision(madeUpConclusion({ number: 1, atMs: AT_MS })).map(({ key }) => key);
@@ -25,30 +25,30 @@ describe("rows of closes", () => {
     expect(late.filter((key) => key.startsWith("fills|") && key.includes("|202611|"))).toHaveLength(1);
   });
 
-  it("of an order told before say only what is new", () => {
+  it("of an order that was recorded before contain only what is new", () => {
     const rows = new CloseRows(listLogger([]));
     const run = madeUpRun({ number: 1, atMs: AT_MS });
     expect(rows.decision(madeUpConclusion({ number: 1, atMs: AT_MS }, run))).toHaveLength(5);
     expect(rows.decision(madeUpConclusion({ number: 1, atMs: AT_MS }, run))).toHaveLength(1);
   });
 
-  it("of a fill that an earlier start had told, found anew from its intent, replace that fill", () => {
+  it("of a fill recorded by an earlier start, and found again from its intent, replace that fill", () => {
     const rows = new CloseRows(listLogger([]));
     const fillOf = (atMs: number): StateWrite | undefined => {
-      // As the intent kept it: nothing of it is marked as told. The venue's trade ids play no part.
+      // As the intent stored it: nothing in it is marked as recorded. The venue's trade ids are not used.
       const run = madeUpRun({ number: 7, atMs: AT_MS, overrides: { ackAtMs: atMs } });
       const { events } = takeOrderEvents(JSON.parse(JSON.stringify(run)) as typeof run, atMs);
       return rows.events(run, events).find(({ key }) => key.startsWith("fills|"));
     };
     const [before, after] = [fillOf(AT_MS), fillOf(AT_MS + 40 * 86_400_000)];
     expect(before?.value).toBeDefined();
-    // The same row of the outbox while it waits there; once stored, the same partition and the same sorting key.
+    // While it waits it is the same row of the outbox; once stored, it has the same partition and the same sorting key.
     expect(after?.key).toBe(before?.key);
     const { orderBy, partitionBy } = recordTable("fills");
     expect([orderBy, partitionBy]).toEqual([["venue", "symbol", "fill_id"], "toYYYYMM(at)"]);
   });
 
-  it("are made also with a figure that no column holds: it is left out, kept in the detail, and logged", () => {
+  it("are also made where a figure fits no column: it is left out, kept in the detail, and logged", () => {
     const lines: string[] = [];
     const rows = new CloseRows(listLogger(lines));
     const concluded = madeUpConclusion({ number: 1, atMs: AT_MS });
@@ -59,7 +59,7 @@ describe("rows of closes", () => {
     expect(Buffer.from(writes[4]?.value as Uint8Array).includes('"leftOut":{"expected_px":"1e5"')).toBe(true);
   });
 
-  it("stay within their bound whatever a venue said", () => {
+  it("are within their maximum size whatever a venue sends", () => {
     const rows = new CloseRows(listLogger([]));
     const concluded = madeUpConclusion({ number: 1, atMs: AT_MS });
     const adjustments = Array.from(
@@ -84,13 +84,13 @@ describe("rows of closes", () => {
     expect(readRows("fills", fill?.value ?? new Uint8Array())).toMatchObject([{ ref_mid: "99123.4", intent: "CLOSE" }]);
   });
 
-  it("months are those of UTC", () => {
+  it("have months in UTC", () => {
     expect([Date.UTC(2026, 11, 31, 23, 59), Date.UTC(2027, 0, 1)].map(monthOf)).toEqual([202612, 202701]);
   });
 });
 
 describe("the general encoder", () => {
-  it("keeps nothing of a row with a value that does not fit, or without one", () => {
+  it("writes no part of a row with a missing or unfit value", () => {
     const codec = createRowCodec(recordTable("latency_samples"));
     const row = { at: 1, stage: "s", venue: "", n: 1, p50_us: 1, p90_us: 1, p99_us: 1, p999_us: 1, max_us: 1, hdr: "" };
     const writer = new RowWriter(Buffer.alloc(8));
@@ -107,8 +107,8 @@ describe("the general encoder", () => {
   });
 });
 
-describe("decisions in the recorder", () => {
-  it("go the durable way with a close, and the lossy one where nothing waits for them", async () => {
+describe("the recorder's rows of decisions", () => {
+  it("take the durable lane with a close, and the lossy one where nothing waits for them", async () => {
     const world = await createWorld();
     const { recorder, stateStore, store } = world;
     try {
@@ -143,7 +143,7 @@ describe("decisions in the recorder", () => {
     }
   });
 
-  it("leave no row in the state store while recording is off", async () => {
+  it("are not written to the state store while recording is off", async () => {
     const world = await createWorld();
     try {
       world.store.status = { state: "off", reason: "by choice", version: null };

@@ -1,8 +1,8 @@
 /**
- * Closes as rows of the record: one wide decision row, one row for each state of an order, one for each filled order.
+ * Closes as rows of the record: one wide decision row, one for each state of an order, one for each filled order.
  *
- * Invariant: a row of the durable lane is always made; a figure that does not fit its column is left out, said in the
- * log, and kept in `detail`. Nothing here but what replies hold: no credential, no account label.
+ * Invariant: a row of the durable lane is always made; a figure that does not fit its column is left out, logged, and
+ * kept in `detail`. Rows contain only what replies contain: no credential, no account label.
  */
 import { formatScaled } from "../domain/decimal.js";
 import { formatRatio, multiplyRatio, ratioFromScaled, ratioFromText, subtractRatio } from "../domain/decimal-ratio.js";
@@ -41,7 +41,7 @@ export class CloseRows {
     this.#logger = logger;
   }
 
-  /** Figures made without some of their digits. */
+  /** Number of figures that lost some of their digits. */
   cutCount(table: RecordTableName): number {
     return table in this.#cuts ? this.#cuts[table as DurableTable] : 0;
   }
@@ -61,14 +61,14 @@ export class CloseRows {
       const order = `${run.routeId}|${attempt.clientIdHex}`;
       writes.push(this.#write("order_events", event.atMs, `${order}|${ver}`, orderEventRow(run, event)));
       if (!event.filled) continue;
-      // A row of its own: the one before may still wait in the outbox.
+      // A row of its own: the previous one may still wait in the outbox.
       const unique = event.isFilledAgain === true ? `${order}|${ver}` : order;
       writes.push(this.#write("fills", run.startedAtMs, unique, fillRow(run, event)));
     }
     return writes;
   }
 
-  /** The row of a decision that no order followed and nothing waits for. */
+  /** The row of a decision without orders, for which nothing waits. */
   noted(event: DecisionEvent, id: string): Buffer {
     const routing = event.data?.routing ?? event.routing;
     const { tsMs, requestId, symbol, direction, code, data, elapsedMs } = event;
@@ -105,13 +105,13 @@ export class CloseRows {
   }
 }
 
-/** UTC year and month, as toYYYYMM has it. */
+/** UTC year and month, in the form of toYYYYMM. */
 export function monthOf(atMs: number): number {
   const date = new Date(atMs);
   return date.getUTCFullYear() * 100 + date.getUTCMonth() + 1;
 }
 
-/** One for each conclusion, the same when it is concluded again after a crash. */
+/** One id for each conclusion, the same when it is concluded again after a crash. */
 function decisionId({ kind, requestId, routing, run }: ConcludedTrade): string {
   if (kind === "refused") return `${routing.routeId}:refused:${requestId}`;
   if (kind === "replied") return `${routing.routeId}:replied`;
@@ -180,14 +180,14 @@ function fillRow(run: RecordedRun, event: OrderEvent): RowValues {
     fee_source: fee?.source ?? "",
     maker: false,
     realized_pnl: realizedPnl(run, attempt),
-    // What follows an entry was not routed.
+    // Orders that follow an entry were not routed.
     quoted_px: isOfPosition(attempt) ? (candidate?.vwap ?? null) : null,
     worst_px: formatScaled(attempt.priceTicks, attempt.priceDecimals),
     ref_mid: referenceOf(run, attempt),
   };
 }
 
-/** What followed an entry was decided later: a stop by its trigger, the undo by the mid of its moment. */
+/** Orders that followed an entry have a reference of their own: a stop its trigger, the undo the mid of its time. */
 function referenceOf(run: RecordedRun, attempt: OrderAttempt): string | null {
   if (isOfPosition(attempt)) return run.routing?.reference?.mid ?? null;
   if (attempt.triggerTicks !== undefined) return formatScaled(attempt.triggerTicks, attempt.priceDecimals);
@@ -273,8 +273,8 @@ function resultColumns(data: TradeData | null): RowValues {
 const STATES_MAX = 4_096;
 
 /**
- * Grows also where a client id comes back: a close that never left this machine frees its key, and the next one with the
- * key mints the same id.
+ * Grows also where a client id is reused: a close that never left this machine frees its key, and the next one with the
+ * key creates the same id.
  */
 function versionOf({ attempt, ver }: OrderEvent): number {
   return attempt.intentAtMs * STATES_MAX + Math.min(ver, STATES_MAX - 1);
@@ -285,7 +285,7 @@ function averageText(attempt: OrderAttempt): string | null {
   return average === null ? null : formatRatio(average, MONEY_PLACES, "halfUp");
 }
 
-/** Before fees; null where nothing was closed, or the position's entry price was not known. */
+/** Returns the profit before fees; null where nothing was closed, or the position's entry price is unknown. */
 function realizedPnl(run: RecordedRun, attempt: OrderAttempt): string | null {
   if (attempt.reduceOnly === false || !isOfPosition(attempt)) return null;
   const entry = run.positionsBefore.find(({ venue }) => venue === attempt.venue)?.entryPrice ?? null;
@@ -305,17 +305,17 @@ function stageUs(ms: number | null): number | null {
   return ms === null ? null : Math.min(0xffff_ffff, Math.max(0, Math.round(ms * 1000)));
 }
 
-/** An age that was never proven is no number. */
+/** The age of a book that was never proven is no number. */
 function bookAgeUs(ageMs: number | null): number | null {
   return ageMs === null || ageMs > 1e9 ? null : ageMs * 1000;
 }
 
-/** A caller's own figure, 0 to 10000 with at most a few places. */
+/** A figure from the caller, 0 to 10000 with at most a few decimal places. */
 function numberText(value: number): string {
   return value.toFixed(6);
 }
 
-/** What has no column: legs and adjustments as replied, and how each candidate came to its figures. */
+/** Everything without a column: legs and adjustments as replied, and how each candidate's figures were found. */
 function detailOf(data: TradeData | null, candidates: readonly RoutingCandidate[]): string {
   if (data === null && candidates.length === 0) return "";
   const execution = data?.execution;

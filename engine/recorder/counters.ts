@@ -1,28 +1,28 @@
 /**
- * The outcome of every row, per table. Invariant (checked by tests after every step of a random history):
- * accepted + recovered = stored + all dropped + pending, where pending is counted where the rows are, never derived.
+ * The outcome of every row, per table. Invariant (checked by tests after every step of a random history): accepted +
+ * recovered = stored + all dropped + pending, where pending is counted at the rows themselves, never derived.
  */
 import type { RecordTableName } from "../storage/records/record-table.js";
 import { RECORD_TABLES } from "../storage/records/schema.js";
 
 export const DROP_REASONS = [
-  /** The ring was full: the oldest rows gave way. */
+  /** The ring was full: the oldest rows were dropped. */
   "ring",
   /** Recording is off. */
   "off",
-  /** The volume is short, or the embedded store as large as it may be: shedding.ts. */
+  /** The volume is short, or the embedded store has reached its size: shedding.ts. */
   "room",
   /** A figure did not fit its column. */
   "range",
-  /** Batches waited for the disk faster than it took them. */
+  /** Batches arrived faster than the disk took them. */
   "memory",
-  /** The spool reached its bound: the oldest files gave way. */
+  /** The spool reached its bound: the oldest files were dropped. */
   "spool-full",
   "disk-full",
   "disk-error",
-  /** The server will never take the batch; kept aside for a person. */
+  /** The server will never accept the batch; it is kept for a person to look at. */
   "refused",
-  /** Trades of which the store could not say whether it has, or had, them: earlier-trades.ts. */
+  /** The store could not answer whether it has, or had, these trades: earlier-trades.ts. */
   "unasked",
   /** A spool file was damaged. */
   "torn",
@@ -30,7 +30,7 @@ export const DROP_REASONS = [
 export type DropReason = (typeof DROP_REASONS)[number];
 
 export interface TableCounts {
-  /** Rows taken over from listeners and closes since the start. */
+  /** Rows accepted from listeners and closes since the start. */
   accepted: number;
   /** Rows found at the start, left by an earlier one. */
   recovered: number;

@@ -1,16 +1,17 @@
 /**
- * Trades that an earlier life of this program may have recorded. Venues send the last trades again on each
- * subscription, and a candle counts what is inserted: such a trade goes on only once the store has said that it does
- * not have it. Trades of this life are known by their ids (SeenTrades) and pass straight through.
+ * Trades that an earlier run of this program may have recorded. Venues send the last trades again on each subscription,
+ * and a candle counts each insert: so such a trade is inserted only once the store has confirmed that it does not have
+ * it. Trades of this run are known by their ids (SeenTrades) and pass directly.
  *
- * A trade is held when its venue time is before this start (and SKEW_MS after it, for clocks that differ), or when it
- * came with the first frame of its market, whatever its time says. The store is asked when it is on and holds
- * everything that earlier lives left in the spool; ASK_ROWS trades with each question, one question at a time.
+ * A trade is held when its venue time is before this start (plus SKEW_MS, for clocks that differ), or when it came with
+ * the first frame of its market, whatever its time. The store is queried when it is on and has received everything that
+ * earlier runs left in the spool; ASK_ROWS trades per query, one query at a time.
  *
- * A trade older than the store keeps any may be known to a candle alone, which outlives it: it is dropped and counted.
+ * A trade older than the store's retention may be counted in a candle alone, which outlives it: it is dropped and
+ * counted.
  *
- * Bound: the ring. Beyond it, and at the end while the store cannot be asked, held trades are dropped and counted: a
- * trade that is lost is in the counts, one that is counted twice is in nothing.
+ * Bound: the ring. Beyond it, and at the end while the store cannot be queried, held trades are dropped and counted: a
+ * lost trade shows in the counts, a trade counted twice shows nowhere.
  */
 import type { Clock } from "../domain/clock.js";
 import type { QueryBounds, RecordsStore } from "../storage/records/records-store.js";
@@ -18,13 +19,13 @@ import { recordTable } from "../storage/records/schema.js";
 import type { MarketRowHead, TradeSieve } from "./market-rows.js";
 import { TradeRing } from "./trade-ring.js";
 
-/** More than clocks differ that a venue still takes signed requests from. */
+/** More than the clock difference at which a venue still accepts signed requests. */
 const SKEW_MS = 10_000;
 const ASK_ROWS = 100;
-/** The ids are part of an address, of which servers take 16 KiB and more. */
+/** The ids are part of a URL, of which servers accept 16 KiB and more. */
 const ASK_ID_CHARS = 4_000;
 const ASK_AGAIN_MS = 1_000;
-/** A venue may repeat one trade under one id; each is there once, and an unmerged row beside it. */
+/** A venue may repeat one trade under one id: each is stored once, possibly with an unmerged row beside it. */
 const BOUNDS: QueryBounds = { timeoutMs: 10_000, rowsMax: 10_000, bytesMax: 1 << 20 };
 
 const TTL = recordTable("trades").ttl;
@@ -40,7 +41,7 @@ export interface EarlierTradesOptions {
   readonly clock: Clock;
   readonly rowsMax: number;
   readonly heads: readonly MarketRowHead[];
-  /** Takes the next `count` of the ring: those that the sieve does not take are recorded. */
+  /** Takes the next `count` trades of the ring: those that the sieve does not take are recorded. */
   readonly release: (ring: TradeRing, sieve: TradeSieve, count: number) => void;
 }
 
@@ -52,7 +53,7 @@ export class EarlierTrades implements TradeSieve {
   #notBeforeNs = 0;
   /** Held trades that the store has. */
   knownCount = 0;
-  /** Held trades of a time of which the store has forgotten what it had. */
+  /** Held trades from a time that the store no longer retains. */
   forgottenCount = 0;
 
   constructor(options: EarlierTradesOptions) {
@@ -61,7 +62,7 @@ export class EarlierTrades implements TradeSieve {
     this.#untilMs = options.clock.wallMs() + SKEW_MS;
   }
 
-  /** true: it may have been recorded before, and is held. */
+  /** Returns true for a trade that may have been recorded before; it is then held. */
   takes(from: TradeRing, at: number): boolean {
     const head = this.#options.heads[from.market[at] as number] as MarketRowHead;
     const rxNs = from.rxNs[at] as number;
@@ -71,7 +72,10 @@ export class EarlierTrades implements TradeSieve {
     return true;
   }
 
-  /** Asks for what is held, now and then; false: nothing was decided. The caller knows that the spool is empty of trades. */
+  /**
+   * Queries the store for the held trades, at intervals; returns false when nothing was decided. The caller knows that
+   * the spool has no trades left.
+   */
   ask(): Promise<boolean> {
     const { clock } = this.#options;
     if (this.ring.size === 0 || clock.monoNs() < this.#notBeforeNs) return Promise.resolve(false);
@@ -99,7 +103,7 @@ export class EarlierTrades implements TradeSieve {
         return true;
       },
     };
-    // The oldest may have given way meanwhile: what was not asked for stays.
+    // The oldest may have been dropped meanwhile; trades that were not queried are kept.
     release(this.ring, sieve, Math.max(0, question.until - this.ring.tail));
     return true;
   }
@@ -125,7 +129,7 @@ export class EarlierTrades implements TradeSieve {
       from = Math.min(from, exMs);
       to = Math.max(to, exMs);
     }
-    // A row without a plausible time has the one at which it was received, in whatever life that was.
+    // A row without a plausible time has its receive time, from whichever run that was.
     const isPlausible = from > 0 && to <= this.#options.clock.wallMs() + SKEW_MS;
     return {
       params: {
@@ -146,7 +150,7 @@ export class EarlierTrades implements TradeSieve {
 /** In the year 2100: no stored row is later. */
 const LAST_MS = 4_102_444_800_000;
 
-/** The server takes rows away at its own pace, by its own clock. */
+/** The server deletes rows at its own pace, by its own clock. */
 function isForgotten(exMs: number, nowMs: number): boolean {
   return exMs > 0 && KEPT_MS !== null && exMs < nowMs + SKEW_MS - KEPT_MS;
 }

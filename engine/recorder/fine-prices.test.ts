@@ -1,4 +1,7 @@
-/** Prices of contracts of a million units: thirteen decimals and more, kept whole; what no column holds is counted. */
+/**
+ * Prices of contracts of a million units, with thirteen decimals and more, are kept in full; digits that no column
+ * holds are counted.
+ */
 import { describe, expect, it } from "vitest";
 import { readRows, type ReadValue } from "./test/read-row.js";
 import { setBook, testMarket } from "./test/markets.js";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { LatencyHistogram } from "./latency-histogram.js";
 
 describe("a latency histogram", () => {
-  it("names percentiles within 3 % of the true ones, never above the largest sample", () => {
+  it("returns percentiles within 3 % of the true ones, never above the largest sample", () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: 0, max: 6e10, noNaN: true }), { minLength: 1, maxLength: 200 }),
@@ -23,7 +23,7 @@ describe("a latency histogram", () => {
     );
   });
 
-  it("ignores what is no latency, and holds longer ones than it has buckets for", () => {
+  it("ignores values that are no latency, and holds longer ones than it has buckets for", () => {
     const histogram = new LatencyHistogram();
     for (const sample of [-1, Number.NaN, Number.POSITIVE_INFINITY]) histogram.record(sample);
     expect(histogram.count).toBe(0);
@@ -32,10 +32,10 @@ describe("a latency histogram", () => {
     expect(histogram.maxUs).toBe(1e15);
   });
 
-  it("encodes its buckets, and forgets them when cleared", () => {
+  it("encodes its buckets, and is empty when cleared", () => {
     const histogram = new LatencyHistogram();
     for (const sample of [1, 1.5, 31, 64, 65]) histogram.record(sample);
-    // 64 and 65 share the first bucket of the row of 64: two wide.
+    // 64 and 65 share the first bucket of the row of 64, which is two wide.
     expect(histogram.encode()).toBe("log2x32 1:2 v:1 1s:2");
     histogram.clear();
     expect([histogram.encode(), histogram.count, histogram.maxUs]).toEqual(["log2x32", 0, 0]);

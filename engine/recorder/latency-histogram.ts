@@ -5,7 +5,7 @@
  */
 const SUB_BITS = 5;
 const SUB = 1 << SUB_BITS;
-/** 2^36 µs is 19 h; longer counts as that. */
+/** 2^36 µs is 19 h; longer latencies count as that. */
 const MAX_EXPONENT = 36;
 const BUCKETS = (MAX_EXPONENT - SUB_BITS + 2) * SUB;
 
@@ -51,7 +51,10 @@ export class LatencyHistogram {
   }
 }
 
-/** Below 32: itself. Else the exponent picks a row of 32, the next five bits the place in it. */
+/**
+ * Below 32 the bucket is the value itself. Above, the exponent selects a row of 32 and the next five bits the place in
+ * it.
+ */
 function bucketOf(us: number): number {
   const whole = Math.floor(us);
   if (whole < SUB) return whole;

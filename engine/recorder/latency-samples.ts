@@ -42,7 +42,10 @@ export class LatencySamples {
     this.#byStage.set(stage, venues.set(venue, histogram));
   }
 
-  /** The rows of the interval that ends now; stages without a sample have none. `isOff`: they are counted and dropped. */
+  /**
+   * Emits the rows of the interval that ends now; stages without a sample have none. `isOff`: rows are counted and
+   * dropped.
+   */
   emit(atMs: number, isOff: boolean): void {
     for (const [stage, venues] of this.#byStage) {
       for (const [venue, histogram] of venues) {

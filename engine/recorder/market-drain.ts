@@ -1,6 +1,6 @@
 /**
- * The market side of the recorder: which markets are listened to, the rings they fill, and the slices in which the
- * rings become batches.
+ * The market side of the recorder: the markets it listens to, the rings they fill, and the slices in which the rings
+ * become batches.
  *
  * Bounds: MAX_MARKETS contracts; a slice encodes at most SLICE_ROWS of each ring, about 0.3 ms of the event loop.
  */
@@ -30,11 +30,11 @@ export type MarketTable = "ticks" | "trades" | "book_snapshots";
 export interface MarketDrainOptions {
   readonly settings: RecorderSettings;
   readonly clock: Clock;
-  /** Asked for trades of earlier lives. */
+  /** Queried for trades of earlier runs. */
   readonly store: RecordsStore;
   readonly counts: Readonly<Record<RecordTableName, TableCounts>>;
   readonly batchers: Readonly<Record<MarketTable, Batcher>>;
-  /** Enough rows wait for a batch. */
+  /** Called when enough rows wait for a batch. */
   readonly wake: () => void;
 }
 
@@ -46,7 +46,7 @@ export class MarketDrain {
   readonly #taps = new Map<Market, { readonly tap: MarketTap; readonly end: () => void }>();
   readonly #wall: WallAnchor;
   readonly #earlier: EarlierTrades;
-  /** By venue and symbol; another market of the symbol hears its last trades again. */
+  /** By venue and symbol; a new market of the symbol receives its last trades again. */
   readonly #seenTrades = new Map<string, SeenTrades>();
   #snapshotCursor: Iterator<{ readonly tap: MarketTap }> | null = null;
   #snapshotsDue = 0;
@@ -71,7 +71,7 @@ export class MarketDrain {
         const { counts, batchers } = this.#options;
         const { forgottenCount: forgottenBefore, knownCount: knownBefore } = this.#earlier;
         counts.trades.dropped.range += drainTrades(ring, this.#heads, this.#wall, batchers.trades, count, sieve);
-        // In the store already, by an earlier life's doing.
+        // The store has them already, from an earlier run.
         counts.trades.stored += this.#earlier.knownCount - knownBefore;
         counts.trades.dropped.unasked += this.#earlier.forgottenCount - forgottenBefore;
       },
@@ -86,7 +86,7 @@ export class MarketDrain {
     return this.#rings.repeatedTrades + this.#earlier.knownCount;
   }
 
-  /** Rows taken over, lost to a full ring, and waiting in it. */
+  /** Rows accepted, rows lost to a full ring, and rows waiting in it. */
   ringCounts(table: MarketTable): { readonly accepted: number; readonly dropped: number; readonly size: number } {
     const { ticks, trades, snapshots } = this.#rings;
     if (table === "trades") {
@@ -110,7 +110,7 @@ export class MarketDrain {
     return end;
   }
 
-  /** These and no others: a room that lists a contract again has another market for it. */
+  /** Watches these markets and no others: a room that lists a contract again creates a new market for it. */
   watchOnly(markets: Iterable<Market>): void {
     const listed = new Set(markets);
     for (const [market, { end }] of [...this.#taps]) if (!listed.has(market)) end();
@@ -125,14 +125,14 @@ export class MarketDrain {
     for (const { end } of [...this.#taps.values()]) end();
   }
 
-  /** Now and then: follows steps of the wall clock. */
+  /** Call at intervals: follows steps of the wall clock. */
   checkClock(nowNs: number): void {
     if (nowNs - this.#wallCheckedNs < WALL_CHECK_MS * 1e6) return;
     this.#wallCheckedNs = nowNs;
     this.#wall.check();
   }
 
-  /** Everything in the rings is dropped, and counted. */
+  /** Drops and counts everything in the rings. */
   dropAll(reason: "off" | "room"): void {
     const { trades, snapshots } = this.#rings;
     const { counts } = this.#options;
@@ -150,7 +150,7 @@ export class MarketDrain {
     ticks.tail = ticks.head;
   }
 
-  /** Encodes a slice of each ring; true: there is more. */
+  /** Encodes a slice of each ring; returns true when there is more. */
   drainSlice(): boolean {
     const { ticks, trades, snapshots } = this.#rings;
     const { counts, batchers } = this.#options;
@@ -173,28 +173,31 @@ export class MarketDrain {
     return ticks.size > 0 || trades.size > 0 || snapshots.size > 0;
   }
 
-  /** Trades wait for the store's word. */
+  /** Whether trades wait for a reply of the store. */
   get holdsTrades(): boolean {
     return this.#earlier.ring.size > 0;
   }
 
-  /** As EarlierTrades.ask. */
+  /** See EarlierTrades.ask. */
   askForHeld(): Promise<boolean> {
     return this.#earlier.ask();
   }
 
-  /** At the end: nobody asks for them any more. */
+  /** At the end: these trades will not be queried any more. */
   dropHeld(): void {
     const { ring } = this.#earlier;
     this.#options.counts.trades.dropped.unasked += ring.size;
     ring.tail = ring.head;
   }
 
-  /** Markets take turns, so that each has one snapshot per `snapshotMs` and no moment has them all. */
+  /**
+   * Takes the snapshots that are due. Markets take turns, so that each has one per `snapshotMs` and they never all come
+   * at once.
+   */
   takeSnapshots(nowNs: number): void {
     const { drainMs, snapshotMs, snapshotRows } = this.#options.settings;
     this.#snapshotsDue += (this.#taps.size * drainMs) / snapshotMs;
-    // One pass takes at most half the ring, and after a pause nobody is owed more than one.
+    // One pass takes at most half the ring, and after a pause no market gets more than one.
     this.#snapshotsDue = Math.min(this.#snapshotsDue, this.#taps.size, snapshotRows / 2);
     for (; this.#snapshotsDue >= 1; this.#snapshotsDue -= 1) {
       this.#snapshotCursor ??= this.#taps.values();

@@ -44,8 +44,8 @@ function marketOf(overrides: Partial<Instrument>): Market {
 
 const ticks = fc.integer({ min: 0, max: 2 ** 40 });
 
-describe("rows of the rings", () => {
-  it("ticks are the bytes that the general encoder writes for the same figures", () => {
+describe("the rows of the rings", () => {
+  it("are, for ticks, the bytes that the general encoder writes for the same figures", () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -109,7 +109,7 @@ describe("rows of the rings", () => {
     );
   });
 
-  it("trades likewise, ids as text; without a plausible venue time they take the receive time", () => {
+  it("are the same for trades, ids as text; without a plausible venue time they have the receive time", () => {
     const ring = new TradeRing(8);
     const market = marketOf({ priceDecimals: 1, qtyDecimals: 3 });
     const put = (id: string | number, exMs: number): void => {
@@ -142,7 +142,7 @@ describe("rows of the rings", () => {
     );
   });
 
-  it("snapshots likewise, best levels first", () => {
+  it("are the same for snapshots, best levels first", () => {
     const market = marketOf({ priceDecimals: 1, qtyDecimals: 3 });
     market.book.beginSnapshot();
     for (const [price, qty] of [
@@ -168,7 +168,7 @@ describe("rows of the rings", () => {
     );
   });
 
-  it("a figure beyond its column costs that row alone, and is counted", () => {
+  it("lose only the row with a figure beyond its column, which is counted", () => {
     const ring = new TickRing(4);
     for (const bid of [1, Number.MAX_SAFE_INTEGER, 2]) ring.bidTicks[ring.push()] = bid;
     const batches: Batch[] = [];
@@ -180,7 +180,7 @@ describe("rows of the rings", () => {
   });
 });
 
-describe("batches", () => {
+describe("batches of market rows", () => {
   it("hold one day each, however days mix around midnight", () => {
     const midnight = Date.UTC(2026, 10, 21);
     const ring = new TradeRing(16);
@@ -199,7 +199,7 @@ describe("batches", () => {
     expect(batcher.openRows).toBe(0);
   });
 
-  it("are closed at their bound of rows, and never change afterwards", () => {
+  it("are closed at their maximum of rows, and never change afterwards", () => {
     const ring = new TickRing(4096);
     const batches: Batch[] = [];
     const batcher = batcherOf("ticks", batches);

@@ -2,7 +2,7 @@
 /**
  * Ring rows as RowBinary: ticks, trades, book snapshots. Prices and sizes become canonical decimals here, exactly.
  *
- * Invariant: the same bytes as row-codec.ts writes for the same values. Columns are in the schema's order.
+ * Invariant: the bytes equal what row-codec.ts writes for the same values. Columns are in the schema's order.
  */
 import { canonicalPriceDecimals, canonicalQtyDecimals } from "../domain/instrument.js";
 import type { Market } from "../market/market.js";
@@ -18,7 +18,7 @@ const PRICE_SCALE = 18;
 const QTY_SCALE = 8;
 const DAY_MS = 86_400_000;
 const DAY_US = DAY_MS * 1000;
-/** Fixed parts of a row, with room to spare; the market's names come on top. */
+/** Upper bound on the fixed parts of a row; the market's names are added. */
 const FIXED_BYTES = 200;
 const LEVEL_BYTES = 2 * (16 + 16);
 
@@ -29,14 +29,14 @@ const WHY_PERIODIC = encodedText("periodic");
 const WHY_GAP = encodedText("gap");
 const WHY_PRE_ROUTE = encodedText("pre-route");
 
-/** Mark and last stay for many ticks: parsed once for each text. */
+/** Mark and last price are the same for many ticks: each text is parsed once. */
 class PriceTextCache {
   text = "";
-  /** Not null, and the figure. */
+  /** The not-null byte, and the figure. */
   readonly encoded = Buffer.alloc(17);
 }
 
-/** What the rows of one market share. */
+/** The part of a row that is the same for all rows of a market. */
 export class MarketRowHead {
   readonly venue: string;
   readonly symbol: string;
@@ -98,13 +98,13 @@ export function drainTicks(
   return bad;
 }
 
-/** Takes trades out of a drain. */
+/** Removes trades from a drain. */
 export interface TradeSieve {
-  /** true: the trade is not encoded. */
+  /** Returns true for a trade that must not be encoded. */
   takes(ring: TradeRing, at: number): boolean;
 }
 
-/** As drainTicks. A trade without a plausible venue time takes the receive time: the time is its partition. */
+/** Like drainTicks. A trade without a plausible venue time gets the receive time, because the time is its partition. */
 export function drainTrades(
   ring: TradeRing,
   heads: readonly MarketRowHead[],
@@ -130,7 +130,7 @@ export function drainTrades(
     writer.i64(exMs);
     writer.raw(head.names);
     const idNumber = ring.idNumber[at] as number;
-    // Numbers become text here and not where they are received.
+    // Numbers become text here, not where they are received.
     writer.text(idNumber >= 0 ? String(idNumber) : (ring.idText[at] as string));
     writer.reserve(FIXED_BYTES);
     writer.decimal128(ring.qtyLots[at] as number, head.qtyDecimals, QTY_SCALE);
@@ -145,7 +145,7 @@ export function drainTrades(
   return bad;
 }
 
-/** As drainTicks. */
+/** Like drainTicks. */
 export function drainSnapshots(
   ring: SnapshotRing,
   heads: readonly MarketRowHead[],
@@ -185,7 +185,7 @@ export function drainSnapshots(
 
 type Writer = ReturnType<Batcher["writerFor"]>;
 
-/** Native text → canonical figure; null while unknown, and for text that is no plain decimal. */
+/** Writes a native text as a canonical figure; null while unknown, and for text that is no plain decimal. */
 function writeNullablePrice(writer: Writer, text: string, head: MarketRowHead, cache: PriceTextCache): void {
   if (text === "" || writer.bad) {
     writer.u8(1);
@@ -199,7 +199,7 @@ function writeNullablePrice(writer: Writer, text: string, head: MarketRowHead, c
   writer.u8(0);
   writer.decimal128Text(text, PRICE_SCALE, head.multiplierExp10);
   if (writer.bad) {
-    // Everything before it was good: only this figure is given up.
+    // Everything before it was valid: only this figure is left out.
     writer.rewind(start);
     writer.u8(1);
     return;

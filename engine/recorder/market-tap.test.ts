@@ -64,7 +64,7 @@ const BIDS = [
 ] as const;
 const ASKS = [[101, 7]] as const;
 
-describe("ticks", () => {
+describe("the ticks of a market", () => {
   it("are written when the best bid or ask changes, and not when only the depth does", () => {
     const { market, rows } = createWorld();
     setBook(market, BIDS, ASKS, { seq: 1, rxNs: 10 });
@@ -100,7 +100,7 @@ describe("ticks", () => {
     ]);
   });
 
-  it("tell mark and last when they move, with the best bid and ask of that moment", () => {
+  it("include mark and last price when they move, with the best bid and ask of that moment", () => {
     const { market, rows } = createWorld();
     setBook(market, BIDS, ASKS, { seq: 1, rxNs: 10 });
     market.ticker.markPrice = "100.5";
@@ -125,7 +125,7 @@ describe("ticks", () => {
     expect(rows().slice(1)).toEqual([[0, 0, 0, 0, "100.5", "", "ticker"]]);
   });
 
-  it("give way oldest first when nobody drains them, and are counted", () => {
+  it("are dropped oldest first when they are not drained, and are counted", () => {
     const { market, rings, rows } = createWorld({ tickRows: 4 });
     for (let seq = 1; seq <= 6; seq++) setBook(market, [[100 + seq, 1]], [[200, 1]], { seq, rxNs: seq });
     expect(rings.ticks.dropped).toBe(2);
@@ -140,8 +140,8 @@ describe("ticks", () => {
   });
 });
 
-describe("trades", () => {
-  it("are taken once per id, text and number alike, as far back as the bound", () => {
+describe("the trades of a market", () => {
+  it("are recorded once per id, text and number alike, as far back as the maximum of known ids", () => {
     const { market, rings } = createWorld();
     const trade = (id: string | number): void => market.signal.traded(market, "SELL", 100, 2, id, 1000, 10);
     for (const id of ["a", 1, "a", 1, "1"]) trade(id);
@@ -159,7 +159,7 @@ describe("trades", () => {
 });
 
 describe("book snapshots", () => {
-  it("follow a gap as soon as the book is LIVE again, and not its first start", () => {
+  it("follow a gap as soon as the book is LIVE again, but not its first start", () => {
     const { market, rings } = createWorld();
     setBook(market, BIDS, ASKS, { seq: 1, rxNs: 10 });
     expect(rings.snapshots.head).toBe(0);
@@ -180,7 +180,7 @@ describe("book snapshots", () => {
     expect([...snapshots.bidTicks.slice(0, 2)]).toEqual([98, 97]);
   });
 
-  it("before a route are taken once for each state of a LIVE book", () => {
+  it("are taken once before a route for each state of a LIVE book", () => {
     const { market, rings, tap } = createWorld();
     tap.takePreRoute(5);
     setBook(market, BIDS, ASKS, { seq: 1, rxNs: 10 });

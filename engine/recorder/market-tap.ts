@@ -1,11 +1,11 @@
 // hot path
 /**
- * Listens to one market and copies what changed into the rings: best bid and ask with mark and last, trades, a
- * snapshot of the book when it came back after a gap. One object per market, all of one shape, no allocation.
+ * Listens to one market and copies what changed into the rings: best bid and ask with mark and last, trades, a snapshot
+ * of the book when it is LIVE again after a gap. One object per market, all of one shape, no allocation.
  *
- * Invariants: a tick row is written exactly when one of its six figures differs from the row before; levels come from
- * a LIVE book or from a touch newer than it, never from anything else; 0 stands for a side nobody quotes, or both
- * sides unknown while the book is down and only mark or last moved.
+ * Invariants: a tick row is written exactly when one of its six figures differs from the row before. Levels come only
+ * from a LIVE book or from a touch newer than it. 0 is a side without a quote, or both sides unknown while the book is
+ * down and only mark or last moved.
  */
 import type { Side } from "../domain/order.js";
 import { BOOK_LIVE } from "../market/book.js";
@@ -15,15 +15,15 @@ import { REASON_GAP, REASON_PERIODIC, REASON_PRE_ROUTE, type SnapshotRing } from
 import { SOURCE_BOOK, SOURCE_TICKER, SOURCE_TOUCH, type TickRing, type TickSource } from "./tick-ring.js";
 import { SeenTrades, type TradeRing } from "./trade-ring.js";
 
-/** What the taps of a recorder share. */
+/** The state that the taps of a recorder share. */
 export interface TapRings {
   readonly ticks: TickRing;
   readonly trades: TradeRing;
   readonly snapshots: SnapshotRing;
-  /** Rows in the tick ring at which the drain is woken before its time. */
+  /** Number of rows in the tick ring at which the drain runs before its time. */
   readonly wakeRows: number;
   readonly seenTrades: number;
-  /** Trades that were delivered again. */
+  /** Number of trades that were delivered again. */
   repeatedTrades: number;
   wake: () => void;
 }
@@ -38,14 +38,14 @@ export class MarketTap implements MarketListener {
   #askLots = -1;
   #mark = "";
   #last = "";
-  /** The book was LIVE and is not any more. */
+  /** The book was LIVE and no longer is. */
   #gap = false;
   #wasLive = false;
   /** tsRecvNs of the book last copied, so that routing twice on one book copies it once. */
   #snapshotNs = -1;
   readonly #seen: SeenTrades;
 
-  /** `seen`: of the symbol, where it had a market before. */
+  /** `seen`: known trade ids of the symbol, if it had a market before. */
   constructor(market: Market, index: number, rings: TapRings, seen = new SeenTrades(rings.seenTrades)) {
     this.market = market;
     this.#index = index;
@@ -66,7 +66,7 @@ export class MarketTap implements MarketListener {
       this.#snapshotNs = book.tsRecvNs;
       this.#rings.snapshots.take(this.#index, market, REASON_GAP, book.tsRecvNs);
     }
-    // A newer touch overrides the book: then the best has not changed with it.
+    // A newer touch overrides the book, so the best has not changed with it.
     if (!isTouchNewer(market.touch, book)) this.#tickOfBook(market, SOURCE_BOOK, book.tsVenueMs, book.tsRecvNs);
   }
 
@@ -118,14 +118,14 @@ export class MarketTap implements MarketListener {
     if (trades.size === rings.wakeRows) rings.wake();
   }
 
-  /** The periodic snapshot; nothing while the book is not LIVE. `rxNs`: now. */
+  /** Takes the periodic snapshot; does nothing while the book is not LIVE. `rxNs`: now. */
   takePeriodic(rxNs: number): void {
     if (this.market.book.state !== BOOK_LIVE) return;
     this.#snapshotNs = this.market.book.tsRecvNs;
     this.#rings.snapshots.take(this.#index, this.market, REASON_PERIODIC, rxNs);
   }
 
-  /** What a decision saw; once for each state of the book. `rxNs`: now. */
+  /** Records what a decision saw, once for each state of the book. `rxNs`: now. */
   takePreRoute(rxNs: number): void {
     const book = this.market.book;
     if (book.state !== BOOK_LIVE || book.tsRecvNs === this.#snapshotNs) return;

@@ -1,6 +1,6 @@
 /**
- * A claimed batch of the outbox as one value of the state store: its bytes are fixed here, so that a crash, a restart
- * or a newer encoder sends exactly the same again.
+ * A claimed batch of the outbox as one value of the state store: its bytes are fixed here, so that after a crash, a
+ * restart or a new encoder exactly the same bytes are sent again.
  *
  *   header length u32 LE | header JSON | rows, one after the other
  */
@@ -9,9 +9,9 @@ import { columnsOfVersion, recordTable } from "../storage/records/schema.js";
 import type { Batch } from "./batch.js";
 
 export interface OutboxBatch extends Batch {
-  /** Of the table when its rows were made. */
+  /** Number of columns of the table when its rows were made. */
   readonly columnCount: number;
-  /** Where each row ends, to take a refused batch apart. */
+  /** Where each row ends, used to split a refused batch. */
   readonly rowBytes: readonly number[];
 }
 
@@ -46,7 +46,7 @@ export function encodeOutboxBatch(batch: OutboxBatch): Uint8Array {
   return Buffer.concat([length, headerBytes, batch.bytes]);
 }
 
-/** Of a value that encodeOutboxBatch wrote under the key `token`. */
+/** Decodes a value that encodeOutboxBatch wrote under the key `token`. */
 export function decodeOutboxBatch(token: string, value: Uint8Array): OutboxBatch {
   const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   const start = 4 + bytes.readUInt32LE(0);
@@ -62,7 +62,7 @@ export function decodeOutboxBatch(token: string, value: Uint8Array): OutboxBatch
   };
 }
 
-/** Two halves under new tokens: one of them holds the row that the server refuses. */
+/** Splits a batch into two halves under new tokens: one of them holds the row that the server refuses. */
 export function splitOutboxBatch(batch: OutboxBatch, token: () => string): [OutboxBatch, OutboxBatch] {
   const rows: Uint8Array[] = [];
   let at = 0;
@@ -78,7 +78,7 @@ export function splitOutboxBatch(batch: OutboxBatch, token: () => string): [Outb
   ];
 }
 
-/** Columns are only ever added at the end, so their number names a version of the table. */
+/** Columns are only ever added at the end, so their number identifies a version of the table. */
 function columnNames(table: RecordTableName, columnCount: number): readonly string[] {
   return columnsOfVersion(recordTable(table), columnCount).map((column) => column.name);
 }

@@ -38,7 +38,7 @@ async function start(
   return { outbox, counts, logLines };
 }
 
-/** Rows are their own names, so that the store's bytes tell which it has. */
+/** The content of each row is its name, so that the store's bytes show which rows it has. */
 function rowOf(table: DurableTable, name: string, partition = 202611): StateWrite {
   return outboxWrite(table, partition, name, Buffer.from(`<${name}>`));
 }
@@ -48,7 +48,7 @@ async function put(stateStore: StateStore, outbox: Outbox, writes: readonly Stat
   outbox.committed(writes);
 }
 
-/** The names of the rows that the record has, in any order, with repetitions. */
+/** The names of the rows in the record, in any order, with repetitions. */
 function stored(store: FakeStore): string[] {
   return [...store.batches.values()]
     .flatMap(({ bytes }) =>
@@ -64,8 +64,8 @@ function stored(store: FakeStore): string[] {
 const names = (count: number, prefix = "r"): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`).sort();
 
-describe("rows of closes", () => {
-  it("are stored soon after their commit, in batches of one table and one month, and leave nothing behind", async () => {
+describe("the rows of closes in the outbox", () => {
+  it("are stored soon after their commit, in batches of one table and one month, and then removed", async () => {
     const clock = new VirtualClock();
     const stateStore = createMemoryStore();
     const store = new FakeStore();
@@ -93,7 +93,7 @@ describe("rows of closes", () => {
     const { outbox } = await start(stateStore, store, clock);
     const table = recordTable("fills");
     const columns = writtenColumns(table).map(({ name }) => name);
-    // Written by a release that knew one column less.
+    // Written by a release that had one column less.
     const older = {
       namespace: "record-rows",
       key: `fills|${table.columns.length - 1}|202611|old`,
@@ -108,7 +108,7 @@ describe("rows of closes", () => {
     expect(columnsByRow.get("<new>")).toEqual(columns);
   });
 
-  it("wait as long as the store is away, and are all there afterwards", async () => {
+  it("wait as long as the store is away, and all arrive afterwards", async () => {
     const clock = new VirtualClock();
     const stateStore = createMemoryStore();
     const store = new FakeStore();
@@ -123,7 +123,7 @@ describe("rows of closes", () => {
     expect(stored(store)).toEqual(names(900));
   });
 
-  it("past the bound are still kept, and the backlog is told once and its end too", async () => {
+  it("are kept beyond the bound too, and the backlog's start and end are each reported once", async () => {
     const clock = new VirtualClock();
     const stateStore = createMemoryStore();
     const store = new FakeStore();
@@ -138,7 +138,7 @@ describe("rows of closes", () => {
     expect(logLines.filter((line) => line.includes("records_backlog"))).toHaveLength(2);
   });
 
-  it("one that the server refuses is found among the others, set aside in the state store, and blocks nothing", async () => {
+  it("include one that the server refuses: it is found among the others, set aside in the state store, and blocks nothing", async () => {
     const clock = new VirtualClock();
     const stateStore = createMemoryStore();
     const store = new FakeStore();
@@ -157,7 +157,7 @@ describe("rows of closes", () => {
     expect(outbox.backlog().rows).toBe(0);
   });
 
-  it("several of each table that the server refuses leave the rest to be stored, however many parts that takes", async () => {
+  it("are all stored but those that the server refuses in each table, however many splits that takes", async () => {
     const clock = new VirtualClock();
     const stateStore = createMemoryStore();
     const store = new FakeStore();
@@ -175,15 +175,15 @@ describe("rows of closes", () => {
       expect(counts[table]).toMatchObject({ accepted: 240, stored: 192, dropped: { refused: 48 } });
     }
     expect(logLines.filter((line) => line.includes("outbox_failed"))).toEqual([]);
-    // What the record has is in the state store no more; the refused rows are kept there.
+    // Rows in the record are no longer in the state store; the refused rows are kept there.
     expect(await stateStore.scan("record-batches", { prefix: "", limit: 10 })).toEqual([]);
     expect(stateStore.rowCount()).toBe(3 * 48);
     expect(outbox.backlog()).toEqual({ rows: 0, bytes: 0, backlogged: false });
   });
 });
 
-describe("across crashes", () => {
-  it("counts the bytes of what was claimed and not yet acknowledged among those that wait", async () => {
+describe("the outbox across crashes", () => {
+  it("counts the bytes of batches that were claimed but not acknowledged as waiting", async () => {
     const clock = new VirtualClock();
     const stateStore = createMemoryStore();
     const store = new FakeStore();
@@ -199,7 +199,10 @@ describe("across crashes", () => {
     expect(second.outbox.backlog()).toEqual(before);
   });
 
-  /** The state store as one process sees it: a call of a dead one never returns, and what it began may or may not land. */
+  /**
+   * The state store as one process sees it: a call of a dead process never returns, and what it began may or may not be
+   * written.
+   */
   function mortal(disk: StateStore, life: { callsLeft: number; dead: boolean }, landed: () => boolean): StateStore {
     const gate = async <T>(call: () => Promise<T>): Promise<T> => {
       if (life.dead) return new Promise(() => {});
@@ -220,7 +223,7 @@ describe("across crashes", () => {
   }
 
   it.each(Array.from({ length: 40 }, (_, index) => Number(process.env.FUZZ_SEED ?? index + 1)))(
-    "each committed row is in the record exactly once (seed %d)",
+    "stores each committed row exactly once (seed %d)",
     async (seed) => {
       const random = createSeededRandom(seed);
       const clock = new VirtualClock();
@@ -246,7 +249,7 @@ describe("across crashes", () => {
         for (let step = 0; step < 12 && !mortality.dead; step++) {
           const table = DURABLE_TABLES[Math.floor(random.next() * 3)] as DurableTable;
           const fresh = Array.from({ length: 1 + Math.floor(random.next() * 90) }, () => `x${next++}`);
-          // The conclusion of a close: it is durable when this resolves, whatever becomes of the process.
+          // The conclusion of a close: it is durable when this resolves, even if the process then dies.
           const writes = fresh.map((name) => rowOf(table, name));
           await disk.commit({ writes });
           committed.push(...fresh);

@@ -1,16 +1,16 @@
 /**
- * The durable lane: fills, order events and routing decisions wait in the state store, written in the same atomic
- * batch as what they tell of, until the record store has acknowledged them.
+ * The durable lane. Fills, order events and routing decisions wait in the state store until the record store has
+ * acknowledged them. They are written in the same atomic batch as the state they report.
  *
  *   row ──one commit──→ claimed batch (token, exact bytes; its rows are gone) ──insert──→ stored ──next commit──→ removed
  *
- * Invariant: a row is in the store of states, or in the record, at any moment; after a crash the same bytes go out
+ * Invariant: a row is in the state store or in the record at any moment; after a crash the same bytes are sent again
  * under the same token, so the record has each row once.
  *
- * Bounds: rows are never dropped, so there is none that could be kept by force. Past `rowsMax` or `bytesMax` (default
- * 512 MiB, about a million rows of closes) `backlogged` is true, which the service reports as not ready, and closes go
- * on; below them that is the disk it takes. What ends a growth without end is the state store's own floor of free disk,
- * where no close starts any more. CLAIM_ROWS rows a cycle, BATCH_BYTES_MAX a batch, REFUSED_ROWS_MAX refused rows kept.
+ * Bounds: rows are never dropped, so their number has no hard maximum. Past `rowsMax` or `bytesMax` (default 512 MiB,
+ * about a million rows of closes) `backlogged` is true, which the service reports as not ready, and closes go on; up to
+ * them the rows only take disk space. Unlimited growth ends at the state store's own minimum of free disk, below which
+ * no close starts. CLAIM_ROWS rows a cycle, BATCH_BYTES_MAX a batch, REFUSED_ROWS_MAX refused rows kept.
  *
  * One drainer per state store: with a shared store one service has the role.
  */
@@ -36,13 +36,13 @@ const ROWS = "record-rows";
 const BATCHES = "record-batches";
 const REFUSED = "record-refused";
 
-/** Written to the state store with a close. Order of claiming. */
+/** Written to the state store with a close. In the order of claiming. */
 export const DURABLE_TABLES = ["routing_decisions", "fills", "order_events"] as const;
 export type DurableTable = (typeof DURABLE_TABLES)[number];
 
-/** With the batches themselves this leaves room for acknowledged ones within one commit of the state store. */
+/** With the batches themselves this leaves room for acknowledged ones in one commit of the state store. */
 const CLAIM_ROWS = 240;
-/** Of the tables with one row per close or order; the rest goes to order events. */
+/** For the tables with one row per close or order; the rest of the claim is for order events. */
 const CLAIM_ROWS_EACH = 80;
 /** Below MAX_VALUE_BYTES with its header. */
 const BATCH_BYTES_MAX = 900_000;
@@ -64,7 +64,7 @@ export interface OutboxOptions {
   readonly bytesMax?: number;
 }
 
-/** The write that puts a row into the outbox. `unique` names it within its table; `partition` is its month. */
+/** Returns the write that puts a row into the outbox. `unique` names it within its table; `partition` is its month. */
 export function outboxWrite(table: DurableTable, partition: number, unique: string, row: Uint8Array): StateWrite {
   const columnCount = recordTable(table).columns.length;
   return { namespace: ROWS, key: `${table}|${columnCount}|${partition}|${unique}`, value: row };
@@ -84,7 +84,7 @@ export class Outbox {
   #bytes = 0;
   /** Claimed and not acknowledged, oldest first. */
   #batches: OutboxBatch[] = [];
-  /** Acknowledged, but still in the state store; removed with the next commit. */
+  /** Acknowledged but still in the state store; removed with the next commit. */
   #acknowledged: string[] = [];
   #refusedKept = 0;
   #running: Promise<void> | null = null;
@@ -100,7 +100,7 @@ export class Outbox {
     this.#bytesMax = options.bytesMax ?? DEFAULT_BACKLOG_BYTES;
   }
 
-  /** Takes over what an earlier start left, and begins to drain. Before the first close. */
+  /** Adopts what an earlier start left, and begins to drain. Call before the first close. */
   async start(): Promise<void> {
     const { counts } = this.#options;
     await this.#scanAll(BATCHES, (key, value) => {
@@ -122,7 +122,7 @@ export class Outbox {
     this.#schedule(0);
   }
 
-  /** The rows among the writes of a commit are durable now. */
+  /** Call when the rows among the writes of a commit are durable. */
   committed(writes: readonly StateWrite[]): void {
     let any = false;
     for (const { namespace, key, value } of writes) {
@@ -149,7 +149,7 @@ export class Outbox {
     return { rows, bytes: this.#bytes, backlogged: rows > this.#rowsMax || this.#bytes > this.#bytesMax };
   }
 
-  /** One attempt to bring everything out now; true: nothing is left. */
+  /** Tries once to send everything now; returns true when nothing is left. */
   async flush(): Promise<boolean> {
     await this.#running;
     this.#run();
@@ -164,7 +164,7 @@ export class Outbox {
     await this.#running;
   }
 
-  /** An earlier wake wins, but never over the pause after a failure. */
+  /** An earlier wake replaces a later one, but never the pause after a failure. */
   #schedule(delayMs: number): void {
     if (this.#stopped || this.#running !== null || this.#timer !== null) return;
     this.#timer = this.#options.clock.setTimer(() => {
@@ -181,7 +181,7 @@ export class Outbox {
     }
     this.#running = this.#drain()
       .catch((error: unknown) => {
-        // The state store refused, or a bug: everything is where it was.
+        // The state store refused, or there is a bug: every row is where it was.
         this.#options.logger.warn("outbox_failed", { errorName: error instanceof Error ? error.name : "unknown" });
         return "failed" as const;
       })
@@ -191,7 +191,7 @@ export class Outbox {
         if (end !== "empty") this.#schedule(this.#pauseMs());
         else {
           this.#failures = 0;
-          // Rows that were committed during the last look.
+          // Rows that were committed during the last check.
           if (this.backlog().rows > 0) this.#schedule(DRAIN_DELAY_MS);
         }
       });
@@ -221,7 +221,10 @@ export class Outbox {
     }
   }
 
-  /** Rows → batches, with the removal of what is acknowledged, in one commit. false: there was nothing to do. */
+  /**
+   * Turns rows into batches and removes what is acknowledged, in one commit. Returns false when there was nothing to
+   * do.
+   */
   async #claim(): Promise<boolean> {
     const { stateStore, token } = this.#options;
     const writes: StateWrite[] = [];
@@ -245,7 +248,7 @@ export class Outbox {
       writes.push({ namespace: BATCHES, key: batch.token, value: encodeOutboxBatch(batch) });
       claimed.push(batch);
     }
-    // A refused batch is acknowledged in many parts: those that find no room go with the next claim.
+    // A refused batch is acknowledged in many parts: parts without room here go with the next claim.
     const removed = this.#acknowledged.slice(0, MAX_BATCH_ROWS - writes.length);
     for (const key of removed) writes.push({ namespace: BATCHES, key, value: null });
     if (writes.length === 0) return false;
@@ -266,7 +269,7 @@ export class Outbox {
     counts.batchesStored += 1;
   }
 
-  /** Takes the batch apart until the one row is found that the server refuses; that one is set aside. */
+  /** Splits the batch until it holds only the row that the server refuses, which is set aside. */
   async #refused(batch: OutboxBatch, outcome: Extract<InsertOutcome, { outcome: "refused" }>): Promise<void> {
     const { stateStore, token, counts, logger } = this.#options;
     const gone: StateWrite = { namespace: BATCHES, key: batch.token, value: null };
@@ -327,12 +330,12 @@ function isDurable(table: RecordTableName): table is DurableTable {
   return (DURABLE_TABLES as readonly string[]).includes(table);
 }
 
-/** Of a key that outboxWrite made. */
+/** The table of a key from outboxWrite. */
 function tableOf(key: string): DurableTable {
   return key.slice(0, key.indexOf("|")) as DurableTable;
 }
 
-/** table|columns|partition: what one batch may hold. */
+/** table|columns|partition: the rows of one batch share it. */
 function groupOf(key: string): string {
   let end = -1;
   for (let bars = 0; bars < 3; bars++) end = key.indexOf("|", end + 1);

@@ -1,23 +1,23 @@
-/** Sizes and times of the recorder. Rows and bytes bound what their names say; see where each is used. */
+/** Sizes and times of the recorder. The names say what is bounded; each is explained where it is used. */
 export interface RecorderSettings {
   readonly tickRows: number;
   readonly tradeRows: number;
   readonly snapshotRows: number;
   /** Levels per side of a snapshot. */
   readonly snapshotDepth: number;
-  /** Each market once in this time. */
+  /** Each market has one snapshot in this time. */
   readonly snapshotMs: number;
   readonly drainMs: number;
-  /** Market rows that few others join wait so long for them: the store's work is by the batch, not by the row. */
+  /** A few market rows wait this long for others: the store's work is per batch, not per row. */
   readonly quietMs: number;
-  /** From so many market rows on, a batch is closed at the next drain. */
+  /** With this many market rows, a batch is closed at the next drain. */
   readonly busyRows: number;
   readonly batchRows: number;
   readonly batchBytes: number;
   /** Trade ids remembered per market. */
   readonly seenTrades: number;
   readonly latencyMs: number;
-  /** Of the embedded store; null: a server of the operator's. */
+  /** Maximum size of the embedded store; null for a server of the operator's. */
   readonly storeBytes: number | null;
   readonly spoolBytes: number;
   readonly spoolMemoryBytes: number;

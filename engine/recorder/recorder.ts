@@ -1,13 +1,13 @@
 /**
- * The recorder: everything that is kept of markets and closes on its way into the record store.
+ * The recorder: brings everything that is kept of markets and closes into the record store.
  *
- *   market.signal → taps → rings → drain → batches → shipper ⇄ spool → store      (may lose, counts what it loses;
- *                                                                  gives way where room is short: shedding.ts)
+ *   market.signal → taps → rings → drain → batches → shipper ⇄ spool → store      (may lose rows, counts them;
+ *                                                                  sheds where room is short: shedding.ts)
  *   conclusion of a close → outbox in the state store → store                      (never loses)
  *
  * Invariants: nothing that trades waits for the store; accepted + recovered = stored + dropped + pending for every
- * table at every moment. What a kill -9 costs at most of market data: the rings, the open batches and the batches in
- * memory, which is `drainMs` of data under load and `quietMs` without, while the store answers, and AWAY_BATCH_AGE_MS
+ * table at every moment. A kill -9 loses at most this market data: the rings, the open batches and the batches in
+ * memory. That is `drainMs` of data under load and `quietMs` without, while the store answers, and AWAY_BATCH_AGE_MS
  * while it is away or behind.
  */
 import type { Clock, TimerHandle } from "../domain/clock.js";
@@ -46,7 +46,7 @@ export interface RecorderOptions {
   /** Part of every batch's token. */
   readonly nodeId: string;
   readonly settings?: Partial<RecorderSettings>;
-  /** As in SpoolOptions. */
+  /** See SpoolOptions. */
   readonly writeFile?: (path: string, parts: readonly Uint8Array[]) => Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export interface TableStatus extends TableCounts {
   /** Rows in rings, open batches, memory, spool or outbox. */
   readonly pending: number;
   readonly droppedTotal: number;
-  /** Figures kept without some of their digits: finer than their column. */
+  /** Figures that lost some of their digits, being finer than their column. */
   readonly cut: number;
 }
 
@@ -64,41 +64,41 @@ export interface RecorderStatus {
   readonly marketCount: number;
   readonly repeatedTrades: number;
   readonly spool: { readonly files: number; readonly bytes: number; readonly tornFiles: number };
-  /** `backlogged`: the service says not ready, RECORDS_BACKLOG. */
+  /** `backlogged`: the service reports not ready, RECORDS_BACKLOG. */
   readonly outbox: { readonly rows: number; readonly bytes: number; readonly backlogged: boolean };
-  /** What is not recorded for want of room. */
+  /** What is not recorded for lack of room. */
   readonly shed: Shed;
-  /** Of the embedded store's tables on disk; null: not known, or another's store. */
+  /** Size of the embedded store's tables on disk; null if not known, or for a server of the operator's. */
   readonly storeBytes: number | null;
 }
 
 export interface Recorder {
-  /** Takes over what an earlier start left, then drains for ever. Before the first close and the first watch. */
+  /** Adopts what an earlier start left, then drains until stopped. Call before the first close and the first watch. */
   start(): Promise<void>;
-  /** Returns the function that ends it. */
+  /** Returns the function that ends the watch. */
   watch(market: Market): () => void;
-  /** These and no others from now on; ends in `stop`. */
+  /** Watches these markets and no others from now on; ends in `stop`. */
   watchAll(markets: Iterable<Market>): void;
   /** For the close service. */
   readonly closes: RecordSink;
-  /** Snapshots of what a decision sees; call before routing. */
+  /** Takes a snapshot of what a decision sees; call before routing. */
   beforeRoute(market: Market): void;
   latency(stage: string, venue: string, us: number): void;
   status(): RecorderStatus;
-  /** Brings out what is there now; false: not all of it in time. */
+  /** Sends everything present now; returns false if it did not finish in time. */
   flush(timeoutMs: number): Promise<boolean>;
   /** Ends everything within the time; what is not stored by then is in the spool and the outbox. */
   stop(timeoutMs: number): Promise<void>;
 }
 
 /**
- * While the store is away or behind, batches wait this long for company: fewer files, and inserts that grow with the
- * wait, so that a slow store catches up instead of being handed small ones faster than it takes them.
+ * While the store is away or behind, batches wait this long to grow. That makes fewer files, and inserts that grow with
+ * the wait, so a slow store catches up instead of receiving small ones faster than it takes them.
  */
 const AWAY_BATCH_AGE_MS = 5_000;
 const DISK_STOP_MS = 1_000;
 const IDLE_BUFFERS = 32;
-/** Of one row of any table, to close a batch before it is full. */
+/** Largest row of any table, used to close a batch before it is full. */
 const ROW_BYTES_MAX = 8_192;
 
 /** Tables whose rows are collected in memory; the durable lane makes its own batches. */
@@ -243,7 +243,7 @@ class TableRecorder implements Recorder {
     const { clock } = this.#options;
     const deadline = new Deadline(clock, timeoutMs);
     while (this.#drainSlice()) {
-      // Slice after slice: a flush has the time.
+      // Continues slice after slice, since a flush has the time.
     }
     this.#closeBatches();
     await within(clock, this.#shipper.idle(), deadline.leftMs());
@@ -269,7 +269,7 @@ class TableRecorder implements Recorder {
     this.#markets.dropHeld();
     this.#shipper.stop();
     await within(clock, this.#outbox.stop(), Math.max(0, deadline.leftMs()));
-    // The disk has its own time: without it the rows in memory would be lost.
+    // The disk has its own time limit: without it the rows in memory would be lost.
     await within(clock, this.#spool.settled(), Math.max(DISK_STOP_MS, deadline.leftMs()));
     await within(clock, this.#shipper.settled(), Math.max(DISK_STOP_MS, deadline.leftMs()));
   }
@@ -280,7 +280,7 @@ class TableRecorder implements Recorder {
     return this.#unlessOff(this.#rows.decision(concluded));
   }
 
-  /** With recording off nothing would ever take the rows out again. */
+  /** With recording off, rows in the outbox would never be removed. */
   #unlessOff(writes: readonly StateWrite[]): readonly StateWrite[] {
     if (!this.#isOff()) return writes;
     for (const { key } of writes) {
@@ -325,7 +325,7 @@ class TableRecorder implements Recorder {
     }, 0);
   }
 
-  /** Everything is encoded once per `drainMs`, in slices, and batches that are due are closed. */
+  /** Encodes everything once per `drainMs`, in slices, and closes the batches that are due. */
   #onTime(): void {
     const { clock } = this.#options;
     const nowNs = clock.monoNs();
@@ -342,10 +342,10 @@ class TableRecorder implements Recorder {
     if (this.#sliceTimer === null) this.#slice();
   }
 
-  /** Held trades go on, or are known, as far as the store can say; no insert of an earlier life may be to come. */
+  /** Decides held trades as far as the store can answer. No insert of an earlier run may still be pending. */
   async #decideHeld(): Promise<void> {
     while (this.#mayAsk() && (await this.#markets.askForHeld())) {
-      // Question after question.
+      // Continues query after query.
     }
   }
 
@@ -362,24 +362,25 @@ class TableRecorder implements Recorder {
     if (!this.#closeAfterSlice) return;
     this.#closeAfterSlice = false;
     const isBehind = this.#shipper.behind;
-    // What closes and openings did waits for nothing that a market does.
+    // Rows of closes and openings never wait for market rows.
     if (!isBehind) this.#batchers.routing_decisions.closeAll();
     if (!this.#mayClose(isBehind)) return;
     this.#closeBatches();
   }
 
-  /** Are the open batches old enough, or full enough? */
+  /** Reports whether the open batches are old enough, or full enough. */
   #mayClose(isBehind: boolean): boolean {
     const { quietMs, busyRows, drainMs } = this.#settings;
     const nowNs = this.#options.clock.monoNs();
     if (this.#oldestOpenNs < 0) {
       if (this.#openRows() === 0) return false;
-      // Those rows may be as old as the drain before.
+      // Those rows may be as old as the previous drain.
       this.#oldestOpenNs = nowNs - drainMs * 1e6;
     }
     const ageMs = (nowNs - this.#oldestOpenNs) / 1e6;
     if (isBehind) return ageMs >= AWAY_BATCH_AGE_MS;
-    // The drain nearest to the second: timers are late by a little, and one drain less is a third more batches.
+    // Chooses the drain nearest to the full time: timers are slightly late, and one drain less means a third more
+    // batches.
     return ageMs + drainMs / 2 > quietMs || this.#openRows() >= busyRows;
   }
 
@@ -394,7 +395,7 @@ class TableRecorder implements Recorder {
     for (const batcher of Object.values(this.#batchers)) batcher.closeAll();
   }
 
-  /** true: there is more. */
+  /** Returns true when there is more. */
   #drainSlice(): boolean {
     const shed = this.#shedding.now;
     const isOff = this.#isOff();

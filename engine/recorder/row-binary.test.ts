@@ -13,7 +13,7 @@ function bytesOf(value: bigint, byteCount: number): number[] {
   return bytes;
 }
 
-/** Toward zero, as the writer cuts digits that the column cannot hold. */
+/** Rounds toward zero, as the writer cuts digits that the column cannot hold. */
 function scaledBig(digits: bigint, shift: number): bigint {
   return shift >= 0 ? digits * 10n ** BigInt(shift) : digits / 10n ** BigInt(-shift);
 }
@@ -42,7 +42,7 @@ const safeInteger = fc.oneof(
 const MAX_128 = 10n ** 38n;
 const MAX_64 = 10n ** 18n;
 
-describe("integers", () => {
+describe("integers in RowBinary", () => {
   it("are little-endian two's complement over the whole safe range", () => {
     fc.assert(
       fc.property(safeInteger, (value) => {
@@ -51,7 +51,7 @@ describe("integers", () => {
     );
   });
 
-  it("UInt64 takes a number, or digits up to 2^64 - 1", () => {
+  it("accept a number as UInt64, or digits up to 2^64 - 1", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), (value) => {
         expect(written((writer) => writer.u64Text(String(value)))).toEqual(bytesOf(value, 8));
@@ -62,19 +62,22 @@ describe("integers", () => {
   });
 
   it.each(["18446744073709551616", "-1", "", "1.0", "12a", "1e3", "99999999999999999999"])(
-    "refuses %j as a UInt64",
+    "do not accept %j as a UInt64",
     (text) => {
       expect(written((writer) => writer.u64Text(text))).toBe("bad");
     },
   );
 
-  it.each([-1, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY, 0.5])("refuses the number %d as a UInt64", (value) => {
-    expect(written((writer) => writer.u64(value))).toBe("bad");
-  });
+  it.each([-1, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY, 0.5])(
+    "do not accept the number %d as a UInt64",
+    (value) => {
+      expect(written((writer) => writer.u64(value))).toBe("bad");
+    },
+  );
 });
 
-describe("decimals from integers", () => {
-  it("Decimal(18, 10) equals the bigint product, or is refused where it has more than 18 digits", () => {
+describe("decimals from integers in RowBinary", () => {
+  it("equal the bigint product as Decimal(18, 10), or are refused beyond 18 digits", () => {
     fc.assert(
       fc.property(safeInteger, fc.integer({ min: -12, max: 22 }), (value, decimals) => {
         const expected = scaledBig(BigInt(value), 10 - decimals);
@@ -85,7 +88,7 @@ describe("decimals from integers", () => {
     );
   });
 
-  it("Decimal(38, 8) equals the bigint product, or is refused where it has more than 38 digits", () => {
+  it("equal the bigint product as Decimal(38, 8), or are refused beyond 38 digits", () => {
     fc.assert(
       fc.property(safeInteger, fc.integer({ min: -22, max: 22 }), fc.constantFrom(8, 18), (value, decimals, scale) => {
         const expected = scaledBig(BigInt(value), scale - decimals);
@@ -98,7 +101,7 @@ describe("decimals from integers", () => {
     );
   });
 
-  it("refuses what is no safe integer", () => {
+  it("are not written from an unsafe integer", () => {
     for (const value of [Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, 1.5]) {
       expect(written((writer) => writer.decimal64(value, 0, 0))).toBe("bad");
       expect(written((writer) => writer.decimal128(value, 3, 0))).toBe("bad");
@@ -106,7 +109,7 @@ describe("decimals from integers", () => {
   });
 });
 
-describe("decimals from text", () => {
+describe("decimals from text in RowBinary", () => {
   const text = fc
     .tuple(fc.boolean(), fc.bigInt({ min: 0n, max: 10n ** 40n }), fc.integer({ min: 0, max: 24 }))
     .map(([negative, digits, places]) => {
@@ -116,7 +119,7 @@ describe("decimals from text", () => {
       return { text: (negative ? "-" : "") + body, digits: negative ? -digits : digits, places };
     });
 
-  it("Decimal(38, 18) equals the bigint figure, finer digits cut off", () => {
+  it("equal the bigint figure as Decimal(38, 18), with finer digits cut off", () => {
     fc.assert(
       fc.property(text, fc.integer({ min: 0, max: 4 }), (given, shift) => {
         const expected = scaledBig(given.digits, 18 - shift - given.places);
@@ -129,21 +132,24 @@ describe("decimals from text", () => {
     );
   });
 
-  it("Decimal(18, 10) takes text with a multiplier, also one beyond the scale", () => {
+  it("are written as Decimal(18, 10) from text with a multiplier, even one beyond the scale", () => {
     expect(written((writer) => writer.decimal64Text("0.01234567", 10, 3))).toEqual(bytesOf(123456n, 8));
     expect(written((writer) => writer.decimal64Text("123456", 2, 5))).toEqual(bytesOf(123n, 8));
     expect(written((writer) => writer.decimal64Text("99999999.9999999999", 10))).toEqual(bytesOf(MAX_64 - 1n, 8));
     expect(written((writer) => writer.decimal64Text("100000000", 10))).toBe("bad");
   });
 
-  it.each(["", "-", ".", ".5", "5.", "1..2", "1e5", "+1", " 1", "1,0", "NaN", "--1", "1-"])("refuses %j", (given) => {
-    expect(written((writer) => writer.decimal128Text(given, 18))).toBe("bad");
-    expect(written((writer) => writer.decimal64Text(given, 10))).toBe("bad");
-  });
+  it.each(["", "-", ".", ".5", "5.", "1..2", "1e5", "+1", " 1", "1,0", "NaN", "--1", "1-"])(
+    "are not written from %j",
+    (given) => {
+      expect(written((writer) => writer.decimal128Text(given, 18))).toBe("bad");
+      expect(written((writer) => writer.decimal64Text(given, 10))).toBe("bad");
+    },
+  );
 });
 
-describe("strings", () => {
-  it("stand behind their length in bytes, whatever their characters, and the buffer grows for them", () => {
+describe("strings in RowBinary", () => {
+  it("follow their length in bytes, whatever their characters, and the buffer grows for them", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.string(), fc.string({ unit: "binary" })), { maxLength: 8 }), (texts) => {
         const writer = new RowWriter(Buffer.alloc(1));
@@ -166,7 +172,7 @@ describe("strings", () => {
     );
   });
 
-  it("longer than one byte of length", () => {
+  it("may be longer than one byte of length can express", () => {
     const long = "x".repeat(70_000);
     const bytes = written((writer) => writer.text(long)) as number[];
     expect(bytes.slice(0, 3)).toEqual([0xf0, 0xa2, 0x04]);

@@ -1,11 +1,11 @@
 // hot path
 /**
  * Writes rows in ClickHouse's RowBinary into one buffer that grows by doubling: little-endian integers, decimals
- * as scaled two's complement integers, strings behind a varint length.
+ * as scaled two's complement integers, strings after a varint length.
  *
- * Invariant: every figure arrives exactly, without a binary fraction and without bigint: a wide integer is built
- * of four 32-bit limbs, each product below 2^53. What the column cannot hold sets `bad`; the caller takes the
- * row back (`rewind`) and counts it.
+ * Invariant: every figure is written exactly, without a binary fraction and without bigint: a wide integer consists
+ * of four 32-bit limbs, each product below 2^53. A figure that the column cannot hold sets `bad`; the caller removes
+ * the row (`rewind`) and counts it.
  *
  *   limbs: [ l0 | l1 | l2 | l3 ]   value = l0 + l1·2^32 + l2·2^64 + l3·2^96, sign kept apart
  */
@@ -33,7 +33,7 @@ let l0 = 0;
 let l1 = 0;
 let l2 = 0;
 let l3 = 0;
-/** Digits that were not zero were left out of the figure last loaded. */
+/** Non-zero digits were cut off the figure last loaded. */
 let isCut = false;
 
 function clearLimbs(): void {
@@ -44,7 +44,7 @@ function clearLimbs(): void {
   isCut = false;
 }
 
-/** limbs = limbs × factor + addend, both at most CHUNK; false when 128 bits are not enough. */
+/** limbs = limbs × factor + addend, both at most CHUNK; returns false when 128 bits are not enough. */
 function multiplyAdd(factor: number, addend: number): boolean {
   let product = l0 * factor + addend;
   let carry = Math.floor(product / TWO_32);
@@ -68,13 +68,13 @@ function shiftTen(digits: number): boolean {
   return true;
 }
 
-/** |value| × 10^(scale - decimals) into the limbs, finer digits cut off. `value`: a safe integer. */
+/** Loads |value| × 10^(scale - decimals) into the limbs and cuts finer digits off. `value`: a safe integer. */
 function loadScaled(value: number, shift: number): boolean {
   let magnitude = Math.abs(value);
   clearLimbs();
   if (shift < 0) {
     const divisor = pow10(-shift);
-    // Beyond 10^22 nothing of a safe integer is left.
+    // Beyond 10^22 no digit of a safe integer is left.
     const whole = divisor > 0 ? (magnitude - (magnitude % divisor)) / divisor : 0;
     isCut = whole * divisor !== magnitude;
     magnitude = whole;
@@ -83,12 +83,15 @@ function loadScaled(value: number, shift: number): boolean {
   l0 = magnitude - l1 * TWO_32;
   if (shift <= 0 || magnitude === 0) return true;
   if (shift > WIDE_DIGITS) return false;
-  // 22 is the last exact power, and more room than that a safe integer never needs.
+  // 22 is the last exact power, and a safe integer never needs more room than that.
   const room = WIDE_DIGITS - shift;
   return (room > 15 || magnitude < pow10(room)) && shiftTen(shift);
 }
 
-/** Plain decimal text into the limbs as |text| × 10^scale, finer digits cut off; 0 malformed or too long, else the sign. */
+/**
+ * Loads plain decimal text into the limbs as |text| × 10^scale and cuts finer digits off; returns 0 if malformed or too
+ * long, else the sign.
+ */
 function loadText(text: string, scale: number): number {
   const length = text.length;
   const negative = length > 0 && text.charCodeAt(0) === MINUS;
@@ -162,7 +165,7 @@ export class RowWriter {
   at = 0;
   /** A figure did not fit its column since the last `rewind` or `begin`. */
   bad = false;
-  /** Figures written without some of their digits, since `begin`. */
+  /** Number of figures written without some of their digits, since `begin`. */
   cutCount = 0;
 
   constructor(bytes: Buffer) {
@@ -183,7 +186,7 @@ export class RowWriter {
     return this.#bytes;
   }
 
-  /** What was written; shares the buffer. */
+  /** Returns what was written; shares the buffer. */
   written(): Buffer {
     return this.#bytes.subarray(0, this.at);
   }
@@ -311,7 +314,7 @@ export class RowWriter {
     this.at += 1;
   }
 
-  /** Reserves for itself. */
+  /** Reserves its own room. */
   text(value: string): void {
     const byteCount = Buffer.byteLength(value, "utf8");
     this.reserve(byteCount + 10);
@@ -329,7 +332,7 @@ export class RowWriter {
     this.at += length;
   }
 
-  /** What was written since `start`, into `target`; returns how many bytes. They must fit. */
+  /** Copies what was written since `start` into `target`, where it must fit; returns how many bytes. */
   copySince(start: number, target: Uint8Array): number {
     const length = this.at - start;
     for (let index = 0; index < length; index++) target[index] = this.#bytes[start + index] as number;
@@ -362,7 +365,7 @@ export class RowWriter {
   }
 }
 
-/** A string as RowBinary has it, to be written by `raw`. */
+/** Encodes a string as RowBinary, to be written by `raw`. */
 export function encodedText(value: string): Buffer {
   const writer = new RowWriter(Buffer.alloc(16));
   writer.text(value);

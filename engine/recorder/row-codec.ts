@@ -1,9 +1,9 @@
 /**
- * Any row of the schema as RowBinary, by column name: for rows that come one at a time. Market data has
- * encoders of its own (market-rows.ts), which a test holds against this one.
+ * Encodes any row of the schema as RowBinary, by column name: for rows that come one at a time. Market data has its own
+ * encoders (market-rows.ts), which a test compares with this one.
  *
- * Invariant: columns are written in the schema's order, all that are written now; a value that does not fit its column, or is
- * missing, makes the row bad and nothing of it is kept.
+ * Invariant: all columns that are written now are written in the schema's order; a value that does not fit its column,
+ * or is missing, makes the row bad and no part of it is kept.
  */
 import type { ColumnType, RecordTable } from "../storage/records/record-table.js";
 import { writtenColumns } from "../storage/records/schema.js";
@@ -17,11 +17,11 @@ type WriteValue = (writer: RowWriter, value: Scalar | readonly Scalar[] | undefi
 
 export interface RowCodec {
   readonly table: RecordTable;
-  /** false: the row did not fit, and the writer stands where it stood. */
+  /** Returns false when the row did not fit; the writer is then where it was. */
   write(writer: RowWriter, row: RowValues): boolean;
   /**
-   * Writes the row in any case, with nothing (null, "0", "", none) where a value does not fit; returns the names of
-   * those columns. For rows that must not be lost over one odd figure.
+   * Writes the row in any case, with an empty value (null, "0", "", none) where a value does not fit; returns the names
+   * of those columns. For rows that must not be lost over one odd figure.
    */
   writeAnyway(writer: RowWriter, row: RowValues): string[];
 }
@@ -38,7 +38,7 @@ export function createRowCodec(table: RecordTable): RowCodec {
       const start = writer.at;
       writer.bad = false;
       for (const { name, write } of columns) {
-        // Wide enough for every fixed type; strings and arrays reserve for themselves.
+        // Wide enough for every fixed type; strings and arrays reserve their own room.
         writer.reserve(32);
         write(writer, row[name]);
       }

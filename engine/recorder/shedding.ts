@@ -1,6 +1,6 @@
 /**
- * What of the market data is not recorded for want of room: on the volume that the state store shares, or in an
- * embedded store that has reached its size. Ticks give way first. Fills, orders and decisions never do.
+ * Decides which market data is not recorded for lack of room, on the volume shared with the state store or in an
+ * embedded store that has reached its size. Ticks are shed first. Fills, orders and decisions never are.
  */
 import type { Clock } from "../domain/clock.js";
 import type { Logger } from "../domain/logger.js";
@@ -10,9 +10,9 @@ import type { Space, StateStore } from "../storage/state-store.js";
 export type Shed = "NOTHING" | "TICKS" | "MARKET";
 
 const ASK_MS = 10_000;
-/** Of the size, in tenths: from here on without ticks. */
+/** In tenths of the size: from here on ticks are not recorded. */
 const TICKS_TENTHS = 9;
-/** Parts that were merged away are there for minutes more. */
+/** Merged parts are kept for some minutes more. */
 const SIZE_SQL = "SELECT sum(bytes_on_disk) AS bytes FROM system.parts";
 const SIZE_BOUNDS: QueryBounds = { timeoutMs: 5_000, rowsMax: 1, bytesMax: 1_024 };
 
@@ -21,7 +21,7 @@ export interface SheddingOptions {
   readonly stateStore: StateStore;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Null when the store is another's, who looks after its disk. */
+  /** Null for a server of the operator's, who manages its disk. */
   readonly storeBytesMax: number | null;
 }
 
@@ -37,22 +37,22 @@ export class Shedding {
     this.#options = options;
   }
 
-  /** As it was at the last `look`. */
+  /** The state at the last `look`. */
   get now(): Shed {
     return this.#shed;
   }
 
-  /** Not even batches on their way to the store may lie on the disk. */
+  /** Whether even batches on their way to the store must not be put on the disk. */
   get isVolumeShort(): boolean {
     return this.#isVolumeShort;
   }
 
-  /** Of the embedded store's tables on disk; null: not known, or another's store. */
+  /** Size of the embedded store's tables on disk; null if not known, or for a server of the operator's. */
   get storeBytes(): number | null {
     return this.#bytes;
   }
 
-  /** Asks for the size now and then, without waiting for the answer. */
+  /** Queries the size at intervals, without waiting for the reply. */
   look(): void {
     const { stateStore, logger } = this.#options;
     void this.#ask();
@@ -64,7 +64,7 @@ export class Shedding {
     logger.warn("recording_shed", { state: shed, reason: space === "AMPLE" ? "store size" : `volume ${space}` });
   }
 
-  /** Of the store's size in tenths. */
+  /** How full the store is, in tenths of its size. */
   #fill(): number {
     const { storeBytesMax } = this.#options;
     return this.#bytes === null || storeBytesMax === null ? 0 : (this.#bytes / storeBytesMax) * 10;
@@ -80,7 +80,7 @@ export class Shedding {
     const answer = await store.query(SIZE_SQL, {}, SIZE_BOUNDS);
     this.#isAsking = false;
     const bytes = answer.ok ? Number(answer.rows[0]?.["bytes"]) : Number.NaN;
-    // Unknown is as it was.
+    // An unknown size leaves the last one.
     if (Number.isFinite(bytes)) this.#bytes = bytes;
   }
 }

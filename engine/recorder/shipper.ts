@@ -1,12 +1,12 @@
 /**
- * Brings batches of market data into the store: fresh ones straight, those it could not place through the spool.
+ * Brings batches of market data into the store: fresh ones directly, those it could not place through the spool.
  *
  *   offer → queue (bounded) → insert ──stored──→ counted, buffer used again
  *                      │         ├──refused──→ set aside, counted, logged once
  *                      └─over──→ └──away────→ spool → replay, oldest first, beside fresh ones
  *
- * While the store is away nothing but one probe at a time is sent, after a jittered, growing pause; everything else
- * goes to the spool. Invariant: each row is stored, dropped and counted, or held in exactly one place.
+ * While the store is away only one probe at a time is sent, after a jittered, growing pause; everything else goes to
+ * the spool. Invariant: each row is stored, dropped and counted, or held in exactly one place.
  *
  * Bounds: `queueBytesMax` in memory (beyond it the oldest waiting batch goes to the spool), `inFlightMax` inserts of
  * fresh batches and one of the spool.
@@ -47,7 +47,7 @@ export class Shipper {
   readonly #inFlight = new Set<Batch>();
   #replaying: Promise<void> | null = null;
   #away = false;
-  /** Away, and the next fresh batch is sent to see whether it still is. */
+  /** The store is away, and the next fresh batch is sent to find out whether it still is. */
   #probeNext = false;
   #failures = 0;
   #retryTimer: TimerHandle | null = null;
@@ -66,12 +66,14 @@ export class Shipper {
     this.#replay();
   }
 
-  /** Away, or slower than batches come: another small one would only wait behind the others. */
+  /**
+   * Whether the store is away, or slower than batches arrive: another small batch would only wait behind the others.
+   */
   get behind(): boolean {
     return this.#away || this.#queue.length > 0;
   }
 
-  /** Rows in memory: waiting or being inserted. Those of the spool are counted there. */
+  /** Rows in memory: waiting or being inserted. The spool counts its own. */
   pendingRows(table: RecordTableName): number {
     let rows = 0;
     for (const batch of this.#queue) if (batch.table === table) rows += batch.rowCount;
@@ -91,18 +93,18 @@ export class Shipper {
     this.#pump();
   }
 
-  /** Resolves when no batch is in memory any more; the caller bounds the wait. */
+  /** Resolves when no batch is in memory any more; the caller limits the wait. */
   idle(): Promise<void> {
     if (this.#queue.length === 0 && this.#inFlight.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idleWaiters.add(resolve));
   }
 
-  /** The file calls of the replay have ended. Only after `stop`; the caller bounds the wait. */
+  /** Resolves when the file calls of the replay have ended. Only after `stop`; the caller limits the wait. */
   async settled(): Promise<void> {
     await this.#replaying;
   }
 
-  /** Nothing is sent any more; what is in memory goes to the spool, inserts under way too: their token makes that safe. */
+  /** Ends all sending. What is in memory goes to the spool, inserts under way too: their token makes that safe. */
   stop(): void {
     this.#stopped = true;
     if (this.#retryTimer !== null) this.#options.clock.clearTimer(this.#retryTimer);
@@ -145,7 +147,7 @@ export class Shipper {
     }
     this.#pump();
     this.#tellIdle();
-    // Batches that a full queue pushed there while the store was slow.
+    // Batches that a full queue moved there while the store was slow.
     if (!this.#away) this.#replay();
   }
 
@@ -161,20 +163,20 @@ export class Shipper {
     while (!this.#stopped) {
       const spooled: SpooledBatch | null = await spool.oldest();
       if (spooled === null) {
-        // Nothing to probe with here (the disk may refuse all): the next fresh batch does it.
+        // There is nothing to probe with here (the disk may refuse everything): the next fresh batch is the probe.
         if (this.#away) this.#probeNext = true;
         return;
       }
       const { batch } = spooled;
       const outcome = await insertSafely(store, batch);
-      // The folder may be the next start's by now; it sends the file again, under the same token.
+      // The folder may belong to the next start by now; it sends the file again, under the same token.
       if (this.#stopped) return;
       if (outcome.outcome === "away") {
         this.#wentAway(outcome.reason);
         return;
       }
       if (outcome.outcome === "stored") {
-        // Counted in the turn in which the spool forgets it.
+        // Counted in the same turn in which the spool removes it.
         this.#stored(batch);
         await spool.sent(spooled);
       } else {
@@ -195,7 +197,7 @@ export class Shipper {
     this.#options.counts[batch.table].dropped.refused += batch.rowCount;
     this.#isBack();
     const what = `${batch.table} ${outcome.code}`;
-    // One line for each table and code; the count goes on in the metrics.
+    // One log line for each table and code; the metrics keep counting.
     if (this.#loggedRefusals.has(what)) return;
     this.#loggedRefusals.add(what);
     this.#options.logger.error("records_batch_refused", {
@@ -206,7 +208,7 @@ export class Shipper {
     });
   }
 
-  /** An answer, whatever it says. */
+  /** Called on any reply, whatever it is. */
   #isBack(): void {
     this.#failures = 0;
     if (!this.#away) return;
@@ -241,7 +243,7 @@ export class Shipper {
   }
 }
 
-/** A store that throws breaks its contract; the rows are as safe as with one that is away. */
+/** A store that throws breaks its contract; the rows are as safe as with a store that is away. */
 export async function insertSafely(store: RecordsStore, batch: Batch): Promise<InsertOutcome> {
   try {
     return await store.insert(batch);

@@ -1,7 +1,7 @@
 // hot path
 /**
  * Book snapshots between the market taps and the drain: the top levels of both sides, copied into typed arrays.
- * Bounded as tick-ring.ts: full, the oldest gives way and is counted.
+ * Bounded like tick-ring.ts: when it is full, the oldest is overwritten and counted.
  *
  *   row r: levels [r·depth, r·depth + count) of bidTicks, bidLots, askTicks, askLots
  */
@@ -52,7 +52,7 @@ export class SnapshotRing {
     return this.head - this.tail;
   }
 
-  /** The market's main book must be LIVE. `rxNs`: when it was taken. */
+  /** The market's main book must be LIVE. `rxNs`: the time of the snapshot. */
   take(marketIndex: number, market: Market, reason: SnapshotReason, rxNs: number): void {
     if (this.head - this.tail > this.mask) {
       this.tail += 1;

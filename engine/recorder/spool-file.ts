@@ -1,9 +1,9 @@
 /**
- * One spooled batch as one file: everything that sending it again needs, and a checksum that tells a torn one.
+ * One spooled batch as one file: everything needed to send it again, and a checksum that reveals a torn file.
  *
  *   "UWSPOOL1" | header length u32 LE | crc32 of the payload u32 LE | header JSON | payload
  *
- * The name says order, table and rows, so that a file that cannot be read is still counted:
+ * The name contains order, table and rows, so that an unreadable file is still counted:
  * `000000000042-ticks-8192.rows`.
  */
 import { crc32 } from "node:zlib";
@@ -13,7 +13,7 @@ import type { Batch } from "./batch.js";
 
 const MAGIC = Buffer.from("UWSPOOL1", "latin1");
 const PREFIX_BYTES = MAGIC.length + 8;
-/** Column names and a token; more is damage. */
+/** Column names and a token; a larger header means damage. */
 const HEADER_BYTES_MAX = 64 * 1024;
 
 export interface SpoolName {
@@ -26,7 +26,7 @@ export function spoolFileName(name: SpoolName): string {
   return `${String(name.order).padStart(12, "0")}-${name.table}-${name.rowCount}.rows`;
 }
 
-/** Null means not one of ours. */
+/** Returns null for a name that is not ours. */
 export function parseSpoolFileName(text: string): SpoolName | null {
   const match = /^(\d{12})-([a-z_]+)-(\d{1,9})\.rows$/.exec(text);
   const table = RECORD_TABLES.find(({ name }) => name === match?.[2]);
@@ -34,7 +34,7 @@ export function parseSpoolFileName(text: string): SpoolName | null {
   return { order: Number(match[1]), table: table.name, rowCount: Number(match[3]) };
 }
 
-/** In parts, so that the payload is not copied. */
+/** Returns parts, so that the payload is not copied. */
 export function encodeSpoolFile(batch: Batch): readonly Uint8Array[] {
   const { table, columns, rowCount, token, bytes } = batch;
   const header = Buffer.from(JSON.stringify({ table, columns, rowCount, token, byteCount: bytes.length }), "utf8");
@@ -45,7 +45,7 @@ export function encodeSpoolFile(batch: Batch): readonly Uint8Array[] {
   return [prefix, header, bytes];
 }
 
-/** Null means torn or not ours. */
+/** Returns null for a file that is torn or not ours. */
 export function decodeSpoolFile(file: Buffer): Batch | null {
   if (file.length < PREFIX_BYTES || !file.subarray(0, MAGIC.length).equals(MAGIC)) return null;
   const headerBytes = file.readUInt32LE(MAGIC.length);
@@ -53,7 +53,7 @@ export function decodeSpoolFile(file: Buffer): Batch | null {
   const header = file.subarray(PREFIX_BYTES, PREFIX_BYTES + headerBytes);
   const bytes = file.subarray(PREFIX_BYTES + headerBytes);
   if (crc32(bytes, crc32(header)) !== file.readUInt32LE(MAGIC.length + 4)) return null;
-  // Under its checksum this is what encodeSpoolFile wrote.
+  // The checksum shows that encodeSpoolFile wrote this.
   const { table, columns, rowCount, token } = JSON.parse(header.toString("utf8")) as Omit<Batch, "bytes">;
   return { table, columns, rowCount, token, bytes };
 }

@@ -1,14 +1,14 @@
 /**
- * Batches of market data on disk while the store is away: one file each, oldest first, same token and bytes when
- * they are sent at last.
+ * Batches of market data on disk while the store is away: one file each, oldest first, sent later with the same token
+ * and bytes.
  *
- * Bounds: `bytesMax` and SPOOL_FILES_MAX on disk (beyond them the oldest files go), `memoryBytesMax` waiting for the
- * disk (beyond it the oldest waiting batch goes; of refused ones as much again, beyond it no copy is kept),
- * QUARANTINE_BYTES_MAX of refused and torn files kept for a person. Every row that goes is counted. A full disk refuses
- * the batch in hand and nothing else; the next batch tries again.
+ * Bounds: `bytesMax` and SPOOL_FILES_MAX on disk (beyond them the oldest files are dropped). `memoryBytesMax` waiting
+ * for the disk (beyond it the oldest waiting batch is dropped). As much again of refused batches (beyond it no copy is
+ * kept). QUARANTINE_BYTES_MAX of refused and torn files kept for a person. Every dropped row is counted. A full disk
+ * refuses only the present batch; the next batch tries again.
  *
- * A file appears under its name by a rename, complete or not at all, as far as processes can die; what a power loss
- * tears is told by its checksum. Nothing is synced: durable rows never come here (outbox.ts).
+ * A file appears under its name by a rename, so a dying process leaves it complete or not at all; the checksum reveals
+ * a file torn by a power loss. Nothing is synced: durable rows never come here (outbox.ts).
  */
 import { mkdirSync, readdirSync, statSync, unlinkSync } from "node:fs";
 import { open, readFile, rename, unlink } from "node:fs/promises";
@@ -21,10 +21,10 @@ import { decodeSpoolFile, encodeSpoolFile, parseSpoolFileName, spoolFileName, ty
 
 export const DEFAULT_SPOOL_BYTES = 1 << 30;
 export const DEFAULT_SPOOL_MEMORY_BYTES = 64 << 20;
-/** Small batches reach this bound before the one of bytes. */
+/** Small batches reach this bound before the one in bytes. */
 export const SPOOL_FILES_MAX = 20_000;
 const QUARANTINE_BYTES_MAX = 64 << 20;
-/** Files count up from here, those that go first count down. */
+/** File numbers count up from here; those of batches that go first count down. */
 const ORDER_MIDDLE = 500_000_000_000;
 /** Market data: where room is short it is not kept for later. */
 const GIVING_WAY: ReadonlySet<RecordTableName> = new Set(["ticks", "trades", "book_snapshots"]);
@@ -61,18 +61,18 @@ export class Spool {
   /** Oldest first. */
   readonly #files: SpoolFile[] = [];
   #fileBytes = 0;
-  /** Waiting for the disk; the first one may be on its way. */
+  /** Batches waiting for the disk; the first may be being written. */
   readonly #waiting: { readonly batch: Batch; readonly first: boolean }[] = [];
   #waitingBytes = 0;
   #writing: Promise<void> | null = null;
-  /** Ticks are being removed, for want of room. */
+  /** Set while ticks are being removed for lack of room. */
   #giving: Promise<void> | null = null;
   #nextOrder = ORDER_MIDDLE;
   #firstOrder = ORDER_MIDDLE - 1;
-  /** The file whose batch is being sent: not to be evicted under the sender. */
+  /** The file whose batch is being sent: it must not be removed during the send. */
   #taken: SpoolFile | null = null;
   #quarantineBytes = 0;
-  /** Of refused batches on their way to the disk. */
+  /** Bytes of refused batches on their way to the disk. */
   #keepingBytes = 0;
   #quarantined: { path: string; byteCount: number }[] = [];
   #isFull = false;
@@ -89,12 +89,15 @@ export class Spool {
     this.#writeFile = options.writeFile ?? writeWhole;
   }
 
-  /** Before the first batch: makes the folder and takes over what an earlier start left. Throws where there can be no spool. */
+  /**
+   * Call before the first batch: makes the folder and adopts what an earlier start left. Throws where there can be no
+   * spool.
+   */
   openSync(): void {
     mkdirSync(this.#quarantineDirectory, { recursive: true, mode: 0o700 });
     for (const fileName of readdirSync(this.#directory).sort()) {
       const path = join(this.#directory, fileName);
-      // The rename never came: the kill fell between, and its rows were lost with the memory of that process.
+      // The process died before the rename; the rows were lost with its memory.
       if (fileName.endsWith(".part")) {
         removeQuietly(path);
         this.tornFiles += 1;
@@ -111,7 +114,7 @@ export class Spool {
     for (const fileName of readdirSync(this.#quarantineDirectory).sort()) {
       const path = join(this.#quarantineDirectory, fileName);
       const name = parseSpoolFileName(fileName);
-      // What is put aside comes here under its own name: two of one name would be one file.
+      // Files that are set aside move here under their own name, and two of one name would be one file.
       if (name !== null) this.#passOrder(name);
       this.#noteQuarantined(path, statSync(path).size);
     }
@@ -126,7 +129,7 @@ export class Spool {
     return this.#fileBytes + this.#waitingBytes;
   }
 
-  /** Rows that are here, on disk or waiting for it. */
+  /** Rows in the spool, on disk or waiting for it. */
   pendingRows(table: RecordTableName): number {
     let rows = 0;
     for (const file of this.#files) if (file.table === table) rows += file.rowCount;
@@ -135,8 +138,8 @@ export class Spool {
   }
 
   /**
-   * Takes the batch over; its outcome is counted. `first`: it was sent already and may be in the store; it goes
-   * before all others, while the store still knows its token.
+   * Takes the batch over and counts its outcome. `first`: it was sent already and may be in the store; it goes before
+   * all others, while the store still knows its token.
    */
   put(batch: Batch, first = false): void {
     if (this.#isVolumeShort && GIVING_WAY.has(batch.table)) {
@@ -155,24 +158,27 @@ export class Spool {
     this.#writing ??= this.#writeAll();
   }
 
-  /** Where the volume is short market data does not go to the disk, and the ticks that are there give way. */
+  /** Where the volume is short, market data does not go to the disk, and the ticks on it are removed. */
   noteVolume(isShort: boolean): void {
     const isNew = isShort && !this.#isVolumeShort;
     this.#isVolumeShort = isShort;
     if (!isNew) return;
-    // The first is on its way.
+    // The first is being written.
     for (const { batch } of this.#waiting.slice(1)) if (GIVING_WAY.has(batch.table)) this.#dropWaiting(batch);
     this.#giving ??= this.#giveTicks().finally(() => {
       this.#giving = null;
     });
   }
 
-  /** What waits for the disk now is on it, or counted. */
+  /** Resolves when what waits for the disk now is on it, or counted as dropped. */
   async settled(): Promise<void> {
     while (this.#writing !== null || this.#giving !== null) await (this.#writing ?? this.#giving);
   }
 
-  /** The oldest batch, read back; null when there is none. To be ended by `sent` or `setAside`, or taken again. */
+  /**
+   * Reads back the oldest batch; null when there is none. The caller ends it with `sent` or `setAside`, or takes it
+   * again.
+   */
   async oldest(): Promise<SpooledBatch | null> {
     for (let file = this.#files[0]; file !== undefined; file = this.#files[0]) {
       this.#taken = file;
@@ -187,19 +193,19 @@ export class Spool {
     return null;
   }
 
-  /** The store took it. */
+  /** The store has it. */
   async sent(spooled: SpooledBatch): Promise<void> {
     this.#forget(spooled.file);
-    // A file that stays is sent again by the next start, under its token: the store takes it once.
+    // If the file cannot be removed, the next start sends it again under its token, and the store ignores the repeat.
     await unlink(join(this.#directory, spooled.file.fileName)).catch(() => {});
   }
 
-  /** The server will never take it: kept for a person, out of the way. The caller counts it. */
+  /** The server will never accept it: it is set aside for a person. The caller counts it. */
   async setAside(spooled: SpooledBatch): Promise<void> {
     await this.#moveAside(spooled.file);
   }
 
-  /** As setAside, for a batch that never was in the spool. */
+  /** Like setAside, for a batch that never was in the spool. */
   async keepRefused(batch: Batch): Promise<void> {
     if (this.#keepingBytes + batch.bytes.length > this.#memoryBytesMax) return;
     this.#keepingBytes += batch.bytes.length;
@@ -210,26 +216,29 @@ export class Spool {
       await this.#writeFile(path, parts);
       this.#noteQuarantined(path, byteLength(parts));
     } catch {
-      // A copy for a person is worth no more than one try.
+      // A copy for a person is worth only one try.
       await unlink(path).catch(() => {});
     }
     this.#keepingBytes -= batch.bytes.length;
   }
 
-  /** No new file takes a name that one of an earlier start has. */
+  /** No new file may take a name that a file of an earlier start has. */
   #passOrder({ order }: SpoolName): void {
     this.#nextOrder = Math.max(this.#nextOrder, order + 1);
     this.#firstOrder = Math.min(this.#firstOrder, order - 1);
   }
 
-  /** One file after another, beside the exits that the same moment may bring: thousands at once take a second. */
+  /**
+   * Removes one file after another, because exits may come at the same moment: thousands of files at once take a
+   * second.
+   */
   async #giveTicks(): Promise<void> {
     while (this.#isVolumeShort) {
       const file = this.#files.find((one) => one.table === "ticks" && one !== this.#taken);
       if (file === undefined) break;
       this.#forget(file);
       this.#counts[file.table].dropped.room += file.rowCount;
-      // What cannot be removed now is met again at the next start.
+      // The next start finds what cannot be removed now.
       await unlink(join(this.#directory, file.fileName)).catch(() => {});
     }
   }
@@ -260,12 +269,12 @@ export class Spool {
         this.#fileBytes += byteCount;
         this.#counts[batch.table].spooled += batch.rowCount;
         this.#isFull = false;
-        // It was on its way when the volume got short.
+        // It was being written when the volume became short.
         if (this.#isVolumeShort && batch.table === "ticks") this.#remove(file, "room");
         this.#evict();
       } else this.#refusedByDisk(batch, failure);
     }
-    // In the same turn as the last look at the queue.
+    // In the same turn as the last check of the queue.
     this.#writing = null;
   }
 
@@ -281,7 +290,7 @@ export class Spool {
     try {
       batch = decodeSpoolFile(await readFile(join(this.#directory, file.fileName)));
     } catch {
-      // Unreadable is as good as torn.
+      // An unreadable file counts as torn.
     }
     return batch !== null && batch.table === file.table && batch.rowCount === file.rowCount ? batch : null;
   }
@@ -358,11 +367,11 @@ async function writeWhole(path: string, parts: readonly Uint8Array[]): Promise<v
   }
 }
 
-/** What cannot be removed now is met again at the next start. */
+/** The next start finds what cannot be removed now. */
 function removeQuietly(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Gone already, or not ours to remove.
+    // It is gone already, or may not be removed.
   }
 }

@@ -1,7 +1,7 @@
 // hot path
 /**
  * Ticks between the listeners of the markets and the drain: typed arrays, one per column, capacity a power of two.
- * When it is full the oldest row is overwritten and counted: a newer price is worth more than an older one.
+ * When it is full the oldest row is overwritten and counted, since a newer price is worth more than an older one.
  *
  *   [ 4 | 5 | 6 | . | . | 1 | 2 | 3 ]   head counts rows written, tail rows taken; index = count & mask
  *               ^ head    ^ tail
@@ -14,7 +14,7 @@ export const SOURCE_TOUCH = 1;
 export const SOURCE_TICKER = 2;
 export type TickSource = typeof SOURCE_BOOK | typeof SOURCE_TOUCH | typeof SOURCE_TICKER;
 
-/** In native ticks and lots of the market; mark and last as text of the venue, "" while unknown. */
+/** In native ticks and lots of the market; mark and last as the venue's text, "" while unknown. */
 export class TickRing {
   readonly market: Uint16Array;
   readonly rxNs: Float64Array;
@@ -55,7 +55,7 @@ export class TickRing {
     return this.head - this.tail;
   }
 
-  /** Index of the row to fill next; the oldest row gives way when there is no room. */
+  /** Returns the index of the row to fill next; a full ring overwrites its oldest row. */
   push(): number {
     if (this.head - this.tail > this.mask) {
       this.tail += 1;

@@ -1,7 +1,7 @@
 // hot path
 /**
- * Public trades between the listeners and the drain; built and bounded as tick-ring.ts. An id is a number or a text:
- * each has a column, so that no column mixes kinds.
+ * Public trades between the listeners and the drain; built and bounded as tick-ring.ts. Number ids and text ids have a
+ * column each, so that no column mixes kinds.
  */
 export class TradeRing {
   readonly market: Uint16Array;
@@ -9,9 +9,9 @@ export class TradeRing {
   readonly exMs: Float64Array;
   readonly priceTicks: Float64Array;
   readonly qtyLots: Float64Array;
-  /** 1 BUY, 2 SELL, as the column's enum has it. */
+  /** 1 BUY, 2 SELL, the values of the column's enum. */
   readonly side: Uint8Array;
-  /** Of arrival, growing for the life of the process. */
+  /** Order of arrival, growing for the life of the process. */
   readonly seq: Float64Array;
   /** -1: the id is in `idText`. */
   readonly idNumber: Float64Array;
@@ -40,7 +40,7 @@ export class TradeRing {
     return this.head - this.tail;
   }
 
-  /** As it is there, its order of arrival too. */
+  /** Copies a trade unchanged, with its order of arrival. */
   copy(from: TradeRing, at: number): void {
     const to = this.push();
     this.market[to] = from.market[at] as number;
@@ -66,8 +66,8 @@ export class TradeRing {
 }
 
 /**
- * The last trade ids of one market, to tell a re-delivered trade: exact, bounded, the oldest forgotten. The set's own
- * bookkeeping is the one allocation of the recorder's hot side, amortised over thousands of trades.
+ * The last trade ids of one market, to recognise trades that are delivered again: exact, bounded, the oldest dropped.
+ * The set's own bookkeeping is the only allocation of the recorder's hot side, amortised over thousands of trades.
  */
 export class SeenTrades {
   readonly #ids = new Set<string | number>();
@@ -82,7 +82,7 @@ export class SeenTrades {
     this.#order = [];
   }
 
-  /** false: known already. */
+  /** Returns false for an id that is known already. */
   add(id: string | number): boolean {
     if (this.#ids.has(id)) return false;
     const at = this.#written & this.#mask;

@@ -1,11 +1,12 @@
 // hot path
 /**
- * Monotonic receive times as wall-clock microseconds: one pair of readings of both clocks, and the difference since.
- * Rows keep the order and the spacing of the monotonic clock; a step of the wall clock is followed at the next `check`.
+ * Converts monotonic receive times to wall-clock microseconds, from one pair of readings of both clocks and the
+ * difference since. Rows keep the order and the spacing of the monotonic clock; the next `check` follows a step of the
+ * wall clock.
  */
 import type { Clock } from "../domain/clock.js";
 
-/** A smaller difference is the milliseconds' own grain, and drift that is not worth a step back. */
+/** A smaller difference is the resolution of the milliseconds, or drift too small for a step back. */
 const STEP_MIN_US = 5_000;
 
 export class WallAnchor {
@@ -18,7 +19,7 @@ export class WallAnchor {
     this.#baseUs = this.#measure();
   }
 
-  /** Call now and then. */
+  /** Call at intervals. */
   check(): void {
     const measured = this.#measure();
     if (Math.abs(measured - this.#baseUs) >= STEP_MIN_US) this.#baseUs = measured;

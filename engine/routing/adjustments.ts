@@ -1,4 +1,7 @@
-/** What rounding, the venue's band and a split changed between the caller's wish and what is sent. Exact; off the hot path. */
+/**
+ * Reports what rounding, the venue's band and a split changed between the caller's request and what is sent. Exact; off
+ * the hot path.
+ */
 import { formatScaled, multiplySafe, pow10 } from "../domain/decimal.js";
 import {
   addRatio,
@@ -22,7 +25,9 @@ export interface Adjustment {
   rule: "TICK_SIZE" | "PRICE_BAND" | "LOT_SIZE";
 }
 
-/** What rounding and the venue's band changed between the caller's wish and the order of the selected venue. */
+/**
+ * Lists what rounding and the venue's band changed between the caller's request and the order of the selected venue.
+ */
 export function orderAdjustments(input: RouteInput, decision: Decision): Adjustment[] {
   const instrument = decision.selected < 0 ? null : instrumentOf(input, decision.selected);
   if (instrument === null) return [];
@@ -43,7 +48,7 @@ export function orderAdjustments(input: RouteInput, decision: Decision): Adjustm
   return adjustments;
 }
 
-/** What goes out in all. */
+/** Total size that is sent. */
 function orderedSizeText(input: RouteInput, decision: Decision, selected: Instrument): string {
   if (decision.legs.length < 2)
     return formatScaled(resultAt(decision, decision.selected).orderLots, canonicalQtyDecimals(selected));
@@ -56,7 +61,7 @@ function orderedSizeText(input: RouteInput, decision: Decision, selected: Instru
   return formatRatio(total, 22, "floor");
 }
 
-/** The unrounded bound as text; null where it is what is sent, or where there is none. */
+/** Returns the unrounded bound as text; null where it equals what is sent, or where there is none. */
 function wishedPriceText(input: RouteInput, decision: Decision, instrument: Instrument): string | null {
   const priceDecimals = canonicalPriceDecimals(instrument);
   const places = Math.max(0, priceDecimals) + 9;
@@ -70,7 +75,10 @@ function wishedPriceText(input: RouteInput, decision: Decision, instrument: Inst
   return formatRatio(wished, places, "halfUp");
 }
 
-/** The usual case of `wishedPrice` in safe integers: no quote rates between the venues. Null where that is not exact. */
+/**
+ * The usual case of `wishedPrice`, in safe integers: no quote rates between the venues. Returns null where that is not
+ * exact.
+ */
 function wishedSafely(input: RouteInput, decision: Decision): { value: number; decimals: number } | null {
   const reference = decision.reference;
   const instrument = reference < 0 ? null : instrumentOf(input, reference);
@@ -78,12 +86,15 @@ function wishedSafely(input: RouteInput, decision: Decision): { value: number; d
   if (candidateAt(input, reference).quoteRatePpm !== candidateAt(input, decision.selected).quoteRatePpm) return null;
   const slippage = Math.round(input.maxSlippageBps * 1000);
   const share = ONE_MILLI_BPS + (input.side === "SELL" ? -slippage : slippage);
-  // Half of the doubled mid is five tenths of it: one decimal more, and 7 of ONE_MILLI_BPS.
+  // Half of the doubled mid is five tenths of it: one decimal more, and 7 decimals of ONE_MILLI_BPS.
   const value = multiplySafe(multiplySafe(resultAt(decision, reference).doubleMidTicks, share), 5);
   return Number.isNaN(value) ? null : { value, decimals: canonicalPriceDecimals(instrument) + 8 };
 }
 
-/** The unrounded bound: the caller's limit, or the tighter of a quote's and reference mid × (1 ∓ slippage), in the venue's quote. */
+/**
+ * Returns the unrounded bound in the venue's quote: the caller's limit, or the tighter of a quote's bound and reference
+ * mid × (1 ∓ slippage).
+ */
 function wishedPrice(input: RouteInput, decision: Decision): Ratio | null {
   if (input.rests) return ratioFromScaled(input.limitUnits, input.limitDecimals);
   const rate = ratio(BigInt(candidateAt(input, decision.selected).quoteRatePpm), BigInt(QUOTE_RATE_ONE_PPM));

@@ -57,7 +57,7 @@ function two(
   return decision;
 }
 
-describe("eligibility", () => {
+describe("the eligibility of a venue", () => {
   it.each<[string, (candidate: Candidate, input: RouteInput) => void]>([
     [
       "NO_CREDENTIALS",
@@ -138,7 +138,7 @@ describe("eligibility", () => {
         candidate.budgetAvailable = false;
       },
     ],
-  ])("says %s", (reason, change) => {
+  ])("is refused with %s", (reason, change) => {
     const { result, decision } = one("1", change);
     expect([result.reason, result.eligible, decision.selected]).toEqual([reason, false, -1]);
   });
@@ -172,12 +172,12 @@ describe("eligibility", () => {
       { bids: [[99_990, 50_000]], deep: { bids: [[99_980, 500_000]], asks: [[100_010, 1]], ageMs: 1, invalid: true } },
     ],
     ["", "1", { bids: [[99_990, 50_000]], deep: { bids: [[99_980, 500_000]], asks: [[100_010, 1]], ageMs: 6999 } }],
-  ])("says %j for a close of %s on such a book", (reason, size, fields) => {
+  ])("is refused with %j for a close of %s on such a book", (reason, size, fields) => {
     const { result } = one(size, () => {}, fields);
     expect([result.reason, result.eligible]).toEqual([reason, reason === ""]);
   });
 
-  it("takes the age of the deep tier only when the size needs it", () => {
+  it("depends on the age of the deep tier only when the size needs it", () => {
     const deep = { bids: [[99_980, 500_000]], asks: [[100_010, 1]], ageMs: 7001 } as const;
     const { result } = one("0.5", () => {}, { bids: [[99_990, 50_000]], deep });
     expect([result.eligible, result.depthAgeMs]).toEqual([true, -1]);
@@ -186,7 +186,7 @@ describe("eligibility", () => {
     );
   });
 
-  it("holds an entry that may rest to what the venue asks of resting orders, and nothing that takes or closes", () => {
+  it("applies the venue's minimums for resting orders to an entry that may rest, and not to one that takes or closes", () => {
     const instrument = instrumentOf("venuethree", { restingMinimum: { qtyLots: 20, notional: "10" } });
     const reasonOf = (kind: RouteKind, size: string, limit = "99990"): string => {
       const input = new RouteInput();
@@ -206,7 +206,7 @@ describe("eligibility", () => {
     expect(reasonOf("CLOSE_LIMIT", "0.00001")).toBe("");
   });
 
-  it("holds reduce-only orders to a minimum value only where the venue does, and never a full close", () => {
+  it("applies a minimum value to reduce-only orders only where the venue does, and never to a full close", () => {
     const strict = instrumentOf("venueone", { minNotional: "10", minNotionalOnReduceOnly: "exceptFullClose" });
     expect(one("0.0001", () => {}, { instrument: strict }).result.reason).toBe("BELOW_MIN_SIZE");
     expect(
@@ -224,14 +224,14 @@ describe("eligibility", () => {
   });
 });
 
-describe("size rule", () => {
+describe("the size rule", () => {
   it("refuses more than a single venue holds, to the last digit", () => {
     expect(one("1").decision.outcome).toBe("SELECTED");
     expect(one("1.000001").decision.outcome).toBe("SIZE_EXCEEDS_POSITION");
     expect(one("900719925474099").decision.outcome).toBe("SIZE_EXCEEDS_POSITION");
   });
 
-  it("does not take an unread position for a flat one", () => {
+  it("does not treat an unread position as flat", () => {
     expect(
       one("1", (candidate) => {
         candidate.longLots = 0;
@@ -249,7 +249,7 @@ describe("size rule", () => {
     expect([decision.outcome, decision.results[0]?.reason]).toEqual(["NO_ELIGIBLE_VENUE", "SIZE_EXCEEDS_POSITION"]);
   });
 
-  it("passes a venue that holds too little over for one that holds enough", () => {
+  it("skips a venue that holds too little in favour of one that holds enough", () => {
     const decision = two((first) => {
       first.longLots = 99_999;
     });
@@ -282,7 +282,7 @@ describe("size rule", () => {
     ).toBe(200_000);
   });
 
-  it("refuses texts that are no size", () => {
+  it("refuses texts that are not a size", () => {
     const input = closeInput("SELL", 7, 0);
     for (const text of ["0", "-1", "", "abc", "1e3", "NaN", "9".repeat(30), "0.0"])
       expect(setSizeText(input, text)).toBe(false);
@@ -291,8 +291,8 @@ describe("size rule", () => {
   });
 });
 
-describe("worst price", () => {
-  it("is rounded to the protective side on each side", () => {
+describe("the worst price", () => {
+  it("is rounded to the protective side for each side", () => {
     const instrument = instrumentOf("venueone", { priceRule: "sigfigs5" });
     expect(
       one("1", () => {}, { instrument, bids: [[974_170, 500_000]], asks: [[974_260, 500_000]] }).result.priceTicks,
@@ -302,7 +302,7 @@ describe("worst price", () => {
     expect(buy.result.priceTicks).toBe(983_950);
   });
 
-  it("gives way to the venue's price band where that is tighter, unless the mark is old", () => {
+  it("is the venue's price band where that is tighter, unless the mark is old", () => {
     const instrument = instrumentOf("venueone", { bandUpPpm: 1_005_000, bandDownPpm: 995_000 });
     const marked = (side: Side, tsRecvNs: number, price = "10000.00000001") =>
       one(
@@ -314,12 +314,12 @@ describe("worst price", () => {
         { instrument },
         side,
       ).result;
-    // The band's edge and an eighth of its half per cent.
+    // The band's edge minus a margin of an eighth of its half per cent.
     expect([marked("SELL", NOW_NS).priceTicks, marked("SELL", NOW_NS).bandClamped]).toEqual([99_564, true]);
     expect(marked("BUY", NOW_NS).priceTicks).toBe(100_437);
     expect(marked("SELL", NOW_NS - 16e9).priceTicks).toBe(99_000);
     expect(marked("SELL", NOW_NS, "9000").bandClamped).toBe(false);
-    // The band alone can rule the book out.
+    // The band alone can exclude all of the book.
     expect(marked("SELL", NOW_NS, "12000").reason).toBe("SLIPPAGE_CAP");
   });
 
@@ -350,23 +350,26 @@ describe("worst price", () => {
       },
     ],
     ["BELOW_MIN_SIZE", { instrument: instrumentOf("venuetwo", { minNotional: "10000" }) }, () => {}],
-  ])("of an entry is measured from a venue that may take it, not from one that is %s", (reason, fields, change) => {
-    const input = new RouteInput();
-    input.reset("OPEN_MARKET", "BUY", NOW_NS);
-    setSizeText(input, "1");
-    addHolder(input, buildMarket(plan("venueone")), 0);
-    // The narrowest of both, half a percent above.
-    const dear = { bids: [[100_499, 500_000]], asks: [[100_501, 500_000]] } as const;
-    change(addHolder(input, buildMarket(plan("venuetwo", { ...dear, ...fields })), 0));
-    if (reason === "BELOW_MIN_SIZE") setSizeText(input, "0.98");
-    const decision = new Decision();
-    decideRoute(input, decision);
-    expect([decision.outcome, resultAt(decision, 1).reason, decision.reference]).toEqual(["SELECTED", reason, 0]);
-    expect(resultAt(decision, 0).priceTicks).toBe(101_000);
-  });
+  ])(
+    "of an entry is measured from a venue that may take it, not from one refused with %s",
+    (reason, fields, change) => {
+      const input = new RouteInput();
+      input.reset("OPEN_MARKET", "BUY", NOW_NS);
+      setSizeText(input, "1");
+      addHolder(input, buildMarket(plan("venueone")), 0);
+      // The narrowest spread of both, half a percent above.
+      const dear = { bids: [[100_499, 500_000]], asks: [[100_501, 500_000]] } as const;
+      change(addHolder(input, buildMarket(plan("venuetwo", { ...dear, ...fields })), 0));
+      if (reason === "BELOW_MIN_SIZE") setSizeText(input, "0.98");
+      const decision = new Decision();
+      decideRoute(input, decision);
+      expect([decision.outcome, resultAt(decision, 1).reason, decision.reference]).toEqual(["SELECTED", reason, 0]);
+      expect(resultAt(decision, 0).priceTicks).toBe(101_000);
+    },
+  );
 });
 
-describe("choice", () => {
+describe("the choice between venues", () => {
   it("takes the best all-in price", () => {
     const decision = two(() => {}, 99_900);
     expect([
@@ -401,7 +404,7 @@ describe("choice", () => {
     expect(two(() => {}).selected).toBe(0);
   });
 
-  it("counts as tied exactly up to half a basis point of the reference mid", () => {
+  it("counts venues as tied exactly up to half a basis point of the reference mid", () => {
     // Mid 10000, no fees: half a basis point is 0.5, five ticks.
     const free = (secondTop: number) =>
       two((first, second) => {
@@ -414,7 +417,7 @@ describe("choice", () => {
     expect(free(99_984).selected).toBe(0);
   });
 
-  it("says when the caller's choice or circumstances left no other", () => {
+  it("gives the reason when the caller's choice or circumstances left no other venue", () => {
     expect(one("1").decision.reason).toBe("ONLY_ELIGIBLE_VENUE");
     expect(
       two((_, __, input) => {
@@ -424,7 +427,7 @@ describe("choice", () => {
   });
 });
 
-describe("refusals", () => {
+describe("a decision without a venue", () => {
   it.each<[string, (candidate: Candidate, input: RouteInput) => void]>([
     [
       "NO_ELIGIBLE_VENUE",
@@ -489,12 +492,12 @@ describe("refusals", () => {
         candidate.market?.book.beginSync();
       },
     ],
-  ])("answers %s", (error, change) => {
+  ])("is refused with %s", (error, change) => {
     expect(one("1", change).error).toBe(error);
   });
 });
 
-describe("limit orders", () => {
+describe("a limit order", () => {
   function limit(price: string, change: (first: Candidate, second: Candidate) => void = () => {}, side: Side = "SELL") {
     const input = closeInput(side, 1, 0);
     input.reset("CLOSE_LIMIT", side, NOW_NS);
@@ -512,7 +515,7 @@ describe("limit orders", () => {
     return decision;
   }
 
-  it("rounds the limit to the protective side and ranks a resting order by the maker fee", () => {
+  it("has its limit rounded to the protective side and ranks by the maker fee while it rests", () => {
     const decision = limit("10100.1", (first, second) => {
       first.makerFeeMilliBps = 1500;
       second.makerFeeMilliBps = 500;
@@ -523,7 +526,7 @@ describe("limit orders", () => {
     expect(decision.results[0]?.walk.filledLots).toBe(0);
   });
 
-  it("ranks a marketable limit by its walk and the taker fee, and needs no depth for the rest", () => {
+  it("that is marketable ranks by its walk and the taker fee, and needs no depth for the rest", () => {
     expect(limit("9990").selected).toBe(0);
     const thin = limit("9999", (first) => {
       first.market?.book.applyBid(99_990, 1000);
@@ -532,7 +535,7 @@ describe("limit orders", () => {
     expect([thin.outcome, thin.results[0]?.walk.filledLots, thin.results[0]?.reason]).toEqual(["SELECTED", 1000, ""]);
   });
 
-  it("works on a one-sided book, but not on one that is not LIVE", () => {
+  it("is routed on a one-sided book, but not on one that is not LIVE", () => {
     const decision = limit("10100", (first, second) => {
       first.market?.book.applyAsk(100_010, 0);
       first.market?.book.applyAsk(100_100, 0);
@@ -542,13 +545,13 @@ describe("limit orders", () => {
     expect([decision.selected, decision.results[1]?.reason]).toEqual([0, "BOOK_INVALID"]);
   });
 
-  it("says that a limit below one tick is no price", () => {
+  it("with a limit below one tick is refused as out of price range", () => {
     expect(limit("0.01", () => {}, "BUY").results[0]?.reason).toBe("PRICE_OUT_OF_RANGE");
   });
 });
 
-describe("public quotes", () => {
-  it("look at books alone", () => {
+describe("a public quote", () => {
+  it("needs books only", () => {
     const input = closeInput("BUY", 25, 2);
     input.kind = "QUOTE";
     input.addCandidate("venueone", buildMarket(plan("venueone")));

@@ -1,11 +1,11 @@
 // hot path
 /**
- * The decision: which venue takes a close or an entry, at which worst price (routing design, section 1, rules 1 to
- * 7 and 9). A pure function of the input and the books it points to; writes only into `decision`.
+ * The decision: which venue takes a close or an entry, at which worst price (routing design, section 1, rules 1 to 7
+ * and 9). A pure function of the input and the books it points to; writes only into `decision`.
  *
- * Order of work: credentials, positions, health → size rule → depth walks → reference mid → worst
- * prices → slippage cap, minimum, budget → ranking. The reference is taken among candidates that pass
- * everything that does not itself need the reference (all but SLIPPAGE_CAP).
+ * Order of work: credentials, positions, health → size rule → depth walks → reference mid → worst prices → slippage
+ * cap, minimum, budget → ranking. The reference is chosen among candidates that pass every check but SLIPPAGE_CAP, the
+ * only one that needs the reference.
  */
 import { multiplySafe, parseScaled, pow10 } from "../domain/decimal.js";
 import type { ErrorCode } from "../domain/errors.js";
@@ -44,8 +44,8 @@ export function decideRoute(input: RouteInput, decision: Decision): void {
 // ---------------------------------------------------------------- checks with prices
 
 /**
- * The venue with the smallest impact of those that may take the order; where none may, any that is priced, so that a
- * refusal can still show figures. -1 if none has a mid.
+ * Returns the venue with the smallest impact among those that may take the order. Where none may, it is chosen among
+ * all priced venues, so that a refusal can still show figures. -1 if none has a mid.
  */
 function chooseReference(input: RouteInput, decision: Decision): number {
   let best = -1;
@@ -61,7 +61,10 @@ function chooseReference(input: RouteInput, decision: Decision): number {
   return best >= 0 ? best : bestFallback;
 }
 
-/** All of `lastReason` but the cap. A minimum value is judged at the price that its own mid would give it. */
+/**
+ * Runs all checks of `lastReason` but the cap. A minimum value is checked at the price that the candidate's own mid
+ * would give.
+ */
 function mayBeReference(input: RouteInput, candidate: Candidate, result: CandidateResult): boolean {
   if (sizeReason(candidate, result) !== "" || !candidate.budgetAvailable) return false;
   if (input.opens && isBeyondMargin(candidate, result)) return false;
@@ -83,7 +86,10 @@ function mayBeReference(input: RouteInput, candidate: Candidate, result: Candida
   return !isBelowMinNotional(input, candidate, result, priceTicks);
 }
 
-/** Reasons that need the worst price, then the all-in price. `refused`: the size rule already said no. */
+/**
+ * Finds reasons that need the worst price, then the all-in price. `refused`: the outcome of the size rule if it already
+ * refused.
+ */
 function finishCandidate(input: RouteInput, decision: Decision, index: number, refused: DecisionOutcome | ""): void {
   const candidate = input.candidates[index] as Candidate;
   const result = decision.results[index] as CandidateResult;
@@ -103,7 +109,10 @@ function lastReason(input: RouteInput, candidate: Candidate, result: CandidateRe
   return candidate.budgetAvailable ? "" : "RATE_BUDGET";
 }
 
-/** Would the last level needed lie outside the worst price? Then the order could not fill within the cap. Fails closed. */
+/**
+ * Reports whether the last level needed lies beyond the worst price: the order could then not fill within the cap.
+ * Fails closed.
+ */
 function isBeyondWorst(input: RouteInput, result: CandidateResult): boolean {
   if (!(result.priceTicks > 0)) return true;
   return input.side === "SELL"
@@ -118,7 +127,7 @@ function sizeReason(candidate: Candidate, result: CandidateResult): ReasonCode |
   return result.orderLots > instrument.maxQtyLots ? "ABOVE_MAX_SIZE" : "";
 }
 
-/** Venues that hold closes to the minimum value too make an exception for closing the whole position. */
+/** Venues that apply the minimum value to closes too make an exception for closing the whole position. */
 function isBelowMinNotional(
   input: RouteInput,
   candidate: Candidate,
@@ -132,7 +141,7 @@ function isBelowMinNotional(
   return notionalBelow(instrument, instrument.minNotional, result.orderLots, priceTicks);
 }
 
-/** Some venues ask of orders that rest what they do not ask of those that take. */
+/** Some venues have higher minimums for orders that rest than for those that take. */
 function isBelowResting({ market }: Candidate, { orderLots, priceTicks }: CandidateResult): boolean {
   const minimum = market?.instrument.restingMinimum;
   if (market === null || minimum === undefined) return false;
@@ -140,8 +149,8 @@ function isBelowResting({ market }: Candidate, { orderLots, priceTicks }: Candid
 }
 
 /**
- * Does the order's value at the mid (a LIMIT's at its own price) exceed what the free margin carries? In doubles: only
- * the clear case is refused here, the venue judges the rest.
+ * Reports whether the order's value at the mid (a LIMIT's at its own price) exceeds what the free margin carries. In
+ * doubles: only the clear case is refused here, and the venue decides the rest.
  */
 function isBeyondMargin(candidate: Candidate, result: CandidateResult): boolean {
   if (candidate.market === null || candidate.buyingPower === Number.POSITIVE_INFINITY) return false;
@@ -150,11 +159,12 @@ function isBeyondMargin(candidate: Candidate, result: CandidateResult): boolean 
   return (result.orderLots * ticks) / pow10(priceDecimals + qtyDecimals) > candidate.buyingPower;
 }
 
-/** Measured at the price that is sent, as the venue does. */
+/** Measured at the price that is sent, like the venue's own check. */
 function notionalBelow(instrument: Instrument, minNotional: string, lots: number, ticks: number): boolean {
   const minimum = parseScaled(minNotional, instrument.priceDecimals + instrument.qtyDecimals);
   const notional = multiplySafe(lots, ticks);
-  // A notional beyond the safe range is above any minimum; a minimum that cannot be read is not enforced here, the venue does.
+  // A notional beyond the safe range is above any minimum; a minimum that cannot be read is not enforced here, since
+  // the venue enforces it.
   return notional < minimum;
 }
 
@@ -188,7 +198,10 @@ function select(input: RouteInput, decision: Decision): void {
   rank(input, decision);
 }
 
-/** Among tied venues: the lower latency, then the larger position, then the better price; "" if `index` does not replace `current`. */
+/**
+ * Returns the rule that prefers `index` among tied venues: the lower latency, then the larger position, then the better
+ * price; "" if `index` does not replace `current`.
+ */
 function tiePreference(input: RouteInput, decision: Decision, index: number, current: number): DecisionReason | "" {
   const latency = effectiveLatency(input, index) - effectiveLatency(input, current);
   if (latency !== 0) return latency < 0 ? "TIE_LOWEST_LATENCY" : "";
@@ -223,7 +236,7 @@ function rank(input: RouteInput, decision: Decision): void {
 
 // ---------------------------------------------------------------- refusals
 
-/** Nobody is eligible: the code that tells the caller most. */
+/** No venue is eligible: returns the code that tells the caller most. */
 function explainNone(input: RouteInput, decision: Decision): DecisionOutcome {
   let contenders = 0;
   let belowMinimum = 0;
@@ -252,7 +265,7 @@ function explainNone(input: RouteInput, decision: Decision): DecisionOutcome {
   if (belowLot === contenders) return "SIZE_BELOW_LOT";
   if (belowMinimum === contenders) return "BELOW_MIN_SIZE";
   if (noBudget === contenders) return "VENUE_RATE_LIMITED";
-  // One venue named and out of order is that venue's outage; several are a matter of the candidates' list.
+  // With one venue named, an unhealthy venue is that venue's outage; with several, the list of candidates explains it.
   if (unhealthy === contenders && input.preferred !== "") return "VENUE_UNAVAILABLE";
   return "NO_ELIGIBLE_VENUE";
 }
@@ -263,7 +276,7 @@ function isEntryRefusal(
   return reason === "OPPOSITE_POSITION" || reason === "LEVERAGE_NOT_SUPPORTED" || reason === "INSUFFICIENT_MARGIN";
 }
 
-/** Could this venue have taken the order, but for its state or the size? */
+/** Reports whether this venue could have taken the order, but for its state or the size. */
 export function isContender(reason: ReasonCode | ""): boolean {
   switch (reason) {
     case "NO_CREDENTIALS":
@@ -279,7 +292,7 @@ export function isContender(reason: ReasonCode | ""): boolean {
   }
 }
 
-/** The error a refused close answers with; null when a venue was selected. */
+/** Returns the error that answers a refused close; null when a venue was selected. */
 export function decisionErrorCode(decision: Decision): ErrorCode | null {
   switch (decision.outcome) {
     case "SELECTED":

@@ -1,8 +1,8 @@
 // hot path
 /**
- * Who may take the order: the checks that need no price (routing design 1.1 up to BOOK_STALE), and
- * the size rule (1.2). Every failure is a reason code on the candidate's result; a position that
- * could not be read is VENUE_UNHEALTHY, never flat.
+ * Which venues may take the order: the checks that need no price (routing design 1.1 up to BOOK_STALE), and the size
+ * rule (1.2). Every failure is a reason code on the candidate's result; a position that could not be read is
+ * VENUE_UNHEALTHY, never flat.
  */
 import { divideBig, multiplyDivide, multiplySafe, rescale, toSafeNumber } from "../domain/decimal.js";
 import {
@@ -29,7 +29,7 @@ import {
   type RouteInput,
 } from "./route-types.js";
 
-/** Fills positions, book facts and the first reason codes of every candidate. */
+/** Fills in positions, book facts and the first reason codes of every candidate. */
 export function checkCandidates(input: RouteInput, decision: Decision): void {
   for (let index = 0; index < input.candidateCount; index++) {
     const candidate = input.candidates[index] as Candidate;
@@ -55,7 +55,7 @@ function firstReason(input: RouteInput, candidate: Candidate, result: CandidateR
   const quote = input.kind === "QUOTE";
   if (!quote && !candidate.hasCredentials) return "NO_CREDENTIALS";
   if (candidate.excluded || (input.preferred !== "" && input.preferred !== candidate.venue)) return "NOT_PREFERRED";
-  // Before the position checks: this service holds no orders, positions or book of such a venue.
+  // Before the position checks: this service has no orders, positions or book of such a venue.
   if (candidate.clientSideOnly) return "CLIENT_SIDE_ONLY";
   const market = candidate.market;
   if (market === null) return "SYMBOL_NOT_LISTED";
@@ -74,7 +74,7 @@ function firstReason(input: RouteInput, candidate: Candidate, result: CandidateR
   return "";
 }
 
-/** Is the main tier LIVE and within its age limit? */
+/** Reports whether the main tier is LIVE and within its age limit. */
 export function isBookUsable(input: RouteInput, candidate: Candidate, result: CandidateResult): boolean {
   return (
     candidate.market !== null &&
@@ -83,7 +83,7 @@ export function isBookUsable(input: RouteInput, candidate: Candidate, result: Ca
   );
 }
 
-/** Is there a deep tier, LIVE and within its own age limit? */
+/** Reports whether there is a deep tier that is LIVE and within its own age limit. */
 export function isDeepUsable(input: RouteInput, candidate: Candidate): boolean {
   const market = candidate.market;
   if (market === null || market.deep === null || market.deep.state !== BOOK_LIVE) return false;
@@ -91,7 +91,7 @@ export function isDeepUsable(input: RouteInput, candidate: Candidate): boolean {
   return ageMs(market.deep.tsProvenNs, input.nowNs) <= limitMs;
 }
 
-/** Does the candidate hold a position the order may reduce, whatever the state of its book? */
+/** Reports whether the candidate holds a position that the order may reduce, whatever the state of its book. */
 export function isHolder(candidate: Candidate, result: CandidateResult): boolean {
   switch (result.reason) {
     case "NO_CREDENTIALS":
@@ -107,8 +107,8 @@ export function isHolder(candidate: Candidate, result: CandidateResult): boolean
 }
 
 /**
- * Resolves the size and applies the size rule; "" when the close may go on. Marks holders that hold
- * less than the size. Holders count whatever their health: a stale book does not shrink a position.
+ * Resolves the size and applies the size rule; returns "" when the close may go on. Marks holders that hold less than
+ * the size. Holders count whatever their health: a stale book does not shrink a position.
  */
 export function applySizeRule(input: RouteInput, decision: Decision): DecisionOutcome | "" {
   if (input.kind === "QUOTE") {
@@ -117,7 +117,7 @@ export function applySizeRule(input: RouteInput, decision: Decision): DecisionOu
     return "";
   }
   if (input.opens) return applyEntrySize(input, decision);
-  // First of all: a refusal shows what the size would have fetched, too.
+  // Comes first, because a refusal also shows what the size would have fetched.
   resolveSize(input, decision);
   let holders = 0;
   let unknown = 0;
@@ -136,7 +136,7 @@ export function applySizeRule(input: RouteInput, decision: Decision): DecisionOu
   }
   if (credentialed === 0) return "NO_CREDENTIALS";
   if (holders === 0) {
-    // Flat everywhere is an answer; a venue that did not answer, or the other direction, is not "flat".
+    // Flat on all venues is a result; a venue that did not answer, or one that holds the other direction, is not flat.
     return flat > 0 && unknown === 0 && mismatched === 0 ? "SIZE_EXCEEDS_POSITION" : "NO_ELIGIBLE_VENUE";
   }
   let covering = 0;
@@ -151,9 +151,9 @@ export function applySizeRule(input: RouteInput, decision: Decision): DecisionOu
   return unknown > 0 ? "NO_ELIGIBLE_VENUE" : "SIZE_EXCEEDS_POSITION";
 }
 
-/** An entry needs no position, only somebody to send it as. */
+/** An entry needs no position, only an account to send it from. */
 function applyEntrySize(input: RouteInput, decision: Decision): DecisionOutcome | "" {
-  // First of all, as for a close.
+  // Comes first, as for a close.
   decision.sizeUnits = input.sizeUnits;
   decision.sizeDecimals = input.sizeDecimals;
   if (input.sizeMode === "NOTIONAL") resolveNotional(input, decision);
@@ -168,7 +168,7 @@ function applyEntrySize(input: RouteInput, decision: Decision): DecisionOutcome 
 
 /**
  * Notional ÷ the highest mid of those who may take the order, floored at the finest of their lots: worth at most the
- * notional wherever it goes. Nobody with a mid: the size is 0, and each candidate says why it has none.
+ * notional at any of them. If none has a mid, the size is 0, and each candidate's reason explains why it has none.
  */
 function resolveNotional(input: RouteInput, decision: Decision): void {
   let highest = -1;
@@ -191,7 +191,7 @@ function resolveNotional(input: RouteInput, decision: Decision): void {
   decision.sizeDecimals = decimals;
 }
 
-/** In the common quote, canonical. */
+/** Canonical mid in the common quote. */
 function midOf(candidate: Candidate): Ratio {
   const market = candidate.market;
   if (market === null) throw new TypeError("the mid of a venue without a market");
@@ -199,7 +199,7 @@ function midOf(candidate: Candidate): Ratio {
   return multiplyRatio(native, ratio(BigInt(candidate.quoteRatePpm), 2n * BigInt(QUOTE_RATE_ONE_PPM)));
 }
 
-/** Is the size at most the sum of the holders' positions? Exact. */
+/** Reports whether the size is at most the sum of the holders' positions. Exact. */
 export function holdTogether(input: RouteInput, decision: Decision): boolean {
   let total = ratio(0n);
   for (let index = 0; index < input.candidateCount; index++) {
@@ -214,14 +214,14 @@ export function holdTogether(input: RouteInput, decision: Decision): boolean {
   );
 }
 
-/** size ≤ position, exactly. A size out of the safe range (NaN) is held by nobody. */
+/** Reports whether size ≤ position, exactly. No position holds a size out of the safe range (NaN). */
 function holdsSize(decision: Decision, candidate: Candidate, result: CandidateResult): boolean {
   if (candidate.market === null) return false;
   const qtyDecimals = canonicalQtyDecimals(candidate.market.instrument);
   return rescale(decision.sizeUnits, decision.sizeDecimals, qtyDecimals, "ceil") <= result.positionLots;
 }
 
-/** PERCENT is taken of the sum over holders, floored at the finest of their lots. */
+/** PERCENT is taken of the sum over holders, and floored at the finest of their lots. */
 function resolveSize(input: RouteInput, decision: Decision): void {
   if (input.sizeMode === "UNITS") {
     decision.sizeUnits = input.sizeUnits;
@@ -241,7 +241,7 @@ function resolveSize(input: RouteInput, decision: Decision): void {
     const result = decision.results[index] as CandidateResult;
     if (candidate.market === null || !isHolder(candidate, result)) continue;
     const units = rescale(result.positionLots, canonicalQtyDecimals(candidate.market.instrument), decimals, "floor");
-    // × 1 checks the range of the sum: beyond it the size becomes NaN, which nobody holds.
+    // Multiplying by 1 checks the range of the sum: beyond it the size becomes NaN, which no position holds.
     total = multiplySafe(total + units, 1);
   }
   decision.sizeUnits = multiplyDivide(total, input.sizePercentE4, FULL_PERCENT_E4, "floor");

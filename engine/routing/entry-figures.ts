@@ -1,4 +1,4 @@
-/** What a report says of an entry beside its price: the exit, and the funding meanwhile. */
+/** What a report shows of an entry beside its price: the exit cost, and the funding while it is held. */
 import { formatScaled } from "../domain/decimal.js";
 import {
   divideRatio,
@@ -11,18 +11,18 @@ import {
 import { canonicalPriceDecimals, type Instrument } from "../domain/instrument.js";
 import type { Candidate, CandidateResult } from "./route-types.js";
 
-/** Entries only. */
+/** Present for entries only. */
 export interface EntryFigures {
   /** VWAP of the exit, over the other side of the same book. */
   exitPrice?: string;
-  /** What a long pays per hour, and when next; null where the venue does not say. */
+  /** What a long pays per hour, and when next; null where the venue does not publish it. */
   fundingRateHourly?: string;
   nextFundingTime?: number | null;
-  /** With an expected hold: funding of a long over it. */
+  /** Present with an expected hold: funding of a long over that time. */
   fundingBps?: string;
 }
 
-/** What an entry commits to: the exit, and the funding meanwhile. */
+/** Adds the costs that an entry commits to: the exit, and the funding while it is held. */
 export function addEntryFigures(
   report: EntryFigures,
   candidate: Candidate,

@@ -1,6 +1,6 @@
 /**
- * The prices and costs of a report as texts, in exact rational arithmetic: what figures-near.ts gives wherever it
- * gives anything, and what decides where it does not.
+ * The prices and costs of a report as texts, in exact rational arithmetic. figures-near.ts returns the same texts where
+ * it returns one; these functions decide where it returns null.
  */
 import {
   divideRatio,
@@ -29,7 +29,7 @@ export const SAVINGS_PLACES = 2;
 export const SAVINGS_FIGURES = 3;
 export const PERCENT_PLACES = 4;
 
-/** Volume-weighted price of what was walked, venue's quote. Something must have been. */
+/** Volume-weighted price of the walked part, in the venue's quote. The walk must have filled something. */
 export function exactVwapText(result: CandidateResult, instrument: Instrument): string {
   return formatPrice(vwap(result, instrument), canonicalPriceDecimals(instrument));
 }
@@ -43,7 +43,7 @@ export function exactAllInText(input: RouteInput, decision: Decision, index: num
   return formatPrice(exactAllIn(input, decision, index), canonicalPriceDecimals(instrument));
 }
 
-/** The benchmark; `instrument` is the reference's. */
+/** The benchmark price; `instrument` is the reference venue's. */
 export function exactMidText(input: RouteInput, decision: Decision, instrument: Instrument): string {
   return formatPrice(mid(input, decision), canonicalPriceDecimals(instrument));
 }
@@ -61,12 +61,12 @@ export function exactSlippageText(
   return bpsAway(input, mid(input, decision), multiplyRatio(expected, rate));
 }
 
-/** What ranks (the all-in price, an entry's with the exit) against the mid, likewise. */
+/** The price that ranks (the all-in price; for an entry including the exit) against the mid, likewise. */
 export function exactCostText(input: RouteInput, decision: Decision, index: number): string {
   return bpsAway(input, mid(input, decision), exactRank(input, decision, index));
 }
 
-/** All-in advantage of the selected venue over the runner-up × size. Both must be there. */
+/** All-in advantage of the selected venue over the runner-up × size. Both must exist. */
 export function exactSavingsText(input: RouteInput, decision: Decision, instrument: Instrument): string {
   const { orderLots } = decision.results[decision.selected] as CandidateResult;
   const size = ratioFromScaled(orderLots, canonicalQtyDecimals(instrument));
@@ -74,7 +74,7 @@ export function exactSavingsText(input: RouteInput, decision: Decision, instrume
   return formatRatio(saving, Math.max(SAVINGS_PLACES, SAVINGS_FIGURES - 1 - magnitude(saving)), "halfUp");
 }
 
-/** The same per unit, in percent of the runner-up's all-in price. */
+/** The same advantage per unit, in percent of the runner-up's all-in price. */
 export function exactSavingsPercentText(input: RouteInput, decision: Decision): string {
   const share = divideRatio(savingPerUnit(input, decision), exactRank(input, decision, decision.runnerUp));
   return formatRatio(multiplyRatio(share, ratio(100n)), PERCENT_PLACES, "halfUp");
@@ -99,7 +99,7 @@ function vwap(result: CandidateResult, instrument: Instrument): Ratio {
   return multiplyRatio(ticks, ratioFromScaled(1, canonicalPriceDecimals(instrument)));
 }
 
-/** How much worse than the mid, in bps of it; negative when better. */
+/** Returns how much worse than the mid a price is, in bps of it; negative when better. */
 function bpsAway(input: RouteInput, benchmark: Ratio, price: Ratio): string {
   const worse = input.side === "SELL" ? subtractRatio(benchmark, price) : subtractRatio(price, benchmark);
   return formatRatio(multiplyRatio(divideRatio(worse, benchmark), ratio(10_000n)), BPS_PLACES, "halfUp");

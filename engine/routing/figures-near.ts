@@ -1,10 +1,10 @@
 /**
- * The figures of figures-exact.ts from the doubles that the decision ranked by, with a bound of their error: the same
- * text, or null where the error could change it (about one figure in a thousand; nearly all sit on a rounding border).
- * Rational arithmetic for every figure would cost a hundred times the decision itself.
+ * Prints the figures of figures-exact.ts from the doubles that the decision ranked by, with a bound on their error.
+ * Each function returns the same text, or null where the error could change it (about one figure in a thousand; nearly
+ * all lie on a rounding border). Rational arithmetic for every figure would cost a hundred times the decision itself.
  *
- * The bound: each value here comes of fewer than 32 roundings of 2^-53, none of a term larger than `scaleOf`, so
- * 2^-53 × 32 × scale holds it; ERROR is more than twice that.
+ * The bound: each value here results from fewer than 32 roundings of 2^-53, none of a term larger than `scaleOf`, so
+ * 2^-53 × 32 × scale covers it; ERROR is more than twice that.
  */
 import { magnitudeNear, printNear } from "../domain/decimal-near.js";
 import { pow10 } from "../domain/decimal.js";
@@ -88,7 +88,7 @@ export function nearSavingsPercentText(
 ): string | null {
   const price = decision.scores.rank[decision.runnerUp] as number;
   const error = savingError(input, decision, instrument, other);
-  // A runner-up of no worth would make the quotient's error unbounded; its price never is that small.
+  // A runner-up whose price is near zero would make the quotient's error unbounded; no real price is that small.
   if (!(price > error * 1e6)) return null;
   const saving = savingPerUnit(input, decision);
   return printNear((saving / price) * 100, ((2 * error) / price) * 100, PERCENT_PLACES);
@@ -139,14 +139,14 @@ function inPrice(ticks: number, instrument: Instrument): number {
   return decimals >= 0 ? ticks / pow10(decimals) : ticks * pow10(-decimals);
 }
 
-/** The largest price in a walk and beside it, venue's quote. */
+/** The largest price that the walk uses, in the venue's quote. */
 function ticksScale(result: CandidateResult, instrument: Instrument): number {
   return inPrice(result.topTicks + result.walk.worstTicks + result.priceTicks, instrument);
 }
 
 /**
- * Above every term that an all-in price and its distance from the mid are summed of, common quote; fees and penalty at
- * most double a price. An entry adds the exit, the mid and the funding.
+ * Upper bound on every term in an all-in price and its distance from the mid, common quote; fees and penalty at most
+ * double a price. An entry adds the exit, the mid and the funding.
  */
 function scaleOf(input: RouteInput, decision: Decision, index: number, instrument: Instrument): number {
   const rate = (input.candidates[index] as Candidate).quoteRatePpm / QUOTE_RATE_ONE_PPM;

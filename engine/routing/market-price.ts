@@ -1,9 +1,9 @@
 /**
- * The worst price of one MARKET order on one venue (routing design 1.5, 1.6), from that venue's own live mid: a fresh
- * LIVE book or no price. Pure; what the router does for many venues at once is in pricing.ts.
+ * The worst price of one MARKET order on one venue (routing design 1.5, 1.6), from that venue's own live mid: without a
+ * fresh LIVE book there is no price. Pure; pricing.ts does the router's pricing over many venues at once.
  *
  * Invariant: the price is at most `maxSlippageBps` from the mid, within the venue's band, and never looser than a bound
- * that is held already.
+ * that was set earlier.
  */
 import type { Side } from "../domain/order.js";
 import { protectPrice, tighterPrice } from "../domain/price-grid.js";
@@ -20,7 +20,7 @@ export interface MarketOrder {
   readonly qtyLots: number;
   readonly maxSlippageBps: number;
   readonly maxQuoteAgeMs: number;
-  /** The bound that an earlier order of the same request carried; null: there was none. */
+  /** The bound that an earlier order of the same request carried; null means there was none. */
   readonly heldTicks: number | null;
 }
 
@@ -30,7 +30,7 @@ export type MarketPrice =
   /** Levels that the size needs lie beyond the cap. */
   | { readonly ok: false; readonly reason: "SLIPPAGE_CAP"; readonly capTicks: number; readonly filledLots: number };
 
-/** The cap, before the venue's band. */
+/** Returns the cap, before the venue's band. */
 export function capMarket(market: Market, order: MarketOrder, nowNs: number): MarketPrice {
   const doubleMid = liveDoubleMid(market, order.maxQuoteAgeMs, nowNs);
   if (typeof doubleMid === "string") return { ok: false, reason: doubleMid };
@@ -46,13 +46,14 @@ export function capMarket(market: Market, order: MarketOrder, nowNs: number): Ma
   if (!(capTicks > 0)) return { ok: false, reason: "NO_PRICE" };
   const walk = new DepthWalk();
   walkDepth(market, side, qtyLots, capTicks, isDeepFresh(market, order.maxQuoteAgeMs, nowNs), walk);
-  // Levels that are not shown may hold the rest, and the bound holds for them too; levels seen beyond it do not.
+  // Levels that are not shown may hold the rest, and the bound applies to them too. Only levels seen beyond the bound
+  // refuse the order.
   if (walk.capped && walk.filledLots < qtyLots)
     return { ok: false, reason: "SLIPPAGE_CAP", capTicks, filledLots: walk.filledLots };
   return { ok: true, capTicks, doubleMidTicks: doubleMid };
 }
 
-/** The bound inside the venue's band, on the grid; 0 where there is no such price. */
+/** Returns the bound moved inside the venue's band, on the grid; 0 where there is no such price. */
 export function insideBand(market: Market, side: Side, priceTicks: number, nowNs: number): number {
   const band = bandTicks({ side, nowNs }, market);
   if (band === 0) return priceTicks;
@@ -60,7 +61,7 @@ export function insideBand(market: Market, side: Side, priceTicks: number, nowNs
   return onGrid > 0 ? onGrid : 0;
 }
 
-/** Twice the mid of a book that may price an order; else why there is none. */
+/** Returns twice the mid of a book that may price an order; else the reason why there is none. */
 export function liveDoubleMid(
   market: Market,
   maxQuoteAgeMs: number,

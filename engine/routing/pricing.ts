@@ -1,8 +1,8 @@
 // hot path
 /**
- * What each venue would pay for the size: depth walk, latency penalty, reference mid, worst
- * acceptable price (routing design 1.3 to 1.6). Prices that reach an order are integers throughout;
- * sigma and latency are float statistics and end as an integer penalty.
+ * What each venue would pay for the size: depth walk, latency penalty, reference mid, worst acceptable price (routing
+ * design 1.3 to 1.6). Prices that reach an order are integers throughout; sigma and latency are float statistics and
+ * become an integer penalty.
  */
 import { divideBig, multiplyDivide, multiplySafe, pow10, pow10Big, rescale, toSafeNumber } from "../domain/decimal.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../domain/instrument.js";
@@ -24,7 +24,7 @@ import {
 } from "./route-types.js";
 import { scoreImpact } from "./scoring.js";
 
-/** Ceiling of the penalty: 100 %. Statistics gone wrong must not overflow a rank. */
+/** Ceiling of the penalty: 100 %. Invalid statistics must not overflow a rank. */
 const MAX_PENALTY_MILLI_BPS = 10_000_000;
 const PPM = 1_000_000;
 
@@ -82,7 +82,7 @@ function priceMarket(
     : "DEPTH_INSUFFICIENT";
 }
 
-/** The exit of an entry: the size over the other side of the same book, as far as that goes. */
+/** Walks the exit of an entry: the size over the other side of the same book, as far as that side goes. */
 export function priceExit(input: RouteInput, candidate: Candidate, result: CandidateResult, market: Market): void {
   const side = input.side === "SELL" ? "BUY" : "SELL";
   walkDepth(market, side, result.orderLots, NO_CAP_TICKS, isDeepUsable(input, candidate), result.exitWalk);
@@ -97,11 +97,11 @@ function priceLimit(input: RouteInput, candidate: Candidate, result: CandidateRe
     input.side === "SELL" ? "ceil" : "floor",
   );
   setProtectedPrice(input, market, result, limitTicks);
-  // A limit that no grid price protects (below one tick, beyond the safe range) cannot be sent here.
+  // A limit that has no grid price on its protective side (below one tick, beyond the safe range) cannot be sent here.
   if (!(result.priceTicks > 0)) return "PRICE_OUT_OF_RANGE";
   if (result.orderLots === 0) return "";
   if (input.kind === "CLOSE_STOP") {
-    // Nothing of it meets today's book.
+    // No part of it meets today's book.
     result.priced = true;
     return "";
   }
@@ -122,7 +122,10 @@ function setLatencyPenalty(input: RouteInput, decision: Decision, index: number,
   result.latencyPenaltyMilliBps = penalty <= MAX_PENALTY_MILLI_BPS ? penalty : MAX_PENALTY_MILLI_BPS;
 }
 
-/** Worst acceptable price of every priced candidate: from the shared reference mid, or a bound stated before where that is tighter. A LIMIT brings its own. */
+/**
+ * Sets the worst acceptable price of every priced candidate: from the shared reference mid, or from a bound set earlier
+ * where that is tighter. A LIMIT brings its own.
+ */
 export function protectCandidates(input: RouteInput, decision: Decision): void {
   if (decision.reference < 0 || input.rests) return;
   for (let index = 0; index < input.candidateCount; index++) {
@@ -130,7 +133,7 @@ export function protectCandidates(input: RouteInput, decision: Decision): void {
   }
 }
 
-/** One candidate's worst acceptable price; there must be a reference. */
+/** Sets one candidate's worst acceptable price; there must be a reference. */
 export function protectCandidate(input: RouteInput, decision: Decision, index: number): void {
   const candidate = input.candidates[index] as Candidate;
   const result = decision.results[index] as CandidateResult;
@@ -148,13 +151,16 @@ export function protectCandidate(input: RouteInput, decision: Decision, index: n
   );
   if (input.boundUnits > 0) {
     result.quotedTicks = boundTicks(input, candidate, candidate.market.instrument);
-    // The tighter. One beyond the safe range (NaN) is no price, and neither is what comes of it.
+    // The tighter of both. A bound beyond the safe range (NaN) is no price, and makes the result none.
     worst = input.side === "SELL" ? Math.max(worst, result.quotedTicks) : Math.min(worst, result.quotedTicks);
   }
   setProtectedPrice(input, candidate.market, result, worst);
 }
 
-/** A bound stated before, in ticks of the venue, rounded to the protective side. Cold: only calls with a quote and later orders of an execution come here. */
+/**
+ * Returns a bound set earlier, in ticks of the venue, rounded to the protective side. Cold: only calls with a quote and
+ * later orders of an execution come here.
+ */
 function boundTicks(input: RouteInput, candidate: Candidate, instrument: Instrument): number {
   const shift = canonicalPriceDecimals(instrument) - input.boundDecimals;
   const numerator = BigInt(input.boundUnits) * BigInt(PPM) * pow10Big(Math.max(0, shift));
@@ -163,8 +169,8 @@ function boundTicks(input: RouteInput, candidate: Candidate, instrument: Instrum
 }
 
 /**
- * referenceMid × (1 ∓ maxSlippage) in ticks of `instrument`, rounded to the protective side: up for a
- * SELL, down for a BUY. Exact; quote rates convert the reference's quote asset into the venue's.
+ * Returns referenceMid × (1 ∓ maxSlippage) in ticks of `instrument`, rounded to the protective side: up for a SELL,
+ * down for a BUY. Exact; quote rates convert the reference's quote asset into the venue's.
  */
 export function worstTicks(
   side: Side,
@@ -204,7 +210,10 @@ function worstTicksBig(
   return toSafeNumber(divideBig(numerator, denominator, rounding));
 }
 
-/** Onto the grid toward the protective side; where the venue has a price band around its mark, the tighter bound wins. */
+/**
+ * Rounds to the grid toward the protective side; where the venue has a price band around its mark, the tighter bound
+ * applies.
+ */
 function setProtectedPrice(input: RouteInput, market: Market, result: CandidateResult, ticks: number): void {
   const band = isOutsideBand(input, market, ticks) ? bandTicks(input, market) : 0;
   result.bandClamped = band > 0;
@@ -213,8 +222,8 @@ function setProtectedPrice(input: RouteInput, market: Market, result: CandidateR
 }
 
 /**
- * Must the bound give way to the venue's band? A caller's LIMIT only where it lies outside by the mark that we have. A
- * stop's limit never does: the venue judges it around the trigger (orders/stop-limit.ts).
+ * Reports whether the venue's band replaces the bound. A caller's LIMIT is replaced only where it lies outside the band
+ * by our mark. A stop's limit never is: the venue checks it around the trigger (orders/stop-limit.ts).
  */
 function isOutsideBand(input: RouteInput, market: Market, ticks: number): boolean {
   if (input.kind === "CLOSE_STOP") return false;

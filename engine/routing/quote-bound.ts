@@ -1,12 +1,15 @@
-/** Of a call that is held to a quote: was it refused because the market left the quote's worst price behind? */
+/**
+ * Finds out whether a call that is bound to a quote was refused because the market moved past the quote's worst price.
+ */
 import type { ErrorCode } from "../domain/errors.js";
 import { decideRoute } from "./decide.js";
 import type { Decision, RouteInput } from "./route-types.js";
 import { splitRoute } from "./split.js";
 
 /**
- * Where a venue's depth ends beyond the cap that the call asks for and within what was quoted, the cap refuses. What only
- * a split would have filled is decided again without the quote, which overwrites `decision`: its report is out by then.
+ * If a venue's depth ends beyond the call's own cap but within the quoted price, the cap is the reason. If only a split
+ * could have filled the size, it is decided again without the quote. That overwrites `decision`, whose report is
+ * already built.
  */
 export function isLeftBehind(input: RouteInput, decision: Decision, code: ErrorCode, legsMax: number): boolean {
   if (input.boundUnits === 0) return false;

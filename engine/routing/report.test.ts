@@ -6,7 +6,7 @@ import { setSizeText } from "./route-input.js";
 import { Decision, type RouteInput } from "./route-types.js";
 import { addHolder, buildMarket, closeInput, instrumentOf } from "./test/scenario.js";
 
-/** σ for a penalty of `milliBps` at this latency: the inverse of k × σ × √seconds. */
+/** Returns σ for a penalty of `milliBps` at this latency: the inverse of k × σ × √seconds. */
 function sigmaFor(milliBps: number, latencyMs: number): number {
   return milliBps / (0.5 * Math.sqrt(latencyMs / 1000) * 1e7);
 }
@@ -53,7 +53,7 @@ function workedExample(): RouteInput {
   return input;
 }
 
-describe("buildRoutingReport", () => {
+describe("the routing report", () => {
   it("prints the worked example of the design", () => {
     const input = workedExample();
     const decision = new Decision();

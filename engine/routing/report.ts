@@ -53,13 +53,13 @@ import {
 } from "./route-types.js";
 import { commonWorstPrice } from "./worst-price.js";
 
-/** The reference mid and all-in prices are in this; single venues quote in what counts as it. */
+/** The unit of the reference mid and all-in prices; the quote asset of every venue counts as it. */
 const COMMON_QUOTE = "USD";
 
 export interface RoutingCandidate extends EntryFigures {
   exchange: Venue;
   eligible: boolean;
-  /** Only on venues that are not eligible. */
+  /** Only on ineligible venues. */
   reasonCode?: ReasonCode;
   /** What is wrong with the credentials given for it. */
   problem?: string;
@@ -68,7 +68,7 @@ export interface RoutingCandidate extends EntryFigures {
   selected?: boolean;
   /** 1 is the selected venue; only on eligible ones. */
   rank?: number;
-  /** What goes to this venue: "0" on all but the selected ones. */
+  /** The size sent to this venue: "0" on all but the selected ones. */
   routedSize?: string;
   topOfBook?: string | null;
   /** Volume-weighted price of the size (LIMIT: of its marketable part, null if none). */
@@ -107,7 +107,7 @@ export interface RoutingReport {
   routeId: string;
   mode: "BEST_EXIT" | "BEST_ENTRY";
   decidedAt: number;
-  /** The caller named the venue. */
+  /** True if the caller named the venue. */
   forced: boolean;
   split: boolean;
   /** Null when no venue was chosen. */
@@ -115,9 +115,12 @@ export interface RoutingReport {
   reason: DecisionReason | null;
   /** Expected price before fees in the recommended venue's quote asset; null when no venue was chosen. */
   price: string | null;
-  /** All-in difference to the runner-up × size; "0" without a runner-up, negative if a tie rule preferred a dearer venue. */
+  /**
+   * All-in difference to the runner-up × size; "0" without a runner-up, negative if a tie rule preferred a more
+   * expensive venue.
+   */
   savings: string;
-  /** Of the runner-up's all-in price. */
+  /** In percent of the runner-up's all-in price. */
   savingsPercent: string;
   /** Null when no eligible venue has a mid. */
   reference: { mid: string; exchange: RoutableVenue; quoteAsset: string } | null;
@@ -132,7 +135,7 @@ export interface ReportStamp {
   readonly decidedAtMs: number;
 }
 
-/** Builds the report of the decision just taken on `input` (both still as the decision left them). */
+/** Builds the report of the decision just made on `input`; both must be unchanged since. */
 export function buildRoutingReport(input: RouteInput, decision: Decision, stamp: ReportStamp): RoutingReport {
   const selected = decision.selected;
   const chosen = selected < 0 ? null : instrumentOf(input, selected);
@@ -175,14 +178,17 @@ export function buildRoutingReport(input: RouteInput, decision: Decision, stamp:
   };
 }
 
-/** The price that is sent to the selected venue (of a split the largest leg's), canonical quoting; null when none was selected. */
+/**
+ * Returns the price sent to the selected venue (for a split: the largest leg's), canonical quoting; null when none was
+ * selected.
+ */
 export function worstPriceText(input: RouteInput, decision: Decision): string | null {
   const instrument = decision.selected < 0 ? null : instrumentOf(input, decision.selected);
   if (instrument === null) return null;
   return formatScaled(resultAt(decision, decision.selected).priceTicks, canonicalPriceDecimals(instrument));
 }
 
-/** The size asked for, PERCENT resolved, in base units. */
+/** The requested size, PERCENT resolved, in base units. */
 export function requestedSizeText(decision: Decision): string {
   return formatScaled(decision.sizeUnits, decision.sizeDecimals);
 }
@@ -208,7 +214,7 @@ export function sizeMaxima(
 
 // ---------------------------------------------------------------- parts
 
-/** What no order goes beyond: the selected venue's price; a split's loosest, in the common quote. */
+/** The worst price of all orders: the selected venue's; for a split the loosest of its legs, in the common quote. */
 function boundText(input: RouteInput, decision: Decision): string | null {
   return decision.legs.length > 1 ? commonWorstPrice(input, decision) : worstPriceText(input, decision);
 }
@@ -221,7 +227,7 @@ function candidateReport(input: RouteInput, decision: Decision, index: number): 
   const qtyDecimals = canonicalQtyDecimals(instrument);
   const positionSize = result.positionLots >= 0 ? formatScaled(result.positionLots, qtyDecimals) : null;
   const selected = isChosen(decision, index);
-  // Venues out of the question stay short: why, and the position.
+  // Venues that could not take the order stay short: reason and position only.
   const isShort = !result.eligible && !isContender(result.reason) && result.reason !== "SIZE_EXCEEDS_POSITION";
   const routedSize = selected ? formatScaled(result.orderLots, qtyDecimals) : "0";
   if (result.priced && !isShort)
@@ -246,7 +252,9 @@ function refusedCandidate(
   return report;
 }
 
-/** One literal with all that every such candidate has: members added one by one would each move the object. */
+/**
+ * One literal with all fields that every such candidate has: fields added one by one would each reallocate the object.
+ */
 function pricedCandidate(
   input: RouteInput,
   decision: Decision,
@@ -302,7 +310,7 @@ function isChosen(decision: Decision, index: number): boolean {
   return index === decision.selected || decision.legs.includes(index);
 }
 
-/** Expected price before fees: the selected venue's; a split's over all legs by size, in the common quote. */
+/** Expected price before fees: the selected venue's; for a split over all legs by size, in the common quote. */
 function expectedText(input: RouteInput, decision: Decision): string | null {
   if (decision.legs.length < 2) return priceText(input, decision, decision.selected);
   let size = ratio(0n);
@@ -334,7 +342,7 @@ function bookReport(candidate: Candidate, result: CandidateResult): RoutingBook 
   return report;
 }
 
-/** Lots at the protection price or better; counted for the report alone, the decision has no use for it. */
+/** Lots at the worst price or better; counted for the report only, the decision does not use it. */
 function depthAtWorstPrice(input: RouteInput, candidate: Candidate, result: CandidateResult): number {
   if (candidate.market === null || result.priceTicks === 0) return 0;
   return depthWithinCap(candidate.market, input.side, result.priceTicks, isDeepUsable(input, candidate));

@@ -1,7 +1,7 @@
 // hot path
 /**
- * Puts a caller's texts into a RouteInput without allocating. Each setter returns false, and leaves
- * the input as it was, if the text is not a positive plain decimal that fits the safe range.
+ * Writes a caller's texts into a RouteInput without allocating. Each setter returns false, and leaves the input
+ * unchanged, if the text is not a positive plain decimal that fits the safe range.
  */
 import { decimalPlaces, MAX_ABS_DECIMALS, parseScaled } from "../domain/decimal.js";
 import { FULL_PERCENT_E4, type RouteInput } from "./route-types.js";
@@ -40,7 +40,7 @@ export function setNotionalText(input: RouteInput, text: string): boolean {
   return true;
 }
 
-/** Worst price stated before, in the common quote. */
+/** A worst price set earlier, in the common quote. */
 export function setBoundText(input: RouteInput, text: string): boolean {
   const decimals = decimalPlaces(text);
   if (decimals > MAX_ABS_DECIMALS) return false;

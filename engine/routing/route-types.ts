@@ -1,13 +1,12 @@
 /**
- * What the router is asked and what it answers. Inputs and decisions are preallocated and reused;
- * all fields exist from the constructor on and keep their kind.
+ * The router's question and its decision. Inputs and decisions are preallocated and reused; all fields exist from the
+ * constructor on and keep their kind.
  *
- * Units: lots and ticks are the venue's own integers (domain/instrument.ts); a size or price the
- * caller gave is `units × 10^-decimals` in canonical quoting; fees and penalties are integers of
- * thousandths of a basis point (`milliBps`, 10^-7); quote rates are integers of 10^-6; ages and
- * latencies are ms; `nowNs` is the monotonic clock. Floats rank (`impact`, `allIn`, with exact arithmetic
- * near a border) and carry statistics; none reaches an order. They live in typed arrays (`Scores`), not in
- * fields or return values, because a double there may be boxed.
+ * Units: lots and ticks are the venue's own integers (domain/instrument.ts); a size or price from the caller is `units
+ * × 10^-decimals` in canonical quoting; fees and penalties are integers of thousandths of a basis point (`milliBps`,
+ * 10^-7); quote rates are integers of 10^-6; ages and latencies are ms; `nowNs` is the monotonic clock. Floats rank
+ * (`impact`, `allIn`, with exact arithmetic near a border) and carry statistics; none reaches an order. They live in
+ * typed arrays (`Scores`), not in fields or return values, because a double there may be boxed.
  */
 import type { Side } from "../domain/order.js";
 import type { Venue } from "../domain/venue.js";
@@ -16,8 +15,8 @@ import { DepthWalk } from "../market/depth-walk.js";
 import type { Market } from "../market/market.js";
 
 /**
- * Why a venue is not eligible, in the order in which the checks run; "" while eligible. A venue that
- * fails several checks says the first.
+ * Why a venue is not eligible, in the order in which the checks run; "" while eligible. A venue that fails several
+ * checks reports the first.
  */
 export type ReasonCode =
   | "NO_CREDENTIALS"
@@ -26,11 +25,11 @@ export type ReasonCode =
   | "SYMBOL_NOT_LISTED"
   | "NO_POSITION"
   | "DIRECTION_MISMATCH"
-  /** Opens: the other direction is held, and the order would net it. */
+  /** Opens: the account holds the other direction, and the order would net it. */
   | "OPPOSITE_POSITION"
-  /** Opens: the wanted leverage is above what the contract allows, or the venue takes no such setting. */
+  /** Opens: the requested leverage is above what the contract allows, or the venue has no such setting. */
   | "LEVERAGE_NOT_SUPPORTED"
-  /** Opens: the venue did not take the setting. Never said by the decision itself. */
+  /** Opens: the venue did not accept the setting. The decision itself never reports this. */
   | "LEVERAGE_NOT_SET"
   /** The venue holds less than the size, another one holds enough (or a split would be needed). */
   | "SIZE_EXCEEDS_POSITION"
@@ -38,7 +37,7 @@ export type ReasonCode =
   | "BOOK_INVALID"
   | "BOOK_STALE"
   | "DEPTH_INSUFFICIENT"
-  /** The limit price, on this venue's grid, is no price (below a tick, or beyond the safe range). */
+  /** The limit price, rounded to this venue's grid, is no price (below a tick, or beyond the safe range). */
   | "PRICE_OUT_OF_RANGE"
   | "SLIPPAGE_CAP"
   | "BELOW_MIN_SIZE"
@@ -51,17 +50,20 @@ export type FeeSource = "account" | "config" | "venueDefault";
 export type QuoteRateSource = "assumed" | "config";
 
 /**
- * CLOSE_* need credentials and positions. CLOSE_STOP rests until its trigger: nothing of it meets the book now. OPEN_*
- * need credentials; an entry fixes the exit venue, so their score holds the exit. QUOTE looks at books alone.
+ * CLOSE_* need credentials and positions. CLOSE_STOP rests until its trigger: no part of it meets the book now. OPEN_*
+ * need credentials; an entry fixes the exit venue, so their score includes the exit. QUOTE needs books only.
  */
 export type RouteKind = "CLOSE_MARKET" | "CLOSE_LIMIT" | "CLOSE_STOP" | "OPEN_MARKET" | "OPEN_LIMIT" | "QUOTE";
 
-/** UNITS: the caller named a size. PERCENT: a share of the open size; ALL is a share of 100 %. NOTIONAL: an entry's value in the common quote. */
+/**
+ * UNITS: the caller gave a size. PERCENT: a share of the open size; ALL is a share of 100 %. NOTIONAL: an entry's value
+ * in the common quote.
+ */
 export type SizeMode = "UNITS" | "PERCENT" | "NOTIONAL";
 
 /** 100 % in the unit of `RouteInput.sizePercentE4`. */
 export const FULL_PERCENT_E4 = 1_000_000;
-/** The whole, in thousandths of a basis point. */
+/** 100 % in thousandths of a basis point. */
 export const ONE_MILLI_BPS = 10_000_000;
 /** A quote rate of 1. */
 export const QUOTE_RATE_ONE_PPM = 1_000_000;
@@ -72,22 +74,22 @@ export const DEFAULT_LATENCY_FACTOR = 0.5;
 /** One candidate per venue at most. */
 export const MAX_CANDIDATES = 8;
 
-/** One venue as the close service sees it when it asks. */
+/** One venue as the close service sees it at the time of the decision. */
 export class Candidate {
   venue: Venue = "venueone";
   /** Null when the venue does not list the symbol. */
   market: Market | null = null;
-  /** Usable credentials are there. Ignored for QUOTE. */
+  /** Whether there are usable credentials. Ignored for QUOTE. */
   hasCredentials = false;
-  /** What is wrong with the credentials given for it, for the report; "" for nothing. */
+  /** What is wrong with the credentials given for it, for the report; "" if nothing. */
   problem = "";
   /** Named in excludeExchanges: reported as NOT_PREFERRED. */
   excluded = false;
   /** Orders are signed by the caller's own wallet (venuefive). */
   clientSideOnly = false;
-  /** Breaker closed and authentication working. */
+  /** True while the breaker is closed and authentication works. */
   healthy = true;
-  /** Did the live position read succeed in time? false is VENUE_UNHEALTHY, never flat. Ignored for QUOTE. */
+  /** Whether the live position read succeeded in time. false is VENUE_UNHEALTHY, never flat. Ignored for QUOTE. */
   positionKnown = false;
   /** Open sizes, both ≥ 0; a hedge-mode account may hold both. */
   longLots = 0;
@@ -102,13 +104,19 @@ export class Candidate {
   /** Quote asset → common quote (USD). */
   quoteRatePpm = QUOTE_RATE_ONE_PPM;
   quoteRateSource: QuoteRateSource = "assumed";
-  /** Does the lane of the order have room for it? */
+  /** Whether the order's lane has room for it. */
   budgetAvailable = true;
-  /** Opens: would the order take from what is held in the other direction? Not on hedge-mode accounts, nor where the caller allows it. */
+  /**
+   * Opens: whether the order would net a position in the other direction. Never on hedge-mode accounts, nor where the
+   * caller allows it.
+   */
   netsOpposite = false;
-  /** Opens: the wanted leverage cannot be set here. */
+  /** Opens: the requested leverage cannot be set here. */
   leverageUnsupported = false;
-  /** Opens: what the free margin carries at the leverage, venue's quote; Infinity while unknown: then the venue judges. */
+  /**
+   * Opens: what the free margin carries at the leverage, in the venue's quote. Infinity while unknown: the venue then
+   * decides.
+   */
   buyingPower = Number.POSITIVE_INFINITY;
   /** Opens: funding over the expected hold of a long, in thousandths of a basis point; 0 where it does not count. */
   fundingMilliBps = 0;
@@ -145,9 +153,9 @@ export class Candidate {
 /** One question to the router. Fill with `reset`, the setters of route-input.ts, and `addCandidate`. */
 export class RouteInput {
   kind: RouteKind = "CLOSE_MARKET";
-  /** Is it an entry? Follows from the kind. */
+  /** Whether it is an entry. Follows from the kind. */
   opens = false;
-  /** Does it bring its own price, and may it rest? Follows from the kind. */
+  /** Whether it brings its own price and may rest. Follows from the kind. */
   rests = false;
   /** Side of the order: SELL closes a LONG, or opens a SHORT. */
   side: Side = "SELL";
@@ -155,17 +163,20 @@ export class RouteInput {
   /** Size = sizeUnits × 10^-sizeDecimals base units (UNITS). */
   sizeUnits = 0;
   sizeDecimals = 0;
-  /** Percent × 10^4 of the open size (PERCENT): 1_000_000 is all of it. */
+  /** Percent × 10^4 of the open size (PERCENT): 1_000_000 is 100 %. */
   sizePercentE4 = 0;
-  /** Limit = limitUnits × 10^-limitDecimals (where it rests). */
+  /** Limit = limitUnits × 10^-limitDecimals (for orders that may rest). */
   limitUnits = 0;
   limitDecimals = 0;
-  /** A worst price stated before (by a quote, by an execution's first decision), boundUnits × 10^-boundDecimals in the common quote; the tighter of it and of mid and slippage counts. 0 units: none. */
+  /**
+   * A worst price set earlier (by a quote, by an execution's first decision), boundUnits × 10^-boundDecimals in the
+   * common quote. The tighter of this and the price from mid and slippage applies. 0 units: none.
+   */
   boundUnits = 0;
   boundDecimals = 0;
-  /** Whether candidates are also priced for what each of them could take of the size. */
+  /** Whether candidates are also priced for the part of the size that each could take. */
   allowSplit = false;
-  /** Up to three decimals count. */
+  /** At most three decimals count. */
   maxSlippageBps = 100;
   maxQuoteAgeMs = 2000;
   latencyFactor = DEFAULT_LATENCY_FACTOR;
@@ -198,7 +209,7 @@ export class RouteInput {
     this.candidateCount = 0;
   }
 
-  /** The next candidate, reset for `venue`. Throws RangeError beyond MAX_CANDIDATES: there are fewer venues. */
+  /** Returns the next candidate, reset for `venue`. Throws RangeError beyond MAX_CANDIDATES: there are fewer venues. */
   addCandidate(venue: Venue, market: Market | null): Candidate {
     const candidate = this.candidates[this.candidateCount];
     if (candidate === undefined) throw new RangeError("more candidates than venues");
@@ -212,11 +223,11 @@ export class RouteInput {
 export class CandidateResult {
   eligible = false;
   reason: ReasonCode | "" = "";
-  /** 1 is the selected one; 0 while not eligible. */
+  /** 1 is the selected venue; 0 while not eligible. */
   rank = 0;
-  /** Open size in the direction closed or added to; -1 when unknown or not asked (QUOTE). */
+  /** Open size in the direction closed or added to; -1 when unknown or not read (QUOTE). */
   positionLots = -1;
-  /** What an order here would carry: the size floored to the venue's step. */
+  /** Size of an order here: the requested size floored to the venue's step. */
   orderLots = 0;
   /** Best price the order meets; 0 if that side is empty. */
   topTicks = 0;
@@ -226,13 +237,15 @@ export class CandidateResult {
   readonly walk: DepthWalk = new DepthWalk();
   /** Opens: the exit of orderLots, over the other side of the same book. */
   readonly exitWalk: DepthWalk = new DepthWalk();
-  /** Did the walk fill the size (LIMIT: was the book usable)? Only then do the prices below mean anything. */
+  /**
+   * Whether the walk filled the size (for a LIMIT: whether the book was usable). The prices below are valid only then.
+   */
   priced = false;
   /** MARKET: worst acceptable price, on the grid. LIMIT: the limit price on the grid. 0 while unknown. */
   priceTicks = 0;
   /** The quote's bound in ticks, before the grid; 0: none. */
   quotedTicks = 0;
-  /** Was priceTicks moved by the venue's price band? */
+  /** Whether the venue's price band moved priceTicks. */
   bandClamped = false;
   latencyPenaltyMilliBps = 0;
   bookState: BookState = BOOK_EMPTY;
@@ -268,18 +281,20 @@ export class CandidateResult {
 export class Scores {
   /** Walked VWAP in ticks (NaN where nothing was walked). */
   readonly vwapTicks: Float64Array = new Float64Array(MAX_CANDIDATES);
-  /** Standard deviation of the venue's 1 s returns, written before it is read. */
+  /** Standard deviation of the venue's 1 s returns; written before each read. */
   readonly sigma: Float64Array = new Float64Array(MAX_CANDIDATES);
   /** |VWAP − own mid| / own mid. */
   readonly impact: Float64Array = new Float64Array(MAX_CANDIDATES);
   /** All-in price, common quote per base unit. */
   readonly allIn: Float64Array = new Float64Array(MAX_CANDIDATES);
-  /** What ranks: the all-in price; for an entry with the exit and the funding in it. */
+  /** The price that ranks: the all-in price; for an entry including the exit and the funding. */
   readonly rank: Float64Array = new Float64Array(MAX_CANDIDATES);
-  /** [0] the reference mid in common quote, NaN without one; [1] what ties are measured by: the mid, else a LIMIT's price. */
+  /**
+   * [0] the reference mid in common quote, NaN without one; [1] the measure for ties: the mid, else a LIMIT's price.
+   */
   readonly benchmark: Float64Array = new Float64Array(2);
 
-  /** A loop: four calls of the native fill cost more than a whole walk. */
+  /** A loop, because four calls of the native fill cost more than a whole walk. */
   reset(candidateCount: number): void {
     for (let index = 0; index < candidateCount; index++) {
       this.vwapTicks[index] = Number.NaN;
@@ -313,19 +328,22 @@ export type DecisionReason =
   | "BEST_ALL_IN_PRICE"
   | "TIE_LOWEST_LATENCY"
   | "TIE_LARGER_POSITION"
-  /** Several venues together cost less than any of them, or none of them takes the size alone. */
+  /** Several venues together cost less than any single one, or no single one takes the size. */
   | "BEST_SPLIT";
 
-/** The router's answer; overwritten by the next question that reuses it. Copies all it needs, so books may move on. */
+/**
+ * The router's decision; overwritten by the next question that reuses it. Copies everything it needs, so books may
+ * change afterwards.
+ */
 export class Decision {
   outcome: DecisionOutcome = "NO_ELIGIBLE_VENUE";
   reason: DecisionReason = "BEST_ALL_IN_PRICE";
-  /** Indexes into candidates; -1 for none. Of a split: the largest leg. */
+  /** Indexes into candidates; -1 for none. For a split: the largest leg. */
   selected = -1;
   runnerUp = -1;
-  /** Whose mid is the benchmark. */
+  /** The candidate whose mid is the benchmark. */
   reference = -1;
-  /** The size asked for, PERCENT resolved: sizeUnits × 10^-sizeDecimals base units. */
+  /** The requested size, PERCENT resolved: sizeUnits × 10^-sizeDecimals base units. */
   sizeUnits = 0;
   sizeDecimals = 0;
   candidateCount = 0;

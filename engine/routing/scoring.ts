@@ -2,9 +2,9 @@
 /**
  * All-in prices and their order (routing design 1.3, 1.4, 1.7, 1.9).
  *
- * Ranking runs in doubles whose relative error is far below GUARD. Whenever two figures lie nearer
- * than that to the border of a decision, exact rational arithmetic decides; so every choice equals
- * the exact one, and steady state allocates nothing.
+ * Ranking runs in doubles whose relative error is far below GUARD. Where a figure lies nearer than that to the border
+ * of a decision, exact rational arithmetic decides. So every choice equals the exact one, and steady state allocates
+ * nothing.
  */
 import { pow10 } from "../domain/decimal.js";
 import {
@@ -28,7 +28,7 @@ import {
   TIE_MILLI_BPS,
 } from "./route-types.js";
 
-/** Relative nearness below which doubles do not decide; their error here is about 1e-15. */
+/** Doubles decide only beyond this relative distance; their error here is about 1e-15. */
 const GUARD = 1e-12;
 
 function instrumentAt(input: RouteInput, index: number): Instrument {
@@ -40,7 +40,7 @@ function instrumentAt(input: RouteInput, index: number): Instrument {
 
 // ---------------------------------------------------------------- reference mid
 
-/** How far the size moves this venue, |VWAP − own mid| / own mid; the touch alone where nothing is walked. */
+/** Scores how far the size moves this venue, |VWAP − own mid| / own mid; the touch alone where nothing is walked. */
 export function scoreImpact(decision: Decision, index: number): void {
   const result = decision.results[index] as CandidateResult;
   const walk = result.walk;
@@ -53,7 +53,7 @@ export function scoreImpact(decision: Decision, index: number): void {
   decision.scores.impact[index] = Math.abs(2 * price - result.doubleMidTicks) / result.doubleMidTicks;
 }
 
-/** Has candidate `left` the smaller impact? A tie keeps the earlier candidate. */
+/** Reports whether candidate `left` has the smaller impact. A tie keeps the earlier candidate. */
 export function hasSmallerImpact(decision: Decision, left: number, right: number): boolean {
   const impact = decision.scores.impact;
   // 2·VWAP − 2·mid cancels, so the error is relative to 1, not to the impact.
@@ -78,7 +78,7 @@ function exactVwapTicks(result: CandidateResult): Ratio {
     : ratio(BigInt(result.topTicks));
 }
 
-/** Sets the benchmark, and what ties are measured by: the mid, or a LIMIT's price where no venue has a mid. */
+/** Sets the benchmark and the measure for ties: the mid, or a LIMIT's price where no venue has a mid. */
 export function scoreReference(input: RouteInput, decision: Decision): void {
   const benchmark = decision.scores.benchmark;
   const index = decision.reference;
@@ -94,7 +94,7 @@ export function scoreReference(input: RouteInput, decision: Decision): void {
   benchmark[1] = benchmark[0] as number;
 }
 
-/** The benchmark in common quote, exactly. */
+/** Returns the exact benchmark in common quote. */
 export function exactReferenceMid(input: RouteInput, decision: Decision): Ratio | null {
   const index = decision.reference;
   if (index < 0) return null;
@@ -143,8 +143,8 @@ export function scoreAllIn(input: RouteInput, decision: Decision, index: number)
 }
 
 /**
- * An entry fixes the exit venue: what ranks is the entry with the estimated way out (other side of the same book, taker
- * fee, measured from the shared mid) and the funding of the expected hold. Without a mid there is nothing to measure by.
+ * An entry fixes the exit venue. So its rank adds the estimated exit (other side of the same book, taker fee, measured
+ * from the shared mid) and the funding of the expected hold. Without a mid there is no measure for them.
  */
 function addExitCost(input: RouteInput, decision: Decision, index: number): void {
   const { rank, benchmark } = decision.scores;
@@ -154,7 +154,7 @@ function addExitCost(input: RouteInput, decision: Decision, index: number): void
   const candidate = input.candidates[index] as Candidate;
   const sign = input.side === "SELL" ? -1 : 1;
   const fee = 1 - (sign * candidate.takerFeeMilliBps) / ONE_MILLI_BPS;
-  // As in scoreAllIn: a double handed over may be boxed.
+  // As in scoreAllIn: a double that is passed may be boxed.
   const rate = candidate.quoteRatePpm / QUOTE_RATE_ONE_PPM;
   const decimals = canonicalPriceDecimals(instrumentAt(input, index));
   const unit = decimals >= 0 ? rate / pow10(decimals) : rate * pow10(-decimals);
@@ -164,7 +164,7 @@ function addExitCost(input: RouteInput, decision: Decision, index: number): void
   rank[index] = (rank[index] as number) + mid - ticks * unit * fee + (candidate.fundingMilliBps / ONE_MILLI_BPS) * mid;
 }
 
-/** What ranks, exactly. */
+/** Returns the exact price that ranks. */
 export function exactRank(input: RouteInput, decision: Decision, index: number): Ratio {
   const price = exactAllIn(input, decision, index);
   const mid = exactReferenceMid(input, decision);
@@ -184,7 +184,7 @@ export function exactRank(input: RouteInput, decision: Decision, index: number):
   return addRatio(subtractRatio(addRatio(price, mid), exit), funding);
 }
 
-/** The all-in price, exactly. */
+/** Returns the exact all-in price. */
 export function exactAllIn(input: RouteInput, decision: Decision, index: number): Ratio {
   const candidate = input.candidates[index] as Candidate;
   const result = decision.results[index] as CandidateResult;
@@ -205,17 +205,17 @@ export function exactAllIn(input: RouteInput, decision: Decision, index: number)
 
 // ---------------------------------------------------------------- order of candidates
 
-/** Is `left` strictly better than `right`? */
+/** Reports whether `left` is strictly better than `right`. */
 export function isBetter(input: RouteInput, decision: Decision, left: number, right: number): boolean {
   return isBehindBy(input, decision, right, left, 0);
 }
 
-/** Is `index` within the tie distance of `best`? */
+/** Reports whether `index` is within the tie distance of `best`. */
 export function isTied(input: RouteInput, decision: Decision, index: number, best: number): boolean {
   return !isBehindBy(input, decision, index, best, TIE_MILLI_BPS);
 }
 
-/** Is `left` worse than `right` by more than `milliBps` of the reference mid? */
+/** Reports whether `left` is worse than `right` by more than `milliBps` of the reference mid. */
 function isBehindBy(input: RouteInput, decision: Decision, left: number, right: number, milliBps: number): boolean {
   const a = decision.scores.rank[left] as number;
   const b = decision.scores.rank[right] as number;

@@ -1,11 +1,11 @@
-/** The levels of a book one by one, as a split divides them. */
+/** Lists the levels of a book one by one, for a split to divide. */
 import { BOOK_LIVE } from "../market/book.js";
 import { NO_CAP_TICKS } from "../market/depth-walk.js";
 import type { LadderSide } from "../market/ladder-side.js";
 import type { Market } from "../market/market.js";
 import { isTouchNewer } from "../market/touch.js";
 
-/** Levels of a side that a split looks at; what lies deeper counts as not there. */
+/** A split uses at most this many levels of a side; deeper levels count as absent. */
 const MAX_LEVELS = 1_024;
 
 const scratchKeys = new Float64Array(MAX_LEVELS);
@@ -16,7 +16,7 @@ interface Level {
   readonly lots: number;
 }
 
-/** The levels an order of `side` would meet, as walkDepth meets them, until they hold `lotsMax`. */
+/** Returns the levels an order of `side` would meet, as walkDepth meets them, until they hold `lotsMax`. */
 export function levelsOf(
   market: Market,
   side: "BUY" | "SELL",

@@ -1,9 +1,9 @@
-/** The division of a size against every division there is, on books small enough to try them all. */
+/** Compares the division of a size with every possible division, on books small enough to try them all. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { planSplit, type SplitVenue } from "./split-plan.js";
 
-/** Cost of the first `units` of a venue; null: it has not so many. */
+/** Cost of the first `units` of a venue; null if it does not have as many. */
 function costOf(venue: SplitVenue, units: number): bigint | null {
   let left = units;
   let cost = 0n;
@@ -15,7 +15,7 @@ function costOf(venue: SplitVenue, units: number): bigint | null {
   return left === 0 ? cost : null;
 }
 
-/** The cheapest of all divisions that place the whole size; null: there is none. */
+/** Cost of the cheapest division that places the whole size; null if there is none. */
 function bruteForce(venues: readonly SplitVenue[], size: number, legsMax: number): bigint | null {
   let best: bigint | null = null;
   const visit = (index: number, left: number, legs: number, cost: bigint): void => {
@@ -74,7 +74,7 @@ describe("a split", () => {
     expect(splits).toBeGreaterThan(100);
   });
 
-  it("keeps every leg within its bounds, and legs and remainder make the size, whatever the steps", () => {
+  it("keeps every leg within its bounds, and its legs and remainder add up to the size, whatever the steps", () => {
     fc.assert(
       fc.property(
         fc.array(venueOf([1, 2, 3, 5]), { minLength: 1, maxLength: 4 }),
@@ -96,7 +96,7 @@ describe("a split", () => {
             cost += costOf(venue, units) as bigint;
           }
           expect(plan.cost).toBe(cost);
-          // What is left is rounding: some leg's step is larger.
+          // The remainder is rounding only: some leg's step is larger.
           const isRounding = plan.units.some(
             (units, index) => units > 0 && (venues[index] as SplitVenue).stepUnits > plan.remainderUnits,
           );

@@ -1,22 +1,23 @@
 /**
- * How a size is best divided over several venues: the least total cost with at most `legsMax` legs, none below its
- * minimum or above its cap. Exact: costs are bigints, sizes integers of one unit.
+ * Finds the best division of a size over several venues: the least total cost with at most `legsMax` legs, none below
+ * its minimum or above its cap. Exact: costs are bigints, sizes are integers of one unit.
  *
- * A venue's cost grows with each further unit (levels come best first), so within a given set of venues the greedy way,
- * minimum first, then always the cheapest next unit, is the cheapest way. The sets are few (at most 14 of four venues)
- * and are all tried; fewer legs win a tie. Where venues round to different steps, up to one step may stay unplaced.
+ * A venue's cost grows with each further unit (levels come best first). So within a given set of venues the greedy
+ * division, minimum first, then always the cheapest next unit, is the cheapest. There are few sets (at most 14 of four
+ * venues), and all are tried; fewer legs win a tie. Where venues round to different steps, up to one step may stay
+ * unplaced.
  */
 
-/** A piece of a venue's depth: so much at this cost per unit; the costs of a venue never fall. */
+/** A piece of a venue's depth: a size at one cost per unit; the costs of a venue never fall. */
 export interface CostSegment {
   readonly units: number;
   readonly unitCost: bigint;
 }
 
 export interface SplitVenue {
-  /** Order sizes are multiples of it. */
+  /** Order sizes are multiples of this. */
   readonly stepUnits: number;
-  /** At least this where it takes anything; a multiple of the step, above 0. */
+  /** The smallest leg of this venue; a multiple of the step, above 0. */
   readonly minUnits: number;
   /** A multiple of the step. */
   readonly capUnits: number;
@@ -24,14 +25,14 @@ export interface SplitVenue {
 }
 
 export interface SplitPlan {
-  /** By venue; 0 for none. */
+  /** Units by venue; 0 for none. */
   readonly units: readonly number[];
-  /** What no venue takes: below every step of the legs that have room. */
+  /** What no venue takes: less than every step of the legs that have room. */
   readonly remainderUnits: number;
   readonly cost: bigint;
 }
 
-/** Null when no set of venues takes the size. `sizeUnits` > 0. */
+/** Returns null when no set of venues takes the size. `sizeUnits` > 0. */
 export function planSplit(venues: readonly SplitVenue[], sizeUnits: number, legsMax: number): SplitPlan | null {
   let best: SplitPlan | null = null;
   for (const set of setsOf(venues.length, legsMax)) {
@@ -41,7 +42,7 @@ export function planSplit(venues: readonly SplitVenue[], sizeUnits: number, legs
   return best;
 }
 
-/** More placed is better than cheaper: what is left unplaced would stay open. */
+/** Placing more is better than costing less: what is not placed would stay open. */
 function isCheaper(plan: SplitPlan, best: SplitPlan): boolean {
   if (plan.remainderUnits !== best.remainderUnits) return plan.remainderUnits < best.remainderUnits;
   return plan.cost < best.cost;
@@ -57,7 +58,7 @@ function setsOf(count: number, legsMax: number): number[][] {
   return sets.sort((left, right) => left.length - right.length);
 }
 
-/** Null when the set cannot take the size within its bounds. */
+/** Returns null when the set cannot take the size within its bounds. */
 function fillSet(venues: readonly SplitVenue[], set: readonly number[], sizeUnits: number): SplitPlan | null {
   const legs = set.map((index) => new Leg(index, venues[index] as SplitVenue));
   let left = sizeUnits;
@@ -86,7 +87,7 @@ function fillSet(venues: readonly SplitVenue[], set: readonly number[], sizeUnit
     cost += taken;
     left -= cheapestUnits;
   }
-  // All that is left must be rounding, not want of depth or position.
+  // The rest must be rounding, not a lack of depth or position.
   if (left > 0 && legs.every((leg) => left >= leg.venue.stepUnits)) return null;
   const units = venues.map(() => 0);
   for (const leg of legs) units[leg.index] = leg.takenUnits;
@@ -107,12 +108,15 @@ class Leg {
     this.#depthUnits = venue.segments.reduce((sum, { units }) => sum + units, 0);
   }
 
-  /** Cost of the next unit; only where there is room. */
+  /** Cost of the next unit; call only where there is room. */
   nextCost(): bigint {
     return this.venue.segments[this.#segment]?.unitCost ?? 0n;
   }
 
-  /** Units to take at the next cost: whole steps, at least one even where it reaches into the next segment; 0: none. */
+  /**
+   * Units to take at the next cost: whole steps, at least one even where it reaches into the next segment; 0 means
+   * none.
+   */
   roomUnits(leftUnits: number): number {
     const { stepUnits, capUnits, segments } = this.venue;
     const open = Math.min(leftUnits, capUnits - this.takenUnits);
@@ -122,7 +126,7 @@ class Leg {
     return this.#depthUnits < steps * stepUnits ? 0 : steps * stepUnits;
   }
 
-  /** The cost of so many further units; null: there is no depth or no cap for them. */
+  /** Returns the cost of this many further units; null if there is no depth or no cap for them. */
   take(units: number): bigint | null {
     if (this.takenUnits + units > this.venue.capUnits || this.#depthUnits < units) return null;
     let cost = 0n;

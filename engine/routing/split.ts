@@ -1,12 +1,12 @@
 /**
- * A size over several venues, where the caller allows it (routing design 1.7): after the decision for one venue, the
- * same books are asked what the cheapest division would cost, level by level with fees and penalties in it.
+ * Divides a size over several venues, where the caller allows it (routing design 1.7): after the decision for one
+ * venue, the cheapest division is computed from the same books, level by level, including fees and penalties.
  *
  * Invariants: the reference mid is a leg's; each leg is on its venue's step and at most its position; a leg is at least
- * the venue's minimum and a tenth of the size; no leg meets a level beyond its worst price; legs and what stays unplaced
- * make the size, which is at most what all hold; it saves more than the tie distance.
+ * the venue's minimum and a tenth of the size; no leg meets a level beyond its worst price; legs and the unplaced rest
+ * add up to the size, which is at most the sum of all positions; a split saves more than the tie distance.
  *
- * Allocates: a split is asked for by name, and costs a few hundred bigint operations.
+ * Allocates: a split runs only on request, and costs a few hundred bigint operations.
  */
 import { parseScaled, pow10, pow10Big, rescale } from "../domain/decimal.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../domain/instrument.js";
@@ -32,10 +32,10 @@ export const MAX_LEGS = 3;
 /** A leg below this share of the size is not worth an order of its own. */
 const MIN_SHARE = 10;
 
-/** May turn the decision just taken into a split; leaves it as it is where one venue alone is as good. */
+/** May turn the decision just made into a split; leaves it unchanged where one venue alone is as good. */
 export function splitRoute(input: RouteInput, decision: Decision, legsMax: number): void {
   if (input.rests || input.preferred !== "" || legsMax < 2 || !Number.isSafeInteger(decision.sizeUnits)) return;
-  // The size rule holds in full for a split too: what nobody holds is not rounding.
+  // The size rule applies in full to a split too: a size beyond all positions is not rounding.
   if (!input.opens && input.kind !== "QUOTE" && !holdTogether(input, decision)) return;
   const members: number[] = [];
   for (let index = 0; index < input.candidateCount; index++)
@@ -50,7 +50,7 @@ export function splitRoute(input: RouteInput, decision: Decision, legsMax: numbe
   const asDecided = remember(decision, members);
   const legs = divide(input, decision, members, sizeUnits, decimals, legsMax);
   if (legs === null) {
-    // What was only tried must not show.
+    // Undoes what was only tried.
     asDecided.restore();
     return;
   }
@@ -65,7 +65,7 @@ export function splitRoute(input: RouteInput, decision: Decision, legsMax: numbe
   decision.outcome = "SELECTED";
   decision.reason = "BEST_SPLIT";
   decision.selected = decision.legs[0] as number;
-  // The savings of a report compare venues for one size; a split has no one to be compared with there.
+  // The savings of a report compare venues for one size; a split has no runner-up for its size.
   decision.runnerUp = -1;
   rankLegs(input, decision, single);
 }
@@ -76,8 +76,9 @@ interface LegShare {
 }
 
 /**
- * The cheapest division whose reference is a leg of it. Each round that ends with another reference goes on among its
- * own legs alone, so there are at most as many rounds as members. Null: one venue alone is as good, or none divides it.
+ * Returns the cheapest division whose reference is one of its legs. Each round that ends with another reference
+ * continues among its own legs alone, so there are at most as many rounds as members. Returns null if one venue alone
+ * is as good, or no division exists.
  */
 function divide(
   input: RouteInput,
@@ -109,17 +110,17 @@ function divide(
   return null;
 }
 
-/** Within the tie distance of the best venue alone a division is none: it has more orders for nothing. */
+/** A division within the tie distance of the best single venue is not worth its extra orders. */
 function isAsGood(alone: SplitPlan | null, plan: SplitPlan, tie: bigint): boolean {
   return alone !== null && alone.remainderUnits <= plan.remainderUnits && alone.cost - plan.cost <= tie;
 }
 
-/** TIE_MILLI_BPS of the reference mid for the whole size, in the denominator of `segmentsOf`. */
+/** Returns TIE_MILLI_BPS of the reference mid for the whole size, in the denominator of `segmentsOf`. */
 function tieCost(input: RouteInput, decision: Decision, sizeUnits: number): bigint {
   return scaledMid(input, decision, placesOf(input)) * BigInt(TIE_MILLI_BPS) * BigInt(sizeUnits);
 }
 
-/** What a division that comes to nothing has to put back. */
+/** Saves what must be restored if no division is chosen. */
 function remember(decision: Decision, members: readonly number[]) {
   const { reference, scores } = decision;
   const mids = [...scores.benchmark];
@@ -137,7 +138,7 @@ function remember(decision: Decision, members: readonly number[]) {
   };
 }
 
-/** The figures of those beside the legs are from the reference of the legs too. */
+/** The figures of venues that are not legs use the reference of the legs too. */
 function remeasure(input: RouteInput, decision: Decision): void {
   for (let index = 0; index < input.candidateCount; index++) {
     if (decision.legs.includes(index) || !resultAt(decision, index).priced) continue;
@@ -146,7 +147,7 @@ function remeasure(input: RouteInput, decision: Decision): void {
   }
 }
 
-/** Only the size, or what the size does to its price, keeps it from taking all. */
+/** Reports whether only the size, or the price at that size, keeps the venue from taking all. */
 function mayTakePart(input: RouteInput, decision: Decision, index: number): boolean {
   const candidate = input.candidates[index] as Candidate;
   const result = resultAt(decision, index);
@@ -168,7 +169,7 @@ function isSizeReason(reason: ReasonCode | ""): boolean {
   }
 }
 
-/** The narrowest of these: none of them need have been walked for the whole size. */
+/** Chooses the narrowest spread: none of these venues need have been walked for the whole size. */
 function chooseSplitReference(input: RouteInput, decision: Decision, among: readonly number[]): void {
   let best = -1;
   let bestSpread = Number.POSITIVE_INFINITY;
@@ -183,7 +184,7 @@ function chooseSplitReference(input: RouteInput, decision: Decision, among: read
   scoreReference(input, decision);
 }
 
-/** Null when it could not take even its least leg. */
+/** Returns null when the venue could not take even its smallest leg. */
 function venueOf(
   input: RouteInput,
   decision: Decision,
@@ -226,7 +227,9 @@ function capOf(
   );
 }
 
-/** The venue's minimum size and value, and a tenth of the whole, up to the step. */
+/**
+ * Returns the larger of the venue's minimum size, its minimum value and a tenth of the whole, rounded up to the step.
+ */
 function leastLot(input: RouteInput, result: CandidateResult, instrument: Instrument, shareLots: number): number {
   let lots = Math.max(1, instrument.minQtyLots, shareLots);
   if (input.opens || instrument.minNotionalOnReduceOnly !== "no") {
@@ -238,9 +241,9 @@ function leastLot(input: RouteInput, result: CandidateResult, instrument: Instru
 }
 
 /**
- * The venue's levels with what one unit there costs, worst price and cap applied. All venues share one denominator:
- * twice the common quote × 10^places × fee whole × rate whole, so costs compare as integers. A SELL's proceeds are
- * negative costs.
+ * Returns the venue's levels with the cost of one unit at each, worst price and cap applied. All venues share one
+ * denominator: twice the common quote × 10^places × fee whole × rate whole, so costs compare as integers. A SELL's
+ * proceeds are negative costs.
  */
 function segmentsOf(
   input: RouteInput,
@@ -278,14 +281,16 @@ function segmentsOf(
   return segments;
 }
 
-/** Latency and, for entries, the funding of the hold: the same for each unit. A short's funding has the other sign. */
+/**
+ * Latency and, for entries, the funding of the hold: the same for each unit. A short's funding has the opposite sign.
+ */
 function penaltyOf(input: RouteInput, decision: Decision, index: number, places: number): bigint {
   const candidate = input.candidates[index] as Candidate;
   const funding = input.opens ? BigInt(candidate.fundingMilliBps) * (input.side === "SELL" ? -1n : 1n) : 0n;
   return scaledMid(input, decision, places) * (BigInt(resultAt(decision, index).latencyPenaltyMilliBps) + funding);
 }
 
-/** Of a unit, in the denominator of `segmentsOf` but for the fee's whole. */
+/** The mid of one unit, in the denominator of `segmentsOf` without the fee's whole. */
 function scaledMid(input: RouteInput, decision: Decision, places: number): bigint {
   const reference = input.candidates[decision.reference] as Candidate;
   const instrument = instrumentAt(input, decision.reference);
@@ -296,7 +301,7 @@ function scaledMid(input: RouteInput, decision: Decision, places: number): bigin
   );
 }
 
-/** Price places that hold every venue's ticks. */
+/** Price places that can hold every venue's ticks. */
 function placesOf(input: RouteInput): number {
   let places = 0;
   for (let index = 0; index < input.candidateCount; index++) {
@@ -306,7 +311,7 @@ function placesOf(input: RouteInput): number {
   return places;
 }
 
-/** The candidate's figures for its leg alone. */
+/** Computes the candidate's figures for its leg alone. */
 function takeLeg(input: RouteInput, decision: Decision, index: number, lots: number): void {
   const candidate = input.candidates[index] as Candidate;
   const result = resultAt(decision, index);
@@ -322,7 +327,7 @@ function takeLeg(input: RouteInput, decision: Decision, index: number, lots: num
   scoreAllIn(input, decision, index);
 }
 
-/** Legs by size, then whoever could have taken all, the one that would have been chosen first. */
+/** Ranks legs by size, then the venues that could have taken all, starting with the one that would have been chosen. */
 function rankLegs(input: RouteInput, decision: Decision, single: number): void {
   let rank = 0;
   for (const index of decision.legs) resultAt(decision, index).rank = ++rank;

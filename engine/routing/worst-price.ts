@@ -1,4 +1,7 @@
-/** The bound of a decision over all its orders: what is reported of a split, and what a quote binds. Exact; off the hot path. */
+/**
+ * The worst price over all orders of a decision: it is reported for a split, and bound by a quote. Exact; off the hot
+ * path.
+ */
 import { formatScaled } from "../domain/decimal.js";
 import {
   compareRatio,
@@ -11,7 +14,7 @@ import {
 import { canonicalPriceDecimals } from "../domain/instrument.js";
 import { type Decision, QUOTE_RATE_ONE_PPM, type RouteInput } from "./route-types.js";
 
-/** The loosest of the legs, in the common quote. */
+/** Returns the loosest price of the legs, in the common quote. */
 export function commonWorstPrice(input: RouteInput, decision: Decision): string {
   const selected = input.candidates[decision.selected];
   const ticks = decision.results[decision.selected]?.priceTicks ?? 0;

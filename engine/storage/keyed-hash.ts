@@ -1,6 +1,6 @@
 /**
- * Ports for keyed hashing and unguessable ids, so that the order code needs no crypto module and a
- * simulation can be replayed. server-secret.ts implements them.
+ * Ports for keyed hashing and unguessable ids, so that the order code needs no crypto module and a simulation can be
+ * replayed; server-secret.ts implements them.
  */
 
 export interface KeyedHash {

@@ -1,10 +1,10 @@
-/** The file of the lmdb store: how it is opened, for whom, and what its refusals mean. */
+/** The file of the lmdb store: its options, its permissions, and the meaning of its refusals. */
 import { chmodSync } from "node:fs";
 import { constants as system } from "node:os";
 import { join } from "node:path";
 import { open, type RootDatabase, type RootDatabaseOptions } from "lmdb";
 
-/** How the file is opened, by the service and by whoever looks at it before. */
+/** The options of the file, for the service and for programs that inspect it first. */
 export const STATE_FILE_OPTIONS = {
   keyEncoding: "binary",
   encoding: "binary",
@@ -16,16 +16,17 @@ export const STATE_FILE_OPTIONS = {
 } as const satisfies RootDatabaseOptions;
 
 /**
- * SECURITY.md: the installation's secret lies here, and nobody else may read it at any moment. A folder that belongs to
- * somebody else, who lets us use it, keeps its mode: then it is the files. Throws where those cannot be closed to others.
+ * Opens the file for this user only, because it holds the installation's secret, which no other user may read at any
+ * moment (SECURITY.md). A folder of another user keeps its mode, and only the files are closed. Throws where they
+ * cannot be closed to others.
  */
 export function openPrivately(directory: string): RootDatabase<Buffer, Buffer> {
   try {
     chmodSync(directory, 0o700);
   } catch {
-    // Not ours.
+    // The folder belongs to another user.
   }
-  // lmdb makes its files for the group and everybody; whoever opened one then would read what is written later.
+  // lmdb creates its files readable by group and others; a process that opened one then could read later writes.
   const before = process.umask(0o077);
   try {
     const database = open<Buffer, Buffer>({ path: directory, noSubdir: false, ...STATE_FILE_OPTIONS });
@@ -36,7 +37,7 @@ export function openPrivately(directory: string): RootDatabase<Buffer, Buffer> {
   }
 }
 
-/** lmdb passes the system's error number on. */
+/** lmdb passes on the system's error number. */
 export function isOutOfSpace(cause: unknown): boolean {
   return cause instanceof Error && "code" in cause && FULL_ERRNOS.has(cause.code);
 }

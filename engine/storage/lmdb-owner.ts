@@ -1,20 +1,20 @@
 /**
- * One owner per store directory. lmdb itself lets several processes write one directory, but the
- * in-memory guards of the order path (idempotency, nonce blocks) hold within one process only.
+ * One owner per store directory. lmdb itself lets several processes write one directory, but the in-memory guards of
+ * the order path (idempotency, nonce blocks) hold within one process only.
  *
- * The owner is a row in the store itself, taken inside a write transaction, so lmdb's cross-process
- * write lock decides between two starters. A row whose process no longer runs is taken over; a process
- * is known by its id, its start time and the boot of the machine, so a reused id is not mistaken for
- * it. All contenders must share one process-id space (one machine or one container).
+ * The owner is a row in the store itself, taken inside a write transaction, so lmdb's cross-process write lock decides
+ * between two processes that start at once. A new process takes over a row whose process no longer runs. A process is
+ * identified by its id, its start time and the boot of the machine, so a reused id is not mistaken for it. All
+ * contenders must share one process-id space (one machine or one container).
  */
 import { readFileSync } from "node:fs";
 
 export interface OwnerRow {
   readonly pid: number;
-  /** Kernel start time of the process; "" where the platform does not tell. */
+  /** Kernel start time of the process; "" where the platform does not report it. */
   readonly startTicks: string;
   readonly machineBoot: string;
-  /** Tells two openings within one process apart. */
+  /** Distinguishes two openings within one process. */
   readonly instance: string;
 }
 
@@ -22,13 +22,13 @@ export function ownOwnerRow(instance: string): OwnerRow {
   return { pid: process.pid, startTicks: startTicksOf(process.pid), machineBoot: machineBoot(), instance };
 }
 
-/** Does the process that wrote the row still run? */
+/** Reports whether the process that wrote the row still runs. */
 export function isOwnerAlive(row: OwnerRow): boolean {
   if (row.machineBoot !== machineBoot()) return false;
   try {
     process.kill(row.pid, 0);
   } catch (error) {
-    // EPERM: it runs under another user.
+    // EPERM: it runs as another user.
     if (!(error instanceof Error && "code" in error && error.code === "EPERM")) return false;
   }
   return startTicksOf(row.pid) === row.startTicks;
@@ -48,7 +48,7 @@ export function parseOwnerRow(text: string): OwnerRow | null {
       return null;
     return { pid, startTicks, machineBoot: boot, instance };
   } catch {
-    // A row nobody can read protects nobody: it is taken over.
+    // An unreadable row protects no process: it is taken over.
     return null;
   }
 }

@@ -28,7 +28,7 @@ describeStateStore("the lmdb store", async () => {
   };
 });
 
-describe("the lmdb store alone", () => {
+describe("the lmdb store", () => {
   let directory: string;
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), "unwind-store-"));
@@ -37,7 +37,7 @@ describe("the lmdb store alone", () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it("is its owner's alone, also where folder and files were there with wider modes", async () => {
+  it("is private to its owner, also where folder and files already had wider modes", async () => {
     const modes = () =>
       [directory, join(directory, "data.mdb"), join(directory, "lock.mdb")].map((path) => statSync(path).mode & 0o777);
     chmodSync(directory, 0o755);
@@ -81,7 +81,7 @@ describe("the lmdb store alone", () => {
     await store.close();
   });
 
-  it("says that a path it cannot use is not writable", () => {
+  it("reports a path that it cannot use as not writable", () => {
     const file = join(directory, "file");
     writeFileSync(file, "");
     expect(catchError(() => openLmdbStore({ directory: file, clock: new VirtualClock() }))).toMatchObject({
@@ -99,7 +99,7 @@ describe("the lmdb store alone", () => {
     });
   });
 
-  it("says what the volume has left, asked once a second and never by a commit", async () => {
+  it("reports the volume's free space, read once a second and never by a commit", async () => {
     const clock = new VirtualClock();
     let asked = 0;
     let freeBytes = 200 * MIB;
@@ -116,7 +116,7 @@ describe("the lmdb store alone", () => {
       await comes(clock, () => store.status().freeBytes === freeBytes);
       spaces.push(store.status().space);
     }
-    // Back again from a quarter above: what swings about the mark does not swing with it.
+    // Openings come back a quarter above the mark, so that a value that swings about the mark does not switch them.
     expect(spaces).toEqual(["AMPLE", "TIGHT", "LOW", "LOW", "TIGHT", "AMPLE", "LOW", "AMPLE"]);
     await store.put("a", "k", value);
     expect(store.status()).toMatchObject({ writable: true, problem: null });
@@ -144,7 +144,7 @@ describe("the lmdb store alone", () => {
     await store.close();
   });
 
-  it("keeps pages ahead of what is written, a share of a small volume and no more", async () => {
+  it("keeps pages ahead of its writes, at most a share of a small volume", async () => {
     const clock = new VirtualClock();
     let totalBytes = 40 * MIB;
     const volume = async (): Promise<VolumeState> => ({ freeBytes: 30 * MIB, totalBytes, copiesOnWrite: false });
@@ -167,7 +167,7 @@ describe("the lmdb store alone", () => {
     await again.close();
   });
 
-  it("is not full while there are pages, however many writes came since they were counted", async () => {
+  it("is not full while it has pages, however many writes came since they were counted", async () => {
     const clock = new VirtualClock();
     const volume = async (): Promise<VolumeState> => ({ freeBytes: 0, totalBytes: 40 * MIB, copiesOnWrite: false });
     const store = openLmdbStore({ directory, clock, volume });
@@ -186,7 +186,7 @@ describe("the lmdb store alone", () => {
     await store.close();
   });
 
-  it("still takes its volume for short where it could not be asked once more", async () => {
+  it("still treats its volume as short after one failed read of its free space", async () => {
     const clock = new VirtualClock();
     let freeBytes: number | null = 10 * MIB;
     const volume = async (): Promise<VolumeState> => {
@@ -198,14 +198,14 @@ describe("the lmdb store alone", () => {
     freeBytes = null;
     await comes(clock, () => store.status().freeBytes === null);
     expect(store.status()).toMatchObject({ space: "LOW", writable: true });
-    // Above the mark and below where openings come back.
+    // Above the mark and below the level at which openings come back.
     freeBytes = 70 * MIB;
     await comes(clock, () => store.status().freeBytes === freeBytes);
     expect(store.status().space).toBe("LOW");
     await store.close();
   });
 
-  it("refuses the batch past the pending bound and commits the others", async () => {
+  it("refuses the batch beyond the pending bound and commits the others", async () => {
     const store = openLmdbStore({ directory, clock: new VirtualClock() });
     const settled = await Promise.allSettled(
       Array.from({ length: MAX_PENDING_BATCHES + 5 }, (_, index) => store.put("a", String(index), value)),
@@ -217,7 +217,7 @@ describe("the lmdb store alone", () => {
     await store.close();
   });
 
-  it("creates the server secret once and finds the same one after a reopen; a configured one wins", async () => {
+  it("creates the server secret once and finds the same one after a reopen; a configured one takes precedence", async () => {
     const store = openLmdbStore({ directory, clock: new VirtualClock() });
     const secret = await loadServerSecret(store, null);
     await store.close();
@@ -245,7 +245,7 @@ describe("the lmdb store alone", () => {
   });
 });
 
-/** Time passes until it is so; what it wakes asks the real volume, and writes. */
+/** Advances time until the condition holds; what this wakes reads the real volume, and writes. */
 async function comes(clock: VirtualClock, holds: () => boolean): Promise<void> {
   await vi.waitFor(
     () => {

@@ -1,17 +1,15 @@
 /**
  * StateStore over lmdb: the embedded default.
  *
- * Group commit: one transaction at a time; batches that arrive while it is being flushed wait and share
- * the next one, so a thousand concurrent commits cost a few fsyncs. `overlappingSync` is off, which makes
- * a resolved transaction a flushed one (one fdatasync per commit, seen by strace). Conditions are
- * checked inside the write transaction.
+ * Group commit: one transaction at a time. Batches that arrive while it is being flushed wait and share the next one,
+ * so a thousand concurrent commits cost a few fsyncs. `overlappingSync` is off, which makes a resolved transaction a
+ * flushed one (one fdatasync per commit, seen by strace). Conditions are checked inside the write transaction.
  *
- * A failed commit ends writing for good: after one, the state of the file's pages and of the native
- * binding is not to be trusted (lmdb 3.5.6 corrupted its heap when used on after a refused page write),
- * so the store refuses all later writes and the process is to be restarted; acknowledged rows are safe.
- * The common cause is foreseen instead: no transaction begins that could need more pages than the file
- * has (page-reserve.ts). A batch for which there are none is refused, DISK_FULL, and accepted again once
- * there is space. The volume itself is asked beside the commits, never by them.
+ * A failed commit ends writing for good. After one, neither the file's pages nor the native binding can be trusted
+ * (lmdb 3.5.6 corrupted its heap when used after a refused page write). So the store refuses all later writes and the
+ * process must be restarted; acknowledged rows are safe. The common cause is prevented: no transaction begins that
+ * could need more pages than the file has (page-reserve.ts). A batch without enough pages is refused, DISK_FULL, and
+ * accepted again once there is space. The volume's free space is read beside the commits, never by them.
  */
 import { randomUUID } from "node:crypto";
 import { accessSync, constants, mkdirSync } from "node:fs";
@@ -37,22 +35,22 @@ import {
 } from "./state-store.js";
 import { readVolume, reserveBytes, spaceOf, volumeNow, type VolumeState } from "./volume.js";
 
-/** Batches waiting for their commit; beyond it writes are refused. */
+/** Batches that may wait for their commit; beyond it writes are refused. */
 export const MAX_PENDING_BATCHES = 10_000;
 /** Batches per transaction: bounds how long one write transaction holds the event loop. */
 export const MAX_GROUP_BATCHES = 1_000;
 const VOLUME_ASK_MS = 1_000;
-/** While the reserve is being made: a piece in this time. */
+/** While the reserve grows, one piece is added in this time. */
 const GROWTH_MS = 100;
-/** The commits of a close may take half of it. */
+/** The commits of one close may take half of it. */
 const FULL_BYTES = 2 * GROWTH_BYTES;
-/** A group grows the file by itself up to so much; beyond, it is smaller. */
+/** A group grows the file itself by at most this much; beyond it, the group is made smaller. */
 const GROUP_GROWTH_BYTES = 4 << 20;
 
 export interface LmdbStoreOptions {
   readonly directory: string;
   readonly clock: Clock;
-  /** State of the volume; a test passes its own. */
+  /** Reads the state of the volume; a test passes its own. */
   readonly volume?: () => Promise<VolumeState>;
   /** Called once when a commit failed: log it and restart the process. */
   readonly onFailure?: (cause: unknown) => void;
@@ -112,12 +110,12 @@ class LmdbStore {
   #commitCount = 0;
   #batchCount = 0;
   #committingCount = 0;
-  /** Null when it could not be asked, and is as it was. */
+  /** Null when it could not be read; the space is then unchanged. */
   #volume: VolumeState | null = null;
   #space: Space = "AMPLE";
-  /** The volume gave what was last asked of it. */
+  /** The volume granted the last growth. */
   #grows = true;
-  /** Bytes that the reserve is to have after the next commit. */
+  /** Bytes that the reserve should have after the next commit. */
   #growTo = 0;
   #timer: TimerHandle | null = null;
 
@@ -193,7 +191,7 @@ class LmdbStore {
   async #shutDown(): Promise<void> {
     if (this.#timer !== null) this.#clock.clearTimer(this.#timer);
     while (this.#pump !== null) await this.#pump;
-    // After a failed commit the binding is left alone; the owner row of this process goes stale with it.
+    // After a failed commit the binding is not used again; the owner row of this process becomes stale with it.
     if (this.#problem !== null) return;
     this.#problem = "CLOSED";
     const owner = this.#owner;
@@ -203,7 +201,7 @@ class LmdbStore {
         if (database.get(OWNER_KEY)?.toString("utf8") === owner) database.removeSync(OWNER_KEY);
       });
     } catch {
-      // Without a page to say so in, the row goes stale with this process.
+      // Without a page to write to, the row becomes stale with this process.
     }
     await database.close();
   }
@@ -217,11 +215,11 @@ class LmdbStore {
       const group = await this.#nextGroup();
       if (group.length > 0) await this.#commitGroup(group);
     }
-    // In the same turn as the last look at the queue: a batch pushed later starts a new pump.
+    // In the same turn as the last check of the queue: a batch pushed later starts a new pump.
     this.#pump = null;
   }
 
-  /** Those for which there are pages; the first, where there are none for it, is refused. */
+  /** Takes the batches for which there are pages; refuses the first where there are none for it. */
   async #nextGroup(): Promise<readonly PendingBatch[]> {
     const wanted = Math.min(this.#pending.length, MAX_GROUP_BATCHES);
     if (wanted === 0) return [];
@@ -230,7 +228,7 @@ class LmdbStore {
       this.#reserve.look();
       fitting = this.#fitting(wanted);
     }
-    // A group may be smaller than it could be, and still be many.
+    // A group may be smaller than possible and still hold many batches.
     if (fitting.count < wanted && fitting.nextBytes < GROUP_GROWTH_BYTES) {
       this.#grows = await this.#reserve.growTo(GROUP_GROWTH_BYTES);
       fitting = this.#fitting(wanted);
@@ -247,7 +245,7 @@ class LmdbStore {
     return this.#pending.splice(0, fitting.count);
   }
 
-  /** How many of the first `wanted` batches fit the pages there are, what those take, and what one more would. */
+  /** Counts how many of the first `wanted` batches fit the pages there are, what they take, and what one more would. */
   #fitting(wanted: number): { readonly count: number; readonly bytes: number; readonly nextBytes: number } {
     const left = this.#reserve.leftBytes;
     const fitting = { count: 0, bytes: 0, nextBytes: 0 };
@@ -271,7 +269,7 @@ class LmdbStore {
     if (bytes > 0) this.#grows = await this.#reserve.growTo(bytes);
   }
 
-  /** What is left may be too little for the rows of a close, and there is no more. */
+  /** Whether the rest may be too little for the rows of a close, and cannot grow. */
   #isFull(): boolean {
     return !this.#grows && this.#reserve.leftWhenSeenBytes < FULL_BYTES;
   }
@@ -286,7 +284,7 @@ class LmdbStore {
         try {
           for (const { batch } of group) committed.push(applyBatch(database, batch));
         } catch (error) {
-          // Thrown out of an asynchronous transaction, lmdb would still commit what was written before it.
+          // If thrown out of an asynchronous transaction, lmdb would still commit what was written before it.
           callbackError = error;
         }
       });
@@ -302,7 +300,7 @@ class LmdbStore {
     }
     this.#commitCount += 1;
     this.#batchCount += group.length;
-    // Counted at their most, a few writes would pass for all that is left.
+    // Writes are counted at their most, so a few could seem to use up all that is left.
     if (this.#reserve.leftBytes < FULL_BYTES) this.#reserve.look();
     for (const [index, entry] of group.entries()) entry.settle(committed[index] === true);
   }
@@ -313,7 +311,7 @@ class LmdbStore {
     }, delayMs);
   }
 
-  /** Beside the commits: what is left on the volume, and the reserve a piece nearer to what it should be. */
+  /** Runs beside the commits: reads the free space and brings the reserve one piece closer to its target. */
   async #watch(): Promise<void> {
     try {
       this.#noteVolume(await this.#readVolume());
@@ -334,7 +332,7 @@ class LmdbStore {
 
   #noteVolume(volume: VolumeState | null): void {
     this.#volume = volume;
-    // Not known is as it was: openings do not come back because nobody could ask.
+    // A failed read leaves the last value: openings must not come back because of it.
     if (volume !== null) this.#space = spaceOf(volume, this.#space);
   }
 
@@ -356,7 +354,7 @@ function applyBatch(database: RootDatabase<Buffer, Buffer>, batch: StateBatch): 
   return true;
 }
 
-/** Namespace and key cannot hold a NUL, so the pair is unambiguous and a namespace is one key range. */
+/** Namespace and key cannot contain NUL, so the pair is unambiguous and a namespace is one key range. */
 function rowKey(namespace: string, key: string): Buffer {
   return Buffer.from(`${namespace}\0${key}`, "utf8");
 }
@@ -365,7 +363,7 @@ function rowKey(namespace: string, key: string): Buffer {
 const OWNER_KEY = Buffer.from("\0owner", "utf8");
 
 const FORMAT_KEY = Buffer.from("\0format", "utf8");
-/** Before every row of a caller, behind the store's own. */
+/** Sorts before every row of a caller and after the store's own. */
 const FIRST_KEY = Buffer.from([1]);
 
 type Refusal =
@@ -374,7 +372,10 @@ type Refusal =
 
 class StepFailure extends Error {}
 
-/** One transaction: the store is this process's, in the newest format, or it is as it was. Null means done. */
+/**
+ * In one transaction, makes this process the owner and brings the store to the newest format, or changes nothing.
+ * Returns null when done.
+ */
 function takeOver(database: RootDatabase<Buffer, Buffer>, owner: string, steps: readonly FormatStep[]): Refusal | null {
   return database.transactionSync(() => {
     const row = database.get(OWNER_KEY);
@@ -388,7 +389,7 @@ function takeOver(database: RootDatabase<Buffer, Buffer>, owner: string, steps: 
       try {
         step.run(formatRows(database));
       } catch (cause) {
-        // Thrown on, it takes back the transaction with all steps before it.
+        // Rethrown, it rolls back the transaction with all steps before it.
         throw new StepFailure(`format ${step.format}`, { cause });
       }
     }
@@ -417,7 +418,7 @@ function causeOf(error: unknown): unknown {
   return error instanceof StepFailure ? error.cause : error;
 }
 
-/** lmdb hangs the cause on the error as a promise of its own; unobserved it would end the process. */
+/** lmdb attaches the cause to the error as a promise; unobserved it would end the process. */
 function observeCommitError(cause: unknown): void {
   if (typeof cause !== "object" || cause === null || !("commitError" in cause)) return;
   const { commitError } = cause;

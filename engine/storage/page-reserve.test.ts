@@ -26,7 +26,7 @@ const use = () => pageUseOf(database.getStats());
 const fileBytes = (): number => statSync(join(directory, "data.mdb")).size;
 
 describe("the reserve of pages", () => {
-  it("foresees no less than what any transaction takes, small or large, that adds or removes", () => {
+  it("foresees at least what any transaction takes, small or large, that adds or removes rows", () => {
     const random = createSeededRandom(SEED);
     const keys: Buffer[] = [];
     let most = 0;
@@ -57,11 +57,11 @@ describe("the reserve of pages", () => {
       expect([commit, rows, took <= foreseen]).toEqual([commit, rows, true]);
       most = Math.max(most, took / foreseen);
     }
-    // It is a bound, and not a wild one.
+    // The bound is not far too high either.
     expect(most).toBeGreaterThan(0.2);
   });
 
-  it("lengthens the file ahead of lmdb, which then does not", async () => {
+  it("lengthens the file ahead of lmdb, which then never lengthens it", async () => {
     const reserve = new PageReserve(join(directory, "data.mdb"), use);
     expect(await reserve.growTo(8 * MIB)).toBe(true);
     expect(reserve.leftBytes).toBeGreaterThanOrEqual(8 * MIB);
@@ -79,7 +79,7 @@ describe("the reserve of pages", () => {
     expect(new PageReserve(join(directory, "data.mdb"), use).leftBytes).toBe(reserve.leftBytes);
   });
 
-  it("says so where the file cannot grow, and counts what it took by then", async () => {
+  it("reports a file that cannot grow, and counts what it gained by then", async () => {
     const reserve = new PageReserve(join(directory, "data.mdb"), use);
     const left = reserve.leftBytes;
     rmSync(join(directory, "data.mdb"));

@@ -1,46 +1,46 @@
 /**
- * Pages that the state file has and its engine does not use yet: room for the writes to come, which nobody else on the
+ * Pages that the state file has and its engine does not use yet: room for writes to come, which nothing else on the
  * volume can take.
  *
- * lmdb takes pages that it freed before, or the next ones after the last it used; it asks the volume for more only
- * where the file ends. With the file ahead of it, a transaction needs nothing of a volume that is full. (Volumes that
- * copy what is overwritten need space all the same: volume.ts.)
+ * lmdb takes pages that it freed before, or the next ones after the last it used; it requests space from the volume
+ * only where the file ends. With the file longer than that, a transaction needs no space from a full volume. (Volumes
+ * that copy what is overwritten need space all the same: volume.ts.)
  *
- * Invariant: the file grows only while no transaction is open, which the caller sees to: zeros written beside one could
- * meet its pages.
+ * Invariant: the file grows only while no transaction is open, which the caller ensures: zeros written beside one could
+ * hit its pages.
  */
 import { statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
-/** Written at once: a fraction of a millisecond of whoever waits, and of the flush that follows. */
+/** Written at once. It delays the waiting caller, and the flush that follows, by a fraction of a millisecond. */
 export const GROWTH_BYTES = 256 << 10;
 const ZEROS = Buffer.alloc(GROWTH_BYTES);
 
-/** What lmdb knows of its file; see `pagesFor`. */
+/** lmdb's figures of its file; see `pagesFor`. */
 export interface PageUse {
   readonly pageBytes: number;
   /** Pages of the file that were ever used. */
   readonly usedPages: number;
   readonly branchPages: number;
   readonly depth: number;
-  /** Of the list of free pages. */
+  /** Pages that the list of free pages takes. */
   readonly freeListPages: number;
 }
 
 /**
- * Most new pages that a transaction of so many rows can take, beside those of large values. Each row touches a leaf,
- * may split it, and may split what is above; what else is copied of the path to it there is once only.
+ * Returns the most new pages that a transaction of this many rows can take, without those of large values. Each row
+ * changes a leaf, may split it, and may split the pages above; the rest of the path to it is copied only once.
  */
 export function pagesFor(rows: number, { branchPages, depth, freeListPages }: PageUse): number {
   return 3 * rows + Math.min(rows * depth, branchPages) + 2 * freeListPages + FIXED_PAGES;
 }
 
-/** Root, lists and the like. */
+/** Root, lists and similar pages. */
 const FIXED_PAGES = 32;
-/** lmdb puts a value apart from half a page on; earlier is on the safe side. */
+/** lmdb stores a value apart from half a page on; a lower limit is on the safe side. */
 const LARGE_SHARE = 4;
 
-/** Of what lmdb says of its file: undocumented, so that a figure that is missing must not pass for none. */
+/** Reads lmdb's figures of its file. They are undocumented, so a missing figure must not count as zero. */
 export function pageUseOf(stats: object): PageUse {
   const { pageSize, lastPageNumber, treeDepth, treeBranchPageCount, free } = stats as FileStats;
   const use: PageUse = {
@@ -71,7 +71,7 @@ export class PageReserve {
   readonly #use: () => PageUse;
   #fileBytes: number;
   #seen: PageUse;
-  /** At most, since `#seen`. */
+  /** Upper bound on the bytes taken since `#seen`. */
   #takenBytes = 0;
 
   constructor(path: string, use: () => PageUse) {
@@ -81,39 +81,39 @@ export class PageReserve {
     this.#fileBytes = statSync(path).size;
   }
 
-  /** At least so much can be written without asking the volume. */
+  /** At least this much can be written without space from the volume. */
   get leftBytes(): number {
     return this.#fileBytes - this.#seen.usedPages * this.#seen.pageBytes - this.#takenBytes;
   }
 
-  /** As `leftBytes`, when it was last looked at: what was written since may have taken less than it could. */
+  /** `leftBytes` at the last exact count: writes since then may have taken less than their bound. */
   get leftWhenSeenBytes(): number {
     return this.leftBytes + this.#takenBytes;
   }
 
-  /** At most what a transaction takes, in bytes: of so many rows, and so many pages of large values. */
+  /** Upper bound in bytes for a transaction of this many rows and this many pages of large values. */
   bytesFor(rows: number, largePages: number): number {
     return (pagesFor(rows, this.#seen) + largePages) * this.#seen.pageBytes;
   }
 
-  /** A large value has pages of its own, which lie side by side. */
+  /** A large value has pages of its own, side by side. */
   largePagesOf(valueBytes: number): number {
     const { pageBytes } = this.#seen;
     return valueBytes > pageBytes / LARGE_SHARE ? Math.ceil(valueBytes / pageBytes) + 1 : 0;
   }
 
-  /** A transaction of at most so many bytes was written. */
+  /** Records a written transaction of at most this many bytes. */
   took(bytes: number): void {
     this.#takenBytes += bytes;
   }
 
-  /** What is left, to the page: asks lmdb, which takes 10 µs. */
+  /** Counts exactly how many pages are left: reads lmdb's figures, which takes 10 µs. */
   look(): void {
     this.#seen = this.#use();
     this.#takenBytes = 0;
   }
 
-  /** Lengthens the file until so much is left; false: the volume did not give it all. */
+  /** Lengthens the file until this much is left; returns false if the volume did not grant all of it. */
   async growTo(leftBytes: number): Promise<boolean> {
     if (this.leftBytes >= leftBytes) return true;
     let file: FileHandle | null = null;
@@ -127,7 +127,7 @@ export class PageReserve {
       }
       return true;
     } catch {
-      // Full, or taken away: what there is stays.
+      // The volume is full, or gone: the present size is kept.
       return false;
     } finally {
       await file?.close().catch(() => {});

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createKeyedHash } from "./server-secret.js";
 
-/** The definition, through the library's own HMAC. */
+/** The definition of the hash, through the library's own HMAC. */
 function reference(key: Uint8Array, purpose: string, parts: readonly (string | Uint8Array)[]): string {
   const hmac = createHmac("sha256", key);
   for (const part of [purpose, ...parts]) {
@@ -15,7 +15,7 @@ function reference(key: Uint8Array, purpose: string, parts: readonly (string | U
   return hmac.digest("hex");
 }
 
-describe("createKeyedHash", () => {
+describe("the keyed hash of the server", () => {
   it("is HMAC-SHA256 over purpose and parts, each with its length before it", () => {
     const part = fc.oneof(fc.string({ unit: "binary", maxLength: 80 }), fc.uint8Array({ maxLength: 300 }));
     fc.assert(
@@ -27,7 +27,7 @@ describe("createKeyedHash", () => {
           const hash = createKeyedHash(key);
           const expected = reference(key, purpose, parts);
           expect(hash.hmacHex(purpose, parts)).toBe(expected);
-          // The scratch of one call leaves no trace in the next.
+          // The scratch buffer of one call does not affect the next.
           hash.hmacHex("other", ["text"]);
           expect(hash.hmacHex(purpose, parts)).toBe(expected);
         },

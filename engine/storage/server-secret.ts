@@ -1,9 +1,9 @@
 /**
- * The server's HMAC key: what makes stored fingerprints, account hashes and derived client ids
- * useless to anyone who reads the store without it, and stable over restarts.
+ * The server's HMAC key. It makes stored fingerprints, account hashes and derived client ids useless without it, and
+ * stable over restarts.
  *
- * 32 bytes from configuration, or created once in the store. It must never change while records that
- * depend on it live: with another key a retried request would derive other client ids.
+ * 32 bytes from configuration, or created once in the store. It must never change while records that depend on it
+ * exist: with another key a retried request would derive other client ids.
  */
 import { hash, randomBytes } from "node:crypto";
 import { ServiceError } from "../domain/errors.js";
@@ -14,7 +14,7 @@ export const SERVER_SECRET_BYTES = 32;
 const NAMESPACE = "server";
 const KEY = "hmac-key";
 
-/** `configured` wins; otherwise the stored key, created on the first start. */
+/** A configured key takes precedence; otherwise the stored key, created on the first start. */
 export async function loadServerSecret(store: StateStore, configured: Uint8Array | null): Promise<Uint8Array> {
   if (configured !== null) {
     if (configured.byteLength !== SERVER_SECRET_BYTES)
@@ -29,8 +29,8 @@ export async function loadServerSecret(store: StateStore, configured: Uint8Array
 }
 
 export function createKeyedHash(secret: Uint8Array): KeyedHash {
-  // RFC 2104 by hand over two one-shot digests: an Hmac object costs several times what the digests do, and every
-  // close hashes its account. The pads are copies: the caller may wipe its secret.
+  // RFC 2104 computed from two one-shot digests: an Hmac object costs several times what the digests do, and every
+  // close hashes its account. The pads are copies, so the caller may wipe its secret.
   const innerPad = Buffer.alloc(BLOCK_BYTES);
   innerPad.set(secret.byteLength > BLOCK_BYTES ? hash("sha256", secret, "buffer") : secret);
   const outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES);
@@ -70,7 +70,7 @@ function writePart(message: Buffer, at: number, part: string | Uint8Array): numb
   return from + bytes;
 }
 
-/** Drawn in blocks: a call of the system's generator costs more than all else about an id. */
+/** Random bytes are drawn in blocks: a call of the system's generator costs more than the rest of an id. */
 const RANDOM_BLOCK_BYTES = 4096;
 let randomBlock = Buffer.alloc(0);
 let randomAt = 0;

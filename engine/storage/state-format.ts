@@ -1,45 +1,45 @@
 /**
- * The format of what DATA_DIR keeps: rows of the state store, files of the spool. One number for all of it, in the store
- * itself, since only there it changes in the commit that changes the rows. The record store has migrations of its own
- * (records/migrations.ts).
+ * The format of what DATA_DIR keeps: rows of the state store, files of the spool. There is one number for all of it,
+ * and it is in the store itself, because only there it changes in the commit that changes the rows. The record store
+ * has its own migrations (records/migrations.ts).
  *
- * Whoever changes the meaning of a kept row or file adds a step here and a folder of the format before to
+ * Whoever changes the meaning of a kept row or file adds a step here, and adds a folder of the previous format to
  * test/fixtures/, which engine/orders/test/kept-folders.test.ts opens.
  */
 
 /** Synchronous, inside one write transaction: reads see the writes before them. */
 export interface FormatRows {
-  /** Rows of one namespace, by key. Rows written meanwhile may or may not be seen. */
+  /** Rows of one namespace, by key. Rows written meanwhile may or may not be included. */
   rows(namespace: string): Iterable<{ readonly key: string; readonly value: Uint8Array }>;
   put(namespace: string, key: string, value: Uint8Array): void;
   remove(namespace: string, key: string): void;
 }
 
 export interface FormatStep {
-  /** Of the folder once the step is done. */
+  /** Format of the folder once the step is done. */
   readonly format: number;
   readonly name: string;
-  /** Whatever it throws, the store stays in the format before and is not opened. */
+  /** If it throws, the store keeps its previous format and is not opened. */
   run(rows: FormatRows): void;
 }
 
-/** Formats count from 1 without gaps; a folder that names none is of format 0. A released step is never changed. */
+/** Formats count from 1 without gaps; a folder without a number has format 0. A released step is never changed. */
 export const FORMAT_STEPS: readonly FormatStep[] = [
   {
     format: 1,
     name: "the folder names its format",
     run() {
-      // Rows are as they were.
+      // The rows are unchanged.
     },
   },
 ];
 
 export type FormatPlan =
   | { readonly kind: "run"; readonly from: number; readonly steps: readonly FormatStep[] }
-  /** Written by a newer program, or by none of ours (`found` null): nothing may be changed. */
+  /** Written by a newer program, or not by this program (`found` null): nothing may be changed. */
   | { readonly kind: "refused"; readonly found: number | null; readonly known: number };
 
-/** `found`: text of the store's own row; null: it has none. `isEmpty`: no row of anybody. */
+/** `found`: text of the store's own format row; null if it has none. `isEmpty`: the store has no rows at all. */
 export function planFormat(
   found: string | null,
   isEmpty: boolean,

@@ -1,14 +1,13 @@
 /**
- * The port of everything that must survive the process: idempotency records, intents, nonce marks,
- * executions. Two adapters implement it and pass one contract test (test/state-store.contract.ts).
+ * The port of everything that must survive the process: idempotency records, intents, nonce marks, executions. Two
+ * adapters implement it and pass one contract test (test/state-store.contract.ts).
  *
- * Invariant: when a write's promise resolves, the write survives a crash of process and machine
- * (fsync per group commit). When it rejects, nothing may rely on it: it was not acknowledged, but it
- * may still be found after a restart.
+ * Invariant: when a write's promise resolves, the write survives a crash of process and machine (fsync per group
+ * commit). When it rejects, nothing may rely on it: it was not acknowledged, but it may still be found after a restart.
  *
- * Keys and namespaces are text, values bytes. Rows of a namespace are ordered by the bytes of their
- * UTF-8 key. Nothing here knows the engine below: every call is asynchronous, conditions compare whole
- * values, and no transaction spans an await of the caller.
+ * Keys and namespaces are text, values bytes. Rows of a namespace are ordered by the bytes of their UTF-8 key. The port
+ * is independent of the engine below: every call is asynchronous, conditions compare whole values, and no transaction
+ * spans an await of the caller.
  */
 import { ServiceError } from "../domain/errors.js";
 
@@ -56,21 +55,21 @@ export interface StoreStatus {
   /** false once a commit failed or the store was closed: every later write is refused. */
   readonly writable: boolean;
   readonly problem: StoreProblem | null;
-  /** Waiting or being committed. */
+  /** Batches that wait or are being committed. */
   readonly pendingBatchCount: number;
   /** Group commits so far; fewer than batches when callers share an fsync. */
   readonly commitCount: number;
   readonly batchCount: number;
   readonly space: Space;
-  /** Of the volume; null: it could not be asked, or there is none. */
+  /** Free bytes of the volume; null if they could not be read, or there is no volume. */
   readonly freeBytes: number | null;
-  /** At least so much can still be written where the volume is full. */
+  /** At least this much can still be written where the volume is full. */
   readonly reserveBytes: number;
 }
 
 /**
- * Of the volume. AMPLE: all goes on. TIGHT: ticks are no longer recorded. LOW: no market data at all, and nothing is
- * opened. FULL: nothing can be written.
+ * Space of the volume. AMPLE: everything runs. TIGHT: ticks are no longer recorded. LOW: no market data is recorded,
+ * and nothing is opened. FULL: nothing can be written.
  */
 export type Space = "AMPLE" | "TIGHT" | "LOW" | "FULL";
 
@@ -78,12 +77,12 @@ export type Space = "AMPLE" | "TIGHT" | "LOW" | "FULL";
 export type StoreProblem =
   | "LOCKED"
   | "NOT_WRITABLE"
-  /** The folder is of a newer program. */
+  /** A newer program wrote the folder. */
   | "NEWER_FORMAT"
   | "MIGRATION_FAILED"
   /** Nothing can be written. */
   | "DISK_FULL"
-  /** What is left is for exits: nothing is opened. */
+  /** The rest is kept for exits: nothing is opened. */
   | "DISK_LOW"
   | "QUEUE_FULL"
   | "COMMIT_FAILED"
@@ -95,7 +94,10 @@ export type StoreProblem =
 export interface StateStoreCore {
   get(namespace: string, key: string): Promise<Uint8Array | null>;
   scan(namespace: string, options: ScanOptions): Promise<StateRow[]>;
-  /** All writes or none. false: a condition did not hold and nothing was written. Rejects with STORE_UNAVAILABLE. */
+  /**
+   * Writes all rows or none. Returns false when a condition did not hold and nothing was written. Rejects with
+   * STORE_UNAVAILABLE.
+   */
   commit(batch: StateBatch): Promise<boolean>;
   status(): StoreStatus;
   /** Waits for commits under way. Idempotent. */
@@ -104,9 +106,9 @@ export interface StateStoreCore {
 
 export interface StateStore extends StateStoreCore {
   put(namespace: string, key: string, value: Uint8Array): Promise<void>;
-  /** false: there was a row already, and it stays. */
+  /** Returns false when a row existed already, which is kept. */
   putIfAbsent(namespace: string, key: string, value: Uint8Array): Promise<boolean>;
-  /** false: the row was not as expected (null: absent), and stays as it is. `value` null removes. */
+  /** Returns false when the row was not as expected (null: absent); it is then unchanged. `value` null removes it. */
   compareAndSet(
     namespace: string,
     key: string,
@@ -157,7 +159,7 @@ export function encodeJson(value: unknown): Uint8Array {
   return Buffer.from(JSON.stringify(value), "utf8");
 }
 
-/** For rows this program wrote itself; a row that is no JSON is corruption and throws. */
+/** For rows this program wrote itself; a row that is no JSON is corrupt and throws. */
 export function decodeJson(bytes: Uint8Array): unknown {
   return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"));
 }
@@ -188,7 +190,7 @@ function assertRowName(namespace: string, key: string): void {
   if (Buffer.byteLength(key, "utf8") > MAX_KEY_BYTES) throw misuse("KEY_TOO_LARGE");
 }
 
-/** A caller inside this program broke the bounds: a bug of ours, never a state of the store. */
+/** A caller inside this program broke the bounds: our bug, not a state of the store. */
 function misuse(problem: string): ServiceError {
   return new ServiceError("INTERNAL", { problem: `state store: ${problem}` });
 }

@@ -1,28 +1,29 @@
 /**
- * The volume under the state store: how much room is left, and what that means. Asked beside the work, never by it.
+ * The volume under the state store: how much room is left, and what that means. It is read beside the work, never by
+ * it.
  */
 import { statfsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import type { Space } from "./state-store.js";
 
 const MIB = 1 << 20;
-/** Of a large volume; a small one has a share of itself. */
+/** For a large volume; for a small one the limit is a share of its size. */
 const LOW_BYTES_MAX = 64 * MIB;
 const LOW_SHARE = 4;
 const RESERVE_BYTES_MAX = 24 * MIB;
 const RESERVE_SHARE = 8;
-/** In quarters of what is low: market data gives way this early, and openings come back this late. */
+/** In quarters of the LOW limit: market data stops this early, and openings come back this late. */
 const TIGHT_QUARTERS = 6;
 const AGAIN_QUARTERS = 5;
 
 export interface VolumeState {
   readonly freeBytes: number;
   readonly totalBytes: number;
-  /** Overwriting takes space: pages that a file has are no promise. */
+  /** Overwriting takes space: having pages in the file is no guarantee. */
   readonly copiesOnWrite: boolean;
 }
 
-/** Below it nothing is opened. */
+/** Below this, nothing is opened. */
 export function lowBytes({ totalBytes }: VolumeState): number {
   return Math.min(LOW_BYTES_MAX, Math.floor(totalBytes / LOW_SHARE));
 }
@@ -32,7 +33,7 @@ export function reserveBytes({ totalBytes }: VolumeState): number {
   return Math.max(MIB, Math.min(RESERVE_BYTES_MAX, Math.floor(totalBytes / RESERVE_SHARE)));
 }
 
-/** FULL only where the file's own pages are no promise; elsewhere the store says when it is. */
+/** FULL only where the file's own pages are no guarantee; elsewhere the store reports when it is full. */
 export function spaceOf(volume: VolumeState, before: Space): Space {
   const low = lowBytes(volume);
   const { freeBytes, copiesOnWrite } = volume;
@@ -56,7 +57,7 @@ export async function readVolume(directory: string): Promise<VolumeState> {
   return stateOf(await statfs(directory));
 }
 
-/** Null when it cannot be asked. */
+/** Returns null when it cannot be read. */
 export function volumeNow(directory: string): VolumeState | null {
   try {
     return stateOf(statfsSync(directory));

@@ -1,21 +1,21 @@
 /**
- * Names of the environment that are no option and look like one of ours: a setting that was misspelt works nowhere and
- * fails nowhere. Names only; what they hold is never looked at. Pure.
+ * Finds names in the environment that are no option but look like one of ours, because a misspelt setting has no effect
+ * and no error. Names only; their values are never read. Pure.
  */
 import { ALL_OPTIONS } from "./config-options.js";
 
 export interface UnknownName {
   readonly name: string;
-  /** The option that is probably meant; null: none is near. */
+  /** The option that is probably meant; null when none is similar. */
   readonly meant: string | null;
 }
 
-/** Read from the environment only, beside the options. */
+/** Read from the environment only, in addition to the options. */
 export const CONTROL_NAMES = ["UNWIND_CONFIG", "UNWIND_PROFILE"];
 
-/** Nobody else's names begin so. */
+/** No other program's names begin like this. */
 const OUR_PREFIX = /^(?:VENUE(?:ONE|TWO|THREE|FOUR|FIVE)|UNWIND|STREAM|RATE|RECORD)_/i;
-/** Slips in a name; a short one is near to too many words of others. */
+/** Largest number of slips in a name; a short name is too close to many unrelated words. */
 const SLIPS_MAX = 2;
 const ONE_SLIP_CHARS_MIN = 6;
 const TWO_SLIPS_CHARS_MIN = 10;
@@ -31,7 +31,7 @@ export function unknownNames(names: readonly string[]): readonly UnknownName[] {
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The same letters in another spelling, or a slip or two in a long name. */
+/** The same letters in another spelling, or one or two slips in a long name. */
 function isNear(name: string, option: string): boolean {
   const [given, wanted] = [letters(name), letters(option)];
   if (given === wanted) return true;
@@ -48,7 +48,7 @@ function letters(name: string): string {
     .replaceAll("_", "");
 }
 
-/** Letters to put in, leave out, change or swap with their neighbour (optimal string alignment). */
+/** Counts letters to insert, remove, change or swap with their neighbour (optimal string alignment). */
 function slips(left: string, right: string): number {
   let before: number[] = [];
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);

@@ -1,18 +1,20 @@
-/** What an option of the service is: its kind, bounds, default and meaning. The rows stand in config-options.ts. */
+/**
+ * The description of an option of the service: kind, bounds, default and meaning. The rows are in config-options.ts.
+ */
 
 type OptionKind =
   | { readonly kind: "text"; readonly default: string }
   | { readonly kind: "secret"; readonly default: "" }
   | { readonly kind: "url"; readonly default: string }
-  /** As url; empty where there is none. */
+  /** Like url; empty where there is none. */
   | { readonly kind: "optional-url"; readonly default: "" }
   | { readonly kind: "word"; readonly words: readonly string[]; readonly default: string }
   | { readonly kind: "integer"; readonly min: number; readonly max: number; readonly default: number }
   | { readonly kind: "number"; readonly min: number; readonly max: number; readonly default: number }
   | { readonly kind: "boolean"; readonly default: boolean }
-  /** Basis points as decimal text, at most three decimals; "" leaves it to the venue. */
+  /** Basis points as decimal text, at most three decimals; "" uses the venue's rate. */
   | { readonly kind: "bps"; readonly default: "" }
-  /** Decimal text above 0 in quote units, at most six decimals; "" is no limit. */
+  /** Decimal text above 0 in quote units, at most six decimals; "" means no limit. */
   | { readonly kind: "amount"; readonly default: "" }
   /** Comma-separated text, or a JSON array in the file. */
   | { readonly kind: "list"; readonly default: readonly string[] };

@@ -1,12 +1,12 @@
 /**
  * Every option of the service in one table: name, kind, bounds, default, meaning. The environment, the file and
- * docs/configuration.md all speak of these names; a test compares the document with this table.
+ * docs/configuration.md all use these names; a test compares the document with this table.
  */
 import { type Option, option } from "./config-option.js";
 import { STREAM_OPTIONS } from "./config-stream-options.js";
 import { VENUE_OPTIONS } from "./config-venue-options.js";
 
-/** Before those of the venues, in the document. */
+/** Listed before the venues' options in the document. */
 const FIRST_OPTIONS = {
   HOST: option({
     kind: "text",
@@ -262,9 +262,9 @@ const LATER_OPTIONS = {
   ...STREAM_OPTIONS,
 } as const;
 
-/** Those that the shell reads by name; the venues' belong to their descriptors. */
+/** The options that the shell reads by name; the venues' belong to their descriptors. */
 export const OPTIONS = { ...FIRST_OPTIONS, ...LATER_OPTIONS };
-/** All, in the order of docs/configuration.md. */
+/** All options, in the order of docs/configuration.md. */
 export const ALL_OPTIONS: Readonly<Record<string, Option>> = { ...FIRST_OPTIONS, ...VENUE_OPTIONS, ...LATER_OPTIONS };
 
 export type OptionName = keyof typeof OPTIONS;

@@ -1,6 +1,6 @@
 /**
- * The options of the stream; a part of the one table (config-options.ts). The defaults are those of the stream's own
- * limits; what is no option there is a part of the protocol (heartbeats, pings), which clients rely on.
+ * The options of the stream, a part of the one table (config-options.ts). The defaults are the stream's own limits.
+ * Limits that are no option are part of the protocol (heartbeats, pings), which clients rely on.
  */
 import { option } from "./config-option.js";
 import { DEFAULT_STREAM_LIMITS } from "../stream/limits.js";

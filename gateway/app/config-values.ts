@@ -1,4 +1,4 @@
-/** Options that are more than one word: what their texts mean, and the rules between them. Pure. */
+/** Options whose texts need parsing, and the rules between them. Pure. */
 import { isPlainDecimal, parseScaled } from "../../engine/domain/decimal.js";
 import type { FeeRates } from "../../engine/domain/position.js";
 import { isRoutableVenue, ROUTABLE_VENUES } from "../../engine/domain/venue.js";
@@ -49,7 +49,10 @@ export function readGuards(values: OptionValues, problems: string[]): GuardPolic
   };
 }
 
-/** What waits for a slow reader: merged first, then closed after a while, then closed at once. */
+/**
+ * Thresholds of what waits for a slow reader: frames are merged first, then the reader is closed after a while, then at
+ * once.
+ */
 const BUFFER_OPTIONS = ["STREAM_SOFT_BUFFER_BYTES", "STREAM_HARD_BUFFER_BYTES", "STREAM_FATAL_BUFFER_BYTES"] as const;
 
 export function readStreamLimits(values: OptionValues, problems: string[]): StreamConfig {
@@ -95,7 +98,7 @@ export function isCanonicalSymbol(text: string): boolean {
   return /^[\p{L}\p{N}]{1,24}$/u.test(text) && text === text.toUpperCase();
 }
 
-/** `USDT=0.9998` → 999 800. At most six decimals; within a factor of two of par, so a slipped digit is caught. */
+/** `USDT=0.9998` → 999 800. At most six decimals; within a factor of two of par, so that a slipped digit is caught. */
 export function readQuoteRates(entries: readonly string[], problems: string[]): ReadonlyMap<string, number> {
   const rates = new Map<string, number>();
   for (const entry of entries) {
@@ -115,7 +118,7 @@ export function readQuoteRates(entries: readonly string[], problems: string[]): 
   return rates;
 }
 
-/** Thousandths of a basis point; NaN when it is no rate. */
+/** Returns thousandths of a basis point; NaN when the text is no rate. */
 export function milliBps(text: string): number {
   const value = isPlainDecimal(text) ? parseScaled(text, 3) : Number.NaN;
   return Math.abs(value) <= 100_000 ? value : Number.NaN;

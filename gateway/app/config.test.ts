@@ -20,8 +20,8 @@ function config(environment: Environment, file: string | null = null) {
   return result.config;
 }
 
-describe("readConfig", () => {
-  it("needs nothing: defaults are a whole configuration on loopback", () => {
+describe("reading the configuration", () => {
+  it("needs no setting: the defaults are a whole configuration on loopback", () => {
     expect(config({})).toMatchObject({
       host: "127.0.0.1",
       port: 8080,
@@ -32,7 +32,7 @@ describe("readConfig", () => {
     });
   });
 
-  it("prefers the environment to the file to the default", () => {
+  it("takes the environment before the file and the file before the default", () => {
     const file = JSON.stringify({ PORT: 9000, BODY_BYTES_MAX: 2048, VENUEONE_ENABLED: false, SYMBOLS: ["BTC", "ETH"] });
     expect(config({ PORT: "9100" }, file)).toMatchObject({
       port: 9100,
@@ -67,7 +67,7 @@ describe("readConfig", () => {
     ]);
   });
 
-  it("refuses the serve profile, saying why", () => {
+  it("refuses the serve profile with the reason", () => {
     expect(problems({ UNWIND_PROFILE: "serve" })).toEqual([SERVE_REFUSAL]);
     expect(SERVE_REFUSAL).toContain("API-key authentication does not exist yet");
   });
@@ -124,7 +124,7 @@ describe("readConfig", () => {
     ).toEqual(new Set());
   });
 
-  it("hands the stream its limits, by default its own", () => {
+  it("passes the stream its limits, by default the stream's own", () => {
     expect(DEFAULT_STREAM_LIMITS).toMatchObject(config({}).stream);
     const stream = {
       STREAM_CONNECTIONS_MAX: "1",
@@ -165,7 +165,7 @@ describe("readConfig", () => {
     });
   });
 
-  it("treats an empty variable as unset where empty is no value", () => {
+  it("treats an empty variable as unset where an empty text is no value", () => {
     expect(config({ PORT: "", LOG_LEVEL: "", CORS_ALLOW_ORIGIN: "" })).toMatchObject({
       port: 8080,
       logLevel: "info",
@@ -179,7 +179,7 @@ describe("names of the environment that are no option", () => {
   const unknown = (...names: string[]) =>
     config(Object.fromEntries(names.map((name) => [name, "a value with a secret"]))).unknownNames;
 
-  it("are told where they look like ours, with the option that may be meant", () => {
+  it("are reported where they look like ours, with the option that may be meant", () => {
     expect(
       unknown(
         "VENUEONE_RESTURL",
@@ -207,7 +207,7 @@ describe("names of the environment that are no option", () => {
     ]);
   });
 
-  it("are not looked at where they are somebody else's", () => {
+  it("are ignored where they belong to other programs", () => {
     expect(
       unknown(
         ...["PATH", "HOME", "HOSTNAME", "LOGNAME", "PWD", "SHLVL", "TERM", "LANG", "NODE_ENV", "npm_config_port"],
@@ -220,7 +220,7 @@ describe("names of the environment that are no option", () => {
   });
 });
 
-describe("docs/configuration.md", () => {
+describe("the document docs/configuration.md", () => {
   it("lists every option with its default and meaning, and no other", () => {
     const path = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "docs", "configuration.md");
     const rows = readFileSync(path, "utf8")

@@ -1,7 +1,7 @@
 /**
- * Configuration: environment over one optional JSON file over defaults, validated at start. All problems are found
- * before any is reported. A problem names the option and what is wrong; the value is shown only where it cannot be
- * a secret.
+ * Configuration, validated at start: the environment takes precedence over one optional JSON file, and the file over
+ * the defaults. All problems are found before any is reported. A problem names the option and what is wrong; the value
+ * is shown only where it cannot be a secret.
  */
 import type { GuardPolicy } from "../../engine/guards/guard-book.js";
 import type { FeeRates } from "../../engine/domain/position.js";
@@ -46,7 +46,7 @@ export interface RecordingConfig {
   /** Null means one server. */
   readonly cluster: { readonly name: string; readonly keeperPath: string } | null;
   readonly spoolBytesMax: number;
-  /** Disk of the embedded store. */
+  /** Largest size on disk of the embedded store. */
   readonly embeddedBytesMax: number;
   readonly embeddedMemoryBytesMax: number;
 }
@@ -61,7 +61,7 @@ export interface Config {
   readonly allowedOrigins: readonly string[];
   readonly symbols: readonly string[];
   readonly venues: readonly VenueConfig[];
-  /** Whose ticker is 401 because of what was not set (interface spec 5.5). */
+  /** Venues whose ticker is 401 because a setting is missing (interface spec 5.5). */
   readonly refusedTickers: ReadonlySet<RoutableVenue>;
   readonly recording: RecordingConfig;
   readonly closeDefaults: {
@@ -70,7 +70,7 @@ export interface Config {
     readonly deadlineMs: number;
   };
   readonly guards: GuardPolicy;
-  /** Null means minted and kept by the store. */
+  /** Null means that the store creates and keeps one. */
   readonly serverSecret: Uint8Array | null;
   readonly latencyFactor: number;
   /** Quote asset → parts per million of the common quote. */
@@ -86,7 +86,7 @@ export interface Config {
   readonly rateLimits: BucketRules;
   readonly rateLimitCallersMax: number;
   readonly stream: StreamConfig;
-  /** Of the environment; told at the start. */
+  /** From the environment; reported at the start. */
   readonly unknownNames: readonly UnknownName[];
 }
 
@@ -94,7 +94,7 @@ export type ConfigResult =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** Default path of the file; `UNWIND_CONFIG` names another one, which must then exist. */
+/** Default path of the file. `UNWIND_CONFIG` names another one, which must then exist. */
 export const DEFAULT_CONFIG_FILE = "unwind.config.json";
 
 export const SERVE_REFUSAL =
@@ -102,7 +102,7 @@ export const SERVE_REFUSAL =
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `readFile` gives the file's text, or null if there is none. */
+/** `readFile` returns the file's text, or null if there is none. */
 export function readConfig(environment: Environment, readFile: (path: string) => string | null): ConfigResult {
   const problems: string[] = [];
   const profile = readProfile(environment, problems);
@@ -169,7 +169,7 @@ function readOption(
   const option = ALL_OPTIONS[name] as Option;
   const fromEnvironment = environment[name];
   if (fromEnvironment !== undefined) {
-    // An empty variable is how a shell unsets one; for text it is a value.
+    // A shell unsets a variable by emptying it; for text an empty value counts.
     if (fromEnvironment === "" && option.kind !== "text" && option.kind !== "secret" && option.kind !== "list")
       return option.default;
     return parseOption(name, option, fromEnvironment, problems);
@@ -256,7 +256,7 @@ function kindWords(option: Option): string {
   }
 }
 
-/** Rules between options. */
+/** Checks the rules between options. */
 function assemble(
   values: OptionValues & Readonly<Record<string, unknown>>,
   profile: Profile,

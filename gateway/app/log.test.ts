@@ -15,7 +15,7 @@ function capture(level: LogLevel = "debug") {
   return { logger, lines };
 }
 
-describe("createLogger", () => {
+describe("the log of the service", () => {
   it("writes event, time and allowed fields", () => {
     const { logger, lines } = capture();
     logger.info("venue.live", { venue: "venueone", count: 3, wasLive: null });
@@ -52,7 +52,7 @@ describe("createLogger", () => {
     expect(lines[0]?.url).toBe("https://venue.test/path");
   });
 
-  it("shows no part of a key that the cut goes through, and no query of a URL inside a text", () => {
+  it("shows no part of a key that is cut, and no query of a URL inside a text", () => {
     const { logger, lines } = capture();
     for (let at = MAX_FIELD_CHARS - 70; at <= MAX_FIELD_CHARS; at += 7)
       logger.info("x", { problem: `${"a ".repeat(at).slice(0, at)}${KEY}` });
@@ -76,11 +76,11 @@ describe("createLogger", () => {
   });
 });
 
-describe("the allow-list", () => {
-  /** Dropped on purpose: store keys are no reading matter. */
+describe("the allow-list of log fields", () => {
+  /** Dropped on purpose: keys of the store do not belong in a log. */
   const DROPPED = new Set(["key"]);
 
-  it("has every field that the code logs, so that none is lost unseen", () => {
+  it("has every field that the code logs, so that none is lost unnoticed", () => {
     const missing = new Set<string>();
     let callCount = 0;
     for (const path of sources("engine").concat(sources("feeds"), sources("gateway"))) {

@@ -1,10 +1,9 @@
 /**
  * The service's log: pino behind the Logger port, safe by construction.
  *
- * Invariants: a line holds the event name and fields of the allow-list below, nothing else; bodies, headers,
- * query strings and error messages of others have no field to arrive in. A field that is not on the list is
- * dropped and counted, never printed. What looks like a 32-byte key is replaced as a last line of defence, and
- * text is cut.
+ * Invariants: a line contains only the event name and fields of the allow-list below. There is no field for bodies,
+ * headers, query strings or error messages from outside. A field that is not on the list is dropped and counted, never
+ * printed. What looks like a 32-byte key is replaced as a last line of defence, and text is cut.
  */
 import { type DestinationStream, destination, pino } from "pino";
 import type { LogFields, Logger } from "../../engine/domain/logger.js";
@@ -16,9 +15,9 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 /** Longest text of one field. */
 export const MAX_FIELD_CHARS = 400;
 
-/** Every field a log line may carry. Names of things, counts, times and codes: no place for what a caller sent. */
+/** Every field a log line may carry: names of things, counts, times and codes, never a caller's own data. */
 export const ALLOWED_FIELDS: ReadonlySet<string> = new Set([
-  // whose
+  // Whose.
   "venue",
   "symbol",
   "nativeSymbol",
@@ -39,7 +38,7 @@ export const ALLOWED_FIELDS: ReadonlySet<string> = new Set([
   "clientId",
   "venueClientOrderId",
   "part",
-  // what
+  // What.
   "what",
   "word",
   "text",
@@ -71,7 +70,7 @@ export const ALLOWED_FIELDS: ReadonlySet<string> = new Set([
   "profile",
   "status",
   "method",
-  // how much
+  // How much.
   "attempt",
   "attempts",
   "attemptCount",
@@ -91,7 +90,7 @@ export const ALLOWED_FIELDS: ReadonlySet<string> = new Set([
   "closes",
   "unknown",
   "dropped",
-  // when
+  // When.
   "delayMs",
   "elapsedMs",
   "timeoutMs",
@@ -107,7 +106,7 @@ export interface ServiceLogger extends Logger {
   readonly redactedCount: number;
 }
 
-/** `stream` is for tests; by default lines go to stderr, so that stdout holds the ready line alone. */
+/** `stream` is for tests; by default lines go to stderr, so that stdout has only the ready line. */
 export function createLogger(
   level: LogLevel,
   stream: DestinationStream = destination({ dest: 2, sync: true }),

@@ -1,6 +1,6 @@
 /**
- * Prometheus metrics. Labels are routes, statuses and venues: closed sets, so nothing a caller sends becomes a
- * series. Hot paths only count integers; those are read when somebody scrapes.
+ * Prometheus metrics. Labels are routes, statuses and venues: closed sets, so that caller data never becomes a series.
+ * Hot paths only count integers, which are read at each scrape.
  */
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
@@ -13,12 +13,12 @@ import type { StreamCounts } from "../stream/stream-counts.js";
 
 /** Resolution of the event-loop delay sampler. */
 const LOOP_RESOLUTION_MS = 10;
-/** Seconds; a close takes a venue round trip, and at most its deadline of 30 s. */
+/** In seconds; a close takes a venue round trip, and at most its deadline of 30 s. */
 const CLOSE_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 const NS_PER_MS = 1e6;
 
-/** Everything that is counted elsewhere. */
+/** Counts that other parts keep. */
 export interface MetricSources {
   readonly routes: readonly RouteCounts[];
   readonly rooms: readonly MarketRoom[];
@@ -57,7 +57,7 @@ export class Metrics {
 
   eventLoopDelayMs(): { p50: number; p99: number; max: number } {
     const delay = this.#loopDelay;
-    // The sampler counts its own interval; before the first sample the histogram holds no numbers.
+    // The sampler counts its own interval; before the first sample the histogram has no numbers.
     const ms = (ns: number) =>
       Number.isFinite(ns) ? Math.max(0, Math.round((ns / NS_PER_MS - LOOP_RESOLUTION_MS) * 1000) / 1000) : 0;
     return delay.count === 0
@@ -65,7 +65,7 @@ export class Metrics {
       : { p50: ms(delay.percentile(50)), p99: ms(delay.percentile(99)), max: ms(delay.max) };
   }
 
-  /** Binds the counts of others; called once, by the server. */
+  /** Binds the counts of other parts; the server calls it once. */
   attach(sources: MetricSources): void {
     const registers = [this.#registry];
     const requests = (counter: Counter<"route" | "status">) => {
@@ -283,7 +283,7 @@ class CountingHistogram {
   readonly #name: string;
   readonly #help: string;
   readonly #bounds: readonly number[];
-  /** By the first bound that holds the value; the last is above all. */
+  /** Counted at the first bound that holds the value; the last bucket is above all bounds. */
   readonly #counts: Float64Array;
   #sum = 0;
 

@@ -1,9 +1,9 @@
 /**
  * The record of the service: the store (a server of the operator's, or the embedded engine in its own process) and the
- * recorder that feeds it. Nothing here is waited for by a close or a tick.
+ * recorder that feeds it. No close and no tick waits for it.
  *
- * Invariant: a store that is away, slow or missing changes no answer but those of the history routes; a server that can
- * never take the record (too old, no ClickHouse) is refused at the start, by name.
+ * Invariant: a store that is away, slow or missing changes only the replies of the history routes; a server that can
+ * never hold the record (too old, no ClickHouse) is refused at the start, by name.
  */
 import { join } from "node:path";
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
@@ -22,9 +22,9 @@ import type { ServiceLogger } from "./log.js";
 import { StartError } from "../children/start-error.js";
 import { startStorageSidecar, type StorageSidecar } from "./storage-sidecar.js";
 
-/** Markets listed later are watched within this time. */
+/** Markets that are listed later are watched within this time. */
 const WATCH_EVERY_MS = 5_000;
-/** Rows that reach the store in the last moments; what does not is on disk, and goes in at the next start. */
+/** Time for the last rows to reach the store at the end; the others are on disk, and the next start sends them. */
 const STOP_FLUSH_MS = 5_000;
 
 export interface RecordingOptions {
@@ -45,13 +45,13 @@ export interface Recording {
   readonly recorder: Recorder | null;
   /** For the services that send orders. */
   readonly closes: RecordSink;
-  /** For the trade service: what a decision sees, and how long its stages take. */
+  /** For the trade service: records what a decision sees and how long its stages take. */
   readonly observer: RouteObserver;
-  /** Takes over what an earlier start left. Rejects with StartError. */
+  /** Adopts what an earlier start left. Rejects with StartError. */
   start(): Promise<void>;
-  /** Every market the rooms list, now and later. */
+  /** Watches every market that the rooms list, now and later. */
   watch(rooms: readonly MarketRoom[]): void;
-  /** Bounded. */
+  /** Ends within a time limit. */
   stop(): Promise<void>;
 }
 
@@ -124,7 +124,7 @@ class StoredRecording implements Recording {
     const word = this.#firstWord();
     if (config.server !== null) {
       const heard = await within(clock, word, START_WORD_MS);
-      // Unknown after that time is away: it may come.
+      // A store still unknown after that time is away: it may come later.
       if (heard.done && heard.value.state === "off") throw new StartError([`CLICKHOUSE_URL: ${heard.value.reason}`]);
     }
     await this.recorder.start();

@@ -1,4 +1,4 @@
-/** Rooms on their way to live books, at the start of the service and after it. */
+/** Starts the rooms and waits for live books, at the start of the service and after it. */
 import { type Clock, delay, type TimerHandle } from "../../engine/domain/clock.js";
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import type { MarketRoom } from "../../engine/ports.js";
@@ -11,7 +11,7 @@ const FIRST_BOOK_POLL_MS = 20;
 /** A venue that could not be reached at the start is tried again this often. */
 const START_RETRY_MS = 30_000;
 
-/** Starts rooms side by side. One venue out of reach does not stop the others; it is tried again until it answers. */
+/** Starts rooms side by side. A venue out of reach does not delay the others; it is tried again until it answers. */
 export class RoomStarter {
   readonly #rooms: readonly MarketRoom[];
   readonly #clock: Clock;

@@ -1,4 +1,4 @@
-/** The venue rooms that the configuration asks for, with its limits, fees and addresses. */
+/** Creates the venue rooms that the configuration names, with its limits, fees and addresses. */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { MarketRoom, NonceReservations } from "../../engine/ports.js";

@@ -1,6 +1,5 @@
 /**
- * A service as a process: the ready line, signals, and the end on what nobody caught. Used by main.ts and by
- * the demo.
+ * A service as a process: the ready line, signals, and the exit on an uncaught error. Used by main.ts and by the demo.
  */
 import { readFileSync } from "node:fs";
 import { ServiceError } from "../../engine/domain/errors.js";
@@ -12,14 +11,14 @@ import { checkStateFile } from "../children/state-check.js";
 import { exitCodeOf, onStopSignals } from "./stop-signals.js";
 import { createService, type Service, type ServiceOverrides } from "./wiring.js";
 
-/** Any long time: the interval only keeps the event loop from ending. */
+/** Any long time: the interval only keeps the event loop running. */
 const KEEP_ALIVE_MS = 3_600_000;
 
-/** Exit codes: 1 a fault, 2 configuration or start refused. */
+/** Exit codes: 1 for a fault, 2 for a refused configuration or start. */
 export const EXIT_FAULT = 1;
 export const EXIT_REFUSED = 2;
 
-/** The configuration of this process; prints every problem and exits when there is one. */
+/** Returns the configuration of this process; prints every problem and exits if there is one. */
 export function loadConfigOrExit(environment: Environment): Config {
   const result = readConfig(environment, readFileOrNull);
   if (result.ok) return result.config;
@@ -31,7 +30,7 @@ function readFileOrNull(path: string): string | null {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    // Absent or unreadable is the same to the reader: it says which path it wanted.
+    // A missing file and an unreadable one are treated alike: the error names the path.
     return null;
   }
 }
@@ -42,7 +41,7 @@ export async function runService(
   overrides: ServiceOverrides = {},
   onStopped: () => Promise<void> = async () => {},
 ): Promise<Service> {
-  // The clock's timers do not hold the process: while it starts or drains, nothing else may.
+  // The clock's timers do not keep the process alive, and while it starts or drains nothing else may.
   setInterval(() => {}, KEEP_ALIVE_MS);
   let service: Service;
   const logger = overrides.logger ?? createLogger(config.logLevel);
@@ -72,11 +71,13 @@ function startProblem(error: unknown): string {
       return `${String(directory)} could not be brought to the format of this program; it is as it was, and the program before still reads it`;
     return `${error.message}${typeof reason === "string" ? ` (${reason})` : ""}${typeof directory === "string" ? ` in ${directory}` : ""}`;
   }
-  // A bug: its frames help, its message might quote something it should not.
+  // A bug: its stack frames help; its message might quote a secret.
   return error instanceof Error ? `${error.name}\n${framesOf(error)}` : "unknown error";
 }
 
-/** A fault nobody caught leaves the process in an unknown state: log it and end; a supervisor starts it anew. */
+/**
+ * An uncaught error leaves the process in an unknown state: it logs the error and ends; a supervisor starts it again.
+ */
 function guardProcess(logger: ServiceLogger): void {
   const end = (event: string) => (error: unknown) => {
     logger.error(event, {
@@ -100,7 +101,7 @@ function framesOf(error: Error): string {
 function stopOnSignals(service: Service, onStopped: () => Promise<void>): void {
   onStopSignals((signal, force) => {
     if (force) {
-      // Asked again: the operator does not want to wait. Orders under way are in the intent log.
+      // The second signal: the operator does not want to wait. Orders under way are in the intent log.
       service.logger.warn("service.stop_forced", { signal });
       process.exit(exitCodeOf(signal));
     }

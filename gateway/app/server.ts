@@ -1,8 +1,8 @@
 /**
  * The HTTP server: routes, rate limits, metrics on one uWebSockets.js app.
  *
- * Invariants: listens on one address; after `stop` no new connection is taken, closes under way are waited for
- * up to a bound, then every connection is closed. A handler never throws into native code.
+ * Invariants: it listens on one address. After `stop` no new connection is accepted, closes under way get a limited
+ * time to end, then every connection is closed. A handler never throws into native code.
  */
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { randomBytes } from "node:crypto";
@@ -53,20 +53,20 @@ export interface ServerOptions extends RouteLimits {
   readonly port: number;
   readonly rateLimits: BucketRules;
   readonly rateLimitCallersMax: number;
-  /** Beside the addresses that it listens on. */
+  /** In addition to the addresses that it listens on. */
   readonly allowedHosts: readonly string[];
-  /** Of pages; `*` stands for any, for what only reads. */
+  /** Origins of pages; `*` allows any, for requests that only read. */
   readonly allowedOrigins: readonly string[];
   readonly targetBytesMax: number;
   readonly closeDefaults: CloseDefaults;
   readonly refusedTickers: ReadonlySet<RoutableVenue>;
   readonly strictFields: boolean;
   readonly version: string;
-  /** What differs from the stream's defaults. */
+  /** Settings that differ from the stream's defaults. */
   readonly stream?: Partial<StreamLimits>;
-  /** The built client; default: where the build puts it. */
+  /** Folder of the built client; default: where the build puts it. */
   readonly dashboardFolder?: string;
-  /** Of the demo alone. */
+  /** Set by the demo only. */
   readonly pageAccount?: PageAccount;
 }
 
@@ -79,7 +79,7 @@ export interface ServerParts {
   readonly records: RecordsStore;
   /** Null when nothing is recorded, by choice. */
   readonly recorder: Recorder | null;
-  /** The server's key: signs cursors. */
+  /** The server's key, which signs cursors. */
   readonly hash: KeyedHash;
   /** Absent: the stream serves no positions and orders. Its owner stops it, after the server. */
   readonly portfolio?: Portfolio;
@@ -95,18 +95,18 @@ export interface Server {
   stop(graceMs: number): Promise<void>;
 }
 
-/** What the native module has beyond its type declarations (checked in its source, 2026-11-21). */
+/** Members of the native module that its type declarations lack (checked in its source, 2026-11-21). */
 const native = uws as unknown as { _cfg(key: string): void; readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number };
 
 interface NativeListener {
   listen(host: string, port: number, options: number, done: (socket: us_listen_socket | false) => void): void;
 }
 
-/** How often a stopping server looks whether the last close has ended. */
+/** How often a stopping server checks whether the last close has ended. */
 const DRAIN_POLL_MS = 5;
-/** Two starts of the service with the same stream epoch: one in 2^48. */
+/** Two starts of the service have the same stream epoch with a probability of 2^-48. */
 const EPOCH_BYTES = 6;
-/** Leaves the server's own name out of the reply headers. */
+/** Omits the server's own name from the reply headers. */
 const SILENT = "999999990007";
 
 function accountsOf(portfolio: Portfolio, { hash, trading }: ServerParts): StreamAccounts {
@@ -196,7 +196,7 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
       ...historyRoutes(context, parts.records, {
         hash: parts.hash,
         loopbackOnly: isLoopback(options.host),
-        // No option opens them yet: without API keys the service listens on loopback alone.
+        // No option opens them yet: without API keys the service listens on loopback only.
         open: false,
       }),
       ...serviceRoutes(context),

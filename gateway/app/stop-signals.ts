@@ -1,16 +1,16 @@
 /**
- * What signals ask of this process: to stop, or, asked again, to stop at once.
+ * What signals mean for this process: stop, or, the second time, stop at once.
  *
- * A terminal's Ctrl-C reaches us and the launcher, and the launcher passes it on: that copy comes as a message, not as a
- * signal, so that however late it comes it is not taken for a second wish. Some supervisors signal a process and then
- * its group: two signals within SAME_SIGNAL_MS are one.
+ * A terminal's Ctrl-C reaches both this process and the launcher, and the launcher passes it on. That copy comes as a
+ * message, not as a signal, so that it never counts as a second request, however late it comes. Some supervisors signal
+ * a process and then its group: two signals within SAME_SIGNAL_MS count as one.
  */
 
 const SAME_SIGNAL_MS = 1_000;
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 export type StopSignal = (typeof SIGNALS)[number];
 
-/** To the launcher: from now on it passes signals on as messages. */
+/** Sent to the launcher: from now on it passes signals on as messages. */
 const HEARS_SIGNALS = { kind: "hears-signals" };
 
 export class StopRequests {
@@ -24,13 +24,13 @@ export class StopRequests {
       this.#firstMs = nowMs;
       return "stop";
     }
-    // Whoever signals both of us asks once.
+    // A signal that reached both counts once.
     if (!isOwn && this.#hasOwn) return "none";
     return nowMs - this.#firstMs < SAME_SIGNAL_MS ? "none" : "force";
   }
 }
 
-/** Calls back once with `force` false and, when asked again, with `force` true. */
+/** Calls back once with `force` false and, on a second request, with `force` true. */
 export function onStopSignals(stop: (signal: StopSignal, force: boolean) => void): void {
   const requests = new StopRequests();
   const take = (signal: StopSignal, isOwn: boolean): void => {
@@ -48,13 +48,13 @@ export function onStopSignals(stop: (signal: StopSignal, force: boolean) => void
   });
 }
 
-/** Null means no signal that a launcher passed on. */
+/** Returns null when the message is no signal that a launcher passed on. */
 function signalOf(message: unknown): StopSignal | null {
   if (typeof message !== "object" || message === null || !("signal" in message)) return null;
   return SIGNALS.find((signal) => signal === message.signal) ?? null;
 }
 
-/** As a shell reports a process that this signal ended. */
+/** The exit code by which a shell reports that this signal ended a process. */
 export function exitCodeOf(signal: StopSignal): number {
   return signal === "SIGINT" ? 130 : 143;
 }

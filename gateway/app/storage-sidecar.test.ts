@@ -1,6 +1,6 @@
 /**
- * The supervisor against children that behave as told: small programs that speak its messages, real processes on a
- * virtual clock. The real sidecar is tested in children/test.
+ * The supervisor with children that behave as scripted: small programs that speak its messages, real processes on a
+ * virtual clock. The tests in children/test cover the real sidecar.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -60,7 +60,7 @@ function start(program: string, folder = join(directory, "data")): StorageSideca
 }
 
 function launch(childPath: string, folder = join(directory, "data")): StorageSidecar {
-  // Half of the ceiling each time.
+  // The jitter is half of the maximum each time.
   const sidecar = startStorageSidecar({ directory: folder, clock, random: { next: () => 0.5 }, logger, childPath });
   running.push(sidecar);
   return sidecar;
@@ -68,7 +68,7 @@ function launch(childPath: string, folder = join(directory, "data")): StorageSid
 
 const LIMITS_MISSING = spawnSync("prlimit", ["--version"]).status !== 0;
 
-/** With every file descriptor of this process taken, under a limit near to what it has open. */
+/** Runs an action while every file descriptor of this process is taken, with the limit set near what it has open. */
 function withoutFiles<T>(action: () => T): T {
   const [soft, hard] = execFileSync(
     "prlimit",
@@ -83,7 +83,7 @@ function withoutFiles<T>(action: () => T): T {
   try {
     for (;;) files.push(openSync("/dev/null", "r"));
   } catch {
-    // Every one is taken.
+    // Every descriptor is taken.
   }
   try {
     return action();
@@ -96,7 +96,7 @@ function withoutFiles<T>(action: () => T): T {
 const READY = `process.once("message", (m) => process.send({ kind: "ready", port: m.port || 1234, version: "26.7" }));`;
 
 describe("the supervisor of the storage sidecar", () => {
-  it("gives an address only while a child that reported ready is alive, with a new password each time", async () => {
+  it("returns an address only while a child that reported ready is alive, with a new password each time", async () => {
     const sidecar = start(`${READY} process.on("disconnect", () => process.exit(0));`);
     expect(sidecar.endpoint()).toMatchObject({ url: null, isFinal: false });
     expect(await sidecar.started()).toMatchObject({ state: "ready", reason: "", startCount: 1 });
@@ -121,7 +121,7 @@ describe("the supervisor of the storage sidecar", () => {
     expect(JSON.stringify(lines)).not.toContain(first.password);
   });
 
-  it("starts a child that keeps failing ever more rarely, up to its cap, and from the start again after a healthy one", async () => {
+  it("restarts a failing child ever more rarely, up to a maximum, and from the beginning again after a healthy one", async () => {
     const sidecar = start(`process.exit(5);`);
     const delays: number[] = [];
     for (let failure = 1; failure <= 10; failure++) {
@@ -139,7 +139,7 @@ describe("the supervisor of the storage sidecar", () => {
     expect(await logged("sidecar.restarting", 11)).toMatchObject({ delayMs: 100 });
   });
 
-  it("kills a child that never reports, and one that does not end when asked to", async () => {
+  it("kills a child that never reports, and one that does not end when requested", async () => {
     const sidecar = start(
       `process.on("SIGTERM", () => {}); process.once("message", () => process.send("hello")); setInterval(() => {}, 1000);`,
     );
@@ -164,7 +164,7 @@ describe("the supervisor of the storage sidecar", () => {
     expect(sidecar.state().startCount).toBe(2);
   });
 
-  it("stops while it waits for the next start, and is then never started", async () => {
+  it("can be stopped while it waits for the next start, and never starts it then", async () => {
     const sidecar = start(`process.exit(1);`);
     await logged("sidecar.restarting", 1);
     await sidecar.stop();
@@ -172,7 +172,7 @@ describe("the supervisor of the storage sidecar", () => {
     expect(sidecar.state()).toMatchObject({ state: "stopped", startCount: 1, processId: null });
   });
 
-  it("does not start again where the child says it would not help", async () => {
+  it("does not restart where the child reports that it would not help", async () => {
     const sidecar = start(
       `process.once("message", () => process.send({ kind: "refused", reason: "missing", text: "not installed" }, () => process.exit(3)));`,
     );
@@ -195,8 +195,8 @@ describe("the supervisor of the storage sidecar", () => {
     await logged("sidecar.ready", 1);
   });
 
-  it("tries again where no process can be had at all", async () => {
-    // Thrown at once, as a lack of memory is.
+  it("tries again where no process can be created at all", async () => {
+    // Thrown at once, like a lack of memory.
     const sidecar = launch("no\0path");
     const reason = "the embedded store could not be started (ERR_INVALID_ARG_VALUE)";
     expect(await sidecar.started()).toMatchObject({ state: "waiting", reason, processId: null });
@@ -207,7 +207,7 @@ describe("the supervisor of the storage sidecar", () => {
     expect(sidecar.state()).toMatchObject({ state: "stopped", startCount: 2 });
   });
 
-  it.skipIf(LIMITS_MISSING)("tries again where there are no files left for a process (needs prlimit)", async () => {
+  it.skipIf(LIMITS_MISSING)("tries again where there are no free files for a process (needs prlimit)", async () => {
     const childPath = join(directory, "child.cjs");
     writeFileSync(childPath, READY);
     const sidecar = withoutFiles(() => launch(childPath));
@@ -215,11 +215,11 @@ describe("the supervisor of the storage sidecar", () => {
     expect(await logged("sidecar.restarting", 1)).toMatchObject({ attempt: 1, delayMs: 100 });
     clock.advance(100);
     await logged("sidecar.ready", 1);
-    // Nor is there anything to wait for where none was started.
+    // Where none was started there is nothing to wait for either.
     await withoutFiles(() => launch(childPath, join(directory, "other")).stop());
   });
 
-  it("hands its environment's secrets to no child", async () => {
+  it("passes no secret of its environment to a child", async () => {
     process.env.CANARY_SECRET = "x";
     try {
       const sidecar = start(

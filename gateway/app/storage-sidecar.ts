@@ -1,10 +1,10 @@
 /**
- * Supervisor of the storage sidecar: starts the child that holds the embedded engine, tells the store where it
- * listens, starts it again when it ends by itself, and stops it within a bound.
+ * Supervisor of the storage sidecar: starts the child that runs the embedded engine, gives the store its address,
+ * restarts it when it ends by itself, and stops it within a time limit.
  *
  * Invariants: the address is known only while a child that reported ready is alive, so no password is ever sent to
- * somebody else on its port; restarts are spaced by full jitter and never end, except where the child says that
- * starting again would not help; a child outlives neither `stop` nor this process.
+ * another program on its port. Restarts are spaced by full jitter and never end, unless the child reports that a
+ * restart would not help. A child outlives neither `stop` nor this process.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -21,7 +21,7 @@ const DEFAULT_SIDECAR_MEMORY_BYTES = 1024 * 1024 * 1024;
 const SIDECAR_USER = "unwind";
 
 const RESTART: BackoffPolicy = { baseMs: 200, capMs: 30_000 };
-/** A child that lived this long was healthy: the next restart counts from the start. */
+/** A child that lived this long was healthy: the restart delay then begins again. */
 const HEALTHY_MS = 60_000;
 /** From fork to the ready report: loading the library from a cold disk takes seconds. */
 const READY_WAIT_MS = 60_000;
@@ -29,14 +29,14 @@ const READY_WAIT_MS = 60_000;
 const STOP_WAIT_MS = 8_000;
 
 export interface SidecarOptions {
-  /** Holds the data of the record; created if missing. */
+  /** Contains the data of the record; created if missing. */
   readonly directory: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Cap of the embedded engine's memory. */
+  /** Maximum memory of the embedded engine. */
   readonly memoryBytes?: number;
-  /** The compiled main of the child; its place in this build by default. */
+  /** The compiled main of the child; by default its place in this build. */
   readonly childPath?: string;
 }
 
@@ -44,21 +44,21 @@ export interface SidecarState {
   readonly state: "starting" | "ready" | "waiting" | "off" | "stopped";
   /** For people; "" while ready. */
   readonly reason: string;
-  /** Children started so far. */
+  /** Number of children started so far. */
   readonly startCount: number;
-  /** Of the child alive; null when there is none. */
+  /** Process id of the living child; null when there is none. */
   readonly processId: number | null;
 }
 
 export interface StorageSidecar {
-  /** Where the store is to be reached now, or why it is not. Handed to the ClickHouse store. */
+  /** Where the store can be reached now, or why it cannot. Passed to the ClickHouse store. */
   endpoint(): RecordsEndpoint;
   state(): SidecarState;
   /** Resolves once the first child is ready, off, or failed; never rejects. */
   started(): Promise<SidecarState>;
-  /** Resolves as soon as there is an address, or there will be none. */
+  /** Resolves as soon as there is an address, or none will come. */
   settled(): Promise<SidecarState>;
-  /** Bounded; kills a child that does not end. Idempotent. */
+  /** Ends within a time limit; kills a child that does not end. Idempotent. */
   stop(): Promise<void>;
 }
 
@@ -155,7 +155,7 @@ class Supervisor implements StorageSidecar {
       if (report.kind === "refused") refusal = report;
       else this.#ready(report.port, password, report.version);
     });
-    // A fork that failed has no exit event, and where files ran out no channel either.
+    // A failed fork emits no exit event, and without free files it has no channel either.
     child.on("error", () => this.#ended(child, null));
     child.once("exit", () => this.#ended(child, refusal));
     if (child.pid === undefined) return;
@@ -167,21 +167,25 @@ class Supervisor implements StorageSidecar {
       memoryBytes: this.#options.memoryBytes ?? DEFAULT_SIDECAR_MEMORY_BYTES,
     };
     child.send(message, (error) => {
-      // It ended before it listened: the exit says the same.
+      // It ended before it listened: its exit reports that too.
       if (error !== null) child.kill("SIGKILL");
     });
     this.#timer = clock.setTimer(() => child.kill("SIGKILL"), READY_WAIT_MS);
   }
 
-  /** Null: not now (a lack of memory is thrown, one of files or processes is told by an event); it is tried again. */
+  /**
+   * Returns null when no process can be created now (a lack of memory throws; a lack of files or processes comes as an
+   * event); it is tried again.
+   */
   #fork(): ChildProcess | null {
     try {
       return fork(this.#options.childPath ?? DEFAULT_CHILD, [], {
-        // Nothing of ours goes along: neither secrets of the environment nor flags such as a debugger's port.
+        // The child gets nothing of ours: neither secrets of the environment nor flags such as a debugger's port.
         env: childEnvironment(),
         execArgv: [],
         stdio: ["ignore", "ignore", "ignore", "ipc"],
-        // A group of its own: a terminal's Ctrl-C is for us, who stop it last. It ends when its channel does.
+        // A process group of its own: a terminal's Ctrl-C is for this process, which stops the child last. The child
+        // ends when its channel does.
         detached: true,
       });
     } catch (error) {
@@ -209,7 +213,7 @@ class Supervisor implements StorageSidecar {
       this.#settleStarted();
       return;
     }
-    // Later it is a fault that may pass: rows wait for the record by then.
+    // Later on the fault may be temporary, and rows wait for the record by then.
     if (refusal?.reason === "missing" && this.#startCount === 1) {
       this.#enter("off", refusal.text);
       this.#options.logger.warn("sidecar.off", { reason: refusal.text });
@@ -249,7 +253,7 @@ class Supervisor implements StorageSidecar {
 
 const DEFAULT_CHILD = fileURLToPath(new URL("../children/storage.child.js", import.meta.url));
 
-/** What the runtime and the dynamic linker need; times without a zone are UTC. */
+/** The variables that the runtime and the dynamic linker need; times without a zone are UTC. */
 function childEnvironment(): NodeJS.ProcessEnv {
   const environment: NodeJS.ProcessEnv = { TZ: "UTC" };
   for (const name of ["PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "TMPDIR"]) {

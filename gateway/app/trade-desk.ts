@@ -1,4 +1,4 @@
-/** The close service in the form the routes need. */
+/** Adapts the close service to the form that the routes need. */
 import type { ListedOrder } from "../../engine/orders/listed-orders.js";
 import type { SingleOrderService } from "../../engine/orders/single/single-order-service.js";
 import type { TradeService } from "../../engine/orders/request/service.js";
@@ -6,7 +6,7 @@ import type { StateStore } from "../../engine/storage/state-store.js";
 import type { UnknownOrderRow } from "../../schemas/service.js";
 import type { OrderRows, TradeDesk } from "../api/ports.js";
 
-/** `singleOrders`: whose orders the status lists beside those of the trades. */
+/** `singleOrders`: lists its orders in the status beside those of the trades. */
 export function createTradeDesk(
   service: TradeService,
   store: StateStore,

@@ -1,6 +1,6 @@
 /**
- * Puts the service together: store, secret, rooms, trade and order services, portfolio, HTTP server, and takes it apart
- * in the order that loses nothing. Everything that touches the outside can be replaced through `overrides`.
+ * Builds the service: store, secret, rooms, trade and order services, portfolio, HTTP server; and stops it in the order
+ * that loses nothing. `overrides` can replace everything that reaches the outside.
  *
  * Invariant: after `stop` resolves no socket, timer or file of the service is open.
  */
@@ -35,25 +35,25 @@ import { isLoopback } from "../http/server-address.js";
 import { allResolved, resolvedOrders } from "../stream/resolved-orders.js";
 import { createTradeDesk } from "./trade-desk.js";
 
-/** What the services may still need after the last HTTP reply: a last look at unknown orders, and writes. */
+/** Time the services may need after the last HTTP reply: a last look-up of unknown orders, and writes. */
 const DRAIN_EXTRA_MS = 5_000;
 
 export interface ServiceOverrides {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly logger?: ServiceLogger;
-  /** Instead of the configured venues. */
+  /** Used instead of the configured venues. */
   readonly rooms?: readonly MarketRoom[];
   readonly version?: string;
-  /** The built client; default: where the build puts it. */
+  /** Folder of the built client; default: where the build puts it. */
   readonly dashboardFolder?: string;
-  /** What the page opens with; the demo's alone. */
+  /** The account that the page opens with; set by the demo only. */
   readonly pageAccount?: PageAccount;
-  /** Server wallets and their credentials; none where absent. */
+  /** Server wallets and their credentials; absent: there are none. */
   readonly wallets?: CredentialSource;
-  /** In place of the record, for what orders did. */
+  /** Receives what orders did, instead of the record. */
   readonly records?: RecordSink;
-  /** A commit failed: the process is to be restarted. */
+  /** A commit failed: the process must be restarted. */
   readonly onStoreFailure?: () => void;
 }
 
@@ -65,11 +65,11 @@ export interface Service {
   readonly store: StateStore;
   readonly recording: Recording;
   readonly logger: ServiceLogger;
-  /** Graceful and idempotent: listening, closes under way, rooms, store. */
+  /** Stops gracefully: listening, closes under way, rooms, store. Idempotent. */
   stop(): Promise<void>;
 }
 
-/** Rejects with StartError, or STORE_UNAVAILABLE; what had been opened is closed again. */
+/** Rejects with StartError, or STORE_UNAVAILABLE; whatever was opened is closed again. */
 export async function createService(config: Config, overrides: ServiceOverrides = {}): Promise<Service> {
   const clock = overrides.clock ?? createSystemClock();
   const logger = overrides.logger ?? createLogger(config.logLevel);
@@ -174,7 +174,7 @@ export async function createService(config: Config, overrides: ServiceOverrides 
   }
 }
 
-/** Last opened, first closed; a part that fails to close does not keep the others open. */
+/** Closes in reverse order of opening; a part that fails to close does not keep the others open. */
 async function unwind(undo: (() => Promise<void>)[], logger: ServiceLogger): Promise<void> {
   for (const close of undo.splice(0).reverse()) {
     try {

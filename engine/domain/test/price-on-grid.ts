@@ -1,8 +1,8 @@
-/** What price-grid.ts rounds to, as a question: tests hold its answers and those of the checks against each other. */
+/** Tests whether price-grid.ts would leave a price unchanged, so that its rounding and the checks can be compared. */
 import type { Instrument } from "../instrument.js";
 import { floorPrice } from "../price-grid.js";
 
-/** May this price be sent as it is? */
+/** Reports whether this price may be sent as it is. */
 export function isPriceOnGrid(instrument: Instrument, priceTicks: number): boolean {
   return priceTicks > 0 && floorPrice(instrument, priceTicks) === priceTicks;
 }

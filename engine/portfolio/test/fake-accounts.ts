@@ -1,6 +1,7 @@
 /**
- * A venue made of accounts alone: positions and orders that a test writes, streams with a stated number of places, reads
- * that are counted by lane and answered as told. On virtual time: a stream is LIVE `STREAM_LIVE_MS` after it was opened.
+ * A venue that consists of accounts only: positions and orders that a test writes, streams with a stated number of
+ * places, reads that are counted by lane and answered as the test sets. On virtual time: a stream is LIVE
+ * `STREAM_LIVE_MS` after it was opened.
  */
 import type { Clock } from "../../domain/clock.js";
 import type { VenueOrder } from "../../domain/order.js";
@@ -36,7 +37,7 @@ interface Stream {
   readonly onEvent: (event: AccountEvent) => void;
 }
 
-/** One account: the truth that tests write and that reads and streams show. */
+/** One account: the true state that tests write and that reads and streams show. */
 export class FakeAccount {
   readonly id: string;
   readonly secret: string;
@@ -45,9 +46,9 @@ export class FakeAccount {
   readonly open = new Map<string, VenueOrder>();
   readonly ended = new Map<string, VenueOrder>();
   readonly streams = new Set<Stream>();
-  /** Frames about it are lost, and nothing says so. */
+  /** Its stream frames are lost without notice. */
   isLossy = false;
-  /** What the room says of its order events. */
+  /** Since when the room doubts its order events. */
   ordersDoubtMs: number | null = null;
   #orderCount = 0;
 
@@ -57,7 +58,7 @@ export class FakeAccount {
     this.secret = secret;
   }
 
-  /** Signed lots; 0 closes. `changes`: other fields. */
+  /** Sets the position in signed lots; 0 closes it. `changes`: other fields. */
   hold(symbol: string, lots: number, changes: Partial<VenuePosition> = {}): void {
     for (const direction of ["LONG", "SHORT"] as const) this.positions.delete(`${symbol}|${direction}`);
     if (lots !== 0) {
@@ -67,7 +68,7 @@ export class FakeAccount {
     this.#venue.ringPositions(this);
   }
 
-  /** A holding in a contract that is not listed, of this size; null: gone. */
+  /** Sets a holding of this size in a contract that is not listed; null removes it. */
   holdUncounted(nativeSymbol: string, size: string | null): void {
     if (size === null) this.positions.delete(nativeSymbol);
     else {
@@ -77,7 +78,7 @@ export class FakeAccount {
     this.#venue.ringPositions(this);
   }
 
-  /** A resting order, told on the streams. */
+  /** Adds a resting order and sends it on the streams. */
   rest(symbol: string, qtyLots: number, changes: Partial<VenueOrder> = {}): VenueOrder {
     const order: VenueOrder = {
       venue: this.#venue.venue,
@@ -103,7 +104,7 @@ export class FakeAccount {
     return order;
   }
 
-  /** Fills some of it; all: it ends. */
+  /** Fills part of it; a complete fill ends it. */
   fill(orderId: string, lots: number, isLiquidation = false): void {
     const before = this.open.get(orderId);
     if (before === undefined) return;
@@ -138,18 +139,18 @@ export class FakeAccount {
     this.tell({ kind: "order", order });
   }
 
-  /** Told on streams that are LIVE only: what happens while one is away is lost to it. */
+  /** Sends on LIVE streams only: a stream that is away misses it. */
   tell(event: AccountEvent): void {
     if (this.isLossy) return;
     for (const stream of [...this.streams]) if (stream.state === "LIVE" && stream.isGenuine) stream.onEvent(event);
   }
 
-  /** The streams lose their connection. */
+  /** Disconnects the streams. */
   drop(): void {
     for (const stream of [...this.streams]) this.#state(stream, "STALE");
   }
 
-  /** They are back, and the room has reconciled: orders that are open now are reported again. */
+  /** Reconnects the streams, reconciled by the room: orders that are open now are reported again. */
   restore(): void {
     for (const stream of [...this.streams]) {
       if (!stream.isGenuine) continue;
@@ -206,17 +207,17 @@ export class FakeVenue {
   readonly room: VenueRoom;
   readonly markets: ReadonlyMap<string, Market>;
   readonly accounts = new Map<string, FakeAccount>();
-  /** Accounts that may stream at once; null: the venue streams nothing. */
+  /** Number of accounts that may stream at once; null: the venue streams nothing. */
   readonly streamPlaces: number | null;
-  /** What reads answer instead. */
+  /** If set, reads fail with this. */
   failure: Failure | null = null;
-  /** The same of one account. */
+  /** Like `failure`, for one account. */
   failureOf: (account: FakeAccount) => Failure | null = () => null;
-  /** What a list of open orders says; a test may make it lag. */
+  /** The reply to a list of open orders; a test may make it lag. */
   openOrdersOf: (account: FakeAccount) => readonly VenueOrder[] = (account) => [...account.open.values()];
   /** A bug of the room: opening a stream throws. */
   openingThrows = false;
-  /** Asked before each read is answered: budgets, delays. Lists of orders weigh 20. */
+  /** Runs before each read is answered: budgets, delays. Lists of orders weigh 20. */
   admit: (lane: Lane, weight: number) => Promise<boolean> = async () => true;
   readonly reads: {
     readonly lane: Lane;

@@ -1,4 +1,7 @@
-/** The recorder and the real engine: what was encoded is what is read, and what was promised is there after every kill. */
+/**
+ * The recorder and the real engine: rows read back equal what was encoded, and every promised row is there after every
+ * kill.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, renameSync, writeFileSync } from "node:fs";
@@ -25,7 +28,7 @@ import { imbalances, seededIds, tableStatus } from "./world.js";
 
 const BOUNDS = { timeoutMs: 120_000, rowsMax: 100_000, bytesMax: 50_000_000 };
 
-/** Ceilings: the engine and its callers share a machine that may stand still. */
+/** Time limits are high: the engine and its callers share a machine that may stall. */
 const PATIENCE_MS = 90_000;
 
 let bench: SidecarBench;
@@ -60,7 +63,7 @@ describe.skipIf(CHDB_MISSING)(`the recorder on the real engine ${NEEDS_CHDB}`, (
     await bench.dispose();
   });
 
-  it("reads back every figure of every type as it was given", async () => {
+  it("reads back every figure of every type unchanged", async () => {
     const digits = (max: bigint) => fc.bigInt({ min: -max, max });
     const money = digits(10n ** 38n - 1n);
     const rows = fc.sample(
@@ -231,7 +234,7 @@ describe.skipIf(CHDB_MISSING)(`the recorder on the real engine ${NEEDS_CHDB}`, (
     ]);
   });
 
-  it("loses no close and doubles none when gateway and store are killed by turns", { timeout: 400_000 }, async () => {
+  it("loses no close and doubles none when gateway and store are killed in turn", { timeout: 400_000 }, async () => {
     const random = createSeededRandom(Number(process.env.FUZZ_SEED ?? 21));
     const directory = mkdtempSync(join(bench.directory, "killed-"));
     const killable = await bench.sidecar("killed-data");
@@ -240,7 +243,7 @@ describe.skipIf(CHDB_MISSING)(`the recorder on the real engine ${NEEDS_CHDB}`, (
     const endpointFile = join(directory, "endpoint.json");
     const program = compileChild("engine/recorder/test/recorder.child.ts", join(directory, "compiled"));
     const tellEndpoint = (): void => {
-      // Whole or not at all: the child reads it at every call.
+      // Complete or not at all: the child reads it at every call.
       writeFileSync(`${endpointFile}.part`, JSON.stringify(killable.endpoint()));
       renameSync(`${endpointFile}.part`, endpointFile);
     };
@@ -266,13 +269,13 @@ describe.skipIf(CHDB_MISSING)(`the recorder on the real engine ${NEEDS_CHDB}`, (
           restarted = killStore(killable);
           void restarted.then(tellEndpoint);
         }
-        // Where the store stays, ticks have come to it before the end.
+        // Where the store survives, ticks have reached it before the end.
         if (count >= closesMax && (killsStore || storedInRound > 0)) child.kill("SIGKILL");
       }
       storedTicks += storedInRound;
       await gone(child);
     }
-    // The next start brings out what the last one left.
+    // The next start sends what the last one left.
     const stateStore = openLmdbStore({ directory: join(directory, "state"), clock: bench.clock });
     await restarted;
     const last = createRecorder({
@@ -283,7 +286,7 @@ describe.skipIf(CHDB_MISSING)(`the recorder on the real engine ${NEEDS_CHDB}`, (
     });
     await last.start();
     for (let tries = 0; tries < 40 && !(await last.flush(5_000)); tries++) {
-      // The store may be starting still.
+      // The store may still be starting.
     }
     expect(imbalances(last)).toEqual([]);
     expect(tableStatus(last, "fills").pending).toBe(0);
@@ -297,18 +300,18 @@ describe.skipIf(CHDB_MISSING)(`the recorder on the real engine ${NEEDS_CHDB}`, (
       expect({ table, wrong }).toEqual({ table, wrong: [] });
       const ids = new Set(rows.map(({ id }) => Number(String(id).slice(3))));
       expect({ table, lost: [...durable].filter((number) => !ids.has(number)) }).toEqual({ table, lost: [] });
-      // At most one conclusion a round was durable and not yet told.
+      // At most one conclusion a round was durable but not yet printed.
       expect(ids.size - durable.size).toBeLessThanOrEqual(6);
     }
     expect(durable.size).toBeGreaterThanOrEqual(6 * 60);
-    // Ticks may be lost in a kill, never doubled: each has its own sequence within a round.
+    // A kill may lose ticks but never doubles them: each has its own sequence within a round.
     expect(
       await rowsOf(
         "SELECT count() AS n FROM (SELECT rx, seq FROM ticks GROUP BY rx, seq, bid HAVING count() > 1)",
         reader,
       ),
     ).toEqual([{ n: "0" }]);
-    // What the store acknowledged outlives its kill.
+    // Rows that the store acknowledged survive its kill.
     expect(storedTicks).toBeGreaterThan(0);
     const ticks = await rowsOf("SELECT count() AS n FROM ticks", reader);
     expect(Number(ticks[0]?.n)).toBeGreaterThanOrEqual(storedTicks);
@@ -334,7 +337,7 @@ function text(value: bigint, places: number): string {
   return value < 0n ? `-${body}` : body;
 }
 
-/** Resolves with the address of the next one: until its end is noticed, a killed one still counts as there. */
+/** Resolves with the address of the next child: a killed one counts as alive until its end is noticed. */
 async function killStore(sidecar: StorageSidecar): Promise<void> {
   const { processId, startCount } = sidecar.state();
   process.kill(processId as number, "SIGKILL");

@@ -1,6 +1,6 @@
 /**
- * A record store in memory with the server's rule of tokens (the same token again stores nothing), and knobs for what
- * goes wrong on the way: refusals, outages, inserts that were stored although nobody heard of it.
+ * A record store in memory with the server's rule for tokens (a repeated token stores nothing), and settings for
+ * faults: refusals, outages, inserts that were stored although the reply was lost.
  */
 import type {
   InsertOutcome,
@@ -15,9 +15,9 @@ import { recordTable, writtenColumns } from "../../storage/records/schema.js";
 
 export type InsertFate =
   | "store"
-  /** Never arrives. */
+  /** The insert never arrives. */
   | "lose"
-  /** Stored; the answer is lost. */
+  /** Stored, but the reply is lost. */
   | "storeUnheard"
   | "refuse"
   | "throw";
@@ -26,18 +26,18 @@ export class FakeStore implements RecordsStore {
   /** Rows by table, each batch once. */
   readonly batches = new Map<string, RecordsBatch>();
   readonly sentBytes = new Map<string, string>();
-  /** A token that came with other bytes: a fault of ours. */
+  /** Number of tokens that came again with other bytes: our own fault. */
   tokenClashes = 0;
   insertCount = 0;
   queryCount = 0;
   queryFails = false;
-  /** What an earlier life left in the table. */
+  /** What an earlier run left in the table. */
   knownTrades: { readonly venue: string; readonly symbol: string; readonly trade_id: string }[] = [];
   inFlight = 0;
   maxInFlight = 0;
   status: RecordsState = { state: "on", reason: "", version: "26.7" };
   fate: (batch: RecordsBatch) => InsertFate = () => "store";
-  /** Awaited before the fate is drawn. */
+  /** Awaited before the outcome is drawn. */
   latency: () => Promise<void> = async () => {};
 
   async start(): Promise<RecordsState> {
@@ -68,11 +68,11 @@ export class FakeStore implements RecordsStore {
     return rows;
   }
 
-  /** What all its tables take on disk. */
+  /** Size of all its tables on disk. */
   bytesOnDisk = 0;
   sizeQueryCount = 0;
 
-  /** The two questions that the recorder asks: which of these trades are there, and how large it has grown. */
+  /** The two queries of the recorder: which of these trades are stored, and how large the store is. */
   async query(sql: string, params: QueryParams): Promise<QueryResult> {
     const isOfSize = sql.includes("bytes_on_disk");
     if (isOfSize) this.sizeQueryCount += 1;
@@ -95,7 +95,7 @@ export class FakeStore implements RecordsStore {
     const known = this.sentBytes.get(batch.token);
     if (known !== undefined && known !== bytes) this.tokenClashes += 1;
     this.sentBytes.set(batch.token, bytes);
-    // A copy: whoever writes into the buffer afterwards is found out by the next send.
+    // A copy: if the buffer is written to afterwards, the next send shows it.
     if (!this.batches.has(batch.token))
       this.batches.set(batch.token, { ...batch, bytes: Uint8Array.from(batch.bytes) });
   }

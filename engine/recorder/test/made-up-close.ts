@@ -79,7 +79,7 @@ export function madeUpRun({ number, atMs, overrides }: MadeUpClose): TradeRun {
   };
 }
 
-/** As `finish` of a close would hand it over: marks its events as told. */
+/** In the form that `finish` of a close passes on: marks its events as recorded. */
 export function madeUpConclusion(close: MadeUpClose, run = madeUpRun(close)): ConcludedTrade {
   const { events } = takeOrderEvents(run, close.atMs);
   const { requestId, symbol, direction, routing } = run;

@@ -1,4 +1,4 @@
-/** How often the store gets a batch: by the second while little happens, by the drain under load. */
+/** How often the store receives a batch: once a second while little happens, at every drain under load. */
 import { afterEach, describe, expect, it } from "vitest";
 import { DEFAULT_RECORDER_SETTINGS } from "../recorder-settings.js";
 import type { Market } from "../../market/market.js";
@@ -39,7 +39,7 @@ async function started(settings: Partial<typeof SETTINGS> = {}): Promise<World> 
 
 const ticksBatches = ({ store }: World) => [...store.batches.values()].filter(({ table }) => table === "ticks");
 
-describe("batches", () => {
+describe("batches of market rows", () => {
   it("of a quiet market are one a second, and no row waits longer", async () => {
     const one = await started();
     const market = testMarket();
@@ -47,7 +47,7 @@ describe("batches", () => {
     for (let step = 0; step < 100; step++) {
       tick(market, one.clock, 1);
       await one.advance(100);
-      // What came a second and an insert ago is in the store.
+      // Rows that arrived more than a second and an insert ago are in the store.
       expect(tableStatus(one.recorder, "ticks").stored).toBeGreaterThanOrEqual(step - 11);
     }
     const batches = ticksBatches(one);
@@ -55,7 +55,7 @@ describe("batches", () => {
     expect(batches.length).toBeLessThanOrEqual(14);
   });
 
-  it("of a quiet market are one a second where drains come a little late, as timers do", async () => {
+  it("of a quiet market are one a second even where drains come slightly late, as timers do", async () => {
     const one = await started({ drainMs: drainMs + 1 });
     const market = testMarket();
     one.recorder.watch(market);
@@ -67,7 +67,7 @@ describe("batches", () => {
     expect(ticksBatches(one).length).toBeLessThanOrEqual(10);
   });
 
-  it("under load are one a drain", async () => {
+  it("are one a drain under load", async () => {
     const one = await started();
     const market = testMarket();
     one.recorder.watch(market);
@@ -80,7 +80,7 @@ describe("batches", () => {
     expect(tableStatus(one.recorder, "ticks").stored).toBeGreaterThanOrEqual(7 * busyRows);
   });
 
-  it("of decisions never wait for more", async () => {
+  it("do not hold back decisions", async () => {
     const one = await started();
     one.recorder.closes.note({
       requestId: "r",

@@ -1,4 +1,4 @@
-/** Rows of RowBinary read back by the schema, decimals as plain text: written apart from the encoders. */
+/** Reads RowBinary rows back by the schema, decimals as plain text: independent of the encoders. */
 import { formatScaledBig } from "../../domain/decimal.js";
 import type { RecordTableName } from "../../storage/records/record-table.js";
 import { recordTable, writtenColumns } from "../../storage/records/schema.js";
@@ -51,7 +51,7 @@ class Reader {
     return String(this.#integer(type === "UInt8" || type.startsWith("Enum8") ? 1 : 8));
   }
 
-  /** Little-endian two's complement; the unsigned ones here never reach the sign bit. */
+  /** Little-endian two's complement; the unsigned integers here never reach the sign bit. */
   #integer(width: number): bigint {
     let value = 0n;
     for (let index = 0; index < width; index++)

@@ -1,8 +1,8 @@
 /**
- * Child program of chdb.test.ts, killed from outside: a recorder on a real lmdb and a real spool folder, fed with ticks
- * and with closes for ever. Prints the number of each close on a line of its own once its conclusion is durable, and
- * the count of ticks that the store has taken whenever it grew.
- * argv: directory, file with the store's endpoint (it moves when the sidecar is killed), number of the first close.
+ * Child program of chdb.test.ts, which kills it: a recorder on a real lmdb and a real spool folder that receives ticks
+ * and closes without end. Prints the number of each close on its own line once its conclusion is durable, and the count
+ * of ticks in the store whenever it grew. argv: directory, file with the store's endpoint (it moves when the sidecar is
+ * killed), number of the first close.
  */
 import { readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The recorder as a whole, on market data: what arrives in the store, and the account of what does not. */
+/** The whole recorder on market data: what reaches the store, and the counts of what does not. */
 import { readdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -35,13 +35,13 @@ function spoolFiles(directory: string): string[] {
   return readdirSync(directory).filter((name) => name.endsWith(".rows"));
 }
 
-/** The file in hand is on the disk a moment before the oldest one goes. */
+/** A new file is on the disk a moment before the oldest one is removed. */
 function bytesOf(directory: string): number {
   return spoolFiles(directory).reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
 }
 
-describe("while the store answers", () => {
-  it("every tick is stored within a drain and its insert, in batches of at most batchRows", async () => {
+describe("a recorder whose store answers", () => {
+  it("stores every tick within a drain and its insert, in batches of at most batchRows", async () => {
     const { recorder, store, clock, advance } = await world();
     const market = testMarket();
     recorder.watch(market);
@@ -53,7 +53,7 @@ describe("while the store answers", () => {
     expect(imbalances(recorder)).toEqual([]);
   });
 
-  it("a full ring drops the oldest ticks and counts them", async () => {
+  it("drops and counts the oldest ticks of a full ring", async () => {
     const { recorder, clock, advance } = await world({ settings: { tickRows: 64 } });
     const market = testMarket();
     recorder.watch(market);
@@ -63,7 +63,7 @@ describe("while the store answers", () => {
     expect(tableStatus(recorder, "ticks").dropped.ring).toBe(36);
   });
 
-  it("an ended watch hears nothing, and a market watched twice is heard once", async () => {
+  it("receives nothing after a watch has ended, and each tick once from a market watched twice", async () => {
     const { recorder, clock } = await world();
     const market = testMarket();
     const end = recorder.watch(market);
@@ -75,7 +75,7 @@ describe("while the store answers", () => {
     expect(recorder.status().marketCount).toBe(1);
   });
 
-  it("markets that are no longer listed are let go, also where another has their name", async () => {
+  it("drops markets that are no longer listed, also where a new one has their name", async () => {
     const { recorder, clock } = await world();
     const [kept, listedAnew, delisted] = [testMarket(), testMarket({ symbol: "ETH" }), testMarket({ symbol: "SOL" })];
     recorder.watchAll([kept, listedAnew, delisted]);
@@ -90,7 +90,7 @@ describe("while the store answers", () => {
     expect(tableStatus(recorder, "ticks").accepted).toBe(2);
   });
 
-  it("each market has one periodic snapshot per interval, and one before a route", async () => {
+  it("takes one periodic snapshot of each market per interval, and one before a route", async () => {
     const { recorder, clock, advance } = await world();
     const markets = Array.from({ length: 10 }, (_, index) => testMarket({ symbol: `S${index}` }));
     recorder.watchAll(markets);
@@ -105,7 +105,7 @@ describe("while the store answers", () => {
     expect(tableStatus(recorder, "book_snapshots").accepted).toBe(accepted + 1);
   });
 
-  it("latencies become one row per stage and venue and interval", async () => {
+  it("turns latencies into one row per stage, venue and interval", async () => {
     const { recorder, store, advance } = await world();
     for (let us = 1; us <= 1000; us++) recorder.latency("venue", "venueone", us);
     recorder.latency("decide", "", 12);
@@ -116,8 +116,8 @@ describe("while the store answers", () => {
   });
 });
 
-describe("while the store is away", () => {
-  it("batches go to the disk and come back in order, same token and bytes, while fresh ones flow", async () => {
+describe("a recorder whose store is away", () => {
+  it("puts batches on the disk and sends them later in order, same token and bytes, beside fresh ones", async () => {
     const { recorder, store, clock, advance, until, directory } = await world();
     const market = testMarket();
     recorder.watch(market);
@@ -128,7 +128,7 @@ describe("while the store is away", () => {
     }
     expect(tableStatus(recorder, "ticks").stored).toBe(0);
     expect(spoolFiles(directory).length).toBeGreaterThan(10);
-    // One probe at a time, paused: not a hammer.
+    // One probe at a time, with pauses, and never a burst.
     expect(store.insertCount).toBeLessThan(60);
     expect(imbalances(recorder)).toEqual([]);
     store.status = { ...store.status, state: "on" };
@@ -140,7 +140,7 @@ describe("while the store is away", () => {
     await until(() => spoolFiles(directory).length === 0);
   });
 
-  it("a slow store takes nothing from the listeners: the queue overflows to the disk, and drains later", async () => {
+  it("drops nothing for a slow store: the queue overflows to the disk, and drains later", async () => {
     const { recorder, store, clock, advance, until } = await world({ settings: { queueBytes: 40_000 } });
     const market = testMarket();
     recorder.watch(market);
@@ -158,7 +158,7 @@ describe("while the store is away", () => {
     expect(store.rowCount("ticks")).toBe(8_000);
   });
 
-  it("a store that takes two small inserts a second gets larger ones instead of a queue that only grows", async () => {
+  it("sends larger inserts to a store that takes two a second, instead of letting the queue grow", async () => {
     const { recorder, store, clock, advance } = await world({ settings: { batchRows: 1_000 } });
     const market = testMarket();
     recorder.watch(market);
@@ -168,13 +168,13 @@ describe("while the store is away", () => {
         tick(market, clock, 5);
         await advance(250);
       }
-      // What came in while the batches before it were on their way, not more with every second.
+      // Only rows that arrived while earlier batches were being sent, not more with every second.
       expect(tableStatus(recorder, "ticks").pending).toBeLessThan(400);
     }
     expect(tableStatus(recorder, "ticks").spooled).toBe(0);
   });
 
-  it("past the spool's bound the oldest rows go, counted", async () => {
+  it("drops and counts the oldest rows beyond the spool's bound", async () => {
     const { recorder, store, clock, advance, until, directory } = await world({ settings: { spoolBytes: 40_000 } });
     const market = testMarket();
     recorder.watch(market);
@@ -184,14 +184,14 @@ describe("while the store is away", () => {
       await advance(500);
       expect(imbalances(recorder)).toEqual([]);
     }
-    // The disk takes its own time; nothing but the bound drops here.
+    // The disk takes its own time; only the bound drops rows here.
     await until(() => tableStatus(recorder, "ticks").dropped["spool-full"] > 500 && bytesOf(directory) <= 40_000);
     store.status = { ...store.status, state: "on" };
     await until(() => tableStatus(recorder, "ticks").pending === 0);
     expect(store.rowCount("ticks")).toBe(2_000 - tableStatus(recorder, "ticks").droppedTotal);
   });
 
-  it("a full disk costs counted batches and nothing else, and is used again when it has space", async () => {
+  it("loses only counted batches to a full disk, and uses the disk again when it has space", async () => {
     let isFull = true;
     const failing = async (path: string, parts: readonly Uint8Array[]): Promise<void> => {
       if (isFull) throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
@@ -219,7 +219,7 @@ describe("while the store is away", () => {
     expect(store.rowCount("ticks")).toBe(660 - tableStatus(recorder, "ticks").droppedTotal);
   });
 
-  it("with nothing on the disk a fresh batch finds out that the store is back", async () => {
+  it("finds out by a fresh batch that the store answers again, when the disk holds nothing", async () => {
     const refuse = async (): Promise<void> => {
       throw Object.assign(new Error("read-only"), { code: "EROFS" });
     };
@@ -282,10 +282,10 @@ describe("a batch that the server refuses for good", () => {
     expect(keptBytes).toBeLessThanOrEqual(20_000);
   });
 
-  it("is kept for a person over starts, beside those of earlier ones", async () => {
+  it("is kept for a person over starts, beside those of earlier starts", async () => {
     const kept: string[] = [];
     let directory: string | null = null;
-    // Straight from memory, and through the disk; each start begins with an empty spool.
+    // Directly from memory, and through the disk; each start begins with an empty spool.
     for (const [round, viaDisk] of [false, true, false, true].entries()) {
       const life: World = await world({ seed: round + 1, ...(directory === null ? {} : { directory }) });
       const { recorder, store, clock } = life;
@@ -311,12 +311,12 @@ describe("a batch that the server refuses for good", () => {
   });
 });
 
-describe("a new start", () => {
-  it("stores what the one before left on the disk, once, also where the store had it already", async () => {
+describe("a new start of the recorder", () => {
+  it("stores what the previous one left on the disk, once, also where the store had it already", async () => {
     const first = await world();
     const market = testMarket();
     first.recorder.watch(market);
-    // Stored, but the answer never came: the batch is on the disk as well.
+    // Stored, but the reply never came: the batch is on the disk as well.
     first.store.fate = () => "storeUnheard";
     tick(market, first.clock, 120);
     await first.advance(1_000);
@@ -336,7 +336,7 @@ describe("a new start", () => {
     expect(imbalances(second.recorder)).toEqual([]);
   });
 
-  it("tells torn files, sets them aside and goes on with the rest", async () => {
+  it("recognises torn files, sets them aside and continues with the rest", async () => {
     const first = await world();
     const market = testMarket();
     first.recorder.watch(market);
@@ -364,8 +364,8 @@ describe("a new start", () => {
   });
 });
 
-describe("with recording off", () => {
-  it("everything is counted, dropped and said once", async () => {
+describe("a recorder that is off", () => {
+  it("counts and drops everything, and logs that once", async () => {
     const { recorder, store, clock, advance, logLines } = await world();
     store.status = { state: "off", reason: "chdb is not installed", version: null };
     const market = testMarket();
@@ -383,7 +383,7 @@ describe("with recording off", () => {
   });
 });
 
-describe("whatever happens", () => {
+describe("a recorder under random faults", () => {
   const FATES: readonly InsertFate[] = ["store", "store", "store", "lose", "storeUnheard", "refuse", "throw"];
 
   async function storm(seed: number): Promise<void> {
@@ -424,13 +424,13 @@ describe("whatever happens", () => {
   }
 
   it.each(Array.from({ length: 8 }, (_, index) => Number(process.env.FUZZ_SEED ?? index + 1)))(
-    "accepted + recovered = stored + dropped + pending after every step (seed %d)",
+    "has accepted + recovered = stored + dropped + pending after every step (seed %d)",
     { timeout: 120_000 },
     storm,
   );
 });
 
-/** Now and then full, now and then broken. */
+/** Sometimes full, sometimes broken. */
 function disk(random: Random) {
   return async (path: string, parts: readonly Uint8Array[]): Promise<void> => {
     const draw = random.next();

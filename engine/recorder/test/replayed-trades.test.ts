@@ -1,4 +1,7 @@
-/** Venues send the last trades again on each subscription: a restart or another market object counts none of them twice. */
+/**
+ * Venues send the last trades again on each subscription: after a restart or for a new market object none of them is
+ * counted twice.
+ */
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { CHDB_MISSING, NEEDS_CHDB, SidecarBench } from "../../../gateway/children/test/sidecar.js";
@@ -13,7 +16,7 @@ import { testMarket } from "./markets.js";
 import { createWorld, imbalances, seededIds, tableStatus, type World, type WorldOptions } from "./world.js";
 
 const BOUNDS = { timeoutMs: 120_000, rowsMax: 100_000, bytesMax: 50_000_000 };
-/** Ceilings: the engine and its callers share a machine that may stand still. */
+/** Time limits are high: the engine and its callers share a machine that may stall. */
 const PATIENCE_MS = 90_000;
 const MINUTE_MS = 60_000;
 
@@ -44,7 +47,7 @@ describe.skipIf(CHDB_MISSING)(`trades that a venue sends again, on the real engi
     return recorder;
   }
 
-  /** A whole minute of the past: all trades of a test are of one candle. */
+  /** A whole minute of the past, so that all trades of a test are in one candle. */
   function minuteMs(): number {
     return (Math.floor(bench.clock.wallMs() / MINUTE_MS) - 3) * MINUTE_MS;
   }
@@ -64,7 +67,7 @@ describe.skipIf(CHDB_MISSING)(`trades that a venue sends again, on the real engi
     return result.rows[0];
   }
 
-  it("a candle counts each trade once across restarts", { timeout: 200_000 }, async () => {
+  it("are counted once in a candle across restarts", { timeout: 200_000 }, async () => {
     const exMs = minuteMs();
     for (const [from, heard] of [
       [1, 6],
@@ -82,7 +85,7 @@ describe.skipIf(CHDB_MISSING)(`trades that a venue sends again, on the real engi
     expect(await candleOf("REPLAYED")).toEqual({ n: "8", v: "0.008", open: "100.1", close: "100.8" });
   });
 
-  it("trades that an earlier life left on the disk are there before it is asked", { timeout: 200_000 }, async () => {
+  it("are queried only after those that an earlier run left on the disk are stored", { timeout: 200_000 }, async () => {
     const away: RecordsStore = {
       start: () => store.start(),
       insert: async () => ({ outcome: "away", reason: "gone" }),
@@ -91,7 +94,7 @@ describe.skipIf(CHDB_MISSING)(`trades that a venue sends again, on the real engi
       state: () => ({ state: "away", reason: "gone", version: null }),
       close: async () => {},
     };
-    // Its trades are live: later than its start, ten minutes ago, in frames of their own.
+    // Its trades are live: later than its start ten minutes ago, in frames of their own.
     const { clock } = bench;
     const first = await life("spooled", away, {
       wallMs: () => clock.wallMs() - 10 * MINUTE_MS,
@@ -106,14 +109,14 @@ describe.skipIf(CHDB_MISSING)(`trades that a venue sends again, on the real engi
     await first.flush(1_000);
     await first.stop(1_000);
     const waiting = tableStatus(first, "trades").pending;
-    // The first frame of a market may repeat what an earlier life recorded.
+    // The first frame of a market may repeat what an earlier run recorded.
     expect(waiting).toBeGreaterThanOrEqual(3);
     const second = await life("spooled");
     const after = testMarket({ symbol: "SPOOLED" });
     second.watch(after);
     for (const number of [2, 3, 4, 5]) trade(after, number, exMs + number);
     for (let tries = 0; tries < 40 && !(await second.flush(5_000)); tries++) {
-      // The spool is sent beside it.
+      // The spool is sent at the same time.
     }
     await second.stop(PATIENCE_MS);
     expect(imbalances(second)).toEqual([]);
@@ -145,7 +148,7 @@ describe("trades that a venue sends again", () => {
     market.signal.traded(market, "BUY", 1000, 1, number, exMs, clock.monoNs());
   }
 
-  it("are known to the next market object of a symbol: listed anew, streamed again", async () => {
+  it("are known to the next market object of a symbol that is listed and streamed again", async () => {
     const one = await world();
     const first = testMarket();
     one.recorder.watchAll([first]);
@@ -160,7 +163,7 @@ describe("trades that a venue sends again", () => {
     expect(imbalances(one.recorder)).toEqual([]);
   });
 
-  it("wait while the store is away, as many as the bound allows; live ones are on the disk meanwhile", async () => {
+  it("wait while the store is away, up to the bound, while live ones go to the disk", async () => {
     const one = await world();
     const { store, recorder, clock } = one;
     const market = testMarket();
@@ -178,7 +181,7 @@ describe("trades that a venue sends again", () => {
     await one.advance(10_000);
     const trades = tableStatus(recorder, "trades");
     expect(trades.spooled).toBe(1);
-    // The ring of a test has room for 64.
+    // The ring in this test has room for 64.
     expect(trades).toMatchObject({ accepted: 102, pending: 65, droppedTotal: 36 });
     expect(imbalances(recorder)).toEqual([]);
     store.knownTrades = [199, 198, 150].map((number) => ({
@@ -187,13 +190,13 @@ describe("trades that a venue sends again", () => {
     }));
     store.status = { state: "on", reason: "", version: "26.7" };
     await one.until(() => tableStatus(recorder, "trades").pending === 0);
-    // Three of the 64 are there already.
+    // Three of the 64 are stored already.
     expect(store.rowCount("trades")).toBe(1 + 1 + 61);
     expect(recorder.status().repeatedTrades).toBe(3);
     expect(imbalances(recorder)).toEqual([]);
   });
 
-  it("that are older than the store keeps any are dropped and counted: it may have had them, and a candle still does", async () => {
+  it("are dropped and counted when older than the store's retention: it may have had them, and a candle still counts them", async () => {
     const one = await world();
     const { store, recorder, clock } = one;
     const market = testMarket();
@@ -208,7 +211,7 @@ describe("trades that a venue sends again", () => {
     expect(imbalances(recorder)).toEqual([]);
   });
 
-  it("that could not be asked for are dropped and counted at the end, never counted twice", async () => {
+  it("are dropped and counted at the end if they could not be queried, never counted twice", async () => {
     const one = await world();
     const { store, recorder } = one;
     store.queryFails = true;
@@ -217,7 +220,7 @@ describe("trades that a venue sends again", () => {
     trade(one, market, 1, one.clock.wallMs() - 5_000);
     await one.advance(30_000);
     expect(tableStatus(recorder, "trades")).toMatchObject({ pending: 1, stored: 0 });
-    // A question that fails is asked again now and then, not with every drain.
+    // A failed query is repeated at intervals, not with every drain.
     expect(store.queryCount).toBeLessThan(40);
     expect(store.queryCount).toBeGreaterThan(3);
     await one.run(recorder.stop(500));

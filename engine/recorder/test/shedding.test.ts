@@ -1,4 +1,4 @@
-/** Where room is short market data gives way, ticks first, and is counted; fills, orders and decisions never do. */
+/** Where room is short, market data is shed and counted, ticks first; fills, orders and decisions never are. */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ afterEach(() => {
 let price = 1000;
 let tradeId = 0;
 
-/** Five of each market table but one snapshot. */
+/** Five rows of each market table, but one snapshot. */
 function traffic({ recorder, clock }: World, market: Market): void {
   for (let index = 0; index < 5; index++) {
     price = price === 1000 ? 1001 : 1000;
@@ -36,7 +36,7 @@ function traffic({ recorder, clock }: World, market: Market): void {
   recorder.beforeRoute(market);
 }
 
-/** New rows stored and shed since the last look. */
+/** New rows stored and shed since the last call. */
 function watcher({ recorder }: World) {
   const TABLES = ["ticks", "trades", "book_snapshots"] as const;
   const read = () => TABLES.map((table) => tableStatus(recorder, table));
@@ -57,8 +57,8 @@ const ALL = { ticks: "stored", trades: "stored", book_snapshots: "stored" };
 const NO_TICKS = { ...ALL, ticks: "shed" };
 const NONE = { ticks: "shed", trades: "shed", book_snapshots: "shed" };
 
-describe("a volume that gets short", () => {
-  it("sheds ticks, then all market data, and takes it up again", async () => {
+describe("a recorder on a volume that becomes short", () => {
+  it("sheds ticks, then all market data, and records them again later", async () => {
     const stage = await world();
     const market = testMarket();
     stage.recorder.watch(market);
@@ -104,10 +104,10 @@ describe("a volume that gets short", () => {
   });
 });
 
-describe("the spool of a volume that gets short", () => {
+describe("the spool of a volume that becomes short", () => {
   const ROWS = 10;
 
-  it("takes no market data to the disk that was waiting for it, and counts it", async () => {
+  it("drops and counts market data that waits for the disk", async () => {
     const directory = mkdtempSync(join(tmpdir(), "spool-"));
     const counts = createCounts();
     const written: string[] = [];
@@ -130,7 +130,7 @@ describe("the spool of a volume that gets short", () => {
     spool.noteVolume(true);
     release();
     await spool.settled();
-    // The first was on its way.
+    // The first was being written.
     expect(written.map((path) => path.replace(/.*-(\w+)-.*/, "$1"))).toEqual(["ticks", "routing_decisions"]);
     for (const [table, accepted] of [
       ["ticks", 3],
@@ -146,7 +146,7 @@ describe("the spool of a volume that gets short", () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it("gives up its ticks over many turns: twenty thousand files at once would hold up every exit for a second", async () => {
+  it("removes its ticks over many turns, because twenty thousand files at once would delay every exit by a second", async () => {
     const FILES = 2_000;
     const directory = mkdtempSync(join(tmpdir(), "spool-"));
     for (let order = 1; order <= FILES; order++)
@@ -157,7 +157,7 @@ describe("the spool of a volume that gets short", () => {
     spool.openSync();
     spool.noteVolume(true);
     expect(spool.fileCount).toBeGreaterThan(FILES - 100);
-    // Room again, short again: the rest goes.
+    // Room again, then short again: the rest is removed.
     spool.noteVolume(false);
     spool.noteVolume(true);
     expect(accounted()).toBe(FILES * ROWS);
@@ -170,8 +170,8 @@ describe("the spool of a volume that gets short", () => {
   });
 });
 
-describe("a store of ours that reaches its size", () => {
-  it("sheds ticks at nine tenths of it, all market data at the whole, and goes on below", async () => {
+describe("a recorder whose embedded store reaches its size", () => {
+  it("sheds ticks at nine tenths of it, all market data at the whole, and records again below", async () => {
     const stage = await world({ settings: { storeBytes: 1_000_000 } });
     const market = testMarket();
     stage.recorder.watch(market);
@@ -196,7 +196,7 @@ describe("a store of ours that reaches its size", () => {
     }
   });
 
-  it("is not asked where it is another's, and keeps what it last said where it does not answer", async () => {
+  it("does not query the size of an operator's server, and keeps the last size where the store does not answer", async () => {
     const stage = await world();
     await stage.advance(30_000);
     expect(stage.store.sizeQueryCount).toBe(0);

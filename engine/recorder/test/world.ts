@@ -13,14 +13,14 @@ import { createRecorder, type Recorder } from "../recorder.js";
 import type { RecorderSettings } from "../recorder-settings.js";
 import { FakeStore } from "./fake-store.js";
 
-/** Small, so that every bound is met. */
+/** Small, so that every bound is reached. */
 export const SMALL_SETTINGS: Partial<RecorderSettings> = {
   tickRows: 256,
   tradeRows: 64,
   snapshotRows: 16,
   snapshotDepth: 5,
   snapshotMs: 1_000,
-  // Every drain closes its batches: what quiet ones do has a test of its own.
+  // Every drain closes its batches; another test covers quiet markets.
   quietMs: 250,
   batchRows: 50,
   batchBytes: 16_384,
@@ -35,9 +35,9 @@ export interface World {
   readonly recorder: Recorder;
   readonly directory: string;
   readonly logLines: string[];
-  /** Runs the clock in small steps; the disk is real and is waited for at each. */
+  /** Advances the clock in small steps; the disk is real, and each step waits for it. */
   advance(ms: number): Promise<void>;
-  /** Runs on until it holds, however long the disk takes; fails after ten virtual minutes. */
+  /** Advances until the condition holds, however long the disk takes; fails after ten virtual minutes. */
   until(condition: () => boolean): Promise<void>;
   /** Small steps, so that the disk keeps up with the clock. */
   run(promise: Promise<unknown>): Promise<void>;
@@ -114,7 +114,7 @@ export function tableStatus(recorder: Recorder, table: RecordTableName) {
   return recorder.status().tables[table];
 }
 
-/** File calls end when the thread pool gets to them: virtual time stands still until none is under way. */
+/** File calls end when the thread pool gets to them, so virtual time waits until none is under way. */
 async function diskTurns(): Promise<void> {
   for (let quietTurns = 0; quietTurns < QUIET_TURNS; ) {
     await new Promise<void>((resolve) => setImmediate(resolve));
@@ -122,9 +122,9 @@ async function diskTurns(): Promise<void> {
   }
 }
 
-/** What the calls of `node:fs/promises` and the closing of their handles are named. */
+/** The names of calls of `node:fs/promises` and of closing their handles. */
 const FILE_CALLS: ReadonlySet<string> = new Set(["FSReqPromise", "CloseReq"]);
-/** The next call of a chain is made within the turn in which the one before ended. */
+/** The next call of a chain starts within the turn in which the previous one ended. */
 const QUIET_TURNS = 4;
 
 export function seededIds(seed: number): RandomIds {

@@ -1,8 +1,8 @@
 /**
- * The decision allocates nothing in steady state: heap growth between two collections is measured
- * over blocks of decisions. One quiet block is proof, because code that allocates once per decision shows in every
- * block; the others may hold compilation, the test runner, or code that the engine has not optimised yet: it does
- * that on a thread of its own, and on a busy machine late.
+ * Shows that the decision allocates nothing in steady state: heap growth between two collections is measured over
+ * blocks of decisions. One quiet block is proof, because code that allocates once per decision shows in every block.
+ * The others may contain compilation, the test runner, or code that the engine has not optimised yet; the engine
+ * optimises on a thread of its own, and late on a busy machine.
  */
 import { PerformanceObserver } from "node:perf_hooks";
 import { setFlagsFromString } from "node:v8";
@@ -14,7 +14,7 @@ import { addHolder, buildMarket, closeInput, instrumentOf, type Levels } from ".
 
 const BLOCKS_MAX = 100;
 const DECISIONS_PER_BLOCK = 10_000;
-/** One object of one field is 16 bytes at least; below one byte a decision nothing is left but noise. */
+/** An object with one field is at least 16 bytes; less than one byte a decision can only be noise. */
 const MAX_BYTES_PER_DECISION = 4;
 
 function collector(): () => void {
@@ -22,7 +22,7 @@ function collector(): () => void {
   return runInNewContext("gc") as () => void;
 }
 
-/** Bytes a decision of the first quiet block, or of the smallest of all when none is. */
+/** Returns bytes per decision of the first quiet block, or of the smallest of all when none is quiet. */
 async function smallestGrowth(gc: () => void, work: () => void): Promise<number> {
   const collectedAtMs: number[] = [];
   const observer = new PerformanceObserver((list) => {
@@ -37,9 +37,9 @@ async function smallestGrowth(gc: () => void, work: () => void): Promise<number>
     for (let round = 0; round < DECISIONS_PER_BLOCK; round++) work();
     const grown = process.memoryUsage().heapUsed - before;
     const untilMs = performance.now();
-    // The observer is told in turns to come.
+    // The observer reports in later turns.
     for (let turn = 0; turn < 4; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
-    // A collection inside a block hides growth: such a block does not count.
+    // A collection inside a block hides growth, so such a block does not count.
     if (grown < 0 || collectedAtMs.some((atMs) => atMs >= fromMs && atMs <= untilMs)) continue;
     smallest = Math.min(smallest, grown / DECISIONS_PER_BLOCK);
   }
@@ -70,8 +70,8 @@ function question(): RouteInput {
   return input;
 }
 
-// A ceiling, for a machine on which most blocks run unoptimised.
-describe("decideRoute", { timeout: 600_000 }, () => {
+// A high limit, for a machine on which most blocks run unoptimised.
+describe("a routing decision", { timeout: 600_000 }, () => {
   it("allocates nothing in steady state", async () => {
     const gc = collector();
     const input = question();
@@ -83,7 +83,7 @@ describe("decideRoute", { timeout: 600_000 }, () => {
   it.each([
     ["one small object", (turn: number) => ({ value: turn })],
     ["so much that it is collected within every block", () => new Array<number>(500)],
-  ])("would be caught if it allocated %s", async (_what, allocate) => {
+  ])("would fail this test if it allocated %s", async (_what, allocate) => {
     const kept: object[] = [];
     let turn = 0;
     const grown = await smallestGrowth(collector(), () => {

@@ -15,7 +15,9 @@ import {
 } from "./exact-reference.js";
 import { buildMarket, instrumentOf, type Levels, NOW_NS, sigmaOf } from "./scenario.js";
 
-/** Around this price in common quote; levels lie within 60 bps of it, so that ties and caps are both common. */
+/**
+ * Prices lie around this one, in common quote; levels lie within 60 bps of it, so that ties and caps are both common.
+ */
 const MIDDLE = 20_000;
 const mostly = fc.integer({ min: 0, max: 19 }).map((die) => die > 0);
 
@@ -75,7 +77,7 @@ const question = fc.record({
 type RawVenue = typeof venuePlan extends fc.Arbitrary<infer T> ? T : never;
 type RawQuestion = typeof question extends fc.Arbitrary<infer T> ? T : never;
 
-/** The same venue as markets for the router and as lists for the reference. */
+/** Builds the same venue as markets for the router and as lists for the reference. */
 function realise(raw: RawVenue, index: number, side: Side, opens: boolean) {
   const venue = ROUTABLE_VENUES[index] as (typeof ROUTABLE_VENUES)[number];
   const priceDecimals = raw.nativeDecimals + raw.multiplier;
@@ -115,7 +117,7 @@ function realise(raw: RawVenue, index: number, side: Side, opens: boolean) {
     healthy: raw.healthy,
     positionKnown: raw.positionKnown,
     heldLots: raw.held * kiloLots,
-    // Every other entry would net something: fewer, so that enough of them are decided.
+    // Without this every other entry would net a position, and too few would reach a decision.
     oppositeLots: opens && raw.maker > 0 ? 0 : raw.opposite,
     bookLive: raw.bookLive,
     bookAgeMs: raw.bookAgeMs,
@@ -217,8 +219,8 @@ function compare(raw: RawQuestion): string {
   return `${raw.kind} ${decision.outcome}${decision.outcome === "SELECTED" ? ` ${decision.reason}` : ""}`;
 }
 
-describe("decideRoute", () => {
-  it("equals the exact reference: reasons, size rule, worst price, choice within the tie", { timeout: 600_000 }, () => {
+describe("a routing decision", () => {
+  it("equals the exact reference in reasons, size rule, worst price and choice", { timeout: 600_000 }, () => {
     const seen = new Map<string, number>();
     const seed = Number(process.env["FUZZ_SEED"] ?? 51);
     fc.assert(
@@ -232,13 +234,13 @@ describe("decideRoute", () => {
         ...(process.env["FUZZ_PATH"] === undefined ? {} : { path: process.env["FUZZ_PATH"] }),
       },
     );
-    // The generator must reach every kind of answer, or the property says little; a replay or a short run need not.
+    // The generator must reach every kind of outcome, or the property proves little; a replay or a short run need not.
     if (process.env["FUZZ_RUNS"] !== undefined || process.env["FUZZ_PATH"] !== undefined) return;
     for (const kind of ["CLOSE_MARKET", "CLOSE_LIMIT", "OPEN_MARKET", "OPEN_LIMIT", "QUOTE"]) {
       for (const reason of ["BEST_ALL_IN_PRICE", "ONLY_ELIGIBLE_VENUE", "PREFERRED_EXCHANGE"])
         expect([kind, reason, (seen.get(`${kind} SELECTED ${reason}`) ?? 0) > 5]).toEqual([kind, reason, true]);
     }
-    // Of entries ties are rare here: fees count twice.
+    // Ties of entries are rare here, because fees count twice.
     for (const kind of ["CLOSE_MARKET", "CLOSE_LIMIT", "QUOTE"])
       expect(seen.get(`${kind} SELECTED TIE_LOWEST_LATENCY`) ?? 0).toBeGreaterThan(5);
     for (const label of [

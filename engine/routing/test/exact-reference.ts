@@ -1,6 +1,6 @@
 /**
- * The routing design, section 1, read a second time: slow, in exact fractions, over plain lists.
- * Shares no code with the router; only the types of the plan are common ground.
+ * A second implementation of the routing design, section 1: slow, in exact fractions, over plain lists. It shares no
+ * code with the router, only the types of the plan.
  */
 import type { Side } from "../../domain/order.js";
 
@@ -14,13 +14,13 @@ export interface VenuePlan {
   readonly oppositeLots: number;
   readonly bookLive: boolean;
   readonly bookAgeMs: number;
-  /** Best first, for the side the order meets; the other side's best. */
+  /** Levels of the side that the order meets, best first; of the other side the best one. */
   readonly levels: readonly (readonly [ticks: number, lots: number])[];
   readonly otherBestTicks: number;
   readonly priceDecimals: number;
   readonly qtyDecimals: number;
   readonly priceRule: "step" | "sigfigs5";
-  /** Native decimals, where the five-figure rule is judged. */
+  /** Native decimals, which the five-figure rule uses. */
   readonly nativePriceDecimals: number;
   readonly priceStepTicks: number;
   readonly qtyStepLots: number;
@@ -29,7 +29,7 @@ export interface VenuePlan {
   readonly takerMilliBps: number;
   readonly makerMilliBps: number;
   readonly penaltyMilliBps: number;
-  /** Entries: of a long over the expected hold. */
+  /** Entries: funding of a long over the expected hold. */
   readonly fundingMilliBps: number;
   readonly latencyMs: number;
   readonly ratePpm: number;
@@ -68,7 +68,7 @@ const scaled = (value: number, decimals: number): Fraction =>
 const floorOf = (a: Fraction): bigint => (a[0] >= 0n ? a[0] / a[1] : -((-a[0] + a[1] - 1n) / a[1]));
 const ceilOf = (a: Fraction): bigint => -floorOf(neg(a));
 
-/** All legal prices near `ticks` are tried one by one, outward to the protective side. */
+/** Tries all legal prices near `ticks` one by one, outward to the protective side. */
 function toGrid(venue: VenuePlan, side: Side, price: Fraction): bigint {
   const ticks = mul(price, scaled(1, -venue.priceDecimals));
   const step = side === "SELL" ? 1n : -1n;
@@ -239,7 +239,7 @@ export function exactDecision(question: Question): Expected {
     const ranked = opens && mid !== null ? add(allIn, wayOut(venue, mid)) : allIn;
     return side === "SELL" ? neg(ranked) : ranked;
   });
-  /** The other side has one level, so whatever the size, the exit is at its price. */
+  /** The other side has one level, so the exit is at its price for any size. */
   function wayOut(venue: VenuePlan, from: Fraction): Fraction {
     const exit = mul(scaled(venue.otherBestTicks, venue.priceDecimals), frac(venue.ratePpm, 1_000_000n));
     const paid = mul(exit, frac(10_000_000 - sign * venue.takerMilliBps, 10_000_000n));

@@ -100,8 +100,8 @@ function inputOf(
   return input;
 }
 
-describe("figures from doubles", () => {
-  it("are the exact texts wherever they are given, and are given nearly always", () => {
+describe("report figures computed from doubles", () => {
+  it("equal the exact texts wherever they exist, and exist nearly always", () => {
     let givenCount = 0;
     let askedCount = 0;
     const same = (near: string | null, exact: () => string): void => {

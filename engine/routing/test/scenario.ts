@@ -1,4 +1,4 @@
-/** Builds markets and questions for the routing tests from plain data. */
+/** Builds markets and route inputs for the routing tests from plain data. */
 import type { Instrument } from "../../domain/instrument.js";
 import type { Side } from "../../domain/order.js";
 import type { RoutableVenue } from "../../domain/venue.js";
@@ -25,7 +25,7 @@ export interface MarketPlan {
   readonly seq?: number;
   readonly invalid?: boolean;
   readonly deep?: { readonly bids: Levels; readonly asks: Levels; readonly ageMs: number; readonly invalid?: boolean };
-  /** Newer than the book. */
+  /** A touch that is newer than the book. */
   readonly touch?: { readonly bid: readonly [number, number]; readonly ask: readonly [number, number] };
   readonly sigma?: number;
 }
@@ -80,7 +80,7 @@ export function closeInput(side: Side, sizeUnits: number, sizeDecimals: number):
   return input;
 }
 
-/** A venue in good order that holds `positionLots` in the direction the side closes. */
+/** Adds a healthy venue that holds `positionLots` in the direction that the side closes. */
 export function addHolder(input: RouteInput, market: Market, positionLots: number): Candidate {
   const candidate = input.addCandidate(market.instrument.venue, market);
   candidate.hasCredentials = true;

@@ -1,4 +1,4 @@
-/** What a server's answers mean to the record: lines of JSON, and error codes. */
+/** The meaning of a server's replies: lines of JSON, and error codes. */
 import type { CallFailure } from "./clickhouse-client.js";
 import type { QueryFailure } from "./records-store.js";
 
@@ -24,12 +24,12 @@ export class LineSplitter {
 
 const NEWLINE = 0x0a;
 
-/** UNKNOWN_TABLE, UNKNOWN_DATABASE: somebody dropped them, or the server is another one now. */
+/** UNKNOWN_TABLE, UNKNOWN_DATABASE: they were dropped, or the server is a different one now. */
 export const TABLES_GONE: ReadonlySet<number> = new Set([60, 81]);
 
 /**
- * Codes that speak of the bytes sent: sending them again cannot help. Any other code (memory, disk, parts, keeper,
- * rights, and those not known) may pass, and the batch must not be lost over it.
+ * Error codes about the bytes sent: sending the same bytes again cannot succeed. Any other code (memory, disk, parts,
+ * keeper, rights, unknown ones) may be temporary, and the batch must not be lost over it.
  */
 export const BYTES_REFUSED: ReadonlySet<number> = new Set([
   6, // CANNOT_PARSE_TEXT
@@ -56,7 +56,7 @@ export const BYTES_REFUSED: ReadonlySet<number> = new Set([
 const TIMEOUT_CODES: ReadonlySet<number> = new Set([159, 160]);
 /** TOO_MANY_ROWS_OR_BYTES. */
 const TOO_LARGE_CODE = 396;
-/** TOO_MANY_SIMULTANEOUS_QUERIES, MEMORY_LIMIT_EXCEEDED: not the query's fault. */
+/** TOO_MANY_SIMULTANEOUS_QUERIES, MEMORY_LIMIT_EXCEEDED: not caused by the query. */
 const BUSY_CODES: ReadonlySet<number> = new Set([202, 241]);
 
 export function queryFailure(failure: CallFailure): QueryFailure {

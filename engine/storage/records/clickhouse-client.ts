@@ -1,25 +1,25 @@
 /**
- * The official client behind one narrow call: send SQL, read bytes, within a time limit, failures as values. Knows
- * nothing of tables. The address is asked for at each call, so that a sidecar may come back elsewhere.
+ * The official client behind one narrow call: send SQL, read bytes, within a time limit, failures as values. It knows
+ * no tables. The address is read at each call, because a sidecar may come back at another.
  *
- * Invariant: credentials stand in the client's configuration alone: its own logger is off, and no failure text is
- * made of anything but the server's words or a socket's error code.
+ * Invariant: credentials are in the client's configuration alone: its own logger is off, and failure texts contain only
+ * the server's words or a socket's error code.
  */
 import { Readable } from "node:stream";
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import type { Clock } from "../../domain/clock.js";
 
-/** Where a server is. `isFinal`: it will not come. */
+/** Where a server is. `isFinal`: it will never come. */
 export type RecordsEndpoint =
   | { readonly url: string; readonly username: string; readonly password: string }
   | { readonly url: null; readonly isFinal: boolean; readonly reason: string };
 
 export type CallFailure = {
-  /** `foreign`: something answered that does not speak as ClickHouse does. */
+  /** `foreign`: the reply is not ClickHouse's. */
   readonly kind: "server" | "away" | "foreign" | "timeout" | "aborted" | "too-large";
-  /** The server's number; 0 without one. */
+  /** The server's number; 0 if it gave none. */
   readonly code: number;
-  /** The server's name of it (`UNKNOWN_TABLE`), or a word of ours. */
+  /** The server's name for it (`UNKNOWN_TABLE`), or a word of ours. */
   readonly name: string;
   readonly text: string;
 };
@@ -30,11 +30,11 @@ export interface Call {
   readonly settings?: Readonly<Record<string, string | number>>;
   /** Data of an insert; the SQL then ends in FORMAT. */
   readonly body?: Uint8Array;
-  /** "" for none: before it exists. */
+  /** "" means none: before it exists. */
   readonly database: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  /** Bytes of the reply beyond which it is cut off; Infinity for none. */
+  /** A longer reply in bytes is cut off; Infinity for no limit. */
   readonly bytesMax: number;
   /** Gets each chunk; the next waits for it. */
   readonly onChunk: (chunk: Buffer) => void | Promise<void>;
@@ -61,7 +61,7 @@ export class CallClient {
     return this.#endpoint();
   }
 
-  /** Null means done, all bytes handed out. */
+  /** Returns null when done, with all bytes handed out. */
   async call(call: Call): Promise<CallFailure | null> {
     const endpoint = this.#endpoint();
     if (endpoint.url === null) return { kind: "away", code: 0, name: "NOT_STARTED", text: endpoint.reason };
@@ -92,15 +92,16 @@ export class CallClient {
     const { stream, response_headers, http_status_code } = await client.exec({
       query: call.sql,
       abort_signal: signal,
-      // The database is a key of the query string like any setting: the client's own option is one for all calls.
+      // The database is a key of the query string like any setting, because the client's own option is the same for all
+      // calls.
       clickhouse_settings: { ...call.settings, ...(call.database === "" ? {} : { database: call.database }) },
-      // Only status and headers tell a server's refusal from a proxy's.
+      // Only status and headers distinguish a server's refusal from a proxy's.
       ignore_error_response: true,
       ...(call.params === undefined ? {} : { query_params: { ...call.params } }),
-      // One buffer, one chunk: nothing is copied on the way out.
+      // One buffer, one chunk: nothing is copied while sending.
       ...(call.body === undefined ? {} : { values: Readable.from([call.body], { objectMode: false }) }),
     });
-    // Aborting the request does not end a body that has begun to arrive.
+    // Aborting the request does not end a reply that has begun to arrive.
     const cut = () => stream.destroy();
     signal.addEventListener("abort", cut, { once: true });
     try {
@@ -114,7 +115,7 @@ export class CallClient {
     }
   }
 
-  /** One client per address and password; a new one when they change. */
+  /** Keeps one client per address and password; creates a new one when they change. */
   #clientOf(endpoint: Extract<RecordsEndpoint, { url: string }>): ClickHouseClient {
     const key = JSON.stringify([endpoint.url, endpoint.username, endpoint.password]);
     if (this.#client !== null && this.#clientKey === key) return this.#client;
@@ -136,7 +137,7 @@ export class CallClient {
   }
 }
 
-/** Hands out the reply's data as it comes. */
+/** Passes on the reply's data as it arrives. */
 async function pour(stream: Readable, tag: string, call: Call, signal: AbortSignal): Promise<CallFailure | null> {
   const reader = new TailReader(tag);
   let byteCount = 0;
@@ -165,7 +166,7 @@ async function firstBytes(stream: Readable, bytesMax: number): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Statuses of a proxy or a server that starts or stops: it may come back. */
+/** Statuses of a proxy, or of a server that starts or stops: they may be temporary. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 const ERROR_BYTES_MAX = 64 * 1024;
 
@@ -182,7 +183,7 @@ function errorReply(status: number, body: string): CallFailure {
 }
 
 /**
- * Holds back the end of a reply until it is known to be data: a server that fails in mid-result appends its error,
+ * Holds back the end of a reply until it is known to be data. A server that fails in mid-result appends its error:
  * newer ones between tags announced in the headers, older ones as a last line.
  */
 class TailReader {
@@ -193,7 +194,7 @@ class TailReader {
     this.#marker = tag === "" ? EMPTY : Buffer.from(`\r\n__exception__\r\n${tag}\r\n`, "latin1");
   }
 
-  /** What is certainly data. */
+  /** Returns what is certainly data. */
   push(chunk: Buffer): Buffer {
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     const marked = this.#marker.length === 0 ? -1 : bytes.indexOf(this.#marker);
@@ -221,9 +222,9 @@ class TailReader {
 }
 
 const EMPTY = Buffer.alloc(0);
-/** Longest error text looked for; the server cuts its own well below. */
+/** Longest error text that is searched for; the server cuts its own well below. */
 const HELD_BYTES = 16 * 1024;
-/** At the start of a line, and nothing of ours begins a line so: JSON begins with a brace, CSV quotes its text. */
+/** At the start of a line, and none of our lines begins so: JSON begins with a brace, CSV quotes its text. */
 const UNTAGGED = /(?<=^|\n)Code: \d+\. DB::Exception: [^\n]*\([A-Z0-9_]+\)[^\n]*\n?$/;
 /** Old servers wrote `Code: 47, e.displayText() = DB::Exception: …` without a name. */
 const SERVER_TEXT = /^Code: (?<code>\d+)[.,](?: DB::Exception:| e\.displayText\(\) = DB::Exception:)? ?(?<text>.*)$/s;
@@ -242,7 +243,9 @@ function serverFailure(body: string): CallFailure {
   };
 }
 
-/** The request itself failed. What the client throws for reasons of its own has no code of a socket. */
+/**
+ * Describes a failure of the request itself. An error that the client throws for its own reasons has no socket code.
+ */
 function failureOf(error: unknown): CallFailure {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
   const name = typeof code === "string" ? code : "NO_ANSWER";

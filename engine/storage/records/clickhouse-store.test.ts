@@ -1,6 +1,6 @@
 /**
- * The store and servers it cannot use: too old, not ClickHouse at all, gone, silent, stopping. On loopback, with
- * hand-written answers; the real engine stands in the sidecar's tests.
+ * The store with servers it cannot use: too old, not ClickHouse at all, gone, silent, stopping. On loopback, with
+ * hand-written replies; the sidecar's tests use the real engine.
  */
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
@@ -39,7 +39,7 @@ async function serve(listener: RequestListener): Promise<{ url: string; server: 
       listener(request, response);
     });
   });
-  // A connection that the client keeps is never closed under it.
+  // The server never closes a connection that the client keeps.
   server.keepAliveTimeout = 0;
   servers.push(server);
   server.listen(0, "127.0.0.1");
@@ -47,7 +47,7 @@ async function serve(listener: RequestListener): Promise<{ url: string; server: 
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server, asked };
 }
 
-/** On virtual time: no answer is too late unless a test moves it. */
+/** On virtual time: no reply is late unless a test moves it. */
 function open(url: string, clock = new VirtualClock()): RecordsStore {
   const store = createClickHouseStore({
     endpoint: () => ({ url, username: "u", password: PASSWORD }),
@@ -79,7 +79,7 @@ describe("the ClickHouse store", () => {
     ["9.9", "off"],
     ["24.1.1.2048", "away"],
     ["26.7.2.1", "away"],
-  ])("takes version %s as %s", async (version, state) => {
+  ])("reads version %s as %s", async (version, state) => {
     let count = 0;
     const { url } = await serve((_request, response) => {
       if (count++ === 0) response.end(`${version}\n`);
@@ -108,7 +108,7 @@ describe("the ClickHouse store", () => {
     });
   });
 
-  it("is away where something else answers for a server that was ClickHouse before", async () => {
+  it("is away where something else answers in place of a server that was ClickHouse before", async () => {
     const replies = ["26.7.2.1\n", null, "<html>not found</html>", "26.7.2.1\n", null];
     const { url } = await serve((_request, response) => {
       const reply = replies.shift() ?? null;
@@ -126,25 +126,28 @@ describe("the ClickHouse store", () => {
   it.each([
     ["a proxy's 404", 404, "<html>not found</html>", "the server at the record's address is not ClickHouse"],
     ["a server that is too old", 200, "18.16.1\n", "ClickHouse 18.16.1 is too old: the record needs 24 or newer"],
-  ])("is away, never off, where the start did not hear of it: %s", async (_name, status, body, reason) => {
-    const replies: [number, string][] = [
-      [503, "<html>busy</html>"],
-      [status, body],
-      [503, "<html>busy</html>"],
-    ];
-    const { url } = await serve((_request, response) => {
-      const [code, text] = replies.shift() ?? [500, "Code: 242. DB::Exception: readonly. (TABLE_IS_READ_ONLY)"];
-      response.writeHead(code);
-      response.end(text);
-    });
-    const store = open(url);
-    expect(await store.start()).toMatchObject({ state: "away" });
-    expect(await store.insert(BATCH)).toEqual({ outcome: "away", reason });
-    expect(store.state()).toMatchObject({ state: "away", reason });
-    expect(await store.insert(BATCH)).toEqual({ outcome: "away", reason: "answered with status 503" });
-  });
+  ])(
+    "is away, never off, where it had no such reply by the end of the start: %s",
+    async (_name, status, body, reason) => {
+      const replies: [number, string][] = [
+        [503, "<html>busy</html>"],
+        [status, body],
+        [503, "<html>busy</html>"],
+      ];
+      const { url } = await serve((_request, response) => {
+        const [code, text] = replies.shift() ?? [500, "Code: 242. DB::Exception: readonly. (TABLE_IS_READ_ONLY)"];
+        response.writeHead(code);
+        response.end(text);
+      });
+      const store = open(url);
+      expect(await store.start()).toMatchObject({ state: "away" });
+      expect(await store.insert(BATCH)).toEqual({ outcome: "away", reason });
+      expect(store.state()).toMatchObject({ state: "away", reason });
+      expect(await store.insert(BATCH)).toEqual({ outcome: "away", reason: "answered with status 503" });
+    },
+  );
 
-  it("is away where the word of the start comes after the program has gone on", async () => {
+  it("is away where the reply that would turn it off comes after the start has ended", async () => {
     const clock = new VirtualClock();
     let answer = (): void => {};
     let heard = (): void => {};
@@ -168,7 +171,7 @@ describe("the ClickHouse store", () => {
   it.each([
     [2, null],
     [3, "auto"],
-  ])("asks for a quorum of money where one replica of %i may be down", async (replicas, quorum) => {
+  ])("requires a quorum for money tables where one replica of %i may be down", async (replicas, quorum) => {
     const quorums: (string | null)[] = [];
     const columns = [...RECORD_TABLES, ...DERIVED_TABLES].flatMap(({ name, columns: of }) =>
       of.map((column) => ({ table: name, name: column.name })),
@@ -196,7 +199,7 @@ describe("the ClickHouse store", () => {
     expect(quorums).toEqual([quorum]);
   });
 
-  it("takes a refused login as passing, and shows no credential", async () => {
+  it("treats a refused login as temporary, and shows no credential", async () => {
     const { url } = await serve((_request, response) => {
       response.writeHead(403);
       response.end(
@@ -211,7 +214,7 @@ describe("the ClickHouse store", () => {
     );
   });
 
-  it("is away while a proxy answers for a server that starts, and while nobody listens, and asks again at each call", async () => {
+  it("is away while a proxy answers for a starting server, and while nothing listens, and tries again at each call", async () => {
     const { url, server, asked } = await serve((_request, response) => {
       response.writeHead(503);
       response.end("<html>busy</html>");
@@ -223,7 +226,7 @@ describe("the ClickHouse store", () => {
     server.closeAllConnections();
     server.close();
     await once(server, "close");
-    // A connection that was kept may be found reset before a new one is refused.
+    // A kept connection may be reset before a new one is refused.
     expect(await store.insert(BATCH)).toEqual({
       outcome: "away",
       reason: expect.stringMatching(/^no answer: (ECONNREFUSED|ECONNRESET|EPIPE|.*socket.*)/),
@@ -247,7 +250,7 @@ describe("the ClickHouse store", () => {
     expect(await started).toMatchObject({ state: "away", reason: "no answer within 10000 ms" });
   });
 
-  it("answers within the time of the call while the tables are still being made", async () => {
+  it("answers within the time of the call while the tables are still being created", async () => {
     const clock = new VirtualClock();
     let makeTables = () => {};
     const asking = new Promise<void>((resolve) => {
@@ -255,7 +258,7 @@ describe("the ClickHouse store", () => {
     });
     let isAsked = false;
     const { url } = await serve((_request, response) => {
-      // The version first; what creates tables is never answered.
+      // The version comes first; the request that creates tables is never answered.
       if (isAsked) makeTables();
       else response.end("26.7.2.1\n");
       isAsked = true;
@@ -270,7 +273,7 @@ describe("the ClickHouse store", () => {
     expect(await write).toMatchObject({ outcome: "away" });
   });
 
-  it("is away when the answer breaks off, never stored", async () => {
+  it("is away when the reply breaks off, and never reports stored", async () => {
     const { url } = await serve((_request, response) => {
       response.writeHead(200, { "Content-Length": 100 });
       response.write("26.7");
@@ -279,7 +282,7 @@ describe("the ClickHouse store", () => {
     expect(await open(url).start()).toMatchObject({ state: "away" });
   });
 
-  it("says off once closed, and closes twice", async () => {
+  it("is off once closed, and can be closed twice", async () => {
     const { url } = await serve((_request, response) => response.end("18.16.1\n"));
     const store = open(url);
     await store.close();
@@ -288,7 +291,7 @@ describe("the ClickHouse store", () => {
     expect(await store.insert(BATCH)).toMatchObject({ outcome: "away" });
   });
 
-  it("refuses names that are no identifiers before it asks anybody", () => {
+  it("refuses names that are no identifiers before it sends anything", () => {
     const endpoint = () => ({ url: "http://127.0.0.1:1", username: "", password: "" });
     for (const database of ["a b", "", "x;--", "1a"])
       expect(() =>

@@ -2,10 +2,10 @@
  * The record in ClickHouse, behind its port: the same code for a server, a cluster's shard and the embedded sidecar,
  * which differ by address only.
  *
- * Invariants: nothing is written before the server's version was read and its tables brought up to date; a batch
- * keeps its token and one block, so that a retry is stored once; what cannot be proven stored is reported `away`,
- * never `stored`; only the server's word about the bytes themselves makes a batch `refused`; off is decided by what
- * `start` hears within START_WORD_MS: rows that wait for a server are not dropped for what answers later.
+ * Invariants: nothing is written before the server's version is read and its tables are up to date. A batch keeps its
+ * token and one block, so that a retry is stored once. What cannot be proven stored is reported `away`, never `stored`.
+ * Only a server error about the bytes themselves makes a batch `refused`. Off is decided only by replies to `start`
+ * within START_WORD_MS: rows that wait for a server are not dropped because of a later reply.
  */
 import { type Clock, delay } from "../../domain/clock.js";
 import { Deadline, within } from "../../domain/deadline.js";
@@ -31,19 +31,19 @@ import {
 import { recordTable, writtenColumns } from "./schema.js";
 
 export interface ClickHouseStoreOptions {
-  /** Asked at each call: a sidecar moves. A server's is constant. */
+  /** Read at each call: a sidecar moves. A server's is constant. */
   readonly endpoint: () => RecordsEndpoint;
   readonly target: DdlTarget;
   readonly clock: Clock;
-  /** Of one insert, from the first byte to the acknowledgement. */
+  /** Time of one insert, from the first byte to the acknowledgement. */
   readonly insertTimeoutMs?: number;
   /** For tests of upgrades. */
   readonly migrations?: readonly Migration[];
 }
 
-/** Oldest release whose tables, settings and errors this code speaks. */
+/** Oldest release that this code supports with its tables, settings and errors. */
 export const OLDEST_MAJOR = 24;
-/** What the start hears within this time may turn the record off; the program has gone on after it. */
+/** A reply to the start within this time may turn the record off; the program goes on after it. */
 export const START_WORD_MS = 5_000;
 
 const INSERT_TIMEOUT_MS = 30_000;
@@ -71,7 +71,7 @@ class ClickHouseStore implements RecordsStore {
   /** 0: no cluster, or not known yet. */
   #replicaCount = 0;
   #isClosed = false;
-  /** Until then an answer may say that the record is off; -1: not any more. */
+  /** Until this time a reply may turn the record off; -1: no longer. */
   #decidesUntilNs = -1;
   readonly #underWay = new Set<Promise<unknown>>();
 
@@ -144,11 +144,11 @@ class ClickHouseStore implements RecordsStore {
     const isMoney = recordTable(batch.table).fsync;
     return {
       insert_deduplication_token: batch.token,
-      // An acknowledgement after storage, at once: the server's own batching would add a wait, or forget.
+      // Acknowledged after storage, and at once: the server's own batching would add a wait, or lose rows.
       async_insert: 0,
       insert_deduplicate: 1,
       deduplicate_blocks_in_dependent_materialized_views: 1,
-      // The same bytes must become the same blocks each time: one, read by one thread.
+      // The same bytes must become the same blocks each time: one block, read by one thread.
       max_insert_block_size: Math.max(BLOCK_ROWS_MIN, batch.rowCount + 1),
       input_format_parallel_parsing: 0,
       // A reconnect may bring one old trade for each of many days.
@@ -233,7 +233,7 @@ class ClickHouseStore implements RecordsStore {
     return failure === null ? null : queryFailure(failure);
   }
 
-  /** A call on the record's database; notes what it says about the server. */
+  /** Calls the record's database, and notes what the outcome shows about the server. */
   async #call(call: Omit<Call, "database">): Promise<CallFailure | null> {
     const failure = await this.#client.call({ ...call, database: this.#target.database });
     if (failure === null) this.#enter({ state: "on", reason: "" });
@@ -246,7 +246,10 @@ class ClickHouseStore implements RecordsStore {
     return failure;
   }
 
-  /** What is left of the time of a call; null: not ready within it. The preparing goes on for the calls to come. */
+  /**
+   * Returns the time left of a call; null if the server is not ready within it. The preparation continues for later
+   * calls.
+   */
   async #ready(timeoutMs: number): Promise<number | null> {
     if (this.#isPrepared) return timeoutMs;
     if (this.#isClosed || this.state().state === "off") return null;
@@ -255,7 +258,7 @@ class ClickHouseStore implements RecordsStore {
     return this.#isPrepared ? Math.ceil(deadline.leftMs()) : null;
   }
 
-  /** One at a time; all who need it wait for the same. */
+  /** One preparation at a time; all callers wait for the same one. */
   #prepare(): Promise<void> {
     this.#preparing ??= this.#prepareOnce().finally(() => {
       this.#preparing = null;
@@ -283,7 +286,7 @@ class ClickHouseStore implements RecordsStore {
     }
   }
 
-  /** Of the shard that is written to. */
+  /** Number of replicas of the shard that is written to. */
   async #replicas(): Promise<number> {
     const rows = await this.#rows(
       `SELECT max(total_replicas) AS n FROM system.replicas WHERE database = '${this.#target.database}'`,
@@ -291,7 +294,7 @@ class ClickHouseStore implements RecordsStore {
     return Number(rows[0]?.["n"] ?? 0);
   }
 
-  /** Null means not a server this code can use, or none; the state says why. */
+  /** Returns null if there is no server this code can use; the state gives the reason. */
   async #serverVersion(): Promise<string | null> {
     let text = "";
     // No settings and no database: an old server would refuse those it does not know.
@@ -327,14 +330,14 @@ class ClickHouseStore implements RecordsStore {
     return version;
   }
 
-  /** Where ClickHouse has answered before, it is something in between that answers for it now, and passes. */
+  /** Where ClickHouse has answered before, something in between answers for it now, and that is temporary. */
   #enterForeign(): void {
     const reason = "the server at the record's address is not ClickHouse";
     if (this.#state.version === null) this.#enterUnfit(reason);
     else this.#enter({ state: "away", reason });
   }
 
-  /** No server for the record, as far as this answer goes. */
+  /** By this reply, the server cannot be used for the record. */
   #enterUnfit(reason: string): void {
     const isAtStart = this.#clock.monoNs() <= this.#decidesUntilNs;
     this.#enter({ state: isAtStart ? "off" : "away", reason });
@@ -391,7 +394,10 @@ class CallError extends Error {
   }
 }
 
-/** A majority of two is both: one replica down would stop every insert. With two, one has it on disk. */
+/**
+ * A majority of two is both, so one replica down would stop every insert. With two replicas the write waits for one of
+ * them.
+ */
 const QUORUM_REPLICAS_MIN = 3;
 const NEWLINE = 0x0a;
 const BLOCK_ROWS_MIN = 1 << 20;
@@ -399,7 +405,7 @@ const PARTITIONS_MAX = 1_000;
 
 const TOKEN = /^[A-Za-z0-9_.:-]+$/;
 
-/** A batch that breaks these was built wrong: a bug of the caller, loud. */
+/** A batch that breaks these is a bug of the caller, and throws. */
 function assertBatch(batch: RecordsBatch): void {
   if (batch.token.length > MAX_TOKEN_CHARS || !TOKEN.test(batch.token)) throw new RangeError("records batch: token");
   if (batch.bytes.byteLength === 0 || batch.bytes.byteLength > MAX_BATCH_BYTES)

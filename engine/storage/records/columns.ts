@@ -1,4 +1,4 @@
-/** Columns that several tables of the record share, and how each kind of figure is kept. */
+/** Columns that several tables of the record share, and the type of each kind of figure. */
 import type { RecordColumn } from "./record-table.js";
 
 export const RX = { name: "rx", type: "DateTime64(6, 'UTC')", codec: "Delta, ZSTD(1)" } as const;
@@ -10,14 +10,14 @@ export const SIDE = "Enum8('BUY' = 1, 'SELL' = 2)";
 export const word = (name: string): RecordColumn => ({ name, type: "LowCardinality(String)" });
 export const text = (name: string): RecordColumn => ({ name, type: "String", codec: "ZSTD(1)" });
 export const count = (name: string): RecordColumn => ({ name, type: "UInt64", codec: "Delta, ZSTD(1)" });
-/** Prices until schema version 2, which cut those of contracts of a million units. */
+/** Prices until schema version 2; they cut the digits of contracts of a million units. */
 export const narrowPrice = (name: string, writtenUntil: number): RecordColumn => ({
   name,
   type: "Decimal(18, 10)",
   codec: "Delta, ZSTD(1)",
   writtenUntil,
 });
-/** `narrow`: the column whose place it took. */
+/** `narrow`: the column that it replaces. */
 export const price = (name: string, narrow: string): RecordColumn => ({
   name,
   type: "Decimal(38, 18)",
@@ -37,5 +37,5 @@ export const monies = (name: string): RecordColumn => ({
   codec: "ZSTD(1)",
 });
 export const words = (name: string): RecordColumn => ({ name, type: "Array(String)", codec: "ZSTD(1)" });
-/** Microseconds of a stage; null: it did not happen. */
+/** Microseconds of a stage; null if it did not happen. */
 export const stageUs = (name: string): RecordColumn => ({ name, type: "Nullable(UInt32)", codec: "ZSTD(1)" });

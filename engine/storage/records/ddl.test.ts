@@ -52,7 +52,7 @@ FROM unwind.trades
 GROUP BY symbol, venue, m`);
   });
 
-  it("keeps rows of any age where asked to, as replays of old recordings need", () => {
+  it("keeps rows of any age where configured, as replays of old recordings need", () => {
     const text = createTables({ ...EMBEDDED, expires: false }).join("\n");
     expect(text).not.toMatch(/TTL|ttl_only/);
   });
@@ -94,7 +94,7 @@ ENGINE = Distributed(main, unwind, fills_local, cityHash64(order_key))`);
     ]);
   });
 
-  it("names the cluster in every statement, and no engine without a replica", () => {
+  it("names the cluster in every statement, and uses only replicated engines", () => {
     const all = [createDatabase(CLUSTER), createMigrationsTable(CLUSTER), ...createTables(CLUSTER)];
     for (const sql of all) {
       expect(sql).toContain(" ON CLUSTER main");
@@ -104,8 +104,8 @@ ENGINE = Distributed(main, unwind, fills_local, cityHash64(order_key))`);
   });
 });
 
-describe("both forms", () => {
-  it("hold the same columns, keys and partitions", () => {
+describe("the DDL in both forms", () => {
+  it("has the same columns, keys and partitions", () => {
     for (const table of [...RECORD_TABLES, ...DERIVED_TABLES]) {
       const body = (sql = "") => sql.slice(sql.indexOf("\n("), sql.indexOf("ENGINE"));
       const keys = (sql = "") => sql.match(/^(PARTITION|ORDER) BY .*$/gm);
@@ -116,7 +116,7 @@ describe("both forms", () => {
     }
   });
 
-  it("take plain identifiers as names and nothing else", () => {
+  it("accepts only plain identifiers as names", () => {
     const name = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(..."ab_9`'; .-") })), (text) => {
@@ -135,7 +135,7 @@ describe("both forms", () => {
       expect(() => assertDdlTarget({ database: "d", cluster: { name: "c", keeperPath } })).toThrow(RangeError);
   });
 
-  it("partition a Replacing table by what no version of a row changes, and sort by existing columns", () => {
+  it("partitions a Replacing table by a value that is equal in all versions of a row, and sorts by existing columns", () => {
     for (const table of [...RECORD_TABLES, ...DERIVED_TABLES]) {
       const names = table.columns.map((column) => column.name);
       expect(new Set(names).size).toBe(names.length);
@@ -144,7 +144,7 @@ describe("both forms", () => {
       if (partition !== undefined) expect(names).toContain(partition);
       if (table.engine.kind === "ReplacingMergeTree") {
         expect(names).toContain(table.engine.version);
-        // Fixed at the decision, part of the key, or none at all.
+        // Fixed at the decision, part of the key, or no partition at all.
         expect(["", "at", ...table.orderBy]).toContain(partition ?? "");
       }
       if (table.ttl !== null) expect(names).toContain(table.ttl.column);

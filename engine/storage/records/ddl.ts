@@ -1,11 +1,12 @@
 /**
  * The statements that create the record's tables, from the one schema, in two forms: `embedded` for one server
- * (MergeTree and its kin) and `cluster` (a Replicated local table per shard under a Distributed one, ON CLUSTER).
+ * (MergeTree and related engines) and `cluster` (a Replicated local table per shard under a Distributed one, ON
+ * CLUSTER).
  *
- * The embedded form runs on the embedded engine in the tests. The cluster form is generated and checked as text
- * only: no cluster is at hand to run it, so try it on yours before you rely on it. There, writes go to the local
- * table of the shard that the URL names (`insertTarget`), as a token means nothing to a Distributed table, which
- * splits a batch; reads go to the Distributed one.
+ * The embedded form runs on the embedded engine in the tests. The cluster form is generated and checked as text only,
+ * without a cluster to run it on, so try it on yours before you rely on it. In a cluster, writes go to the local table
+ * of the shard that the URL names (`insertTarget`), because a Distributed table splits a batch and ignores its token;
+ * reads go to the Distributed one.
  */
 import type { DerivedColumn, DerivedTable, RecordTable, RecordTableName } from "./record-table.js";
 import { DERIVED_TABLES, MIGRATIONS_TABLE, RECORD_TABLES } from "./schema.js";
@@ -24,9 +25,12 @@ export interface ClusterTarget {
   readonly keeperPath: string;
 }
 
-/** Blocks whose tokens a table remembers: at 10 000 rows a batch, an hour of 2 700 ticks a second. */
+/** Number of blocks whose tokens a table remembers: at 10 000 rows a batch, an hour of 2 700 ticks a second. */
 const DEDUPLICATION_WINDOW = 1_000;
-/** A cluster forgets tokens by age too, newer servers after an hour: a batch waits longer in a spool. A week. */
+/**
+ * A cluster also forgets tokens by age, newer servers after an hour; a batch may wait longer in a spool, so this is a
+ * week.
+ */
 const WINDOW_SECONDS = "replicated_deduplication_window_seconds = 604800";
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
@@ -45,7 +49,7 @@ export function createDatabase(target: DdlTarget): string {
   return `CREATE DATABASE IF NOT EXISTS ${target.database}${onCluster(target)}`;
 }
 
-/** Every table and view, in an order in which each finds what it needs. Idempotent. */
+/** Every table and view, each after those it depends on. Idempotent. */
 export function createTables(target: DdlTarget): string[] {
   return [
     ...RECORD_TABLES.flatMap((table) => createTable(target, table)),
@@ -53,7 +57,7 @@ export function createTables(target: DdlTarget): string[] {
   ];
 }
 
-/** Which migrations were done. Not spread over shards: each replica of each shard needs to know. */
+/** Records which migrations were done. Not spread over shards: each replica of each shard needs it. */
 export function createMigrationsTable(target: DdlTarget): string {
   const name = `${target.database}.${MIGRATIONS_TABLE}`;
   return [
@@ -69,7 +73,7 @@ export function createMigrationsTable(target: DdlTarget): string {
   ].join("\n");
 }
 
-/** The tables of one that hold its columns, in the order of `addColumn`. */
+/** The physical tables of one logical table that hold its columns, in the order of `addColumn`. */
 export function physicalTables(target: DdlTarget, table: string): string[] {
   return target.cluster === null ? [table] : [localName(target, table), table];
 }
@@ -79,18 +83,18 @@ export function addColumn(target: DdlTarget, table: string, column: DerivedColum
   const add = (name: string, text: string): string =>
     `ALTER TABLE ${target.database}.${name}${onCluster(target)} ADD COLUMN IF NOT EXISTS ${column.name} ${text}`;
   if (target.cluster === null) return [add(table, definition(column))];
-  // A Distributed table keeps nothing: no codec.
+  // A Distributed table stores nothing: no codec.
   const { name, type, otherwise } = column;
   const bare = { name, type, ...(otherwise === undefined ? {} : { otherwise }) };
   return [add(localName(target, table), definition(column)), add(table, definition(bare))];
 }
 
-/** A view's query as the schema has it now; rows that come meanwhile are counted by the one or the other. */
+/** A view's query in the present schema; rows that arrive meanwhile are counted by the old query or the new one. */
 export function modifyView(target: DdlTarget, { view }: DerivedTable): string {
   return `ALTER TABLE ${target.database}.${view.name}${onCluster(target)} MODIFY QUERY ${viewQuery(target, view)}`;
 }
 
-/** What a table of an earlier version lacks of the settings of this one; a cluster's only. */
+/** Settings of this version that a table of an earlier version lacks; for clusters only. */
 export function modifySettings(target: DdlTarget, table: string): string[] {
   if (target.cluster === null) return [];
   const name = `${target.database}.${localName(target, table)}`;
@@ -170,7 +174,7 @@ function settingsText(target: DdlTarget, table: RecordTable | DerivedTable): str
 
 function engineText(target: DdlTarget, kind: string, table: string, args: readonly string[]): string {
   if (target.cluster === null) return args.length === 0 ? kind : `${kind}(${args.join(", ")})`;
-  // One shard's replicas share a path; migrations are the same on all shards, but each shard keeps its own.
+  // One shard's replicas share a path; migrations are the same on all shards, but each shard stores its own.
   const path = `'${target.cluster.keeperPath}/{shard}/${target.database}/${table}'`;
   return `Replicated${kind}(${[path, "'{replica}'", ...args].join(", ")})`;
 }

@@ -1,8 +1,8 @@
-/** Tables of what the venues told everybody, as data: ticks, book snapshots, trades, candles. See schema.ts. */
+/** Tables of public market data, as data: ticks, book snapshots, trades, candles. See schema.ts. */
 import { count, EX, narrowPrice, price, qty, RX, SIDE, SYMBOL, text, VENUE, word } from "./columns.js";
 import type { DerivedTable, RecordTable } from "./record-table.js";
 
-/** Best bid and ask at each change, with mark and last where the venue gives them. */
+/** Best bid and ask at each change, with mark and last price where the venue publishes them. */
 export const TICKS: RecordTable = {
   name: "ticks",
   columns: [
@@ -19,7 +19,7 @@ export const TICKS: RecordTable = {
     { name: "last", type: "Nullable(Decimal(18, 10))", codec: "ZSTD(1)", writtenUntil: 12 },
     /** The venue's sequence; 0 where it has none. */
     count("seq"),
-    /** What brought it: book, touch, ticker. */
+    /** What caused the row: book, touch, ticker. */
     word("src"),
     price("bid_px", "bid"),
     price("ask_px", "ask"),
@@ -34,7 +34,7 @@ export const TICKS: RecordTable = {
   shardingKey: "cityHash64(symbol, venue)",
 };
 
-/** Whole depth now and then; one row holds all levels, so that no merge can mix two moments. */
+/** The whole depth at intervals; one row holds all levels, so that no merge can mix two moments. */
 export const BOOK_SNAPSHOTS: RecordTable = {
   name: "book_snapshots",
   columns: [
@@ -47,7 +47,7 @@ export const BOOK_SNAPSHOTS: RecordTable = {
     { name: "bid_sz", type: "Array(Decimal(38, 8))", codec: "ZSTD(3)" },
     { name: "ask_px", type: "Array(Decimal(18, 10))", codec: "ZSTD(3)", writtenUntil: 10 },
     { name: "ask_sz", type: "Array(Decimal(38, 8))", codec: "ZSTD(3)" },
-    /** periodic, gap, pre-route. */
+    /** Values: periodic, gap, pre-route. */
     word("reason"),
     { name: "bid_prices", type: "Array(Decimal(38, 18))", codec: "ZSTD(3)", otherwise: "bid_px" },
     { name: "ask_prices", type: "Array(Decimal(38, 18))", codec: "ZSTD(3)", otherwise: "ask_px" },
@@ -61,8 +61,8 @@ export const BOOK_SNAPSHOTS: RecordTable = {
 };
 
 /**
- * Public trades. Venues re-deliver trades after a reconnect; Replacing collapses them at a merge, but a view
- * over the table has counted each insert by then. So the recorder inserts no trade that is known, in this life or in
+ * Public trades. Venues send trades again after a reconnect. Replacing collapses them at a merge, but a view over the
+ * table has counted each insert by then. So the recorder inserts no trade that is already known, from this run or in
  * the store (recorder/earlier-trades.ts).
  */
 export const TRADES: RecordTable = {
@@ -76,7 +76,7 @@ export const TRADES: RecordTable = {
     narrowPrice("px", 9),
     qty("qty"),
     { name: "taker_side", type: SIDE },
-    /** Our order of arrival, growing within one run: breaks ties of `ex` where a candle opens or closes. */
+    /** Our order of arrival, growing within one run: it breaks ties of `ex` where a candle opens or closes. */
     count("seq"),
     price("price", "px"),
   ],
@@ -89,12 +89,12 @@ export const TRADES: RecordTable = {
 };
 
 /**
- * One-minute candles as mergeable states; longer ones are merged from these. The view counts each inserted
- * trade: right only because the recorder inserts each trade id once and retries carry the batch's token,
- * which this table honours by a window of its own. Read with minMerge/maxMerge/sumMerge forms and GROUP BY.
+ * One-minute candles as mergeable states; longer ones are merged from these. The view counts each inserted trade. This
+ * is right only because the recorder inserts each trade id once and retries carry the batch's token, which this table
+ * honours by a window of its own. Read with minMerge/maxMerge/sumMerge forms and GROUP BY.
  *
- * Rows until schema version 2 have their first and last price in `o` and `c` alone, an aggregate state that is not made
- * into one of the wider type; they are older than any row that has `open` and `close`.
+ * Rows until schema version 2 have their first and last price in `o` and `c` alone, an aggregate state that cannot be
+ * converted to the wider type; they are older than any row that has `open` and `close`.
  */
 export const OHLCV_1M: DerivedTable = {
   name: "ohlcv_1m",

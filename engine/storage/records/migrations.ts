@@ -1,11 +1,11 @@
 /**
  * Brings a server's tables to the schema of this code, step by numbered step, each recorded in the database itself.
  *
- * Invariants: every statement is idempotent (IF NOT EXISTS), so two gateways that start at once do the same work
- * twice and end alike, and a step that was cut short is done again; a database newer than the code is refused
- * untouched; data is never dropped by a step. Step 1 creates the tables of the present schema; later steps bring
- * older databases up to it and find nothing to do on a new one. Where an earlier version's step 1 was cut short, its
- * tables get the columns that were added since before the others are created.
+ * Invariants: every statement is idempotent (IF NOT EXISTS), so two gateways that start at once do the same work twice
+ * with the same result, and an interrupted step is done again. A database newer than the code is refused untouched. No
+ * step drops data. Step 1 creates the tables of the present schema; later steps bring older databases up to it and find
+ * nothing to do on a new one. Where an earlier version's step 1 was interrupted, its tables get the columns that were
+ * added since, before the others are created.
  */
 import {
   addColumn,
@@ -42,7 +42,7 @@ const ADDED_BY_2: Readonly<Record<string, readonly string[]>> = {
   ohlcv_1m: ["open", "high", "low", "close"],
 };
 
-/** Nothing is written again: what the earlier columns hold, the later ones show. */
+/** No row is rewritten: the later columns show what the earlier ones hold. */
 function widenPrices(target: DdlTarget): string[] {
   const tables = [...RECORD_TABLES, ...DERIVED_TABLES];
   const added = tables.flatMap(({ name, columns }) =>
@@ -53,7 +53,7 @@ function widenPrices(target: DdlTarget): string[] {
   return [...added, modifyView(target, OHLCV_1M), ...tables.flatMap(({ name }) => modifySettings(target, name))];
 }
 
-/** What a migration needs of a server. A rejected promise ends the migration where it stands. */
+/** What a migration needs of a server. A rejected promise ends the migration at that point. */
 export interface MigrationServer {
   command(sql: string): Promise<void>;
   /** Rows of JSONEachRow. */
@@ -62,7 +62,7 @@ export interface MigrationServer {
 
 export type MigrationResult =
   | { readonly ok: true; readonly from: number; readonly to: number }
-  /** The tables are not what this code writes and reads; nothing was changed that data depends on. */
+  /** The tables are not those this code writes and reads; nothing that data depends on was changed. */
   | { readonly ok: false; readonly text: string };
 
 export async function migrate(
@@ -83,7 +83,8 @@ export async function migrate(
     if (migration.version <= found) continue;
     if (migration.version === 1) for (const sql of await unfinished(server, target)) await server.command(sql);
     for (const sql of migration.statements(target)) await server.command(sql);
-    // The first step makes the present tables: what lacks a column then is not ours, and no later step fits it.
+    // The first step creates the present tables: a table that still lacks a column is not ours, and no later step fits
+    // it.
     const foreign = migration.version === 1 ? await lackOf(server, target) : null;
     if (foreign !== null) return foreign;
     await server.command(recordOf(target, migration));
@@ -91,7 +92,10 @@ export async function migrate(
   return (await lackOf(server, target)) ?? { ok: true, from: found, to: newest };
 }
 
-/** What the tables there lack of later versions; nothing of one that lacks anything else, which is not ours. */
+/**
+ * Returns the statements for columns of later versions that the tables lack; none for a table that lacks anything else,
+ * which is not ours.
+ */
 async function unfinished(server: MigrationServer, target: DdlTarget): Promise<string[]> {
   const present = await presentColumns(server, target);
   const tables = new Set([...present].map((column) => column.slice(0, column.indexOf("."))));
@@ -123,7 +127,7 @@ function recordOf(target: DdlTarget, migration: Migration): string {
 
 const SHOWN_MAX = 5;
 
-/** A table that somebody else made, or a schema changed without a step: better found now than in a lost batch. */
+/** A table that another program created, or a schema changed without a step: better found now than by a lost batch. */
 async function missingColumns(server: MigrationServer, target: DdlTarget): Promise<string[]> {
   const present = await presentColumns(server, target);
   const wanted = [...RECORD_TABLES, ...DERIVED_TABLES].flatMap((table) =>
@@ -132,7 +136,7 @@ async function missingColumns(server: MigrationServer, target: DdlTarget): Promi
   return wanted.filter((column) => !present.has(column)).slice(0, SHOWN_MAX);
 }
 
-/** `table.column` of the whole database. */
+/** `table.column` for the whole database. */
 async function presentColumns(server: MigrationServer, target: DdlTarget): Promise<ReadonlySet<string>> {
   const rows = await server.rows(`SELECT table, name FROM system.columns WHERE database = '${target.database}'`);
   return new Set(rows.map((row) => `${String(row.table)}.${String(row.name)}`));

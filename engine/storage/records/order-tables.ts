@@ -1,4 +1,4 @@
-/** Tables of what we did, as data: orders, fills, routing decisions, latency. See schema.ts. */
+/** Tables of our own trading, as data: orders, fills, routing decisions, latency. See schema.ts. */
 import {
   count,
   EX,
@@ -16,7 +16,7 @@ import {
 } from "./columns.js";
 import type { DerivedTable, RecordTable } from "./record-table.js";
 
-/** One row per state an order of ours was seen in; append-only. */
+/** One row per observed state of our orders; append-only. */
 export const ORDER_EVENTS: RecordTable = {
   name: "order_events",
   columns: [
@@ -24,7 +24,7 @@ export const ORDER_EVENTS: RecordTable = {
     EX,
     VENUE,
     SYMBOL,
-    /** Stable over the order's life: our client id. */
+    /** Constant over the order's life: our client id. */
     text("order_key"),
     /** Grows with each state of one order. */
     count("ver"),
@@ -44,7 +44,7 @@ export const ORDER_EVENTS: RecordTable = {
     money("filled"),
     maybeMoney("avg_px"),
     { name: "reduce_only", type: "UInt8" },
-    /** Our reason of a refusal and the venue's text; "" for none. */
+    /** Our reason for a refusal, or the venue's text; "" for none. */
     text("err"),
   ],
   engine: { kind: "MergeTree" },
@@ -56,15 +56,15 @@ export const ORDER_EVENTS: RecordTable = {
 };
 
 /**
- * One row per order of ours that filled, whatever trades it filled in: the venue's trade ids, which a stream may tell
- * again after a restart, play no part. A later version (fee learned, resolved) replaces it; read with FINAL.
+ * One row per order of ours that filled, whatever trades it filled in. The venue's trade ids, which a stream may repeat
+ * after a restart, are not used. A later version (fee learned, resolved) replaces it; read with FINAL.
  */
 export const FILLS: RecordTable = {
   name: "fills",
   columns: [
     RX,
     EX,
-    /** When the close was decided: the same in all versions of a row, so it may be the partition. */
+    /** When the close was decided: equal in all versions of a row, so it may be the partition. */
     { name: "at", type: "DateTime64(3, 'UTC')", codec: "Delta, ZSTD(1)" },
     VENUE,
     SYMBOL,
@@ -79,7 +79,7 @@ export const FILLS: RecordTable = {
     word("direction"),
     { name: "side", type: SIDE },
     word("order_type"),
-    /** Until schema version 2, when a price that was not known was 0. */
+    /** Used until schema version 2, when an unknown price was 0. */
     { ...money("px"), writtenUntil: 25 },
     money("qty"),
     /** Size sent with this order. */
@@ -94,11 +94,11 @@ export const FILLS: RecordTable = {
     maybeMoney("quoted_px"),
     /** The limit that was sent. */
     maybeMoney("worst_px"),
-    /** Reference mid of the decision; of what follows an entry its own. */
+    /** Reference mid of the decision; orders that follow an entry have their own. */
     maybeMoney("ref_mid"),
-    /** Average fill price; null while the venue has not said it. */
+    /** Average fill price; null while the venue has not reported it. */
     { ...maybeMoney("price"), otherwise: "nullIf(px, 0)" },
-    /** OPEN or CLOSE: of the order itself. What follows an entry closes. */
+    /** OPEN or CLOSE of this order itself. Orders that follow an entry close. */
     { ...word("intent"), otherwise: "if((direction = 'LONG') = (side = 'BUY'), 'OPEN', 'CLOSE')" },
   ],
   engine: { kind: "ReplacingMergeTree", version: "ver" },
@@ -171,9 +171,9 @@ export const ROUTING_DECISIONS: RecordTable = {
     stageUs("decide_us"),
     stageUs("sign_us"),
     stageUs("venue_us"),
-    /** What has no column of its own, as JSON; never credentials. */
+    /** Everything without a column of its own, as JSON; never credentials. */
     text("detail"),
-    /** OPEN or CLOSE; "" until schema version 2, and where it was refused before it was known. */
+    /** OPEN or CLOSE; "" until schema version 2, and where it was refused before this was known. */
     word("intent"),
   ],
   engine: { kind: "MergeTree" },

@@ -1,4 +1,4 @@
-/** What a table of the record is: columns and their types, engine, order, partitions, time to live. */
+/** The description of a table of the record: columns and their types, engine, order, partitions, time to live. */
 
 export type ScalarColumnType =
   | "DateTime64(6, 'UTC')"
@@ -14,7 +14,7 @@ export type ScalarColumnType =
   | "Decimal(38, 18)"
   | "Enum8('BUY' = 1, 'SELL' = 2)";
 
-/** Of RowBinary's compounds only these are used, one level deep, and arrays of nullables. */
+/** Of RowBinary's compound types only these are used, one level deep, and arrays of nullables. */
 export type ColumnType =
   | ScalarColumnType
   | `Nullable(${DecimalType | "UInt32"})`
@@ -30,11 +30,11 @@ export interface RecordColumn {
   readonly type: ColumnType;
   /** None: LowCardinality and other columns that gain nothing. */
   readonly codec?: ColumnCodec;
-  /** Expression over other columns, of rows that were written without this one. None: 0, "", null. */
+  /** Expression over other columns, for rows that were written without this one. Absent: 0, "", null. */
   readonly otherwise?: string;
   /**
-   * Written by earlier versions only, as long as the table had so many columns: batches of theirs may still come. What
-   * took its place is made of it (`otherwise`).
+   * Written by earlier versions only, up to this number of columns in the table; their batches may still arrive. The
+   * replacing column is computed from it (`otherwise`).
    */
   readonly writtenUntil?: number;
 }
@@ -51,9 +51,9 @@ interface TableShape {
   readonly partitionBy: string;
   /** Rows older than this are dropped, part by part. An insert of older rows is accepted and stores nothing. */
   readonly ttl: { readonly column: string; readonly days: number } | null;
-  /** Synced to disk before the insert is acknowledged: money, not market data. */
+  /** Synced to disk before the insert is acknowledged: for money, not for market data. */
   readonly fsync: boolean;
-  /** What spreads rows over the shards of a cluster. */
+  /** Expression that spreads rows over the shards of a cluster. */
   readonly shardingKey: string;
 }
 
@@ -72,7 +72,7 @@ export interface DerivedTable extends TableShape {
   readonly view: {
     readonly name: string;
     readonly source: RecordTableName;
-    /** The select list; the source is named by the generator. */
+    /** The select list; the generator adds the source. */
     readonly select: readonly string[];
     /** Columns of the result to group by; empty for none. */
     readonly groupBy: readonly string[];

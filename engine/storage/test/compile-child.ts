@@ -1,7 +1,7 @@
 /**
- * Compiles one of our TypeScript programs, with everything of ours it imports, into a directory that plain
- * `node` can run: for tests that must kill a real process. Packages resolve through a link to the
- * project's node_modules.
+ * Compiles one of our TypeScript programs, with all its imports from this repository, into a directory that plain
+ * `node` can run: for tests that must kill a real process. Packages resolve through a link to the project's
+ * node_modules.
  */
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
@@ -12,7 +12,7 @@ const REPO_ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 
 /**
  * `entry` is a path from the repository's root. Returns the path of the compiled entry. `others` are compiled beside
- * it: programs that it starts by their path, and so does not import.
+ * it: programs that it starts by path and does not import.
  */
 export function compileChild(entry: string, outDirectory: string, others: readonly string[] = []): string {
   const done = new Set<string>();

@@ -1,4 +1,4 @@
-/** The store against a real process that dies: kill -9 in the middle of writes, and a volume that refuses pages. */
+/** The store in a real process that dies: kill -9 in the middle of writes, and a volume that refuses pages. */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -26,7 +26,7 @@ afterAll(() => {
   rmSync(workDirectory, { recursive: true, force: true });
 });
 
-describe("the lmdb store and kill -9", () => {
+describe("the lmdb store, across kill -9 and full disks", () => {
   it("has every acknowledged row, whole, after each of several kills, and lets the next process in", async () => {
     const directory = join(workDirectory, "killed");
     const random = createSeededRandom(8);
@@ -59,7 +59,7 @@ describe("the lmdb store and kill -9", () => {
     expect(await runChild(["open"], directory)).toBe("opened\n");
   });
 
-  it("refuses what has no pages where the volume gives none, before it is tried, and is whole", async () => {
+  it("refuses, before trying it, a batch for which a full volume has no pages, and loses nothing", async () => {
     const directory = join(workDirectory, "full");
     // A file-size limit stands in for the full disk: page writes fail with EFBIG (node ignores the signal).
     const output = await runChild(["fill"], directory, "ulimit -f 4000; ");
@@ -68,7 +68,7 @@ describe("the lmdb store and kill -9", () => {
     await expectFilled(directory, lines);
   });
 
-  it("refuses a batch that is larger than what is left, and takes the smaller ones after it", async () => {
+  it("refuses a batch that is larger than what is left, and accepts smaller ones after it", async () => {
     const directory = join(workDirectory, "large");
     const lines = (await runChild(["large"], directory, "ulimit -f 4000; ")).trim().split("\n");
     expect(lines).toContain("large STORE_UNAVAILABLE DISK_FULL");
@@ -78,7 +78,7 @@ describe("the lmdb store and kill -9", () => {
   it("refuses for good after a commit that the volume refused, ends cleanly, and lost nothing acknowledged", async () => {
     const directory = join(workDirectory, "failed");
     await openLmdbStore({ directory, clock: createSystemClock() }).close();
-    // Pages that are promised and not there: the store cannot know.
+    // Pages that the file should have but does not: the store cannot know.
     truncateSync(join(directory, "data.mdb"), 32 << 20);
     const output = await runChild(["fill"], directory, "ulimit -f 4000; ");
     const lines = output.trim().split("\n");
@@ -88,7 +88,10 @@ describe("the lmdb store and kill -9", () => {
   });
 });
 
-/** Every acknowledged row and no other, but for the smaller one that came later; and the next process writes on. */
+/**
+ * Expects every acknowledged row and no other, except for the smaller one that came later, and that the next process
+ * can write.
+ */
 async function expectFilled(directory: string, lines: readonly string[]): Promise<void> {
   const acked = Number(lines.find((line) => line.startsWith("acked "))?.slice(6));
   expect(acked).toBeGreaterThan(100);
@@ -113,7 +116,7 @@ async function writeUntilKilled(directory: string, first: number, killAfterRows:
   });
   await Promise.all([exited, once(lines, "close")]);
   expect(child.signalCode).toBe("SIGKILL");
-  // A line this short reaches a pipe whole or not at all.
+  // A line this short reaches a pipe completely or not at all.
   return rows;
 }
 

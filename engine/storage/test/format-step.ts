@@ -1,7 +1,7 @@
-/** A step after the newest one that rewrites every row of a namespace, moves one and drops one. */
+/** A step after the newest one. It rewrites every row of a namespace, moves one and drops one. */
 import { FORMAT_STEPS, type FormatStep } from "../state-format.js";
 
-/** `onRow`: called after each row with how many were written. */
+/** `onRow` is called after each row with the number of rows written. */
 export function upperCase(onRow: (count: number) => void): FormatStep {
   return {
     format: (FORMAT_STEPS.at(-1)?.format ?? 0) + 1,

@@ -1,4 +1,4 @@
-/** Child program of state-format.test.ts: opens the store in argv[2] with a step that ends this process in its middle. */
+/** Child program of state-format.test.ts: opens the store in argv[2] with a step that ends this process halfway. */
 import { createSystemClock } from "../../domain/clock.js";
 import { openLmdbStore } from "../lmdb-store.js";
 import { FORMAT_STEPS } from "../state-format.js";

@@ -1,7 +1,6 @@
 /**
- * StateStore in memory, for tests only: the second adapter of the contract, and the store of the
- * simulations. `crash()` forgets commits that were not yet acknowledged, as a killed process would,
- * and `gate` lets a test hold or fail commits.
+ * StateStore in memory, for tests only: the second adapter of the contract, and the store of the simulations. `crash()`
+ * drops commits that were not yet acknowledged, as a killed process would, and `gate` lets a test hold or fail commits.
  */
 import {
   completeStore,
@@ -17,12 +16,12 @@ import {
 } from "../state-store.js";
 
 export interface MemoryStore extends StateStore {
-  /** Awaited before each commit; rejecting fails that commit with STORE_UNAVAILABLE. */
+  /** Awaited before each commit; a rejection fails that commit with STORE_UNAVAILABLE. */
   gate: (batch: StateBatch) => Promise<void>;
-  /** Every value ever committed, as text: for canary tests. */
+  /** Every value ever committed, as text: for tests that search for leaked secrets. */
   readonly writtenText: string[];
   rowCount(): number;
-  /** What the store says of its volume. */
+  /** The space of the volume that the store reports. */
   space: Space;
 }
 

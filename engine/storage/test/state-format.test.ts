@@ -1,4 +1,4 @@
-/** The format of a kept folder: named, brought forward in one commit, refused where it is newer. */
+/** The format of a kept folder: it is recorded, migrated in one commit, and refused where it is newer. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -38,7 +38,7 @@ async function words(store: StateStore): Promise<readonly string[]> {
   return rows.map(({ value }) => Buffer.from(value).toString("utf8"));
 }
 
-/** What opening it says. */
+/** The refusal when it is opened. */
 function refusal(formatSteps: readonly FormatStep[]): unknown {
   try {
     void open(formatSteps).close();
@@ -49,7 +49,7 @@ function refusal(formatSteps: readonly FormatStep[]): unknown {
 }
 
 describe("the format of a state store", () => {
-  it("is the newest in a new store, which later programs bring forward", async () => {
+  it("is the newest in a new store, and later programs migrate it", async () => {
     await fill();
     const store = open([...FORMAT_STEPS, upperCase(() => {})]);
     const found = await words(store);
@@ -58,7 +58,7 @@ describe("the format of a state store", () => {
     await store.close();
   });
 
-  it("is brought forward once", async () => {
+  it("is migrated once", async () => {
     await fill();
     let runs = 0;
     const steps = [...FORMAT_STEPS, upperCase(() => runs++)];
@@ -67,7 +67,7 @@ describe("the format of a state store", () => {
     expect(runs).toBe(WORDS);
   });
 
-  it("stays as it was where a step fails, and the program before still opens it", async () => {
+  it("is unchanged where a step fails, and the previous program still opens the store", async () => {
     await fill();
     const failing = upperCase((count) => {
       if (count === 500) throw new Error("no such word");
@@ -79,7 +79,7 @@ describe("the format of a state store", () => {
     await store.close();
   });
 
-  it("is not halved by a kill in the middle of a step", async () => {
+  it("is never left half migrated by a kill in the middle of a step", async () => {
     await fill();
     const child = compileChild("engine/storage/test/format.child.ts", join(directory, "compiled"));
     const process_ = spawn(process.execPath, [child, directory], { stdio: "ignore" });
@@ -103,11 +103,11 @@ describe("the format of a state store", () => {
     await store.close();
   });
 
-  it.each(["", "0", "01", "-1", "1.0", "1e3", "one", "9999999999"])("is refused where %j stands for it", (found) => {
+  it.each(["", "0", "01", "-1", "1.0", "1e3", "one", "9999999999"])("is refused where its row reads %j", (found) => {
     expect(planFormat(found, false)).toEqual({ kind: "refused", found: null, known: NEWEST });
   });
 
-  it("is 0 where rows name none, and every step runs", () => {
+  it("is 0 where the store has no format row, and every step runs", () => {
     expect(planFormat(null, false)).toEqual({ kind: "run", from: 0, steps: FORMAT_STEPS });
     expect(planFormat(null, true)).toEqual({ kind: "run", from: NEWEST, steps: [] });
   });

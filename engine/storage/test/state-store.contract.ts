@@ -36,7 +36,7 @@ export function describeStateStore(
       await dispose();
     });
 
-    it("returns what was put, replaces it, and null for what is not there", async () => {
+    it("returns what was put, replaces it, and returns null for a missing row", async () => {
       expect(await store.get("a", "k")).toBeNull();
       await store.put("a", "k", bytes("one"));
       await store.put("a", "k", bytes("two"));
@@ -46,7 +46,7 @@ export function describeStateStore(
       expect(await store.get("a", "k")).toBeNull();
     });
 
-    it("keeps the value of the call, not a view of the caller's buffer", async () => {
+    it("keeps the value at the time of the call, not a view of the caller's buffer", async () => {
       const value = bytes("before");
       await store.put("a", "k", value);
       value.fill(0);
@@ -67,7 +67,7 @@ export function describeStateStore(
       expect(json === null ? null : decodeJson(json)).toEqual({ x: ["é", 1, null] });
     });
 
-    it("keeps namespaces apart, also where one name begins with the other", async () => {
+    it("keeps namespaces apart, also where one name is the beginning of another", async () => {
       await store.put("ab", "k", bytes("1"));
       await store.put("abc", "k", bytes("2"));
       await store.put("ab", "ck", bytes("3"));
@@ -83,7 +83,7 @@ export function describeStateStore(
       expect(text(await store.get("a", "k"))).toBe(String(wins.indexOf(true)));
     });
 
-    it("compares the whole value before it sets, and can set from and to absent", async () => {
+    it("compares the whole value before it sets, from and to absent too", async () => {
       expect(await store.compareAndSet("a", "k", bytes("x"), bytes("y"))).toBe(false);
       expect(await store.compareAndSet("a", "k", null, bytes("1"))).toBe(true);
       expect(await store.compareAndSet("a", "k", bytes("11"), bytes("2"))).toBe(false);
@@ -218,7 +218,7 @@ export function describeStateStore(
       );
     });
 
-    it("refuses everything after close, and says so", async () => {
+    it("refuses everything after close, with that reason", async () => {
       await store.put("a", "k", bytes("v"));
       await store.close();
       await store.close();
@@ -232,7 +232,7 @@ export function describeStateStore(
 
     it("finds its rows again after a reopen", async () => {
       if (reopen === null) {
-        // A store without a disk promises nothing over a reopen; it must say that it is closed instead.
+        // A store without a disk keeps nothing over a reopen; it must refuse as closed instead.
         await store.close();
         expect(store.status().writable).toBe(false);
         return;

@@ -1,7 +1,7 @@
 /**
- * Child program of crash.test.ts: opens the store in argv[2], writes rows for ever with 32 writers at
- * once, and prints the number of each row on a line of its own once it is acknowledged. It is killed from outside.
- * Mode `fill` writes large rows until the store refuses, prints why, and ends; `large` begins with a batch too large.
+ * Child program of crash.test.ts: opens the store in argv[2], writes rows without end from 32 writers at once, and
+ * prints the number of each row on its own line once it is acknowledged. The test kills it. Mode `fill` writes large
+ * rows until the store refuses, prints why, and ends; `large` begins with a batch too large.
  */
 import { createHash } from "node:crypto";
 import { writeSync } from "node:fs";
@@ -11,7 +11,7 @@ import { openLmdbStore } from "../lmdb-store.js";
 
 const [, , directory = "", mode = "write", firstText = "0"] = process.argv;
 
-/** A row's value tells its number and proves itself. */
+/** A row's value contains its number and a check of itself. */
 function rowValue(rowNumber: number): Uint8Array {
   const body = `${rowNumber}:${"x".repeat(rowNumber % 700)}`;
   return Buffer.from(`${body}:${createHash("sha256").update(body).digest("hex")}`);
@@ -29,7 +29,7 @@ async function writeForever(): Promise<void> {
   const writer = async (): Promise<void> => {
     for (;;) {
       const rowNumber = next++;
-      // Two rows per batch: half a batch after the crash would show.
+      // Two rows per batch: half a batch after the crash would be visible.
       await store.commit({
         writes: [
           { namespace: "rows", key: String(rowNumber), value: rowValue(rowNumber) },
@@ -60,7 +60,7 @@ async function fillUp(): Promise<void> {
   writeSync(1, `acked ${acked}\n`);
 }
 
-/** One batch that is larger than all there is, and then small ones. */
+/** One batch that is larger than all the space there is, and then small ones. */
 async function writeLarge(): Promise<void> {
   const store = openLmdbStore({ directory, clock: createSystemClock() });
   const large = Array.from({ length: 8 }, (_, index) => ({

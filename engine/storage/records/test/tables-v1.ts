@@ -1,6 +1,6 @@
 /**
- * The tables of schema version 1, as the versions before 2 created them: what a data folder of then holds. Text, never
- * made from the present schema.
+ * The tables of schema version 1, as versions before 2 created them and as an old data folder holds them. Text, never
+ * derived from the present schema.
  */
 
 export const V1_STATEMENTS: readonly string[] = [
@@ -248,7 +248,7 @@ export interface V1Column {
   readonly type: string;
 }
 
-/** The columns of a table of then, in their order: what its batches were encoded by. */
+/** The columns of a version 1 table in order: the encoding of its batches. */
 export function v1Columns(table: string): readonly V1Column[] {
   const sql = V1_STATEMENTS.find((statement) => statement.split("\n")[0]?.endsWith(` unwind.${table}`)) ?? "";
   const body = sql.slice(sql.indexOf("\n(") + 2, sql.indexOf("\n)\n"));
