@@ -29,7 +29,7 @@ import { VenuefourHistory } from "./account/history.js";
 import { OrderMemory } from "./account/order-memory.js";
 import { OrderSearch } from "./account/search.js";
 import { VenuefourOrders } from "./orders/orders.js";
-import { Sender } from "./orders/exchange.js";
+import { VenuefourExchange } from "./orders/exchange.js";
 import { VenuefourSession } from "./account/session.js";
 import { VenuefourSettings } from "./orders/settings.js";
 import { KnownSettings } from "./account/known-settings.js";
@@ -74,7 +74,7 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     clockOffsetMs,
   });
   const memory = new OrderMemory(clock);
-  const sender = new Sender({
+  const exchange = new VenuefourExchange({
     rest,
     clock,
     ackLatency,
@@ -111,7 +111,7 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     ownStream: (session) => streams.ofSession(session),
   });
   const orders = new VenuefourOrders({
-    sender,
+    exchange,
     memory,
     reader,
     instruments,
@@ -125,7 +125,7 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     isStreamed: (session) => session instanceof VenuefourSession && streams.ofSession(session)?.isLive === true,
   });
   const accountNames = new VenuefourAccountNames({
-    sender,
+    exchange,
     clock,
     random,
     anySymbol: () => deps.instruments().values().next().value?.nativeSymbol ?? null,
@@ -139,7 +139,7 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     orders: toldOrders(orders, audienceOf),
     streams,
     history,
-    settings: new VenuefourSettings(knownSettings, sender),
+    settings: new VenuefourSettings(knownSettings, exchange),
     accountNames,
   };
 }
