@@ -29,7 +29,7 @@ import { VenuefourHistory } from "./account/history.js";
 import { OrderMemory } from "./account/order-memory.js";
 import { OrderSearch } from "./account/search.js";
 import { VenuefourOrders } from "./orders/orders.js";
-import { Sender } from "./orders/exchange.js";
+import { VenuefourExchange } from "./orders/exchange.js";
 import { VenuefourSession } from "./account/session.js";
 import { VenuefourSettings } from "./orders/settings.js";
 import { KnownSettings } from "./account/known-settings.js";
@@ -74,7 +74,7 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     clockOffsetMs,
   });
   const memory = new OrderMemory(clock);
-  const sender = new Sender({
+  const exchange = new VenuefourExchange({
     rest,
     clock,
     ackLatency,
@@ -103,7 +103,7 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     instrumentOf: (nativeSymbol) => instruments.byNativeSymbol(nativeSymbol),
   });
   const orders = new VenuefourOrders({
-    sender,
+    exchange,
     memory,
     reader,
     instruments,
@@ -117,7 +117,7 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     isStreamed: (session) => session instanceof VenuefourSession && streams.ofSession(session)?.isLive === true,
   });
   const accountNames = new VenuefourAccountNames({
-    sender,
+    exchange,
     clock,
     random,
     anySymbol: () => deps.instruments().values().next().value?.nativeSymbol ?? null,
@@ -131,7 +131,7 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     orders: toldOrders(orders, audienceOf),
     streams,
     history,
-    settings: new VenuefourSettings(knownSettings, sender),
+    settings: new VenuefourSettings(knownSettings, exchange),
     accountNames,
   };
 }

@@ -30,7 +30,7 @@ import { SentOrders } from "./account/sent-orders.js";
 import { accountIndexOf, openVenuethreeAddress, openVenuethreeSession, VenuethreeSession } from "./account/session.js";
 import { VenuethreeSettings } from "./orders/settings.js";
 import type { TxBudget } from "./orders/tx-budget.js";
-import { laneName, TxSender } from "./orders/exchange.js";
+import { laneName, VenuethreeExchange } from "./orders/exchange.js";
 import type { TxSocket } from "./orders/tx-socket.js";
 
 /** Pairs made beforehand: a burst of as many orders signs in a tenth of a millisecond each. */
@@ -97,14 +97,25 @@ export function createVenuethreeTrading(deps: VenuethreeTradingDeps): Venuethree
   const tokens = new AuthTokens(clock, clockOffsetMs, pool);
   const instruments = new InstrumentIndex(deps.instruments);
   const sentOrders = new SentOrders();
-  const sender = new TxSender({ rest, socket, budget, keys, lanes, pool, clock, logger, ackLatency, chainId });
+  const exchange = new VenuethreeExchange({
+    rest,
+    socket,
+    budget,
+    keys,
+    lanes,
+    pool,
+    clock,
+    logger,
+    ackLatency,
+    chainId,
+  });
   const account = new VenuethreeAccount({ rest, keys, tokens, instruments, sentOrders, clock, clockOffsetMs, logger });
   const publicKeys = createPublicKeyCache();
   return {
     reader: account,
-    orders: new VenuethreeOrders({ sender, sentOrders, listed: deps.instruments, clock, clockOffsetMs }),
+    orders: new VenuethreeOrders({ exchange, sentOrders, listed: deps.instruments, clock, clockOffsetMs }),
     history: new VenuethreeHistory({ account, rest, instruments, clock }),
-    settings: new VenuethreeSettings({ rest, keys, sender, budget, clock, clockOffsetMs }),
+    settings: new VenuethreeSettings({ rest, keys, exchange, budget, clock, clockOffsetMs }),
     rest,
     tokens,
     instruments,

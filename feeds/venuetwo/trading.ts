@@ -19,7 +19,7 @@ import { InstrumentIndex } from "../shared/room/instrument-index.js";
 import { VenuetwoAccountNames } from "./orders/names.js";
 import { VenuetwoAccount } from "./account/reader.js";
 import { VenuetwoHistory } from "./account/history.js";
-import { VenuetwoInstructions } from "./orders/exchange.js";
+import { VenuetwoExchange } from "./orders/exchange.js";
 import { VenuetwoListenKeys } from "./account/listen-key.js";
 import { createVenuetwoNonces } from "./sign/nonces.js";
 import { VenuetwoOrderChanges } from "./orders/changes.js";
@@ -74,15 +74,15 @@ export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTradin
   const instruments = new InstrumentIndex(deps.instruments);
   const memory = new OrderMemory();
   const addresses = createAddressCache();
-  const instructions = new VenuetwoInstructions({ rest, clock, clockOffsetMs, ackLatency });
+  const exchange = new VenuetwoExchange({ rest, clock, clockOffsetMs, ackLatency });
   const accountNames = new VenuetwoAccountNames(rest);
-  const changes = new VenuetwoOrderChanges({ instructions, rest, memory, names: accountNames, clock });
+  const changes = new VenuetwoOrderChanges({ exchange, rest, memory, names: accountNames, clock });
   const reader = new VenuetwoAccount({ rest, instruments, memory, clock, clockOffsetMs, logger });
   return {
     reader,
-    orders: new VenuetwoOrders({ instructions, changes, listed: deps.instruments, memory, logger }),
+    orders: new VenuetwoOrders({ exchange, changes, listed: deps.instruments, memory, logger }),
     history: new VenuetwoHistory({ rest, search: reader.search, instruments, clock, clockOffsetMs }),
-    settings: new VenuetwoSettings({ rest, instructions, clock }),
+    settings: new VenuetwoSettings({ rest, exchange, clock }),
     listenKey: new VenuetwoListenKeys(rest),
     accountNames,
     openSession: (raw) => openVenuetwoSession(raw, addresses),

@@ -3,12 +3,7 @@
  * two ids that differ in nothing else would meet, one time in 2^122.
  */
 
-const HEX = /^[0-9a-f]{32}$/;
 const UUID_V4 = /^([0-9a-f]{8})-([0-9a-f]{4})-(4[0-9a-f]{3})-([89ab][0-9a-f]{3})-([0-9a-f]{12})$/;
-
-export function isClientIdHex(text: string): boolean {
-  return HEX.test(text);
-}
 
 export function uuidOf(clientIdHex: string): string {
   const variant = ((Number.parseInt(clientIdHex.charAt(16), 16) & 0x3) | 0x8).toString(16);

@@ -7,7 +7,6 @@
  * Allocates per operation: the signed text, the body, the reply's JSON.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
-import type { Refused, Unclear } from "../../../engine/domain/order.js";
 import type { LatencyWindow } from "../../../engine/market/latency-window.js";
 import type { AccountSession, CallOptions } from "../../../engine/ports.js";
 import {
@@ -15,13 +14,21 @@ import {
   isRateLimitStatus,
   isRefusedUnexecuted,
   localReject,
-  notSentOrder,
-  refusedOf,
   type RejectedOrder,
   venueText,
   lastingBy,
 } from "../../shared/net/call-results.js";
 import { Deadline, settleWithin } from "../../shared/net/deadline.js";
+import {
+  endingAt,
+  type EndingRequest,
+  type ExchangeOutcome,
+  FOREIGN_SESSION,
+  rejectedExchange,
+  sendByClock,
+  unansweredExchange,
+  unknownExchange,
+} from "../../shared/orders/exchange-outcome.js";
 import { decodeJson, asFields, type Fields } from "../../shared/room/wire-fields.js";
 import { type AccountRest, expiryWindowMs, type Sent } from "../account/rest.js";
 import { classifyError, readError } from "../rules/errors.js";
@@ -30,7 +37,7 @@ import { limitRetryAfterMs } from "../market/rest.js";
 import { VenuefourSession } from "../account/session.js";
 import type { OperationType, SignedFields } from "../sign/sign.js";
 
-export interface SenderDeps {
+export interface VenuefourExchangeDeps {
   readonly rest: AccountRest;
   readonly clock: Clock;
   readonly ackLatency: LatencyWindow;
@@ -38,18 +45,20 @@ export interface SenderDeps {
   readonly onClockError: () => Promise<void>;
 }
 
-export type Answer<T> =
-  | { readonly kind: "rejected"; readonly rejected: RejectedOrder }
-  | { readonly kind: "unknown"; readonly cause: string; readonly notPlacedAfterMs: number }
-  | { readonly kind: "ok"; readonly value: T; readonly ackMs: number; readonly notPlacedAfterMs: number };
+interface Decoded<T> {
+  readonly value: T;
+  readonly ackMs: number;
+}
+
+export type Exchanged<T> = ExchangeOutcome<Decoded<T>, EndingRequest>;
 
 /** Refused before execution because its time was wrong by the venue's clock: ours is measured and it is sent once more. */
 const CLOCK_CODE = "INVALID_MESSAGE";
 
-export class Sender {
-  readonly #deps: SenderDeps;
+export class VenuefourExchange {
+  readonly #deps: VenuefourExchangeDeps;
 
-  constructor(deps: SenderDeps) {
+  constructor(deps: VenuefourExchangeDeps) {
     this.#deps = deps;
   }
 
@@ -60,59 +69,46 @@ export class Sender {
     credits: number,
     decode: (envelope: Fields) => T,
     options: CallOptions,
-  ): Promise<Answer<T>> {
-    if (!(session instanceof VenuefourSession)) return rejected("AUTH", "SESSION", "session of another venue");
-    const deadline = new Deadline(this.#deps.clock, options);
+  ): Promise<Exchanged<T>> {
+    const { clock, onClockError, rest } = this.#deps;
+    if (!(session instanceof VenuefourSession)) return FOREIGN_SESSION;
     // The end of the window is set once: a second send must not outlive what was promised for the first.
-    const expiresAtMs = this.#deps.clock.wallMs() + expiryWindowMs(options.timeoutMs);
-    let clockRefusal: Answer<T> | null = null;
-    for (let attempt = 1; ; attempt++) {
-      const left = deadline.left();
-      if (left === null) return clockRefusal ?? rejected("VENUE_STATE", "DEADLINE", "no time left before sending");
-      const sent = await this.#deps.rest.send(session, type, payload, credits, expiresAtMs, left);
-      const answer = this.#read(sent, session, expiresAtMs + EXPIRY_MARGIN_MS, decode);
-      if (answer.kind !== "rejected" || answer.rejected.venueCode !== CLOCK_CODE || attempt === 2) return answer;
-      clockRefusal = answer;
-      await settleWithin(this.#deps.clock, this.#deps.onClockError(), Math.max(0, deadline.leftMs()));
-    }
+    const expiresAtMs = clock.wallMs() + expiryWindowMs(options.timeoutMs);
+    return sendByClock<Exchanged<T>>(new Deadline(clock, options), {
+      send: async (left) => {
+        const sent = await rest.send(session, type, payload, credits, expiresAtMs, left);
+        return endingAt(this.#read(sent, session, decode), expiresAtMs + EXPIRY_MARGIN_MS);
+      },
+      isClockRefusal: ({ venueCode }) => venueCode === CLOCK_CODE,
+      remeasure: (maxMs) => settleWithin(clock, onClockError(), maxMs),
+    });
   }
 
-  #read<T>(
-    sent: Sent,
-    session: VenuefourSession,
-    notPlacedAfterMs: number,
-    decode: (envelope: Fields) => T,
-  ): Answer<T> {
+  #read<T>(sent: Sent, session: VenuefourSession, decode: (envelope: Fields) => T): ExchangeOutcome<Decoded<T>> {
     if (sent.kind === "local") {
       const text = session.isOpen ? "an address alone can not sign" : "session is closed";
-      return rejected("AUTH", session.isOpen ? "NEEDS_CREDENTIALS" : "SESSION", text);
+      return rejectedExchange(localReject("AUTH", session.isOpen ? "NEEDS_CREDENTIALS" : "SESSION", text));
     }
     const { result } = sent;
-    if (result.kind === "notSent") return { kind: "rejected", rejected: notSentOrder(result) };
-    if (result.kind === "noResponse") return { kind: "unknown", cause: result.reason, notPlacedAfterMs };
+    if (result.kind !== "response") return unansweredExchange(result);
     // Also "Internal server error", which is how the venue of 2025 answered what it should have refused.
-    if (result.status >= 500) return { kind: "unknown", cause: `HTTP_${result.status}`, notPlacedAfterMs };
+    if (result.status >= 500) return unknownExchange(`HTTP_${result.status}`);
     const refusal = readRefusal(result);
-    if (refusal !== null) {
-      if ("cause" in refusal) return { kind: "unknown", cause: refusal.cause, notPlacedAfterMs };
-      if (sent.isRepeated !== true) this.#deps.ackLatency.record(result.receivedAtMs - result.sentAtMs);
-      return { kind: "rejected", rejected: refusal };
-    }
     const ackMs = result.receivedAtMs - result.sentAtMs;
+    if (refusal !== null) {
+      if ("cause" in refusal) return unknownExchange(refusal.cause);
+      if (sent.isRepeated !== true) this.#deps.ackLatency.record(ackMs);
+      return rejectedExchange(refusal);
+    }
     this.#deps.ackLatency.record(ackMs);
     const decoded = decodeJson(result.body, (value) => {
       const envelope = asFields(value, "envelope");
       // Not the venue's word: some proxy's page, or another API's.
       return envelope["success"] === true ? { value: decode(envelope) } : null;
     });
-    if (!decoded.ok || decoded.value === null) return { kind: "unknown", cause: "REPLY_UNREADABLE", notPlacedAfterMs };
-    return { kind: "ok", value: decoded.value.value, ackMs, notPlacedAfterMs };
+    if (!decoded.ok || decoded.value === null) return unknownExchange("REPLY_UNREADABLE");
+    return { kind: "answered", answer: { value: decoded.value.value, ackMs } };
   }
-}
-
-/** What a cancel, a change or a setting says where an order would say more. */
-export function failureOf(answer: Exclude<Answer<unknown>, { kind: "ok" }>): Refused | Unclear {
-  return answer.kind === "rejected" ? refusedOf(answer.rejected) : { outcome: "unknown", cause: answer.cause };
 }
 
 /** Null for a success; a cause where the answer leaves the outcome open. */
@@ -136,8 +132,4 @@ function readRefusal(response: HttpResponse): RejectedOrder | { readonly cause: 
     retryAfterMs: isLimited ? limitRetryAfterMs(response, response.receivedAtMs) : null,
     ...(isLimited ? {} : lastingBy(known.errorClass)),
   };
-}
-
-function rejected(reason: RejectedOrder["reason"], venueCode: string, text: string): Answer<never> {
-  return { kind: "rejected", rejected: localReject(reason, venueCode, text) };
 }

@@ -12,10 +12,11 @@ import type { Clock } from "../../../engine/domain/clock.js";
 import type { Random } from "../../../engine/domain/random.js";
 import type { AccountNames, AccountSession, CallOptions, Read } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
+import { unprovenBy } from "../../shared/orders/exchange-outcome.js";
 import { Proofs } from "../../shared/account/proofs.js";
 import { uuidOf } from "../account/client-id.js";
 import { CANCEL_CREDITS } from "../rules/limits.js";
-import type { Sender } from "./exchange.js";
+import type { VenuefourExchange } from "./exchange.js";
 import { VenuefourSession } from "../account/session.js";
 
 const MAX_KEYS = 4_096;
@@ -24,7 +25,7 @@ const PROOF_TTL_MS = 10 * 60_000;
 const NOT_FOUND_CODES: ReadonlySet<string> = new Set(["ORDER_NOT_FOUND", "UNUSED_CLIENT_ORDER_ID"]);
 
 export interface AccountNamesDeps {
-  readonly sender: Sender;
+  readonly exchange: VenuefourExchange;
   readonly clock: Clock;
   readonly random: Random;
   /** Any contract that the venue lists, by its own name; null while none is known. */
@@ -48,7 +49,7 @@ export class VenuefourAccountNames implements AccountNames {
   }
 
   async read(session: AccountSession, options: CallOptions): Promise<Read<string>> {
-    const { anySymbol, clock, random, sender } = this.#deps;
+    const { anySymbol, clock, exchange, random } = this.#deps;
     if (!(session instanceof VenuefourSession)) return failedRead("AUTH", "session of another venue");
     if (!session.canSign) return failedRead("NEEDS_CREDENTIALS", "an address alone proves nothing");
     const known = this.known(session);
@@ -56,16 +57,12 @@ export class VenuefourAccountNames implements AccountNames {
     const symbol = anySymbol();
     if (symbol === null) return failedRead("VENUE_ERROR", "the venue's contracts are not known yet");
     const payload = { symbol, client_order_id: uuidOf(unusedIdHex(random)) };
-    const answer = await sender.send(session, "cancel_order", payload, CANCEL_CREDITS, () => true, options);
-    if (answer.kind === "unknown")
-      return failedRead(answer.cause === "TIMEOUT" ? "TIMEOUT" : "VENUE_ERROR", answer.cause);
-    if (answer.kind === "ok" || NOT_FOUND_CODES.has(answer.rejected.venueCode)) {
-      this.#proofs.add(session.tag);
-      return { ok: true, value: session.accountId, asOfMs: clock.wallMs(), source: "venue" };
-    }
-    const { reason, retryAfterMs, venueCode } = answer.rejected;
-    if (reason === "AUTH") return failedRead("AUTH", "the key is not proven to act for walletAddress");
-    return failedRead(reason === "RATE_LIMITED" ? "RATE_LIMITED" : "VENUE_ERROR", venueCode, retryAfterMs);
+    const exchanged = await exchange.send(session, "cancel_order", payload, CANCEL_CREDITS, () => true, options);
+    const isNotFound = exchanged.kind === "rejected" && NOT_FOUND_CODES.has(exchanged.rejected.venueCode);
+    if (exchanged.kind !== "answered" && !isNotFound)
+      return unprovenBy(exchanged, "the key is not proven to act for walletAddress");
+    this.#proofs.add(session.tag);
+    return { ok: true, value: session.accountId, asOfMs: clock.wallMs(), source: "venue" };
   }
 }
 

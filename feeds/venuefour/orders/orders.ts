@@ -22,17 +22,18 @@ import type { AccountReader, AccountSession, CallOptions, OrderRef, OrderSender,
 import { localReject, refusedOf } from "../../shared/net/call-results.js";
 import { Deadline } from "../../shared/net/deadline.js";
 import type { InstrumentIndex } from "../../shared/room/instrument-index.js";
+import { failureOf } from "../../shared/orders/exchange-outcome.js";
 import { outdatedChange, outdatedProblem } from "../../shared/room/listing-terms.js";
 import { expiryWindowMs } from "../account/rest.js";
 import { decodeCancelledCount, decodeOrderId } from "../account/wire.js";
 import { clientIdHexOf, uuidOf } from "../account/client-id.js";
 import { CANCEL_CREDITS, EXPIRY_MARGIN_MS, ORDER_CREDITS } from "../rules/limits.js";
 import { isEnded, type OrderMemory } from "../account/order-memory.js";
-import { commandProblem, editOperation, orderKey, orderOperation } from "./request.js";
-import { type Answer, failureOf, type Sender } from "./exchange.js";
+import { editOperation, orderKey, orderOperation, orderProblem } from "./request.js";
+import type { Exchanged, VenuefourExchange } from "./exchange.js";
 
 export interface VenuefourOrdersDeps {
-  readonly sender: Sender;
+  readonly exchange: VenuefourExchange;
   readonly memory: OrderMemory;
   readonly reader: AccountReader;
   readonly instruments: InstrumentIndex;
@@ -82,24 +83,25 @@ export class VenuefourOrders implements Required<Omit<OrderSender, "scheduleCanc
   }
 
   async place(session: AccountSession, command: OrderCommand, options: CallOptions): Promise<PlaceOutcome> {
-    const problem = commandProblem(command) ?? outdatedProblem(command, this.#deps.listed());
+    const problem = orderProblem(command) ?? outdatedProblem(command, this.#deps.listed());
     if (problem !== null) return problem;
-    const { memory, sender } = this.#deps;
+    const { exchange, memory } = this.#deps;
     const deadline = new Deadline(this.#deps.clock, options);
     const { type, payload } = orderOperation(command);
     const decode = type === "set_position_tpsl" ? () => "" : decodeOrderId;
-    const answer = await sender.send(session, type, payload, ORDER_CREDITS, decode, options);
-    if (answer.kind === "rejected") return answer.rejected;
-    if (answer.kind === "unknown")
-      return { outcome: "unknown", cause: answer.cause, notPlacedAfterMs: answer.notPlacedAfterMs };
+    const exchanged = await exchange.send(session, type, payload, ORDER_CREDITS, decode, options);
+    if (exchanged.kind === "rejected") return exchanged.rejected;
+    if (exchanged.kind === "unknown")
+      return { outcome: "unknown", cause: exchanged.cause, notPlacedAfterMs: exchanged.notPlacedAfterMs };
+    const { ackMs, value: venueOrderId } = exchanged.answer;
     const clientId = uuidOf(command.clientIdHex);
-    if (answer.value !== "") memory.note(session.accountId, answer.value, clientId);
-    const order = acceptedOrder(command, answer.value, clientId, this.#deps.clock.wallMs());
+    if (venueOrderId !== "") memory.note(session.accountId, venueOrderId, clientId);
+    const order = acceptedOrder(command, venueOrderId, clientId, this.#deps.clock.wallMs());
     const isImmediate = command.trigger === undefined && (command.type === "MARKET" || command.timeInForce === "IOC");
     const isChecked = isImmediate || (command.trigger === undefined && command.timeInForce === "POST_ONLY");
-    if (!isChecked) return { outcome: "accepted", order, ackMs: answer.ackMs };
+    if (!isChecked) return { outcome: "accepted", order, ackMs };
     const seen = await this.#follow(session, command, order, isImmediate, deadline, options);
-    return this.#settled(command, seen, answer.ackMs);
+    return this.#settled(command, seen, ackMs);
   }
 
   async cancel(
@@ -112,13 +114,13 @@ export class VenuefourOrders implements Required<Omit<OrderSender, "scheduleCanc
     if (key === null) return refusedOf(localReject("NOT_FOUND", "BAD_REF", "not an order id of this venue"));
     const deadline = new Deadline(this.#deps.clock, options);
     const payload = { symbol: instrument.nativeSymbol, ...key };
-    const answer = await this.#deps.sender.send(session, "cancel_order", payload, CANCEL_CREDITS, DONE, options);
-    if (answer.kind === "ok") return { outcome: "accepted" };
+    const exchanged = await this.#deps.exchange.send(session, "cancel_order", payload, CANCEL_CREDITS, DONE, options);
+    if (exchanged.kind === "answered") return { outcome: "accepted" };
     // Orders that wait for a trigger have a cancel of their own, and nothing in a reference says which it is.
-    const left = isGone(answer) ? deadline.left() : null;
-    if (left === null) return failureOf(answer);
-    const stop = await this.#deps.sender.send(session, "cancel_stop_order", payload, CANCEL_CREDITS, DONE, left);
-    return stop.kind === "ok" ? { outcome: "accepted" } : failureOf(stop);
+    const left = isGone(exchanged) ? deadline.left() : null;
+    if (left === null) return failureOf(exchanged);
+    const stop = await this.#deps.exchange.send(session, "cancel_stop_order", payload, CANCEL_CREDITS, DONE, left);
+    return stop.kind === "answered" ? { outcome: "accepted" } : failureOf(stop);
   }
 
   async amend(
@@ -132,11 +134,18 @@ export class VenuefourOrders implements Required<Omit<OrderSender, "scheduleCanc
     if (problem !== null) return problem;
     const operation = editOperation(instrument, current, change);
     if ("outcome" in operation) return refusedOf(operation);
-    const { clock, memory, sender } = this.#deps;
+    const { clock, exchange, memory } = this.#deps;
     const deadline = new Deadline(clock, options);
-    const answer = await sender.send(session, operation.type, operation.payload, ORDER_CREDITS, decodeOrderId, options);
-    if (answer.kind !== "ok") return failureOf(answer);
-    const venueOrderId = answer.value;
+    const exchanged = await exchange.send(
+      session,
+      operation.type,
+      operation.payload,
+      ORDER_CREDITS,
+      decodeOrderId,
+      options,
+    );
+    if (exchanged.kind !== "answered") return failureOf(exchanged);
+    const venueOrderId = exchanged.answer.value;
     memory.note(session.accountId, venueOrderId, current.venueClientOrderId);
     // Post-only: it may have ended in the same instant.
     const left = deadline.left();
@@ -164,11 +173,11 @@ export class VenuefourOrders implements Required<Omit<OrderSender, "scheduleCanc
     instrument: Instrument | null,
     options: CallOptions,
   ): Promise<CancelAllOutcome> {
-    const { instruments, reader, sender } = this.#deps;
+    const { exchange, instruments, reader } = this.#deps;
     const deadline = new Deadline(this.#deps.clock, options);
     const scope = instrument === null ? { all_symbols: true } : { all_symbols: false, symbol: instrument.nativeSymbol };
     const payload = { ...scope, exclude_reduce_only: false };
-    const answer = await sender.send(
+    const exchanged = await exchange.send(
       session,
       "cancel_all_orders",
       payload,
@@ -176,14 +185,14 @@ export class VenuefourOrders implements Required<Omit<OrderSender, "scheduleCanc
       decodeCancelledCount,
       options,
     );
-    if (answer.kind !== "ok") return failureOf(answer);
+    if (exchanged.kind !== "answered") return failureOf(exchanged);
     const left = deadline.left();
     const open = left === null ? null : await reader.readOpenOrders(session, instrument, left);
     if (open === null || !open.ok) return { outcome: "unknown", cause: "STOPS_UNREAD" };
     const stops = open.value.filter((order) => order.triggerPrice !== null);
     if (stops.length > MAX_STOPS) return { outcome: "unknown", cause: "TOO_MANY_STOPS" };
     const failed: Refused[] = [];
-    let canceledCount = answer.value;
+    let canceledCount = exchanged.answer.value;
     for (const { nativeSymbol, venueOrderId } of stops) {
       const of = instruments.byNativeSymbol(nativeSymbol);
       const time = deadline.left();
@@ -191,8 +200,8 @@ export class VenuefourOrders implements Required<Omit<OrderSender, "scheduleCanc
       const key = orderKey({ venueOrderId });
       if (key === null) return { outcome: "unknown", cause: "STOPS_LEFT" };
       const stopPayload = { symbol: nativeSymbol, ...key };
-      const stop = await sender.send(session, "cancel_stop_order", stopPayload, CANCEL_CREDITS, DONE, time);
-      if (stop.kind === "ok") canceledCount++;
+      const stop = await exchange.send(session, "cancel_stop_order", stopPayload, CANCEL_CREDITS, DONE, time);
+      if (stop.kind === "answered") canceledCount++;
       else if (stop.kind === "unknown") return { outcome: "unknown", cause: stop.cause };
       // Gone meanwhile is what was wanted.
       else if (!isGone(stop)) failed.push(refusedOf(stop.rejected));
@@ -256,8 +265,8 @@ export class VenuefourOrders implements Required<Omit<OrderSender, "scheduleCanc
   }
 }
 
-function isGone(answer: Answer<unknown>): boolean {
-  return answer.kind === "rejected" && answer.rejected.sent && answer.rejected.reason === "NOT_FOUND";
+function isGone(exchanged: Exchanged<unknown>): boolean {
+  return exchanged.kind === "rejected" && exchanged.rejected.sent && exchanged.rejected.reason === "NOT_FOUND";
 }
 
 /** An order that the venue said yes to, before anything more is known of it. */

@@ -7,7 +7,9 @@ import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { OrderChange, OrderCommand, VenueOrder } from "../../../engine/domain/order.js";
 import type { OrderRef } from "../../../engine/ports.js";
 import { localReject, type RejectedOrder } from "../../shared/net/call-results.js";
-import { isClientIdHex, uuidOf } from "../account/client-id.js";
+import { commandProblem, type CommandRules, isPositive, POSITIVE } from "../../shared/orders/check-command.js";
+import { isClientIdHex } from "../../shared/room/client-id.js";
+import { uuidOf } from "../account/client-id.js";
 import type { OperationType, SignedFields } from "../sign/sign.js";
 
 export interface OrderOperation {
@@ -58,25 +60,26 @@ export function orderOperation(command: OrderCommand): OrderOperation {
   };
 }
 
-export function commandProblem(command: OrderCommand): RejectedOrder | null {
-  const { instrument, trigger } = command;
-  if (instrument.venue !== "venuefour") return refuse("VENUE_STATE", "INSTRUMENT", "not an instrument of this venue");
-  if (!isPositive(command.qtyLots) || command.qtyLots % instrument.qtyStepLots !== 0)
-    return refuse("SIZE", "SIZE", "size is not a positive number of lots");
+const RULES: CommandRules = {
+  isOurs: ({ venue }) => venue === "venuefour",
+  isPrice: (ticks, instrument) => isOnGrid(instrument, ticks),
+  isSize: (lots, { qtyStepLots }) => isPositive(lots) && lots % qtyStepLots === 0,
+  priceText: POSITIVE.priceText,
+  sizeText: POSITIVE.sizeText,
   // A stop that fires at market has no price of its own.
-  const hasPrice = trigger === undefined || command.type === "LIMIT";
-  if (hasPrice && !isOnGrid(instrument, command.priceTicks))
-    return refuse("PRICE", "PRICE", "price is not a positive number of ticks");
-  if (!isClientIdHex(command.clientIdHex))
-    return refuse("VENUE_STATE", "CLIENT_ID", "client id is not 128 bits of hex");
-  if (command.positionSide !== "BOTH") return refuse("VENUE_STATE", "POSITION_SIDE", "this venue has no hedge mode");
+  hasPrice: ({ trigger, type }) => trigger === undefined || type === "LIMIT",
+  isOneWay: true,
+};
+
+export function orderProblem(command: OrderCommand): RejectedOrder | null {
+  const { trigger } = command;
+  const problem = commandProblem(command, RULES);
+  if (problem !== null) return problem;
   if (trigger === undefined) {
     if (command.timeInForce === "FOK" && command.type === "LIMIT")
       return refuse("VENUE_STATE", "TIME_IN_FORCE", "this venue has no fill-or-kill orders");
     return null;
   }
-  if (!isOnGrid(instrument, trigger.priceTicks))
-    return refuse("PRICE", "TRIGGER_PRICE", "trigger price is not a positive number of ticks");
   if (command.type === "LIMIT" && command.timeInForce !== "GTC")
     return refuse("VENUE_STATE", "TIME_IN_FORCE", "a stop with a limit rests until it is filled");
   if (trigger.kind === "TAKE_PROFIT" && !command.reduceOnly)
@@ -124,10 +127,6 @@ export function editOperation(
 
 function sideWord(side: "BUY" | "SELL"): "bid" | "ask" {
   return side === "BUY" ? "bid" : "ask";
-}
-
-function isPositive(value: number): boolean {
-  return Number.isSafeInteger(value) && value > 0;
 }
 
 function isOnGrid(instrument: Instrument, ticks: number): boolean {

@@ -12,7 +12,8 @@ import { leverageProblem, settingsOf } from "../../shared/account/symbol-setting
 import { failedRead } from "../../shared/net/call-results.js";
 import type { KnownSettings } from "../account/known-settings.js";
 import { ORDER_CREDITS } from "../rules/limits.js";
-import { failureOf, type Sender } from "./exchange.js";
+import { failureOf } from "../../shared/orders/exchange-outcome.js";
+import type { VenuefourExchange } from "./exchange.js";
 import { VenuefourSession } from "../account/session.js";
 import type { SignedFields } from "../sign/sign.js";
 
@@ -20,11 +21,11 @@ const DONE = (): null => null;
 
 export class VenuefourSettings implements AccountSettings {
   readonly #known: KnownSettings;
-  readonly #sender: Sender;
+  readonly #exchange: VenuefourExchange;
 
-  constructor(known: KnownSettings, sender: Sender) {
+  constructor(known: KnownSettings, exchange: VenuefourExchange) {
     this.#known = known;
-    this.#sender = sender;
+    this.#exchange = exchange;
   }
 
   async read(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<SymbolSettings>> {
@@ -62,8 +63,8 @@ export class VenuefourSettings implements AccountSettings {
     settings: SymbolSettings,
     options: CallOptions,
   ): Promise<SettingOutcome> {
-    const answer = await this.#sender.send(session, type, payload, ORDER_CREDITS, DONE, options);
-    if (answer.kind !== "rejected") this.#known.changed(session.accountId);
-    return answer.kind === "ok" ? { outcome: "accepted", settings } : failureOf(answer);
+    const exchanged = await this.#exchange.send(session, type, payload, ORDER_CREDITS, DONE, options);
+    if (exchanged.kind !== "rejected") this.#known.changed(session.accountId);
+    return exchanged.kind === "answered" ? { outcome: "accepted", settings } : failureOf(exchanged);
   }
 }

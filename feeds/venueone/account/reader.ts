@@ -11,6 +11,7 @@ import type { AccountSummary, FeeRates, VenueBalance, VenuePosition } from "../.
 import type { AccountReader, AccountSession, CallOptions, OrderRef, Read } from "../../../engine/ports.js";
 import { failedRead, noSuchOrder } from "../../shared/net/call-results.js";
 import { Deadline } from "../../shared/net/deadline.js";
+import { isClientIdHex } from "../../shared/room/client-id.js";
 import type { InstrumentIndex } from "../../shared/room/instrument-index.js";
 import type { NonceSequencer } from "../../shared/orders/nonce-sequencer.js";
 import { normalizedRead } from "../../shared/room/normalized-read.js";
@@ -206,7 +207,7 @@ export class VenueoneAccount implements AccountReader {
 
 /** What orderStatus is asked for: a cloid as text or an oid as number. */
 function orderKey(ref: OrderRef): string | number | null {
-  if ("clientIdHex" in ref) return /^[0-9a-f]{32}$/.test(ref.clientIdHex) ? `0x${ref.clientIdHex}` : null;
+  if ("clientIdHex" in ref) return isClientIdHex(ref.clientIdHex) ? `0x${ref.clientIdHex}` : null;
   const oid = Number(ref.venueOrderId);
   return /^\d+$/.test(ref.venueOrderId) && Number.isSafeInteger(oid) ? oid : null;
 }

@@ -18,6 +18,8 @@ import type {
 import type { AccountReader, AccountSession, CallOptions } from "../../../engine/ports.js";
 import { localReject, refusedByRead, refusedOf } from "../../shared/net/call-results.js";
 import { Deadline } from "../../shared/net/deadline.js";
+import { limitChangeProblem } from "../../shared/orders/check-command.js";
+import { failureOf, OUT_OF_TIME } from "../../shared/orders/exchange-outcome.js";
 import { classifyText } from "../rules/errors.js";
 import type { Exchanged, VenueoneExchange } from "./exchange.js";
 import { refusal, type WireOrderItem } from "./request.js";
@@ -27,8 +29,6 @@ import { VenueoneSession } from "../account/session.js";
 const MAX_BATCH = 200;
 /** A scheduled cancel lies at least this far ahead of the venue's now. */
 const MIN_SCHEDULE_MS = 5_000;
-
-const OUT_OF_TIME = refusedOf(localReject("VENUE_STATE", "DEADLINE", "no time left before sending"));
 
 type BatchAnswer =
   | { readonly kind: "unknown"; readonly cause: string }
@@ -71,10 +71,10 @@ export class VenueoneOrderChanges {
     // It places an order: a late one must not.
     const prepared = exchange.prepare(action, exchange.venueNowMs() + expiryMs);
     const exchanged = await exchange.send(session, prepared, options);
-    if (exchanged.kind === "rejected") return refusedOf(exchanged.rejected);
-    if (exchanged.kind === "unknown") return { outcome: "unknown", cause: exchanged.cause };
-    const status = exchanged.statuses[0];
-    if (exchanged.type !== "order" || status === undefined || exchanged.statuses.length !== 1)
+    if (exchanged.kind !== "answered") return failureOf(exchanged);
+    const { response, statuses, type } = exchanged.answer;
+    const [status] = statuses;
+    if (type !== "order" || status === undefined || statuses.length !== 1)
       return { outcome: "unknown", cause: "REPLY_SHAPE" };
     if (status.kind === "error") return refusedOf(refusal(classifyText(status.text), status.text, null));
     if (status.kind !== "resting") return { outcome: "accepted", order: null };
@@ -90,7 +90,7 @@ export class VenueoneOrderChanges {
         filledLots: 0,
         averagePrice: null,
         timeInForce: "POST_ONLY",
-        tsVenueMs: Math.round(exchanged.response.receivedAtMs + this.#deps.clockOffsetMs()),
+        tsVenueMs: Math.round(response.receivedAtMs + this.#deps.clockOffsetMs()),
         fee: null,
       },
     };
@@ -122,7 +122,9 @@ export class VenueoneOrderChanges {
       const batch = cancels.slice(from, from + MAX_BATCH);
       const left = deadline.left();
       const answer: BatchAnswer =
-        left === null ? { kind: "refused", refused: OUT_OF_TIME } : await this.#cancelBatch(session, batch, left);
+        left === null
+          ? { kind: "refused", refused: refusedOf(OUT_OF_TIME.rejected) }
+          : await this.#cancelBatch(session, batch, left);
       if (answer.kind === "unknown") {
         // The batches that follow are tried all the same: they are cancels.
         unclear ??= answer.cause;
@@ -169,20 +171,19 @@ export class VenueoneOrderChanges {
     if (exchanged.kind === "unknown") return exchanged;
     if (exchanged.kind === "rejected") return { kind: "refused", refused: refusedOf(exchanged.rejected) };
     const statuses: (Refused | null)[] = [];
-    for (const status of exchanged.statuses) {
+    for (const status of exchanged.answer.statuses) {
       if (status.kind === "success") statuses.push(null);
       else if (status.kind === "error") statuses.push(refusedOf(refusal(classifyText(status.text), status.text, null)));
     }
-    const isAnswer = exchanged.type === "cancel" && statuses.length === cancels.length;
+    const isAnswer = exchanged.answer.type === "cancel" && statuses.length === cancels.length;
     return isAnswer ? { kind: "answered", statuses } : { kind: "unknown", cause: "REPLY_SHAPE" };
   }
 }
 
 /** The answer to an action that has nothing to say but yes. */
 export function doneOutcome(exchanged: Exchanged): CancelOutcome {
-  if (exchanged.kind === "rejected") return refusedOf(exchanged.rejected);
-  if (exchanged.kind === "unknown") return { outcome: "unknown", cause: exchanged.cause };
-  return exchanged.type === "default" ? { outcome: "accepted" } : { outcome: "unknown", cause: "REPLY_SHAPE" };
+  if (exchanged.kind !== "answered") return failureOf(exchanged);
+  return exchanged.answer.type === "default" ? { outcome: "accepted" } : { outcome: "unknown", cause: "REPLY_SHAPE" };
 }
 
 function amendProblem(instrument: Instrument, current: VenueOrder, change: OrderChange): Refused | null {
@@ -191,17 +192,8 @@ function amendProblem(instrument: Instrument, current: VenueOrder, change: Order
     return refuse("VENUE_STATE", "INSTRUMENT", "not an order of this instrument");
   if (!/^\d+$/.test(current.venueOrderId) || !Number.isSafeInteger(Number(current.venueOrderId)))
     return refuse("NOT_FOUND", "BAD_REF", "not an order id of this venue");
-  if (current.status !== "OPEN" && current.status !== "PARTIALLY_FILLED")
-    return refuse("NOT_FOUND", "NOT_OPEN", "the order is not open any more");
-  if (current.triggerPrice !== null || current.type !== "LIMIT")
-    return refuse("VENUE_STATE", "NOT_SUPPORTED", "only limit orders can be amended on this venue");
-  if (!Number.isSafeInteger(change.priceTicks) || change.priceTicks <= 0)
-    return refuse("PRICE", "PRICE", "price is not a positive number of ticks");
-  if (!Number.isSafeInteger(change.qtyLots) || change.qtyLots <= 0)
-    return refuse("SIZE", "SIZE", "size is not a positive number of lots");
-  if (change.qtyLots <= current.filledLots)
-    return refuse("SIZE", "SIZE_FILLED", "the new size is not above what has filled");
-  return null;
+  const problem = limitChangeProblem(current, change);
+  return problem === null ? null : refusedOf(problem);
 }
 
 function amendedItem(instrument: Instrument, current: VenueOrder, change: OrderChange): WireOrderItem {

@@ -10,11 +10,8 @@ import type { Logger } from "../../../engine/domain/logger.js";
 import type { LatencyWindow } from "../../../engine/market/latency-window.js";
 import type { AccountSession, CallOptions, Lane } from "../../../engine/ports.js";
 import {
-  isRateLimitStatus,
-  isRefusedUnexecuted,
   localReject,
   notSentOrder,
-  retryAfterMs,
   venueText,
   type HttpResponse,
   type RejectedOrder,
@@ -22,6 +19,15 @@ import {
 import type { CallerStanding } from "../../shared/net/caller-standing.js";
 import { Deadline } from "../../shared/net/deadline.js";
 import type { HttpResult } from "../../shared/net/http.js";
+import {
+  CLOSED_SESSION,
+  type ExchangeOutcome,
+  FOREIGN_SESSION,
+  OUT_OF_TIME,
+  rejectedExchange,
+  unknownExchange,
+  wordlessExchange,
+} from "../../shared/orders/exchange-outcome.js";
 import type { NonceSequencer } from "../../shared/orders/nonce-sequencer.js";
 import { decodeJson } from "../../shared/room/wire-fields.js";
 import type { AccountResolver } from "../account/resolver.js";
@@ -61,15 +67,13 @@ export interface PreparedAction {
   readonly itemCount: number;
 }
 
-export type Exchanged =
-  | { readonly kind: "rejected"; readonly rejected: RejectedOrder }
-  | { readonly kind: "unknown"; readonly cause: string }
-  | {
-      readonly kind: "answered";
-      readonly type: string;
-      readonly statuses: readonly VenueoneWireStatus[];
-      readonly response: HttpResponse;
-    };
+interface ActionAnswer {
+  readonly type: string;
+  readonly statuses: readonly VenueoneWireStatus[];
+  readonly response: HttpResponse;
+}
+
+export type Exchanged = ExchangeOutcome<ActionAnswer>;
 
 export class VenueoneExchange {
   readonly #deps: VenueoneExchangeDeps;
@@ -94,9 +98,8 @@ export class VenueoneExchange {
 
   /** Signs, sends, reads the reply. A nonce the venue calls too low was refused before execution: once more with a higher one. */
   async send(session: AccountSession, action: PreparedAction, options: CallOptions): Promise<Exchanged> {
-    if (!(session instanceof VenueoneSession))
-      return rejected(localReject("AUTH", "SESSION", "session of another venue"));
-    if (!session.canSign) return rejected(localReject("AUTH", "NO_KEY", "an address alone signs nothing"));
+    if (!(session instanceof VenueoneSession)) return FOREIGN_SESSION;
+    if (!session.canSign) return NO_KEY;
     this.#deps.addressBudget?.readings.freshen(session);
     const refused = this.#deps.standing.refusalOf(callerOf(session, session.signerAddress));
     if (refused !== null) return this.#readAgain(refused);
@@ -104,7 +107,7 @@ export class VenueoneExchange {
     for (let attempt = 1; ; attempt++) {
       const sent = await this.#sendOnce(session, action, deadline);
       if (sent !== "again") return sent;
-      if (attempt === 2) return rejected(refusal(classifyText(NONCE_TOO_LOW), NONCE_TOO_LOW, null));
+      if (attempt === 2) return rejectedExchange(refusal(classifyText(NONCE_TOO_LOW), NONCE_TOO_LOW, null));
     }
   }
 
@@ -112,18 +115,18 @@ export class VenueoneExchange {
     const { accounts, nonces, rest, signer } = this.#deps;
     const next = await nonces.next(session.signerAddress);
     if (!next.ok)
-      return rejected({
+      return rejectedExchange({
         ...localReject("VENUE_STATE", `NONCE_${next.problem}`, "no nonce"),
         retryAfterMs: next.retryAfterMs,
       });
     // Asked after the nonce: its reservation may have waited for the store.
     const left = deadline.left();
-    if (left === null) return rejected(localReject("VENUE_STATE", "DEADLINE", "no time left before sending"));
+    if (left === null) return OUT_OF_TIME;
     const { expiresAfterMs } = action;
     const signature = session.withKey((privateKey) =>
       signer.signConnectionId(action.hash(next.nonce, session.vaultAddress, expiresAfterMs), privateKey),
     );
-    if (signature === null) return rejected(localReject("AUTH", "SESSION", "session is closed"));
+    if (signature === null) return CLOSED_SESSION;
     const body = envelope(action.json, next.nonce, signature, session.vaultAddress, expiresAfterMs);
     const account = accounts.peek(session);
     const result = await rest.exchange(body, this.#chargedFor(session, account), action.itemCount, left);
@@ -132,20 +135,23 @@ export class VenueoneExchange {
     } catch (error) {
       // Whatever fails here fails after the send.
       this.#deps.logger.error("venueone.exchange.fault", { name: error instanceof Error ? error.name : "unknown" });
-      return { kind: "unknown", cause: "FAULT" };
+      return unknownExchange("FAULT");
     }
   }
 
   #read(session: VenueoneSession, account: string, lane: Lane, result: HttpResult): Exchanged | "again" {
-    if (result.kind === "notSent") return rejected(this.#notSent(this.#chargedFor(session, account), lane, result));
-    if (result.kind === "noResponse") return { kind: "unknown", cause: result.reason };
-    if (result.status !== 200) return unreadable(result);
+    if (result.kind === "notSent")
+      return rejectedExchange(this.#notSent(this.#chargedFor(session, account), lane, result));
+    if (result.kind === "noResponse") return unknownExchange(result.reason);
+    // 4xx come from the parser or the proxy, before anything is executed.
+    if (result.status !== 200) return wordlessExchange(result, "VENUE_STATE", venueText(result.body));
     const decoded = decodeJson(result.body, decodeExchange);
-    if (!decoded.ok) return { kind: "unknown", cause: "REPLY_UNREADABLE" };
+    if (!decoded.ok) return unknownExchange("REPLY_UNREADABLE");
     this.#deps.ackLatency.record(result.receivedAtMs - result.sentAtMs);
     if (decoded.value.kind === "ok") {
       this.#deps.standing.answeredWell(callerOf(session, account));
-      return { kind: "answered", type: decoded.value.type, statuses: decoded.value.statuses, response: result };
+      const { type, statuses } = decoded.value;
+      return { kind: "answered", answer: { type, statuses, response: result } };
     }
     const { text } = decoded.value;
     const nonce = nonceProblem(text);
@@ -157,7 +163,7 @@ export class VenueoneExchange {
     if (isKeyRefusal(error)) this.#deps.standing.refused(callerOf(session, session.signerAddress), result);
     const spent = addressBudgetOf(text);
     if (spent !== null) this.#deps.addressBudget?.budget.noteRefused(account, spent.used, spent.cap);
-    return rejected(refusal(error, text, spent === null ? null : OVER_BUDGET_INTERVAL_MS));
+    return rejectedExchange(refusal(error, text, spent === null ? null : OVER_BUDGET_INTERVAL_MS));
   }
 
   /** Whose budget a request spends: the account's, but that anybody can name a vault. Strangers spend their own. */
@@ -169,8 +175,8 @@ export class VenueoneExchange {
   /** What the venue said of the key a moment ago. */
   #readAgain(refused: HttpResponse): Exchanged {
     const decoded = decodeJson(refused.body, decodeExchange);
-    if (!decoded.ok || decoded.value.kind === "ok") return { kind: "unknown", cause: "REPLY_UNREADABLE" };
-    return rejected(refusal(classifyText(decoded.value.text), decoded.value.text, null));
+    if (!decoded.ok || decoded.value.kind === "ok") return unknownExchange("REPLY_UNREADABLE");
+    return rejectedExchange(refusal(classifyText(decoded.value.text), decoded.value.text, null));
   }
 
   /** Of the two budgets that an entry may wait for, the lane's comes back by itself: the address's is named. */
@@ -188,21 +194,4 @@ export class VenueoneExchange {
 /** Over its budget an address still gets one request through each ten seconds. */
 const OVER_BUDGET_INTERVAL_MS = 10_000;
 const NONCE_TOO_LOW = "Invalid nonce: nonce too low";
-
-function rejected(outcome: RejectedOrder): Exchanged {
-  return { kind: "rejected", rejected: outcome };
-}
-
-/** Not 200. 4xx come from the parser or the proxy, before anything is executed. */
-function unreadable(response: HttpResponse): Exchanged {
-  const code = `HTTP_${response.status}`;
-  if (!isRefusedUnexecuted(response.status)) return { kind: "unknown", cause: code };
-  return rejected({
-    outcome: "rejected",
-    reason: isRateLimitStatus(response.status) ? "RATE_LIMITED" : "VENUE_STATE",
-    venueCode: code,
-    venueText: venueText(response.body),
-    sent: true,
-    retryAfterMs: retryAfterMs(response),
-  });
-}
+const NO_KEY = rejectedExchange(localReject("AUTH", "NO_KEY", "an address alone signs nothing"));

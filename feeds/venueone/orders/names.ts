@@ -9,6 +9,7 @@ import type { Clock } from "../../../engine/domain/clock.js";
 import type { AccountNames, AccountSession, CallOptions, Read } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import { Deadline } from "../../shared/net/deadline.js";
+import { unprovenBy } from "../../shared/orders/exchange-outcome.js";
 import { Proofs } from "../../shared/account/proofs.js";
 import type { AccountResolver } from "../account/resolver.js";
 import type { VenueoneExchange } from "./exchange.js";
@@ -48,14 +49,9 @@ export class VenueoneAccountNames implements AccountNames {
     const left = deadline.left();
     if (left === null) return failedRead("TIMEOUT", "no time left for the proof");
     const proof = await exchange.send(session, exchange.prepare({ type: "noop" }, null), left);
-    if (proof.kind === "unknown") return failedRead(proof.cause === "TIMEOUT" ? "TIMEOUT" : "VENUE_ERROR", proof.cause);
-    if (proof.kind === "answered") {
-      this.#proofs.add(proofName(session));
-      return account;
-    }
-    const { reason, retryAfterMs, venueCode } = proof.rejected;
-    if (reason === "AUTH") return failedRead("AUTH", "the key is not proven to act for vaultAddress");
-    return failedRead(reason === "RATE_LIMITED" ? "RATE_LIMITED" : "VENUE_ERROR", venueCode, retryAfterMs);
+    if (proof.kind !== "answered") return unprovenBy(proof, "the key is not proven to act for vaultAddress");
+    this.#proofs.add(proofName(session));
+    return account;
   }
 
   #isProven(session: VenueoneSession): boolean {

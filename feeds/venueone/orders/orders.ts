@@ -20,19 +20,19 @@ import type {
 } from "../../../engine/domain/order.js";
 import type { AccountSession, CallOptions, OrderRef, OrderSender } from "../../../engine/ports.js";
 import { localReject, refusedOf } from "../../shared/net/call-results.js";
+import { failureOf } from "../../shared/orders/exchange-outcome.js";
 import { outdatedChange, outdatedProblem } from "../../shared/room/listing-terms.js";
 import { classifyText } from "../rules/errors.js";
 import type { PreparedAction, VenueoneExchange } from "./exchange.js";
 import type { VenueoneOrderChanges } from "./changes.js";
 import {
   cancelAction,
-  commandProblem,
   limitOrderJson,
   orderAction,
+  orderProblem,
   placeOutcome,
   refusal,
   triggerItem,
-  triggerProblem,
 } from "./request.js";
 import type { L1Signer, WireLimitOrder, WireTif } from "../sign/sign.js";
 
@@ -80,7 +80,7 @@ export class VenueoneOrders implements OrderSender {
   }
 
   async place(session: AccountSession, command: OrderCommand, options: CallOptions): Promise<PlaceOutcome> {
-    const problem = commandProblem(command) ?? triggerProblem(command) ?? outdatedProblem(command, this.#deps.listed());
+    const problem = orderProblem(command) ?? outdatedProblem(command, this.#deps.listed());
     if (problem !== null) return problem;
     // Fixed here, before anything is waited for: placeBoundMs rests on it.
     const expiresAfterMs = this.#deps.exchange.venueNowMs() + expiryMs(options.timeoutMs);
@@ -90,13 +90,8 @@ export class VenueoneOrders implements OrderSender {
     const notPlacedAfterMs = Math.ceil(expiresAfterMs - this.#deps.clockOffsetMs()) + EXPIRY_MARGIN_MS;
     if (exchanged.kind === "rejected") return exchanged.rejected;
     if (exchanged.kind === "unknown") return { outcome: "unknown", cause: exchanged.cause, notPlacedAfterMs };
-    const outcome = placeOutcome(
-      command,
-      exchanged.type,
-      exchanged.statuses,
-      exchanged.response,
-      this.#deps.clockOffsetMs(),
-    );
+    const { response, statuses, type } = exchanged.answer;
+    const outcome = placeOutcome(command, type, statuses, response, this.#deps.clockOffsetMs());
     if (typeof outcome !== "string") return outcome;
     // The reply is there but is not what an order is answered with: it may have been executed.
     this.#deps.logger.error("venueone.order.reply", { problem: outcome });
@@ -114,12 +109,11 @@ export class VenueoneOrders implements OrderSender {
     if (action === null) return refusedOf(localReject("NOT_FOUND", "BAD_REF", "not an order id of this venue"));
     // No expiry: a late cancel does no harm, an expired action costs extra budget.
     const exchanged = await exchange.send(session, exchange.prepare(action, null), options);
-    if (exchanged.kind === "rejected") return refusedOf(exchanged.rejected);
-    if (exchanged.kind === "unknown") return { outcome: "unknown", cause: exchanged.cause };
-    const status = exchanged.statuses[0];
-    if (exchanged.type !== "cancel" || status === undefined || exchanged.statuses.length !== 1) {
+    if (exchanged.kind !== "answered") return failureOf(exchanged);
+    const { statuses, type } = exchanged.answer;
+    const [status] = statuses;
+    if (type !== "cancel" || status === undefined || statuses.length !== 1)
       return { outcome: "unknown", cause: "REPLY_SHAPE" };
-    }
     if (status.kind === "success") return { outcome: "accepted" };
     if (status.kind === "error") return refusedOf(refusal(classifyText(status.text), status.text, null));
     return { outcome: "unknown", cause: "REPLY_SHAPE" };

@@ -14,37 +14,31 @@ import {
   type RejectedOrder,
   venueText,
 } from "../../shared/net/call-results.js";
+import { commandProblem, type CommandRules, POSITIVE } from "../../shared/orders/check-command.js";
+import { isClientIdHex } from "../../shared/room/client-id.js";
 import type { VenueoneWireStatus } from "../account/wire.js";
 import { classifyText, type VenueError } from "../rules/errors.js";
 import type { MsgpackValue } from "../sign/msgpack.js";
 import type { WireLimitOrder, WireSignature, WireTif } from "../sign/sign.js";
 
-/** What must hold before anything is signed: a wrong number here is a fault of ours, and must not leave. */
-export function commandProblem(command: OrderCommand): RejectedOrder | null {
-  const { instrument } = command;
-  if (instrument.venue !== "venueone" || instrument.nativeId < 0)
-    return localReject("VENUE_STATE", "INSTRUMENT", "not an instrument of this venue");
-  if (!Number.isSafeInteger(command.priceTicks) || command.priceTicks <= 0)
-    return localReject("PRICE", "PRICE", "price is not a positive number of ticks");
-  if (!Number.isSafeInteger(command.qtyLots) || command.qtyLots <= 0)
-    return localReject("SIZE", "SIZE", "size is not a positive number of lots");
-  if (!/^[0-9a-f]{32}$/.test(command.clientIdHex))
-    return localReject("VENUE_STATE", "CLIENT_ID", "client id is not 128 bits of hex");
-  // The venue has one-way accounts only.
-  if (command.positionSide !== "BOTH")
-    return localReject("VENUE_STATE", "POSITION_SIDE", "this venue has no hedge mode");
-  return null;
+/** The venue has one-way accounts only. */
+const RULES: CommandRules = {
+  ...POSITIVE,
+  isOurs: ({ nativeId, venue }) => venue === "venueone" && nativeId >= 0,
+  isOneWay: true,
+};
+
+export function orderProblem(command: OrderCommand): RejectedOrder | null {
+  return commandProblem(command, RULES) ?? triggerProblem(command);
 }
 
 /**
  * Rules of stop and take-profit orders here: the venue's trigger carries no time in force (a market becomes IOC at its
  * worst price, a limit rests) and fires on the mark whatever source was asked for.
  */
-export function triggerProblem(command: OrderCommand): RejectedOrder | null {
+function triggerProblem(command: OrderCommand): RejectedOrder | null {
   const { instrument, side, timeInForce, trigger, type } = command;
   if (trigger === undefined) return null;
-  if (!Number.isSafeInteger(trigger.priceTicks) || trigger.priceTicks <= 0)
-    return localReject("PRICE", "TRIGGER_PRICE", "trigger price is not a positive number of ticks");
   if (type === "LIMIT" && timeInForce !== "GTC")
     return localReject("VENUE_STATE", "NO_TRIGGER_TIF", `a triggered limit order is GTC here, not ${timeInForce}`);
   if (type === "MARKET" && (timeInForce === "FOK" || timeInForce === "POST_ONLY"))
@@ -121,7 +115,7 @@ type CancelAction =
 
 export function cancelAction(instrument: Instrument, ref: OrderRef): CancelAction | null {
   if ("clientIdHex" in ref) {
-    if (!/^[0-9a-f]{32}$/.test(ref.clientIdHex)) return null;
+    if (!isClientIdHex(ref.clientIdHex)) return null;
     return { type: "cancelByCloid", cancels: [{ asset: instrument.nativeId, cloid: `0x${ref.clientIdHex}` }] };
   }
   const oid = Number(ref.venueOrderId);

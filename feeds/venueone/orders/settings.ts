@@ -15,6 +15,7 @@ import type {
 import { leverageProblem, settingsOf } from "../../shared/account/symbol-settings.js";
 import { failedRead, localReject, refusedByRead, refusedOf } from "../../shared/net/call-results.js";
 import { Deadline } from "../../shared/net/deadline.js";
+import { failureOf, OUT_OF_TIME } from "../../shared/orders/exchange-outcome.js";
 import type { AccountResolver } from "../account/resolver.js";
 import type { VenueoneExchange } from "./exchange.js";
 import { doneOutcome } from "./changes.js";
@@ -82,7 +83,7 @@ export class VenueoneSettings implements AccountSettings {
     if (leverage === before.value.leverage && marginMode === before.value.marginMode)
       return { outcome: "accepted", settings };
     const left = deadline.left();
-    if (left === null) return refusedOf(localReject("VENUE_STATE", "DEADLINE", "no time left before sending"));
+    if (left === null) return failureOf(OUT_OF_TIME);
     const action = { type: "updateLeverage", asset: instrument.nativeId, isCross: marginMode === "cross", leverage };
     const done = doneOutcome(await exchange.send(session, exchange.prepare(action, null), left));
     return done.outcome === "accepted" ? { outcome: "accepted", settings } : done;

@@ -30,6 +30,7 @@ import type { AuthTokens } from "./auth-tokens.js";
 import { rejectReasonOf } from "../rules/errors.js";
 import type { ConfirmedKey, KeyDirectory } from "./key-directory.js";
 import { MAX_PAGE_ROWS } from "../rules/limits.js";
+import { isClientIdHex } from "../../shared/room/client-id.js";
 import type { InstrumentIndex } from "../../shared/room/instrument-index.js";
 import { clientOrderIndexOf } from "./client-id.js";
 import type { SentOrders } from "./sent-orders.js";
@@ -291,7 +292,7 @@ export interface WantedId {
 export function wantedId(ref: OrderRef): WantedId | null {
   if ("venueOrderId" in ref)
     return /^[1-9]\d{0,18}$/.test(ref.venueOrderId) ? { field: "order_id", text: ref.venueOrderId } : null;
-  if (!/^[0-9a-f]{32}$/.test(ref.clientIdHex)) return null;
+  if (!isClientIdHex(ref.clientIdHex)) return null;
   return { field: "client_order_id", text: String(clientOrderIndexOf(ref.clientIdHex)) };
 }
 

@@ -12,6 +12,7 @@ import type { LatencyWindow } from "../../../engine/market/latency-window.js";
 import type { AccountSession, CallOptions, Lane, Read } from "../../../engine/ports.js";
 import { type FailedRead, localReject, type RejectedOrder } from "../../shared/net/call-results.js";
 import { Deadline } from "../../shared/net/deadline.js";
+import { CLOSED_SESSION, OUT_OF_TIME, rejectedExchange } from "../../shared/orders/exchange-outcome.js";
 import type { VenuethreeAccountRest } from "../account/rest.js";
 import { monoMs } from "../../shared/net/weight-window.js";
 import type { NoncePool } from "../sign/schnorr.js";
@@ -20,11 +21,11 @@ import type { ConfirmedKey, KeyDirectory } from "../account/key-directory.js";
 import { type KeyLanes, type LaneJob, SINGLE_REQUESTS, type Turn } from "./key-lanes.js";
 import type { PreparedTx } from "./request.js";
 import { type SignedTransaction, signTransaction } from "../sign/sign.js";
-import { doubtful, judge, kept, notSentRead, rejected, resultOfHttp, type Sent, type TxAnswer } from "./tx-answer.js";
+import { doubtful, type Exchanged, judge, kept, notSentRead, resultOfHttp, type TxAnswer } from "./tx-answer.js";
 import type { TxBudget } from "./tx-budget.js";
 import type { TxSocket } from "./tx-socket.js";
 
-export interface TxSenderDeps {
+export interface VenuethreeExchangeDeps {
   readonly rest: VenuethreeAccountRest;
   /** Null when every transaction is a single request. */
   readonly socket: TxSocket | null;
@@ -46,10 +47,10 @@ const MAX_FOLLOWED = 8;
 
 export type OnSigned = (key: ConfirmedKey, signed: SignedTransaction) => void;
 
-export class TxSender {
-  readonly #deps: TxSenderDeps;
+export class VenuethreeExchange {
+  readonly #deps: VenuethreeExchangeDeps;
 
-  constructor(deps: TxSenderDeps) {
+  constructor(deps: VenuethreeExchangeDeps) {
     this.#deps = deps;
   }
 
@@ -60,11 +61,11 @@ export class TxSender {
     expiresAtVenueMs: number,
     options: CallOptions,
     onSigned?: OnSigned,
-  ): Promise<Sent> {
+  ): Promise<Exchanged> {
     const { budget, clock, keys, lanes, rest } = this.#deps;
     const deadline = new Deadline(clock, options);
     const known = keys.resolveKnown(session) ?? (await keys.resolve(session, options));
-    if (!known.ok) return rejected(notSentRead(known));
+    if (!known.ok) return rejectedExchange(notSentRead(known));
     const key = known.value;
     const { accountIndex } = key;
     if (budget !== null && !budget.isKnown(accountIndex))
@@ -88,18 +89,18 @@ interface TxTask {
   readonly expiresAtVenueMs: number;
   readonly deadline: Deadline;
   readonly onSigned: OnSigned | undefined;
-  readonly resolve: (sent: Sent) => void;
+  readonly resolve: (sent: Exchanged) => void;
   readonly reject: (error: unknown) => void;
 }
 
 class TxJob implements LaneJob {
   readonly lane: Lane;
-  readonly #deps: TxSenderDeps;
+  readonly #deps: VenuethreeExchangeDeps;
   readonly #task: TxTask;
   #attemptCount = 0;
   #followedCount = 0;
 
-  constructor(deps: TxSenderDeps, task: TxTask, lane: Lane) {
+  constructor(deps: VenuethreeExchangeDeps, task: TxTask, lane: Lane) {
     this.#deps = deps;
     this.#task = task;
     this.lane = lane;
@@ -116,14 +117,14 @@ class TxJob implements LaneJob {
   }
 
   fail(why: FailedRead): void {
-    this.#task.resolve(rejected(this.#wasTried ? NONCE_REFUSED : notSentRead(why)));
+    this.#task.resolve(rejectedExchange(this.#wasTried ? NONCE_REFUSED : notSentRead(why)));
   }
 
   start(turn: Turn): void {
     const { deadline, onSigned, key, reject } = this.#task;
     const left = deadline.left();
     if (left === null) {
-      this.#end(turn, kept(localReject("VENUE_STATE", "DEADLINE", "no time left before sending")));
+      this.#end(turn, kept(OUT_OF_TIME.rejected));
       return;
     }
     let signed: SignedTransaction | null;
@@ -136,7 +137,7 @@ class TxJob implements LaneJob {
       reject(error);
       return;
     }
-    if (signed === null) this.#end(turn, kept(localReject("AUTH", "SESSION", "session is closed")));
+    if (signed === null) this.#end(turn, kept(CLOSED_SESSION.rejected));
     else void this.#dispatch(turn, signed, left);
   }
 
@@ -203,13 +204,13 @@ class TxJob implements LaneJob {
       return;
     }
     turn.end(fate);
-    resolve(rejected(NONCE_REFUSED));
+    resolve(rejectedExchange(NONCE_REFUSED));
   }
 }
 
 /** Our own side stopped a second try: the venue has seen, and refused, the first. */
-function asSent(sent: Sent): Sent {
-  return sent.kind === "rejected" ? rejected({ ...sent.rejected, sent: true }) : sent;
+function asSent(sent: Exchanged): Exchanged {
+  return sent.kind === "rejected" ? rejectedExchange({ ...sent.rejected, sent: true }) : sent;
 }
 
 const NO_TIME: FailedRead = { ok: false, code: "TIMEOUT", message: "no time left for the nonce", retryAfterMs: null };

@@ -21,10 +21,11 @@ import type {
 } from "../../../engine/domain/order.js";
 import type { AccountSession, CallOptions, OrderRef, OrderSender } from "../../../engine/ports.js";
 import { refusedOf } from "../../shared/net/call-results.js";
+import { failureOf } from "../../shared/orders/exchange-outcome.js";
 import { outdatedChange, outdatedProblem } from "../../shared/room/listing-terms.js";
 import { cancelAllTx, cancelTx, createOrderTx, modifyTx, type Prepared, scheduleCancelTx } from "./request.js";
 import { orderOf, type SentOrders } from "../account/sent-orders.js";
-import type { OnSigned, TxSender } from "./exchange.js";
+import type { OnSigned, VenuethreeExchange } from "./exchange.js";
 
 /**
  * Time for a transaction to be executed. Below the first, clock error and the venue's own delay of 0.3 s could expire
@@ -47,7 +48,7 @@ interface Asked<T> {
 }
 
 export interface VenuethreeOrdersDeps {
-  readonly sender: TxSender;
+  readonly exchange: VenuethreeExchange;
   readonly sentOrders: SentOrders;
   /** What the venue lists now, by canonical symbol. */
   readonly listed: () => ReadonlyMap<string, Instrument>;
@@ -75,7 +76,7 @@ export class VenuethreeOrders implements OrderSender {
   }
 
   async place(session: AccountSession, command: OrderCommand, options: CallOptions): Promise<PlaceOutcome> {
-    const { sender, sentOrders, listed, clockOffsetMs } = this.#deps;
+    const { exchange, sentOrders, listed, clockOffsetMs } = this.#deps;
     const outdated = outdatedProblem(command, listed());
     if (outdated !== null) return outdated;
     const venueNowMs = this.#venueNowMs();
@@ -83,13 +84,13 @@ export class VenuethreeOrders implements OrderSender {
     if (!prepared.ok) return prepared.why;
     // Fixed here, before anything is waited for: placeBoundMs rests on it.
     const expiresAtMs = venueNowMs + expiryMs(options.timeoutMs);
-    const sent = await sender.send(session, prepared.tx, expiresAtMs, options, (key, signed) => {
+    const sent = await exchange.send(session, prepared.tx, expiresAtMs, options, (key, signed) => {
       sentOrders.note(key.accountIndex, command, signed.hash, venueNowMs);
     });
     if (sent.kind === "rejected") return sent.rejected;
     const notPlacedAfterMs = Math.ceil(expiresAtMs - clockOffsetMs()) + EXPIRY_MARGIN_MS;
     if (sent.kind === "unknown") return { outcome: "unknown", cause: sent.cause, notPlacedAfterMs };
-    const { receivedAtMs, sentAtMs } = sent.reply;
+    const { receivedAtMs, sentAtMs } = sent.answer;
     return {
       outcome: "accepted",
       order: orderOf(command, clientOrderIndexOf(command.clientIdHex), Math.round(receivedAtMs + clockOffsetMs())),
@@ -189,9 +190,8 @@ export class VenuethreeOrders implements OrderSender {
     onSigned?: OnSigned,
   ): Promise<Refused | Unclear | null> {
     if (!prepared.ok) return refusedOf(prepared.why);
-    const sent = await this.#deps.sender.send(session, prepared.tx, this.#venueNowMs() + lifeMs, options, onSigned);
-    if (sent.kind === "accepted") return null;
-    return sent.kind === "rejected" ? refusedOf(sent.rejected) : { outcome: "unknown", cause: sent.cause };
+    const sent = await this.#deps.exchange.send(session, prepared.tx, this.#venueNowMs() + lifeMs, options, onSigned);
+    return sent.kind === "answered" ? null : failureOf(sent);
   }
 }
 

@@ -8,6 +8,8 @@ import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { OrderChange, OrderCommand, TimeInForce, VenueOrder } from "../../../engine/domain/order.js";
 import type { OrderRef } from "../../../engine/ports.js";
 import { localReject, type RejectedOrder } from "../../shared/net/call-results.js";
+import { commandProblem, type CommandRules } from "../../shared/orders/check-command.js";
+import { isClientIdHex } from "../../shared/room/client-id.js";
 import {
   type TxAttributes,
   TX_CANCEL_ALL,
@@ -58,7 +60,7 @@ const MARGIN_UNITS = 10_000;
 const MARGIN_MODES = { cross: 0, isolated: 1 } as const;
 
 export function createOrderTx(command: OrderCommand, venueNowMs: number): Prepared {
-  const problem = commandProblem(command);
+  const problem = commandProblem(command, RULES);
   if (problem !== null) return { ok: false, why: problem };
   const { instrument, timeInForce, trigger } = command;
   if (timeInForce === "FOK") return refused("VENUE_STATE", "NO_FOK", "fill-or-kill is not offered");
@@ -85,21 +87,15 @@ function orderType({ type, trigger }: OrderCommand): number {
   return type === "MARKET" ? TYPE_TAKE_PROFIT : TYPE_TAKE_PROFIT_LIMIT;
 }
 
-/** What must hold before anything is signed: a wrong number here is a fault of ours, and must not leave. */
-function commandProblem(command: OrderCommand): RejectedOrder | null {
-  const { instrument } = command;
-  if (!isMarket(instrument)) return localReject("VENUE_STATE", "INSTRUMENT", "not an instrument of this venue");
-  if (!isPrice(command.priceTicks)) return localReject("PRICE", "PRICE", "price is not in the venue's range of ticks");
-  if (command.trigger !== undefined && !isPrice(command.trigger.priceTicks))
-    return localReject("PRICE", "TRIGGER_PRICE", "trigger price is not in the venue's range of ticks");
-  if (!isSize(command.qtyLots)) return localReject("SIZE", "SIZE", "size is not in the venue's range of lots");
-  if (!/^[0-9a-f]{32}$/.test(command.clientIdHex))
-    return localReject("VENUE_STATE", "CLIENT_ID", "client id is not 128 bits of hex");
-  // The venue has one-way accounts only.
-  if (command.positionSide !== "BOTH")
-    return localReject("VENUE_STATE", "POSITION_SIDE", "this venue has no hedge mode");
-  return null;
-}
+/** The venue has one-way accounts only. */
+const RULES: CommandRules = {
+  isOurs: isMarket,
+  isPrice,
+  isSize,
+  priceText: "in the venue's range of ticks",
+  sizeText: "in the venue's range of lots",
+  isOneWay: true,
+};
 
 export function cancelTx(instrument: Instrument, ref: OrderRef): Prepared {
   if (!isMarket(instrument)) return refused("VENUE_STATE", "INSTRUMENT", "not an instrument of this venue");
@@ -172,7 +168,7 @@ function ownIndexOf({ venueClientOrderId }: VenueOrder): TxInteger | null {
 }
 
 function orderIndexOf(ref: OrderRef): TxInteger | null {
-  if ("clientIdHex" in ref) return /^[0-9a-f]{32}$/.test(ref.clientIdHex) ? clientOrderIndexOf(ref.clientIdHex) : null;
+  if ("clientIdHex" in ref) return isClientIdHex(ref.clientIdHex) ? clientOrderIndexOf(ref.clientIdHex) : null;
   if (!/^[1-9]\d{14,18}$/.test(ref.venueOrderId)) return null;
   const index = BigInt(ref.venueOrderId);
   return index >= MIN_ORDER_INDEX && index <= MAX_ORDER_INDEX ? index : null;

@@ -16,8 +16,9 @@ import type {
 } from "../../../engine/ports.js";
 import { leverageProblem, settingsOf } from "../../shared/account/symbol-settings.js";
 import { TimedCache } from "../../shared/account/timed-cache.js";
-import { failedRead, localReject, refusedByRead, refusedOf } from "../../shared/net/call-results.js";
+import { failedRead, refusedByRead, refusedOf } from "../../shared/net/call-results.js";
 import { Deadline } from "../../shared/net/deadline.js";
+import { failureOf, OUT_OF_TIME } from "../../shared/orders/exchange-outcome.js";
 import { decodeWith } from "../../shared/room/wire-fields.js";
 import { leverageOf, marginFractionOf, marginOf } from "../account/normalize.js";
 import type { VenuethreeAccountRest } from "../account/rest.js";
@@ -25,7 +26,7 @@ import type { KeyDirectory } from "../account/key-directory.js";
 import { leverageTx, marginFractionFor } from "./request.js";
 import { VenuethreeSession } from "../account/session.js";
 import type { TxBudget } from "./tx-budget.js";
-import type { TxSender } from "./exchange.js";
+import type { VenuethreeExchange } from "./exchange.js";
 
 /** A setting that waits does no harm for so long. */
 const EXPIRY_MS = 30_000;
@@ -37,7 +38,7 @@ const MAX_CHANGES = 4_096;
 export interface VenuethreeSettingsDeps {
   readonly rest: VenuethreeAccountRest;
   readonly keys: KeyDirectory;
-  readonly sender: TxSender;
+  readonly exchange: VenuethreeExchange;
   /** Null when nothing is counted. */
   readonly budget: TxBudget | null;
   readonly clock: Clock;
@@ -149,7 +150,7 @@ export class VenuethreeSettings implements AccountSettings {
     name: string,
     deadline: Deadline,
   ): Promise<SettingOutcome> {
-    const { clock, clockOffsetMs, sender } = this.#deps;
+    const { clock, clockOffsetMs, exchange } = this.#deps;
     const before = await this.#read(session, instrument, deadline);
     if (!before.ok) return refusedByRead(before);
     const onItsWay = this.#sent.get(name) ?? before.value;
@@ -160,12 +161,12 @@ export class VenuethreeSettings implements AccountSettings {
     const prepared = leverageTx(instrument, marginFraction, marginMode);
     if (!prepared.ok) return refusedOf(prepared.why);
     const left = deadline.left();
-    if (left === null) return refusedOf(localReject("VENUE_STATE", "DEADLINE", "no time left before sending"));
+    if (left === null) return failureOf(OUT_OF_TIME);
     const expiresAtMs = Math.round(clock.wallMs() + clockOffsetMs()) + EXPIRY_MS;
-    const sent = await sender.send(session, prepared.tx, expiresAtMs, left);
-    if (sent.kind === "rejected") return refusedOf(sent.rejected);
+    const sent = await exchange.send(session, prepared.tx, expiresAtMs, left);
+    if (sent.kind === "rejected") return failureOf(sent);
     this.#sent.set(name, wanted, LAG_MS);
-    return sent.kind === "accepted" ? { outcome: "accepted", settings } : { outcome: "unknown", cause: sent.cause };
+    return sent.kind === "answered" ? { outcome: "accepted", settings } : failureOf(sent);
   }
 
   async #read(session: AccountSession, instrument: Instrument, deadline: Deadline): Promise<Read<Setting>> {

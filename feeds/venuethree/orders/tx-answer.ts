@@ -14,6 +14,7 @@ import {
   venueText,
 } from "../../shared/net/call-results.js";
 import type { HttpResult } from "../../shared/net/http.js";
+import { type ExchangeOutcome, rejectedExchange, unknownExchange } from "../../shared/orders/exchange-outcome.js";
 import { isFields, parseJsonExact } from "../../shared/room/wire-fields.js";
 import {
   isCredentialCode,
@@ -43,15 +44,12 @@ export type TxResult =
   | { readonly kind: "reply"; readonly reply: TxReply }
   | Extract<HttpResult, { kind: "notSent" | "noResponse" }>;
 
-export type Sent =
-  | { readonly kind: "accepted"; readonly reply: TxReply }
-  | { readonly kind: "rejected"; readonly rejected: RejectedOrder }
-  | { readonly kind: "unknown"; readonly cause: string };
+export type Exchanged = ExchangeOutcome<TxReply>;
 
 /** The outcome of the nonce, and of the order. `again`: nothing was executed, only the nonce was wrong. */
 export interface TxAnswer {
   readonly fate: NonceFate;
-  readonly sent: Sent | "again";
+  readonly sent: Exchanged | "again";
   /** The key is none of its account's (any more). */
   readonly doubtsKey: boolean;
 }
@@ -87,7 +85,7 @@ export function judge(result: TxResult, hash: string): TxAnswer {
   if (status === 200 && code === CODE_OK) {
     if (reply.hash === null) return doubtful("NO_TX_HASH");
     if (reply.hash.toLowerCase() !== hash) return doubtful("TX_HASH");
-    return { fate: "spent", sent: { kind: "accepted", reply }, doubtsKey: false };
+    return { fate: "spent", sent: { kind: "answered", answer: reply }, doubtsKey: false };
   }
   if (code !== null && isUndecidedCode(code)) return doubtful(String(code));
   if (code !== null && isNonceCode(code)) return { fate: "refused", sent: "again", doubtsKey: false };
@@ -98,15 +96,11 @@ export function judge(result: TxResult, hash: string): TxAnswer {
 }
 
 export function kept(outcome: RejectedOrder, doubtsKey = false): TxAnswer {
-  return { fate: "kept", sent: rejected(outcome), doubtsKey };
+  return { fate: "kept", sent: rejectedExchange(outcome), doubtsKey };
 }
 
 export function doubtful(cause: string): TxAnswer {
-  return { fate: "doubtful", sent: { kind: "unknown", cause }, doubtsKey: false };
-}
-
-export function rejected(outcome: RejectedOrder): Sent & { readonly kind: "rejected" } {
-  return { kind: "rejected", rejected: outcome };
+  return { fate: "doubtful", sent: unknownExchange(cause), doubtsKey: false };
 }
 
 /** A read that had to come first failed: nothing was signed. */

@@ -1,5 +1,6 @@
 /** The signed endpoints this room uses, with paths of both generations and weights (sheet sections 5.3, 5.4, 6.7). */
 import type { OrderRef } from "../../../engine/ports.js";
+import { isClientIdHex } from "../../shared/room/client-id.js";
 import type { VenuetwoCall } from "./rest.js";
 import type { FormParams } from "../sign/sign.js";
 
@@ -108,8 +109,7 @@ export function listenKeyCall(method: "POST" | "PUT" | "DELETE"): VenuetwoCall {
 
 /** How this venue names an order; null for what cannot be one. */
 export function orderKey(ref: OrderRef): FormParams[number] | null {
-  if ("clientIdHex" in ref)
-    return /^[0-9a-f]{32}$/.test(ref.clientIdHex) ? ["origClientOrderId", ref.clientIdHex] : null;
+  if ("clientIdHex" in ref) return isClientIdHex(ref.clientIdHex) ? ["origClientOrderId", ref.clientIdHex] : null;
   const { venueOrderId } = ref;
   return /^\d{1,19}$/.test(venueOrderId) && BigInt(venueOrderId) <= MAX_LONG ? ["orderId", venueOrderId] : null;
 }

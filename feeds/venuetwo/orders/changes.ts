@@ -18,12 +18,14 @@ import type {
 import type { AccountNames, AccountSession, CallOptions, Read } from "../../../engine/ports.js";
 import { failedRead, localReject, refusedByRead, refusedOf } from "../../shared/net/call-results.js";
 import { Deadline } from "../../shared/net/deadline.js";
+import { limitChangeProblem } from "../../shared/orders/check-command.js";
+import { failureOf } from "../../shared/orders/exchange-outcome.js";
 import { asFields, decodeJson } from "../../shared/room/wire-fields.js";
 import { normalizeOrder } from "../account/normalize.js";
 import { decodeOrder, decodeOrders } from "../account/wire.js";
 import { amendOrderCall, cancelAllCall, countdownCancelAllCall, openOrdersCall } from "../account/calls.js";
 import { type Countdown, Countdowns, type Following } from "./countdowns.js";
-import type { VenuetwoInstructions } from "./exchange.js";
+import type { VenuetwoExchange } from "./exchange.js";
 import type { OrderMemory } from "../account/order-memory.js";
 import type { VenuetwoCall, VenuetwoRest } from "../account/rest.js";
 import { VenuetwoSession } from "../account/session.js";
@@ -34,7 +36,7 @@ const MAX_COUNTDOWN_MS = 24 * 3_600_000;
 const FOLLOW: CallOptions = { timeoutMs: 5_000, lane: "exit" };
 
 export interface VenuetwoOrderChangesDeps {
-  readonly instructions: VenuetwoInstructions;
+  readonly exchange: VenuetwoExchange;
   readonly rest: VenuetwoRest;
   readonly memory: OrderMemory;
   readonly names: AccountNames;
@@ -67,10 +69,9 @@ export class VenuetwoOrderChanges {
       ["quantity", formatScaled(change.qtyLots, instrument.qtyDecimals)],
       ["price", formatScaled(change.priceTicks, instrument.priceDecimals)],
     ]);
-    const answer = await this.#deps.instructions.send(session, call, options);
-    if (answer.kind === "rejected") return refusedOf(answer.rejected);
-    if (answer.kind === "unknown") return { outcome: "unknown", cause: answer.cause };
-    const decoded = decodeJson(answer.response.body, (value) => normalizeOrder(decodeOrder(value), instrument));
+    const exchanged = await this.#deps.exchange.send(session, call, options);
+    if (exchanged.kind !== "answered") return failureOf(exchanged);
+    const decoded = decodeJson(exchanged.answer.body, (value) => normalizeOrder(decodeOrder(value), instrument));
     if (!decoded.ok) return { outcome: "unknown", cause: "REPLY_UNREADABLE" };
     const order = decoded.value;
     if (order.venueOrderId !== current.venueOrderId) return { outcome: "unknown", cause: "REPLY_OF_ANOTHER_ORDER" };
@@ -227,10 +228,10 @@ export class VenuetwoOrderChanges {
     const countdownMs = Math.max(1, this.#countdowns.leftMs(countdown));
     let isRefused = false;
     try {
-      const answer = await this.#deps.instructions.send(session, countdownCancelAllCall(symbol, countdownMs), FOLLOW);
-      const taken = answer.kind === "ok" ? decodeJson(answer.response.body, isCountdown) : null;
+      const exchanged = await this.#deps.exchange.send(session, countdownCancelAllCall(symbol, countdownMs), FOLLOW);
+      const taken = exchanged.kind === "answered" ? decodeJson(exchanged.answer.body, isCountdown) : null;
       if (taken?.ok === true && taken.value) return;
-      isRefused = answer.kind === "rejected";
+      isRefused = exchanged.kind === "rejected";
     } catch {
       // A fault of ours: the same as no answer.
     }
@@ -261,13 +262,13 @@ export class VenuetwoOrderChanges {
         failed.push(refusedOf(localReject("VENUE_STATE", "DEADLINE", `no time left before sending for ${symbol}`)));
         continue;
       }
-      const answer = await this.#deps.instructions.send(session, callOf(symbol), left);
-      if (answer.kind === "rejected") {
-        failed.push(refusedOf(answer.rejected));
-      } else if (answer.kind === "unknown") {
-        unclear ??= answer.cause;
+      const exchanged = await this.#deps.exchange.send(session, callOf(symbol), left);
+      if (exchanged.kind === "rejected") {
+        failed.push(refusedOf(exchanged.rejected));
+      } else if (exchanged.kind === "unknown") {
+        unclear ??= exchanged.cause;
       } else {
-        const decoded = decodeJson(answer.response.body, isAnswer);
+        const decoded = decodeJson(exchanged.answer.body, isAnswer);
         if (decoded.ok && decoded.value) doneCount++;
         else unclear ??= "REPLY_SHAPE";
       }
@@ -301,15 +302,6 @@ function amendProblem(
   if (session instanceof VenuetwoSession && session.identity.kind === "v1")
     return refuse("VENUE_STATE", "NOT_SUPPORTED", "this venue amends orders for V3 agent keys only");
   if (!/^\d{1,40}$/.test(current.venueOrderId)) return refuse("NOT_FOUND", "BAD_REF", "not an order id of this venue");
-  if (current.status !== "OPEN" && current.status !== "PARTIALLY_FILLED")
-    return refuse("NOT_FOUND", "NOT_OPEN", "the order is not open any more");
-  if (current.type !== "LIMIT" || current.triggerPrice !== null)
-    return refuse("VENUE_STATE", "NOT_SUPPORTED", "only limit orders can be amended on this venue");
-  if (!Number.isSafeInteger(change.priceTicks) || change.priceTicks <= 0)
-    return refuse("PRICE", "PRICE", "price is not a positive number of ticks");
-  if (!Number.isSafeInteger(change.qtyLots) || change.qtyLots <= 0)
-    return refuse("SIZE", "SIZE", "size is not a positive number of lots");
-  if (change.qtyLots <= current.filledLots)
-    return refuse("SIZE", "SIZE_FILLED", "the new size is not above what has filled");
-  return null;
+  const problem = limitChangeProblem(current, change);
+  return problem === null ? null : refusedOf(problem);
 }

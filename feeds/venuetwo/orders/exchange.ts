@@ -8,15 +8,24 @@ import type { LatencyWindow } from "../../../engine/market/latency-window.js";
 import type { AccountSession, CallOptions } from "../../../engine/ports.js";
 import {
   isRateLimitStatus,
-  isRefusedUnexecuted,
   localReject,
-  notSentOrder,
   venueText,
   type HttpResponse,
   type RejectedOrder,
   lastingBy,
 } from "../../shared/net/call-results.js";
 import { Deadline } from "../../shared/net/deadline.js";
+import {
+  endingAt,
+  type EndingRequest,
+  type ExchangeOutcome,
+  FOREIGN_SESSION,
+  rejectedExchange,
+  sendByClock,
+  unansweredExchange,
+  unknownExchange,
+  wordlessExchange,
+} from "../../shared/orders/exchange-outcome.js";
 import { readError, type VenuetwoWireError } from "../account/wire.js";
 import { classifyError, isClockError, isOutcomeUnknown } from "../rules/errors.js";
 import { limitRetryAfterMs, type Sent, type VenuetwoCall, type VenuetwoRest } from "../account/rest.js";
@@ -25,77 +34,54 @@ import { VenuetwoSession } from "../account/session.js";
 /** After the request's own window: error of our clock offset, and the engine behind the gateway, which may lag it. */
 export const VALIDITY_MARGIN_MS = 3_000;
 
-export interface VenuetwoInstructionsDeps {
+export interface VenuetwoExchangeDeps {
   readonly rest: VenuetwoRest;
   readonly clock: Clock;
   readonly clockOffsetMs: () => number;
   readonly ackLatency: LatencyWindow;
 }
 
-export type Answer =
-  | { readonly kind: "rejected"; readonly rejected: RejectedOrder }
-  | { readonly kind: "unknown"; readonly cause: string; readonly notPlacedAfterMs: number }
-  | { readonly kind: "ok"; readonly response: HttpResponse; readonly notPlacedAfterMs: number };
+type Exchanged = ExchangeOutcome<HttpResponse, EndingRequest>;
 
-export class VenuetwoInstructions {
-  readonly #deps: VenuetwoInstructionsDeps;
+export class VenuetwoExchange {
+  readonly #deps: VenuetwoExchangeDeps;
 
-  constructor(deps: VenuetwoInstructionsDeps) {
+  constructor(deps: VenuetwoExchangeDeps) {
     this.#deps = deps;
   }
 
   /** Sends; a request refused for our clock or nonce was not executed, so it is measured again and sent once more. */
-  async send(session: AccountSession, call: VenuetwoCall, options: CallOptions): Promise<Answer> {
-    if (!(session instanceof VenuetwoSession))
-      return rejected(localReject("AUTH", "SESSION", "session of another venue"));
-    const deadline = new Deadline(this.#deps.clock, options);
-    let clockRefusal: RejectedOrder | null = null;
-    for (let attempt = 1; ; attempt++) {
-      const left = deadline.left();
-      if (left === null)
-        return rejected(clockRefusal ?? localReject("VENUE_STATE", "DEADLINE", "no time left before sending"));
-      const sent = await this.#deps.rest.send(session, call, left);
-      const answer = this.#read(sent);
-      if (answer.kind !== "rejected" || attempt === 2 || !isClockError(Number(answer.rejected.venueCode)))
-        return answer;
-      clockRefusal = answer.rejected;
-      await this.#deps.rest.remeasureClock(deadline.leftMs());
-    }
+  async send(session: AccountSession, call: VenuetwoCall, options: CallOptions): Promise<Exchanged> {
+    const { clock, rest } = this.#deps;
+    if (!(session instanceof VenuetwoSession)) return FOREIGN_SESSION;
+    return sendByClock(new Deadline(clock, options), {
+      send: async (left) => this.#read(await rest.send(session, call, left)),
+      isClockRefusal: ({ venueCode }) => isClockError(Number(venueCode)),
+      remeasure: (maxMs) => rest.remeasureClock(maxMs),
+    });
   }
 
-  #read(sent: Sent): Answer {
+  #read(sent: Sent): Exchanged {
     if (sent.kind === "local") {
       const reason = sent.code === "SESSION" ? "AUTH" : "VENUE_STATE";
-      return rejected({ ...localReject(reason, sent.code, "nothing was sent"), retryAfterMs: sent.retryAfterMs });
+      const why = localReject(reason, sent.code, "nothing was sent");
+      return rejectedExchange({ ...why, retryAfterMs: sent.retryAfterMs });
     }
-    const { result } = sent;
-    const notPlacedAfterMs = sent.validUntilMs + VALIDITY_MARGIN_MS;
-    if (result.kind === "notSent") return rejected(notSentOrder(result));
-    if (result.kind === "noResponse") return { kind: "unknown", cause: result.reason, notPlacedAfterMs };
+    return endingAt(this.#judge(sent), sent.validUntilMs + VALIDITY_MARGIN_MS);
+  }
+
+  #judge({ isRepeated, result }: Extract<Sent, { kind: "sent" }>): ExchangeOutcome<HttpResponse> {
+    if (result.kind !== "response") return unansweredExchange(result);
     // 503 is "sent on, no answer in time" by the venue's own words; nothing is known of any other 5xx.
-    if (result.status >= 500) return { kind: "unknown", cause: `HTTP_${result.status}`, notPlacedAfterMs };
+    if (result.status >= 500) return unknownExchange(`HTTP_${result.status}`);
     const error = readError(result.body);
-    if (error !== null) {
-      if (sent.isRepeated !== true) this.#deps.ackLatency.record(result.receivedAtMs - result.sentAtMs);
-      if (isOutcomeUnknown(error.code, error.msg))
-        return { kind: "unknown", cause: String(error.code), notPlacedAfterMs };
-      return rejected(this.#refusal(error, result));
-    }
-    if (result.status >= 200 && result.status < 300) {
-      this.#deps.ackLatency.record(result.receivedAtMs - result.sentAtMs);
-      return { kind: "ok", response: result, notPlacedAfterMs };
-    }
-    // HTML or nothing: only statuses that precede execution count as refusals.
-    if (!isRefusedUnexecuted(result.status))
-      return { kind: "unknown", cause: `HTTP_${result.status}`, notPlacedAfterMs };
-    return rejected({
-      outcome: "rejected",
-      reason: isRateLimitStatus(result.status) ? "RATE_LIMITED" : result.status === 401 ? "AUTH" : "VENUE_STATE",
-      venueCode: `HTTP_${result.status}`,
-      venueText: "",
-      sent: true,
-      retryAfterMs: limitRetryAfterMs(result, null, 0),
-    });
+    const isOk = result.status >= 200 && result.status < 300;
+    // HTML or nothing.
+    if (error === null && !isOk) return wordlessExchange(result, result.status === 401 ? "AUTH" : "VENUE_STATE", "");
+    if (isRepeated !== true) this.#deps.ackLatency.record(result.receivedAtMs - result.sentAtMs);
+    if (error === null) return { kind: "answered", answer: result };
+    if (isOutcomeUnknown(error.code, error.msg)) return unknownExchange(String(error.code));
+    return rejectedExchange(this.#refusal(error, result));
   }
 
   #refusal(error: VenuetwoWireError, response: HttpResponse): RejectedOrder {
@@ -113,8 +99,4 @@ export class VenuetwoInstructions {
       ...(isLimited || reason === "PRICE_BAND" ? {} : lastingBy(errorClass)),
     };
   }
-}
-
-function rejected(outcome: RejectedOrder): Answer {
-  return { kind: "rejected", rejected: outcome };
 }

@@ -23,12 +23,15 @@ import type {
 } from "../../../engine/domain/order.js";
 import type { AccountSession, CallOptions, OrderRef, OrderSender } from "../../../engine/ports.js";
 import { localReject, refusedOf, type HttpResponse, type RejectedOrder } from "../../shared/net/call-results.js";
+import { isClientIdHex } from "../../shared/room/client-id.js";
+import { commandProblem, type CommandRules, POSITIVE } from "../../shared/orders/check-command.js";
+import { failureOf } from "../../shared/orders/exchange-outcome.js";
 import { decodeJson } from "../../shared/room/wire-fields.js";
 import { outdatedChange, outdatedProblem } from "../../shared/room/listing-terms.js";
 import { normalizeOrder } from "../account/normalize.js";
 import { decodeOrder } from "../account/wire.js";
 import { cancelOrderCall, newOrderCall, orderKey } from "../account/calls.js";
-import { VALIDITY_MARGIN_MS, type VenuetwoInstructions } from "./exchange.js";
+import { VALIDITY_MARGIN_MS, type VenuetwoExchange } from "./exchange.js";
 import type { VenuetwoOrderChanges } from "./changes.js";
 import type { OrderMemory } from "../account/order-memory.js";
 import { validityBoundMs } from "../account/rest.js";
@@ -37,7 +40,7 @@ import type { FormParams } from "../sign/sign.js";
 const TIF: Readonly<Record<TimeInForce, string>> = { IOC: "IOC", GTC: "GTC", POST_ONLY: "GTX", FOK: "FOK" };
 
 export interface VenuetwoOrdersDeps {
-  readonly instructions: VenuetwoInstructions;
+  readonly exchange: VenuetwoExchange;
   readonly changes: VenuetwoOrderChanges;
   /** What the venue lists now, by canonical symbol. */
   readonly listed: () => ReadonlyMap<string, Instrument>;
@@ -58,7 +61,7 @@ export class VenuetwoOrders implements OrderSender {
   }
 
   parseClientOrderId(text: string): string | null {
-    return /^[0-9a-f]{32}$/.test(text) ? text : null;
+    return isClientIdHex(text) ? text : null;
   }
 
   placeBoundMs(session: AccountSession, timeoutMs: number): number {
@@ -66,16 +69,16 @@ export class VenuetwoOrders implements OrderSender {
   }
 
   async place(session: AccountSession, command: OrderCommand, options: CallOptions): Promise<PlaceOutcome> {
-    const problem = commandProblem(command) ?? outdatedProblem(command, this.#deps.listed());
+    const problem = orderProblem(command) ?? outdatedProblem(command, this.#deps.listed());
     if (problem !== null) return problem;
     // Before the send: also an order of unknown outcome is found by its client id.
     this.#deps.memory.note(session, command.instrument.nativeSymbol, command.clientIdHex);
-    const answer = await this.#deps.instructions.send(session, newOrderCall(orderParams(command)), options);
-    if (answer.kind === "rejected") return answer.rejected;
+    const exchanged = await this.#deps.exchange.send(session, newOrderCall(orderParams(command)), options);
+    if (exchanged.kind === "rejected") return exchanged.rejected;
     if (mayRest(command)) this.#deps.changes.follow(session, command.instrument.nativeSymbol);
-    const { notPlacedAfterMs } = answer;
-    if (answer.kind === "unknown") return { outcome: "unknown", cause: answer.cause, notPlacedAfterMs };
-    const outcome = this.#placed(command, answer.response);
+    const { notPlacedAfterMs } = exchanged;
+    if (exchanged.kind === "unknown") return { outcome: "unknown", cause: exchanged.cause, notPlacedAfterMs };
+    const outcome = this.#placed(command, exchanged.answer);
     if (typeof outcome !== "string") {
       if (outcome.outcome === "accepted")
         this.#deps.memory.note(session, command.instrument.nativeSymbol, outcome.order.venueOrderId);
@@ -93,10 +96,9 @@ export class VenuetwoOrders implements OrderSender {
   ): Promise<CancelOutcome> {
     const key = orderKey(ref);
     if (key === null) return refusedOf(localReject("NOT_FOUND", "BAD_REF", "not an order id of this venue"));
-    const answer = await this.#deps.instructions.send(session, cancelOrderCall(instrument.nativeSymbol, key), options);
-    if (answer.kind === "rejected") return refusedOf(answer.rejected);
-    if (answer.kind === "unknown") return { outcome: "unknown", cause: answer.cause };
-    const order = decodeJson(answer.response.body, decodeOrder);
+    const exchanged = await this.#deps.exchange.send(session, cancelOrderCall(instrument.nativeSymbol, key), options);
+    if (exchanged.kind !== "answered") return failureOf(exchanged);
+    const order = decodeJson(exchanged.answer.body, decodeOrder);
     if (!order.ok) return { outcome: "unknown", cause: "REPLY_UNREADABLE" };
     return order.value.status === "CANCELED" ? { outcome: "accepted" } : { outcome: "unknown", cause: "REPLY_STATUS" };
   }
@@ -182,20 +184,12 @@ function typeParams({ instrument, priceTicks, timeInForce, trigger, type }: Orde
   return [["type", trigger.kind], ["timeInForce", TIF[timeInForce]], price, ...stop];
 }
 
-/** What must hold before anything is signed: a wrong number here is a fault of ours, and must not leave. */
-function commandProblem(command: OrderCommand): RejectedOrder | null {
-  const { instrument, positionSide, side } = command;
-  if (instrument.venue !== "venuetwo")
-    return localReject("VENUE_STATE", "INSTRUMENT", "not an instrument of this venue");
-  if (!Number.isSafeInteger(command.priceTicks) || command.priceTicks <= 0)
-    return localReject("PRICE", "PRICE", "price is not a positive number of ticks");
-  if (!Number.isSafeInteger(command.qtyLots) || command.qtyLots <= 0)
-    return localReject("SIZE", "SIZE", "size is not a positive number of lots");
-  if (!/^[0-9a-f]{32}$/.test(command.clientIdHex))
-    return localReject("VENUE_STATE", "CLIENT_ID", "client id is not 128 bits of hex");
-  const { trigger } = command;
-  if (trigger !== undefined && (!Number.isSafeInteger(trigger.priceTicks) || trigger.priceTicks <= 0))
-    return localReject("PRICE", "TRIGGER_PRICE", "trigger price is not a positive number of ticks");
+const RULES: CommandRules = { ...POSITIVE, isOurs: ({ venue }) => venue === "venuetwo", isOneWay: false };
+
+function orderProblem(command: OrderCommand): RejectedOrder | null {
+  const { positionSide, side, trigger } = command;
+  const problem = commandProblem(command, RULES);
+  if (problem !== null) return problem;
   if (
     trigger !== undefined &&
     command.type === "MARKET" &&

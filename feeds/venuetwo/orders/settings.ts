@@ -13,11 +13,12 @@ import type {
 import { leverageProblem, settingsOf } from "../../shared/account/symbol-settings.js";
 import { TimedCache } from "../../shared/account/timed-cache.js";
 import { failedRead, refusedOf } from "../../shared/net/call-results.js";
+import { failureOf } from "../../shared/orders/exchange-outcome.js";
 import { asFields, decodeJson, integerField, textField, WireFault } from "../../shared/room/wire-fields.js";
 import { integerOrNull, marginModeOf } from "../account/normalize.js";
 import { decodePositionRisk } from "../account/wire.js";
 import { leverageBracketCall, leverageCall, marginTypeCall, positionRiskCall } from "../account/calls.js";
-import type { VenuetwoInstructions } from "./exchange.js";
+import type { VenuetwoExchange } from "./exchange.js";
 import type { VenuetwoRest } from "../account/rest.js";
 import { VenuetwoSession } from "../account/session.js";
 
@@ -31,7 +32,7 @@ const MAXIMA_MAX = 4_096;
 
 export interface VenuetwoSettingsDeps {
   readonly rest: VenuetwoRest;
-  readonly instructions: VenuetwoInstructions;
+  readonly exchange: VenuetwoExchange;
   readonly clock: Clock;
 }
 
@@ -86,10 +87,9 @@ export class VenuetwoSettings implements AccountSettings {
     const problem = leverageProblem(leverage, instrument);
     if (problem !== null) return problem;
     const call = leverageCall(instrument.nativeSymbol, leverage);
-    const answer = await this.#deps.instructions.send(session, call, options);
-    if (answer.kind === "rejected") return refusedOf(answer.rejected);
-    if (answer.kind === "unknown") return { outcome: "unknown", cause: answer.cause };
-    const decoded = decodeJson(answer.response.body, decodeLeverage);
+    const exchanged = await this.#deps.exchange.send(session, call, options);
+    if (exchanged.kind !== "answered") return failureOf(exchanged);
+    const decoded = decodeJson(exchanged.answer.body, decodeLeverage);
     if (!decoded.ok || decoded.value.symbol !== instrument.nativeSymbol)
       return { outcome: "unknown", cause: "REPLY_SHAPE" };
     const { leverage: set, maxNotionalValue } = decoded.value;
@@ -104,14 +104,14 @@ export class VenuetwoSettings implements AccountSettings {
   ): Promise<SettingOutcome> {
     const call = marginTypeCall(instrument.nativeSymbol, marginMode);
     const settings = settingsOf(null, marginMode);
-    const answer = await this.#deps.instructions.send(session, call, options);
-    if (answer.kind === "unknown") return { outcome: "unknown", cause: answer.cause };
-    if (answer.kind === "rejected") {
+    const exchanged = await this.#deps.exchange.send(session, call, options);
+    if (exchanged.kind === "unknown") return { outcome: "unknown", cause: exchanged.cause };
+    if (exchanged.kind === "rejected") {
       // It was so already, which is what was asked for.
-      if (answer.rejected.venueCode === CODE_SAME_MARGIN_TYPE) return { outcome: "accepted", settings };
-      return refusedOf(answer.rejected);
+      if (exchanged.rejected.venueCode === CODE_SAME_MARGIN_TYPE) return { outcome: "accepted", settings };
+      return refusedOf(exchanged.rejected);
     }
-    const decoded = decodeJson(answer.response.body, (value) => Number(asFields(value, "answer")["code"]));
+    const decoded = decodeJson(exchanged.answer.body, (value) => Number(asFields(value, "answer")["code"]));
     return decoded.ok && decoded.value === 200
       ? { outcome: "accepted", settings }
       : { outcome: "unknown", cause: "REPLY_SHAPE" };
