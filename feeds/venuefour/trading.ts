@@ -5,21 +5,15 @@ import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { LatencyWindow } from "../../engine/market/latency-window.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
-import type {
-  AccountHistory,
-  AccountNames,
-  AccountReader,
-  AccountSession,
-  AccountSettings,
-  OrderSender,
-} from "../../engine/ports.js";
+import type { AccountHistory, AccountNames, AccountSettings, OrderSender } from "../../engine/ports.js";
 import { failedRead } from "../shared/net/call-results.js";
 import { CallerStanding } from "../shared/net/caller-standing.js";
 import type { ConnectionBudget } from "../shared/net/connection-budget.js";
 import type { Connector } from "../shared/net/connector.js";
 import type { VenueHttp } from "../shared/net/http.js";
 import { InstrumentIndex } from "../shared/room/instrument-index.js";
-import { type OrderAudience, toldOrders } from "../shared/orders/own-order.js";
+import type { StreamedReader } from "../shared/account/position-reads.js";
+import { streamedSessions } from "../shared/orders/streamed-sessions.js";
 import { VerifiedReads } from "../shared/account/verified-reads.js";
 import { VenuefourAccount } from "./account/reader.js";
 import { VenuefourAccountNames } from "./orders/names.js";
@@ -55,7 +49,7 @@ export interface VenuefourTradingDeps {
 }
 
 export interface VenuefourTrading {
-  readonly reader: Required<Omit<AccountReader, "followOrder">>;
+  readonly reader: StreamedReader;
   readonly orders: OrderSender;
   readonly streams: VenuefourAccountStreams;
   readonly history: AccountHistory;
@@ -83,20 +77,8 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
   const knownSettings = new KnownSettings(rest, clock);
   const search = new OrderSearch({ rest, memory, instruments, clock, clockOffsetMs, logger });
   const history = new VenuefourHistory({ rest, instruments, clock });
-  const verified = new VerifiedReads<readonly VenuePosition[]>(clock);
-  const reader: VenuefourAccount = new VenuefourAccount({
-    rest,
-    search,
-    memory,
-    settings: knownSettings,
-    instruments,
-    logger,
-    verified,
-    streamed: (session, wanted) => streams.positionsOf(session, wanted),
-    streamsOf: (accountId) => streams.ofAccount(accountId),
-    ownStream: (session) => streams.ofSession(session),
-  });
-  const streams: VenuefourAccountStreams = venuefourAccountStreams({
+  const reader = new VenuefourAccount({ rest, search, memory, settings: knownSettings, instruments, logger });
+  const streams = venuefourAccountStreams({
     ...{ wsUrl, connector, clock, random, logger, budget, history, memory, clockOffsetMs },
     account: reader,
     settings: knownSettings,
@@ -114,7 +96,7 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
       session instanceof VenuefourSession
         ? search.glance(session, instrument, venueOrderId, options)
         : Promise.resolve(failedRead("AUTH", "session of another venue")),
-    isStreamed: (session) => session instanceof VenuefourSession && streams.ofSession(session)?.isLive === true,
+    isStreamed: (session) => streams.ofSession(session)?.isLive === true,
   });
   const accountNames = new VenuefourAccountNames({
     exchange,
@@ -122,13 +104,10 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     random,
     anySymbol: () => deps.instruments().values().next().value?.nativeSymbol ?? null,
   });
-  const audienceOf = ({ accountId }: AccountSession): OrderAudience => ({
-    streamed: () => streams.ofAccount(accountId),
-    note: () => verified.noteOrder(accountId),
-  });
+  const verified = new VerifiedReads<readonly VenuePosition[]>(clock);
   return {
-    reader,
-    orders: toldOrders(orders, audienceOf),
+    // One read tells all positions of an account.
+    ...streamedSessions({ rest: reader, orders, streams, verified, readsWhole: true }),
     streams,
     history,
     settings: new VenuefourSettings(knownSettings, exchange),

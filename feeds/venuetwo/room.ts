@@ -52,7 +52,9 @@ import {
 import { MarketRest } from "./market/rest.js";
 import { VenuetwoMarkets } from "./market/listing.js";
 import { applyPremiumIndex, applyTicker24h } from "./market/normalize.js";
-import { streamFirst } from "./account/streamed-reads.js";
+import { streamedSessions } from "../shared/orders/streamed-sessions.js";
+import { VerifiedReads } from "../shared/account/verified-reads.js";
+import type { VenuePosition } from "../../engine/domain/position.js";
 import { MarketStream, type MarketStreamOptions } from "./market/stream.js";
 import type { StreamHostLayout } from "./market/stream-plan.js";
 import type { SymbolOptions } from "./market/symbols.js";
@@ -167,7 +169,9 @@ class VenuetwoRoom implements VenueRoom {
       clockOffsetMs: () => clockOffset.offsetMs,
       latestVenueMs: () => clockOffset.latestMs(clock.wallMs()),
     });
-    const streamed = streamFirst(trading.reader, trading.orders, this.streams, clock);
+    const verified = new VerifiedReads<readonly VenuePosition[]>(clock);
+    const { orders, reader: rest } = trading;
+    const streamed = streamedSessions({ rest, orders, streams: this.streams, verified });
     this.orders = streamed.orders;
     this.reader = this.#held.heardFrom(streamed.reader);
     this.history = trading.history;

@@ -26,7 +26,7 @@ const WATCH_EVERY_MS = 1_000;
 const ESCALATE_EVERY = 4;
 /** A key or agent that was just approved may be refused for a second or two. */
 const MAX_REFUSALS = 4;
-/** Of all reads of one load; each has a limit of its own, and what a load learnt on the way is kept. */
+/** @testonly Of all reads of one load; each has a limit of its own, and what a load learnt on the way is kept. */
 export const LOAD_BOUND_MS = 120_000;
 
 /** Summed over all accounts of a room. */

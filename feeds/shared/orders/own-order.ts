@@ -21,17 +21,25 @@ export interface OrderAudience {
   streamed(): readonly StreamedAccount[];
   /** An order goes out, or its answer came: reads that began before tell nothing of it. */
   note(): void;
+  /** Nobody knows whose order it is: `streamed` are all that it may be of. */
+  readonly isGuess?: boolean;
 }
 
 /** What all rooms that stream their accounts have; not each venue has a dead-man's switch. */
-type Amending = OrderSender & Required<Omit<OrderSender, "scheduleCancel">>;
+export type AmendingSender = OrderSender & Required<Omit<OrderSender, "scheduleCancel">>;
 
 /** These orders, each announced to the account's streams, which are to report it. A room whose answers say less has wrappers of its own. */
-export function toldOrders(orders: Amending, audienceOf: (session: AccountSession) => OrderAudience): OrderSender {
+export function toldOrders(
+  orders: AmendingSender,
+  audienceOf: (session: AccountSession) => OrderAudience,
+): OrderSender {
   return {
     place: (session, command, options) => {
-      const clientId = orders.venueClientOrderId(command.clientIdHex);
-      return placeTold(audienceOf(session), command, clientId, true, () => orders.place(session, command, options));
+      const audience = audienceOf(session);
+      const send = (): Promise<PlaceOutcome> => orders.place(session, command, options);
+      // Of a guess no account is to tell of it.
+      if (audience.isGuess === true) return changeTold(audience, send);
+      return placeTold(audience, command, orders.venueClientOrderId(command.clientIdHex), true, send);
     },
     // An amended order may fill as a placed one does; a cancelled one no longer.
     amend: (session, instrument, current, change, options) =>

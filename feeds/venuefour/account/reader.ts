@@ -1,19 +1,16 @@
 /**
- * What an account on venuefour holds, read live; positions from its stream where that may stand for a read
- * (streamed-reads.ts). A read is whole or a failure: a row that cannot be understood fails it, since a position left out
+ * What an account on venuefour holds, as the venue says. A read is whole or a failure: a row that cannot be understood fails it, since a position left out
  * looks like a flat account. Holdings in contracts that are not listed are there without lots; such orders are left out.
  */
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { Logger } from "../../../engine/domain/logger.js";
 import type { VenueOrder } from "../../../engine/domain/order.js";
 import type { AccountSummary, FeeRates, VenueBalance, VenuePosition } from "../../../engine/domain/position.js";
-import type { AccountReader, AccountSession, CallOptions, OrderRef, Read } from "../../../engine/ports.js";
+import type { AccountSession, CallOptions, OrderRef, Read } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import type { InstrumentIndex } from "../../shared/room/instrument-index.js";
 import { normalizedRead } from "../../shared/room/normalized-read.js";
-import type { StreamedAccount } from "../../shared/orders/own-order.js";
-import { streamedVersion, type WantedLots } from "../../shared/account/streamed-reads.js";
-import type { VerifiedReads } from "../../shared/account/verified-reads.js";
+import type { VenueReader } from "../../shared/account/position-reads.js";
 import {
   normalizeAccount,
   normalizeBalances,
@@ -40,10 +37,6 @@ const FOREIGN = failedRead("AUTH", "session of another venue");
 /** Rows in one log line. */
 const MAX_SYMBOL_CHARS = 32;
 
-interface ComparedAccount extends StreamedAccount {
-  compare(instrument: Instrument | null, positions: readonly VenuePosition[]): readonly VenuePosition[];
-}
-
 export interface VenuefourAccountDeps {
   readonly rest: AccountRest;
   readonly search: OrderSearch;
@@ -51,16 +44,6 @@ export interface VenuefourAccountDeps {
   readonly settings: KnownSettings;
   readonly instruments: InstrumentIndex;
   readonly logger: Logger;
-  readonly verified: VerifiedReads<readonly VenuePosition[]>;
-  /** Null where no stream of the same credentials may stand for a live read. */
-  readonly streamed: (
-    session: VenuefourSession,
-    wanted: WantedLots | null,
-  ) => Extract<Read<readonly VenuePosition[]>, { ok: true }> | null;
-  /** The account as it is streamed, for each set of credentials that watches it. */
-  readonly streamsOf: (accountId: string) => readonly ComparedAccount[];
-  /** That of these very credentials. */
-  readonly ownStream: (session: VenuefourSession) => ComparedAccount | null;
 }
 
 /** Positions of a REST answer with the sequence number that orders them among the stream's frames. */
@@ -69,23 +52,11 @@ export interface PositionsAnswer {
   readonly lastId: number | null;
 }
 
-export class VenuefourAccount implements Required<Omit<AccountReader, "followOrder">> {
+export class VenuefourAccount implements VenueReader {
   readonly #deps: VenuefourAccountDeps;
 
   constructor(deps: VenuefourAccountDeps) {
     this.#deps = deps;
-  }
-
-  heldPositions(
-    session: AccountSession,
-    instrument: Instrument,
-    wantedLots?: number,
-  ): Read<readonly VenuePosition[]> | null {
-    if (!(session instanceof VenuefourSession)) return null;
-    const wanted = wantedLots === undefined ? null : { coin: instrument.nativeSymbol, lots: wantedLots };
-    const held = this.#deps.streamed(session, wanted);
-    if (held === null) return null;
-    return { ...held, value: held.value.filter((position) => position.nativeSymbol === instrument.nativeSymbol) };
   }
 
   async readPositions(
@@ -94,36 +65,14 @@ export class VenuefourAccount implements Required<Omit<AccountReader, "followOrd
     options: CallOptions,
   ): Promise<Read<readonly VenuePosition[]>> {
     if (!(session instanceof VenuefourSession)) return FOREIGN;
-    const held = this.#deps.streamed(session, null);
-    const read = held === null ? await this.readSnapshot(session, options) : null;
-    if (read !== null && !read.ok) return read;
-    const all = held?.value ?? read?.value.positions ?? [];
-    const value =
-      instrument === null ? all : all.filter((position) => position.nativeSymbol === instrument.nativeSymbol);
-    return { ok: true, value, asOfMs: (held ?? read)?.asOfMs ?? 0, source: held === null ? "venue" : "stream" };
-  }
-
-  async verifyPositions(
-    session: AccountSession,
-    instrument: Instrument | null,
-    options: CallOptions,
-  ): Promise<Read<readonly VenuePosition[]>> {
-    if (!(session instanceof VenuefourSession)) return FOREIGN;
-    const { accountId, tag } = session;
-    const streamed = this.#deps.streamsOf(accountId);
-    const read = await this.#deps.verified.read(accountId, tag, streamedVersion(streamed), options, async (left) => {
-      const snapshot = await this.readSnapshot(session, left);
-      return snapshot.ok ? { ...snapshot, value: snapshot.value.positions } : snapshot;
-    });
+    const read = await this.readSnapshot(session, options);
     if (!read.ok) return read;
-    for (const account of streamed) account.compare(null, read.value);
-    // Of what other credentials opened nothing is seen.
-    const value = this.#deps.ownStream(session)?.compare(null, read.value) ?? read.value;
-    if (instrument === null) return { ...read, value };
-    return { ...read, value: value.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol) };
+    const { positions } = read.value;
+    if (instrument === null) return { ...read, value: positions };
+    return { ...read, value: positions.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol) };
   }
 
-  /** Always from the venue. Leverage stands with the settings, which cost a read of their own: not on the exit path. */
+  /** Leverage stands with the settings, which cost a read of their own: not on the exit path. */
   async readSnapshot(session: VenuefourSession, options: CallOptions): Promise<Read<PositionsAnswer>> {
     const { rest, settings } = this.#deps;
     if (options.lane !== "exit") await settings.refresh(session, options);

@@ -169,6 +169,32 @@ describe("an account stream", () => {
     expect(watching.stream.positions()).toMatchObject({ ok: true, value: [], source: "stream" });
   });
 
+  it("asks for no read before its channels are answered, whatever comes", async () => {
+    const harness = createHarness();
+    answer(harness, QUIET, 3);
+    const watching = listen(harness);
+    const connection = await connect(harness, []);
+    send(connection, { channel: "account_leverage", data: [] });
+    send(connection, { channel: "account_trades", data: [TRADE] });
+    await harness.clock.advanceAsync(2_500);
+    expect([watching.stream.state, harness.http.requests.length]).toEqual(["SYNCING", 0]);
+  });
+
+  it("ends, and says so, when the venue keeps refusing the credentials", async () => {
+    const harness = createHarness();
+    for (let count = 0; count < 40; count++)
+      harness.http.step(() =>
+        harness.http.response(403, { success: false, data: null, error: "Unauthorized", code: 403 }),
+      );
+    const watching = listen(harness);
+    await connect(harness);
+    for (let second = 0; second < 20; second++) await harness.clock.advanceAsync(1_000);
+    expect([watching.stream.state, watching.kinds()]).toEqual(["DOWN", ["DOWN"]]);
+    const asked = harness.http.requests.length;
+    await harness.clock.advanceAsync(600_000);
+    expect([harness.http.requests.length, harness.trading.streams.openCount]).toEqual([asked, 0]);
+  });
+
   it("asks again for what was not answered, and connects anew when nothing helps", async () => {
     const harness = createHarness();
     answer(harness, QUIET, 10);

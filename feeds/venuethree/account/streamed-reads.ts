@@ -1,9 +1,7 @@
 /**
- * The reader of a room that also streams: positions come from the stream where it may stand for a live read
- * (shared/account/streamed-reads.ts), and the end of an order from it the moment it is pushed.
+ * The reader of a room that also streams: positions by the policy of all rooms (shared/account/position-reads.ts), and the end of an order from it the moment it is pushed.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
-import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { VenueOrder } from "../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import type {
@@ -14,9 +12,7 @@ import type {
   OrderRef,
   Read,
 } from "../../../engine/ports.js";
-import { failedRead } from "../../shared/net/call-results.js";
-import { Deadline } from "../../shared/net/deadline.js";
-import { streamedVersion, type WantedLots } from "../../shared/account/streamed-reads.js";
+import { readerOverStreams, type StreamedAccounts } from "../../shared/account/position-reads.js";
 import type { VerifiedReads } from "../../shared/account/verified-reads.js";
 import type { ConfirmedKey } from "./key-directory.js";
 import { type VenuethreeAccount, wantedId } from "./reader.js";
@@ -45,57 +41,14 @@ export function streamedReader(
   takerDelayMs: number,
   verified: PositionReads,
 ): AccountReader {
-  const inner = trading.reader;
-  /** Null means ask the venue. Nothing streamed is shown to a key that the venue has not confirmed. */
-  const held = (
-    session: AccountSession,
-    instrument: Instrument | null,
-    wanted: WantedLots | null,
-  ): Read<readonly VenuePosition[]> | null => {
-    const key = trading.knownKey(session);
-    if (key === null || !key.ok) return null;
-    const live = streams.livePositions(key.value.accountIndex, wanted);
-    if (live === null || !live.ok || instrument === null) return live;
-    return { ...live, value: live.value.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol) };
-  };
-  const noteUse = (session: AccountSession): void => {
-    const key = trading.knownKey(session);
-    if (key?.ok === true) streams.noteUse(key.value);
-  };
+  const rest = trading.reader;
   return {
-    heldPositions: (session, instrument, wantedLots) => {
-      const wanted = wantedLots === undefined ? null : { coin: instrument.nativeSymbol, lots: wantedLots };
-      const found = held(session, instrument, wanted);
-      // Nothing in hand: readPositions notes the use.
-      if (found !== null) noteUse(session);
-      return found;
-    },
-    readPositions: async (session, instrument, call) => {
-      const read = held(session, instrument, null) ?? (await inner.readPositions(session, instrument, call));
-      // All positions at once are for whoever shows them; a trade asks for its own.
-      if (instrument !== null) noteUse(session);
-      return read;
-    },
-    verifyPositions: async (session, instrument, call) => {
-      const deadline = new Deadline(clock, call);
-      const key = trading.knownKey(session) ?? (await trading.resolveKey(session, call));
-      if (!key.ok) return key;
-      streams.noteUse(key.value);
-      const { accountIndex } = key.value;
-      const left = deadline.left();
-      if (left === null) return failedRead("TIMEOUT", "no time left after the key was looked up");
-      const watched = streams.watched(accountIndex);
-      const version = streamedVersion(watched === null ? [] : [watched]);
-      const read = await verified.read(String(accountIndex), instrument?.nativeSymbol ?? "", version, left, (call) =>
-        inner.readPositions(session, instrument, call),
-      );
-      return read.ok && watched !== null ? { ...read, value: watched.compare(instrument, read.value) } : read;
-    },
+    ...readerOverStreams({ rest, accounts: accountsOf(trading, streams), verified }),
     readOrder: async (session, instrument, ref, call) => {
       const told = streamedEnd(trading, streams, session, ref);
       if (told !== null && told.nativeSymbol === instrument.nativeSymbol)
         return { ok: true, value: told, asOfMs: clock.wallMs(), source: "stream" };
-      const read = await inner.readOrder(session, instrument, ref, call);
+      const read = await rest.readOrder(session, instrument, ref, call);
       // The acknowledgement does not say what an order filled; until a frame does, this read may be all that does.
       if (read.ok && read.value !== null) watchedBy(trading, streams, session)?.reads.looked(read.value);
       return read;
@@ -115,11 +68,32 @@ export function streamedReader(
         stop: stop ?? NOTHING_TO_STOP,
       };
     },
-    readOpenOrders: (session, instrument, call) => inner.readOpenOrders(session, instrument, call),
-    readBalances: (session, call) => inner.readBalances(session, call),
-    readFeeRates: (session, instrument, call) => inner.readFeeRates(session, instrument, call),
-    findOrder: (session, ref, call) => inner.findOrder(session, ref, call),
-    readAccount: (session, call) => inner.readAccount(session, call),
+  };
+}
+
+/** Nothing streamed is shown to a key that the venue has not confirmed. */
+function accountsOf(trading: VenuethreeReads, streams: VenuethreeAccountStreams): StreamedAccounts<ConfirmedKey> {
+  const watched = ({ accountIndex }: ConfirmedKey): WatchedAccount | null => streams.watched(accountIndex);
+  return {
+    known: (session) => {
+      const key = trading.knownKey(session);
+      return key?.ok === true ? key.value : null;
+    },
+    resolve: async (session, call) => trading.knownKey(session) ?? trading.resolveKey(session, call),
+    nameOf: ({ accountIndex }) => String(accountIndex),
+    readerOf: () => "",
+    standing: ({ accountIndex }, wanted) => {
+      const live = streams.livePositions(accountIndex, wanted);
+      return live?.ok === true ? live : null;
+    },
+    watched: (key) => {
+      const account = watched(key);
+      return account === null ? [] : [account];
+    },
+    own: watched,
+    noteUse: (key, use) => {
+      if (use === "TRADED") streams.noteUse(key);
+    },
   };
 }
 

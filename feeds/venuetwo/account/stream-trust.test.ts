@@ -12,7 +12,8 @@ import { ConnectionBudget } from "../../shared/net/connection-budget.js";
 import { FakeNetwork } from "../../shared/test/fake-connector.js";
 import { venuetwoAccountStreams } from "./streams.js";
 import { openVenuetwoSession } from "./session.js";
-import { streamFirst } from "./streamed-reads.js";
+import { VerifiedReads } from "../../shared/account/verified-reads.js";
+import { streamedSessions } from "../../shared/orders/streamed-sessions.js";
 
 const BTC = {
   venue: "venuetwo",
@@ -116,7 +117,8 @@ beforeEach(async () => {
     venueClientOrderId: (clientIdHex) => clientIdHex,
     parseClientOrderId: (text) => text,
   };
-  ({ orders, reader } = streamFirst(rest, sender, streams, clock));
+  const verified = new VerifiedReads<readonly VenuePosition[]>(clock);
+  ({ orders, reader } = streamedSessions({ rest, orders: sender, streams, verified }));
   const opened = openVenuetwoSession({ apiKey: "key", apiSecret: "s" });
   if (!opened.ok) throw new Error(opened.problem);
   session = opened.session;

@@ -506,6 +506,17 @@ describe("sharing", () => {
     expect([network.last.isEnded, streams.openCount, clock.pendingTimerCount]).toEqual([true, 0, 0]);
   });
 
+  it("asks with a session that is open, where the first one was closed without its stream", async () => {
+    const first = session("a");
+    const stream = open(first);
+    open(session("a"));
+    first.close();
+    await clock.advanceAsync(10);
+    network.last.open();
+    await clock.advanceAsync(10);
+    expect([stream.state, createCount]).toEqual(["LIVE", 1]);
+  });
+
   it("never shares with the same key and another secret", async () => {
     truth.positions = [position(500, 1)];
     const mine = session("a");

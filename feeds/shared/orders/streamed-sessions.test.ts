@@ -3,18 +3,17 @@ import type { OrderCommand, PlaceOutcome } from "../../../engine/domain/order.js
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { AccountReader, AccountSession, OrderSender, Read } from "../../../engine/ports.js";
-import { failedRead } from "../../shared/net/call-results.js";
-import { ConnectionLife, StreamedReads } from "../../shared/account/streamed-reads.js";
-import { openVenuetwoSession } from "./session.js";
-import { streamFirst } from "./streamed-reads.js";
+import { ConnectionLife, StreamedReads } from "../account/streamed-reads.js";
+import { VerifiedReads } from "../account/verified-reads.js";
+import { failedRead } from "../net/call-results.js";
+import { TestSession } from "../test/session-venue.js";
+import { streamedSessions } from "./streamed-sessions.js";
 
 const OPTIONS = { timeoutMs: 100, lane: "exit" } as const;
 const OUTCOME: PlaceOutcome = { outcome: "unknown", cause: "test", notPlacedAfterMs: 0 };
 
-function session(secret: string, apiKey = "key"): AccountSession {
-  const opened = openVenuetwoSession({ apiKey, apiSecret: secret });
-  if (!opened.ok) throw new Error(opened.problem);
-  return opened.session;
+function session(secret: string, apiKey = "key"): TestSession {
+  return new TestSession(apiKey, secret);
 }
 
 const fail = (): Promise<Read<never>> => Promise.resolve(failedRead("VENUE_ERROR", "rest"));
@@ -46,14 +45,17 @@ function setUp(positions: readonly VenuePosition[] | null, reader: Partial<typeo
   const streamed = [{ reads, refreshSoon: () => {}, compare: (_: unknown, held: readonly VenuePosition[]) => held }];
   const streams = {
     ofAccount: (accountId: string) => (accountId === session("s").accountId ? streamed : []),
+    tagOf: (one: AccountSession) => (one instanceof TestSession && one.isOpen ? one.tag : null),
     ofSession: () => null,
     positionsOf: () =>
       positions === null ? null : { ok: true as const, value: positions, asOfMs: 1, source: "stream" as const },
   };
-  return { clock, reads, ...streamFirst({ ...rest, ...reader }, sender, streams, clock) };
+  const verified = new VerifiedReads<readonly VenuePosition[]>(clock);
+  const trading = { rest: { ...rest, ...reader }, orders: sender, streams, verified };
+  return { clock, reads, ...streamedSessions(trading) };
 }
 
-describe("StreamFirstReader", () => {
+describe("a room whose accounts are streamed by credentials", () => {
   it("answers positions from a LIVE stream, of one symbol where one is asked for", async () => {
     const rows = ["BTCUSDT", "ETHUSDT"].map((nativeSymbol) => ({ nativeSymbol }) as VenuePosition);
     const { reader } = setUp(rows);
@@ -75,6 +77,14 @@ describe("StreamFirstReader", () => {
     });
   });
 
+  it("asks nothing of the venue for a session that is closed", async () => {
+    const { reader } = setUp([]);
+    const closed = session("s");
+    closed.close();
+    expect(reader.heldPositions(closed, { nativeSymbol: "BTCUSDT" } as never)).toBeNull();
+    expect(await reader.verifyPositions(closed, null, OPTIONS)).toMatchObject({ ok: false, code: "AUTH" });
+  });
+
   it("verifies within the time of each caller, whoever's read it shares", async () => {
     // The venue says nothing: each read ends with its own time.
     const timeouts: number[] = [];
@@ -85,7 +95,7 @@ describe("StreamFirstReader", () => {
     const { clock, reader } = setUp([], { readPositions });
     const answeredMs: Record<string, number> = {};
     const verify = async (name: string, timeoutMs: number): Promise<void> => {
-      const read = await reader.verifyPositions?.(session("s"), null, { timeoutMs, lane: "exit" });
+      const read = await reader.verifyPositions(session("s"), null, { timeoutMs, lane: "exit" });
       expect(read).toMatchObject({ ok: false, code: "TIMEOUT" });
       answeredMs[name] = clock.monoNs() / 1e6;
     };
