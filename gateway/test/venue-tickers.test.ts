@@ -1,12 +1,13 @@
 /** The tickers of the venues whose payload is their own: what of a market each shows, and under which name. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSystemClock } from "../../engine/domain/clock.js";
-import { createFakeRoom, fakeInstrument, fakeMarket, loadBook } from "./fake-room.js";
+import { anInstrument } from "../../engine/domain/test/instruments.js";
+import { createFakeRoom, fakeMarket, loadBook } from "./fake-room.js";
 import { type Harness, startHarness } from "./harness.js";
 
 const clock = createSystemClock();
 const rooms = (["venuethree", "venuefour"] as const).map((venue) => {
-  const market = fakeMarket(fakeInstrument(venue, "BTC", { nativeId: 7 }));
+  const market = fakeMarket(anInstrument({ venue, nativeId: 7 }));
   loadBook(market.book, [[974_170, 5_000]], [[974_180, 4_000]], clock.monoNs() + 600e9);
   Object.assign(market.ticker, {
     markPrice: "97421.5",

@@ -1,7 +1,8 @@
 /** Accounts as their owners change them: deposits, transfers, leverage, modes, isolated margin. Refusals change nothing. */
 import { parseScaled } from "./fixed.js";
 import type { Ledger } from "./ledger.js";
-import { type AccountState, createAccountState, type Listeners, positionKey } from "./state.js";
+import type { Listeners } from "./listeners.js";
+import { type AccountState, createAccountState, positionKey } from "./state.js";
 import type {
   SimAccount,
   SimAccountCause,

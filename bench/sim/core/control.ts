@@ -4,25 +4,19 @@
  * deaf to pages of another origin: a browser on this machine must not move prices for whoever wrote the page it shows.
  */
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
-import { FAULT_KINDS, faultSpecProblems } from "./faults.js";
+import { FAULT_KINDS, faultSpecProblems, type FaultInjector } from "./faults.js";
 import { moneyText, parseScaled, parseSafe, priceText, qtyText } from "./fixed.js";
-import type { FaultInjector, FaultSpec } from "./fault-types.js";
-import type { SimBookSnapshot, SimExchange, SimInstrument, SimPositionSide } from "./types.js";
-import type { SimControlHooks, SimHttpReply, SimHttpRequest, SimShell } from "./server-types.js";
-import type { SimRequestLog } from "./request-log.js";
+import type { FaultSpec } from "./fault-types.js";
+import type { SimExchange } from "./exchange.js";
+import type { SimBookSnapshot, SimInstrument, SimPositionSide } from "./types.js";
+import type { ShellView, SimControlHooks, SimHttpReply, SimHttpRequest } from "./server-types.js";
+import type { RecordFilter, SimRequestLog } from "./request-log.js";
 
 export interface ControlDeps {
   readonly exchange: SimExchange;
   readonly faults: FaultInjector;
   readonly log: SimRequestLog;
   readonly hooks: SimControlHooks;
-}
-
-export type ControlShell = Pick<SimShell, "stats" | "sockets">;
-
-export interface SimControl {
-  readonly prefix: string;
-  handle(request: SimHttpRequest, shell: ControlShell): Promise<SimHttpReply>;
 }
 
 /** Virtual time moved by one call, so that a slip of the keyboard does not run for hours. */
@@ -40,22 +34,25 @@ class Refusal extends Error {
   }
 }
 
-export function createControl(deps: ControlDeps): SimControl {
-  const prefix = "/_sim/";
-  return {
-    prefix,
-    async handle(request, shell) {
-      try {
-        refuseForeignPage(request.headers);
-        const value = await route(deps, request, request.path.slice(prefix.length), shell);
-        return { status: 200, body: JSON.stringify(value) };
-      } catch (error) {
-        if (error instanceof Refusal) return { status: error.status, body: JSON.stringify({ error: error.message }) };
-        if (error instanceof RangeError) return { status: 400, body: JSON.stringify({ error: error.message }) };
-        throw error;
-      }
-    },
-  };
+export class SimControl {
+  readonly prefix = "/_sim/";
+  readonly #deps: ControlDeps;
+
+  constructor(deps: ControlDeps) {
+    this.#deps = deps;
+  }
+
+  async handle(request: SimHttpRequest, shell: ShellView): Promise<SimHttpReply> {
+    try {
+      refuseForeignPage(request.headers);
+      const value = await route(this.#deps, request, request.path.slice(this.prefix.length), shell);
+      return { status: 200, body: JSON.stringify(value) };
+    } catch (error) {
+      if (error instanceof Refusal) return { status: error.status, body: JSON.stringify({ error: error.message }) };
+      if (error instanceof RangeError) return { status: 400, body: JSON.stringify({ error: error.message }) };
+      throw error;
+    }
+  }
 }
 
 /** A name of the loopback, with or without a port. */
@@ -72,7 +69,7 @@ function refuseForeignPage(headers: SimHttpRequest["headers"]): void {
   if (!isOwn) throw new Refusal(403, "not for pages of another origin");
 }
 
-async function route(deps: ControlDeps, request: SimHttpRequest, path: string, shell: ControlShell): Promise<unknown> {
+async function route(deps: ControlDeps, request: SimHttpRequest, path: string, shell: ShellView): Promise<unknown> {
   const [name = "", argument] = path.split("/");
   const query = new URLSearchParams(request.query);
   switch (`${request.method} ${name}`) {
@@ -135,7 +132,7 @@ function trueBook(deps: ControlDeps, symbol: string, query: URLSearchParams): un
 }
 
 function orders(deps: ControlDeps, query: URLSearchParams): unknown {
-  const filter: { accountId?: string; symbol?: string; clientId?: string; action?: string } = {};
+  const filter: { -readonly [name in keyof RecordFilter]: RecordFilter[name] } = {};
   for (const name of ["accountId", "symbol", "clientId", "action"] as const) {
     const value = query.get(name);
     if (value !== null) filter[name] = value;
@@ -152,7 +149,7 @@ function addFaults(deps: ControlDeps, body: unknown): unknown {
 }
 
 /** Cuts open sockets now, quiet ones too; `match` is a part of the path. */
-function disconnect(body: Body, shell: ControlShell): unknown {
+function disconnect(body: Body, shell: ShellView): unknown {
   const match = body.match === undefined ? "" : String(body.match);
   const chosen = [...shell.sockets].filter((socket) => socket.path.includes(match));
   for (const socket of chosen) socket.terminate();
@@ -230,7 +227,7 @@ function setPosition(deps: ControlDeps, body: Body): unknown {
   };
 }
 
-function state(deps: ControlDeps, shell: ControlShell): unknown {
+function state(deps: ControlDeps, shell: ShellView): unknown {
   const { exchange } = deps;
   return {
     venue: exchange.venue,

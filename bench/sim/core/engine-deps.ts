@@ -1,7 +1,8 @@
 /** What the parts of the order engine share: one record per symbol, and the neighbours they call. */
 import type { Ledger } from "./ledger.js";
 import type { OrderBook } from "./order-book.js";
-import type { Listeners, OrderState } from "./state.js";
+import type { Listeners } from "./listeners.js";
+import type { OrderState } from "./state.js";
 import type { Tape } from "./tape.js";
 import type { SimInstrument, SimPolicies } from "./types.js";
 

@@ -2,44 +2,75 @@
  * One venue's engine: books, marks, accounts and the synthetic crowd, moved by an injected clock and one seed.
  * Same seed, same clock, same calls: same books, ids and fills, to the last digit.
  */
-import type { TimerHandle } from "../../../engine/domain/clock.js";
+import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
 import { AccountDesk } from "./account-desk.js";
-import { createFactorModel, seedOf } from "./factor-model.js";
-import { DEFAULT_FLOW, SymbolFlow } from "./flow.js";
-import { Ledger } from "./ledger.js";
-import { MarkState } from "./marks.js";
 import type { MatchingDeps, SymbolState } from "./engine-deps.js";
+import { createFactorModel, type PriceSource, seedOf } from "./factor-model.js";
+import { DEFAULT_FLOW, type FlowOptions, SymbolFlow } from "./flow.js";
+import { Ledger } from "./ledger.js";
+import { Listeners, type SimListener } from "./listeners.js";
+import { type FundingPoint, MarkState } from "./marks.js";
 import { Matching } from "./matching.js";
 import { checkOrder } from "./order-checks.js";
 import { OrderBook } from "./order-book.js";
 import { liquidate, payFunding, type RiskDeps } from "./risk.js";
-import { type AccountState, Listeners, positionKey } from "./state.js";
+import { type AccountState, positionKey } from "./state.js";
 import { Tape } from "./tape.js";
 import type {
-  ExchangeOptions,
-  FlowOptions,
-  PriceSource,
   SimAccount,
-  SimExchange,
+  SimAccountCause,
+  SimAccountOptions,
+  SimBookSnapshot,
+  SimCandle,
+  SimFill,
   SimGrid,
+  SimIncome,
   SimInstrument,
+  SimLevel,
+  SimMargin,
+  SimMarginMode,
+  SimMark,
+  SimOrder,
+  SimOrderRequest,
+  SimPolicies,
   SimPosition,
+  SimPositionFigures,
+  SimPositionSide,
   SimRefusal,
+  SimResting,
   SimResult,
+  SimTicker,
+  SimTrade,
   SimVeto,
 } from "./types.js";
 
 const TRADES_SHOWN_MAX = 5000;
 
-export function createExchange(options: ExchangeOptions): SimExchange {
-  return new Exchange(options);
+export interface ExchangeOptions {
+  /** Neutral venue name, e.g. `venuetwo`. Seeds the venue's own randomness together with `seed`. */
+  readonly venue: string;
+  readonly seed: number;
+  readonly clock: Clock;
+  readonly instruments: readonly SimInstrument[];
+  readonly policies: SimPolicies;
+  /** Default: an own factor model from the seed. Pass one handle to several venues to correlate them. */
+  readonly priceSource?: PriceSource;
+  /** Synthetic liquidity and order flow. `null`: empty books, only users trade (matching tests). */
+  readonly flow?: Partial<FlowOptions> | null;
+  /** Update ids grow by 1 + uniform[0, seqJumpMax]. 0 = by one. Default 0. */
+  readonly seqJumpMax?: number;
+  readonly firstSeq?: number;
+  readonly firstOrderId?: number;
+  /** Order ids are taken from the update ids: one counter for both. Excludes `firstOrderId`. */
+  readonly orderIdsFromSeq?: boolean;
 }
 
-class Exchange implements SimExchange {
+/** The engine of one venue. Time is venue time: the clock plus the clock-skew fault. */
+export class SimExchange {
   readonly venue: string;
-  readonly clock: ExchangeOptions["clock"];
-  readonly policies: ExchangeOptions["policies"];
+  readonly clock: Clock;
+  readonly policies: SimPolicies;
   readonly instruments: ReadonlyMap<string, SimInstrument>;
   readonly #options: ExchangeOptions;
   readonly #flowOptions: FlowOptions;
@@ -142,6 +173,7 @@ class Exchange implements SimExchange {
 
   /* ---------------------------------------------------------------- time */
 
+  /** Venue time in ms (clock + skew). */
   nowMs(): number {
     return this.clock.wallMs() + this.#skewMs;
   }
@@ -150,6 +182,7 @@ class Exchange implements SimExchange {
     this.#skewMs = skewMs;
   }
 
+  /** Starts the market steps on the clock. Idempotent. */
   start(): void {
     if (this.#timer !== null) return;
     const tick = (): void => {
@@ -164,6 +197,7 @@ class Exchange implements SimExchange {
     this.#timer = null;
   }
 
+  /** Runs one market step now (tests). */
   step(): void {
     for (const [symbol, state] of this.#symbols) {
       const { instrument, book } = state;
@@ -180,28 +214,31 @@ class Exchange implements SimExchange {
     this.#listeners.step(this.nowMs());
   }
 
-  addListener(listener: Parameters<SimExchange["addListener"]>[0]): () => void {
+  addListener(listener: SimListener): () => void {
     return this.#listeners.add(listener);
   }
 
   /* ---------------------------------------------------------------- market */
 
-  book(symbol: string, depth = Number.MAX_SAFE_INTEGER): ReturnType<SimExchange["book"]> {
+  /** Current top `depth` levels per side (all when omitted). */
+  book(symbol: string, depth = Number.MAX_SAFE_INTEGER): SimBookSnapshot {
     return this.#state(symbol).book.snapshot(depth);
   }
 
-  restingOrders(symbol: string, side: "BUY" | "SELL", count: number): ReturnType<SimExchange["restingOrders"]> {
+  /** The first `count` resting orders of one side, best price first, in queue order. */
+  restingOrders(symbol: string, side: "BUY" | "SELL", count: number): readonly SimResting[] {
     return this.#state(symbol).book.resting(side, count);
   }
 
-  bestBid(symbol: string): ReturnType<SimExchange["bestBid"]> {
+  bestBid(symbol: string): SimLevel | null {
     return this.#state(symbol).book.best("BUY");
   }
 
-  bestAsk(symbol: string): ReturnType<SimExchange["bestAsk"]> {
+  bestAsk(symbol: string): SimLevel | null {
     return this.#state(symbol).book.best("SELL");
   }
 
+  /** Update id of the last change of this book, and the newest id of the whole engine. */
   seq(symbol: string): number {
     return this.#state(symbol).book.seq;
   }
@@ -210,36 +247,39 @@ class Exchange implements SimExchange {
     return this.#engineSeq;
   }
 
-  trades(symbol: string): ReturnType<SimExchange["trades"]> {
+  /** Newest last; at most 5000 are kept per symbol. */
+  trades(symbol: string): readonly SimTrade[] {
     return this.#state(symbol).tape.trades.slice(-TRADES_SHOWN_MAX);
   }
 
-  ticker(symbol: string): ReturnType<SimExchange["ticker"]> {
+  ticker(symbol: string): SimTicker {
     return this.#state(symbol).tape.ticker(this.nowMs());
   }
 
-  mark(symbol: string): ReturnType<SimExchange["mark"]> {
+  mark(symbol: string): SimMark {
     return this.#mark(symbol).snapshot(this.#ledger.openInterestLots(symbol), this.nowMs());
   }
 
-  candles(
-    symbol: string,
-    intervalMs: number,
-    source: "last" | "mark" | "index" = "last",
-  ): ReturnType<SimExchange["candles"]> {
+  /** Built from trades; at most 1500 per interval, the running one last. Source `mark`/`index` give candles of those prices (volumes 0). */
+  candles(symbol: string, intervalMs: number, source: "last" | "mark" | "index" = "last"): readonly SimCandle[] {
     if (source === "mark") return this.#mark(symbol).markCandles.joined(intervalMs);
     if (source === "index") return this.#mark(symbol).indexCandles.joined(intervalMs);
     return this.#state(symbol).tape.last.joined(intervalMs);
   }
 
-  fundingHistory(symbol: string): ReturnType<SimExchange["fundingHistory"]> {
+  fundingHistory(symbol: string): readonly FundingPoint[] {
     return this.#mark(symbol).funding;
   }
 
+  /** Stops or resumes trading of a symbol (refusal HALTED). */
   setHalted(symbol: string, halted: boolean): void {
     this.#state(symbol).halted = halted;
   }
 
+  /**
+   * Opens the symbol on another grid: decimals and steps are taken from `grid`. Its book must be empty, and nobody may
+   * hold orders or positions in it. See listing-change.ts.
+   */
   setGrid(symbol: string, grid: SimGrid): void {
     const { instrument, book, triggers } = this.#state(symbol);
     const isHeld = this.#ledger.openInterestLots(symbol) !== 0 || triggers.size > 0;
@@ -255,6 +295,7 @@ class Exchange implements SimExchange {
     this.#quote(state, random);
   }
 
+  /** Sets the house's whole quantity at one level (recordings as market; `flow: null`). Crossing user orders are matched first. */
   setHouseLevel(symbol: string, side: "BUY" | "SELL", priceTicks: number, qtyLots: number): void {
     const { book } = this.#state(symbol);
     let house = book.houseAt(side, priceTicks);
@@ -273,6 +314,7 @@ class Exchange implements SimExchange {
     }
   }
 
+  /** Moves this venue's whole market by `bps`, at once or linearly over `rampMs`. */
   setPriceSkew(bps: number, rampMs: number): void {
     this.#priceSkew = { fromBps: this.priceSkewBps(), toBps: bps, sinceMs: this.clock.wallMs(), rampMs };
   }
@@ -285,16 +327,19 @@ class Exchange implements SimExchange {
 
   /* ---------------------------------------------------------------- truth */
 
-  trueBook(symbol: string, seq: number, depth = Number.MAX_SAFE_INTEGER): ReturnType<SimExchange["trueBook"]> {
+  /** The true book after the last change with id ≤ seq; null when unknown or older than the kept history (65 536 changes per symbol). */
+  trueBook(symbol: string, seq: number, depth = Number.MAX_SAFE_INTEGER): SimBookSnapshot | null {
     return this.#state(symbol).book.trueSnapshot(seq, depth);
   }
 
-  trueBookAtTime(symbol: string, tsMs: number, depth = Number.MAX_SAFE_INTEGER): ReturnType<SimExchange["trueBook"]> {
+  /** The true book as of venue time: at a remembered publication of exactly that time, else after the last change at or before it. */
+  trueBookAtTime(symbol: string, tsMs: number, depth = Number.MAX_SAFE_INTEGER): SimBookSnapshot | null {
     const { book } = this.#state(symbol);
     const seq = book.history.seqAtTime(tsMs);
     return seq === null ? null : book.trueSnapshot(seq, depth);
   }
 
+  /** Venues that publish by time call this when they publish, so that trueBookAtTime is exact within the millisecond. */
   rememberPublication(symbol: string, tsMs: number): void {
     const { book } = this.#state(symbol);
     book.history.rememberPublication(tsMs, book.seq);
@@ -302,7 +347,7 @@ class Exchange implements SimExchange {
 
   /* ---------------------------------------------------------------- accounts */
 
-  createAccount(options: Parameters<SimExchange["createAccount"]>[0]): SimAccount {
+  createAccount(options: SimAccountOptions): SimAccount {
     return this.#desk.createAccount(options);
   }
 
@@ -314,15 +359,15 @@ class Exchange implements SimExchange {
     return [...this.#ledger.accounts.values()];
   }
 
-  margin(accountId: string): ReturnType<SimExchange["margin"]> {
+  margin(accountId: string): SimMargin {
     return this.#ledger.margin(this.#account(accountId));
   }
 
-  position(accountId: string, symbol: string, side: SimPosition["positionSide"]): SimPosition | null {
+  position(accountId: string, symbol: string, side: SimPositionSide): SimPosition | null {
     return this.#account(accountId).positions.get(positionKey(symbol, side)) ?? null;
   }
 
-  positionFigures(position: SimPosition): ReturnType<SimExchange["positionFigures"]> {
+  positionFigures(position: SimPosition): SimPositionFigures {
     return this.#ledger.figures(this.#account(position.accountId), position);
   }
 
@@ -330,95 +375,110 @@ class Exchange implements SimExchange {
     return this.#ledger.leverage(this.#account(accountId), symbol);
   }
 
-  marginMode(accountId: string, symbol: string): ReturnType<SimExchange["marginMode"]> {
+  marginMode(accountId: string, symbol: string): SimMarginMode {
     return this.#ledger.marginMode(this.#account(accountId), symbol);
   }
 
-  adjustWallet(...change: Parameters<SimExchange["adjustWallet"]>): SimResult<bigint> {
-    return this.#desk.adjustWallet(...change);
+  /** Positive adds cash (DEPOSIT or ADJUSTMENT), negative takes it (refused below available). */
+  adjustWallet(accountId: string, amountE12: bigint, cause: SimAccountCause): SimResult<bigint> {
+    return this.#desk.adjustWallet(accountId, amountE12, cause);
   }
 
-  transferSpot(...transfer: Parameters<SimExchange["transferSpot"]>): SimResult<bigint> {
-    return this.#desk.transferSpot(...transfer);
+  transferSpot(accountId: string, amountE12: bigint, direction: "toPerp" | "toSpot"): SimResult<bigint> {
+    return this.#desk.transferSpot(accountId, amountE12, direction);
   }
 
-  setPosition(...position: Parameters<SimExchange["setPosition"]>): SimPosition {
-    return this.#desk.setPosition(...position);
+  /** Sets a starting position (tests, demo): signed lots at an entry price; replaces what was there. The house takes the other side. */
+  setPosition(
+    accountId: string,
+    symbol: string,
+    side: SimPositionSide,
+    qtyLots: number,
+    entryTicks: number,
+  ): SimPosition {
+    return this.#desk.setPosition(accountId, symbol, side, qtyLots, entryTicks);
   }
 
-  setLeverage(...change: Parameters<SimExchange["setLeverage"]>): SimResult<number> {
-    return this.#desk.setLeverage(...change);
+  setLeverage(accountId: string, symbol: string, leverage: number): SimResult<number> {
+    return this.#desk.setLeverage(accountId, symbol, leverage);
   }
 
-  setMarginMode(...change: Parameters<SimExchange["setMarginMode"]>): ReturnType<SimExchange["setMarginMode"]> {
-    return this.#desk.setMarginMode(...change);
+  setMarginMode(accountId: string, symbol: string, mode: SimMarginMode): SimResult<SimMarginMode> {
+    return this.#desk.setMarginMode(accountId, symbol, mode);
   }
 
-  setHedgeMode(...change: Parameters<SimExchange["setHedgeMode"]>): SimResult<boolean> {
-    return this.#desk.setHedgeMode(...change);
+  setHedgeMode(accountId: string, hedgeMode: boolean): SimResult<boolean> {
+    return this.#desk.setHedgeMode(accountId, hedgeMode);
   }
 
-  moveIsolatedMargin(...move: Parameters<SimExchange["moveIsolatedMargin"]>): SimResult<bigint> {
-    return this.#desk.moveIsolatedMargin(...move);
+  moveIsolatedMargin(accountId: string, symbol: string, side: SimPositionSide, amountE12: bigint): SimResult<bigint> {
+    return this.#desk.moveIsolatedMargin(accountId, symbol, side, amountE12);
   }
 
-  income(accountId: string): ReturnType<SimExchange["income"]> {
+  income(accountId: string): readonly SimIncome[] {
     return this.#account(accountId).income;
   }
 
-  fills(accountId: string): ReturnType<SimExchange["fills"]> {
+  fills(accountId: string): readonly SimFill[] {
     return this.#account(accountId).fills;
   }
 
   /* ---------------------------------------------------------------- orders */
 
-  place(accountId: string, request: Parameters<SimExchange["place"]>[1]): ReturnType<SimExchange["place"]> {
+  place(accountId: string, request: SimOrderRequest): SimResult<SimOrder> {
     const account = this.#ledger.accounts.get(accountId);
     if (account === undefined) return refuse("UNKNOWN_ACCOUNT");
     const vetoed = this.#veto?.(accountId, request) ?? null;
     return vetoed === null ? this.#matching.place(account, request) : refuse(vetoed);
   }
 
+  /** Asked before each order that an account places: a reason refuses it. Null ends it. */
   setVeto(veto: SimVeto | null): void {
     this.#veto = veto;
   }
 
-  check(accountId: string, request: Parameters<SimExchange["place"]>[1]): SimResult<true> {
+  /** Same checks as `place`, no effect. */
+  check(accountId: string, request: SimOrderRequest): SimResult<true> {
     const account = this.#ledger.accounts.get(accountId);
     const reason = account === undefined ? "UNKNOWN_ACCOUNT" : checkOrder(this.#matchingDeps, account, request);
     return reason === null ? { ok: true, value: true } : refuse(reason);
   }
 
-  cancel(accountId: string, orderId: number, reason = "USER"): ReturnType<SimExchange["cancel"]> {
+  cancel(accountId: string, orderId: number, reason = "USER"): SimResult<SimOrder> {
     return this.#matching.cancel(this.#account(accountId), orderId, reason);
   }
 
-  amend(accountId: string, orderId: number, qtyLots: number, priceTicks: number): ReturnType<SimExchange["amend"]> {
+  /** In place (same id): keeps priority only when the price stays and the quantity shrinks. Open LIMIT orders. */
+  amend(accountId: string, orderId: number, qtyLots: number, priceTicks: number): SimResult<SimOrder> {
     return this.#matching.amend(this.#account(accountId), orderId, qtyLots, priceTicks);
   }
 
-  order(orderId: number): ReturnType<SimExchange["order"]> {
+  order(orderId: number): SimOrder | null {
     return this.#matching.orders.get(orderId) ?? null;
   }
 
-  orderByClientId(accountId: string, clientId: string): ReturnType<SimExchange["orderByClientId"]> {
+  /** Newest order of this account with the client id. */
+  orderByClientId(accountId: string, clientId: string): SimOrder | null {
     return this.#account(accountId).byClientId.get(clientId) ?? null;
   }
 
-  openOrders(accountId: string, symbol?: string): ReturnType<SimExchange["openOrders"]> {
+  /** Oldest first. */
+  openOrders(accountId: string, symbol?: string): readonly SimOrder[] {
     const open = [...this.#account(accountId).openOrders.values()];
     return symbol === undefined ? open : open.filter((order) => order.symbol === symbol);
   }
 
-  allOrders(accountId: string, symbol?: string): ReturnType<SimExchange["allOrders"]> {
+  allOrders(accountId: string, symbol?: string): readonly SimOrder[] {
     const all = [...this.#account(accountId).orders.values()];
     return symbol === undefined ? all : all.filter((order) => order.symbol === symbol);
   }
 
+  /** Cash + entry costs over all accounts and the house plus collected fees: constant but for deposits (conservation checks). */
   conservedE12(): bigint {
     return this.#ledger.conservedE12();
   }
 
+  /** Sum of signed positions incl. the house: always 0. */
   netLots(symbol: string): number {
     return this.#ledger.netLots(symbol);
   }

@@ -5,7 +5,12 @@
  * become integer ticks where the house quotes.
  */
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
-import type { PriceSource } from "./types.js";
+
+/** Where fair prices come from: the shared factor model, or a recording. */
+export interface PriceSource {
+  /** Fair price of a base asset in quote units at venue time; called with non-decreasing times. */
+  fairPrice(base: string, tsMs: number): number;
+}
 
 export interface FactorBase {
   readonly base: string;

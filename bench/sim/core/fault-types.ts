@@ -89,24 +89,3 @@ export interface FrameVerdict {
   half: boolean;
   delayMs: number;
 }
-
-export interface FaultInjector {
-  add(spec: FaultSpec): ActiveFault;
-  remove(id: number): void;
-  clear(): void;
-  active(): readonly ActiveFault[];
-  /** Totals per kind since start, also of ended faults. */
-  hits(): Readonly<Record<FaultKind, number>>;
-  /** `route`: `POST /fapi/v1/order`. The verdict object is reused: read it before the next call. */
-  onRequest(route: string): RestVerdict;
-  /** `stream`: name of the stream; `sequenced`: frame carries a book sequence. Reused object as well. */
-  onFrame(scope: "market" | "user", stream: string, sequenced: boolean): FrameVerdict;
-  /** True when a client's subscription to this stream is to be ignored. */
-  onSubscribe(stream: string): boolean;
-  /** Status to refuse a WebSocket upgrade with, or 0. */
-  onHandshake(path: string): number;
-  /** True while `silent` applies to pongs and pings of this scope. */
-  isSilent(scope: "market" | "user"): boolean;
-  /** Current sum of clockSkew faults. */
-  clockSkewMs(): number;
-}

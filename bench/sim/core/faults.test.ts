@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
-import { createFaultInjector, FAULT_KINDS, faultSpecProblems } from "./faults.js";
-import type { FaultInjector, FaultSpec } from "./fault-types.js";
+import { FaultInjector, FAULT_KINDS, faultSpecProblems } from "./faults.js";
+import type { FaultSpec } from "./fault-types.js";
 
 function injector(...specs: FaultSpec[]): { faults: FaultInjector; clock: VirtualClock } {
   const clock = new VirtualClock();
-  const faults = createFaultInjector({ seed: 1, clock });
+  const faults = new FaultInjector({ seed: 1, clock });
   for (const spec of specs) faults.add(spec);
   return { faults, clock };
 }

@@ -4,15 +4,7 @@
  */
 import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
-import type {
-  ActiveFault,
-  FaultInjector,
-  FaultKind,
-  FaultScope,
-  FaultSpec,
-  FrameVerdict,
-  RestVerdict,
-} from "./fault-types.js";
+import type { ActiveFault, FaultKind, FaultScope, FaultSpec, FrameVerdict, RestVerdict } from "./fault-types.js";
 
 export const FAULT_KINDS: readonly FaultKind[] = [
   "latency",
@@ -72,10 +64,6 @@ export interface FaultInjectorOptions {
   readonly onChange?: () => void;
 }
 
-export function createFaultInjector(options: FaultInjectorOptions): FaultInjector {
-  return new Injector(options);
-}
-
 /** Problems of a spec that came in from outside; empty when it is usable. */
 export function faultSpecProblems(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return ["a fault is an object"];
@@ -99,7 +87,7 @@ export function retryAfterHeaders({ retryAfterS }: RestVerdict): Readonly<Record
   return retryAfterS < 0 ? {} : { "retry-after": String(retryAfterS) };
 }
 
-class Injector implements FaultInjector {
+export class FaultInjector {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #onChange: () => void;
@@ -151,10 +139,12 @@ class Injector implements FaultInjector {
     return [...this.#running.values()].map(({ id, spec, sinceMs, hitCount }) => ({ id, spec, sinceMs, hitCount }));
   }
 
+  /** Totals per kind since start, also of ended faults. */
   hits(): Readonly<Record<FaultKind, number>> {
     return this.#hits;
   }
 
+  /** `route`: `POST /fapi/v1/order`. The verdict object is reused: read it before the next call. */
   onRequest(route: string): RestVerdict {
     const verdict = this.#rest;
     verdict.before = "none";
@@ -186,6 +176,7 @@ class Injector implements FaultInjector {
     return verdict;
   }
 
+  /** `stream`: name of the stream; `sequenced`: frame carries a book sequence. Reused object as well. */
   onFrame(scope: "market" | "user", stream: string, sequenced: boolean): FrameVerdict {
     const verdict = this.#frame;
     verdict.drop = false;
@@ -214,6 +205,7 @@ class Injector implements FaultInjector {
     return verdict;
   }
 
+  /** True when a client's subscription to this stream is to be ignored. */
   onSubscribe(stream: string): boolean {
     for (const running of this.#running.values()) {
       if (running.spec.kind !== "ignoreSubscribe" || !this.#applies(running, null, stream)) continue;
@@ -223,6 +215,7 @@ class Injector implements FaultInjector {
     return false;
   }
 
+  /** Status to refuse a WebSocket upgrade with, or 0. */
   onHandshake(path: string): number {
     for (const running of this.#running.values()) {
       if (running.spec.kind !== "refuseHandshake" || !this.#applies(running, null, path)) continue;
@@ -232,6 +225,7 @@ class Injector implements FaultInjector {
     return 0;
   }
 
+  /** True while `silent` applies to pongs and pings of this scope. */
   isSilent(scope: "market" | "user"): boolean {
     for (const { spec } of this.#running.values()) {
       if (
@@ -244,6 +238,7 @@ class Injector implements FaultInjector {
     return false;
   }
 
+  /** Current sum of clockSkew faults. */
   clockSkewMs(): number {
     let sum = 0;
     for (const { spec } of this.#running.values()) if (spec.kind === "clockSkew") sum += spec.delayMs ?? 0;

@@ -10,7 +10,25 @@ import { ceilToGrid, floorToGrid, gridStepTicks } from "./fixed.js";
 import type { SymbolState } from "./engine-deps.js";
 import type { Matching } from "./matching.js";
 import { oppositeSide } from "./state.js";
-import type { FlowOptions, SimSide } from "./types.js";
+import type { SimSide } from "./types.js";
+
+export interface FlowOptions {
+  /** Wall ms between market steps. Default 50. */
+  readonly stepMs: number;
+  /** Target level count per side. Default 200. */
+  readonly levelCount: number;
+  /** Quoted half spread in bps. Default 0.6. */
+  readonly halfSpreadBps: number;
+  /** Mean distance between neighbouring levels near the top, in bps (grows outward). Default 0.4. */
+  readonly levelGapBps: number;
+  /** Mean notional of a level near the top in quote units (power law, grows outward). Default 20000. */
+  readonly levelNotional: number;
+  /** Mean counts per second and symbol. */
+  readonly quoteChangesPerSecond: number;
+  readonly tradesPerSecond: number;
+  /** Venue-specific deviation from the shared fair price, standard deviation in bps. Default 0.8. */
+  readonly basisBps: number;
+}
 
 export const DEFAULT_FLOW: FlowOptions = {
   stepMs: 50,

@@ -5,7 +5,8 @@
  * on the new grid. So no quote is ever printed on a grid that it was not made for.
  */
 import { delay } from "../../../engine/domain/clock.js";
-import type { SimExchange, SimInstrument } from "./types.js";
+import type { SimExchange } from "./exchange.js";
+import type { SimInstrument } from "./types.js";
 
 export interface ListingChange {
   /** False: listed and not traded. */

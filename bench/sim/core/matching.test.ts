@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { moneyText } from "./fixed.js";
 import { BTC, CLAMPING, limit, market, REJECTING, testExchange } from "./test/support.js";
-import type { SimExchange, SimFill, SimOrder, SimOrderRequest, SimPolicies } from "./types.js";
+import type { SimExchange } from "./exchange.js";
+import type { SimFill, SimOrder, SimOrderRequest, SimPolicies } from "./types.js";
 
 function twoUsers(policies: SimPolicies = REJECTING): SimExchange {
   const { exchange } = testExchange({ policies });

@@ -8,7 +8,9 @@ import { createInterface } from "node:readline";
 import { createGunzip } from "node:zlib";
 import type { TimerHandle } from "../../../engine/domain/clock.js";
 import { parseSafe } from "./fixed.js";
-import type { PriceSource, SimExchange, SimInstrument, SimSide } from "./types.js";
+import type { PriceSource } from "./factor-model.js";
+import type { SimExchange } from "./exchange.js";
+import type { SimInstrument, SimSide } from "./types.js";
 
 export interface RecordedOptions {
   readonly instruments: readonly SimInstrument[];
@@ -17,17 +19,6 @@ export interface RecordedOptions {
   readonly speed?: number;
   /** Recorded symbol → symbol here, when they differ. */
   readonly rename?: ReadonlyMap<string, string>;
-}
-
-export interface RecordedMarket {
-  readonly eventCount: number;
-  /** Level changes that did not fit the instrument's grid and were left out. */
-  readonly skippedCount: number;
-  /** Fair prices of the venue that plays this: the middle of the recorded book. */
-  readonly priceSource: PriceSource;
-  /** Plays into an exchange made with `flow: null` and this price source. */
-  play(exchange: SimExchange): void;
-  stop(): void;
 }
 
 interface RecordedEvent {
@@ -88,7 +79,7 @@ export async function loadRecordedMarket(options: RecordedOptions): Promise<Reco
       levels: read.levels,
     });
   }
-  return new Player(instruments, ordered(events), skippedCount, options.speed ?? 1);
+  return new RecordedMarket(instruments, ordered(events), skippedCount, options.speed ?? 1);
 }
 
 /**
@@ -110,8 +101,10 @@ function ordered(events: readonly RecordedEvent[]): RecordedEvent[] {
   return [...played, ...rest];
 }
 
-class Player implements RecordedMarket {
+export class RecordedMarket {
+  /** Level changes that did not fit the instrument's grid and were left out. */
   readonly skippedCount: number;
+  /** Fair prices of the venue that plays this: the middle of the recorded book. */
   readonly priceSource: PriceSource;
   readonly #instruments: ReadonlyMap<string, SimInstrument>;
   readonly #events: readonly RecordedEvent[];
@@ -153,6 +146,7 @@ class Player implements RecordedMarket {
     return this.#events.length;
   }
 
+  /** Plays into an exchange made with `flow: null` and this price source. */
   play(exchange: SimExchange): void {
     this.#exchange = exchange;
     this.#play();

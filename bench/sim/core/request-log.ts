@@ -3,7 +3,8 @@
  * Tests judge by it; it never loses a newest entry and shows the order as it is when read.
  */
 import { moneyText, pow10, priceText, qtyText } from "./fixed.js";
-import type { SimExchange, SimOrder, SimOrderStatus, SimPositionSide, SimSide } from "./types.js";
+import type { SimExchange } from "./exchange.js";
+import type { SimOrder, SimOrderStatus, SimPositionSide, SimSide } from "./types.js";
 
 /** One order instruction that passed the venue's signature check, for tests to judge by. */
 export interface SimRequestRecord {
@@ -60,19 +61,11 @@ export type SimRequestDraft = Pick<SimRequestRecord, "action" | "signer" | "acco
     >
   >;
 
-export interface SimRequestLog {
-  /** How many were ever received: the index of the next one. */
-  readonly length: number;
-  /** Returns the record's index. Keeps the newest 200 000. */
-  received(draft: SimRequestDraft): number;
-  executed(index: number, orderId: number | null): void;
-  refused(index: number, code: string, text: string): void;
-  records(filter?: {
-    readonly accountId?: string;
-    readonly symbol?: string;
-    readonly clientId?: string;
-    readonly action?: string;
-  }): readonly SimRequestRecord[];
+export interface RecordFilter {
+  readonly accountId?: string;
+  readonly symbol?: string;
+  readonly clientId?: string;
+  readonly action?: string;
 }
 
 const RECORDS_MAX = 200_000;
@@ -85,40 +78,45 @@ interface Entry {
   refusal: { readonly code: string; readonly text: string } | null;
 }
 
-export function createRequestLog(exchange: SimExchange): SimRequestLog {
-  const entries = new Map<number, Entry>();
-  let nextIndex = 0;
-  return {
-    get length() {
-      return nextIndex;
-    },
-    received(draft) {
-      const index = nextIndex++;
-      entries.set(index, { index, receivedMs: exchange.nowMs(), draft, orderId: null, refusal: null });
-      if (entries.size > RECORDS_MAX) entries.delete(index - RECORDS_MAX);
-      return index;
-    },
-    executed(index, orderId) {
-      const entry = entries.get(index);
-      if (entry !== undefined) entry.orderId = orderId;
-    },
-    refused(index, code, text) {
-      const entry = entries.get(index);
-      if (entry !== undefined) entry.refusal = { code, text };
-    },
-    records(filter) {
-      const found: SimRequestRecord[] = [];
-      for (const entry of entries.values()) {
-        const { draft } = entry;
-        if (filter?.accountId !== undefined && draft.accountId !== filter.accountId) continue;
-        if (filter?.symbol !== undefined && draft.symbol !== filter.symbol) continue;
-        if (filter?.clientId !== undefined && draft.clientId !== filter.clientId) continue;
-        if (filter?.action !== undefined && draft.action !== filter.action) continue;
-        found.push(toRecord(entry, exchange));
-      }
-      return found;
-    },
-  };
+export class SimRequestLog {
+  readonly #exchange: SimExchange;
+  readonly #entries = new Map<number, Entry>();
+  #nextIndex = 0;
+
+  constructor(exchange: SimExchange) {
+    this.#exchange = exchange;
+  }
+
+  /** How many were ever received: the index of the next one. */
+  get length(): number {
+    return this.#nextIndex;
+  }
+
+  /** Returns the record's index. Keeps the newest 200 000. */
+  received(draft: SimRequestDraft): number {
+    const index = this.#nextIndex++;
+    const receivedMs = this.#exchange.nowMs();
+    this.#entries.set(index, { index, receivedMs, draft, orderId: null, refusal: null });
+    if (this.#entries.size > RECORDS_MAX) this.#entries.delete(index - RECORDS_MAX);
+    return index;
+  }
+
+  executed(index: number, orderId: number | null): void {
+    const entry = this.#entries.get(index);
+    if (entry !== undefined) entry.orderId = orderId;
+  }
+
+  refused(index: number, code: string, text: string): void {
+    const entry = this.#entries.get(index);
+    if (entry !== undefined) entry.refusal = { code, text };
+  }
+
+  records(filter: RecordFilter = {}): readonly SimRequestRecord[] {
+    const names = ["accountId", "symbol", "clientId", "action"] as const;
+    return [...this.#entries.values()]
+      .filter(({ draft }) => names.every((name) => filter[name] === undefined || draft[name] === filter[name]))
+      .map((entry) => toRecord(entry, this.#exchange));
+  }
 }
 
 function toRecord(entry: Entry, exchange: SimExchange): SimRequestRecord {

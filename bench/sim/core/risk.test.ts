@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { moneyText } from "./fixed.js";
 import { BTC, limit, market, testExchange } from "./test/support.js";
-import type { PriceSource, SimExchange } from "./types.js";
+import type { PriceSource } from "./factor-model.js";
+import type { SimExchange } from "./exchange.js";
 
 /** A price that the test moves. */
 function steered(startPrice: number): PriceSource & { price: number } {

@@ -3,9 +3,10 @@
  * the book by the engine; what the account cannot pay, the insurance fund (the house) pays.
  */
 import type { Ledger } from "./ledger.js";
+import type { Listeners } from "./listeners.js";
 import type { MarkState } from "./marks.js";
 import type { Matching } from "./matching.js";
-import type { AccountState, Listeners, PositionState } from "./state.js";
+import type { AccountState, PositionState } from "./state.js";
 
 export interface RiskDeps {
   readonly ledger: Ledger;

@@ -56,12 +56,18 @@ export interface SimProtocol {
   onSocketClose(socket: SimSocket): void;
 }
 
-export interface SimShell {
-  readonly port: number;
+/** Live counters for /_sim/state and benches. */
+export interface ShellStats {
+  httpCount: number;
+  frameCount: number;
+  frameBytes: number;
+  socketCount: number;
+}
+
+/** What the control API sees of the shell. */
+export interface ShellView {
+  readonly stats: ShellStats;
   readonly sockets: ReadonlySet<SimSocket>;
-  /** Live counters for /_sim/state and benches. */
-  readonly stats: { httpCount: number; frameCount: number; frameBytes: number; socketCount: number };
-  stop(): Promise<void>;
 }
 
 /** Venue-specific parts of the control API: keys are the venue's business. */

@@ -10,8 +10,8 @@ import { type WebSocket, WebSocketServer } from "ws";
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { SimControl } from "./control.js";
 import { BACKLOG_BYTES_MAX, SocketEnd } from "./socket-end.js";
-import type { FaultInjector } from "./fault-types.js";
-import type { SimHttpReply, SimHttpRequest, SimProtocol, SimShell, SimSocket } from "./server-types.js";
+import type { FaultInjector } from "./faults.js";
+import type { ShellStats, ShellView, SimHttpReply, SimHttpRequest, SimProtocol, SimSocket } from "./server-types.js";
 
 export interface ShellOptions {
   readonly clock: Clock;
@@ -29,12 +29,12 @@ const FRAME_BYTES_MAX = 1024 * 1024;
 const CONTENT_TYPE = "application/json;charset=UTF-8";
 
 export async function startShell(options: ShellOptions): Promise<SimShell> {
-  const shell = new Shell(options);
+  const shell = new SimShell(options);
   await shell.listen(options.port ?? 0);
   return shell;
 }
 
-class Shell implements SimShell {
+export class SimShell implements ShellView {
   readonly #options: ShellOptions;
   readonly #server: Server;
   readonly #upgrader = new WebSocketServer({
@@ -44,7 +44,7 @@ class Shell implements SimShell {
     autoPong: false,
   });
   readonly #sockets = new Set<SocketEnd>();
-  readonly stats = { httpCount: 0, frameCount: 0, frameBytes: 0, socketCount: 0 };
+  readonly stats: ShellStats = { httpCount: 0, frameCount: 0, frameBytes: 0, socketCount: 0 };
   #nextSocketId = 1;
   #port = 0;
 

@@ -4,8 +4,8 @@
  */
 import { WebSocket } from "ws";
 import type { Clock } from "../../../engine/domain/clock.js";
-import type { FaultInjector } from "./fault-types.js";
-import type { SimShell, SimSocket } from "./server-types.js";
+import type { FaultInjector } from "./faults.js";
+import type { ShellStats, SimSocket } from "./server-types.js";
 
 /** A reader this far behind is cut, as real venues do, unless the room says otherwise. */
 export const BACKLOG_BYTES_MAX = 32 * 1024 * 1024;
@@ -22,7 +22,7 @@ export class SocketEnd implements SimSocket {
   readonly #webSocket: WebSocket;
   readonly #clock: Clock;
   readonly #faults: FaultInjector;
-  readonly #stats: SimShell["stats"];
+  readonly #stats: ShellStats;
   readonly #backlogBytesMax: number;
   /** Held back by `reorder`; goes out after the next frame. */
   #held: string | null = null;
@@ -37,7 +37,7 @@ export class SocketEnd implements SimSocket {
     origin: { readonly path: string; readonly query: string; readonly remoteAddress: string },
     clock: Clock,
     faults: FaultInjector,
-    stats: SimShell["stats"],
+    stats: ShellStats,
     backlogBytesMax: number,
   ) {
     this.#webSocket = webSocket;

@@ -1,6 +1,7 @@
 /** Positions that an account is opened with, as the options of the rooms name them. */
 import { parseSafe } from "./fixed.js";
-import type { SimExchange, SimPositionSide } from "./types.js";
+import type { SimExchange } from "./exchange.js";
+import type { SimPositionSide } from "./types.js";
 
 export interface StartingPosition {
   readonly symbol: string;

@@ -1,19 +1,14 @@
 /** The engine's own mutable records behind the read-only types of types.ts. Only engine files of this folder write them. */
 import type {
   SimAccount,
-  SimAccountCause,
   SimAccountOptions,
-  SimConfigChange,
   SimFill,
   SimIncome,
-  SimListener,
   SimMarginMode,
   SimOrder,
-  SimOrderEvent,
   SimPosition,
   SimPositionSide,
   SimSide,
-  SimTrade,
 } from "./types.js";
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -88,45 +83,4 @@ export function createAccountState(options: SimAccountOptions, fees: { taker: nu
     fills: [],
     income: [],
   };
-}
-
-/** Fan-out to the listeners, in the order they were added. */
-export class Listeners {
-  readonly #listeners: SimListener[] = [];
-
-  add(listener: SimListener): () => void {
-    this.#listeners.push(listener);
-    return () => {
-      const index = this.#listeners.indexOf(listener);
-      if (index >= 0) this.#listeners.splice(index, 1);
-    };
-  }
-
-  level(symbol: string, side: SimSide, priceTicks: number, qtyLots: number, seq: number, tsMs: number): void {
-    for (const listener of this.#listeners) listener.onLevel?.(symbol, side, priceTicks, qtyLots, seq, tsMs);
-  }
-
-  trade(trade: SimTrade): void {
-    for (const listener of this.#listeners) listener.onTrade?.(trade);
-  }
-
-  order(order: OrderState, event: SimOrderEvent, fill: SimFill | null): void {
-    for (const listener of this.#listeners) listener.onOrder?.(order, event, fill);
-  }
-
-  account(account: AccountState, cause: SimAccountCause, positions: readonly PositionState[]): void {
-    for (const listener of this.#listeners) listener.onAccount?.(account, cause, positions);
-  }
-
-  config(account: AccountState, change: SimConfigChange): void {
-    for (const listener of this.#listeners) listener.onConfig?.(account, change);
-  }
-
-  funding(income: SimIncome): void {
-    for (const listener of this.#listeners) listener.onFunding?.(income);
-  }
-
-  step(tsMs: number): void {
-    for (const listener of this.#listeners) listener.onStep?.(tsMs);
-  }
 }

@@ -1,21 +1,10 @@
 /**
- * The vocabulary of the local venues: a protocol-free exchange (books, orders, accounts, truth)
- * that every room of bench/sim dresses in one venue's wire protocol (server-types.ts), with faults (fault-types.ts).
+ * Plain data of the engine: a protocol-free exchange (books, orders, accounts, truth) that every room of bench/sim dresses
+ * in one venue's wire protocol. The engine itself is exchange.ts.
  *
  * Units. Prices are integer ticks of 10^-priceDecimals, quantities integer lots of 10^-qtyDecimals, money is
- * `bigint` in E12 (10^-12 of the quote asset), mark and index prices are safe integers in E8. Everything is
- * synchronous: a call has taken full effect (fills, events, positions) when it returns.
- *
- * Where the makers are:
- *   exchange.ts      createExchange(options: ExchangeOptions): SimExchange
- *   factor-model.ts  createFactorModel({ seed, startMs, bases?: FactorBase[] }): PriceSource   (share one over venues)
- *   faults.ts        createFaultInjector({ seed, clock, onChange? }): FaultInjector
- *   request-log.ts   createRequestLog(exchange): SimRequestLog
- *   control.ts       createControl({ exchange, faults, log, hooks, stats }): SimControl         (handles /_sim/*)
- *   shell.ts         startShell({ clock, port?, faults, protocol, control }): Promise<SimShell> (binds 127.0.0.1)
- *   fixed.ts         notionalE12, priceText, qtyText, moneyText, parseScaled, isOnGrid, floorToGrid, ceilToGrid
+ * `bigint` in E12 (10^-12 of the quote asset), mark and index prices are safe integers in E8.
  */
-import type { Clock } from "../../../engine/domain/clock.js";
 
 export type SimSide = "BUY" | "SELL";
 /** BOTH on one-way accounts; LONG or SHORT on hedge-mode accounts. */
@@ -349,21 +338,6 @@ export interface SimCandle {
   readonly lastTradeId: number;
 }
 
-/** Every method is optional in effect: implement no-ops freely. Called synchronously, in the order things happen. */
-export interface SimListener {
-  /** A price level's visible total changed; 0 removes it. `seq` belongs to this change. */
-  onLevel?(symbol: string, side: SimSide, priceTicks: number, qtyLots: number, seq: number, tsMs: number): void;
-  onTrade?(trade: SimTrade): void;
-  /** `event`: NEW, TRADE (with fill), CANCELED, EXPIRED, TRIGGERED, REJECTED, AMENDED. The order already shows the new state. */
-  onOrder?(order: SimOrder, event: SimOrderEvent, fill: SimFill | null): void;
-  /** Cash or positions changed. `positions` are the touched ones. Called once per cause, after `onOrder`. */
-  onAccount?(account: SimAccount, cause: SimAccountCause, positions: readonly SimPosition[]): void;
-  onConfig?(account: SimAccount, change: SimConfigChange): void;
-  onFunding?(income: SimIncome): void;
-  /** After each market step, once per venue: the moment for conflated pushes. */
-  onStep?(tsMs: number): void;
-}
-
 export type SimOrderEvent = "NEW" | "TRADE" | "CANCELED" | "EXPIRED" | "TRIGGERED" | "REJECTED" | "AMENDED";
 export type SimAccountCause =
   | "ORDER"
@@ -389,152 +363,4 @@ export interface SimAccountOptions {
   readonly takerFeeMilliBps?: number;
   readonly makerFeeMilliBps?: number;
   readonly tag?: unknown;
-}
-
-/** Where fair prices come from: the shared factor model, or a recording. */
-export interface PriceSource {
-  /** Fair price of a base asset in quote units at venue time; called with non-decreasing times. */
-  fairPrice(base: string, tsMs: number): number;
-}
-
-export interface ExchangeOptions {
-  /** Neutral venue name, e.g. `venuetwo`. Seeds the venue's own randomness together with `seed`. */
-  readonly venue: string;
-  readonly seed: number;
-  readonly clock: Clock;
-  readonly instruments: readonly SimInstrument[];
-  readonly policies: SimPolicies;
-  /** Default: an own factor model from the seed. Pass one handle to several venues to correlate them. */
-  readonly priceSource?: PriceSource;
-  /** Synthetic liquidity and order flow. `null`: empty books, only users trade (matching tests). */
-  readonly flow?: Partial<FlowOptions> | null;
-  /** Update ids grow by 1 + uniform[0, seqJumpMax]. 0 = by one. Default 0. */
-  readonly seqJumpMax?: number;
-  readonly firstSeq?: number;
-  readonly firstOrderId?: number;
-  /** Order ids are taken from the update ids: one counter for both. Excludes `firstOrderId`. */
-  readonly orderIdsFromSeq?: boolean;
-}
-
-export interface FlowOptions {
-  /** Wall ms between market steps. Default 50. */
-  readonly stepMs: number;
-  /** Target level count per side. Default 200. */
-  readonly levelCount: number;
-  /** Quoted half spread in bps. Default 0.6. */
-  readonly halfSpreadBps: number;
-  /** Mean distance between neighbouring levels near the top, in bps (grows outward). Default 0.4. */
-  readonly levelGapBps: number;
-  /** Mean notional of a level near the top in quote units (power law, grows outward). Default 20000. */
-  readonly levelNotional: number;
-  /** Mean counts per second and symbol. */
-  readonly quoteChangesPerSecond: number;
-  readonly tradesPerSecond: number;
-  /** Venue-specific deviation from the shared fair price, standard deviation in bps. Default 0.8. */
-  readonly basisBps: number;
-}
-
-/** The engine of one venue. Time is venue time: the clock plus the clock-skew fault. */
-export interface SimExchange {
-  readonly venue: string;
-  readonly clock: Clock;
-  readonly policies: SimPolicies;
-  readonly instruments: ReadonlyMap<string, SimInstrument>;
-  /** Venue time in ms (clock + skew). */
-  nowMs(): number;
-  setClockSkewMs(skewMs: number): void;
-  /** Starts the market steps on the clock. Idempotent. */
-  start(): void;
-  stop(): void;
-  /** Runs one market step now (tests). */
-  step(): void;
-  addListener(listener: SimListener): () => void;
-
-  // Market
-  /** Current top `depth` levels per side (all when omitted). */
-  book(symbol: string, depth?: number): SimBookSnapshot;
-  /** The first `count` resting orders of one side, best price first, in queue order. */
-  restingOrders(symbol: string, side: SimSide, count: number): readonly SimResting[];
-  bestBid(symbol: string): SimLevel | null;
-  bestAsk(symbol: string): SimLevel | null;
-  /** Update id of the last change of this book, and the newest id of the whole engine. */
-  seq(symbol: string): number;
-  engineSeq(): number;
-  /** Newest last; at most 5000 are kept per symbol. */
-  trades(symbol: string): readonly SimTrade[];
-  ticker(symbol: string): SimTicker;
-  mark(symbol: string): SimMark;
-  /** Built from trades; at most 1500 per interval, the running one last. Source `mark`/`index` give candles of those prices (volumes 0). */
-  candles(symbol: string, intervalMs: number, source?: "last" | "mark" | "index"): readonly SimCandle[];
-  fundingHistory(
-    symbol: string,
-  ): readonly { readonly rateE8: number; readonly tsMs: number; readonly markE8: number }[];
-  /** Stops or resumes trading of a symbol (refusal HALTED). */
-  setHalted(symbol: string, halted: boolean): void;
-  /**
-   * Opens the symbol on another grid: decimals and steps are taken from `grid`. Its book must be empty, and nobody may
-   * hold orders or positions in it. See listing-change.ts.
-   */
-  setGrid(symbol: string, grid: SimGrid): void;
-  /** Sets the house's whole quantity at one level (recordings as market; `flow: null`). Crossing user orders are matched first. */
-  setHouseLevel(symbol: string, side: SimSide, priceTicks: number, qtyLots: number): void;
-  /** Moves this venue's whole market by `bps`, at once or linearly over `rampMs`. */
-  setPriceSkew(bps: number, rampMs: number): void;
-  priceSkewBps(): number;
-
-  // Truth
-  /** The true book after the last change with id ≤ seq; null when unknown or older than the kept history (65 536 changes per symbol). */
-  trueBook(symbol: string, seq: number, depth?: number): SimBookSnapshot | null;
-  /** The true book as of venue time: at a remembered publication of exactly that time, else after the last change at or before it. */
-  trueBookAtTime(symbol: string, tsMs: number, depth?: number): SimBookSnapshot | null;
-  /** Venues that publish by time call this when they publish, so that trueBookAtTime is exact within the millisecond. */
-  rememberPublication(symbol: string, tsMs: number): void;
-
-  // Accounts
-  createAccount(options: SimAccountOptions): SimAccount;
-  account(accountId: string): SimAccount | null;
-  accounts(): readonly SimAccount[];
-  /** Positive adds cash (DEPOSIT or ADJUSTMENT), negative takes it (refused below available). */
-  adjustWallet(accountId: string, amountE12: bigint, cause: SimAccountCause): SimResult<bigint>;
-  transferSpot(accountId: string, amountE12: bigint, direction: "toPerp" | "toSpot"): SimResult<bigint>;
-  margin(accountId: string): SimMargin;
-  position(accountId: string, symbol: string, side: SimPositionSide): SimPosition | null;
-  positionFigures(position: SimPosition): SimPositionFigures;
-  /** Sets a starting position (tests, demo): signed lots at an entry price; replaces what was there. The house takes the other side. */
-  setPosition(
-    accountId: string,
-    symbol: string,
-    side: SimPositionSide,
-    qtyLots: number,
-    entryTicks: number,
-  ): SimPosition;
-  leverage(accountId: string, symbol: string): number;
-  marginMode(accountId: string, symbol: string): SimMarginMode;
-  setLeverage(accountId: string, symbol: string, leverage: number): SimResult<number>;
-  setMarginMode(accountId: string, symbol: string, mode: SimMarginMode): SimResult<SimMarginMode>;
-  setHedgeMode(accountId: string, hedgeMode: boolean): SimResult<boolean>;
-  moveIsolatedMargin(accountId: string, symbol: string, side: SimPositionSide, amountE12: bigint): SimResult<bigint>;
-  income(accountId: string): readonly SimIncome[];
-  fills(accountId: string): readonly SimFill[];
-
-  // Orders
-  /** Asked before each order that an account places: a reason refuses it. Null ends it. */
-  setVeto(veto: SimVeto | null): void;
-  place(accountId: string, request: SimOrderRequest): SimResult<SimOrder>;
-  /** Same checks as `place`, no effect. */
-  check(accountId: string, request: SimOrderRequest): SimResult<true>;
-  cancel(accountId: string, orderId: number, reason?: string): SimResult<SimOrder>;
-  /** In place (same id): keeps priority only when the price stays and the quantity shrinks. Open LIMIT orders. */
-  amend(accountId: string, orderId: number, qtyLots: number, priceTicks: number): SimResult<SimOrder>;
-  order(orderId: number): SimOrder | null;
-  /** Newest order of this account with the client id. */
-  orderByClientId(accountId: string, clientId: string): SimOrder | null;
-  /** Oldest first. */
-  openOrders(accountId: string, symbol?: string): readonly SimOrder[];
-  allOrders(accountId: string, symbol?: string): readonly SimOrder[];
-
-  /** Cash + entry costs over all accounts and the house plus collected fees: constant but for deposits (conservation checks). */
-  conservedE12(): bigint;
-  /** Sum of signed positions incl. the house: always 0. */
-  netLots(symbol: string): number;
 }

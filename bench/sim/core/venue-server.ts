@@ -4,15 +4,17 @@
  * and nothing of it runs after `stop`.
  */
 import { type Clock, createSystemClock, type TimerHandle } from "../../../engine/domain/clock.js";
-import { createControl } from "./control.js";
-import { createExchange } from "./exchange.js";
-import type { FaultInjector, FaultSpec } from "./fault-types.js";
-import { createFaultInjector } from "./faults.js";
+import { SimControl } from "./control.js";
+import { type ExchangeOptions, SimExchange } from "./exchange.js";
+import type { PriceSource } from "./factor-model.js";
+import type { FaultSpec } from "./fault-types.js";
+import { FaultInjector } from "./faults.js";
+import type { FlowOptions } from "./flow.js";
 import { changeListing, type ListingChange } from "./listing-change.js";
-import { createRequestLog, type SimRequestLog } from "./request-log.js";
-import type { SimControlHooks, SimProtocol, SimShell, SimSocket } from "./server-types.js";
-import { startShell } from "./shell.js";
-import type { ExchangeOptions, FlowOptions, PriceSource, SimExchange, SimInstrument } from "./types.js";
+import { SimRequestLog } from "./request-log.js";
+import type { SimControlHooks, SimProtocol, SimSocket } from "./server-types.js";
+import { type SimShell, startShell } from "./shell.js";
+import type { SimInstrument } from "./types.js";
 
 /** Options that every local venue takes. */
 export interface VenueOptions<Account> {
@@ -41,7 +43,7 @@ export class VenueCore {
 
   constructor({ seed, clock, priceSource, flow }: VenueOptions<unknown>, engine: EngineOptions) {
     this.clock = clock ?? createSystemClock();
-    const exchange = createExchange({
+    const exchange = new SimExchange({
       ...engine,
       seed,
       clock: this.clock,
@@ -49,12 +51,12 @@ export class VenueCore {
       ...(flow === undefined ? {} : { flow }),
     });
     this.exchange = exchange;
-    this.faults = createFaultInjector({
+    this.faults = new FaultInjector({
       seed,
       clock: this.clock,
       onChange: () => exchange.setClockSkewMs(this.faults.clockSkewMs()),
     });
-    this.log = createRequestLog(exchange);
+    this.log = new SimRequestLog(exchange);
   }
 }
 
@@ -117,7 +119,7 @@ export class VenueServer<Account, Keys, Room extends SimRoom<Account, Keys>> {
       port: port ?? 0,
       faults,
       protocol: room.protocol,
-      control: createControl({ exchange, faults, log, hooks: room }),
+      control: new SimControl({ exchange, faults, log, hooks: room }),
       ...(backlogBytesMax === undefined ? {} : { backlogBytesMax }),
     });
     exchange.start();

@@ -1,6 +1,6 @@
 /** What the routes and streams of the local venue share. */
 import type { Random } from "../../../engine/domain/random.js";
-import type { SimExchange } from "../core/types.js";
+import type { SimExchange } from "../core/exchange.js";
 import type { SimRequestLog } from "../core/request-log.js";
 import type { AccountJournal } from "./account-journal.js";
 import type { KeyRing } from "./keys.js";

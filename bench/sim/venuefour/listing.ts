@@ -6,16 +6,6 @@ import captured from "./fixtures/info.json" with { type: "json" };
 
 export type InfoRow = (typeof captured)[number];
 
-export interface Listing {
-  /** Rows of `/info` in captured order: the chosen perpetuals and every spot market. */
-  readonly rows: readonly InfoRow[];
-  readonly instruments: readonly SimInstrument[];
-  /** Spot markets: listed, never traded here. Names are case-sensitive. */
-  readonly spotSymbols: ReadonlySet<string>;
-  /** From the next answer on; what the row says now. The list has no status: what does not trade is not in it. */
-  change(symbol: string, change: ListingChange): SimInstrument;
-}
-
 export const VENUEFOUR_POLICIES: SimPolicies = {
   reduceOnlyExcess: "reject",
   postOnlyCross: "expire",
@@ -34,34 +24,47 @@ export const DEFAULT_SYMBOLS: readonly string[] = ["BTC", "ETH", "SOL"];
 const HOUR_MS = 3_600_000;
 const PPM = 1_000_000;
 
-export function createListing(symbols: readonly string[]): Listing {
-  for (const symbol of symbols) {
-    const row = captured.find((entry) => entry.symbol === symbol);
-    if (row?.instrument_type !== "perpetual") throw new RangeError(`${symbol} is no perpetual of the captured listing`);
+export class Listing {
+  /** Rows of `/info` in captured order: the chosen perpetuals and every spot market. */
+  readonly rows: readonly InfoRow[];
+  readonly instruments: readonly SimInstrument[];
+  /** Spot markets: listed, never traded here. Names are case-sensitive. */
+  readonly spotSymbols: ReadonlySet<string>;
+  /** As `rows`, with those that are not listed now. */
+  readonly #known: readonly InfoRow[];
+  readonly #rows: InfoRow[];
+
+  constructor(symbols: readonly string[]) {
+    for (const symbol of symbols) {
+      const row = captured.find((entry) => entry.symbol === symbol);
+      if (row?.instrument_type !== "perpetual")
+        throw new RangeError(`${symbol} is no perpetual of the captured listing`);
+    }
+    const chosen = captured.filter((row) => row.instrument_type === "spot" || symbols.includes(row.symbol));
+    this.#known = chosen.map((row) => ({ ...row }));
+    this.#rows = [...this.#known];
+    this.rows = this.#rows;
+    this.instruments = this.#known.filter((row) => row.instrument_type === "perpetual").map(instrumentOf);
+    this.spotSymbols = new Set(this.#known.filter((row) => row.instrument_type === "spot").map((row) => row.symbol));
   }
-  const chosen = captured.filter((row) => row.instrument_type === "spot" || symbols.includes(row.symbol));
-  const known = chosen.map((row) => ({ ...row }));
-  const rows = [...known];
-  return {
-    rows,
-    change(symbol, change) {
-      const row = known.find((entry) => entry.symbol === symbol);
-      if (row === undefined) throw new RangeError(`${symbol} is not in the listing`);
-      const { priceStep, qtyStep, minimum } = change;
-      const isOpen = change.isListed ?? change.isTrading ?? rows.includes(row);
-      Object.assign(row, {
-        ...(priceStep === undefined ? {} : { tick_size: priceStep }),
-        ...(qtyStep === undefined ? {} : { lot_size: qtyStep }),
-        ...(minimum === undefined ? {} : { min_order_size: minimum }),
-      });
-      // In place: routes and checks hold on to the array.
-      if (!isOpen && rows.includes(row)) rows.splice(rows.indexOf(row), 1);
-      else if (isOpen && !rows.includes(row)) rows.push(row);
-      return instrumentOf(row);
-    },
-    instruments: rows.filter((row) => row.instrument_type === "perpetual").map(instrumentOf),
-    spotSymbols: new Set(rows.filter((row) => row.instrument_type === "spot").map((row) => row.symbol)),
-  };
+
+  /** From the next answer on; what the row says now. The list has no status: what does not trade is not in it. */
+  change(symbol: string, change: ListingChange): SimInstrument {
+    const rows = this.#rows;
+    const row = this.#known.find((entry) => entry.symbol === symbol);
+    if (row === undefined) throw new RangeError(`${symbol} is not in the listing`);
+    const { priceStep, qtyStep, minimum } = change;
+    const isOpen = change.isListed ?? change.isTrading ?? rows.includes(row);
+    Object.assign(row, {
+      ...(priceStep === undefined ? {} : { tick_size: priceStep }),
+      ...(qtyStep === undefined ? {} : { lot_size: qtyStep }),
+      ...(minimum === undefined ? {} : { min_order_size: minimum }),
+    });
+    // In place: routes and checks hold on to the array.
+    if (!isOpen && rows.includes(row)) rows.splice(rows.indexOf(row), 1);
+    else if (isOpen && !rows.includes(row)) rows.push(row);
+    return instrumentOf(row);
+  }
 }
 
 function instrumentOf(row: InfoRow): SimInstrument {

@@ -3,14 +3,8 @@
  * for what the engine refuses. Nothing here changes anything.
  */
 import { moneyText, notionalE12, parseSafe, parseScaled, trimZeros } from "../core/fixed.js";
-import type {
-  SimExchange,
-  SimInstrument,
-  SimOrderRequest,
-  SimRefusal,
-  SimSide,
-  SimTimeInForce,
-} from "../core/types.js";
+import type { SimExchange } from "../core/exchange.js";
+import type { SimInstrument, SimOrderRequest, SimRefusal, SimSide, SimTimeInForce } from "../core/types.js";
 import type { VenuefourContext } from "./context.js";
 import { refuseBook, refuseBusiness, refuseMultiple, VenuefourRefusal } from "./errors.js";
 import { amount as amountText, price as priceText } from "./market-view.js";

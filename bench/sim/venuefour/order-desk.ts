@@ -3,7 +3,8 @@
  * answers or throws its refusal; a refusal has changed nothing.
  */
 import { parseSafe, pow10 } from "../core/fixed.js";
-import type { SimExchange, SimInstrument, SimOrder, SimOrderRequest, SimSide, SimTrigger } from "../core/types.js";
+import type { SimExchange } from "../core/exchange.js";
+import type { SimInstrument, SimOrder, SimOrderRequest, SimSide, SimTrigger } from "../core/types.js";
 import type { VenuefourContext } from "./context.js";
 import { refuseBody, refuseBusiness } from "./errors.js";
 import { amount as amountText } from "./market-view.js";

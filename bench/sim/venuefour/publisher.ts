@@ -5,7 +5,8 @@
  * and `li`.
  */
 import type { Random } from "../../../engine/domain/random.js";
-import type { SimExchange, SimInstrument } from "../core/types.js";
+import type { SimExchange } from "../core/exchange.js";
+import type { SimInstrument } from "../core/types.js";
 import { publicationMs } from "../core/publication-time.js";
 import { aggregate, type BookLevels, printTouch, type Touch } from "./market-view.js";
 

@@ -12,7 +12,7 @@ import { Actions } from "./actions.js";
 import type { VenuefourContext } from "./context.js";
 import { Credits } from "./credits.js";
 import { KeyRing, type KeyRequest, type RegisteredKeys } from "./keys.js";
-import { createListing, DEFAULT_SYMBOLS, type Listing, VENUEFOUR_POLICIES } from "./listing.js";
+import { DEFAULT_SYMBOLS, Listing, VENUEFOUR_POLICIES } from "./listing.js";
 import { MarketStreams } from "./market-streams.js";
 import {
   changeQuirks,
@@ -36,7 +36,7 @@ const FIRST_EVENT_ID = 336_536_000;
 const SWEEP_MS = 1_000;
 
 export function startVenuefourSim(options: VenuefourSimOptions): Promise<VenuefourSim> {
-  const listing = createListing(options.symbols ?? DEFAULT_SYMBOLS);
+  const listing = new Listing(options.symbols ?? DEFAULT_SYMBOLS);
   const core = new VenueCore(options, {
     venue: "venuefour",
     instruments: listing.instruments,

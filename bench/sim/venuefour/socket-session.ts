@@ -2,7 +2,7 @@
  * Client messages of one connection, fact sheet section 7. The echo is the only sign of a subscription's success: a
  * symbol that the venue does not know gets no answer at all.
  */
-import type { FaultInjector } from "../core/fault-types.js";
+import type { FaultInjector } from "../core/faults.js";
 import type { SimSocket } from "../core/server-types.js";
 import { ACCOUNT_CHANNELS, type AccountStreams, type AccountSubscription } from "./account-streams.js";
 import { fromBase58 } from "./base58.js";

@@ -4,7 +4,8 @@
  * publication, so that a test can ask for the true book of any time it was shown.
  */
 import { publicationMs } from "../core/publication-time.js";
-import type { SimBookSnapshot, SimExchange, SimInstrument, SimLevel } from "../core/types.js";
+import type { SimExchange } from "../core/exchange.js";
+import type { SimBookSnapshot, SimInstrument, SimLevel } from "../core/types.js";
 import { replyTextScaled } from "./decimals.js";
 import { aggregateLevels, instrumentOf, type LevelRow, levelRow, markText, pxText } from "./rows.js";
 import type { Perp } from "./universe.js";

@@ -24,10 +24,23 @@ export function decodeOrNull<T>(decode: () => T): T | null {
   }
 }
 
-export interface Struct {
+/** Known fields of an object that was read. */
+export class Struct {
+  readonly #fields: ReadonlyMap<string, JsonNode>;
+
+  constructor(fields: ReadonlyMap<string, JsonNode>) {
+    this.#fields = fields;
+  }
+
   /** The node under a key, or undefined when absent; an explicit null counts as absent. */
-  optional(key: string): JsonNode | undefined;
-  required(key: string): JsonNode;
+  optional(key: string): JsonNode | undefined {
+    const value = this.#fields.get(key);
+    return value === undefined || value.kind === "null" ? undefined : value;
+  }
+
+  required(key: string): JsonNode {
+    return this.optional(key) ?? mismatch(`missing ${key}`);
+  }
 }
 
 export type UnknownKeys = "refuse" | "ignore";
@@ -44,7 +57,7 @@ export function readStruct(node: JsonNode, known: readonly string[], unknownKeys
     if (fields.has(key)) mismatch(`duplicate key ${key}`);
     fields.set(key, value);
   }
-  return structOf(fields);
+  return new Struct(fields);
 }
 
 /** As `readStruct`, but also takes the positional array form: items in the order of `known`. */
@@ -56,18 +69,7 @@ export function readStructOrArray(node: JsonNode, known: readonly string[], unkn
     const key = known[index];
     if (key !== undefined) fields.set(key, item);
   });
-  return structOf(fields);
-}
-
-function structOf(fields: ReadonlyMap<string, JsonNode>): Struct {
-  const optional = (key: string): JsonNode | undefined => {
-    const value = fields.get(key);
-    return value === undefined || value.kind === "null" ? undefined : value;
-  };
-  return {
-    optional,
-    required: (key) => optional(key) ?? mismatch(`missing ${key}`),
-  };
+  return new Struct(fields);
 }
 
 export function readText(node: JsonNode): string {

@@ -5,7 +5,8 @@
  */
 import { createHash } from "node:crypto";
 import type { Random } from "../../../engine/domain/random.js";
-import type { SimAccountCause, SimExchange, SimOrder } from "../core/types.js";
+import type { SimExchange } from "../core/exchange.js";
+import type { SimAccountCause, SimOrder } from "../core/types.js";
 import type { SimRequestLog } from "../core/request-log.js";
 import type { GroupingWord, TimeInForceWord } from "./order-request.js";
 import { AgentRegistry } from "./agents.js";

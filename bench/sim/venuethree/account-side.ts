@@ -3,7 +3,7 @@
  * the core, what follows from the core's events, and the streams that tell it.
  */
 import { openPosition } from "../core/starting-position.js";
-import type { SimExchange } from "../core/types.js";
+import type { SimExchange } from "../core/exchange.js";
 import type { SimRequestLog } from "../core/request-log.js";
 import { type AccountRegistration, Accounts, type AccountTier, type ApiKeyRegistration } from "./accounts.js";
 import { AccountStreams } from "./account-streams.js";

@@ -24,16 +24,6 @@ export interface VenuethreeMarket {
   readonly instrument: SimInstrument | null;
 }
 
-export interface Listing {
-  /** By ascending id, as listed now. */
-  readonly markets: readonly VenuethreeMarket[];
-  readonly byId: ReadonlyMap<number, VenuethreeMarket>;
-  readonly bySymbol: ReadonlyMap<string, VenuethreeMarket>;
-  readonly instruments: readonly SimInstrument[];
-  /** From the next answer on; what the row says now. */
-  change(symbol: string, change: ListingChange): SimInstrument;
-}
-
 export const VENUETHREE_POLICIES: SimPolicies = {
   reduceOnlyExcess: "clamp",
   postOnlyCross: "expire",
@@ -87,76 +77,94 @@ const SPOTS: readonly (Omit<Row, "base" | "margins"> & { readonly baseAssetId: n
 const USDC_ASSET_ID = 3;
 const CREATED_AT_MS = 1_737_098_461_100;
 
-/** `listsOthers`: contracts that do not trade here are listed too, as inactive. */
-export function createListing(symbols: readonly string[], listsOthers = true): Listing {
-  for (const symbol of symbols) {
-    const row = PERPS.find((entry) => entry.symbol === symbol);
-    if (row === undefined || row.base === null) throw new RangeError(`${symbol} cannot trade on the local venue`);
+export class Listing {
+  readonly byId: ReadonlyMap<number, VenuethreeMarket>;
+  readonly bySymbol: ReadonlyMap<string, VenuethreeMarket>;
+  readonly instruments: readonly SimInstrument[];
+  readonly #perps: readonly VenuethreeMarket[];
+  readonly #markets: VenuethreeMarket[];
+  /** What trades here, also while it is closed. */
+  readonly #traded: ReadonlyMap<string, SimInstrument | null>;
+
+  /** `listsOthers`: contracts that do not trade here are listed too, as inactive. */
+  constructor(symbols: readonly string[], listsOthers = true) {
+    for (const symbol of symbols) {
+      const row = PERPS.find((entry) => entry.symbol === symbol);
+      if (row === undefined || row.base === null) throw new RangeError(`${symbol} cannot trade on the local venue`);
+    }
+    const rows = PERPS.filter(({ symbol }) => listsOthers || symbols.includes(symbol));
+    this.#perps = rows.map((row) => perpOf(row, symbols));
+    const known = [...this.#perps, ...SPOTS.map(spotOf)];
+    this.#markets = [...known];
+    this.#traded = new Map(this.#perps.map(({ symbol, instrument }) => [symbol, instrument]));
+    this.byId = new Map(known.map((market) => [market.marketId, market]));
+    this.bySymbol = new Map(known.map((market) => [market.symbol, market]));
+    this.instruments = known.flatMap(({ instrument }) => (instrument === null ? [] : [instrument]));
   }
-  const rows = PERPS.filter(({ symbol }) => listsOthers || symbols.includes(symbol));
-  const perps = rows.map((row): VenuethreeMarket => {
-    const { symbol, id, base, margins } = row;
-    return {
-      symbol,
-      marketId: id,
-      type: "perp",
-      sizeDecimals: row.size,
-      priceDecimals: row.price,
-      minBaseAmount: row.minBase,
-      orderQuoteLimit: QUOTE_LIMIT,
-      baseAssetId: 0,
-      quoteAssetId: 0,
-      marginFractions: margins,
-      createdAtMs: CREATED_AT_MS + id * 86_400_000,
-      instrument: base !== null && symbols.includes(symbol) ? instrumentOf(row, base) : null,
+
+  /** By ascending id, as listed now. */
+  get markets(): readonly VenuethreeMarket[] {
+    return this.#markets;
+  }
+
+  /** From the next answer on; what the row says now. */
+  change(symbol: string, change: ListingChange): SimInstrument {
+    const markets = this.#markets;
+    const market = this.#perps.find((perp) => perp.symbol === symbol);
+    const instrument = this.#traded.get(symbol);
+    if (market === undefined || instrument === null || instrument === undefined)
+      throw new RangeError(`${symbol} cannot trade on the local venue`);
+    const { isTrading, isListed, priceStep, qtyStep, minimum } = change;
+    const grid = {
+      priceDecimals: priceStep === undefined ? market.priceDecimals : printedDecimals(priceStep),
+      qtyDecimals: qtyStep === undefined ? market.sizeDecimals : printedDecimals(qtyStep),
     };
-  });
-  const spots = SPOTS.map(
-    (row): VenuethreeMarket => ({
-      symbol: row.symbol,
-      marketId: row.id,
-      type: "spot",
-      sizeDecimals: row.size,
-      priceDecimals: row.price,
-      minBaseAmount: row.minBase,
-      orderQuoteLimit: "2500000.000000",
-      baseAssetId: row.baseAssetId,
-      quoteAssetId: USDC_ASSET_ID,
-      marginFractions: [0, 0, 0, 0],
-      createdAtMs: CREATED_AT_MS + 300 * 86_400_000,
-      instrument: null,
-    }),
-  );
-  const known = [...perps, ...spots];
-  const markets = [...known];
-  const traded = new Map(perps.map(({ symbol, instrument }) => [symbol, instrument]));
+    const isOpen = isTrading ?? isListed ?? market.instrument !== null;
+    // The objects themselves: routes and streams hold on to them.
+    Object.assign(market, {
+      priceDecimals: grid.priceDecimals,
+      sizeDecimals: grid.qtyDecimals,
+      minBaseAmount: minimum ?? market.minBaseAmount,
+      instrument: isOpen ? instrument : null,
+    });
+    if (isListed === false && markets.includes(market)) markets.splice(markets.indexOf(market), 1);
+    else if (isListed === true && !markets.includes(market)) markets.push(market);
+    return { ...instrument, ...grid };
+  }
+}
+
+function perpOf(row: Row, symbols: readonly string[]): VenuethreeMarket {
+  const { symbol, id, base, margins } = row;
   return {
-    markets,
-    change(symbol, change) {
-      const market = perps.find((perp) => perp.symbol === symbol);
-      const instrument = traded.get(symbol);
-      if (market === undefined || instrument === null || instrument === undefined)
-        throw new RangeError(`${symbol} cannot trade on the local venue`);
-      const { isTrading, isListed, priceStep, qtyStep, minimum } = change;
-      const grid = {
-        priceDecimals: priceStep === undefined ? market.priceDecimals : printedDecimals(priceStep),
-        qtyDecimals: qtyStep === undefined ? market.sizeDecimals : printedDecimals(qtyStep),
-      };
-      const isOpen = isTrading ?? isListed ?? market.instrument !== null;
-      // The objects themselves: routes and streams hold on to them.
-      Object.assign(market, {
-        priceDecimals: grid.priceDecimals,
-        sizeDecimals: grid.qtyDecimals,
-        minBaseAmount: minimum ?? market.minBaseAmount,
-        instrument: isOpen ? instrument : null,
-      });
-      if (isListed === false && markets.includes(market)) markets.splice(markets.indexOf(market), 1);
-      else if (isListed === true && !markets.includes(market)) markets.push(market);
-      return { ...instrument, ...grid };
-    },
-    byId: new Map(known.map((market) => [market.marketId, market])),
-    bySymbol: new Map(known.map((market) => [market.symbol, market])),
-    instruments: known.flatMap(({ instrument }) => (instrument === null ? [] : [instrument])),
+    symbol,
+    marketId: id,
+    type: "perp",
+    sizeDecimals: row.size,
+    priceDecimals: row.price,
+    minBaseAmount: row.minBase,
+    orderQuoteLimit: QUOTE_LIMIT,
+    baseAssetId: 0,
+    quoteAssetId: 0,
+    marginFractions: margins,
+    createdAtMs: CREATED_AT_MS + id * 86_400_000,
+    instrument: base !== null && symbols.includes(symbol) ? instrumentOf(row, base) : null,
+  };
+}
+
+function spotOf(row: (typeof SPOTS)[number]): VenuethreeMarket {
+  return {
+    symbol: row.symbol,
+    marketId: row.id,
+    type: "spot",
+    sizeDecimals: row.size,
+    priceDecimals: row.price,
+    minBaseAmount: row.minBase,
+    orderQuoteLimit: "2500000.000000",
+    baseAssetId: row.baseAssetId,
+    quoteAssetId: USDC_ASSET_ID,
+    marginFractions: [0, 0, 0, 0],
+    createdAtMs: CREATED_AT_MS + 300 * 86_400_000,
+    instrument: null,
   };
 }
 

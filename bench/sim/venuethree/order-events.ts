@@ -3,10 +3,10 @@
  * on another (pairs that cancel each other, children of a filled parent, orders tied to a position, expiry). Effects wait
  * until the core has finished what it does; `settle` carries them out and then lets the streams tell everything.
  */
+import type { SimExchange } from "../core/exchange.js";
 import type {
   SimAccount,
   SimAccountCause,
-  SimExchange,
   SimFill,
   SimIncome,
   SimOrder,

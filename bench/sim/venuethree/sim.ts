@@ -3,13 +3,14 @@ import { createSeededRandom } from "../../../engine/domain/random.js";
 import { seedOf } from "../core/factor-model.js";
 import type { ListingChange } from "../core/listing-change.js";
 import { withKnown } from "../core/settings.js";
-import type { SimInstrument, SimListener } from "../core/types.js";
+import type { SimListener } from "../core/listeners.js";
+import type { SimInstrument } from "../core/types.js";
 import { type RoomTimer, type SimRoom, startVenueServer, VenueCore, type VenueServer } from "../core/venue-server.js";
 import { AccountSide } from "./account-side.js";
 import { ApiServers, seqOfNonce } from "./api-servers.js";
 import type { VenuethreeContext } from "./context.js";
 import { RestingIdentities, tradeKey } from "./ids.js";
-import { createListing, DEFAULT_SYMBOLS, type Listing, VENUETHREE_POLICIES } from "./listing.js";
+import { DEFAULT_SYMBOLS, Listing, VENUETHREE_POLICIES } from "./listing.js";
 import {
   changeQuirks,
   DEFAULT_QUIRKS,
@@ -36,7 +37,7 @@ const CHAIN_ID = 304;
 const LIQUIDATIONS_MAX = 10_000;
 
 export function startVenuethreeSim(options: VenuethreeSimOptions): Promise<VenuethreeSim> {
-  const listing = createListing(options.symbols ?? DEFAULT_SYMBOLS, options.listsOthers);
+  const listing = new Listing(options.symbols ?? DEFAULT_SYMBOLS, options.listsOthers);
   const core = new VenueCore(options, {
     venue: "venuethree",
     instruments: listing.instruments,

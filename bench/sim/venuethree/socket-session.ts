@@ -8,7 +8,8 @@
  */
 import type { Random } from "../../../engine/domain/random.js";
 import { RollingBudget } from "../core/rolling-budget.js";
-import type { FaultInjector, RestVerdict } from "../core/fault-types.js";
+import type { FaultInjector } from "../core/faults.js";
+import type { RestVerdict } from "../core/fault-types.js";
 import type { SimSocket } from "../core/server-types.js";
 import type { AccountStreams } from "./account-streams.js";
 import type { ApiServer } from "./api-server.js";

@@ -8,7 +8,7 @@ import { hashTransaction } from "../../../feeds/venuethree/sign/tx.js";
 import { verifySignature } from "../../../feeds/venuethree/sign/schnorr.js";
 import { priceText, qtyText } from "../core/fixed.js";
 import { RollingBudget } from "../core/rolling-budget.js";
-import type { SimExchange } from "../core/types.js";
+import type { SimExchange } from "../core/exchange.js";
 import type { SimRequestDraft, SimRequestLog } from "../core/request-log.js";
 import { acceptsNonce, type Accounts, type ApiKey, type VenueAccount } from "./accounts.js";
 import { CODE, refuseTransaction, VenuethreeRefusal } from "./errors.js";

@@ -1,6 +1,7 @@
 /** What the routes of the room share. One instance per local venue. */
-import type { FaultInjector } from "../core/fault-types.js";
-import type { SimAccount, SimExchange } from "../core/types.js";
+import type { FaultInjector } from "../core/faults.js";
+import type { SimExchange } from "../core/exchange.js";
+import type { SimAccount } from "../core/types.js";
 import type { SimHttpRequest } from "../core/server-types.js";
 import type { SimRequestLog } from "../core/request-log.js";
 import type { AggregateTape } from "./aggregate-tape.js";

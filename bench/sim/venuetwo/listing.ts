@@ -31,16 +31,6 @@ export interface LotRules {
   readonly stepLots: number;
 }
 
-export interface Listing {
-  readonly rules: ReadonlyMap<string, VenuetwoRules>;
-  /** Only what is TRADING has a market. */
-  readonly instruments: readonly SimInstrument[];
-  /** The answer of exchangeInfo with the present server time. */
-  print(nowMs: number): string;
-  /** From the next answer on; what the row says now. */
-  change(symbol: string, change: ListingChange): SimInstrument;
-}
-
 export const VENUETWO_POLICIES: SimPolicies = {
   reduceOnlyExcess: "reject",
   postOnlyCross: "expire",
@@ -79,42 +69,61 @@ const OTHER_TIERS: readonly (readonly [number, number, number, number])[] = [
 ];
 const MAJORS: ReadonlySet<string> = new Set(["BTC", "ETH", "SOL", "BNB", "XRP"]);
 
-/**
- * `copyCount`: so many contracts more, under names of their own (`C0USDT` …) and with the rules of a captured one.
- * `listsOthers`: contracts that were captured as ended are listed too.
- */
-export function createListing(symbols: readonly string[], copyCount = 0, listsOthers = true): Listing {
-  const captured = new Map<string, CapturedSymbol>(exchangeInfo.symbols.map((entry) => [entry.symbol, entry]));
-  const chosen = exchangeInfo.symbols.filter(
-    (entry) => symbols.includes(entry.symbol) || (listsOthers && entry.status !== "TRADING"),
-  );
-  for (const symbol of symbols)
-    if (!captured.has(symbol)) throw new RangeError(`${symbol} is not in the captured listing`);
-  chosen.push(...copiesOf(captured.get(COPIED_SYMBOL) as CapturedSymbol, copyCount));
-  const rows = chosen.map((entry) => ({ entry: structuredClone(entry), isListed: true }));
-  const rules = new Map(chosen.map((entry) => [entry.symbol, readRules(entry)]));
-  const head = { timezone: exchangeInfo.timezone };
-  const { timezone: _timezone, serverTime: _serverTime, symbols: _symbols, ...rest } = exchangeInfo;
-  const printTail = (): string => {
-    const symbols = rows.filter(({ isListed }) => isListed).map(({ entry }) => entry);
+export class Listing {
+  /** Only what is TRADING has a market. */
+  readonly instruments: readonly SimInstrument[];
+  readonly #rules: Map<string, VenuetwoRules>;
+  readonly #rows: readonly { readonly entry: CapturedSymbol; isListed: boolean }[];
+  /** The answer of exchangeInfo behind its server time. */
+  #tail: string;
+
+  /**
+   * `copyCount`: so many contracts more, under names of their own (`C0USDT` …) and with the rules of a captured one.
+   * `listsOthers`: contracts that were captured as ended are listed too.
+   */
+  constructor(symbols: readonly string[], copyCount = 0, listsOthers = true) {
+    const captured = new Map<string, CapturedSymbol>(exchangeInfo.symbols.map((entry) => [entry.symbol, entry]));
+    const chosen = exchangeInfo.symbols.filter(
+      (entry) => symbols.includes(entry.symbol) || (listsOthers && entry.status !== "TRADING"),
+    );
+    for (const symbol of symbols)
+      if (!captured.has(symbol)) throw new RangeError(`${symbol} is not in the captured listing`);
+    chosen.push(...copiesOf(captured.get(COPIED_SYMBOL) as CapturedSymbol, copyCount));
+    this.#rows = chosen.map((entry) => ({ entry: structuredClone(entry), isListed: true }));
+    this.#rules = new Map(chosen.map((entry) => [entry.symbol, readRules(entry)]));
+    this.instruments = [...this.#rules.values()]
+      .filter(({ status }) => status === "TRADING")
+      .map(({ instrument }) => instrument);
+    this.#tail = this.#printTail();
+  }
+
+  get rules(): ReadonlyMap<string, VenuetwoRules> {
+    return this.#rules;
+  }
+
+  /** The answer of exchangeInfo with the present server time. */
+  print(nowMs: number): string {
+    const head = JSON.stringify({ timezone: exchangeInfo.timezone });
+    return `${head.slice(0, -1)},"serverTime":${nowMs},${this.#tail}`;
+  }
+
+  /** From the next answer on; what the row says now. */
+  change(symbol: string, change: ListingChange): SimInstrument {
+    const row = this.#rows.find(({ entry }) => entry.symbol === symbol);
+    if (row === undefined) throw new RangeError(`${symbol} is not in the listing`);
+    row.isListed = change.isListed ?? row.isListed;
+    changeRow(row.entry, change);
+    const changed = readRules(row.entry);
+    this.#rules.set(symbol, changed);
+    this.#tail = this.#printTail();
+    return changed.instrument;
+  }
+
+  #printTail(): string {
+    const { timezone: _timezone, serverTime: _serverTime, symbols: _symbols, ...rest } = exchangeInfo;
+    const symbols = this.#rows.filter(({ isListed }) => isListed).map(({ entry }) => entry);
     return JSON.stringify({ ...rest, symbols }).slice(1);
-  };
-  let tail = printTail();
-  return {
-    rules,
-    instruments: [...rules.values()].filter((entry) => entry.status === "TRADING").map((entry) => entry.instrument),
-    print: (nowMs) => `${JSON.stringify(head).slice(0, -1)},"serverTime":${nowMs},${tail}`,
-    change(symbol, change) {
-      const row = rows.find(({ entry }) => entry.symbol === symbol);
-      if (row === undefined) throw new RangeError(`${symbol} is not in the listing`);
-      row.isListed = change.isListed ?? row.isListed;
-      changeRow(row.entry, change);
-      const changed = readRules(row.entry);
-      rules.set(symbol, changed);
-      tail = printTail();
-      return changed.instrument;
-    },
-  };
+  }
 }
 
 function changeRow(entry: CapturedSymbol, change: ListingChange): void {

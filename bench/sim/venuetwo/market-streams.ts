@@ -3,7 +3,8 @@
  * in units of 50 ms; bookTicker follows each change of the top at once.
  */
 import { priceText, qtyText } from "../core/fixed.js";
-import type { SimExchange, SimFill, SimInstrument, SimOrder, SimSide } from "../core/types.js";
+import type { SimExchange } from "../core/exchange.js";
+import type { SimFill, SimInstrument, SimOrder, SimSide } from "../core/types.js";
 import type { AggregateTape } from "./aggregate-tape.js";
 import { DepthDiff } from "./depth-diff.js";
 import {

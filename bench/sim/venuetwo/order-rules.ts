@@ -3,8 +3,8 @@
  * own code (fact sheet sections 5.2, 5.3 and 10). What passes here can only be refused by margin or position.
  */
 import { absBig, notionalE12, parseScaled, trimZeros, moneyText, valueAtE8 } from "../core/fixed.js";
+import type { SimExchange } from "../core/exchange.js";
 import type {
-  SimExchange,
   SimOrder,
   SimOrderRequest,
   SimPositionSide,

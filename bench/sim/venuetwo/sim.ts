@@ -6,13 +6,15 @@ import { loadRecordedMarket, type RecordedMarket } from "../core/recorded.js";
 import type { SimSocket } from "../core/server-types.js";
 import { withKnown } from "../core/settings.js";
 import { openPosition } from "../core/starting-position.js";
-import type { SimExchange, SimInstrument, SimListener } from "../core/types.js";
+import type { SimExchange } from "../core/exchange.js";
+import type { SimListener } from "../core/listeners.js";
+import type { SimInstrument } from "../core/types.js";
 import { type RoomTimer, type SimRoom, startVenueServer, VenueCore, type VenueServer } from "../core/venue-server.js";
 import { AggregateTape } from "./aggregate-tape.js";
 import { Authenticator } from "./auth.js";
 import { KeyRing, type KeyRequest } from "./keys.js";
 import { RateLimits, VENUE_LIMITS } from "./limits.js";
-import { createListing, DEFAULT_SYMBOLS, type Listing, VENUETWO_POLICIES } from "./listing.js";
+import { DEFAULT_SYMBOLS, Listing, VENUETWO_POLICIES } from "./listing.js";
 import { ListenKeys } from "./listen-keys.js";
 import { MarketStreams, TICK_MS } from "./market-streams.js";
 import type { VenuetwoAccount, VenuetwoSimOptions } from "./options.js";
@@ -40,7 +42,7 @@ const FIRST_UPDATE_ID = 156_391_000_000;
 const UPDATE_JUMP_MAX = 900;
 
 export async function startVenuetwoSim(options: VenuetwoSimOptions): Promise<VenuetwoSim> {
-  const listing = createListing(options.symbols ?? DEFAULT_SYMBOLS, options.copyCount ?? 0, options.listsOthers);
+  const listing = new Listing(options.symbols ?? DEFAULT_SYMBOLS, options.copyCount ?? 0, options.listsOthers);
   const { instruments } = listing;
   const recording =
     options.recording === undefined ? null : await loadRecordedMarket({ instruments, ...options.recording });

@@ -1,9 +1,9 @@
 /** User stream events, fact sheet 6.7: account and order updates of accounts that hold a listen key. */
+import type { SimExchange } from "../core/exchange.js";
 import type {
   SimAccount,
   SimAccountCause,
   SimConfigChange,
-  SimExchange,
   SimFill,
   SimOrder,
   SimOrderEvent,

@@ -9,15 +9,11 @@ import { encodeBase58 } from "../../../feeds/venuefour/sign/base58.js";
 import { publicKeyOf } from "../../../feeds/venuethree/sign/schnorr.js";
 import { createFactorModel } from "../../sim/core/factor-model.js";
 import { parseScaled } from "../../sim/core/fixed.js";
-import type { FaultInjector, FaultSpec } from "../../sim/core/fault-types.js";
-import type {
-  FlowOptions,
-  SimExchange,
-  SimInstrument,
-  SimOrderRequest,
-  SimRefusal,
-  SimSide,
-} from "../../sim/core/types.js";
+import type { FaultInjector } from "../../sim/core/faults.js";
+import type { FaultSpec } from "../../sim/core/fault-types.js";
+import type { FlowOptions } from "../../sim/core/flow.js";
+import type { SimExchange } from "../../sim/core/exchange.js";
+import type { SimInstrument, SimOrderRequest, SimRefusal, SimSide } from "../../sim/core/types.js";
 import type { SimRequestLog } from "../../sim/core/request-log.js";
 import { startVenuefourSim } from "../../sim/venuefour/sim.js";
 import { startVenueoneSim } from "../../sim/venueone/sim.js";

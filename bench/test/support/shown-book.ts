@@ -2,7 +2,7 @@
 import type { Json } from "../../../gateway/test/client.js";
 import type { SimInstrument, SimLevel, SimSide } from "../../sim/core/types.js";
 import { priceText, qtyText } from "../../sim/core/fixed.js";
-import type { SimExchange } from "../../sim/core/types.js";
+import type { SimExchange } from "../../sim/core/exchange.js";
 import { nativeOf, PAIR_VENUES, type PairVenue } from "./local-pair.js";
 
 interface ShownBook {

@@ -1,7 +1,7 @@
 /** Small instruments and policies for the engine's own tests. */
 import { VirtualClock } from "../../../../engine/domain/virtual-clock.js";
-import { createExchange } from "../exchange.js";
-import type { ExchangeOptions, SimExchange, SimInstrument, SimOrderRequest, SimPolicies } from "../types.js";
+import { type ExchangeOptions, SimExchange } from "../exchange.js";
+import type { SimInstrument, SimOrderRequest, SimPolicies } from "../types.js";
 
 export const BTC: SimInstrument = {
   symbol: "BTCUSDT",
@@ -47,7 +47,7 @@ export const CLAMPING: SimPolicies = {
 
 export function testExchange(options: Partial<ExchangeOptions> = {}): { exchange: SimExchange; clock: VirtualClock } {
   const clock = new VirtualClock();
-  const exchange = createExchange({
+  const exchange = new SimExchange({
     venue: "venuex",
     seed: 7,
     clock,

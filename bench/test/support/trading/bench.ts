@@ -17,9 +17,10 @@ import type {
   OrderRef,
   OrderSender,
 } from "../../../../engine/ports.js";
-import type { FaultInjector } from "../../../sim/core/fault-types.js";
+import type { FaultInjector } from "../../../sim/core/faults.js";
 import type { SimRequestLog, SimRequestRecord } from "../../../sim/core/request-log.js";
-import type { SimExchange, SimInstrument } from "../../../sim/core/types.js";
+import type { SimExchange } from "../../../sim/core/exchange.js";
+import type { SimInstrument } from "../../../sim/core/types.js";
 import { commandOf, OPTIONS, unwrapRead, wholeTicks } from "../trading-half.js";
 
 export interface TradingHalf {
