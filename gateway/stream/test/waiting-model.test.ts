@@ -165,9 +165,7 @@ describe("ten minutes with a venue that stops answering", () => {
   });
 
   // Either half alone is repaired by the other: the client is patient, or the heads make it so.
-  it("fail both checks with a planted impatient client and heads without waiting keys", {
-    timeout: TIMEOUT_MS,
-  }, async () => {
+  it("fail both checks where an impatient client and wrong heads are planted", { timeout: TIMEOUT_MS }, async () => {
     planted.waitMs = ANSWER_MS;
     const run = new Run(1, withoutWaitingKeys, false);
     const failed = await run.play();
