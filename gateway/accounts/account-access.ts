@@ -1,9 +1,10 @@
 /**
- * Whose account a request is about, and with which credentials: those it carries, or those of a server wallet that it
- * may act for.
+ * Finds which account a request is about, and with which credentials: those it carries, or those of a server wallet
+ * that it may act for.
  *
- * A wallet is acted for by naming its id, a UUID that nobody can guess, in `x-wallet-id` or in the path. By its public
- * address alone it is acted for only by the operator of a service bound to this machine (operator-access.ts).
+ * A caller acts for a wallet by sending its id, a UUID that cannot be guessed, in `x-wallet-id` or in the path. By a
+ * wallet's public address alone only the operator of a service bound to this machine may act for it
+ * (operator-access.ts).
  *
  * Invariant: credentials are passed on by reference for this request; a refusal never repeats a byte of them.
  */
@@ -24,21 +25,21 @@ import {
 import { isBase58Key, isEvmAddress, isWalletId } from "./names.js";
 
 export const WALLET_HEADER = "x-wallet-id";
-/** Asked for by every route that can take per-request credentials. */
+/** Headers read by every route that can take per-request credentials. */
 export const ACCOUNT_HEADERS: readonly string[] = [WALLET_HEADER, CREDENTIALS_HEADER];
 
 export type VenueBlocks = WalletCredentials["credentials"];
 
 const NO_BLOCKS: VenueBlocks = {};
 
-/** The id in `x-wallet-id`. Throws MISSING_WALLET_HEADER. */
+/** Returns the id in `x-wallet-id`. Throws MISSING_WALLET_HEADER. */
 export function walletIdHeader(ask: Pick<Ask, "headers">): string {
   const text = ask.headers[WALLET_HEADER] ?? "";
   if (text === "") throw new ServiceError("MISSING_WALLET_HEADER");
   return text;
 }
 
-/** What is said of a wallet id that names none: 401 on leverage, 404 elsewhere. */
+/** The error for an unknown wallet id: 401 on leverage, 404 elsewhere. */
 export type UnknownWallet = "WALLET_NOT_FOUND" | "INVALID_WALLET_ID";
 
 export async function findWallet(
@@ -59,7 +60,7 @@ async function read(wallets: CredentialSource, name: string): Promise<WalletCred
   }
 }
 
-/** Each name that is given must be the wallet's. Throws INVALID_WALLET_ID. */
+/** Checks that each given name is the wallet's. Throws INVALID_WALLET_ID. */
 export function requireSameWallet(wallet: WalletCredentials, ...names: readonly (string | null | undefined)[]): void {
   for (const name of names) {
     if (name === null || name === undefined) continue;
@@ -72,14 +73,14 @@ function sameText(left: string, right: string): boolean {
   return left.toLowerCase() === right.toLowerCase();
 }
 
-/** The wallet's block for a venue. Throws MISSING_CREDENTIALS. */
+/** Returns the wallet's block for a venue. Throws MISSING_CREDENTIALS. */
 export function walletBlock(wallet: WalletCredentials, venue: RoutableVenue): unknown {
   const block = wallet.credentials[venue] ?? null;
   if (block === null) throw new ServiceError("MISSING_CREDENTIALS", { exchange: venue });
   return block;
 }
 
-/** Blocks that the request itself carries, in one of the ways in which it can. Throws INVALID_PARAMETERS. */
+/** Returns the blocks that the request itself carries, in one of the possible ways. Throws INVALID_PARAMETERS. */
 export function carriedBlocks(ask: Pick<Ask, "headers" | "query" | "body">): VenueBlocks {
   const header = ask.headers[CREDENTIALS_HEADER] ?? "";
   const texts = readVenueCredentials(header, ask.query[CREDENTIALS_QUERY] ?? "");
@@ -89,7 +90,7 @@ export function carriedBlocks(ask: Pick<Ask, "headers" | "query" | "body">): Ven
   return texts ?? body ?? NO_BLOCKS;
 }
 
-/** What the body calls the wallet (spec section 4), unchecked. */
+/** Names of the wallet in the body (spec section 4), unchecked. */
 function namesInBody(body: unknown): string[] {
   if (body === null || typeof body !== "object") return [];
   const { userId, walletIdOrAddress } = body as { readonly userId?: unknown; readonly walletIdOrAddress?: unknown };
@@ -97,8 +98,8 @@ function namesInBody(body: unknown): string[] {
 }
 
 /**
- * Carried blocks, then those of the wallet that `x-wallet-id` names. Throws WALLET_NOT_FOUND for an unknown one,
- * INVALID_WALLET_ID where the body names another.
+ * Returns the carried blocks, then those of the wallet that `x-wallet-id` names. Throws WALLET_NOT_FOUND for an unknown
+ * one, INVALID_WALLET_ID where the body names another.
  */
 export async function callerBlocks(wallets: CredentialSource, ask: Ask): Promise<VenueBlocks> {
   const carried = carriedBlocks(ask);
@@ -109,14 +110,17 @@ export async function callerBlocks(wallets: CredentialSource, ask: Ask): Promise
   return { ...wallet.credentials, ...carried };
 }
 
-/** The block for one venue. Throws MISSING_CREDENTIALS. */
+/** Returns the block for one venue. Throws MISSING_CREDENTIALS. */
 export async function callerBlock(wallets: CredentialSource, ask: Ask, venue: RoutableVenue): Promise<unknown> {
   const block = (await callerBlocks(wallets, ask))[venue] ?? null;
   if (block === null) throw new ServiceError("MISSING_CREDENTIALS", { exchange: venue });
   return block;
 }
 
-/** For reads of an address: carried blocks, then those of the wallet of that address if the caller may act for it. */
+/**
+ * For reads of an address: returns the carried blocks, then those of the wallet of that address if the caller may act
+ * for it.
+ */
 export async function addressBlocks(
   wallets: CredentialSource,
   operator: OperatorAccess,
@@ -140,12 +144,12 @@ function isOperator(operator: OperatorAccess, ask: Ask): boolean {
     requireOperator(operator, ask.origin);
     return true;
   } catch {
-    // Not the operator: no fault here, the caller reads what it brought credentials for.
+    // Not the operator: no error here, the caller reads with the credentials it sent.
     return false;
   }
 }
 
-/** An address as a wallet or an account has it. Throws INVALID_WALLET_ADDRESS. */
+/** Returns an address in the form that wallets and accounts use. Throws INVALID_WALLET_ADDRESS. */
 export function checkWalletAddress(text: string, venue: RoutableVenue | null): string {
   const takesBase58 = venue === null || venue === "venuefour";
   if (isEvmAddress(text) || (takesBase58 && isBase58Key(text))) return text;
@@ -154,14 +158,14 @@ export function checkWalletAddress(text: string, venue: RoutableVenue | null): s
   });
 }
 
-/** The `{exchange}` of a path. venuefive is part of the interface, but not configured. */
+/** Reads the `{exchange}` of a path. venuefive is part of the interface, but not configured. */
 export function exchangeOf(text: string): RoutableVenue {
   if (isRoutableVenue(text)) return text;
   if (text === "venuefive") throw new ServiceError("VENUE_UNAVAILABLE", { exchange: text, reason: "NOT_CONFIGURED" });
   throw invalidParameters({ path: "exchange", problem: `must be one of ${VENUES.join(", ")}` });
 }
 
-/** The room, trading side included. Throws VENUE_UNAVAILABLE. */
+/** Returns the room with its trading side. Throws VENUE_UNAVAILABLE. */
 export function tradingRoom(view: MarketView, venue: RoutableVenue): VenueRoom {
   const room = view.requireRoom(venue);
   if (!isTradingRoom(room)) throw venueUnavailable(venue, "NOT_CONFIGURED");

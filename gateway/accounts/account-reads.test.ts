@@ -19,7 +19,7 @@ const NEVER = new Promise<Read<number>>(() => {});
 const ok = async (): Promise<Read<number>> => ({ ok: true, value: 7, asOfMs: 5, source: "venue" });
 
 describe("a read of an account", () => {
-  it("opens a session for itself and closes it, whatever comes of the read", async () => {
+  it("opens its own session and closes it, whatever the outcome of the read", async () => {
     const { room, reads } = setUp();
     const ref = { walletAddress: ADDRESS, block: { privateKey: "k" } };
     expect(await reads.read(room, ref, ok)).toEqual({ ok: true, value: 7, asOfMs: 5, source: "venue" });
@@ -37,7 +37,7 @@ describe("a read of an account", () => {
     expect([room.sessionsOpen(), reads.inFlight]).toEqual([0, 0]);
   });
 
-  it("is refused at once beyond the bound, and taken again when one has ended", async () => {
+  it("is refused at once beyond the bound, and accepted again when another has ended", async () => {
     const { clock, room, reads } = setUp();
     const ref = { walletAddress: ADDRESS, block: {} };
     const running = [reads.read(room, ref, () => NEVER), reads.read(room, ref, () => NEVER)];
@@ -64,7 +64,7 @@ describe("a read of an account", () => {
     expect(asked).toEqual([ADDRESS, "closed"]);
   });
 
-  it("tells the room which account is meant, unless the block says so itself", async () => {
+  it("tells the room which account is meant, unless the block names it itself", async () => {
     const { room, reads } = setUp();
     const blocks: unknown[] = [];
     const noting: VenueRoom = {
@@ -93,7 +93,7 @@ describe("a read of an account", () => {
         expect(accountAddress("venueone", ref)).toBe(OTHER);
       }
     }
-    // None: the field may be there and empty, and other venues have no such thing.
+    // No vault: the field may be present and empty, and other venues have no such thing.
     const none = { privateKey: "k", vaultAddress: "" };
     expect(namingAccount("venueone", { walletAddress: ADDRESS, block: none })).toEqual({
       ...none,
@@ -111,7 +111,7 @@ describe("a read of an account", () => {
   });
 });
 
-describe("a failed read", () => {
+describe("a failed read of an account", () => {
   const failed = (code: string) => ({ ok: false, code, message: "words", retryAfterMs: null }) as const;
 
   it.each([
@@ -126,7 +126,7 @@ describe("a failed read", () => {
     ["TIMEOUT", 500, "Failed to fetch open positions: TIMEOUT: words"],
     ["VENUE_ERROR", 500, "Failed to fetch open positions: VENUE_ERROR: words"],
     ["BAD_RESPONSE", 500, "Failed to fetch open positions: BAD_RESPONSE: words"],
-  ] as const)("%s is %i %s on a route of one venue", (code, status, text) => {
+  ] as const)("with %s is %i %s on a route of one venue", (code, status, text) => {
     const error = readError("venuetwo", failed(code) as never, "FAILED_TO_FETCH_POSITIONS");
     expect([error.status, error.message]).toEqual([status, text]);
   });

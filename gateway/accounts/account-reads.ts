@@ -1,8 +1,8 @@
 /**
- * Reads of accounts at venues, each with a session of its own, a deadline and a bound on how many run at once.
+ * Reads of accounts at venues, each with its own session, a deadline and a bound on how many run at once.
  *
- * Invariants: never throws for what a venue does: a failed read is a value with a reason, never an empty list; every
- * session is closed when its read ends; a venue that answers late leaves nothing waiting.
+ * Invariants: a venue's fault never throws: a failed read is a value with a reason, never an empty list. Every session
+ * is closed when its read ends. A venue that answers late leaves nothing waiting.
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
@@ -12,22 +12,25 @@ import type { AccountSession, CallOptions, OpenSession, Read, ReadFailure, Venue
 import { scrub } from "../../engine/domain/scrub.js";
 import { isBase58Key, isEvmAddress } from "./names.js";
 
-/** Whose account: the block decides where there is one, else what is public of the address. */
+/** The account: the block decides where there is one, else the public data of the address is read. */
 export interface AccountRef {
   readonly walletAddress: string;
-  /** Raw block of interface spec 2.3; null without. */
+  /** Raw block of interface spec 2.3; null without one. */
   readonly block: unknown;
-  /** Whichever account a key is of is read, where the venue's answer says which that was. Absent: the address's alone. */
+  /**
+   * Reads the account of the key, whichever it is, where the venue's reply names it. Absent: the address's account
+   * only.
+   */
   readonly takesAnyAccount?: true;
 }
 
-/** `AUTH_REQUIRED`: no credentials, and nothing public. `OVERLOADED`: too many reads of ours run. */
+/** `AUTH_REQUIRED`: no credentials, and nothing public. `OVERLOADED`: too many of our reads run. */
 export type AccountFailure = ReadFailure | "AUTH_REQUIRED" | "NOT_SUPPORTED" | "OVERLOADED";
 
 export interface FailedRead {
   readonly ok: false;
   readonly code: AccountFailure;
-  /** For people, without anything secret. */
+  /** For people, without secrets. */
   readonly message: string;
   readonly retryAfterMs: number | null;
 }
@@ -37,12 +40,12 @@ export type AccountRead<T> = (Extract<Read<T>, { ok: true }> & { readonly accoun
 
 export interface ReadLimits {
   readonly timeoutMs: number;
-  /** Reads of all requests together; one more fails at once. */
+  /** Maximum of reads over all requests; one more fails at once. */
   readonly inFlightMax: number;
 }
 
 export const DEFAULT_READ_LIMITS: ReadLimits = { timeoutMs: 4_000, inFlightMax: 256 };
-/** What a room may need beyond its own timeout to say so. */
+/** Time a room may need after its own timeout to report it. */
 const GRACE_MS = 250;
 
 export class AccountReads {
@@ -91,15 +94,15 @@ function failed(code: AccountFailure, message: string): FailedRead {
   return { ok: false, code, message: scrub(message), retryAfterMs: null };
 }
 
-/** Null means nothing to open it with. */
+/** Returns null when there is nothing to open it with. */
 function openAccount(room: VenueRoom, ref: AccountRef): OpenSession | null {
   if (ref.block !== null) return room.openSession(namingAccount(room.venue, ref));
   return room.openAddress === undefined ? null : room.openAddress(ref.walletAddress);
 }
 
 /**
- * Where a key names no account by itself, the block also says which account is meant, and the room refuses a key of
- * another one: else a caller who asks for one address would be shown another's positions under its name.
+ * Where a key names no account by itself, this adds the requested account to the block, and the room refuses a key of a
+ * different one. Otherwise a caller could be shown another account's positions under the requested address.
  */
 export function namingAccount(venue: RoutableVenue, { block, walletAddress, takesAnyAccount }: AccountRef): unknown {
   if (venue === "venuefour") return block;
@@ -108,11 +111,11 @@ export function namingAccount(venue: RoutableVenue, { block, walletAddress, take
   return namedAccount(venue, block) === null ? { ...block, walletAddress } : block;
 }
 
-/** Venues where a read tells whose account a key's is. */
+/** Venues where a read reveals the account of the key. */
 const SAYS_ACCOUNT: ReadonlySet<RoutableVenue> = new Set(["venueone", "venuethree"]);
 
 /**
- * Throws MISSING_CREDENTIALS where the block names an account that is not the path's. Addresses of different forms are
+ * Throws MISSING_CREDENTIALS where the block names a different account than the path. Addresses of different forms are
  * not compared: a wallet may have one of each.
  */
 export function requirePathsAccount(venue: RoutableVenue, { block, walletAddress }: AccountRef): void {
@@ -132,7 +135,10 @@ export function requirePathsAccount(venue: RoutableVenue, { block, walletAddress
     });
 }
 
-/** As the block has it, unchecked. The vault that a key of venueone trades for comes first: beside it stands the master. */
+/**
+ * The account in the block, unchecked. The vault that a venueone key trades for takes precedence over the master beside
+ * it.
+ */
 function namedAccount(venue: RoutableVenue, block: object): unknown {
   const { vaultAddress, walletAddress } = block as {
     readonly vaultAddress?: unknown;
@@ -142,7 +148,10 @@ function namedAccount(venue: RoutableVenue, block: object): unknown {
   return walletAddress ?? null;
 }
 
-/** Whose account the rows are of: the block's own address where it names one, and nothing else that a block may hold. */
+/**
+ * Returns the account that the rows belong to: the block's own address where it has one, and no other content of the
+ * block.
+ */
 export function accountAddress(venue: RoutableVenue, { block, walletAddress }: AccountRef): string {
   const named = block !== null && typeof block === "object" ? namedAccount(venue, block) : null;
   if (typeof named !== "string") return walletAddress;

@@ -21,12 +21,12 @@ describe("the caller of a request", () => {
     expect(callerOfAsk(request)).not.toContain("abab");
   });
 
-  it("is each of the accounts that it names", () => {
+  it("is each of the accounts that the request names", () => {
     const venuetwo = { apiKey: "a", apiSecret: "b", walletAddress: `0x${"cd".repeat(20)}` };
     expect(callerOfAsk(ask({ body: { ...BLOCKS, venuetwo } }))).toEqual([payersOf(BLOCKS), payersOf({ venuetwo })]);
   });
 
-  it("is decided by the secret, not by the wallet that anybody can name", () => {
+  it("is decided by the secret, not by a wallet address that everyone knows", () => {
     const walletAddress = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
     const tags = ["one", "two"].map((apiSecret) => payersOf({ venuetwo: { apiKey: "key", apiSecret, walletAddress } }));
     expect(new Set(tags).size).toBe(2);
@@ -44,7 +44,7 @@ describe("the caller of a request", () => {
     expect(new Set(tags)).toEqual(new Set([payersOf({ venuethree: { apiKeyPrivateKey, accountIndex: 516 } })]));
   });
 
-  it("is the wallet that is named by its id, in the header or in the path", () => {
+  it("is the wallet with the given id, in the header or in the path", () => {
     const tags = [
       ask({ headers: { "x-wallet-id": WALLET_ID } }),
       ask({ params: { walletId: WALLET_ID.toUpperCase() } }),
@@ -54,7 +54,7 @@ describe("the caller of a request", () => {
     expect(first).not.toContain(WALLET_ID);
   });
 
-  it("is nobody without credentials, and with ones that the route is going to refuse", () => {
+  it("is unknown without credentials, and with ones that the route will refuse", () => {
     const requests = [
       ask({}),
       ask({ headers: { "x-venue-credentials": "{" } }),

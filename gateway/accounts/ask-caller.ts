@@ -1,8 +1,8 @@
 /**
- * Whose buckets a request of the account routes spends: the server wallet that it names, the credentials that it carries
- * in any of the ways in which it can, or nobody's (then its address pays).
+ * Finds whose rate-limit buckets a request of the account routes uses: those of the server wallet that it names, of the
+ * credentials that it carries in any of the possible ways, or of its address if there are neither.
  *
- * Never throws: what is wrong with the credentials is for the route to say.
+ * Never throws: the route reports what is wrong with the credentials.
  */
 import type { ServiceError } from "../../engine/domain/errors.js";
 import { type Asked, type Payers, payersOf, tagOf } from "../http/caller-tags.js";
@@ -16,7 +16,7 @@ export function callerOfAsk(ask: Asked): Payers {
   const payers = payersOf(blocksOf(ask));
   if (payers !== null) return payers;
   const walletId = ask.headers[WALLET_HEADER] ?? ask.params["walletId"] ?? "";
-  // An id that no wallet has is refused for it; nobody can guess one that a wallet has.
+  // An unknown id is refused by the route; a known one cannot be guessed.
   return walletId === "" ? null : tagOf(`wallet ${walletId.toLowerCase()}`);
 }
 
@@ -29,7 +29,7 @@ function blocksOf(ask: Asked): Parameters<typeof payersOf>[0] {
   try {
     return carriedBlocks(ask);
   } catch (error) {
-    // Refused by the route, with the field's name; the address pays for the refusal.
+    // The route refuses it and names the field; the address pays for the refusal.
     if (isRefusal(error)) return {};
     throw error;
   }

@@ -1,5 +1,6 @@
 /**
- * Server wallets in memory, filled by whoever puts the service together: the demo, and tests. Nothing is written down.
+ * Server wallets in memory, added by the program that builds the service: the demo, and tests. Nothing is written to
+ * disk.
  *
  * Invariant: a user id, a wallet id and an address each name at most one wallet; at most WALLETS_MAX are held.
  */

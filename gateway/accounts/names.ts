@@ -1,4 +1,4 @@
-/** How wallets and accounts are named: shapes only. */
+/** The forms of names of wallets and accounts. */
 const WALLET_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const EVM_ADDRESS = /^0x[0-9a-f]{40}$/i;
 /** 32 bytes in base58. */

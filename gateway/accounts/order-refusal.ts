@@ -1,4 +1,4 @@
-/** A refusal of the order desk as the error of a reply. */
+/** Turns a refusal of the order desk into the error of a reply. */
 import { type ErrorCode, type ErrorContext, ServiceError } from "../../engine/domain/errors.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import type { OrderRefusal } from "../../engine/orders/single/order-desk.js";
@@ -9,12 +9,15 @@ export function refusalError(refusal: OrderRefusal, venue: RoutableVenue | null 
   return refusal.replayed ? new ReplayedRefusal(code, context) : new ServiceError(code, context);
 }
 
-/** A key that the venue no longer takes (expired, revoked, another account's) is the caller's to repair: 401, on venuethree 403. */
+/**
+ * A key that the venue no longer accepts (expired, revoked, another account's) is the caller's to fix: 401, on
+ * venuethree 403.
+ */
 function errorOf(
   { code, details }: OrderRefusal,
   venue: RoutableVenue | null,
 ): { readonly code: ErrorCode; readonly context: ErrorContext } {
-  // A room whose venue can do no such thing says so by this word, unsent.
+  // With this code a room reports, without sending, that its venue has no such function.
   if (details["venueCode"] === "NOT_SUPPORTED" && code !== "NOT_SUPPORTED")
     return { code: "NOT_SUPPORTED", context: { what: details["venueText"], exchange: details["exchange"] } };
   const isAuth = code === "MISSING_CREDENTIALS" || code === "INVALID_API_CREDENTIALS" || isAuthReject(details);

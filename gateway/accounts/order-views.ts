@@ -1,7 +1,7 @@
 /**
- * Orders as the desk knows them → the forms of interface spec 2.2 and 2.7. Pure.
+ * Orders of the desk → the forms of interface spec 2.2 and 2.7. Pure.
  *
- * An order of unknown outcome has no id of the venue yet: the client id, by which it can be asked for, stands in.
+ * An order of unknown outcome has no venue id yet: the client id, by which it can be looked up, is shown instead.
  */
 import { ServiceError } from "../../engine/domain/errors.js";
 import { formatRatio, ratioFromText, subtractRatio } from "../../engine/domain/decimal-ratio.js";
@@ -82,7 +82,7 @@ const NATIVE_TIME_IN_FORCE: Readonly<Record<TimeInForce, string>> = {
 };
 const DIGITS = /^[0-9]{1,40}$/;
 
-/** Spec 2.7, in the venue's own quoting. `workingType` is what was asked for: no answer repeats it. */
+/** Spec 2.7, in the venue's own quoting. `workingType` comes from the request, because no reply repeats it. */
 export function venuetwoOrder(order: OrderFacts, workingType: string): VenuetwoOrder {
   const { multiplierExp10 } = order.native;
   const price = (text: string | null): string => (text === null ? "0" : (scaleText(text, multiplierExp10) ?? "0"));
@@ -101,7 +101,7 @@ export function venuetwoOrder(order: OrderFacts, workingType: string): VenuetwoO
     origQty: qty(order.quantity),
     executedQty: qty(order.filledQuantity),
     cumQty: qty(order.filledQuantity),
-    // Contracts and their price change by the same factor: their product does not.
+    // Contracts and their price change by the same factor, so their product is unchanged.
     cumQuote: order.filledNotional,
     timeInForce: NATIVE_TIME_IN_FORCE[order.timeInForce ?? (order.type === "MARKET" ? "IOC" : "GTC")],
     type,
@@ -124,7 +124,7 @@ function messageOf({ error, note }: CloseLeg, venueText: unknown): { readonly me
   return note === null ? {} : { message: note };
 }
 
-/** A leg of a close-all. A position that was flat when its order came is closed; a resting limit is not. */
+/** A leg of a close-all. A position that was flat when its order arrived counts as closed; a resting limit does not. */
 export function closeItem(leg: CloseLeg): CloseItem {
   const { order, error } = leg;
   const text = error === null ? undefined : error.details["venueText"];

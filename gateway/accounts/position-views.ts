@@ -17,13 +17,13 @@ export interface ReadNow {
   readonly monoNs: number;
 }
 
-/** What a position is in; `market` null: its contract is not followed, so no mark of ours values it. */
+/** The contract of a position; `market` null: it is not followed, so no mark of ours values it. */
 export interface PositionContract {
   readonly instrument: Instrument;
   readonly market: Market | null;
 }
 
-/** What nobody knows is left out. */
+/** Unknown figures are left out. */
 export function aggregatedPosition(
   position: VenuePosition,
   { instrument, market }: PositionContract,
@@ -32,7 +32,7 @@ export function aggregatedPosition(
   now: ReadNow,
 ): AggregatedPosition {
   const mark = market === null ? null : liveMark(market, now.monoNs);
-  // A streamed position does not move with every mark; one that was just read says what the venue reckons.
+  // A streamed position does not move with every mark; one that was just read has the venue's own figures.
   const choice = stamp.source === "stream" ? "liveFirst" : "venueFirst";
   const figures = positionFigures(position, instrument, mark?.price ?? null, choice);
   return {
@@ -67,8 +67,8 @@ function known<N extends string, T>(name: N, value: T | null): { [K in N]?: T } 
 }
 
 /**
- * The row as the venue prints it, in its own quoting. What the room keeps of the native row is repeated; a figure that it
- * does not keep is reckoned from the others, and "0" is the venue's own word for none.
+ * The row as the venue prints it, in its own quoting. What the room keeps of the native row is repeated; a figure that
+ * it does not keep is computed from the others, and "0" is the venue's own word for none.
  */
 export function nativePosition(
   position: VenuePosition,
@@ -101,7 +101,7 @@ export function nativePosition(
   };
 }
 
-/** A holding in a contract that is not listed: the venue's own figures, and nothing reckoned. */
+/** A holding in a contract that is not listed: the venue's own figures, and none computed. */
 export function uncountedNative(position: VenuePosition): NativePosition {
   const own = position.native ?? {};
   return {

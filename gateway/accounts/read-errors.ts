@@ -33,7 +33,7 @@ export function readError(venue: RoutableVenue, read: FailedRead, code: ReadErro
   }
 }
 
-/** Where a venue names no time. */
+/** Used where a venue gives no time. */
 const DEFAULT_RETRY_MS = 1_000;
 
 export function coverageOf<T>(venue: RoutableVenue, read: AccountRead<T>): Coverage {
@@ -48,20 +48,20 @@ export function coverageOf<T>(venue: RoutableVenue, read: AccountRead<T>): Cover
   }
   const isAuth = read.code === "AUTH" || read.code === "AUTH_REQUIRED" || read.code === "NEEDS_CREDENTIALS";
   if (!isAuth) return failedCoverage("ERROR", read.code, read.message, read.retryAfterMs);
-  // Of credentials that were given it is said what is wrong with them.
+  // Credentials that were sent get a reason why they do not work.
   const problem = read.code === "AUTH" ? read.message : null;
   const message = keyMessage("MISSING_CREDENTIALS", { exchange: venue, problem });
   return failedCoverage("AUTH_REQUIRED", "MISSING_CREDENTIALS", message, read.retryAfterMs);
 }
 
-/** The text of an error where there is room for one text only: with the `problem` of its details. */
+/** The message of an error where only one text is possible: it includes the `problem` of its details. */
 export function keyMessage(code: ErrorCode, context: ErrorContext): string {
   const { problem } = context;
   const { message } = new ServiceError(code, context);
   return typeof problem === "string" && problem !== "" ? `${message}: ${problem}` : message;
 }
 
-/** The same of positions: what is held and cannot be counted is named, never left out in silence. */
+/** The same for positions: a holding that cannot be counted is named, never silently left out. */
 export function positionsCoverage(venue: RoutableVenue, read: AccountRead<readonly VenuePosition[]>): Coverage {
   const coverage = coverageOf(venue, read);
   const names = read.ok ? unlistedNames(read.value) : [];
@@ -89,13 +89,16 @@ function failedCoverage(
   };
 }
 
-/** Has every venue that is served here answered? One at least. */
+/** Reports whether every venue that is served here has answered, and there is at least one. */
 export function isComplete(coverage: CoverageByVenue): boolean {
   const asked = askedOf(coverage);
   return asked.length > 0 && asked.every(([, { state }]) => isAnswer(state));
 }
 
-/** Throws `code` when every venue that was asked failed: an empty list would read as a flat account, a sum as no money. */
+/**
+ * Throws `code` when the read of every venue failed: an empty list would look like a flat account, and a sum like no
+ * money.
+ */
 export function requireSomeAnswer(
   coverage: CoverageByVenue,
   code: "FAILED_TO_FETCH_POSITIONS" | "FAILED_TO_FETCH_ACCOUNT",

@@ -1,4 +1,4 @@
-/** What the routes about accounts and single-venue orders need, put together; wiring.ts and tests make one. */
+/** The parts that the routes for accounts and single-venue orders need; wiring.ts and tests create one. */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { CredentialSource } from "../../engine/custody/credential-source.js";
 import type { GuardBook } from "../../engine/guards/guard-book.js";
@@ -6,7 +6,7 @@ import type { OrderDesk } from "../../engine/orders/single/order-desk.js";
 import type { OperatorAccess } from "../http/operator-access.js";
 import { AccountReads, type ReadLimits } from "./account-reads.js";
 
-/** Orders that open exposure are refused while it is thrown; exits and cancels go on. */
+/** While it is on, orders that open exposure are refused; exits and cancels go on. */
 export type KillSwitch = Pick<GuardBook, "halt" | "resume" | "status">;
 
 export interface TradingDesk {

@@ -1,8 +1,8 @@
 /**
  * The caller's own venuethree key, as interface spec 4.6 passes it: query parameters, or the same as headers, or the
- * credentials block of a body or of `X-Venue-Credentials`. One of them, never two.
+ * credentials block of a body or of `X-Venue-Credentials`. Exactly one of these ways.
  *
- * Invariant: a refusal names fields, never values. What the query carries is never logged (no line has a field for it).
+ * Invariant: a refusal names fields, never values. The query is never logged (no line has a field for it).
  */
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { FieldProblem } from "../../schemas/errors.js";
@@ -24,7 +24,10 @@ export const VENUETHREE_KEY_HEADERS: readonly string[] = Object.values(HEADER_OF
 
 const validate = compileValidator(venuethreeOrderQuerySchema);
 
-/** The raw block. Throws MISSING_PARAMETERS naming what is missing, INVALID_PARAMETERS for an index that is no number. */
+/**
+ * Returns the raw block. Throws MISSING_PARAMETERS naming what is missing, INVALID_PARAMETERS for an index that is no
+ * number.
+ */
 export function venuethreeBlock(ask: Ask): unknown {
   const texts: Record<string, string> = {};
   for (const field of FIELDS) {

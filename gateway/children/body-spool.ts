@@ -1,9 +1,9 @@
 /**
- * Bodies of requests: small statements into memory, data of inserts into a file, which is the only way the engine
- * takes binary formats. Decompressed on the way.
+ * Bodies of requests: small statements go into memory, data of inserts into a file, because the engine takes binary
+ * formats only from files. Bodies are decompressed on arrival.
  *
- * Invariant: one budget bounds the bytes of all bodies held at once; a body that exceeds it, or its own bound,
- * is refused and its file removed.
+ * Invariant: one budget limits the bytes of all bodies held at once; a body that exceeds it, or its own limit, is
+ * refused and its file removed.
  */
 import { createHash } from "node:crypto";
 import { lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statfsSync } from "node:fs";
@@ -21,13 +21,13 @@ const NOT_IMPLEMENTED = 48;
 const INCORRECT_DATA = 117;
 
 export interface BodyBounds {
-  /** Of one body, decompressed. */
+  /** Maximum of one body, decompressed. */
   readonly bodyBytesMax: number;
-  /** Of all bodies at once. */
+  /** Maximum of all bodies at once. */
   readonly budgetBytes: number;
 }
 
-/** A body held; `release` gives its bytes back to the budget and removes the file. */
+/** A body that is held; `release` returns its bytes to the budget and removes the file. */
 export interface HeldBody {
   /** "" for one in memory. */
   readonly path: string;
@@ -43,7 +43,7 @@ export class BodySpool {
   #heldBytes = 0;
   #nextId = 1;
 
-  /** `directory` belongs to this spool alone: what a killed process left in it is removed. */
+  /** `directory` is used by this spool alone: files that a killed process left in it are removed. */
   constructor(directory: string, bounds: BodyBounds) {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     for (const name of readdirSync(directory)) rmSync(join(directory, name), { force: true });
@@ -75,7 +75,7 @@ export class BodySpool {
     return hold.done(Buffer.alloc(0));
   }
 
-  /** For data that came behind its statement, in one body. */
+  /** For data that followed its statement in one body. */
   async bytesToFile(bytes: Uint8Array): Promise<HeldBody> {
     const path = this.#newPath();
     const hold = this.#hold(path);
@@ -98,7 +98,10 @@ export class BodySpool {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  /** Open before the first byte comes: a body refused while its file is still being opened would leave it behind. */
+  /**
+   * Opens the file before the first byte comes: a body refused while its file is still being opened would leave the
+   * file behind.
+   */
   async #openFile(path: string): Promise<Writable> {
     try {
       return (await this.#open(path)).createWriteStream();
@@ -107,13 +110,13 @@ export class BodySpool {
     }
   }
 
-  /** What cleans up memory-backed folders, at the end of a login for one, may take this one: it is made again. */
+  /** A cleaner of memory-backed folders, run when a user logs out, may remove this folder: it is created again. */
   async #open(path: string): Promise<FileHandle> {
     try {
       return await open(path, "wx", 0o600);
     } catch (error) {
       if (codeOf(error) !== "ENOENT") throw error;
-      // Fails where somebody else has the name by now.
+      // Fails if another program has taken the name by now.
       mkdirSync(this.#directory, { mode: 0o700 });
       return open(path, "wx", 0o600);
     }
@@ -136,7 +139,7 @@ export class BodySpool {
     });
     try {
       const decoder = decoderOf(request);
-      // A pipeline destroys its source when it fails, and with a request the socket that the refusal must go out on.
+      // A pipeline destroys its source when it fails, and with a request also the socket that the refusal must use.
       const source = request.iterator({ destroyOnReturn: false });
       await (decoder === null ? pipeline(source, meter, sink) : pipeline(source, decoder, meter, sink));
     } catch (error) {
@@ -158,7 +161,7 @@ export class BodySpool {
       try {
         rmSync(path, { force: true });
       } catch {
-        // What cannot be removed now goes at the next start; the answer stands.
+        // The next start removes what cannot be removed now; the reply is unaffected.
       }
     };
     return {
@@ -202,7 +205,8 @@ function spoolError(error: unknown): EngineError {
     return new EngineError(NOT_ENOUGH_SPACE, "Not enough space for the request's body (NOT_ENOUGH_SPACE)", {
       cause: error,
     });
-  // A call of the file system, so of our file: said of the bytes, it would end the retries of a batch that is sound.
+  // A failed file-system call concerns our own file. Reported as a fault of the bytes, it would end the retries of a
+  // sound batch.
   if ((error as NodeJS.ErrnoException).syscall !== undefined)
     return new EngineError(CANNOT_WRITE, `The request's body could not be held: ${code}`, { cause: error });
   return new EngineError(INCORRECT_DATA, `The request's body could not be read: ${code || "malformed"}`, {
@@ -214,8 +218,9 @@ const CANNOT_WRITE = 75;
 const NOT_ENOUGH_SPACE = 243;
 
 /**
- * Memory-backed, where the platform has it with room for the budget; bodies then never reach a disk. Named after the
- * data directory, whose lock the caller holds: the next process finds and empties what a killed one left.
+ * Returns a memory-backed folder where the platform has one with room for the budget; bodies then never reach a disk.
+ * It is named after the data directory, whose lock the caller holds: the next process finds it and removes what a
+ * killed one left.
  */
 export function spoolDirectory(dataDirectory: string, budgetBytes: number): string {
   try {
@@ -224,7 +229,7 @@ export function spoolDirectory(dataDirectory: string, budgetBytes: number): stri
     const path = join(MEMORY_VOLUME, `unwind-records-${name}`);
     if (volume.type === TMPFS_MAGIC && volume.bavail * volume.bsize > 2 * budgetBytes && isOursAlone(path)) return path;
   } catch {
-    // Not this platform.
+    // This platform has none.
   }
   return join(dataDirectory, "spool");
 }
@@ -232,7 +237,7 @@ export function spoolDirectory(dataDirectory: string, budgetBytes: number): stri
 const MEMORY_VOLUME = "/dev/shm";
 const TMPFS_MAGIC = 0x01021994;
 
-/** Anybody may create names there: a folder of somebody else's, or a link, is not used. */
+/** Every user may create names there: a folder of another user, or a link, is not used. */
 function isOursAlone(path: string): boolean {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   const found = lstatSync(path);

@@ -1,9 +1,9 @@
 /**
- * The embedded ClickHouse engine behind a small port: one open data directory, and a session per request.
+ * The embedded ClickHouse engine behind a small port: one open data directory, and one session per request.
  *
- * Invariant: settings, parameters, the current database and temporary tables live in a session, and a session ends
- * with its request (measured: opening, setting, asking and closing take under 3 ms and leave no memory behind). So
- * nothing leaks from one request into the next; a deduplication token that did would swallow an insert.
+ * Invariant: settings, parameters, the current database and temporary tables belong to a session, and a session ends
+ * with its request (measured: opening, setting, querying and closing take under 3 ms and leave no memory behind). So
+ * nothing leaks from one request into the next; a leaked deduplication token would swallow an insert.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -13,16 +13,16 @@ export interface EngineResult {
   readonly bytes: Uint8Array;
   readonly rowsRead: number;
   readonly bytesRead: number;
-  /** Seconds. */
+  /** In seconds. */
   readonly elapsed: number;
 }
 
 export interface EngineSession {
-  /** One statement, its whole result. `format` is for statements without a FORMAT clause. */
+  /** Runs one statement and returns its whole result. `format` is for statements without a FORMAT clause. */
   run(sql: string, format: string): Promise<EngineResult>;
-  /** A SELECT's result block by block; a started stream that is left early stops the engine too. */
+  /** Returns a SELECT's result block by block; leaving a started stream early stops the engine too. */
   stream(sql: string, format: string): AsyncIterable<{ raw(): Uint8Array }>;
-  /** What still runs finishes first. */
+  /** Waits until running statements finish. */
   close(): void;
 }
 
@@ -37,7 +37,9 @@ export type EngineStart =
   | { readonly ok: true; readonly engine: Engine }
   | { readonly ok: false; readonly reason: "missing" | "locked" | "failed"; readonly text: string };
 
-/** What of the package is used. It is optional, so its own types are not there to import where it is not installed. */
+/**
+ * The used part of the package. The package is optional, so its own types cannot be imported where it is not installed.
+ */
 interface ChdbPackage {
   readonly Session: new (path: string, options?: { connectionArgs: readonly string[] }) => ChdbSession;
   drainPending(): Promise<void>;
@@ -55,7 +57,7 @@ interface ChdbSession {
 const PACKAGE = "chdb";
 export interface EngineOptions {
   readonly directory: string;
-  /** Of the whole engine; beyond it queries fail with MEMORY_LIMIT_EXCEEDED. */
+  /** Maximum for the whole engine; beyond it queries fail with MEMORY_LIMIT_EXCEEDED. */
   readonly memoryBytes: number;
 }
 
@@ -89,13 +91,13 @@ export async function openEngine(options: EngineOptions): Promise<EngineStart> {
   }
 }
 
-/** The package says no more than that it failed; whoever holds the lock stands in the file that is locked. */
+/** The package reports only that it failed; the locked file contains the process that holds the lock. */
 function isHeldByAnother(directory: string): boolean {
   try {
     const holder = Number(/^PID: (\d{1,10})$/m.exec(readFileSync(join(directory, "status"), "utf8"))?.[1]);
     return holder !== process.pid && process.kill(holder, 0);
   } catch (error) {
-    // Of another user: alive nevertheless.
+    // It belongs to another user but is alive.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

@@ -1,23 +1,21 @@
-/**
- * The loopback HTTP server of the dialect: its address, its time limits, its end.
- */
+/** The loopback HTTP server of the dialect: its address, its time limits, its shutdown. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Dialect, type DialectOptions } from "./dialect.js";
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const BODY_TIMEOUT_MS = 60_000;
-/** Above the client's idle time, so that a kept connection is not closed under a request. */
+/** Longer than the client's idle time, so that a kept connection is not closed during a request. */
 const KEEP_ALIVE_MS = 30_000;
 
 export interface ListenerOptions extends DialectOptions {
-  /** Taken if free, else any. */
+  /** Used if it is free, else any. */
   readonly port: number;
 }
 
 export interface Listener {
   readonly port: number;
-  /** No new requests; waits for what runs, up to `waitMs`. */
+  /** Accepts no new requests; waits for running ones, up to `waitMs`. */
   close(waitMs: number): Promise<void>;
 }
 
@@ -53,7 +51,7 @@ async function listen(server: Server, port: number): Promise<void> {
     await attempt(port);
   } catch (error) {
     if (port === 0 || (error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-    // Somebody took it while this process was away; the supervisor is told the new one.
+    // Another program took the port while this process was away; the supervisor gets the new one.
     await attempt(0);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The query string and headers of a ClickHouse HTTP request, decoded. Pure. Whatever key the dialect itself does
- * not know is a setting of the engine.
+ * The query string and headers of a ClickHouse HTTP request, decoded. Pure. Every key that the dialect itself does not
+ * know is a setting of the engine.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { EngineError } from "./engine-error.js";
@@ -13,9 +13,9 @@ const MAX_SESSION_SECONDS = 3_600;
 const DEFAULT_SESSION_SECONDS = 60;
 
 export interface DialectRequest {
-  /** Of the query string; "" where the body holds the statement. */
+  /** From the query string; "" where the body contains the statement. */
   readonly query: string;
-  /** "" leaves it to the listener to mint one. */
+  /** "" lets the listener create one. */
   readonly queryId: string;
   readonly database: string;
   readonly defaultFormat: string;
@@ -25,12 +25,12 @@ export interface DialectRequest {
   readonly sessionCheck: boolean;
   readonly params: ReadonlyMap<string, string>;
   readonly settings: ReadonlyMap<string, string>;
-  /** The whole result before the first byte: errors then have their status. */
+  /** Waits for the whole result before the first byte: errors then have their status. */
   readonly waitForEnd: boolean;
   readonly gzip: boolean;
 }
 
-/** Keys of the dialect that steer the transport: nothing the engine could use. */
+/** Keys of the dialect that control the transport; the engine does not use them. */
 const TRANSPORT_KEYS: ReadonlySet<string> = new Set([
   "buffer_size",
   "stacktrace",
@@ -48,7 +48,7 @@ const TRANSPORT_KEYS: ReadonlySet<string> = new Set([
   "add_http_cors_header",
 ]);
 
-/** Would change who asks or how bytes are framed: dropping them in silence would be wrong. */
+/** These would change the user or the framing of bytes: ignoring them silently would be wrong. */
 const REFUSED_KEYS: ReadonlySet<string> = new Set(["role", "user", "password", "compress", "decompress"]);
 
 const SETTING_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
@@ -121,7 +121,10 @@ function headerText(headers: IncomingHttpHeaders, name: string): string {
   return typeof value === "string" ? value : (value?.[0] ?? "");
 }
 
-/** What brings a fresh session to the state the request asks for; "" for none. Values are quoted text to the engine. */
+/**
+ * Returns the statement that brings a new session to the requested state; "" for none. The engine gets values as quoted
+ * text.
+ */
 export function settingsStatement(request: DialectRequest, readonly: boolean): string {
   const parts: string[] = [];
   for (const [name, value] of request.settings) parts.push(`${name} = ${quoteText(value)}`);

@@ -1,6 +1,6 @@
 /**
- * Replies of the dialect. A result that fails after its first bytes went out cannot change its status any more: the
- * error is appended as a tagged block, and the tag was announced in the headers, so that no data can be taken for it.
+ * Replies of the dialect. A result that fails after its first bytes went out can no longer change its status. So the
+ * error is appended as a tagged block, and the headers announce the tag, so that no data is mistaken for it.
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -29,7 +29,7 @@ export function sendError(response: ServerResponse, error: EngineError, queryId:
     "X-ClickHouse-Exception-Code": String(error.code),
     ...(queryId === "" ? {} : { "X-ClickHouse-Query-Id": queryId }),
     ...(status === 401 ? { "WWW-Authenticate": 'Basic realm="records"' } : {}),
-    // What was not read of the request's body must not be taken for the next request.
+    // The unread rest of a request's body must not be read as the next request.
     ...(response.req.complete ? {} : { Connection: "close" }),
   });
   response.end(body);
@@ -51,7 +51,7 @@ export function sendResult(response: ServerResponse, reply: Reply & { bytes: Uin
   response.end(bytes);
 }
 
-/** Waits for the reader: no more than a block is held for a slow one. */
+/** Waits for the reader: at most one block is held for a slow one. */
 export async function sendStream(
   response: ServerResponse,
   reply: Reply & { blocks: AsyncIterable<{ raw(): Uint8Array }>; signal: AbortSignal },
@@ -76,7 +76,7 @@ export async function sendStream(
       // Leaving the loop cancels the query in the engine.
       if (reply.signal.aborted) return;
       const raw = block.raw();
-      // The first block's error still has its status: headers wait for it.
+      // An error before the first block still has its status: the headers wait for that block.
       const isFirst = sink === null;
       sink ??= begin();
       const bytes = isFirst ? raw : raw.subarray(repeatedBytes);
@@ -92,7 +92,7 @@ export async function sendStream(
   (sink ?? begin()).end();
 }
 
-/** The block that newer servers append, as the official client reads it. */
+/** The block that newer servers append, in the form the official client reads. */
 function taggedError(error: EngineError, tag: string): string {
   const text = `${error.body}\n`;
   return `\r\n__exception__\r\n${tag}\r\n${text}${Buffer.byteLength(text)} ${tag}\r\n__exception__\r\n`;
@@ -102,7 +102,7 @@ async function drained(sink: NodeJS.EventEmitter, signal: AbortSignal): Promise<
   try {
     await once(sink, "drain", { signal });
   } catch {
-    // Aborted: the loop sees it.
+    // Aborted: the loop notices.
   }
 }
 
@@ -117,7 +117,7 @@ function headersOf(reply: Reply): Record<string, string> {
   };
 }
 
-/** How much will be read is not known when the headers go out. */
+/** The number of rows read is not known when the headers go out. */
 const EMPTY_SUMMARY = JSON.stringify({
   read_rows: "0",
   read_bytes: "0",

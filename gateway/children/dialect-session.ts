@@ -1,4 +1,4 @@
-/** Takes an engine session to the state that a request's query string asks for, and a kept one back again. */
+/** Brings an engine session to the state that a request's query string requires, and a kept one back again. */
 import type { EngineSession } from "./chdb-engine.js";
 import { type DialectRequest, quoteName, quoteText, settingsStatement } from "./clickhouse-request.js";
 
@@ -9,7 +9,10 @@ export async function enterSession(session: EngineSession, request: DialectReque
   if (settings !== "") await session.run(settings, "Null");
 }
 
-/** Brings a kept session back to its own database and settings. Parameters stay: they matter only where named. */
+/**
+ * Returns the statements that bring a kept session back to its own database and settings. Parameters stay: they matter
+ * only where they are named.
+ */
 export async function undoStatements(session: EngineSession, request: DialectRequest): Promise<string[]> {
   const names = [...request.settings.keys(), "readonly", "max_result_bytes", "result_overflow_mode"];
   const list = names.map(quoteText).join(", ");

@@ -1,6 +1,6 @@
 /**
- * The dialect's bounds, with an engine that answers when told to: what a real one does in its own time cannot be
- * held still. Everything else is tested on the real engine (test/).
+ * The dialect's bounds, with an engine that answers on command, because a real one cannot be held still. Everything
+ * else is tested on the real engine (test/).
  */
 import { pbkdf2 } from "node:crypto";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -47,7 +47,7 @@ class HeldEngine implements Engine {
 
   async close() {}
 
-  /** Resolves once so many statements have started. */
+  /** Resolves once this many statements have started. */
   async untilStarted(count: number): Promise<void> {
     while (this.started.length < count) await new Promise<void>((resolve) => this.#waiters.push(resolve));
   }
@@ -113,13 +113,13 @@ function send(query: string, body: string | Buffer = ""): { answer: Promise<Answ
   return { answer };
 }
 
-describe("the dialect's bounds", () => {
+describe("the bounds of the dialect", () => {
   it("runs one write at a time, lets 64 wait and refuses the next with 503", async () => {
     const first = send("CREATE one");
     await engine.untilStarted(1);
     const waiting = Array.from({ length: 64 }, (_, index) => send(`CREATE w${index}`));
     const answers = Promise.all(waiting.map((call) => call.answer));
-    // Which of those on the way arrive first is the kernel's affair; of 66 exactly one finds no place.
+    // The kernel decides which of the pending ones arrive first; of 66 exactly one finds no place.
     const last = send("CREATE last");
     const outcomes = Promise.all([first.answer, answers, last.answer]);
     const refused = await Promise.race([...waiting.map((call) => call.answer), last.answer]);
@@ -131,7 +131,7 @@ describe("the dialect's bounds", () => {
     expect(engine.openCount).toBe(0);
   });
 
-  it("reads on while a write runs", async () => {
+  it("reads while a write runs", async () => {
     send("CREATE slow");
     await engine.untilStarted(1);
     send("SHOW TABLES");
@@ -139,33 +139,33 @@ describe("the dialect's bounds", () => {
     expect(engine.started[1]).toBe("SHOW TABLES\n");
   });
 
-  it("refuses a body beyond its bound with 413, and one beyond the budget of all with 503", async () => {
+  it("refuses a body beyond its limit with 413, and one beyond the budget of all with 503", async () => {
     const large = await send("INSERT INTO t FORMAT CSV", Buffer.alloc(1_001)).answer;
     expect(large).toMatchObject({ status: 413, code: "307" });
     const fitting = [1, 2, 3].map(() => send("INSERT INTO t FORMAT CSV", Buffer.alloc(1_000)));
     await engine.untilStarted(1);
-    // The three may still be arriving: the budget is spent once they are all held.
+    // The three may still be arriving: the budget is used up once they are all held.
     while (spool.heldBytes < 3_000) await new Promise((resolve) => setImmediate(resolve));
     const refused = await send("INSERT INTO t FORMAT CSV", Buffer.alloc(1)).answer;
     expect(refused).toMatchObject({ status: 503, code: "202" });
     engine.releaseAll();
     for (const call of fitting) expect((await call.answer)?.status).toBe(200);
-    // A body's file goes after its answer.
+    // A body's file is removed after its reply.
     await expect.poll(() => [spool.heldBytes, readdirSync(join(directory, "spool")).length]).toEqual([0, 0]);
   });
 
-  it("leaves no file of a body refused while the file system is slow", async () => {
-    // The pool of threads that opens files has four: while they are busy, an opening waits.
+  it("leaves no file of a body that is refused while the file system is slow", async () => {
+    // The pool that opens files has four threads: while they are busy, an opening waits.
     const busy = Promise.all([1, 2, 3, 4].map((salt) => promisify(pbkdf2)("p", `${salt}`, 300_000, 64, "sha512")));
     const refused = send("INSERT INTO t FORMAT CSV", Buffer.alloc(1_001)).answer;
     await busy;
     expect(await refused).toMatchObject({ status: 413 });
-    // Behind whatever the pool had still to do.
+    // After all work that the pool still had.
     await readdir(directory);
     await expect.poll(() => readdirSync(join(directory, "spool"))).toEqual([]);
   });
 
-  it("makes its folder anew where it was swept away", async () => {
+  it("creates its folder again where it was removed", async () => {
     engine.releaseAll();
     rmSync(join(directory, "spool"), { recursive: true });
     expect(await send("INSERT INTO t FORMAT CSV", "1").answer).toMatchObject({ status: 200 });
@@ -174,7 +174,7 @@ describe("the dialect's bounds", () => {
     await expect.poll(() => readdirSync(join(directory, "spool"))).toEqual([]);
   });
 
-  it("says of its own files, and not of the bytes, that they fail: the sender is to try again", async () => {
+  it("reports a failure of its own files as one, not as a fault of the bytes, so that the sender tries again", async () => {
     rmSync(join(directory, "spool"), { recursive: true });
     writeFileSync(join(directory, "spool"), "");
     for (const [query, body] of [
@@ -193,7 +193,7 @@ describe("the dialect's bounds", () => {
     expect(spool.heldBytes).toBe(0);
   });
 
-  it("forgets a body whose sender stopped in the middle", async () => {
+  it("drops a body whose sender stopped in the middle", async () => {
     const half = request({
       host: "127.0.0.1",
       port: listener.port,
@@ -211,7 +211,7 @@ describe("the dialect's bounds", () => {
     expect(engine.started).toEqual([]);
   });
 
-  it("closes after what runs, and takes nothing new", async () => {
+  it("closes after running requests, and accepts no new ones", async () => {
     const running = send("CREATE last");
     await engine.untilStarted(1);
     const closed = listener.close(10_000);

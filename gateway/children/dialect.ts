@@ -1,10 +1,10 @@
 /**
- * The ClickHouse HTTP dialect over the embedded engine, so that the ordinary client speaks to it as to a server:
- * the path of a request is query string → body → session (database, settings, parameters) → statement → reply.
+ * The ClickHouse HTTP dialect over the embedded engine, so that the ordinary client speaks to it as to a server. The
+ * path of a request is query string → body → session (database, settings, parameters) → statement → reply.
  *
- * Invariants: only who knows the password is served; a request's settings end with its session; an insert is
- * acknowledged after the engine returned, never before; every queue and body has a bound, beyond it 503 or 413.
- * Not a server: no users, roles, progress, KILL QUERY.
+ * Invariants: only callers with the password are served. A request's settings end with its session. An insert is
+ * acknowledged after the engine returned, never before. Every queue and body has a bound, beyond it 503 or 413. It is
+ * not a server: no users, roles, progress, KILL QUERY.
  */
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -19,15 +19,15 @@ import { KeptSessions } from "./kept-sessions.js";
 import { Lane } from "./lane.js";
 import { scanStatement, type Statement } from "./statement.js";
 
-/** One writer keeps the order of batches; readers share what is left. */
+/** One writer keeps the order of batches; readers share the rest. */
 const WRITES_AT_ONCE = 1;
 const READS_AT_ONCE = 3;
 const WAITING_MAX = 64;
-/** Requests whose body or reply is under way, all together; one more gets 503. */
+/** Most requests whose body or reply is under way, all together; one more gets 503. */
 const REQUESTS_MAX = 256;
-/** Longest statement that is not an insert's data. The engine's own max_query_size is 256 KiB. */
+/** Longest statement without an insert's data. The engine's own max_query_size is 256 KiB. */
 const STATEMENT_BYTES_MAX = 1 << 20;
-/** Rows and blocks of a reply that is built in full, before formatting. */
+/** Most bytes of rows and blocks of a reply that is built as a whole, before formatting. */
 const WHOLE_RESULT_BYTES_MAX = 256 * 1024 * 1024;
 const DEFAULT_FORMAT = "TabSeparated";
 
@@ -75,7 +75,7 @@ export class Dialect {
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    // A caller that leaves mid-reply is no fault of this process.
+    // A caller that disconnects during a reply is no fault of this process.
     response.on("error", () => gone.abort());
     this.#openCount++;
     try {
@@ -129,7 +129,7 @@ export class Dialect {
       throw new EngineError(AUTHENTICATION_FAILED, "Authentication failed: password is incorrect, or no such user");
   }
 
-  /** Splits what came into a statement and, for an insert, its data in a file. */
+  /** Splits a body into a statement and, for an insert, its data in a file. */
   async #receive(request: IncomingMessage, asked: DialectRequest): Promise<Job> {
     const head = Buffer.from(asked.query, "utf8");
     const scanned = scanStatement(head.toString("latin1"));
@@ -172,7 +172,7 @@ export class Dialect {
     }
   }
 
-  /** What the statement itself sets stays in the session; what came in the query string is for this request alone. */
+  /** What the statement itself sets stays in the session; settings in the query string apply to this request only. */
   async #inKeptSession(job: Job, call: Call): Promise<void> {
     const { sessionId, sessionCheck, sessionSeconds } = call.request;
     const session = this.#kept.take(sessionId, sessionCheck);
@@ -191,18 +191,18 @@ export class Dialect {
       if (isClean) this.#kept.give(sessionId, sessionSeconds);
       else this.#kept.drop(sessionId);
     }
-    // Free again before its caller can ask for more.
+    // The session is free before its caller can send the next request.
     reply();
   }
 }
 
-/** Runs the statement; what comes back sends the reply, unless it was streamed already. */
+/** Runs the statement; the returned function sends the reply, unless it was streamed already. */
 function execute(session: EngineSession, job: Job, call: Call, mayStream: boolean): Promise<() => void> {
   return job.body === null ? ask(session, job, call, mayStream) : insert(session, job.statement, job.body, call);
 }
 
 async function insert(session: EngineSession, statement: Statement, body: HeldBody, call: Call): Promise<() => void> {
-  // The head came through latin1 to keep byte offsets; its text is UTF-8.
+  // The head was decoded as latin1 to keep byte offsets; its text is UTF-8.
   const text = (part: string) => Buffer.from(part, "latin1").toString("utf8");
   const source = `FROM INFILE ${quoteText(body.path)} COMPRESSION 'none'`;
   const sql = `${text(statement.insertHead)} ${source} ${text(statement.insertSettings)} FORMAT ${statement.format}`;
@@ -214,7 +214,7 @@ async function insert(session: EngineSession, statement: Statement, body: HeldBo
         format: DEFAULT_FORMAT,
         bytes: new Uint8Array(0),
         gzip: false,
-        // What the engine read from the body is what it wrote, repeats under a known token included.
+        // The engine writes all rows it reads from the body, including repeats under a known token.
         summary: summary(result.rowsRead, body.byteCount, result.rowsRead, result.elapsed),
       });
   } catch (error) {
@@ -261,7 +261,7 @@ interface Call {
   readonly signal: AbortSignal;
 }
 
-/** Null where the engine streams no such statement (SHOW, DESCRIBE …): their results are small. */
+/** Returns null where the engine cannot stream the statement (SHOW, DESCRIBE …); such results are small. */
 function startStream(session: EngineSession, sql: string, format: string): AsyncIterable<{ raw(): Uint8Array }> | null {
   try {
     return session.stream(sql, format);

@@ -1,22 +1,25 @@
 /**
- * A refusal in ClickHouse's terms: number, name and text, as the HTTP dialect prints them. Made from what the
- * engine said, or by the listener in the engine's words.
+ * A refusal in ClickHouse's terms: number, name and text, as the HTTP dialect prints them. Created from the engine's
+ * error, or by the listener in the same form.
  */
 export class EngineError extends Error {
   override readonly name = "EngineError";
   readonly code: number;
-  /** `Code: N. DB::Exception: text (NAME)`: what the body of a failed request holds. */
+  /** `Code: N. DB::Exception: text (NAME)`: the body of a failed request. */
   readonly body: string;
 
   constructor(code: number, text: string, options: { cause?: unknown } = {}) {
     super(text, options);
     this.code = code;
-    // The engine's own texts end with the name already.
+    // The engine's own texts already end with the name.
     const name = NAMED.test(text) ? "" : ` (${NAMES[code] ?? "UNKNOWN_EXCEPTION"})`;
     this.body = `Code: ${code}. DB::Exception: ${text}${name}`;
   }
 
-  /** What the engine threw. Its text names the file that carried the request's body: nobody's business. */
+  /**
+   * Wraps an error of the engine. Its text contains the path of the file with the request's body, which must not be
+   * shown.
+   */
   static of(thrown: unknown, bodyPath: string): EngineError {
     if (thrown instanceof EngineError) return thrown;
     const raw = thrown instanceof Error ? thrown.message : "unknown";
@@ -32,7 +35,7 @@ const NAMED = /\([A-Z][A-Z0-9_]+\)$/;
 const ENGINE_TEXT = /^(?:Code: (?<code>\d+)\. DB::Exception: )(?:Code: \d+\. DB::Exception: )?(?<text>.*)$/s;
 const UNKNOWN_EXCEPTION = 1002;
 
-/** Of the codes the listener itself uses. */
+/** Names of the codes that the listener itself uses. */
 const NAMES: Readonly<Record<number, string>> = {
   36: "BAD_ARGUMENTS",
   48: "NOT_IMPLEMENTED",
@@ -50,7 +53,7 @@ const NAMES: Readonly<Record<number, string>> = {
   516: "AUTHENTICATION_FAILED",
 };
 
-/** HTTP status by code, as the server's own table has it; what is not listed is 500. */
+/** HTTP status by code, as in the server's own table; codes not listed are 500. */
 const STATUSES: Readonly<Record<number, number>> = {
   6: 400, // CANNOT_PARSE_TEXT
   26: 400, // CANNOT_PARSE_QUOTED_STRING

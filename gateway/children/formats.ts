@@ -1,10 +1,10 @@
-/** Output formats of the dialect: content type, and whether blocks formatted one by one make up the whole. */
+/** Output formats of the dialect: content type, and whether separately formatted blocks add up to the whole. */
 
 export interface OutputFormat {
   readonly contentType: string;
   /**
-   * `plain`: blocks concatenate. `headed`: each block repeats the header lines of the first, which are cut off.
-   * `whole`: one document; built in full before the first byte.
+   * `plain`: blocks concatenate. `headed`: each block repeats the header lines of the first, which are removed.
+   * `whole`: one document, built completely before the first byte.
    */
   readonly blocks: "plain" | "headed" | "whole";
   /** Header lines of a `headed` format. */
@@ -57,7 +57,7 @@ const FORMATS: ReadonlyMap<string, OutputFormat> = new Map([
   ["Null", whole(TEXT)],
 ]);
 
-/** A format not named here is passed to the engine and sent as one document. */
+/** An unknown format is passed to the engine and sent as one document. */
 const UNKNOWN: OutputFormat = whole(BINARY);
 
 export function outputFormat(name: string): OutputFormat {

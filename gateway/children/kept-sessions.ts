@@ -1,6 +1,6 @@
 /**
  * Sessions that a caller named by `session_id`: they keep settings and temporary tables from one request to the next.
- * Bounded in number and idle time; one request at a time, as the server has it.
+ * Bounded in number and idle time; one request at a time, as on a server.
  */
 import type { EngineSession } from "./chdb-engine.js";
 import { EngineError } from "./engine-error.js";
@@ -12,7 +12,7 @@ const SESSION_IS_LOCKED = 373;
 
 interface Kept {
   readonly session: EngineSession;
-  /** Null while a request has it. */
+  /** Null while a request uses it. */
   expiry: NodeJS.Timeout | null;
 }
 
@@ -50,7 +50,7 @@ export class KeptSessions {
     kept.expiry.unref();
   }
 
-  /** A session whose state is not known any more. */
+  /** Drops a session whose state is no longer known. */
   drop(id: string): void {
     this.#kept.get(id)?.session.close();
     this.#kept.delete(id);

@@ -13,8 +13,8 @@ function held(): { promise: Promise<void>; release: () => void } {
   return { promise, release };
 }
 
-describe("Lane", () => {
-  it("skips a job whose caller left while it waited, and runs the one behind it", async () => {
+describe("a lane of jobs", () => {
+  it("skips a job whose caller left while it waited, and runs the next one", async () => {
     const lane = new Lane("x", 1, 4);
     const gate = held();
     const ran: string[] = [];
@@ -31,7 +31,7 @@ describe("Lane", () => {
     await expect(lane.run(gone.signal, async () => {})).rejects.toBeInstanceOf(EngineError);
   });
 
-  it("goes on after a job that fails, and is idle when all have ended", async () => {
+  it("continues after a job that fails, and is idle when all have ended", async () => {
     const lane = new Lane("x", 1, 4);
     const failed = lane.run(never, async () => {
       throw new Error("job");
@@ -44,7 +44,7 @@ describe("Lane", () => {
     await lane.idle();
   });
 
-  it("never runs more than its limit, never lets more wait than its bound, and answers everybody", async () => {
+  it("never runs more than its limit, never lets more wait than its bound, and answers every job", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 4 }),

@@ -1,6 +1,6 @@
 /**
- * A bounded queue in front of the engine: so many jobs at a time, so many waiting, one more is refused. A job whose
- * caller has gone is skipped while it waits; what runs, runs on.
+ * A bounded queue in front of the engine: a number of jobs at a time, a number waiting; one more is refused. A job
+ * whose caller has left is skipped while it waits; a running one continues.
  */
 import { EngineError } from "./engine-error.js";
 

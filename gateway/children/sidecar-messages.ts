@@ -1,21 +1,24 @@
-/** What the storage sidecar and its supervisor say to each other over the process channel. */
+/** The messages between the storage sidecar and its supervisor over the process channel. */
 
-/** To the child, once, as its first message. The password is fresh per start and stands in no environment or argument list. */
+/**
+ * To the child, once, as its first message. The password is new at each start and is in no environment or argument
+ * list.
+ */
 export interface SidecarStart {
   readonly kind: "start";
   readonly directory: string;
   readonly password: string;
-  /** The port it had before, or 0; taken if it is free. */
+  /** The port it had before, or 0; used if it is free. */
   readonly port: number;
   readonly memoryBytes: number;
 }
 
-/** Of the child. `off`: starting it again would not help. */
+/** From the child. `off`: starting it again would not help. */
 export type SidecarReport =
   | { readonly kind: "ready"; readonly port: number; readonly version: string }
   | { readonly kind: "refused"; readonly reason: "missing" | "locked" | "failed"; readonly text: string };
 
-/** Exit codes of the child, for who runs it by hand. */
+/** Exit codes of the child, for people who run it by hand. */
 export const SIDECAR_EXIT = { stopped: 0, fault: 1, missing: 3, locked: 4, failed: 5 } as const;
 
 export function isSidecarReport(message: unknown): message is SidecarReport {

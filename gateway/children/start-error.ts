@@ -1,4 +1,7 @@
-/** Why the service does not start: for the operator on stderr, never for a reply. Holds no configured value that may be a secret. */
+/**
+ * Why the service does not start: for the operator on stderr, never for a reply. Contains no configured value that may
+ * be a secret.
+ */
 export class StartError extends Error {
   override readonly name = "StartError";
   readonly problems: readonly string[];

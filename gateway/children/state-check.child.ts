@@ -1,7 +1,8 @@
 /**
- * Opens the state store as the service will, reads every row and writes one that it takes back, so that a file which is
- * cut off or damaged ends this process instead of the service: reading what a file does not have is a fatal signal, not an
- * error that can be caught. `state-check.child.js DIRECTORY`; exit code 0: sound, 3: refused, with one line that says why.
+ * Opens the state store as the service will, reads every row and writes one that it rolls back. So a truncated or
+ * damaged file ends this process instead of the service: reading beyond the end of a file is a fatal signal, not an
+ * error that can be caught. `state-check.child.js DIRECTORY`; exit code 0: sound, 3: refused, with one line that gives
+ * the reason.
  */
 import { open, type RootDatabase } from "lmdb";
 import { STATE_FILE_OPTIONS } from "../../engine/storage/lmdb-file.js";
@@ -13,7 +14,7 @@ function check(directory: string): void {
   const database: RootDatabase<Buffer, Buffer> = open({ path: directory, noSubdir: false, ...STATE_FILE_OPTIONS });
   let bytes = 0;
   for (const { key, value } of database.getRange({ snapshot: true })) bytes += key.length + value.length;
-  // The list of free pages is read by writers only.
+  // Only writers read the list of free pages.
   database.transactionSync(() => {
     database.putSync(PROBE_KEY, Buffer.from(String(bytes)));
     database.removeSync(PROBE_KEY);

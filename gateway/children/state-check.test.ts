@@ -1,4 +1,4 @@
-/** The check against real files of the store, whole and broken; the child is compiled for the test and really dies. */
+/** The check on real files of the store, intact and broken; the child is compiled for the test and really dies. */
 import {
   copyFileSync,
   mkdirSync,
@@ -42,7 +42,7 @@ beforeAll(async () => {
       })),
     });
   await store.close();
-  // To what is used of it: pages that are kept ahead may be missing.
+  // Only the used part must be there: pages that are kept ahead may be missing.
   const database = open({ path: whole, noSubdir: false, ...STATE_FILE_OPTIONS });
   const { usedPages, pageBytes } = pageUseOf(database.getStats());
   await database.close();
@@ -51,7 +51,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 let copies = 0;
-/** A folder with a copy of the whole file. */
+/** A folder with a copy of the intact file. */
 function copy(): { readonly directory: string; readonly file: string } {
   const directory = join(folder, `copy-${copies++}`);
   mkdirSync(directory);
@@ -67,7 +67,7 @@ const check = (directory: string): Promise<string> =>
   );
 
 describe("the check of the state file", () => {
-  it("lets a sound one pass, an absent one, and one that is being used", async () => {
+  it("accepts a sound file, a missing one, and one that is in use", async () => {
     expect(await check(copy().directory)).toBe("sound");
     expect(await check(join(folder, "absent"))).toBe("sound");
     const longer = copy();
@@ -81,7 +81,7 @@ describe("the check of the state file", () => {
     await store.close();
   });
 
-  it("refuses one that is cut off, in one line that says what to do", async () => {
+  it("refuses a truncated file in one line that explains what to do", async () => {
     for (const share of [0.1, 0.3, 0.5, 0.7, 0.9]) {
       const { directory, file } = copy();
       truncateSync(file, Math.floor((statSync(file).size * share) / 4096) * 4096);
@@ -96,7 +96,7 @@ describe("the check of the state file", () => {
     }
   });
 
-  it("refuses one that is something else", async () => {
+  it("refuses a file of another kind", async () => {
     for (const bytes of [Buffer.alloc(100_000, 7), Buffer.from("not a database"), Buffer.alloc(8192)]) {
       const { directory, file } = copy();
       writeFileSync(file, bytes);
@@ -104,7 +104,7 @@ describe("the check of the state file", () => {
     }
   });
 
-  it("never lets one pass that ends the process which opens it", async () => {
+  it("never accepts a file that ends the process which opens it", async () => {
     const random = createSeededRandom(20_261_123);
     let refused = 0;
     for (let round = 0; round < 12; round++) {
@@ -118,7 +118,8 @@ describe("the check of the state file", () => {
         refused++;
         continue;
       }
-      // What it let pass once, it reads and writes again: what only the second opening meets is an error, and no signal.
+      // A file that passed once is read and written again: a fault found only by the second opening is an error, not a
+      // signal.
       expect(await check(directory)).toMatch(/^sound$|is damaged \((?!reading it ended with)/);
     }
     expect(refused).toBeGreaterThan(0);

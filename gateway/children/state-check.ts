@@ -1,6 +1,6 @@
 /**
- * Is the file of the state store sound? Asked of a child before the service opens it, since a file that is cut off ends
- * the process that reads it (SIGBUS).
+ * Checks whether the file of the state store is sound. A child does it before the service opens the file, because a
+ * truncated file ends the process that reads it (SIGBUS).
  */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -9,13 +9,13 @@ import { fileURLToPath } from "node:url";
 import type { Logger } from "../../engine/domain/logger.js";
 import { StartError } from "./start-error.js";
 
-/** Of the child: the file is refused. */
+/** Exit code of the child: the file is refused. */
 export const DAMAGED_EXIT = 3;
-/** A file that took longer and did not end the child is taken as it is: looking at it all must not keep the service down. */
+/** A file that takes longer and does not end the child is accepted: a full check must not keep the service down. */
 const CHECK_MS = 20_000;
 const MESSAGE_CHARS_MAX = 200;
 
-/** Rejects with StartError where the file is damaged; a folder without one, or a child that cannot run, is let pass. */
+/** Rejects with StartError where the file is damaged; a folder without one, or a child that cannot run, passes. */
 export async function checkStateFile(
   directory: string,
   logger: Logger,

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { scanStatement } from "./statement.js";
 
-/** Text that likes to look like clauses. */
+/** Text that looks like clauses. */
 const NOISE = fc
   .array(
     fc.oneof(
@@ -28,7 +28,7 @@ const NOISE = fc
   )
   .map((parts) => parts.join(""));
 
-describe("scanStatement", () => {
+describe("a scanned statement", () => {
   it.each([
     ["SELECT 1", "read", ""],
     ["select 1 format JSONEachRow", "read", "JSONEachRow"],
@@ -52,7 +52,7 @@ describe("scanStatement", () => {
     ["INSERT INTO t SELECT 1", "insert-select", ""],
     ["INSERT INTO t (a, b) SELECT 1 FORMAT CSV", "insert-select", ""],
     ["  \n-- nothing", "empty", ""],
-  ])("%j is %s, format %j", (sql, kind, format) => {
+  ])("%j is of kind %s, with format %j", (sql, kind, format) => {
     expect(scanStatement(sql)).toMatchObject({ kind, format, refusal: null });
   });
 
@@ -72,7 +72,7 @@ describe("scanStatement", () => {
     ["INSERT INTO db.settings FORMAT TSV", "INSERT INTO db.settings", "", "TSV", ""],
     ["INSERT INTO t (a) VALUES (1), (2)", "INSERT INTO t (a)", "", "Values", " (1), (2)"],
     ["insert into table t format jsoneachrow {}", "insert into table t", "", "jsoneachrow", "{}"],
-  ])("%j has its data behind its head", (sql, insertHead, insertSettings, format, data) => {
+  ])("%j has its data after its head", (sql, insertHead, insertSettings, format, data) => {
     const scanned = scanStatement(sql);
     expect(scanned).toMatchObject({ kind: "insert-data", insertHead, insertSettings, format });
     expect(sql.slice(scanned.dataStart)).toBe(data);
@@ -84,11 +84,11 @@ describe("scanStatement", () => {
     ["SELECT 1 INTO OUTFILE 'x'", 48],
     ["INSERT INTO t FROM INFILE 'x' FORMAT CSV", 48],
     ["INSERT INTO t SELECT 1; DROP TABLE t", 62],
-  ])("refuses %j", (sql, code) => {
+  ])("is refused if it is %j", (sql, code) => {
     expect(scanStatement(sql).refusal?.code).toBe(code);
   });
 
-  it("takes any data behind the head as it is, and never scans it", () => {
+  it("may have any data after its head, which is never scanned", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
         const data = Buffer.from(noise).toString("latin1");
@@ -99,7 +99,7 @@ describe("scanStatement", () => {
     );
   });
 
-  it("finds no clause inside quoted text, whatever stands there", () => {
+  it("has no clause inside quoted text, whatever that contains", () => {
     fc.assert(
       fc.property(NOISE, fc.constantFrom("'", '"', "`"), (noise, quote) => {
         const quoted = `${quote}${noise.replaceAll("\\", "\\\\").replaceAll(quote, quote + quote)}${quote}`;
@@ -113,7 +113,7 @@ describe("scanStatement", () => {
     );
   });
 
-  it("survives any text", () => {
+  it("may be any text, without an error", () => {
     fc.assert(
       fc.property(NOISE, (noise) => {
         expect(scanStatement(noise).kind).toBeTypeOf("string");

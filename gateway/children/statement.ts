@@ -1,17 +1,19 @@
 /**
- * Just enough of ClickHouse's grammar to serve its HTTP dialect: what kind of statement it is, where its FORMAT
- * stands, where inline data begins. Pure; text inside strings, comments and brackets is never taken for a clause.
+ * Just enough of ClickHouse's grammar to serve its HTTP dialect: the kind of a statement, the place of its FORMAT, the
+ * start of inline data. Pure; text inside strings, comments and brackets is never taken as a clause.
  *
- * Works on latin1 text of the raw bytes, so that every position is a byte offset: all that is looked for is ASCII.
+ * Works on latin1 text of the raw bytes, so that every position is a byte offset: everything searched for is ASCII.
  */
 
 export type StatementKind = "empty" | "read" | "insert-data" | "insert-select" | "other";
 
 export interface Statement {
   readonly kind: StatementKind;
-  /** As written; "" where none is. Of an insert: the format of its data. */
+  /** As written; "" where there is none. Of an insert: the format of its data. */
   readonly format: string;
-  /** Insert with data: everything before FORMAT or VALUES without a SETTINGS clause, that clause, and where data begins. */
+  /**
+   * Insert with data: everything before FORMAT or VALUES without a SETTINGS clause, that clause, and where data begins.
+   */
   readonly insertHead: string;
   readonly insertSettings: string;
   readonly dataStart: number;
@@ -57,7 +59,7 @@ export function scanStatement(sql: string): Statement {
 
 function scanInsert(sql: string, tokens: readonly Token[]): Statement {
   let settings: Token | null = null;
-  // INSERT INTO name is what precedes any clause: a table may be called FORMAT.
+  // INSERT INTO name precedes any clause: a table may be called FORMAT.
   for (let index = 3; index < tokens.length; index++) {
     const token = tokens[index] as Token;
     const next = tokens[index + 1];
@@ -109,7 +111,7 @@ function refusalOf(tokens: readonly Token[]): Statement["refusal"] {
   return null;
 }
 
-/** `FORMAT name` with nothing behind it but a SETTINGS clause or semicolons. */
+/** `FORMAT name` followed only by a SETTINGS clause or semicolons. */
 function trailingFormat(sql: string, tokens: readonly Token[]): string {
   for (let index = tokens.length - 2; index > 0; index--) {
     if (tokens[index]?.text !== "FORMAT") continue;
@@ -131,7 +133,7 @@ const WORD_START = /[A-Za-z_]/;
 const WORD = /[A-Za-z0-9_]/;
 const BLANK = /\s/;
 
-/** An INSERT may carry megabytes of data behind its head: tokens end at the first clause that data follows. */
+/** An INSERT may carry megabytes of data after its head: tokens end at the first clause that data follows. */
 function topLevelTokens(sql: string): Token[] {
   const tokens: Token[] = [];
   let at = 0;

@@ -1,6 +1,6 @@
 /**
- * Main of the storage sidecar: opens the record's data directory and serves it over loopback HTTP until it is told to
- * stop or its parent is gone. Options come in one message, so that the password stands in no environment.
+ * Main of the storage sidecar: opens the record's data directory and serves it over loopback HTTP until it is stopped
+ * or its parent is gone. Options come in one message, so that the password is in no environment.
  */
 import { readdirSync } from "node:fs";
 import { setPriority } from "node:os";
@@ -9,33 +9,35 @@ import { openEngine } from "./chdb-engine.js";
 import { type Listener, startListener } from "./clickhouse-listener.js";
 import { isSidecarStart, SIDECAR_EXIT, type SidecarReport, type SidecarStart } from "./sidecar-messages.js";
 
-/** One batch, and all bodies held at once. */
+/** Maximum of one batch, and of all bodies held at once. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
 const BODY_BUDGET_BYTES = 256 * 1024 * 1024;
-/** Running inserts have this long to end; the supervisor kills after a little more. */
+/** Running inserts have this long to end; the supervisor kills the process a little later. */
 const STOP_WAIT_MS = 5_000;
-/** A sidecar started without a parent that speaks ends itself. */
+/** A sidecar ends itself if no parent sends a message in this time. */
 const START_WAIT_MS = 10_000;
 
-/** A third of the gateway's weight where cores are short: it falls behind before prices do, but is not starved. */
+/**
+ * About a third of the gateway's CPU weight where cores are scarce: it falls behind before prices do, but still runs.
+ */
 const NICENESS = 5;
 
 const user = "unwind";
 
 const impatience = setTimeout(() => process.exit(SIDECAR_EXIT.fault), START_WAIT_MS);
-/** Removes what lies in memory-backed files. */
+/** Removes what is in memory-backed files. */
 let tidy = (): void => {};
 /**
- * The parent was killed or has dropped us: nobody would stop this process later, and the next one waits for the
- * directory. At once, therefore: an orderly exit waits for the engine's own threads, which took minutes where one was
- * at work; what was acknowledged is in files, and the rest will be sent again.
+ * Called when the parent was killed or has dropped this process: nothing would stop it later, and the next one waits
+ * for the directory. It exits at once, because an orderly exit waits for the engine's own threads, which took minutes
+ * where one was busy. Acknowledged data is in files, and the rest will be sent again.
  */
 function endAtOnce(): void {
   tidy();
   process.kill(process.pid, "SIGKILL");
 }
 process.once("disconnect", endAtOnce);
-// Gone before this module was loaded: its event is over.
+// The parent left before this module was loaded, so its event is over.
 if (process.connected === false) endAtOnce();
 process.once("message", (message) => {
   clearTimeout(impatience);
@@ -53,7 +55,7 @@ async function start(options: SidecarStart): Promise<void> {
     bodyBytesMax: BODY_BYTES_MAX,
     budgetBytes: BODY_BUDGET_BYTES,
   });
-  // However this process ends, short of being killed by others, it leaves nothing in memory-backed files.
+  // However this process ends, except by being killed, it leaves nothing in memory-backed files.
   tidy = () => spool.close();
   process.once("exit", tidy);
   const listener = await startListener({ engine, spool, user, password: options.password, port: options.port });
@@ -65,14 +67,14 @@ async function start(options: SidecarStart): Promise<void> {
 }
 
 /**
- * Merges and parsing may use every core that is idle; where cores are short, prices go first. After the start, which
- * is to be quick. Niceness belongs to a thread and is inherited by those it makes, so each one there is gets it.
+ * Merges and parsing may use every idle core; where cores are scarce, prices come first. Called after the start, which
+ * should be quick. Niceness belongs to a thread and is inherited by threads it creates, so each existing one is set.
  */
 function yieldToTheGateway(): void {
   try {
     for (const thread of readdirSync("/proc/self/task")) setPriority(Number(thread), NICENESS);
   } catch {
-    // Not this platform, or a thread that just ended: the rest runs as it is.
+    // Another platform, or a thread that just ended: the rest runs unchanged.
   }
 }
 
@@ -90,7 +92,7 @@ function stopOnSignals(listener: Listener, finish: () => Promise<void>): void {
       );
   };
   process.on("SIGTERM", stop);
-  // Whoever interrupts all processes of a service means the parent, which stops us in its own order.
+  // A signal to all processes of a service is meant for the parent, which stops this process in its own order.
   process.on("SIGINT", () => {});
 }
 

@@ -19,7 +19,7 @@ function io(files: Record<string, string>): ConformanceIo & { readonly lines: st
   };
 }
 
-describe("conformance command", () => {
+describe("the conformance command", () => {
   it("prints passed/total per file and closes with the sum", () => {
     const shell = io({ "/v/one.json": fixture, "/v/two.json": '[{"id":"x","kind":"nope"}]' });
     expect(runConformance(["/v/one.json", "/v/two.json"], shell)).toBe(1);
@@ -45,7 +45,7 @@ describe("conformance command", () => {
     expect(() => listedVectorFiles("/repo", io({ "/repo/conformance.json": "{}" }))).toThrow(TypeError);
   });
 
-  it("takes the vectors of every venue that signs, where no file is named", () => {
+  it("uses the vectors of every venue that signs, where no file is named", () => {
     const list = readFileSync(new URL("../../conformance.json", import.meta.url), "utf8");
     const files = listedVectorFiles("/repo", io({ "/repo/conformance.json": list })).map((path) => basename(path));
     expect(files).toEqual(ROUTABLE_VENUES.map((venue) => `${venue}-signing.json`));

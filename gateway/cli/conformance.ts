@@ -1,7 +1,7 @@
 /**
  * `npm run conformance -- <file…>`: signing and encoding vectors through the project's own code. Prints passed/total
  * per file and each failure, and ends with `N passed, N failed`; exit code 1 if anything failed. Without arguments it
- * takes the files that conformance.json names, from ../shared/vectors.
+ * uses the files that conformance.json names, from ../shared/vectors.
  */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -14,7 +14,7 @@ export interface ConformanceIo {
   writeLine(line: string): void;
 }
 
-/** Exit code: 0 when every entry of every file passed, and there was one. */
+/** Returns exit code 0 when every entry of every file passed, and there was one. */
 export function runConformance(paths: readonly string[], io: ConformanceIo): 0 | 1 {
   let passed = 0;
   let failed = 0;
@@ -30,7 +30,7 @@ export function runConformance(paths: readonly string[], io: ConformanceIo): 0 |
   return failed === 0 && passed > 0 ? 0 : 1;
 }
 
-/** Names listed in conformance.json, as paths under the shared vectors. */
+/** Returns the names listed in conformance.json, as paths under the shared vectors. */
 export function listedVectorFiles(repoRoot: string, io: ConformanceIo): readonly string[] {
   const listed: unknown = JSON.parse(io.readFile(join(repoRoot, "conformance.json")));
   const names = typeof listed === "object" && listed !== null && "files" in listed ? listed.files : null;

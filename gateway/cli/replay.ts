@@ -28,7 +28,7 @@ function parseArguments(argv: readonly string[]): ReplayArguments | null {
   return file === null ? null : { file, speed };
 }
 
-/** Exit code: 0 played, 1 not playable, 2 wrong usage. */
+/** Returns the exit code: 0 played, 1 not playable, 2 wrong usage. */
 export async function runReplay(argv: readonly string[], print: (line: string) => void): Promise<number> {
   const parsed = parseArguments(argv);
   if (parsed === null) {

@@ -1,6 +1,6 @@
 /**
  * `npm start`: the whole system on one machine. The local venues run in a process of their own, so that their work
- * never stands between a frame and a decision; it ends with this one.
+ * never delays a frame or a decision; it ends with this one.
  */
 import { fork } from "node:child_process";
 import { dirname, join } from "node:path";
@@ -10,13 +10,13 @@ import { credentialsOf, DEMO_TRADER, mintDemoWallet } from "../../bench/sim/demo
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
 import { loadConfigOrExit, runService } from "../app/run.js";
 
-/** Enough for a machine that is busy with its first build. */
+/** Enough for a machine that is still busy with its first build. */
 const VENUES_START_MS = 30_000;
 const CURL_SIZE = "0.05";
 
 /**
- * The local venues of the demo grant any rate: whoever tries things for a minute should meet the service, not the
- * budget of one address at a real venue (sixty reads a minute at one of them).
+ * The local venues of the demo grant any rate: a person who tries the service should not meet the budget of one address
+ * at a real venue (sixty reads a minute at one of them).
  */
 const ROOMY_BUDGETS = ofVenues((prefix) => ({ [`${prefix}_REST_WEIGHT_PER_MINUTE`]: "1000000" }));
 
@@ -27,7 +27,7 @@ interface VenueUrls {
 
 type LocalVenueUrls = Readonly<Record<RoutableVenue, VenueUrls>>;
 
-/** Environment of all venues. */
+/** Environment variables for all venues. */
 function ofVenues(
   settingsOf: (prefix: string, venue: RoutableVenue) => Record<string, string>,
 ): Record<string, string> {
@@ -44,7 +44,8 @@ const venuesChild = fork(
   [],
   {
     stdio: ["ignore", "pipe", "inherit", "ipc"],
-    // A group of its own: a terminal's Ctrl-C is for us, who stop the service first. It ends when its channel does.
+    // A process group of its own: a terminal's Ctrl-C is for this process, which stops the service first. The child
+    // ends when its channel does.
     detached: true,
     env: { ...process.env, SIM_UNLIMITED: "1" },
   },
@@ -90,7 +91,7 @@ function venueUrls(): Promise<LocalVenueUrls> {
   });
 }
 
-/** The credentials below open nothing but the local venues. */
+/** The credentials below open only the local venues. */
 function guide(url: string, venues: LocalVenueUrls): string {
   const body = JSON.stringify({
     symbol: "BTC",

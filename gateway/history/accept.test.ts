@@ -12,7 +12,7 @@ function formOf(accept: string): string {
   }
 }
 
-describe("negotiateForm", () => {
+describe("the form of a history reply", () => {
   it.each([
     ["", "json"],
     ["  ", "json"],
@@ -27,11 +27,11 @@ describe("negotiateForm", () => {
     ["application/json;q=0.5, text/csv;q=0.5", "json"],
     ["text/csv;q=0.3, application/x-ndjson;q=0.301", "ndjson"],
     ["text/html, application/xhtml+xml, application/xml;q=0.9, */*;q=0.8", "json"],
-    // The most specific range decides for each form, wherever it stands.
+    // The most specific range decides for each form, wherever it is in the header.
     ["*/*, application/json;q=0", "csv"],
     ["application/json;q=0, text/csv;q=0, */*;q=0.1", "ndjson"],
     ["text/*;q=0.2, */*;q=0.1, application/json;q=0", "csv"],
-    // What is no range, or weighs badly, does not count; the others still do.
+    // An element that is no range, or has an invalid weight, does not count; the others still do.
     ["garbage, text/csv", "csv"],
     ["text/csv;q=7, application/x-ndjson", "ndjson"],
     ["text/csv;q=0.1234", "NOT_ACCEPTABLE"],
@@ -41,11 +41,11 @@ describe("negotiateForm", () => {
     ["*/*;q=0", "NOT_ACCEPTABLE"],
     ["application/jsonlines", "NOT_ACCEPTABLE"],
     [",,,", "NOT_ACCEPTABLE"],
-  ])("answers %j with %s", (accept, expected) => {
+  ])("for Accept %j is %s", (accept, expected) => {
     expect(formOf(accept)).toBe(expected);
   });
 
-  it("lists what there is in its refusal", () => {
+  it("that is not available is refused with a list of what is", () => {
     try {
       negotiateForm("image/png");
       expect.unreachable();
@@ -56,7 +56,7 @@ describe("negotiateForm", () => {
     }
   });
 
-  it("takes the heaviest of exact types, the first of ours on a tie, for any weights in any order", () => {
+  it("is the exact type of the greatest weight, with our order on a tie, for any weights in any order", () => {
     const weight = fc.integer({ min: 0, max: 1000 });
     const types = Object.entries(REPLY_TYPES);
     fc.assert(
@@ -70,7 +70,7 @@ describe("negotiateForm", () => {
     );
   });
 
-  it("never does anything but choose or refuse, on any text", () => {
+  it("is chosen or refused, and nothing else happens, on any text", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 200 }), (accept) => {
         expect(["json", "csv", "ndjson", "NOT_ACCEPTABLE"]).toContain(formOf(accept));

@@ -1,13 +1,13 @@
 /**
- * Which form a reply takes, by the Accept header (RFC 9110, 12.5.1): for each form the most specific range that
- * names it gives its weight, the heaviest form wins, ours breaks ties. Parameters other than `q` are not compared;
- * an element that is no media range is ignored, as a caller that sends one may still mean the others.
+ * Chooses the form of a reply by the Accept header (RFC 9110, 12.5.1). For each form the most specific range that names
+ * it gives its weight, the greatest weight wins, and our order breaks ties. Parameters other than `q` are not compared;
+ * an element that is no media range is ignored, because its caller may still mean the others.
  */
 import { ServiceError } from "../../engine/domain/errors.js";
 
 export type ReplyForm = "json" | "csv" | "ndjson";
 
-/** In the order in which ties are broken: what a caller without a wish gets comes first. */
+/** In the order in which ties are broken: the first is the default. */
 export const REPLY_TYPES: Readonly<Record<ReplyForm, string>> = {
   json: "application/json",
   csv: "text/csv",
@@ -16,7 +16,7 @@ export const REPLY_TYPES: Readonly<Record<ReplyForm, string>> = {
 
 const RANGE = /^([a-z0-9!#$&^_.+-]+|\*)\/([a-z0-9!#$&^_.+-]+|\*)$/;
 const QUALITY = /^q=(0(\.[0-9]{0,3})?|1(\.0{0,3})?)$/;
-/** A header with more elements than this is not read further: no caller of three forms needs them. */
+/** Elements beyond this number are not read: no caller needs them for three forms. */
 const MAX_ELEMENTS = 32;
 
 interface Range {
@@ -25,7 +25,7 @@ interface Range {
   readonly weight: number;
 }
 
-/** Throws NOT_ACCEPTABLE with the list of what there is. An absent header ("") accepts everything. */
+/** Throws NOT_ACCEPTABLE with the list of available forms. A missing header ("") accepts everything. */
 export function negotiateForm(accept: string): ReplyForm {
   if (accept.trim() === "") return "json";
   const ranges = accept.toLowerCase().split(",", MAX_ELEMENTS).map(parseRange);

@@ -21,8 +21,8 @@ const REFUSED = [
   [{ path: "cursor", problem: "must be the nextCursor of an earlier reply of this route" }],
 ];
 
-describe("cursor", () => {
-  it("comes back as it was, for any query and key", () => {
+describe("the cursor of a page", () => {
+  it("is decoded unchanged, for any query and key", () => {
     const value = fc.oneof(fc.string(), fc.nat());
     fc.assert(
       fc.property(
@@ -64,7 +64,7 @@ describe("cursor", () => {
     `.${"0".repeat(32)}`,
     `${"A".repeat(MAX_CURSOR_CHARS)}.${"0".repeat(32)}`,
     "x".repeat(100_000),
-  ])("is refused when it never was one", (text) => {
+  ])("is refused when it never was a cursor", (text) => {
     expect(refusal(text)).toEqual(REFUSED);
   });
 

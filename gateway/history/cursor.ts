@@ -1,21 +1,21 @@
 /**
- * The opaque `nextCursor`: the query as it was resolved on its first page, and the sort key of the last row given.
- * The next page begins after that key, so rows that arrive meanwhile move nothing.
+ * The opaque `nextCursor`: the query as resolved on its first page, and the sort key of the last row returned. The next
+ * page begins after that key, so rows that arrive meanwhile do not move it.
  *
- * Invariants: a cursor of ours is signed with the server's key and refused when anything of it was changed, when it
- * was made for another kind of record, or when a parameter beside it says something else than it does. It holds
- * nothing that the caller did not send or receive. It outlives restarts as long as the server's key does.
+ * Invariants: a cursor is signed with the server's key. It is refused when any of it was changed, when it was made for
+ * another kind of record, or when a parameter beside it contradicts it. It contains nothing that the caller did not
+ * send or receive. It is valid across restarts as long as the server's key is.
  */
 import { timingSafeEqual } from "node:crypto";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import { invalidParameters } from "../http/query.js";
 
-/** Longest cursor looked at; ours are below 1 000 characters. */
+/** Longer cursors are not read; ours are below 1 000 characters. */
 export const MAX_CURSOR_CHARS = 2048;
 const SIGNATURE_CHARS = 32;
 const PURPOSE = "history-cursor";
 
-/** What the first page resolved; strings and numbers only, so that equality is plain. */
+/** What the first page resolved; strings and numbers only, so that comparison is simple. */
 export type CursorQuery = Readonly<Record<string, string | number>>;
 
 export interface Cursor {
@@ -37,10 +37,10 @@ export function decodeCursor(hash: KeyedHash, kind: string, text: string): Curso
   if (dot <= 0 || text.length > MAX_CURSOR_CHARS || given.length !== SIGNATURE_CHARS) throw refused();
   const expected = signature(hash, kind, payload);
   const givenBytes = Buffer.from(given, "utf8");
-  // Equal length is checked in bytes: a character outside ASCII has more than one.
+  // Lengths are compared in bytes: a character outside ASCII has more than one.
   if (givenBytes.length !== SIGNATURE_CHARS || !timingSafeEqual(givenBytes, Buffer.from(expected, "utf8")))
     throw refused();
-  // Signed by us: what is inside has the shape that encodeCursor gave it.
+  // Signed by this server, so its content has the shape that encodeCursor gave it.
   const [query, key] = JSON.parse(Buffer.from(payload, "base64url").toString("utf8")) as [CursorQuery, string[]];
   return { query, key };
 }

@@ -1,8 +1,8 @@
 /**
  * Passes lines of the store on to a caller at the caller's pace.
  *
- * Invariants: the status line goes out with the first piece, so a query that fails before has its own status; a failure
- * after it cuts the connection, so that what has arrived never looks complete; nothing is kept but the piece in hand.
+ * Invariants: the status line goes out with the first piece, so a query that fails before it has its own status. A
+ * failure after it cuts the connection, so that a partial body never looks complete. Only the present piece is held.
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
@@ -16,7 +16,7 @@ import type { RecordsReader } from "./records-reader.js";
 
 export type ExportForm = Exclude<ReplyForm, "json">;
 
-/** Most bytes handed to the server at once: what a slow reader can make wait in its memory. */
+/** Most bytes given to the server at once: the most that a slow reader can keep in its memory. */
 export const PIECE_BYTES = 64 << 10;
 
 const CONTENT_TYPES: Readonly<Record<ExportForm, string>> = {
@@ -31,7 +31,7 @@ export interface ExportParts {
 }
 
 /**
- * The queries one after the other, each asked for when the one before it is written. Resolves when the reply is over; a
+ * Runs the queries one after the other, each when the previous one is written. Resolves when the reply is over; a
  * failure before the first piece is thrown, a later one ends the connection.
  */
 export async function replyWithExport(
@@ -75,7 +75,7 @@ export async function replyWithExport(
   }
 }
 
-/** The headers of an export alone: for HEAD. */
+/** Sends the headers of an export only: for HEAD. */
 export function replyWithExportHead(
   { reader, clock }: ExportParts,
   reply: PendingReply,

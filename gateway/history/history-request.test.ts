@@ -56,7 +56,7 @@ function refusal(kind: Kind, query: string, form: ReplyForm = "json"): string {
 
 const NO_TIME = "must be Unix ms or an ISO 8601 time with its zone, such as 2026-11-23T10:00:00Z";
 
-describe("times", () => {
+describe("the times of a history request", () => {
   it.each([
     ["1794816000000", 1_794_816_000_000],
     ["2026-11-16", 1_794_787_200_000],
@@ -65,10 +65,10 @@ describe("times", () => {
     ["2026-11-16T08:00:00.250Z", 1_794_816_000_250],
     ["2026-11-16T08:00:00.250999Z", 1_794_816_000_250],
     ["2026-11-16T09:30:00%2B01:30", 1_794_816_000_000],
-    // As an address bar leaves it.
+    // A browser's address bar leaves it like this.
     ["2026-11-16T09:30:00+01:30", 1_794_816_000_000],
     ["2026-11-16T03:00:00-0500", 1_794_816_000_000],
-  ])("are ms or ISO 8601: %s", (text, ms) => {
+  ])("may be ms or ISO 8601, like %s", (text, ms) => {
     expect(read("ticks", `symbol=BTC&from=${text}&to=${ms + 1000}`).range).toMatchObject({
       fromMs: ms,
       toMs: ms + 1000,
@@ -170,16 +170,16 @@ describe("a refusal names the parameter and what is wrong with it", () => {
       "symbol=B%20&limit=x",
       "INVALID_PARAMETERS symbol: must be a symbol such as BTC, BTC-PERP or BTC/USDT limit: must be an integer",
     ],
-  ])("%s?%s", (kind, query, expected) => {
+  ])("in %s?%s", (kind, query, expected) => {
     expect(refusal(kind, query)).toBe(expected);
   });
 
-  it("says more than 32 parameters are too many", () => {
+  it("for more than 32 parameters", () => {
     expect(refusal("ticks", "symbol=BTC&".repeat(40))).toMatch(/more than once|more than 32/);
   });
 });
 
-describe("defaults", () => {
+describe("the defaults of a history request", () => {
   it("are the last hour, newest first, 100 rows, all venues", () => {
     expect(read("ticks", "symbol=btc-usdt")).toEqual({
       range: {
@@ -209,18 +209,18 @@ describe("defaults", () => {
     expect(read("fills", "to=5").range).toMatchObject({ fromMs: 0, toMs: 5 });
   });
 
-  it("take venues sorted and once", () => {
+  it("include venues sorted and once", () => {
     expect(read("fills", "exchanges=venuetwo,venueone,venuetwo").range.exchanges).toEqual(["venueone", "venuetwo"]);
     expect(read("fills", "exchange=venuetwo").range.exchanges).toEqual(["venuetwo"]);
   });
 });
 
-describe("candles", () => {
+describe("a request for candles", () => {
   it.each([
     ["1m", 60],
     ["5m", 300],
     ["1d", 86_400],
-  ])("of %s begin and end at multiples of their length, inside the range asked for", (interval, step) => {
+  ])("of %s begins and ends at multiples of their length, inside the requested range", (interval, step) => {
     const { range } = read("candles", `symbol=BTC&interval=${interval}&from=${NOW - 20 * 86_400_000}&to=${NOW}`);
     expect(range.stepSeconds).toBe(step);
     expect([range.fromMs % (step * 1000), range.toMs % (step * 1000)]).toEqual([0, 0]);
@@ -228,19 +228,19 @@ describe("candles", () => {
     expect(range.fromMs).toBeGreaterThanOrEqual(NOW - 20 * 86_400_000);
   });
 
-  it("may be asked for over a range in proportion to their length", () => {
+  it("may cover a range in proportion to their length", () => {
     expect(refusal("candles", `symbol=BTC&interval=1m&from=${NOW - 32 * DAY}`)).toContain(`at most ${31 * DAY} ms`);
     expect(read("candles", `symbol=BTC&interval=5m&from=${NOW - 32 * DAY}`).range.interval).toBe("5m");
     expect(refusal("candles", "symbol=BTC&interval=1d&from=0")).toContain(`at most ${3660 * DAY} ms`);
   });
 });
 
-describe("a cursor", () => {
+describe("a cursor in a history request", () => {
   const first = read("fills", `symbol=BTC&exchanges=venuetwo,venueone&from=${NOW - 9000}&to=${NOW}&order=asc&side=BUY`);
   const key = ["1795233600000", "venueone", "BTC", "7"];
   const cursor = encodeCursor(HASH, "fills", { query: first.cursorQuery, key });
 
-  it("brings the whole query along, limit and form apart", () => {
+  it("brings the whole query with it, except limit and form", () => {
     expect(read("fills", `cursor=${cursor}`)).toEqual({ ...first, after: key });
     expect(read("fills", `cursor=${cursor}&limit=7`).limit).toBe(7);
     expect(read("fills", `cursor=${cursor}`, "csv")).toMatchObject({ range: first.range, limit: 50_000 });
@@ -267,7 +267,7 @@ describe("a cursor", () => {
     );
   });
 
-  it("of candles is no contradiction to the range as the caller wrote it", () => {
+  it("of candles does not contradict the range as the caller wrote it", () => {
     const query = `symbol=BTC&interval=5m&from=${NOW - 3_600_001}&to=${NOW}`;
     const page = read("candles", query);
     const next = encodeCursor(HASH, "candles", { query: page.cursorQuery, key: ["1795233300", "venueone"] });

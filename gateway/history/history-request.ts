@@ -1,9 +1,9 @@
 /**
- * Query string → what to read, or the precise refusal. Pure but for the symbol look-up.
+ * Turns a query string into what to read, or a precise refusal. Pure but for the symbol look-up.
  *
- * Invariants: a name that is no parameter of the route is refused (a mistyped filter must not widen what is read); a
- * cursor brings its whole query along, and a parameter beside it that says something else is refused; ranges and
- * limits are within their bounds whoever named them.
+ * Invariants: an unknown parameter of the route is refused (a mistyped filter must not widen what is read). A cursor
+ * brings its whole query with it, and a parameter beside it that contradicts it is refused. Ranges and limits are
+ * within their bounds, whether the caller or a default set them.
  */
 import type { TSchema } from "@sinclair/typebox";
 import { isRoutableVenue, ROUTABLE_VENUES } from "../../engine/domain/venue.js";
@@ -24,16 +24,16 @@ import type { ReplyForm } from "./accept.js";
 import { type CursorQuery, decodeCursor } from "./cursor.js";
 import type { RecordRange, SortKey } from "./query-builder.js";
 
-/** A validated query: every parameter of every kind, those of a route by its schema. */
+/** A validated query: every parameter of every kind; a route's schema decides which it has. */
 export type HistoryQuery = Readonly<Partial<Record<string, string | number>>>;
 
 export interface HistoryRequest {
   readonly range: RecordRange;
   readonly limit: number;
-  /** An export that names no limit: all of the range, read `limit` rows at a time. */
+  /** An export without a limit: all of the range, read `limit` rows at a time. */
   readonly isWhole: boolean;
   readonly after: SortKey | null;
-  /** What the next cursor carries. */
+  /** The query that the next cursor carries. */
   readonly cursorQuery: CursorQuery;
 }
 
@@ -44,12 +44,12 @@ export interface RequestRules {
   readonly names: readonly string[];
   readonly integerNames: readonly string[];
   readonly timeNames: readonly string[];
-  /** Ticks, trades and candles are kept by symbol: without one the whole range would be read. */
+  /** Ticks, trades and candles are stored by symbol: without one the whole range would be read. */
   readonly needsSymbol: boolean;
   /** Parameters that are filters of the kind; symbol among them. */
   readonly filterNames: readonly string[];
   readonly hash: KeyedHash;
-  /** Canonical symbol; throws UNKNOWN_SYMBOL. */
+  /** Returns the canonical symbol; throws UNKNOWN_SYMBOL. */
   resolveSymbol(text: string): string;
 }
 
@@ -110,7 +110,7 @@ function readQuery(rules: RequestRules, raw: string | undefined): HistoryQuery {
   const values: Record<string, string | number> = parseQuery(raw, rules.names);
   for (const name of rules.integerNames) {
     const text = values[name];
-    // Anything but digits stays text, which the schema refuses.
+    // Anything but digits is kept as text, which the schema refuses.
     if (typeof text === "string" && /^[0-9]{1,15}$/.test(text)) values[name] = Number(text);
   }
   for (const name of rules.timeNames) {
@@ -139,7 +139,7 @@ function readLimit(kind: HistoryKind, query: HistoryQuery, form: ReplyForm): num
   return Number(limit);
 }
 
-/** Every value that the first page decides, defaults included, in the cursor's terms. */
+/** Returns every value that the first page decides, defaults included, in the cursor's form. */
 function resolve(rules: RequestRules, query: HistoryQuery, nowMs: number): CursorQuery {
   const interval = (query.interval ?? "1m") as CandleInterval;
   const stepMs = rules.kind === "candles" ? CANDLE_INTERVALS[interval] * 1000 : 1;
@@ -184,7 +184,7 @@ function readExchanges(query: HistoryQuery): string[] {
   return [...new Set(names)].sort();
 }
 
-/** The words of the query are compared as they were resolved, so `btc-usdt` beside a cursor for BTC is no contradiction. */
+/** Values of the query are compared after resolving, so `btc-usdt` beside a cursor for BTC is no contradiction. */
 function refuseContradiction(rules: RequestRules, query: HistoryQuery, cursor: CursorQuery): void {
   const given: Record<string, string | number> = {};
   if (query.exchange !== undefined || query.exchanges !== undefined) given.exchanges = readExchanges(query).join(",");

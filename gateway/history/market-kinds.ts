@@ -14,7 +14,7 @@ import {
 } from "./record-kind.js";
 
 const milli = (value: string): readonly [number, number] => [Number(value), Number(value) + 1];
-/** Ticks have no id: this tells those of one microsecond and sequence apart, unless they are equal in everything. */
+/** Ticks have no id: this distinguishes those of one microsecond and sequence, unless they are equal in everything. */
 const TICK_REST = `cityHash64(t.ex, t.bid_px, t.bid_sz, t.ask_px, t.ask_sz, ${["mark_px", "last_px"]
   .map((column) => `isNull(t.${column}), ifNull(t.${column}, 0)`)
   .join(", ")}, t.src)`;
@@ -32,7 +32,7 @@ export const TICKS: RecordKind = {
     plain("timestamp", msOf("t.rx")),
     plain("receivedAtUs", usOf("t.rx")),
     plain("venueTimestamp", maybeMsOf("t.ex")),
-    // Price and size 0 stand for an empty side.
+    // Price and size 0 mean an empty side.
     plain("bid", "if(t.bid_sz = 0, NULL, t.bid_px)"),
     plain("bidSize", "t.bid_sz"),
     plain("ask", "if(t.ask_sz = 0, NULL, t.ask_px)"),
@@ -55,7 +55,7 @@ export const TICKS: RecordKind = {
 
 export const TRADES: RecordKind = {
   kind: "trades",
-  // FINAL: a trade delivered again after a reconnect is one trade.
+  // FINAL: a trade delivered again after a reconnect counts once.
   source: () => "trades AS t FINAL",
   whereInside: false,
   time: { sql: "t.ex", value: MS_TO_DATETIME64 },
@@ -84,7 +84,7 @@ export const TRADES: RecordKind = {
 };
 
 /**
- * Merged from the states of one minute. `from` and `to` are multiples of the step here, so a candle is made of all its
+ * Merged from the states of one minute. `from` and `to` are multiples of the step here, so a candle includes all its
  * minutes or is not shown.
  */
 export const CANDLES: RecordKind = {
@@ -113,7 +113,7 @@ export const CANDLES: RecordKind = {
     plain("closed", "toBool((toInt64(t.start) + {step:UInt32}) * 1000 <= {now:Int64})"),
   ],
   sort: [{ sql: "t.start", text: "toString(t.start)", value: "toUInt64($)" }, VENUE_SORT],
-  // All minutes of the candle, or it would be shown without some of them.
+  // All minutes of the candle; otherwise it would be shown without some of them.
   sortTimeMs: (value, stepSeconds) => [Number(value) * 1000, (Number(value) + stepSeconds) * 1000],
   exchangeSql: "t.venue",
   filters: COMMON_FILTERS,

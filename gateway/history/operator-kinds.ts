@@ -1,4 +1,4 @@
-/** Records of what this service did: routing decisions and fills. They name accounts by keyed hash only. */
+/** Records of this service's own actions: routing decisions and fills. They name accounts by keyed hash only. */
 import {
   COMMON_FILTERS,
   EXCHANGE,
@@ -21,7 +21,7 @@ const AT_SORT = {
   value: MS_TO_DATETIME64.replace("$", "toInt64($)"),
 } as const;
 
-/** A run as long as a key is never shown, whoever wrote it: venues' own words may be in here. */
+/** A run of characters as long as a key is never shown, whoever wrote it: texts of venues may be in here. */
 const scrubbed = (sql: string): string => `replaceRegexpAll(${sql}, '[0-9A-Za-z]{64,}', '[redacted]')`;
 const word = (name: string, column: string): RecordField => text(name, maybeText(`t.${column}`));
 const number = (name: string, column: string): RecordField => plain(name, `t.${column}`);
@@ -48,7 +48,7 @@ function candidates(): string {
     return name === "bookAgeUs" || name === "venueSeq" ? `toString(x${index})` : `x${index}`;
   });
   const type = CANDIDATE_FIELDS.map(([name, sqlType]) => `${name} ${sqlType}`).join(", ");
-  // Rows of another hand may have arrays of unequal length; what all have is shown.
+  // Rows written elsewhere may have arrays of unequal length; every entry of the first is shown.
   const arrays = CANDIDATE_FIELDS.map(([, , column]) => `arrayResize(t.${column}, length(t.c_venue))`);
   return `arrayMap((${names.join(", ")}) -> CAST((${values.join(", ")}), 'Tuple(${type})'), ${arrays.join(", ")})`;
 }

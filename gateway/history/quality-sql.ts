@@ -1,13 +1,13 @@
 /**
- * The post-trade report as one query: fills of a range against what was quoted, what the mid was and what was the
- * worst price allowed; closes of the range by outcome and time. In total, per venue and per symbol. The definitions
- * are those of schemas/history.ts; sums of money are exact, basis points are statistics.
+ * The post-trade report as one query: fills of a range compared with the quote, the mid and the worst price allowed;
+ * closes of the range by outcome and time. In total, per venue and per symbol. The definitions are those of
+ * schemas/history.ts; sums of money are exact, basis points are statistics.
  */
 import { FEE_ASSETS_AT_PAR } from "../../schemas/history.js";
 import { csvField, exportSettings, jsonField, READ_SETTINGS, type Sql } from "./query-builder.js";
 import { plain, type RecordField, text } from "./record-kind.js";
 
-/** Bounds of one report. */
+/** Maximum rows of one report. */
 export const MAX_QUALITY_ROWS = 5000;
 
 export interface QualityRange {
@@ -18,7 +18,7 @@ export interface QualityRange {
   readonly direction: string | null;
 }
 
-/** Decisions of schema version 1 do not say it: an order that could add to a position was an entry's. */
+/** Decisions of schema version 1 lack the intent: an order that could add to a position was an entry's. */
 const CLOSES =
   "(t.intent = 'CLOSE' OR (t.intent = '' AND t.route_id NOT IN" +
   " (SELECT route_id FROM order_events WHERE reduce_only = 0 AND status = 'INTENT')))";
@@ -32,7 +32,9 @@ const SCOPE =
   "multiIf(grouping(r.venue) = 0, 'exchange', grouping(r.symbol) = 0, 'symbol', 'total') AS scope," +
   " toString(r.venue) AS venue, toString(r.symbol) AS symbol";
 
-/** Money compared with a yardstick: `name` → fills counted, weighted mean, percentiles. Null yardsticks are left out. */
+/**
+ * Compares money with a benchmark: `name` → fills counted, weighted mean, percentiles. Null benchmarks are left out.
+ */
 function against(name: string, column: string): string[] {
   const has = `${column} > 0`;
   const one = `sign * (price - ${column}) / ${column} * 10000`;
@@ -67,8 +69,8 @@ function fillsPart(where: string): string {
 }
 
 /**
- * A close may have several rows: its reply, and later the outcome of an unknown one. The range counts by the reply; a
- * row of later time is read however late it came.
+ * A close may have several rows: its reply, and later the outcome of an unknown one. The reply decides whether it is in
+ * the range; the later row is read however late it came.
  */
 function closesPart(where: string, venues: string): string {
   const last = (column: string) => `argMax(tuple(t.${column}), (t.at, t.kind = 'resolved')).1`;
@@ -102,7 +104,7 @@ function closesPart(where: string, venues: string): string {
   return `SELECT ${SCOPE}, ${figures.join(", ")} FROM (${routes}) AS r${venues} ${GROUPED}`;
 }
 
-/** A float as exact decimal text: printed, then read as a decimal, so that 1.2346 stays that. Null for no value. */
+/** A float as exact decimal text: printed, then read as a decimal, so that 1.2346 is kept. Null for no value. */
 function rounded(sql: string, places: number, has: string): string {
   return `if(${has}, toDecimal128OrNull(toString(round(ifNull(${sql}, 0), ${places})), ${places}), NULL)`;
 }
@@ -149,7 +151,7 @@ export const QUALITY_FIELDS: readonly RecordField[] = [
   ms("venue_us", "p95"),
 ];
 
-/** One row per scope: the total first (always there), then venues, then symbols. */
+/** One row per scope: the total first (always present), then venues, then symbols. */
 export function qualitySql(range: QualityRange, form: "json" | "csv" | "ndjson"): Sql {
   const params: Record<string, string | number | readonly string[]> = {
     from: range.fromMs,

@@ -34,13 +34,13 @@ const KINDS = { TICKS, TRADES, CANDLES, ROUTING, FILLS } as const;
 const rangeOf = (kind: (typeof KINDS)[keyof typeof KINDS]): RecordRange =>
   kind === CANDLES ? { ...RANGE, stepSeconds: 60, interval: "1m" } : RANGE;
 
-/** Parameters named in the text, and those given, are the same set. */
+/** Checks that the parameters named in the text and those given are the same set. */
 function checkBinding({ sql, params }: Sql): void {
   const named = new Set([...sql.matchAll(/\{(\w+):[A-Za-z0-9()]+\}/g)].map((match) => match[1]));
   expect([...named].sort()).toEqual(Object.keys(params).sort());
 }
 
-describe.each(Object.entries(KINDS))("%s", (_, kind) => {
+describe.each(Object.entries(KINDS))("the query for %s", (_, kind) => {
   const key = kind.sort.map((column) => (column.value.includes("toInt64") ? "1500000" : "1500"));
   const hostileKey = key.map((value, index) => (index === 0 ? value : HOSTILE));
   const queries = (range: RecordRange): Sql[] => [
@@ -51,7 +51,7 @@ describe.each(Object.entries(KINDS))("%s", (_, kind) => {
     exportSql(kind, range, null, null, 10, "ndjson", 5),
   ];
 
-  it("binds every value, and has none of a caller's text in the SQL", () => {
+  it("binds every value, and has no text of a caller in the SQL", () => {
     for (const range of [
       rangeOf(kind),
       { ...rangeOf(kind), exchanges: [HOSTILE] },
@@ -65,7 +65,7 @@ describe.each(Object.entries(KINDS))("%s", (_, kind) => {
     }
   });
 
-  it("has no condition that was not asked for", () => {
+  it("has no condition that was not requested", () => {
     const bare = pageSql(kind, { ...rangeOf(kind), exchanges: [], filters: {} }, null, 10, 5);
     checkBinding(bare);
     const expected = kind === CANDLES ? ["from", "interval", "limit", "now", "step", "to"] : ["from", "limit", "to"];
@@ -88,7 +88,7 @@ describe.each(Object.entries(KINDS))("%s", (_, kind) => {
   });
 });
 
-describe("rows", () => {
+describe("the rows of a history query", () => {
   it.each([
     [TICKS.fields, tickRowSchema],
     [TRADES.fields, tradeRowSchema],
@@ -101,7 +101,7 @@ describe("rows", () => {
   });
 });
 
-describe("the report", () => {
+describe("the query of the quality report", () => {
   it("binds every value", () => {
     for (const form of ["json", "csv", "ndjson"] as const) {
       const query = qualitySql({ fromMs: 1, toMs: 2, exchanges: [HOSTILE], symbol: HOSTILE, direction: HOSTILE }, form);

@@ -1,8 +1,8 @@
 /**
  * A resolved request → SQL and its parameters. Pure.
  *
- * Invariants: no value of a caller is part of the SQL text, each stands as `{name:Type}` and is bound by the server;
- * every query has a LIMIT; a page begins strictly after the cursor's key in the order of the sort columns.
+ * Invariants: no value of a caller is part of the SQL text: each is written `{name:Type}` and bound by the server.
+ * Every query has a LIMIT. A page begins strictly after the cursor's key in the order of the sort columns.
  */
 import type { QueryParams } from "../../engine/storage/records/records-store.js";
 import type { RecordField, RecordKind } from "./record-kind.js";
@@ -17,16 +17,16 @@ export interface RecordRange {
   readonly fromMs: number;
   readonly toMs: number;
   readonly order: "asc" | "desc";
-  /** Empty: all. */
+  /** Empty means all. */
   readonly exchanges: readonly string[];
-  /** By the names of the kind's filters. */
+  /** Keyed by the names of the kind's filters. */
   readonly filters: Readonly<Record<string, string>>;
   /** Candles only; 0 and "" otherwise. */
   readonly stepSeconds: number;
   readonly interval: string;
 }
 
-/** Of a read on the server: its own limits too, so that one that is no longer waited for ends there. */
+/** Settings of a read on the server: its own limits too, so that a read without a waiting caller ends there. */
 export const READ_SETTINGS = "max_memory_usage = 1500000000, max_threads = 2";
 /** RFC 4180 line ends; an absent value is an empty field, empty text `""`. */
 export const CSV_SETTINGS = "output_format_csv_crlf_end_of_line = 1, format_csv_null_representation = ''";
@@ -37,7 +37,10 @@ export type SortKey = readonly string[];
 /** Names of the key columns in the result of `pageSql` and `boundarySql`. */
 export const keyColumn = (index: number): string => `k${index}`;
 
-/** A page for JSON: `limit` rows after `after`, with their keys; rows equal to the last in all sort columns come along. */
+/**
+ * A page for JSON: `limit` rows after `after`, with their keys; rows equal to the last in all sort columns are
+ * included.
+ */
 export function pageSql(
   kind: RecordKind,
   range: RecordRange,
@@ -51,7 +54,7 @@ export function pageSql(
   return { sql, params: { ...params, ...fieldParams(range, nowMs), limit } };
 }
 
-/** The key of the row `limit` rows after `after`, and whether one more follows: two rows, one, or none. */
+/** Returns the key of the row `limit` rows after `after`, and whether one more follows: two rows, one, or none. */
 export function boundarySql(kind: RecordKind, range: RecordRange, after: SortKey | null, limit: number): Sql {
   const { from, params } = selection(kind, range, after, { rows: "{skip:UInt32} + 2" });
   const sql = `SELECT ${keyFields(kind).join(", ")} FROM ${from} ORDER BY ${orderBy(kind, range)} LIMIT 2 OFFSET {skip:UInt32} SETTINGS ${READ_SETTINGS}`;
@@ -88,8 +91,8 @@ export function jsonField(field: RecordField): string {
 }
 
 /**
- * In CSV a text that a spreadsheet could take for a formula is written with an apostrophe before it, and so is one that
- * begins with an apostrophe: taking one leading apostrophe off gives every text back. Numbers are never touched.
+ * In CSV, a text that a spreadsheet could take for a formula gets an apostrophe before it, and so does one that begins
+ * with an apostrophe: removing one leading apostrophe restores every text. Numbers are never changed.
  */
 export function csvField(field: RecordField): string {
   if (field.cell === "json") return `toJSONString(${field.sql}) AS \`${field.name}\``;
@@ -113,7 +116,7 @@ interface Selection {
   readonly params: QueryParams;
 }
 
-/** `last` is the key up to which to read, or `{rows}`: no further than the time of that many rows (a parameter's name). */
+/** `last` is the last key to read, or `{rows}` (a parameter's name): no further than the time of that many rows. */
 function selection(
   kind: RecordKind,
   range: RecordRange,
@@ -154,8 +157,8 @@ function selection(
 }
 
 /**
- * Finds the time of the last row of the page over the time column alone, so that the other columns are read for the page
- * and not for the whole range: for 100 of three million ticks of a day 2.7 s became 0.2 s (2026-11-21).
+ * Finds the time of the last row of the page from the time column alone, so that the other columns are read for the
+ * page and not for the whole range: for 100 of three million ticks of a day 2.7 s became 0.2 s (2026-11-21).
  */
 function timeOfRows(kind: RecordKind, range: RecordRange, where: readonly string[], rows: string): string {
   const time = kind.time.sql;

@@ -1,16 +1,16 @@
 /**
- * What the query builder needs to know of one kind of record: where its rows come from, what each field of a row is in
- * SQL, what orders the rows and what a caller may filter by.
+ * What the query builder needs for one kind of record: the source of its rows, each field of a row in SQL, the order of
+ * the rows and the filters of a caller.
  *
- * Invariants: columns are always written with their table's alias (`t.`), as a field may have a column's name and
- * mean something else; nothing of a caller is in these texts, values come through `{name:Type}` parameters only; the
- * sort columns together are different for any two rows that differ in a field.
+ * Invariants: columns are always written with their table's alias (`t.`), because a field may have a column's name and
+ * another meaning. These texts contain nothing of a caller; values come through `{name:Type}` parameters only. The sort
+ * columns together are different for any two rows that differ in a field.
  */
 import type { HistoryKind } from "../../schemas/history.js";
 
 /**
  * How a field is written in CSV. `text` may hold anything, also what a spreadsheet takes for a formula; `json` is a
- * value of parts; `plain` are numbers and words of ours.
+ * composite value; `plain` are numbers and words of ours.
  */
 export type CellKind = "text" | "plain" | "json";
 
@@ -24,16 +24,18 @@ export interface SortColumn {
   readonly sql: string;
   /** The value as the cursor keeps it: text, all digits. */
   readonly text: string;
-  /** From the parameter named in place of `$` back to the column's type. */
+  /** Converts the parameter named in place of `$` back to the column's type. */
   readonly value: string;
 }
 
-/** Parameters of the SQL that `source` and conditions may use beside the filters: from, to (ms), step (s), now (ms). */
+/**
+ * Parameters of the SQL that `source` and conditions may use besides the filters: from, to (ms), step (s), now (ms).
+ */
 export interface RecordKind {
   readonly kind: Exclude<HistoryKind, "executionQuality">;
-  /** `where` holds conditions on the columns of the table behind alias `t`, the time range among them. */
+  /** `where` contains conditions on the columns of the table with alias `t`, including the time range. */
   source(where: string): string;
-  /** Whether `source` has used `where` already, or the builder is to append it. */
+  /** Whether `source` has used `where` already; otherwise the builder appends it. */
   readonly whereInside: boolean;
   /** The column that `from` and `to` bound, and how a parameter in ms becomes its type. */
   readonly time: { readonly sql: string; readonly value: string };
@@ -41,7 +43,7 @@ export interface RecordKind {
   readonly sort: readonly SortColumn[];
   /** The span of time, in ms, of rows whose first sort column has this text: [first, last + 1). */
   sortTimeMs(text: string, stepSeconds: number): readonly [number, number];
-  /** What `exchange` and `exchanges` compare with. */
+  /** The column that `exchange` and `exchanges` compare with. */
   readonly exchangeSql: string;
   /** Conditions by the name of the parameter in the query string. */
   readonly filters: Readonly<Record<string, string>>;
@@ -50,12 +52,12 @@ export interface RecordKind {
 export const plain = (name: string, sql: string): RecordField => ({ name, sql, cell: "plain" });
 export const text = (name: string, sql: string): RecordField => ({ name, sql, cell: "text" });
 
-/** Integers that JSON is to carry as numbers: as Float64, exact below 2^53, because 64-bit integers are sent as text. */
+/** Integers that JSON carries as numbers: as Float64, exact below 2^53, because 64-bit integers are sent as text. */
 export const msOf = (sql: string): string => `toFloat64(toUnixTimestamp64Milli(${sql}))`;
 export const usOf = (sql: string): string => `toString(toUnixTimestamp64Micro(${sql}))`;
-/** The venue's time; 0 stands for none. */
+/** The venue's time; 0 means none. */
 export const maybeMsOf = (sql: string): string => `nullIf(${msOf(sql)}, 0)`;
-/** "" stands for none. */
+/** "" means none. */
 export const maybeText = (sql: string): string => `nullIf(toString(${sql}), '')`;
 
 export const SYMBOL = text("symbol", "toString(t.symbol)");

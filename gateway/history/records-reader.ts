@@ -1,9 +1,9 @@
 /**
- * Reads of the record on behalf of callers: how many at once, how long, how much, and what a failure is called.
+ * Reads of the record for callers: how many at once, how long, how much, and the error of a failure.
  *
- * Invariants: at most `inFlightMax` reads run, one more is refused at once (a queue would only make all of them late);
- * every read has a time limit and a byte limit, and ends when its caller has gone. Nothing of the server's error texts
- * reaches a caller: they may quote the query.
+ * Invariants: at most `inFlightMax` reads run, and one more is refused at once (a queue would only make all of them
+ * late). Every read has a time limit and a byte limit, and ends when its caller has left. No error text of the server
+ * reaches a caller: it may quote the query.
  */
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
@@ -12,9 +12,9 @@ import type { Sql } from "./query-builder.js";
 
 export interface ReadLimits {
   readonly inFlightMax: number;
-  /** Of a page, of the end of an export's page, of a report. */
+  /** Time of a page, of finding the end of an export's page, and of a report. */
   readonly timeoutMs: number;
-  /** Of one export, its reader's pace included. */
+  /** Time of one export, including its reader's pace. */
   readonly exportTimeoutMs: number;
   readonly pageBytesMax: number;
   readonly exportBytesMax: number;
@@ -31,10 +31,10 @@ export const DEFAULT_READ_LIMITS: ReadLimits = {
   stallMs: 20_000,
 };
 
-/** When to ask again while the store is away: it is tried again by itself. */
+/** When a caller should try again while the store is away; the service keeps trying by itself. */
 const RETRY_AWAY_MS = 2000;
 
-/** CSV without names goes on from a part before it. */
+/** CSV without names continues a part before it. */
 export type LinesFormat = "CSVWithNames" | "CSV" | "JSONEachRow";
 
 export class RecordsReader {
@@ -53,7 +53,7 @@ export class RecordsReader {
     return this.#inFlight;
   }
 
-  /** Throws RECORDS_UNAVAILABLE where recording is off: no read could answer until a restart. */
+  /** Throws RECORDS_UNAVAILABLE where recording is off: no read can succeed until a restart. */
   requireOn(): void {
     const { state, reason } = this.#store.state();
     if (state === "off") throw unavailable("OFF", { hint: reason });
@@ -79,9 +79,7 @@ export class RecordsReader {
     throw this.#failed(result);
   }
 
-  /**
-   * `onChunk` is handed whole lines and decides the pace. Throws RECORDS_UNAVAILABLE, also after chunks were handed out.
-   */
+  /** `onChunk` gets whole lines and sets the pace. Throws RECORDS_UNAVAILABLE, also after chunks were handed out. */
   async lines(
     { sql, params }: Sql,
     format: LinesFormat,
@@ -106,7 +104,7 @@ export class RecordsReader {
       case "aborted":
         return unavailable("ABORTED", {});
       case "refused":
-        // A query of ours that the server does not take is ours to repair; its text stays in the store's own log.
+        // A query that the server refuses is our fault; its text stays in the store's own log.
         this.#logger.error("history.query_refused", { code: String(failure.code) });
         return unavailable("REFUSED", {});
     }

@@ -1,8 +1,8 @@
 /**
- * The files of the dashboard and of the page at /docs, read once at the start and kept as they are sent. The list is made here and nothing is
- * looked up by what a caller writes, so no path can lead anywhere else.
+ * The files of the dashboard and of the page at /docs, read once at the start and kept as they are sent. The list is
+ * made here, and no file is looked up by a caller's text, so no path can lead anywhere else.
  *
- * Invariant: every module that the page imports is in the list; a page with a hole in it is not served at all.
+ * Invariant: every module that the page imports is in the list; an incomplete page is not served at all.
  */
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { dirname, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export interface AssetFile {
-  /** Where it is served. */
+  /** Path at which it is served. */
   readonly path: string;
   readonly contentType: string;
   readonly body: Buffer;
@@ -21,7 +21,9 @@ export interface AssetFile {
 export interface AssetFiles {
   /** The page itself comes first. */
   readonly files: readonly AssetFile[];
-  /** Paths of the modules of `/`: a browser that is told them at once need not discover them one import after the other. */
+  /**
+   * Paths of the modules of `/`: a browser that gets them at once need not discover them one import after the other.
+   */
   readonly modulePaths: readonly string[];
 }
 
@@ -33,15 +35,15 @@ const STATIC = [
   { path: "/docs", file: "dashboard/docs.html", contentType: "text/html; charset=utf-8" },
   { path: "/favicon.svg", file: "dashboard/favicon.svg", contentType: "image/svg+xml" },
 ] as const;
-/** A page of more modules than this was not built by us. */
+/** A page with more modules than this is not ours. */
 const MODULES_MAX = 200;
 const IMPORT = /^(?:import|export)\b[^"';]*?["'](\.{1,2}\/[^"']+\.js)["']/gm;
 const STYLE_SHEET = /<link rel="stylesheet" href="\/assets\/(dashboard\/[a-z-]+\.css)"/g;
 const SOURCE_MAP = /^\/\/# sourceMappingURL=.*$/m;
 
 /**
- * The built client: beside the compiled gateway, or in `dist` when the gateway runs from its sources. Null: not built, or
- * by an older version that had not all of the pages.
+ * Finds the built client: beside the compiled gateway, or in `dist` when the gateway runs from its sources. Returns
+ * null if it is not built, or was built by an older version without all of the pages.
  */
 export function builtClientFolder(): string | null {
   const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
@@ -65,14 +67,14 @@ export function readAssetFiles(folder: string): AssetFiles {
   const modulePaths = [...modules.keys()].map((file) => PREFIX + file);
   addModules(modules, folder, DOCS_ENTRY);
   for (const [file, text] of modules) {
-    // The maps stay where they were built.
+    // Source maps stay where they were built.
     const body = Buffer.from(text.replace(SOURCE_MAP, "").trimEnd());
     files.push(assetFile(PREFIX + file, "text/javascript; charset=utf-8", body));
   }
   return { files, modulePaths };
 }
 
-/** The entry and whatever it imports, by path within the client. */
+/** Adds the entry and everything it imports, by path within the client. */
 function addModules(modules: Map<string, string>, folder: string, entry: string): void {
   const open = [entry];
   for (let file = open.pop(); file !== undefined; file = open.pop()) {

@@ -1,9 +1,9 @@
 /**
  * Collects a request body that may arrive in pieces, within a byte limit and a deadline.
  *
- * Invariants: exactly one of done, failed, aborted happens per request; after an abort the response is never
- * touched. A body is good for the time of its callback only: one that came whole lies in the server's own buffer, which
- * it takes back. Memory: at most `bodyBytesMax` per open body, and a body whose announced length is too large is refused
+ * Invariants: exactly one of done, failed, aborted happens per request; after an abort the response is never used. A
+ * body is valid only during its callback: one that arrived whole is in the server's own buffer, which the server
+ * reuses. Memory: at most `bodyBytesMax` per open body, and a body whose announced length is too large is refused
  * before a byte of it is kept.
  */
 import type { HttpResponse } from "uWebSockets.js";
@@ -21,7 +21,7 @@ interface OpenBody {
   expire(): void;
 }
 
-/** How often deadlines are looked at while a body is open: one timer for all instead of one per request. */
+/** How often deadlines are checked while a body is open: one timer for all instead of one per request. */
 const SWEEP_MS = 100;
 
 export class BodyReader {
@@ -40,8 +40,8 @@ export class BodyReader {
   }
 
   /**
-   * Must be called inside the route handler. `onDone` copies what it keeps of the body. `isAborted` is asked before each callback; the caller has
-   * installed its abort handler and calls the returned function from it.
+   * Must be called inside the route handler. `onDone` copies what it keeps of the body. `isAborted` is called before
+   * each callback; the caller has installed its abort handler and calls the returned function from it.
    */
   read(
     response: HttpResponse,
@@ -50,7 +50,7 @@ export class BodyReader {
     onFailed: (failure: BodyFailure) => void,
   ): () => void {
     const bytesMax = this.#limits.bodyBytesMax;
-    // A length that is no number never gets here: the HTTP parser refuses it.
+    // The HTTP parser has already refused a length that is no number.
     if (Number(announcedBytes) > bytesMax) {
       onFailed("BODY_TOO_LARGE");
       return () => {};
@@ -107,7 +107,7 @@ export class BodyReader {
   #sweep(): void {
     this.#timer = null;
     const nowNs = this.#clock.monoNs();
-    // Insertion order is deadline order: the first that is not due ends the look.
+    // Insertion order is deadline order: the check ends at the first that is not due.
     for (const entry of this.#open) {
       if (entry.deadlineNs > nowNs) break;
       this.#open.delete(entry);

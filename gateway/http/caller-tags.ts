@@ -1,19 +1,20 @@
 // hot path
 /**
- * Whose buckets a request with credentials spends: a name of the account's key, equal for equal keys only and useless
- * outside this process. A caller of an API key will be named by that key's id, here and nowhere else (`payersOf`).
+ * Finds whose buckets a request with credentials uses: a tag of the account's key, equal for equal keys only and
+ * useless outside this process. Callers with an API key will be named by that key's id, here and nowhere else
+ * (`payersOf`).
  *
- * The secret decides, not what the credentials name: a wallet's address is known to everybody, and nobody is to spend
- * its owner's tokens by naming it. One short text is made per block, nothing else that stays.
+ * The secret decides, not the names in the credentials: a wallet's address is public, and knowing it must not allow
+ * anyone to use its owner's tokens. One short text is made per block; nothing else is kept.
  *
- * Invariant: no secret is kept; what is derived cannot be turned back, nor compared with another process's.
+ * Invariant: no secret is kept; the tag cannot be reversed, nor compared with another process's.
  */
 import { hash, randomBytes } from "node:crypto";
 import { type RoutableVenue, ROUTABLE_VENUES } from "../../engine/domain/venue.js";
 
 export type CredentialBlocks = Readonly<Partial<Record<RoutableVenue, unknown>>>;
 
-/** What of a request may carry credentials. Headers by lower-case name, null when absent. */
+/** The parts of a request that may carry credentials. Headers by lower-case name, null when absent. */
 export interface Asked {
   readonly headers: Readonly<Record<string, string | null>>;
   readonly query: Readonly<Record<string, string>>;
@@ -22,10 +23,10 @@ export interface Asked {
   readonly body: unknown;
 }
 
-/** Never leaves the process, and dies with it. */
+/** Never leaves the process, and ends with it. */
 const SALT = randomBytes(32).toString("base64");
 
-/** Fields that tell one key from another; the rest of a block changes nobody. */
+/** Fields that distinguish one key from another; the rest of a block does not change the caller. */
 const KEY_FIELDS: Readonly<Record<RoutableVenue, readonly string[]>> = {
   venueone: ["privateKey", "vaultAddress"],
   venuetwo: ["apiKey", "apiSecret"],
@@ -33,10 +34,10 @@ const KEY_FIELDS: Readonly<Record<RoutableVenue, readonly string[]>> = {
   venuefour: ["apiSecret", "walletAddress"],
 };
 
-/** Who pays for a request: one caller, or each of several; null: its address. */
+/** Who pays for a request: one caller, or each of several; null means its address. */
 export type Payers = string | readonly string[] | null;
 
-/** One tag for each venue that has a block: a made-up one beside one's own makes nobody another caller. */
+/** Returns one tag for each venue that has a block: adding a made-up block to a real one does not make a new caller. */
 export function payersOf(blocks: CredentialBlocks): Payers {
   let first: string | null = null;
   let all: string[] | null = null;
@@ -57,12 +58,12 @@ export function payersOf(blocks: CredentialBlocks): Payers {
   return all ?? first;
 }
 
-/** Of a text that stands for credentials, such as a wallet's id. */
+/** The tag of a text that serves as credentials, such as a wallet's id. */
 export function tagOf(text: string): string {
   return hash("sha256", `${SALT}\0${text}`, "base64");
 }
 
-/** Keys of hex are the same in any case, with and without their prefix. */
+/** Hex keys are the same in any case, with and without their prefix. */
 function spelled(value: string): string {
   const text = value.trim().toLowerCase();
   return text.startsWith("0x") ? text.slice(2) : text;

@@ -1,12 +1,11 @@
 // hot path
 /**
- * Everything a route needs to answer: admission by rate limit, request ids, headers, envelopes, counts.
+ * Everything a route needs to reply: admission by rate limit, request ids, headers, envelopes, counts.
  *
- * A handler runs synchronously between `admit` and its reply, so the state of the request in hand lives in
- * fields (no object per request); a handler that waits takes it along with `detach`. Reply headers go out in
- * two native calls, one encoded at start and one short text: each call and each built text costs as much as
- * the rest of a ticker reply. The blocks are text of ours only, line breaks included; nothing of the caller's is in
- * them except names that `headerSafe` has cleaned.
+ * A handler runs synchronously between `admit` and its reply, so the state of the present request is in fields (no
+ * object per request); a handler that waits takes it with it by `detach`. Reply headers go out in two native calls, one
+ * encoded at the start and one short text: each call and each built text costs as much as the rest of a ticker reply.
+ * The blocks contain only our own text, line breaks included, and names that `headerSafe` has cleaned.
  */
 import { STATUS_CODES } from "node:http";
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
@@ -27,10 +26,10 @@ export interface EdgeOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limiter: RateLimiter;
-  /** Random text that makes request ids of this process its own. */
+  /** Random text that makes request ids of this process unique. */
   readonly idPrefix: string;
   readonly origins: OriginGuard;
-  /** Bound to a loopback address: every caller is this machine, so addresses are not read. */
+  /** Bound to a loopback address: every caller is on this machine, so addresses are not read. */
   readonly loopbackOnly: boolean;
   readonly targetBytesMax: number;
 }
@@ -66,7 +65,7 @@ export class Edge implements ReplyWriter {
   readonly #loopbackOnly: boolean;
   readonly #loopbackCaller: CallerBuckets;
   #nextId = 0;
-  /** The request in hand. */
+  /** State of the present request. */
   readonly #current: ReplyState = {
     admission: NO_ADMISSION,
     rateHeader: "",
@@ -178,7 +177,7 @@ export class Edge implements ReplyWriter {
       bucket.take(weight, nowNs);
       if (shown === null || bucket.remaining(nowNs) < shown.remaining(nowNs)) shown = bucket;
     }
-    // What the one that has the least may still do.
+    // The remaining tokens of the payer that has the least.
     if (shown !== null) state.rateHeader = `\r\nRateLimit: "${shown.policy}";r=${shown.remaining(nowNs)};t=0`;
     return null;
   }
@@ -189,8 +188,8 @@ export class Edge implements ReplyWriter {
   }
 
   /**
-   * Who pays for what is served to anybody: a page of another origin, or whoever asks under another name, has buckets
-   * apart from its address, so that no page takes the answers from a supervisor on the same machine.
+   * Buckets for what is served to everyone. A page of another origin, or a caller with another host name, has buckets
+   * separate from its address, so that no page can use up those of a supervisor on the same machine.
    */
   #anybody(response: HttpResponse, head: RequestHead): CallerBuckets {
     if (!this.#origins.asksForUs(head)) return this.#stranger(response, "name");
@@ -210,12 +209,12 @@ export class Edge implements ReplyWriter {
     this.write(response, this.#current, 200, body, "", false, "");
   }
 
-  /** An answer of the service that is a no, to a caller who asked for it without the error's status. */
+  /** Sends a refusal as an ordinary reply, for callers that need it without the error's status. */
   refusal(response: HttpResponse, error: ServiceError): void {
     this.ok(response, errorBody(error, this.#current.requestId, this.clock.wallMs()));
   }
 
-  /** A file from memory, within the handler: `headers` begins with the content type; null as body: 304. */
+  /** A file from memory, within the handler: `headers` begins with the content type; a null body means 304. */
   file(response: HttpResponse, headers: Uint8Array, body: Uint8Array | null): void {
     const { admission, requestId } = this.#current;
     const { counts, headOnly } = admission;
@@ -246,12 +245,12 @@ export class Edge implements ReplyWriter {
     else this.writeError(response, this.#current, known, extraHeaders, false);
   }
 
-  /** Takes the request in hand out of the synchronous turn; installs the abort handler. */
+  /** Takes the present request out of the synchronous turn; installs the abort handler. */
   detach(response: HttpResponse): PendingReply {
     return new PendingReply(this, response, { ...this.#current });
   }
 
-  /** Throws URI_TOO_LONG; asked by routes that read more of the target than one short parameter. */
+  /** Throws URI_TOO_LONG; called by routes that read more of the target than one short parameter. */
   checkTarget(request: HttpRequest): void {
     const bytes = request.getUrl().length + (request.getQuery()?.length ?? 0);
     if (bytes > this.targetBytesMax) throw new ServiceError("URI_TOO_LONG", { limitBytes: this.targetBytesMax });
@@ -309,7 +308,7 @@ export class Edge implements ReplyWriter {
     closeConnection: boolean,
   ): void {
     if (error.code === "INTERNAL") this.#logFault(error, state);
-    // Refused before it was known whose request it is.
+    // Refused before its payer was known.
     const shown = this.charge(state, null) ?? error;
     const seconds = retryAfterSeconds(shown);
     const retry = seconds === null ? "" : `\r\nRetry-After: ${seconds}`;
@@ -336,7 +335,7 @@ export class Edge implements ReplyWriter {
     return false;
   }
 
-  /** The refusal, by the bucket that has the tokens soonest. */
+  /** Returns the refusal of the bucket that has the tokens soonest. */
   #refused(state: ReplyState, caller: CallerBuckets, nowNs: number): ServiceError {
     const { buckets, weight } = state.admission;
     const soonest = buckets
@@ -354,22 +353,23 @@ export class Edge implements ReplyWriter {
     });
   }
 
-  /** The rules are the same for every caller, so any caller's buckets tell the policy. */
+  /** The rules are the same for every caller, so any caller's buckets give the policy. */
   #sameHeaders(contentType: string, buckets: readonly BucketName[]): string {
     const policy = policyText(buckets.map((name) => this.#loopbackCaller[name]));
     return `${contentType}${this.#fixedHeaders}\r\nRateLimit-Policy: ${policy}`;
   }
 
   /**
-   * Where the next request begins is not known. While this one has no answer the server ends a connection on which another
-   * seems to follow, so it gets its answer after the bytes at hand have been read, and then the connection ends.
+   * For a request whose end, and so the next one's begin, is not known. The server ends a connection on which another
+   * request seems to follow an unanswered one. So the reply is sent after the present bytes have been read, and then
+   * the connection ends.
    */
   #failAndEnd(response: HttpResponse, error: ServiceError): void {
     const reply = this.detach(response);
     setImmediate(() => reply.fail(error, "", true));
   }
 
-  /** Written after the reply has gone out: the turn that answers does not wait for the log. */
+  /** Written after the reply has gone out, so that the log does not delay it. */
   #logAccess({ requestId, admission, admittedNs }: ReplyState, what: LogFields): void {
     const elapsedMs = Math.round((this.clock.monoNs() - admittedNs) / 1000) / 1000;
     const { logsMethod: method, counts } = admission;
@@ -392,7 +392,7 @@ export class Edge implements ReplyWriter {
   }
 }
 
-/** Names for X-Ignored-Fields: visible ASCII only, bounded, so that nothing of a caller can end a header. */
+/** Returns names for X-Ignored-Fields: visible ASCII only, bounded, so that no text of a caller can end a header. */
 export function headerSafe(names: readonly string[]): string {
   return names.map((name) => name.replace(/[^\x21-\x7e]|[,;"\\]/g, "?").slice(0, 64)).join(", ");
 }

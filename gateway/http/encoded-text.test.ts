@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ENCODED_CHARS_MAX, ENCODED_CHARS_MIN, encodedText } from "./encoded-text.js";
 
-describe("encodedText", () => {
+describe("encoded text", () => {
   it("is the UTF-8 of any text, whatever was encoded before", () => {
     const unit = fc.constantFrom("a", '"', "\u00e9", "\u20ac", "\ud83d\ude00", "\ud83d", "\u0000");
     fc.assert(
@@ -14,7 +14,7 @@ describe("encodedText", () => {
   });
 
   it.each([ENCODED_CHARS_MIN - 1, ENCODED_CHARS_MIN, ENCODED_CHARS_MAX, ENCODED_CHARS_MAX + 1])(
-    "holds %i characters of three bytes each",
+    "may have %i characters of three bytes each",
     (count) => {
       const text = "\u20ac".repeat(count);
       expect(Buffer.from(encodedText(text)).equals(Buffer.from(text))).toBe(true);

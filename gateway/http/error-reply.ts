@@ -1,6 +1,6 @@
 /**
- * Errors → status, headers and envelope. Texts come from the one table (engine/domain/errors.ts); what is not a
- * ServiceError is a fault of ours and says nothing but INTERNAL.
+ * Errors → status, headers and envelope. Texts come from the one table (engine/domain/errors.ts); an error that is no
+ * ServiceError is a bug of ours and shows only INTERNAL.
  */
 import { type ErrorCode, type ErrorContext, ServiceError } from "../../engine/domain/errors.js";
 import type { ErrorReply } from "../../schemas/errors.js";
@@ -10,14 +10,14 @@ export function asServiceError(error: unknown): ServiceError {
   return error instanceof ServiceError ? error : new ServiceError("INTERNAL", {}, { cause: error });
 }
 
-/** `retryAfterMs` of the details, as whole seconds for Retry-After; null when the error names none. */
+/** Returns `retryAfterMs` of the details in whole seconds, for Retry-After; null when the error has none. */
 export function retryAfterSeconds(error: ServiceError): number | null {
   const retryAfterMs = error.context.retryAfterMs;
   if (typeof retryAfterMs === "number" && retryAfterMs >= 0) return Math.max(1, Math.ceil(retryAfterMs / 1000));
   return RETRY_SOON.has(error.code) ? 1 : null;
 }
 
-/** States that pass by themselves within moments. */
+/** States that end by themselves within moments. */
 const RETRY_SOON: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["OVERLOADED", "SHUTTING_DOWN", "STORE_UNAVAILABLE"]);
 
 export function errorBody(error: ServiceError, requestId: string, nowMs: number): string {
@@ -26,7 +26,7 @@ export function errorBody(error: ServiceError, requestId: string, nowMs: number)
     success: false,
     error: error.message,
     code: error.code,
-    // The context of an INTERNAL may speak of our insides.
+    // The context of an INTERNAL may reveal internals.
     details: internal ? {} : publicDetails(error.context),
     requestId,
     timestamp: nowMs,
@@ -34,7 +34,7 @@ export function errorBody(error: ServiceError, requestId: string, nowMs: number)
   return scrub(JSON.stringify(reply));
 }
 
-/** `where`, `preview` and `parts` are words of the text, given in a usable form beside them. */
+/** `where`, `preview` and `parts` are words of the text; usable forms are beside them. */
 export function publicDetails({
   where: _where,
   preview: _preview,

@@ -1,32 +1,32 @@
 // hot path
 /**
- * Requests whose end can be read in two ways, refused before anything is done with them: the server's parser takes the
- * first of several lengths, any coding for `chunked` and an empty header for none, where a proxy before it may take
- * another. What the parser refuses by itself, and what remains, is in docs/http-framing.md.
+ * Refuses requests whose end can be read in two ways, before anything else is done with them. The server's parser takes
+ * the first of several lengths, any coding as `chunked` and an empty header as none, where a proxy before it may read
+ * something else. What the parser itself refuses, and what remains, is in docs/http-framing.md.
  *
- * Every header of every request is looked at, also of reads: asked by name, an empty header looks like none. One pass
- * costs about a microsecond; what it remembers is kept between requests, since a handler runs alone.
+ * Every header of every request is read, also for GET: read by name, an empty header looks like a missing one. One pass
+ * costs about a microsecond; its memory is reused between requests, since a handler runs alone.
  */
 import type { HttpRequest } from "uWebSockets.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 
-/** Headers of which a second one with another value contradicts the first. */
+/** Headers for which a second one with another value is a contradiction. */
 const SINGLE: ReadonlySet<string> = new Set(["content-length", "transfer-encoding", "host", "origin", "content-type"]);
 
-/** Looked at by others (origin-guard.ts), so that no header is asked for by name a second time. */
+/** Headers that others need (origin-guard.ts), so that no header is read by name a second time. */
 const TOLD: ReadonlySet<string> = new Set([...SINGLE, "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest"]);
 
-/** Headers of the request in hand, "" where absent; good until the next request. */
+/** Headers of the present request, "" where absent; valid until the next request. */
 export interface RequestHead {
   get(name: "host" | "origin" | "sec-fetch-site" | "sec-fetch-mode" | "sec-fetch-dest"): string;
 }
 
-/** Of the request in hand. */
+/** Headers of the present request. */
 const seen = new Map<string, string>();
 let problem = "";
 const head: RequestHead = { get: (name) => seen.get(name) ?? "" };
 
-/** Throws AMBIGUOUS_REQUEST; the connection must then end, since nobody knows where the next request begins. */
+/** Throws AMBIGUOUS_REQUEST; the connection must then end, because the start of the next request is unknown. */
 export function checkFraming(request: HttpRequest): RequestHead {
   seen.clear();
   problem = "";

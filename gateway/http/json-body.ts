@@ -1,9 +1,9 @@
 /**
- * Request body bytes → JSON value, refusing what could be read in two ways: invalid UTF-8, duplicate keys,
- * absurd nesting. A `__proto__` key stays an ordinary own property (JSON.parse defines, never assigns).
+ * Request body bytes → JSON value, refusing what could be read in two ways: invalid UTF-8, duplicate keys, too deep
+ * nesting. A `__proto__` key is an ordinary own property (JSON.parse defines, never assigns).
  *
- * Invariant: a refusal never repeats a byte of the body. The parser's own message quotes it, so only the
- * position is taken from there.
+ * Invariant: a refusal never repeats a byte of the body. The parser's own message quotes it, so only the position is
+ * taken from there.
  */
 import { isUtf8 } from "node:buffer";
 import type { ErrorCode } from "../../engine/domain/errors.js";
@@ -37,8 +37,8 @@ function refuse(details: Readonly<Record<string, unknown>>): JsonBody {
 }
 
 /**
- * One pass: the deepest nesting, the colons outside strings, and whether every byte is ASCII. The first two mean something
- * for valid JSON only; the parser judges validity.
+ * One pass: the deepest nesting, the colons outside strings, and whether every byte is ASCII. The first two are
+ * meaningful for valid JSON only; the parser checks validity.
  */
 function scanShape(bytes: Buffer): { depth: number; memberCount: number; isAscii: boolean } {
   let bits = 0;
@@ -50,7 +50,7 @@ function scanShape(bytes: Buffer): { depth: number; memberCount: number; isAscii
     const byte = bytes[index] as number;
     bits |= byte;
     if (inString) {
-      // What is escaped cannot end the string.
+      // An escaped character cannot end the string.
       if (byte === 0x5c) bits |= bytes[++index] ?? 0;
       else if (byte === 0x22) inString = false;
     } else if (byte === 0x22) inString = true;

@@ -1,8 +1,8 @@
 /**
- * A route whose answer takes time: the request is read whole while its handler runs, then the answer is awaited.
+ * A route whose reply takes time: the request is read completely while its handler runs, then the reply is awaited.
  *
- * Invariants: nothing of the native request is touched after the handler; exactly one reply; work that began goes on
- * when its caller leaves; at most `closesInFlightMax` requests that may send something run at once, one more is refused
+ * Invariants: the native request is not used after the handler. There is exactly one reply. Work that began continues
+ * when its caller leaves. At most `closesInFlightMax` requests that may send something run at once; one more is refused
  * before anything is sent.
  */
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
@@ -36,15 +36,15 @@ export interface RouteLimits extends BodyBounds {
 export interface JsonRouteParts extends BodyParts {
   readonly clock: Clock;
   readonly limits: RouteLimits;
-  /** Unknown body fields are refused where something is sent; else they are ignored and named. */
+  /** Unknown body fields are refused where something is sent; otherwise they are ignored and named. */
   readonly strictFields: boolean;
-  /** Whose buckets a request with credentials spends; null: its address's. */
+  /** Whose buckets a request with credentials uses; null means its address's. */
   readonly callerOfAsk?: (asked: Asked) => Payers;
-  /** Requests that may send something and whose reply is not known yet; shutdown and status read it too. */
+  /** Requests that may send something and have no reply yet; shutdown and status read it too. */
   readonly inFlight: { closes: number };
 }
 
-/** Everything of one request that a route may look at. */
+/** Everything of one request that a route may read. */
 export interface Ask {
   readonly requestId: string;
   readonly receivedAtMs: number;
@@ -52,7 +52,7 @@ export interface Ask {
   readonly params: Readonly<Record<string, string>>;
   /** Decoded query parameters that the route knows. */
   readonly query: Readonly<Record<string, string>>;
-  /** By lower-case name, those that the route asked for; null when absent. */
+  /** By lower-case name, those that the route requires; null when absent. */
   readonly headers: Readonly<Record<string, string | null>>;
   readonly origin: RequestOrigin;
   readonly idempotencyKey: string | null;
@@ -69,13 +69,13 @@ export interface Answer {
   readonly replayed?: boolean;
 }
 
-/** A refusal that was stored with an Idempotency-Key, given again. */
+/** A refusal that was stored with an Idempotency-Key, returned again. */
 export class ReplayedRefusal extends ServiceError {}
 
 export interface JsonRouteOptions {
   readonly operation: Operation;
   readonly headers: readonly string[];
-  /** Does it send to a venue? Then it counts as in flight, and a stopping service waits for it. */
+  /** Whether it sends to a venue. It then counts as in flight, and a stopping service waits for it. */
   readonly sends: boolean;
   /** Throws or rejects with ServiceError. */
   readonly answer: (ask: Ask) => Promise<Answer>;
@@ -91,7 +91,7 @@ export function jsonRoute(context: JsonRouteParts, options: JsonRouteOptions): R
   const { edge, clock, inFlight, limits } = context;
   const checkFields = fieldCheck(operation, context.strictFields);
   const checkQuery = queryCheck(operation, context.strictFields);
-  // Whoever takes no credentials is charged by its address when it comes in.
+  // A route without credentials charges the caller's address on arrival.
   const byAccount = options.headers.length > 0 && context.callerOfAsk !== undefined;
   const callerOf = context.callerOfAsk ?? (() => null);
 
@@ -115,7 +115,7 @@ export function jsonRoute(context: JsonRouteParts, options: JsonRouteOptions): R
         throw new ServiceError("OVERLOADED", { limit: limits.closesInFlightMax });
       const boundBytes = Buffer.concat([Buffer.from(`${operation.method} ${path}\n`), rawBody]);
       if (sends) inFlight.closes++;
-      // Within a promise, so that what it throws before its first wait is counted out again too.
+      // Inside a promise, so that an error before its first wait is also counted down.
       Promise.resolve({ ...ask, body, rawBody, boundBytes })
         .then(options.answer)
         .finally(() => {
@@ -175,8 +175,7 @@ function parsed(rawBody: Buffer): unknown {
 }
 
 /**
- * The reply to a request that may have sent something: a serialiser that fails must not turn its outcome into an
- * error.
+ * The reply to a request that may have sent something: a failing serialiser must not turn its outcome into an error.
  */
 export function replyText<T>(edge: Edge, serialise: (value: T) => string, value: T): string {
   try {
@@ -187,14 +186,16 @@ export function replyText<T>(edge: Edge, serialise: (value: T) => string, value:
   }
 }
 
-/** The body as its schema has it. Throws MISSING_PARAMETERS or INVALID_PARAMETERS. */
+/** Returns the body as its schema types it. Throws MISSING_PARAMETERS or INVALID_PARAMETERS. */
 export function checkedBody<T>(validate: Validator<T>, body: unknown): T {
   if (body === null || typeof body !== "object" || Array.isArray(body))
     throw invalidParameters({ path: "body", problem: "must be an object" });
   return checked(validate, body);
 }
 
-/** A query holds texts only; where the schema wants an integer, digits are one. Anything else stays text and is refused. */
+/**
+ * A query has texts only; where the schema requires an integer, digits become one. Any other text is kept and refused.
+ */
 export function checkedQuery<T>(
   validate: Validator<T>,
   query: Readonly<Record<string, string>>,

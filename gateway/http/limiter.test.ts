@@ -10,7 +10,7 @@ const RULES = {
   anon: { perSecond: 1, burst: 2 },
 };
 
-describe("TokenBucket", () => {
+describe("a token bucket", () => {
   it("grants the burst at once, then the rate", () => {
     const bucket = new TokenBucket("exit", RULES.exit, 0);
     expect(Array.from({ length: 21 }, () => bucket.take(1, 0)).filter(Boolean)).toHaveLength(20);
@@ -25,7 +25,7 @@ describe("TokenBucket", () => {
     expect(bucket.remaining(1000 * SECOND_NS)).toBe(2);
   });
 
-  it("ignores a clock that stands or goes back", () => {
+  it("ignores a clock that stops or goes back", () => {
     const bucket = new TokenBucket("anon", RULES.anon, 5 * SECOND_NS);
     expect([
       bucket.take(2, 5 * SECOND_NS),
@@ -50,7 +50,7 @@ describe("TokenBucket", () => {
     );
   });
 
-  it("grants after exactly the wait it named", () => {
+  it("grants after exactly the wait it reported", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), (weight) => {
         const bucket = new TokenBucket("exit", RULES.exit, 0);
@@ -63,8 +63,8 @@ describe("TokenBucket", () => {
   });
 });
 
-describe("RateLimiter", () => {
-  it("keeps callers apart and forgets the one not seen longest", () => {
+describe("the rate limiter", () => {
+  it("keeps callers apart and drops the one not seen longest", () => {
     const limiter = new RateLimiter(RULES, 2);
     expect(limiter.caller("a", 0).anon.take(2, 0)).toBe(true);
     expect(limiter.caller("b", 0).anon.take(1, 0)).toBe(true);
@@ -80,14 +80,14 @@ describe("RateLimiter", () => {
   });
 });
 
-describe("callerKey", () => {
+describe("the key of a caller's address", () => {
   it.each([
     [[127, 0, 0, 1], "127.0.0.1"],
     [[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 10, 1, 2, 3], "10.1.2.3"],
     [[32, 1, 13, 184, 0, 0, 0, 1, 9, 9, 9, 9, 9, 9, 9, 9], "6:32.1.13.184.0.0.0.1"],
     [[32, 1, 13, 184, 0, 0, 0, 1, 8, 8, 8, 8, 8, 8, 8, 8], "6:32.1.13.184.0.0.0.1"],
     [[], "unknown"],
-  ])("%j is %s", (bytes, key) => {
+  ])("for the bytes %j is %s", (bytes, key) => {
     expect(callerKey(Uint8Array.from(bytes).buffer)).toBe(key);
   });
 });

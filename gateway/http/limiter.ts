@@ -1,11 +1,11 @@
 // hot path
 /**
- * Inbound rate limits: token buckets per caller, refilled by the monotonic clock when asked. A caller is an account, by the
- * name that its credentials give it (caller-tags.ts), or an address.
+ * Inbound rate limits: token buckets per caller, refilled by the monotonic clock at each use. A caller is an account,
+ * by the tag of its credentials (caller-tags.ts), or an address.
  *
- * Invariants: a bucket never holds more than its burst; a refused request takes nothing. At most
- * `callersMax` callers are remembered; overflow forgets the one not seen longest, who then starts with full
- * buckets again (forgetting can only be generous). Nothing allocates for a caller already known.
+ * Invariants: a bucket never holds more than its burst; a refused request takes nothing. At most `callersMax` callers
+ * are remembered; beyond, the one not seen longest is dropped and starts again with full buckets (so dropping can only
+ * be generous). Nothing is allocated for a known caller.
  */
 import { LRUCache } from "lru-cache";
 import type { BucketName } from "../../schemas/service.js";
@@ -49,7 +49,10 @@ export class TokenBucket {
     return Math.floor(this.#tokens);
   }
 
-  /** Until `weight` tokens are there; 0 when they are. Rounded up: earlier would be refused again. */
+  /**
+   * Returns the time until `weight` tokens are there; 0 when they are. Rounded up: an earlier request would be refused
+   * again.
+   */
   waitMs(weight: number, nowNs: number): number {
     this.#fill(nowNs);
     return this.#tokens >= weight ? 0 : Math.ceil(((weight - this.#tokens) / this.perSecond) * 1000);
@@ -65,7 +68,7 @@ export class TokenBucket {
 
 export type CallerBuckets = Readonly<Record<BucketName, TokenBucket>>;
 
-/** What the reply headers say about the buckets touched; built text, shared by all replies of a route. */
+/** The reply-header text about the buckets used; built once, shared by all replies of a route. */
 export function policyText(buckets: readonly TokenBucket[]): string {
   return buckets.map((bucket) => `"${bucket.policy}";q=${bucket.burst};w=${bucket.windowSeconds}`).join(", ");
 }
@@ -97,7 +100,9 @@ export class RateLimiter {
   }
 }
 
-/** Whoever holds one IPv6 host usually holds its /64, so that is one caller; IPv4 mapped into IPv6 is itself. */
+/**
+ * The owner of one IPv6 host usually has its /64, so that is one caller; an IPv4 address mapped into IPv6 is itself.
+ */
 export function callerKey(address: ArrayBuffer): string {
   const bytes = new Uint8Array(address);
   if (bytes.length === 4) return bytes.join(".");

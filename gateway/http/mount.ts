@@ -1,10 +1,10 @@
 /**
- * Routes onto the server: method and HEAD, OPTIONS, 405 for other methods, 404 for other paths. Every handler is
+ * Mounts routes on the server: method and HEAD, OPTIONS, 405 for other methods, 404 for other paths. Every handler is
  * guarded: what it throws becomes a reply, so nothing reaches the native caller.
  *
  * Several routes may share a path, and a literal path may lie within a templated one (`/orders` of one venue and of
- * any). The server looks through all paths of a method before it falls back to `any`, so the methods that a path allows
- * are those of every template that covers it.
+ * any). The server tries all paths of a method before it falls back to `any`, so the methods that a path allows are
+ * those of every template that covers it.
  */
 import type { HttpRequest, HttpResponse, TemplatedApp } from "uWebSockets.js";
 import { ServiceError } from "../../engine/domain/errors.js";
@@ -13,11 +13,11 @@ import type { Route } from "./route.js";
 import type { Edge } from "./edge.js";
 import type { Access, RouteCounts } from "./reply-state.js";
 
-/** What is charged for whatever is no operation. */
+/** The charge for a request that is no operation. */
 const REFUSAL: Pick<Operation, "buckets" | "weight"> = { buckets: ["anon"], weight: 1 };
 /** How long a browser may keep a preflight. */
 const PREFLIGHT_SECONDS = 86_400;
-/** Every header that a route reads, and those that a client may send along for keys. */
+/** Every header that a route reads, and those that a client may send for keys. */
 const REQUEST_HEADERS = [
   "Content-Type",
   "Idempotency-Key",
@@ -141,7 +141,7 @@ function guard(
   };
 }
 
-/** A handler that threw after it had replied left nothing to write to: that is a bug to log, not one to die of. */
+/** A handler that threw after its reply left nothing to write to: that bug is logged and does not end the process. */
 function failSafely(edge: Edge, response: HttpResponse, error: unknown): void {
   try {
     edge.fail(response, error);

@@ -13,7 +13,7 @@ function verdict(access: { loopbackOnly: boolean; open: boolean }, request: Part
   }
 }
 
-describe("requireOperator", () => {
+describe("access to the operator's data", () => {
   it.each([
     [{}, "served"],
     [{ host: "localhost" }, "served"],
@@ -30,11 +30,11 @@ describe("requireOperator", () => {
     [{ origin: "http://127.0.0.1:3000" }, "OPERATOR_DATA CROSS_SITE"],
     [{ fetchSite: "cross-site" }, "OPERATOR_DATA CROSS_SITE"],
     [{ fetchSite: "same-site" }, "OPERATOR_DATA CROSS_SITE"],
-  ])("on loopback: %j is %s", (request, expected) => {
+  ])("with %j on loopback is %s", (request, expected) => {
     expect(verdict({ loopbackOnly: true, open: false }, request)).toBe(expected);
   });
 
-  it("refuses everyone on another address, and nobody once opened", () => {
+  it("is refused to every caller on another address, and to none once opened", () => {
     expect(verdict({ loopbackOnly: false, open: false }, {})).toBe("OPERATOR_DATA NOT_LOOPBACK");
     expect(verdict({ loopbackOnly: false, open: true }, { host: "api.example", origin: "https://desk.example" })).toBe(
       "served",

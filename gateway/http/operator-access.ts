@@ -1,17 +1,17 @@
 /**
- * Who may read what this service did for its operator: fills, decisions, execution quality.
+ * Decides who may read the operator's own data of this service: fills, decisions, execution quality.
  *
- * These rows name accounts by keyed hash only, but sizes and times of closes are nobody else's business. Without API
- * keys the rule is: a service bound to loopback serves them to this machine, another only when its operator has said
- * so. A web page in a browser on this machine is not the operator: a request that a browser marks as coming from
- * another site, or that reached loopback under a foreign host name (DNS rebinding), is refused, whatever CORS allows
- * for public data.
+ * These rows name accounts by keyed hash only, but sizes and times of closes are private too. Without API keys the rule
+ * is: a service bound to loopback serves them to this machine, another one only when its operator has configured that.
+ * A web page in a browser on this machine is not the operator. So a request that a browser marks as coming from another
+ * site, or that reached loopback under a foreign host name (DNS rebinding), is refused, whatever CORS allows for public
+ * data.
  */
 import { ServiceError } from "../../engine/domain/errors.js";
 
 export interface OperatorAccess {
   readonly loopbackOnly: boolean;
-  /** The operator has opened these rows to whoever reaches the port. */
+  /** The operator has opened these rows to everyone who reaches the port. */
   readonly open: boolean;
 }
 

@@ -1,15 +1,15 @@
 // hot path
 /**
- * Who may speak to this service from within a browser. A program sends no Origin and names an address we listen on; a
- * page of another origin is told by its Origin, by the browser's own mark (Sec-Fetch-Site) or, when it has turned its
- * name to our address (DNS rebinding), by the Host it asks for.
+ * Decides which callers in a browser may use this service. A program sends no Origin and names an address we listen on.
+ * A page of another origin is recognised by its Origin, by the browser's own mark (Sec-Fetch-Site) or, when it has
+ * pointed its name to our address (DNS rebinding), by its Host.
  *
- * Own are every address that the service listens on, the names of the loopback (a tunnel's end, a mapped port) and what
- * configuration names. The port of a Host is not compared: a browser sends the one it connected to, which a mapping may
- * have changed. An Origin is own when it is `http://` and that very Host.
+ * Own names are every address that the service listens on, the names of the loopback (a tunnel's end, a mapped port)
+ * and the configured ones. The port of a Host is not compared: a browser sends the one it connected to, which a mapping
+ * may have changed. An Origin is own when it is `http://` and exactly that Host.
  *
- * Nothing is charged and nothing read of a request that is refused. What is served to anybody (`/health`, `/ready`) is
- * charged to strangers apart from the address they come from, which on the loopback is everybody's.
+ * A refused request is neither charged nor read. What is served to everyone (`/health`, `/ready`) is charged to foreign
+ * pages apart from their address, which on the loopback all callers share.
  */
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
@@ -21,15 +21,17 @@ import { isLoopback } from "./server-address.js";
 export interface OriginRules {
   /** The address that the service listens on; 0.0.0.0 and :: are all addresses of this machine. */
   readonly listenHost: string;
-  /** `name` or `name:port`, beside the addresses. */
+  /** `name` or `name:port`, in addition to the addresses. */
   readonly allowedHosts: readonly string[];
-  /** `scheme://host[:port]`; `*`: any, for what only reads. */
+  /** `scheme://host[:port]`; `*` allows any, for requests that only read. */
   readonly allowedOrigins: readonly string[];
 }
 
-/** Read again no more often than this when a Host is not known: addresses come and go, lookups cost. */
+/**
+ * For an unknown Host, the machine's addresses are read again at most this often: addresses change, and lookups cost.
+ */
 const ADDRESSES_READ_MS = 1_000;
-/** Texts of Host kept as known; each is one of our names with some port. */
+/** Most Host texts remembered as known; each is one of our names with some port. */
 const KNOWN_HOSTS_MAX = 64;
 const EVERYWHERE: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 const EXPOSED_HEADERS =
@@ -38,22 +40,22 @@ const EXPOSED_HEADERS =
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1,5}))?$/;
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/;
 
-/** The port of a scheme: browsers leave it out of what they send. */
+/** The default port of the scheme: browsers omit it. */
 const HTTP_PORT = /:80$/;
 const ORIGIN_PORT = /^(http:.*):80$|^(https:.*):443$/;
 
-/** As an Origin header has it: scheme, host, port, nothing after. */
+/** In the form of an Origin header: scheme, host, port, nothing after. */
 export function isOrigin(text: string): boolean {
   return ORIGIN.test(text);
 }
 
-/** As ALLOWED_HOSTS takes it. */
+/** In the form that ALLOWED_HOSTS takes. */
 export function isHost(text: string): boolean {
   return HOST.test(text.toLowerCase());
 }
 
 export class OriginGuard {
-  /** Replies differ by Origin where some are told by name. Begins with a line break, or "". */
+  /** Replies differ by Origin where origins are configured by name. Begins with a line break, or "". */
   readonly varyHeader: string;
   readonly #rules: OriginRules;
   readonly #clock: Clock;
@@ -64,7 +66,7 @@ export class OriginGuard {
   readonly #knownHosts = new Set<string>();
   #addresses: ReadonlySet<string> = new Set();
   #addressesReadNs = Number.NEGATIVE_INFINITY;
-  /** Most callers ask under one name. */
+  /** Most callers use one name. */
   #lastHost = "";
 
   constructor(rules: OriginRules, clock: Clock) {
@@ -86,7 +88,7 @@ export class OriginGuard {
     return this.varyHeader !== "";
   }
 
-  /** Gives the CORS headers of the reply, "" for a caller that needs none; throws FOREIGN_HOST or FOREIGN_ORIGIN. */
+  /** Returns the CORS headers of the reply, "" for a caller that needs none; throws FOREIGN_HOST or FOREIGN_ORIGIN. */
   check(head: RequestHead, reads: boolean): string {
     if (!this.asksForUs(head)) throw new ServiceError("FOREIGN_HOST");
     const cors = this.corsOf(head, reads);
@@ -94,7 +96,7 @@ export class OriginGuard {
     return cors;
   }
 
-  /** Is the Host one of ours? */
+  /** Reports whether the Host is one of our names. */
   asksForUs(head: RequestHead): boolean {
     const host = head.get("host");
     if (host === this.#lastHost && host !== "") return true;
@@ -103,7 +105,7 @@ export class OriginGuard {
     return true;
   }
 
-  /** As `check`, of a request whose Host is ours; null where a page of another origin asks. */
+  /** Like `check`, for a request whose Host is ours; returns null for a page of another origin. */
   corsOf(head: RequestHead, reads: boolean): string | null {
     const origin = head.get("origin");
     if (origin === "") {
@@ -131,11 +133,11 @@ export class OriginGuard {
     return true;
   }
 
-  /** `text`: `name` with the port that came, if one did. */
+  /** `text`: `name` with the port that was sent, if any. */
   #isAllowed(text: string, name: string): boolean {
     const allowed = this.#allowedHosts;
     if (allowed.has(text) || allowed.has(name)) return true;
-    // None came: the port of its scheme, and which scheme a proxy speaks is not known here.
+    // None was sent: it is the port of its scheme, and a proxy's scheme is not known here.
     return text === name && (allowed.has(`${name}:80`) || allowed.has(`${name}:443`));
   }
 
@@ -156,7 +158,7 @@ export class OriginGuard {
   }
 }
 
-/** Somebody came here by a link: a document of its own, which the page that had the link cannot read. */
+/** The browser followed a link to here: the document is separate, and the page with the link cannot read it. */
 function isFollowedLink(head: RequestHead): boolean {
   return head.get("sec-fetch-mode") === "navigate" && head.get("sec-fetch-dest") === "document";
 }

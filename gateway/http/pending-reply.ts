@@ -1,6 +1,6 @@
 /**
- * A reply that is not written within its handler. Invariants: written at most once, never after the client
- * has gone, always corked.
+ * A reply that is not written within its handler. Invariants: written at most once, never after the client has left,
+ * always corked.
  */
 import type { HttpResponse } from "uWebSockets.js";
 import type { Clock } from "../../engine/domain/clock.js";
@@ -17,7 +17,7 @@ export class PendingReply {
   #onAborted: (() => void) | null = null;
   #stream: StreamReply | null = null;
 
-  /** Must be made within the handler: it installs the abort handler that the server insists on. */
+  /** Must be created within the handler: it installs the abort handler that the server requires. */
   constructor(writer: ReplyWriter, response: HttpResponse, state: ReplyState) {
     this.#writer = writer;
     this.#response = response;
@@ -25,7 +25,7 @@ export class PendingReply {
     response.onAborted(() => {
       if (this.#over && (this.#stream?.over ?? true)) return;
       this.#over = true;
-      // A body in pieces is counted by its outcome.
+      // The outcome of a body in pieces decides how it is counted.
       if (this.#stream === null) writer.aborted(state);
       else this.#stream.gone();
       this.#onAborted?.();
@@ -41,7 +41,7 @@ export class PendingReply {
     return this.#over;
   }
 
-  /** Charges the callers so named, or the address for null. Throws RATE_LIMITED where the tokens of one are spent. */
+  /** Charges these callers, or the address for null. Throws RATE_LIMITED when one has no tokens left. */
   charge(caller: Payers): void {
     const refused = this.#writer.charge(this.#state, caller);
     if (refused !== null) throw refused;
@@ -59,7 +59,10 @@ export class PendingReply {
     this.#once(() => this.#writer.write(this.#response, this.#state, 200, body, "", false, contentType));
   }
 
-  /** Status 200 and headers now, the body in pieces. Null when the client has gone, or asked for the headers only. */
+  /**
+   * Sends status 200 and headers now; the body follows in pieces. Returns null when the client has left, or requested
+   * the headers only.
+   */
   stream(contentType: string, extraHeaders: string, clock: Clock, stallMs: number): StreamReply | null {
     this.#once(() => {
       this.#writer.writeHead(this.#response, this.#state, extraHeaders, contentType);
@@ -72,7 +75,7 @@ export class PendingReply {
     return this.#stream;
   }
 
-  /** `closeConnection`: the rest of the request is not going to be read. */
+  /** `closeConnection`: the rest of the request will not be read. */
   fail(error: ServiceError, extraHeaders = "", closeConnection = false): void {
     this.#once(() => this.#writer.writeError(this.#response, this.#state, error, extraHeaders, closeConnection));
   }

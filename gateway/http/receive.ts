@@ -1,6 +1,6 @@
 /**
- * The body of a request, within the bounds of the service: refused at once while it stops or has too many open, read
- * with a limit and a deadline, dropped when its caller leaves.
+ * Receives the body of a request within the bounds of the service: refused at once while the service stops or has too
+ * many open, read with a limit and a deadline, dropped when its caller leaves.
  */
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import { ServiceError } from "../../engine/domain/errors.js";
@@ -25,7 +25,7 @@ export interface BodyParts {
 
 const validateKey = compileValidator(idempotencyKeySchema);
 
-/** Must be called within the handler, as must everything that reads the request. Refusals are answered here. */
+/** Must be called within the handler, like everything that reads the request. Refusals are answered here. */
 export function receiveBody(
   { edge, bodies, limits }: BodyParts,
   response: HttpResponse,
@@ -51,23 +51,23 @@ export function receiveBody(
   reply.whenAborted(drop);
 }
 
-/** A media type, with or without parameters. What a simple request of a foreign page can send is none of these. */
+/** A media type, with or without parameters. A simple request of a foreign page cannot send it. */
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 
-/** Throws UNSUPPORTED_MEDIA_TYPE where bytes came that do not say that they are JSON. `contentType`: "" when absent. */
+/** Throws UNSUPPORTED_MEDIA_TYPE for a body that is not declared as JSON. `contentType`: "" when absent. */
 export function checkMediaType(contentType: string, body: Buffer): void {
   if (body.length > 0 && !JSON_TYPE.test(contentType)) throw new ServiceError("UNSUPPORTED_MEDIA_TYPE");
 }
 
-/** Does a body follow a request whose method needs none? */
+/** Reports whether a body follows a request whose method needs none. */
 export function announcesBody(request: HttpRequest): boolean {
   const length = request.getHeader("content-length");
   return (length !== "" && length !== "0") || request.getHeader("transfer-encoding") !== "";
 }
 
 /**
- * As `getHeader`, but null when absent: a key that is there and empty is a caller who believes to be protected, so it is
- * told apart. The server also shows a value of non-ASCII bytes as empty.
+ * Like `getHeader`, but null when absent: a caller with an empty key expects to be protected, so the two differ. The
+ * server also shows a value of non-ASCII bytes as empty.
  */
 export function headerOrNull(request: HttpRequest, name: string): string | null {
   const text = request.getHeader(name);
@@ -79,7 +79,7 @@ export function headerOrNull(request: HttpRequest, name: string): string | null 
   return present ? "" : null;
 }
 
-/** Throws INVALID_PARAMETERS: an empty key is a caller who believes to be protected. Null means no such header. */
+/** Throws INVALID_PARAMETERS: a caller with an empty key expects to be protected. Null means no such header. */
 export function checkIdempotencyKey(idempotencyKey: string | null): void {
   if (idempotencyKey === null) return;
   const checked = validateKey(idempotencyKey);

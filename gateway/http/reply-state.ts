@@ -1,4 +1,4 @@
-/** What a reply needs to know of its request, and who writes it. */
+/** What a reply needs of its request, and the writer of replies. */
 import type { HttpResponse } from "uWebSockets.js";
 import type { ServiceError } from "../../engine/domain/errors.js";
 import type { BucketName } from "../../schemas/service.js";
@@ -15,22 +15,25 @@ export interface RouteCounts {
 }
 
 /**
- * What a page of another origin may do with it: `open`, it is not asked where it comes from; `reads` and `changes`, as
- * origin-guard.ts says.
+ * What a page of another origin may do with it. `open`: its origin is not checked; `reads` and `changes`: see
+ * origin-guard.ts.
  */
 export type Access = "open" | "reads" | "changes";
 
-/** How requests of one method of one route are admitted and answered; made once, when the route is mounted. */
+/** How requests of one method of one route are admitted and answered; created once, when the route is mounted. */
 export interface Admission {
   readonly counts: RouteCounts;
-  /** Asked in order; the first with enough tokens pays. */
+  /** Tried in order; the first with enough tokens pays. */
   readonly buckets: readonly BucketName[];
   readonly weight: number;
   readonly headOnly: boolean;
   readonly access: Access;
-  /** The account pays, once the credentials are read; the address where there are none, or it never came to that. */
+  /**
+   * The account pays, once the credentials are read; the address pays where there are none, or where they were never
+   * read.
+   */
   readonly byAccount: boolean;
-  /** Method of an operation that may change something: such a request leaves an access line. Null means none. */
+  /** Method of an operation that may change something: such a request writes an access line. Null means none. */
   readonly logsMethod: string | null;
   /** Content-Type JSON and every other header that is the same for all replies, encoded once. */
   readonly jsonHeaders: Uint8Array;
@@ -46,13 +49,13 @@ export interface ReplyState {
   requestId: string;
   /** Monotonic; 0 where no access line follows. */
   admittedNs: number;
-  /** The address's buckets, while nobody has paid yet. */
+  /** The address's buckets, until someone has paid. */
   unpaid: CallerBuckets | null;
 }
 
 /** Must be called corked or within the handler. `extraHeaders` begin with a line break. */
 export interface ReplyWriter {
-  /** Charges the account so named, or the address for null; the refusal where its tokens are spent. Once. */
+  /** Charges this account, or the address for null; returns the refusal when its tokens are used up. Call once. */
   charge(state: ReplyState, payers: Payers): ServiceError | null;
   write(
     response: HttpResponse,
@@ -64,7 +67,7 @@ export interface ReplyWriter {
     /** "" for JSON. */
     contentType: string,
   ): void;
-  /** Status 200 and headers of a body that follows in pieces; counted by its end, not here. */
+  /** Status 200 and headers of a body that follows in pieces; counted at its end, not here. */
   writeHead(response: HttpResponse, state: ReplyState, extraHeaders: string, contentType: string): void;
   writeError(
     response: HttpResponse,
@@ -73,6 +76,6 @@ export interface ReplyWriter {
     extraHeaders: string,
     closeConnection: boolean,
   ): void;
-  /** The client has gone before its reply. */
+  /** The client left before its reply. */
   aborted(state: ReplyState): void;
 }

@@ -1,4 +1,4 @@
-/** Is this listening address reachable from this machine only? */
+/** Reports whether this listening address is reachable from this machine only. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }

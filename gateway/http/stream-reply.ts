@@ -1,10 +1,10 @@
 /**
  * A reply of unknown length, written in pieces as fast as its reader takes them.
  *
- * Invariants: a piece is written only when the server has passed on the one before, so what waits for a slow reader
- * is at most one piece; a reader that takes nothing for `stallMs` is disconnected. `end` is the only way to a complete
- * reply: `cut` closes the connection before the last chunk, so a broken-off body never looks whole. After the reader
- * has gone nothing is touched.
+ * Invariants: a piece is written only when the server has passed on the previous one, so at most one piece waits for a
+ * slow reader; a reader that takes nothing for `stallMs` is disconnected. Only `end` completes a reply: `cut` closes
+ * the connection before the last chunk, so a broken-off body never looks complete. After the reader has left nothing is
+ * used.
  */
 import type { HttpResponse } from "uWebSockets.js";
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
@@ -21,7 +21,7 @@ export class StreamReply {
   #resume: ((more: boolean) => void) | null = null;
   #stallTimer: TimerHandle | null = null;
 
-  /** `counts`: one more 200 with the end, one more aborted without. */
+  /** `counts`: one more 200 if it ends, one more aborted if not. */
   constructor(response: HttpResponse, clock: Clock, stallMs: number, counts: RouteCounts) {
     this.#response = response;
     this.#clock = clock;
@@ -29,17 +29,17 @@ export class StreamReply {
     this.#counts = counts;
   }
 
-  /** Ended, cut, or the reader has gone. */
+  /** True once ended, cut, or abandoned by the reader. */
   get over(): boolean {
     return this.#over;
   }
 
-  /** Called once when the reader goes or is cut before the end. */
+  /** Called once when the reader leaves or is cut before the end. */
   whenGone(callback: () => void): void {
     this.#onGone = callback;
   }
 
-  /** Resolves when the next piece may come: false when there is nobody to read it. One piece at a time. */
+  /** Resolves when the next piece may come; false when there is no reader any more. One piece at a time. */
   write(piece: string | Uint8Array): Promise<boolean> {
     if (this.#over) return Promise.resolve(false);
     let taken = true;
@@ -67,12 +67,12 @@ export class StreamReply {
   /** Disconnects the reader. */
   cut(): void {
     if (this.#over) return;
-    // The server reports the close as an abort, which ends up in `gone`.
+    // The server reports the close as an abort, which calls `gone`.
     this.#response.close();
     this.gone();
   }
 
-  /** The server says that the connection is no more. */
+  /** The server reports that the connection has ended. */
   gone(): void {
     if (this.#over) return;
     this.#over = true;

@@ -1,6 +1,7 @@
 /**
- * What becomes of body fields, and of query parameters, that an operation does not know: refused by name where something is sent, changed or
- * armed (a misspelt `dryRun` must never trade), named in `X-Ignored-Fields` elsewhere. One place for all routes.
+ * Handles body fields and query parameters that an operation does not know: refused by name where something is sent,
+ * changed or armed (a misspelt `dryRun` must never trade), named in `X-Ignored-Fields` elsewhere. One place for all
+ * routes.
  */
 import { type TSchema, Type } from "@sinclair/typebox";
 import { ServiceError } from "../../engine/domain/errors.js";
@@ -12,24 +13,24 @@ import { headerSafe } from "./edge.js";
 import { queryNames } from "./query.js";
 import { scrub } from "../../engine/domain/scrub.js";
 
-/** Of an operation without a body: whatever else is in one is unknown. */
+/** For an operation without a body: every field in one is unknown. */
 const NO_FIELDS = Type.Object(callerNames);
 
 /**
- * Gives the header that names ignored fields, "" without any; `body` undefined: none was sent. Throws
+ * Returns the header that names ignored fields, "" without any; `body` undefined: none was sent. Throws
  * INVALID_PARAMETERS, or MISSING_PARAMETERS where fields are missing too, with every problem of the body.
- * `ignoredNames`: of the query, named in the header too.
+ * `ignoredNames`: ignored names of the query, included in the header.
  */
 export type FieldCheck = (body: unknown, ignoredNames?: readonly string[]) => string;
 
 const NO_NAMES: readonly string[] = [];
 const NO_PROBLEMS: Problems = { missing: false, fields: [] };
-/** Names of query parameters that are refused or reported, no more of them: a caller's text is no list. */
+/** At most this many names of query parameters are refused or reported. */
 const MAX_QUERY_NAMES = 8;
 
 /**
- * As a check of fields for the query of an operation that sends, changes or arms something; reads ignore what they do
- * not know. Gives the names that are to be reported, as `query.<name>`.
+ * Like a check of fields, for the query of an operation that sends, changes or arms something; reads ignore unknown
+ * parameters. Returns the names to report, as `query.<name>`.
  */
 export function queryCheck(operation: Operation, isStrict: boolean): (raw: string | undefined) => readonly string[] {
   const { properties } = (operation.query ?? {}) as { readonly properties?: object };
@@ -46,19 +47,19 @@ export function queryCheck(operation: Operation, isStrict: boolean): (raw: strin
   };
 }
 
-/** Problems of a body that its schema cannot say, added to those that it can. */
+/** Adds problems of a body that its schema cannot express to those that it can. */
 export type Completing = (problems: Problems, body: object) => Problems;
 
-/** `isStrict`: STRICT_FIELDS. `complete`: of the bodies of this operation. */
+/** `isStrict`: STRICT_FIELDS. `complete`: for the bodies of this operation. */
 export function fieldCheck(operation: Operation, isStrict: boolean, complete: Completing | null = null): FieldCheck {
   const schema: TSchema = operation.body ?? NO_FIELDS;
   const refuses = isStrict && refusesUnknownFields(operation);
-  // Compiled with the first refusal: requests without unknown fields never need it.
+  // Compiled at the first refusal: requests without unknown fields never need it.
   let validate: Validator<unknown> | null = null;
   return (body, ignoredNames = NO_NAMES) => {
     const unknown = body === undefined ? NO_NAMES : unknownFields(schema, body);
     if (unknown.length === 0 && ignoredNames.length === 0) return "";
-    // Scrubbed whole: of a key that was cut, a part would pass.
+    // Scrubbed before cutting: a part of a cut key would pass the scrub.
     if (!refuses) return `\r\nX-Ignored-Fields: ${headerSafe([...unknown.map(scrub), ...ignoredNames])}`;
     validate ??= compileValidator(schema);
     const checked = validate(body);

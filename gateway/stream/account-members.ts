@@ -1,7 +1,7 @@
 /**
- * The venues of one private key: an account watch each, or why there is none.
+ * The venues of one private key: an account watch for each, or the reason why there is none.
  *
- * Invariant: opened whole or not at all; after `close` no watch hears for this key.
+ * Invariant: opened completely or not at all; after `close` no watch calls this key.
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
@@ -17,7 +17,7 @@ import type { MemberSources } from "./venue-member.js";
 export interface AccountSources extends MemberSources {
   readonly portfolio: Portfolio;
   readonly clock: Clock;
-  /** What its caller had called an order of the account; null: nothing. */
+  /** Returns how the caller described an order of the account; null if nothing is known. */
   readonly termsOf: OrderDesk["termsOf"];
 }
 
@@ -31,7 +31,7 @@ export interface AccountWish {
 interface AccountMember {
   readonly venue: Venue;
   readonly handle: AccountHandle | null;
-  /** Without a watch: what stands in its place. */
+  /** Without a watch: the coverage to show. */
   readonly fixed: Coverage | null;
 }
 
@@ -43,7 +43,7 @@ export class AccountMembers {
   readonly all: readonly AccountMember[];
   readonly #untilNs: number;
 
-  /** Throws MISSING_CREDENTIALS for a block that is none, OVERLOADED when too many accounts are watched. */
+  /** Throws MISSING_CREDENTIALS for an invalid block, OVERLOADED when too many accounts are watched. */
   constructor(
     sources: AccountSources,
     wish: AccountWish,
@@ -61,7 +61,7 @@ export class AccountMembers {
     }
   }
 
-  /** Has each venue answered, or had its time? */
+  /** Reports whether each venue has answered or used up its time. */
   isReady(nowNs: number, isSettled: (watch: AccountWatch) => boolean): boolean {
     if (nowNs >= this.#untilNs) return true;
     return this.all.every(({ handle }) => handle === null || isSettled(handle.watch));
@@ -81,7 +81,7 @@ function openMember(
 ): AccountMember {
   if (!isRoutableVenue(venue)) return without(venue, "NOT_CONFIGURED");
   const block = blocks[venue];
-  // What arrives while the watch is being opened is seen with the first look.
+  // The first look includes what arrives while the watch is being opened.
   let watch: AccountWatch | null = null;
   const opened = portfolio.open(
     venue,
@@ -103,7 +103,7 @@ function openMember(
     case "BAD_CREDENTIALS":
       if (block !== undefined)
         throw new ServiceError("MISSING_CREDENTIALS", { exchange: venue, problem: opened.problem });
-      // An address that is none at this venue: nothing of it is public there.
+      // An invalid address at this venue has no public data there.
       return without(venue, "MISSING_CREDENTIALS");
     case "NOT_CONFIGURED":
     case "MISSING_CREDENTIALS":
@@ -124,7 +124,7 @@ function without(venue: Venue, code: "NOT_CONFIGURED" | "MISSING_CREDENTIALS"): 
   };
 }
 
-/** As the schema has it. */
+/** In the form of the schema. */
 export function coverageText({ state, mode, asOf, source, intervalMs, error }: Coverage): string {
   return JSON.stringify({
     state,
@@ -136,12 +136,12 @@ export function coverageText({ state, mode, asOf, source, intervalMs, error }: C
   });
 }
 
-/** What a subscriber is told of at once; times alone are told now and then. */
+/** A change of these goes out at once; new times alone go out at intervals. */
 export function coverageMark({ state, mode, source, error }: Coverage): string {
   return `${state} ${mode} ${source} ${error?.code ?? ""}`;
 }
 
-/** Some of it a venue wrote. */
+/** A venue wrote part of it. */
 function shownMessage(error: CoverageError): string {
   return scrubLine(error.message, MAX_MESSAGE_CHARS);
 }

@@ -1,11 +1,11 @@
 /**
- * Subscribe and resume frames of the topics of accounts → keys: `positions:<wallet>#<scope>`.
+ * Subscribe and resume frames of the account topics → keys: `positions:<wallet>#<scope>`.
  *
- * The scope is a keyed hash of who asks, the exchanges and the credentials for them: two callers of one wallet who do not
- * show the very same share neither frames nor rings nor resume points, and a key text alone opens nothing.
+ * The scope is a keyed hash of the caller, the exchanges and the credentials for them. Two callers of one wallet with
+ * different credentials share neither frames nor rings nor resume points, and a key text alone opens nothing.
  *
  * Invariant: credentials leave this file only into the portfolio, which opens a session with them; nothing here keeps
- * them beyond the frame in hand.
+ * them beyond the present frame.
  */
 import { ServiceError } from "../../engine/domain/errors.js";
 import { ROUTABLE_VENUES, type RoutableVenue, VENUES, type Venue } from "../../engine/domain/venue.js";
@@ -24,9 +24,9 @@ import { PositionsFeed } from "./positions-feed.js";
 
 export interface StreamAccounts {
   readonly portfolio: Portfolio;
-  /** Of the server: scopes mean nothing elsewhere. */
+  /** The server's own: scopes are valid nowhere else. */
   readonly hash: KeyedHash;
-  /** What callers had called their orders; absent: nothing is known of that. */
+  /** How callers described their orders; absent: nothing is known of that. */
   readonly termsOf?: AccountSources["termsOf"];
 }
 
@@ -40,10 +40,10 @@ export interface ResumedSub {
   readonly credentials?: Blocks;
 }
 
-/** 128 bits in hex: keys of others are not to be guessed, and never collide. */
+/** 128 bits in hex: keys of others cannot be guessed, and never collide. */
 const SCOPE_CHARS = 32;
 const KEY_TEXT = /^(positions|orders):([0-9A-Za-z]{1,128})#([0-9a-f]{32})$/;
-/** What a profit alone moves waits for the pulse; a size does not. */
+/** A change of profit alone waits for the pulse; a change of size does not. */
 const POSITIONS_INTERVAL_MS = PULSE_MS;
 
 export class AccountTopics {
@@ -68,7 +68,7 @@ export class AccountTopics {
     return this.#spec(topic, walletAddress, exchanges, credentials);
   }
 
-  /** Throws UNKNOWN_SUBSCRIPTION unless exchanges and credentials are those of the key. */
+  /** Throws UNKNOWN_SUBSCRIPTION unless exchanges and credentials match the key. */
   resumed({ sub, exchanges, credentials }: ResumedSub): KeySpec {
     const [, topic = "", walletAddress = ""] = KEY_TEXT.exec(sub) ?? [];
     const spec = this.#spec(topic === "orders" ? "orders" : "positions", walletAddress, exchanges, credentials);
@@ -88,7 +88,7 @@ export class AccountTopics {
     const walletAddress = walletOf(walletText);
     const venues = [...new Set(exchanges ?? VENUES)].sort();
     const blocks = blocksOf(venues, credentials ?? {});
-    // Nobody proves an API key yet; where one is, its id joins the scope.
+    // API keys are not verified yet; once they are, the id joins the scope.
     const apiKey = "";
     const scope = this.#hash
       .hmacHex("stream.scope", [topic, apiKey, walletAddress, venues.join(","), canonicalJson(blocks)])
@@ -107,13 +107,13 @@ export class AccountTopics {
   }
 }
 
-/** Hex in lower case, so that one wallet has one key; base58 means what it spells. */
+/** Lower-cases hex, so that one wallet has one key; in base58 the case matters. */
 function walletOf(text: string): string {
   const wallet = checkWalletAddress(text, null);
   return wallet.startsWith("0x") || wallet.startsWith("0X") ? wallet.toLowerCase() : wallet;
 }
 
-/** Those of the exchanges asked for; the others are not looked at. */
+/** The blocks of the requested exchanges; the others are not read. */
 function blocksOf(venues: readonly Venue[], credentials: Blocks): Partial<Record<RoutableVenue, unknown>> {
   const blocks: Partial<Record<RoutableVenue, unknown>> = {};
   for (const venue of ROUTABLE_VENUES) {

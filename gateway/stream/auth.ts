@@ -1,6 +1,6 @@
 /**
- * Who speaks on a connection. A port, so that key authentication can take its place; in public mode no API key
- * exists, none is needed, and one that is shown all the same is checked like any other: it is unknown.
+ * Identifies the caller of a connection. A port, so that key authentication can replace it. In public mode no API key
+ * exists and none is needed; a key that is sent anyway is checked like any other: it is unknown.
  */
 import type { ErrorCode } from "../../engine/domain/errors.js";
 

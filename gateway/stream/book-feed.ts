@@ -1,6 +1,6 @@
 /**
  * The `book` topic: the best levels of one symbol, per venue, as REST shows them. A book that is not LIVE shows no
- * levels; one that nothing has proven current for too long keeps them and is called STALE.
+ * levels; a book that was not proven current for too long keeps them and is called STALE.
  */
 import { canonicalPriceDecimals, canonicalQtyDecimals } from "../../engine/domain/instrument.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
@@ -40,11 +40,11 @@ class BookImage implements Image {
   }
 }
 
-/** What was shown of one venue, and what of the tap it was made from. */
+/** What was shown of one venue, and the tap state it was made from. */
 interface Shown {
   readonly tap: MarketTap | null;
   readonly version: number;
-  /** Was the touch the later word? It ceases to be by a proof of the book alone, which nothing signals. */
+  /** Whether the touch was the newer one. A proof of the book alone ends that, and nothing signals it. */
   readonly usesTouch: boolean;
   readonly book: VenueBookImage;
 }
@@ -120,7 +120,7 @@ export class BookFeed implements Feed {
     if (before !== null && sameView && before.version === version && before.usesTouch === usesTouch) return before;
     const bids = readLevels(market, "bids", this.#depth, usesDeep);
     const asks = readLevels(market, "asks", this.#depth, usesDeep);
-    // The venue's sequence alone moves with every change beyond the depth: nothing to tell.
+    // The venue's sequence alone moves with every change beyond the depth, which is not sent.
     if (known !== null && sameView && sameLevels(known.bids, bids) && sameLevels(known.asks, asks))
       return { tap, version, usesTouch, book: known };
     const book = new VenueBookImage(

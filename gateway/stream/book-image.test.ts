@@ -42,7 +42,7 @@ function foldedFrom(member: Member) {
 }
 
 describe("a book's image", () => {
-  it("is reached from any other by the update between them, which holds nothing needless", () => {
+  it("is reached from any other by the update between them, which contains nothing unnecessary", () => {
     fc.assert(
       fc.property(side, side, side, side, fc.boolean(), (bids, asks, nextBids, nextAsks, isOtherContract) => {
         const from = image(bids, asks, 0);
@@ -64,7 +64,7 @@ describe("a book's image", () => {
     );
   });
 
-  it("has a checksum over the best ten of each side, as its frame prints them", () => {
+  it("has a checksum over the best ten levels of each side, as its frame prints them", () => {
     const bids = new Map(Array.from({ length: 12 }, (_, index) => [1000 - index, 100 + index]));
     const asks = new Map([[1010, 250]]);
     const expected = Array.from({ length: 10 }, (_, index) => {
@@ -77,7 +77,7 @@ describe("a book's image", () => {
     expect(image(new Map([[974_180, 120]]), new Map([[974_181, 80]]), 0).crc()).toBe(3_536_425_790);
   });
 
-  it("says its checksum every 50 changes, also when a merged update passes the place", () => {
+  it("has its checksum every 50 changes, also when a merged update passes that point", () => {
     const at = (changeCount: number) => image(new Map([[10, 1]]), new Map(), changeCount);
     const hasCrc = (from: number, to: number) => (JSON.parse(at(to).updateText(at(from))) as Member).crc !== undefined;
     expect([hasCrc(0, 1), hasCrc(48, 49), hasCrc(49, 50), hasCrc(50, 51), hasCrc(30, 70), hasCrc(51, 99)]).toEqual([
@@ -91,8 +91,8 @@ describe("a book's image", () => {
   });
 });
 
-describe("texts of snapshots", () => {
-  it("are made once for all who ask while they are new, and do not stay for ever", () => {
+describe("the texts of book snapshots", () => {
+  it("are made once for all readers while they are new, and are not kept forever", () => {
     const levels = Array.from({ length: 2_000 }, (_, index) => 1_000 + index);
     const make = () => new VenueBookImage("LIVE", levels, levels, 7, false, 0, 1, 2);
     const first = make();

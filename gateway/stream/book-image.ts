@@ -12,14 +12,14 @@ import { CRC_EVERY_UPDATES, CRC_LEVELS } from "../../schemas/stream-data.js";
 /** `[ticks, lots, …]`, best first. */
 export type FlatLevels = readonly number[];
 
-/** Of snapshots made lately, kept for the next who asks: a few times what all images of a busy book come to. */
+/** Most characters of recent snapshots kept for the next reader: a few times the size of all images of a busy book. */
 export const SNAPSHOT_TEXTS_CHARS_MAX = 8 << 20;
 const recentTexts = new LRUCache<VenueBookImage, string>({
   maxSize: SNAPSHOT_TEXTS_CHARS_MAX,
   sizeCalculation: (text) => text.length,
 });
 
-/** @testonly Of all images: the bound holds. */
+/** @testonly Characters kept over all images, to check the bound. */
 export function keptSnapshotChars(): number {
   return recentTexts.calculatedSize;
 }
@@ -31,7 +31,7 @@ export class VenueBookImage {
   /** 0 where the venue has none. */
   readonly venueSeq: number;
   readonly usesDeep: boolean;
-  /** Changes of this book within the key before this image. */
+  /** Number of changes of this book within the key before this image. */
   readonly changeCount: number;
   readonly #priceDecimals: number;
   readonly #qtyDecimals: number;
@@ -71,7 +71,7 @@ export class VenueBookImage {
     const bids = this.#changesText(from, from.bids, this.bids, true);
     const asks = this.#changesText(from, from.asks, this.asks, false);
     const state = from.state === this.state ? "" : `,"state":"${this.state}"`;
-    // A merged update may pass the place where a checksum was due.
+    // A merged update may pass the point at which a checksum was due.
     const isDue = Math.floor(this.changeCount / CRC_EVERY_UPDATES) > Math.floor(from.changeCount / CRC_EVERY_UPDATES);
     const crc = isDue ? `,"crc":${this.crc()}` : "";
     return `{"bids":[${bids}],"asks":[${asks}],"venueSeq":${this.#seqText()}${state}${crc}}`;
@@ -97,7 +97,7 @@ export class VenueBookImage {
   }
 
   #changesText(before: VenueBookImage, from: FlatLevels, to: FlatLevels, isBid: boolean): string {
-    // Another contract took the place: its integers do not compare, its texts do.
+    // A different contract replaced it: its integers cannot be compared, but its texts can.
     if (before.#priceDecimals !== this.#priceDecimals || before.#qtyDecimals !== this.#qtyDecimals) {
       const removed = before.#removalsText(from);
       const added = this.#sideText(to);
@@ -106,7 +106,7 @@ export class VenueBookImage {
     let text = "";
     let old = 0;
     let now = 0;
-    // Both sides of the comparison are best first: one merge.
+    // Both inputs are best first, so one merge compares them.
     while (old < from.length || now < to.length) {
       const order = compareRank(from, old, to, now, isBid);
       if (order < 0) {
@@ -142,7 +142,7 @@ export class VenueBookImage {
   }
 }
 
-/** Negative: the old level stands before the new one; 0: the same price. */
+/** Negative: the old level comes before the new one; 0: the same price. */
 function compareRank(from: FlatLevels, old: number, to: FlatLevels, now: number, isBid: boolean): number {
   if (old >= from.length) return 1;
   if (now >= to.length) return -1;

@@ -1,15 +1,15 @@
 /**
  * One client's connection: its subscriptions, and what happens when it reads too slowly.
  *
- * In step, it is a member of the shared channel of each of its keys and a frame is serialised once for all. When
- * more than the soft limit waits for it, or a ping stays unanswered (kernel buffers hold what `bufferedBytes` cannot
- * see), it leaves the channels and is told so once. From then it gets frames of its own, each leading from what it
- * was last sent to the present, and only when all that was sent before has left and the ping behind it is answered:
- * so at most `softBufferBytes` are under way to it, and they are fresh. One round that brings every subscription up
- * to date puts it back in step.
+ * In step, it is a member of the shared channel of each of its keys and a frame is serialised once for all. It falls
+ * out of step when more than the soft limit waits for it, or when a ping stays unanswered (kernel buffers hold what
+ * `bufferedBytes` cannot see). It then leaves the channels and is notified once. From then it gets frames of its own,
+ * each leading from what it was last sent to the present. They are sent only when everything before has left and the
+ * ping behind it is answered: so at most `softBufferBytes` are under way to it, and they are fresh. One round that
+ * brings every subscription up to date puts it back in step.
  *
  * Invariants: every subscription begins with a snapshot; on one connection each update's `prevSeq` is the `seq` sent
- * before it. After `isOpen` turned false the socket is not touched.
+ * before it. After `isOpen` is false the socket is not used.
  */
 import type { Image } from "./feed.js";
 import { CLOSE_SLOW_CONSUMER, type StreamLimits } from "./limits.js";
@@ -17,49 +17,49 @@ import type { SnapshotTurns } from "./snapshot-turns.js";
 import type { StreamCounts } from "./stream-counts.js";
 import type { KeyWaiter, StreamKey } from "./stream-key.js";
 
-/** The native socket; frames leave in the order of the calls, shared ones included. */
+/** The native socket; frames leave in the order of the calls, including shared ones. */
 export interface StreamSocket {
   send(text: string): void;
   ping(payload: string): void;
-  /** Accepted by `send` and the channels, not yet taken by the kernel. */
+  /** Bytes accepted by `send` and the channels, not yet taken by the kernel. */
   bufferedBytes(): number;
   join(channel: string): void;
   leave(channel: string): void;
   end(code: number, reason: string): void;
-  /** Frames sent within go out together. */
+  /** Sends all frames of the call together. */
   cork(run: () => void): void;
 }
 
 interface Subscription {
   readonly key: StreamKey;
-  /** In the key's shared channel. */
+  /** Whether it is in the key's shared channel. */
   isInStep: boolean;
-  /** Out of step: what this connection was sent last. `image` null: its snapshot waits. */
+  /** Out of step: what this connection was sent last. With `image` null its snapshot waits. */
   sentSeq: number;
   image: Image | null;
   /** Its snapshot waits for its turn, or for the first image. */
   isOwed: boolean;
-  /** Of a snapshot that waits. */
+  /** The reason of a snapshot that waits. */
   reason: string;
 }
 
-/** What a connection asks of its hub. */
+/** What a connection needs from its hub. */
 export interface ConnectionHost {
   readonly limits: StreamLimits;
   readonly counts: StreamCounts;
   wallMs(): number;
   monoNs(): number;
-  /** The last subscription of this connection to the key has ended. */
+  /** The connection's last subscription to the key has ended. */
   release(key: StreamKey): void;
-  /** Snapshots of all connections, turn by turn. */
+  /** Schedules the snapshots of all connections over turns. */
   readonly snapshots: SnapshotTurns;
-  /** The connection has ended, on whatever side. */
+  /** The connection has ended, on either side. */
   forget(connection: Connection): void;
 }
 
 const NS_PER_MS = 1e6;
 const UNSET_NS = -1;
-/** Longest number of a ping. */
+/** The number of a ping has at most these digits. */
 const PING_TEXT = /^[0-9]{1,15}$/;
 
 export class Connection implements KeyWaiter {
@@ -80,10 +80,10 @@ export class Connection implements KeyWaiter {
   #pingSentNs = 0;
   #missedPongs = 0;
   #hardSinceNs = UNSET_NS;
-  /** While lagging: the last look at the buffer, and when something last left it. */
+  /** While lagging: the buffer at the last look, and the time when it last shrank. */
   #lastBuffered = 0;
   #progressNs = 0;
-  /** Where the next round of own frames begins, so that the first subscriptions do not starve the last. */
+  /** Where the next round of own frames begins, so that every subscription has its turn. */
   #roundStart = 0;
 
   constructor(socket: StreamSocket, host: ConnectionHost, address: string, slot: number) {
@@ -105,7 +105,7 @@ export class Connection implements KeyWaiter {
     return this.#subscriptions.size;
   }
 
-  /** Is there room for frames that are not merged? */
+  /** Whether there is room for frames that are not merged. */
   get isKeepingUp(): boolean {
     return this.isOpen && !this.isLagging && this.#socket.bufferedBytes() <= this.#host.limits.softBufferBytes;
   }
@@ -129,17 +129,20 @@ export class Connection implements KeyWaiter {
     this.#socket.send(text);
   }
 
-  /** A new subscription: its snapshot, then the shared frames. */
+  /** Adds a subscription: its snapshot, then the shared frames. */
   add(key: StreamKey): void {
     this.#snapshot(this.#take(key, 0, null), "");
   }
 
-  /** A snapshot again, or a new subscription whose snapshot says why it comes. */
+  /** Sends a snapshot again, or starts a new subscription whose snapshot states its reason. */
   restart(key: StreamKey, reason: string): void {
     this.#snapshot(this.#subscriptions.get(key.text) ?? this.#take(key, 0, null), reason);
   }
 
-  /** Goes on where the subscriber says to be: the updates missed since, no snapshot. None, where it runs already. */
+  /**
+   * Continues from the subscriber's own position: the updates missed since, no snapshot. Does nothing if it runs
+   * already.
+   */
   resume(key: StreamKey, missedFrames: readonly string[]): void {
     if (this.holds(key.text)) return;
     for (const frame of missedFrames) this.send(frame);
@@ -148,10 +151,10 @@ export class Connection implements KeyWaiter {
     if (!this.isLagging) this.#join(subscription);
   }
 
-  /** The key's first image is there, or it is this connection's turn. */
+  /** Runs when the key has its first image, or when it is this connection's turn. */
   begin(key: StreamKey): void {
     const subscription = this.#subscriptions.get(key.text);
-    // One given up meanwhile, or sent in a round of its own; a lagging one gets it in such a round.
+    // The subscription has ended, or a round has sent its snapshot; a lagging connection gets it in a round.
     if (subscription?.key !== key || !subscription.isOwed || !this.isOpen || this.isLagging) return;
     this.#snapshot(subscription, subscription.reason);
   }
@@ -176,7 +179,7 @@ export class Connection implements KeyWaiter {
     if (this.isOpen && nowNs >= this.#nextHeartbeatNs) this.#heartbeat(nowNs, feeds());
   }
 
-  /** Called also when much was published since the last look: a burst must not fill the buffer unseen. */
+  /** Also called when much was published since the last look: a burst must not fill the buffer unseen. */
   lookAtBuffer(nowNs: number): void {
     if (!this.isOpen) return;
     const { limits } = this.#host;
@@ -193,20 +196,20 @@ export class Connection implements KeyWaiter {
     if (buffered > limits.softBufferBytes || unansweredNs > limits.ackLagMs * NS_PER_MS) this.#enterLag(nowNs);
   }
 
-  /** The client answered a ping; false when it answers none of ours. */
+  /** Handles the client's reply to a ping; returns false when it answers none of ours. */
   pong(payload: string): boolean {
     const number = PING_TEXT.test(payload) ? Number(payload) : 0;
     if (number <= this.#answeredPing || number > this.#sentPing) return false;
     this.#answeredPing = number;
     this.#missedPongs = 0;
     this.#progressNs = this.#host.monoNs();
-    // A later one may still be out: its clock runs from here.
+    // A later ping may still be unanswered: its time counts from here.
     this.#pingSentNs = this.#progressNs;
     if (this.isLagging) this.catchUp();
     return true;
   }
 
-  /** While lagging: own frames, when nothing is under way to this client. Called whenever that may be so. */
+  /** While lagging: sends own frames when nothing is under way to this client. Called whenever that may be so. */
   catchUp(): void {
     if (!this.isOpen || !this.isLagging || this.#answeredPing < this.#sentPing) return;
     if (this.#socket.bufferedBytes() > 0) return;
@@ -219,7 +222,7 @@ export class Connection implements KeyWaiter {
     this.#socket.end(code, reason);
   }
 
-  /** The client has gone. */
+  /** The client has disconnected. */
   gone(): void {
     if (this.isOpen) this.#leaveHub(0);
   }
@@ -255,7 +258,7 @@ export class Connection implements KeyWaiter {
     const { key } = subscription;
     subscription.isInStep = false;
     key.inStepCount--;
-    // The server ends all memberships of a closed socket itself.
+    // The server itself ends all memberships of a closed socket.
     if (this.isOpen) this.#socket.leave(key.channel);
   }
 
@@ -276,7 +279,7 @@ export class Connection implements KeyWaiter {
     if (this.isOpen && !subscription.isInStep) this.#join(subscription);
   }
 
-  /** Many snapshots at once can fill the buffer by themselves: those that do not fit wait their turn. */
+  /** Many snapshots at once can fill the buffer: those that do not fit wait for their turn. */
   #mustWait(): boolean {
     if (!this.isLagging && this.#socket.bufferedBytes() > this.#host.limits.softBufferBytes)
       this.#enterLag(this.#host.monoNs());
@@ -289,10 +292,10 @@ export class Connection implements KeyWaiter {
     counts.lagging++;
     counts.laggedTotal++;
     for (const subscription of this.#subscriptions.values()) {
-      // One that came this instant has been sent nothing: its snapshot waits.
+      // A subscription added in this turn has been sent nothing: its snapshot waits.
       if (!subscription.isInStep) continue;
       subscription.sentSeq = subscription.key.seq;
-      // One that still waits for the snapshot it asked for gets it in a round, not an update.
+      // A subscription that still waits for a requested snapshot gets it in a round, not an update.
       subscription.image = subscription.isOwed ? null : subscription.key.image(nowNs);
       this.#leave(subscription);
     }
@@ -315,7 +318,7 @@ export class Connection implements KeyWaiter {
       if (subscription.image !== null && subscription.sentSeq === key.seq) continue;
       if (subscription.image === null && !key.isReady(nowNs)) continue;
       const isSnapshot = subscription.image === null;
-      // What other connections were sent in this turn counts too: it goes on when the ping is answered.
+      // Frames to other connections in this turn count too: the round continues when the ping is answered.
       if (bytes >= limits.softBufferBytes || (isSnapshot && !this.#host.snapshots.admits(this, key))) {
         this.#roundStart = index;
         this.#ping(nowNs);
@@ -324,7 +327,7 @@ export class Connection implements KeyWaiter {
       if (key.isUnmerged && subscription.image !== null) {
         bytes += this.#sendEvents(subscription, limits.softBufferBytes - bytes, nowMs);
         if (!this.isOpen) return;
-        // What did not fit is the first of the next round.
+        // What did not fit comes first in the next round.
         if (subscription.image !== null && subscription.sentSeq === key.seq) continue;
         this.#roundStart = index;
         this.#ping(nowNs);
@@ -347,8 +350,8 @@ export class Connection implements KeyWaiter {
   }
 
   /**
-   * Events are not merged: those missed are sent one by one, as many as fit. When some are gone from the ring that is
-   * said, and a snapshot takes their place. Returns the bytes sent.
+   * Sends missed events one by one, as many as fit, because events are not merged. When some are gone from the ring, it
+   * sends that reason and a snapshot instead. Returns the bytes sent.
    */
   #sendEvents(subscription: Subscription, bytesLeft: number, nowMs: number): number {
     const { key } = subscription;
@@ -373,7 +376,7 @@ export class Connection implements KeyWaiter {
   #rejoin(all: readonly Subscription[]): void {
     this.isLagging = false;
     this.#host.counts.lagging--;
-    // One whose key is not ready goes on waiting.
+    // A subscription whose key is not ready keeps waiting.
     for (const subscription of all) if (subscription.image !== null) this.#join(subscription);
   }
 
@@ -399,7 +402,7 @@ export class Connection implements KeyWaiter {
 
   #ping(nowNs: number): void {
     if (!this.isOpen) return;
-    // The clock of the oldest unanswered one runs.
+    // The time of the oldest unanswered ping counts.
     if (this.#sentPing === this.#answeredPing) this.#pingSentNs = nowNs;
     this.#sentPing++;
     this.#socket.ping(String(this.#sentPing));
@@ -410,7 +413,7 @@ export class Connection implements KeyWaiter {
     this.#heartbeatCount++;
     let heads = "";
     for (const { key } of this.#subscriptions.values()) {
-      // One whose snapshot waits too, with 0: it is not lost.
+      // Includes subscriptions whose snapshot waits, with 0: they are not lost.
       heads += `${heads === "" ? "" : ","}${key.quotedText}:${this.headOf(key)}`;
     }
     this.send(

@@ -1,11 +1,11 @@
 /**
  * Cancel on disconnect: dead-man's switches whose heartbeat is an open connection.
  *
- * Half-open connections are found by the pings of connection.ts: a client that is gone without a word is lost after two
- * of them, and its orders are cancelled then.
+ * The pings of connection.ts find half-open connections: a client that vanishes is lost after two unanswered pings, and
+ * its orders are cancelled then.
  *
- * Invariants: a switch that was armed for a connection that is lost by now fires like any other of it; an arm of several
- * venues stands for all of them or for none; credentials go to the desk and are kept nowhere here.
+ * Invariants: a switch that was armed for a connection that is lost meanwhile fires like any other of it. An arm of
+ * several venues succeeds for all of them or for none. Credentials go to the desk and are not kept here.
  *
  * Bounds: SWITCHES_MAX for each connection, one call of it at a time (OVERLOADED beyond).
  */
@@ -26,7 +26,7 @@ export interface DisconnectWish {
   readonly graceMs: number;
 }
 
-/** What a connection holds. */
+/** A switch that a connection holds. */
 export interface HeldSwitch {
   readonly facts: SwitchFacts;
   readonly graceMs: number;
@@ -42,7 +42,7 @@ interface Holder {
 }
 
 const SWITCHES_MAX = 16;
-/** Heartbeats within the time of a switch: one may be late, the next is in time. */
+/** Heartbeats within the timeout of a switch: if one is late, the next is still in time. */
 const BEATS_PER_TIMEOUT = 3;
 const RETRY_AFTER_MS = 1_000;
 
@@ -51,7 +51,7 @@ export class DisconnectSwitches {
   readonly #logger: Logger;
   readonly #desk: SwitchDesk;
   readonly #holders = new Map<Connection, Holder>();
-  /** Tells a connection that a switch of it is gone. */
+  /** Notifies a connection that one of its switches has ended. */
   readonly #onEnded: (connection: Connection, error: ServiceError) => void;
 
   constructor(
@@ -64,14 +64,17 @@ export class DisconnectSwitches {
     this.#onEnded = onEnded;
   }
 
-  /** Everything the connection holds then. Throws what the desk refuses; then nothing of the wish stands, and what stood before does. */
+  /**
+   * Arms switches and returns all that the connection then holds. Throws the desk's refusal; then nothing new is armed,
+   * and the earlier switches are unchanged.
+   */
   async arm(connection: Connection, wish: DisconnectWish): Promise<readonly HeldSwitch[]> {
     return this.#alone(connection, async (holder) => {
       if (holder.held.size + wish.venues.length > SWITCHES_MAX)
         throw new ServiceError("OVERLOADED", { limit: SWITCHES_MAX, retryAfterMs: RETRY_AFTER_MS });
       const armed = await this.#armAll(wish);
       await this.#dropReplaced(holder, wish.venues);
-      // Nothing is awaited from here on: what is held after the loss of its connection would beat for ever.
+      // There is no await from here on: a switch held after its connection is lost would beat forever.
       if (!connection.isOpen) {
         for (const { switchId } of armed) this.#desk.expireSwitch(switchId, wish.graceMs);
         return [];
@@ -81,7 +84,10 @@ export class DisconnectSwitches {
     });
   }
 
-  /** Ends all of them; nothing is cancelled. Returns those whose end the venue has not confirmed: its own may fire. */
+  /**
+   * Ends all of them; nothing is cancelled. Returns the switches whose end the venue has not confirmed: the venue's own
+   * may still fire.
+   */
   async disarm(connection: Connection): Promise<readonly HeldSwitch[]> {
     return this.#alone(connection, async (holder) => {
       const ending: HeldSwitch[] = [];
@@ -95,12 +101,12 @@ export class DisconnectSwitches {
     });
   }
 
-  /** The connection is lost: each switch fires when its grace is over. */
+  /** The connection is lost: each switch fires when its grace period is over. */
   gone(connection: Connection): void {
     for (const { facts, graceMs } of this.#takeAll(connection)) this.#desk.expireSwitch(facts.switchId, graceMs);
   }
 
-  /** The service ends the connection to stop: the outcome of its switches is the desk's to say. */
+  /** The service ends the connection because it stops: the desk decides the outcome of its switches. */
   leave(connection: Connection): void {
     this.#takeAll(connection);
   }
@@ -139,7 +145,7 @@ export class DisconnectSwitches {
     return answer.armed;
   }
 
-  /** An account has one switch: what a later arm of this connection replaced is forgotten without a word. */
+  /** An account has one switch: a switch that a later arm of this connection replaced is dropped without notice. */
   async #dropReplaced({ held }: Holder, venues: readonly RoutableVenue[]): Promise<void> {
     const asked = [...held.values()].filter(({ facts }) => venues.includes(facts.venue));
     const answers = await Promise.all(asked.map(({ facts }) => this.#desk.heartbeat(facts.switchId)));
@@ -167,7 +173,7 @@ export class DisconnectSwitches {
     holder.held.set(facts.switchId, held);
   }
 
-  /** It fired, or somebody ended or replaced it. */
+  /** The switch fired, or was ended or replaced elsewhere. */
   #ended(connection: Connection, holder: Holder, { facts, timer }: Held): void {
     this.#clock.clearTimer(timer);
     if (!holder.held.delete(facts.switchId)) return;

@@ -1,8 +1,9 @@
 /**
  * The stream on the service's uWebSockets.js app: upgrade, the socket behind the hub's port, close.
  *
- * Invariants: nothing is thrown into native code; a socket is not touched after its end, whoever ended it. Oversize
- * frames up to OVERSIZE_BYTES_MAX are read to be refused with 4400; beyond, the native code drops the connection.
+ * Invariants: nothing is thrown into native code; a socket is not used after its end, whichever side ended it. Oversize
+ * frames up to OVERSIZE_BYTES_MAX are read in order to refuse them with 4400; beyond, the native code drops the
+ * connection.
  */
 import uws, { type HttpRequest, type HttpResponse, type TemplatedApp, type WebSocket } from "uWebSockets.js";
 import { ServiceError } from "../../engine/domain/errors.js";
@@ -15,7 +16,7 @@ import type { Connection, StreamSocket } from "./connection.js";
 import type { StreamHub } from "./hub.js";
 import { CLOSE_SLOW_CONSUMER } from "./limits.js";
 
-/** Bounds what one connection can make us hold while a frame arrives. */
+/** Most bytes that one connection can make the server hold while a frame arrives. */
 const OVERSIZE_BYTES_MAX = 256 * 1024;
 
 const ANON: readonly BucketName[] = ["anon"];
@@ -89,9 +90,9 @@ export function mountStream(app: TemplatedApp, edge: Edge, hub: StreamHub): void
   app.ws<SocketData>(STREAM_PATH, {
     compression: uws.DISABLED,
     maxPayloadLength: OVERSIZE_BYTES_MAX,
-    // One frame beyond this is dropped natively, and `dropped` ends the connection.
+    // The native code drops one frame beyond this, and `dropped` ends the connection.
     maxBackpressure: hub.limits.fatalBufferBytes,
-    // Pings, their answers and deadlines are the connection's.
+    // connection.ts handles pings, their replies and deadlines.
     idleTimeout: 0,
     sendPingsAutomatically: false,
     upgrade: guarded((response: HttpResponse, request: HttpRequest, context) => {
@@ -104,7 +105,7 @@ export function mountStream(app: TemplatedApp, edge: Edge, hub: StreamHub): void
       response.upgrade(
         data,
         request.getHeader("sec-websocket-key"),
-        // No subprotocol is spoken.
+        // No subprotocol is used.
         "",
         request.getHeader("sec-websocket-extensions"),
         context,
@@ -132,10 +133,10 @@ export function mountStream(app: TemplatedApp, edge: Edge, hub: StreamHub): void
     }),
     dropped: (socket) => {
       try {
-        // A frame is missing from now on: this client cannot be kept.
+        // This client now lacks a frame, so it cannot be kept.
         socket.getUserData().connection?.end(CLOSE_SLOW_CONSUMER, "SLOW_CONSUMER");
       } catch {
-        // Shared frames dropped while `end` flushes them: the socket is closed already, and its user data with it.
+        // `end` flushed and dropped shared frames: the socket is closed already, and its user data with it.
       }
     },
     close: guarded((socket) => {

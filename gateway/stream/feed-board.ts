@@ -1,6 +1,6 @@
 /**
- * State and age of every venue's feed, and its breaker, for heartbeats and the `status` topic. A venue's age is that of the newest
- * proof of any of its books: a mute venue ages although each of its markets may be quiet by itself.
+ * State and age of every venue's feed, and its breaker, for heartbeats and the `status` topic. A venue's age is that of
+ * the newest proof of any of its books: a silent venue ages, although each of its markets alone may just be quiet.
  */
 import { NEVER_PROVEN_NS } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
@@ -16,14 +16,14 @@ interface VenueHealth {
   readonly breaker: RoomStatus["breaker"];
 }
 
-/** Of a room that nobody has asked yet. */
+/** The health of a room before it is first read. */
 const UNASKED: VenueHealth = { state: "DOWN", breaker: "closed" };
 
 export class FeedBoard {
   readonly #view: MarketView;
   #health: readonly VenueHealth[] = [];
   #service: ServiceState = "LIVE";
-  /** Grows with every change of a state. */
+  /** Grows with every change of state. */
   version = 0;
 
   constructor(view: MarketView) {
@@ -39,7 +39,7 @@ export class FeedBoard {
     return this.#service;
   }
 
-  /** Asks the rooms. */
+  /** Reads the health of the rooms. */
   refresh(nowNs: number): void {
     const health = this.#view.rooms.map((room) => healthOf(room, nowNs));
     const before = this.#health;
@@ -53,7 +53,7 @@ export class FeedBoard {
     this.version++;
   }
 
-  /** `{"venueone":{"state":"LIVE","ageMs":40,"breaker":"closed"},…}`; `isShown` picks rooms by index. */
+  /** `{"venueone":{"state":"LIVE","ageMs":40,"breaker":"closed"},…}`; `isShown` selects rooms by index. */
   feedsText(
     health: readonly VenueHealth[],
     nowNs: number,
@@ -75,7 +75,7 @@ function isSame(venue: VenueHealth, other: VenueHealth | undefined): boolean {
   return venue.state === other?.state && venue.breaker === other.breaker;
 }
 
-/** What the room says, unless nothing has proven any of its books for longer than they may be old. */
+/** Returns the room's own health, unless none of its books was proven within their age limit. */
 function healthOf(room: MarketRoom, nowNs: number): VenueHealth {
   const { state, breaker } = room.status();
   if (state !== "LIVE") return { state, breaker };

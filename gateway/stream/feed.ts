@@ -1,9 +1,9 @@
 /**
- * What a topic gives the hub. A key's state at one sequence number is an image: immutable, so that a slow reader
- * holds the one it was last sent by reference, and the difference between any two is its own conflated update.
+ * What a topic provides to the hub. A key's state at one sequence number is an image. It is immutable, so that a slow
+ * reader keeps the one it was last sent by reference, and the difference between any two is its own conflated update.
  *
- * A new topic (the private ones carry a scope in their key text) needs a KeySpec and a Feed; hub, keys and
- * connections know nothing of what is inside.
+ * A new topic (the private ones carry a scope in their key text) needs a KeySpec and a Feed; hub, keys and connections
+ * know nothing of the content.
  */
 
 export interface Image {
@@ -14,14 +14,17 @@ export interface Image {
 }
 
 export interface Feed {
-  /** The present image: the very same object while nothing has changed that a subscriber could see. */
+  /** The present image: the same object while nothing has changed that a subscriber could see. */
   look(nowNs: number): Image;
-  /** Has something changed that nobody signals: an age past its limit, a market replaced? */
+  /** Whether something changed that is not signalled: an age past its limit, a market replaced. */
   drifted(nowNs: number): boolean;
   close(): void;
-  /** False while the first image is still to be had: snapshots wait. Marked when it is; asked again now and then. Absent: at once. */
+  /**
+   * False while there is no first image yet: snapshots wait. The feed marks the key dirty when there is one, and this
+   * is read again at intervals. Absent: ready at once.
+   */
   isReady?(nowNs: number): boolean;
-  /** On topics whose updates are reported one by one and never merged. */
+  /** Present on topics whose updates are reported one by one and never merged. */
   readonly events?: FeedEvents;
 }
 
@@ -29,21 +32,24 @@ export interface Feed {
 export interface FeedEvents {
   /** `data` of the next update; null when there is none. */
   next(nowNs: number): string | null;
-  /** More happened than is kept: true once, and what is shown next is the state again. */
+  /** Returns true once when more happened than is kept; the state is then shown again. */
   takeLoss(): boolean;
 }
 
-/** Called by a feed when its key may have changed. `urgent`: what was shown is no longer true, do not wait for the interval. */
+/**
+ * A feed calls this when its key may have changed. `urgent`: what was shown is no longer true, do not wait for the
+ * interval.
+ */
 export type MarkDirty = (urgent: boolean) => void;
 
 export interface KeySpec {
-  /** Everything that shapes the frames; what clients call the subscription. */
+  /** Everything that determines the frames; the name that clients use for the subscription. */
   readonly text: string;
   readonly intervalMs: number;
-  /** Price levels that it holds at most: what its images cost. Default none worth counting. */
+  /** The most price levels that it holds, which is the cost of its images. Default: too few to count. */
   readonly levels?: number;
-  /** A private key keeps its latest updates for clients that come back, and counts against a bound of its own. */
+  /** A private key keeps its latest updates for clients that return, and has a bound of its own. */
   readonly isPrivate?: boolean;
-  /** `shown`: what a retained key had shown last; null for a new one. */
+  /** `shown`: what a retained key showed last; null for a new one. */
   open(mark: MarkDirty, shown: Image | null): Feed;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { FrameRing, RING_AGE_MS, RING_EVENTS_MAX } from "./frame-ring.js";
 
 describe("the ring of updates", () => {
-  it("gives what follows a place without a hole, or nothing at all", () => {
+  it("returns what follows a sequence number without a gap, or nothing at all", () => {
     const steps = fc.array(fc.tuple(fc.integer({ min: 0, max: 40_000 }), fc.integer({ min: 0, max: 4_000 })), {
       maxLength: 200,
     });
@@ -24,7 +24,7 @@ describe("the ring of updates", () => {
           );
           for (const update of after) expect(tsMs - update.tsMs).toBeLessThanOrEqual(RING_AGE_MS);
         } else {
-          // Refused only because the next one is gone: too old, or pushed out.
+          // Refused only because the next update is gone: too old, or pushed out.
           const next = updates.slice(0, place).reduce((sum, [waitMs]) => sum + waitMs, 0);
           const chars = updates.slice(place - 1).reduce((sum, [, size]) => sum + size, 0);
           expect(place < 1 || tsMs - next > RING_AGE_MS || chars > 1024 * 1024).toBe(true);

@@ -3,12 +3,12 @@
  *
  *   push →  [ … seq-2 | seq-1 | seq ]   oldest out first
  *
- * Invariant: what is held is without a hole. Bounds: RING_EVENTS_MAX updates, RING_AGE_MS, RING_CHARS_MAX; the oldest
- * goes, and who was there is told to start anew.
+ * Invariant: the content has no gap. Bounds: RING_EVENTS_MAX updates, RING_AGE_MS, RING_CHARS_MAX; the oldest update is
+ * dropped, and a client that needs it gets a new snapshot.
  */
 export const RING_EVENTS_MAX = 1024;
 export const RING_AGE_MS = 5 * 60_000;
-/** A full ring of order events; one of positions that all move with every mark holds a few seconds. */
+/** Enough for a full ring of order events; of positions that all move with every mark, for a few seconds. */
 const RING_CHARS_MAX = 1024 * 1024;
 
 interface RingUpdate {
@@ -21,7 +21,7 @@ interface RingUpdate {
 
 export class FrameRing {
   #updates: RingUpdate[] = [];
-  /** The first one that counts; those before it are gone. */
+  /** Index of the first valid update; those before it are gone. */
   #start = 0;
   #chars = 0;
 
@@ -30,7 +30,7 @@ export class FrameRing {
     this.#chars += update.data.length;
     while (this.#updates.length - this.#start > RING_EVENTS_MAX || this.#chars > RING_CHARS_MAX) this.#drop();
     this.#expire(update.tsMs);
-    // Memory of what is gone is given back now and then, not with each update.
+    // The memory of dropped updates is freed at intervals, not with each update.
     if (this.#start > RING_EVENTS_MAX) {
       this.#updates = this.#updates.slice(this.#start);
       this.#start = 0;
@@ -43,7 +43,7 @@ export class FrameRing {
     this.#chars = 0;
   }
 
-  /** Those that lead from `seq` to `head`; null when the first of them are gone. */
+  /** Returns the updates that lead from `seq` to `head`; null when the first of them are gone. */
   after(seq: number, head: number, nowMs: number): readonly RingUpdate[] | null {
     if (seq === head) return [];
     this.#expire(nowMs);
@@ -61,7 +61,7 @@ export class FrameRing {
 
   #drop(): void {
     this.#chars -= this.#updates[this.#start]?.data.length ?? 0;
-    // Its text is let go at once.
+    // Frees its text at once.
     this.#updates[this.#start] = GONE;
     this.#start++;
   }

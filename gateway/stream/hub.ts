@@ -1,10 +1,10 @@
 // hot path (marks and flushes)
 /**
- * The stream's core: connections, marks and one timer. Knows no topic and no socket library.
+ * The stream's core: connections, dirty marks and one timer. Knows no topic and no socket library.
  *
- * A mark puts a key on the list of its interval; the pulse goes through the lists that are due and publishes what
- * changed, once per key for all subscribers in step. Interval 0, and whatever is urgent, goes out in the same turn of
- * the event loop. All intervals hang on the one pulse, so thousands of keys cost one timer.
+ * A mark puts a key on the list of its interval. The pulse goes through the lists that are due and publishes what
+ * changed, once per key for all subscribers in step. Interval 0, and anything urgent, goes out in the same turn of the
+ * event loop. All intervals use the one pulse, so thousands of keys cost one timer.
  *
  * Bounds: connections, connections per address (limits.ts), keys (stream-keys.ts). The pulse runs while there are
  * connections.
@@ -45,11 +45,11 @@ export interface HubParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly view: MarketView;
-  /** To all members of a channel. */
+  /** Sends to all members of a channel. */
   readonly publish: (channel: string, text: string) => void;
   /** Runs at the end of this turn of the event loop. */
   readonly defer: (run: () => void) => void;
-  /** Of this start: six characters or so that no other start has. Lower-case letters and digits. */
+  /** Identifies this start: about six characters that no other start has. Lower-case letters and digits. */
   readonly epoch: string;
   readonly refusedTickers: ReadonlySet<RoutableVenue>;
   readonly auth?: StreamAuth;
@@ -59,7 +59,7 @@ export interface HubParts {
   readonly orders?: SwitchDesk;
 }
 
-/** A connection and what limits its client. */
+/** A connection and the rate limit of its client. */
 interface Client {
   readonly connection: Connection;
   readonly inbound: TokenBucket;
@@ -85,7 +85,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
   readonly #queues = new Map<number, StreamKey[]>(INTERVALS_MS.map((intervalMs) => [intervalMs, []]));
   #urgent: StreamKey[] = [];
   #isFlushDeferred = false;
-  /** Published since all buffers were looked at. */
+  /** Bytes published since the last look at all buffers. */
   #unseenBytes = 0;
   #connectionsOpened = 0;
   #pulseCount = 0;
@@ -148,7 +148,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
 
   // ---------------------------------------------------------------- connections
 
-  /** A new socket; one too many is told so and closed. */
+  /** Accepts a new socket; one too many gets an error and is closed. */
   connect(socket: StreamSocket, address: string): Connection {
     const connection = new Connection(socket, this, address, this.#connectionsOpened++);
     const inbound = new TokenBucket(
@@ -171,7 +171,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     if (this.#charge(connection)) this.#protocol.handle(connection, bytes, isBinary);
   }
 
-  /** A ping of the client, or a pong that answers none of ours: work all the same. */
+  /** A ping of the client, or a pong that answers none of ours: it counts as a frame all the same. */
   control(connection: Connection): void {
     this.#charge(connection);
   }
@@ -187,7 +187,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     if (this.#clients.size === 0) this.#stopPulse();
   }
 
-  /** Tells every client and closes all with 1012. */
+  /** Notifies every client and closes all connections with 1012. */
   stop(): void {
     if (this.#isStopped) return;
     this.#isStopped = true;
@@ -271,17 +271,17 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
         return;
       }
       this.#publish(key, frame);
-      // Events are reported one by one; as many as wait are bounded by their feed.
+      // Events are reported one by one; the feed limits how many can wait.
     } while (key.isUnmerged && frame !== "");
     if (key.waiting.size > 0) this.#beginWaiting(key);
   }
 
-  /** A bug in one topic must not end the others' frames. */
+  /** A bug in one topic must not end the frames of the others. */
   #keyFailed(error: unknown): void {
     this.logger.error("stream.key_failed", { errorName: error instanceof Error ? error.name : "unknown" });
   }
 
-  /** Snapshots that waited for the key's first image. */
+  /** Starts the snapshots that waited for the key's first image. */
   #beginWaiting(key: StreamKey): void {
     try {
       if (!key.isReady(this.monoNs())) return;
@@ -299,12 +299,12 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     this.counts.framesOut += key.inStepCount;
     this.counts.bytesOut += frame.length * key.inStepCount;
     this.#parts.publish(key.channel, frame);
-    // Not before: a member put out of step counts every number given as sent to it.
+    // Not earlier: a member that falls out of step counts every assigned number as sent to it.
     this.#lookAfter(frame.length);
   }
 
   /**
-   * The pulse looks at every buffer ten times a second; a burst is looked at earlier, each time that as much was
+   * The pulse looks at every buffer ten times a second. A burst is looked at earlier, each time that as much was
    * published as a socket in step may have waiting.
    */
   #lookAfter(bytes: number): void {
@@ -332,7 +332,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
   #pulse(): void {
     const nowNs = this.monoNs();
     this.#pulseCount++;
-    // A loop that was held up skips the pulses it missed: what they would have sent is merged.
+    // An event loop that was held up skips the pulses it missed: what they would have sent is merged.
     this.#nextPulseNs = Math.max(this.#nextPulseNs + PULSE_MS * 1e6, nowNs);
     this.#timer = this.#clock.setTimer(() => this.#pulse(), (this.#nextPulseNs - nowNs) / 1e6);
     try {
@@ -368,7 +368,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     }
   }
 
-  /** What time alone changed goes out now: a state that is no longer true is urgent. */
+  /** Publishes what time alone changed: a state that is no longer true is urgent. */
   #lookForDrift(nowNs: number): void {
     for (const key of this.#keys.values()) if (key.drifted(nowNs)) this.#markDirty(key, true);
   }

@@ -19,8 +19,8 @@ const key: fc.Arbitrary<PublicKey> = fc.oneof(
   }),
 );
 
-describe("key texts", () => {
-  it("read back as what was printed, exchanges sorted", () => {
+describe("the texts of public keys", () => {
+  it("are read back as they were printed, with sorted exchanges", () => {
     fc.assert(
       fc.property(key, (printed) => {
         const text = keyText(printed);
@@ -33,7 +33,7 @@ describe("key texts", () => {
     );
   });
 
-  it("are one per wish: nothing else reads as a key", () => {
+  it("are one per subscription, and no other text is read as a key", () => {
     const near = key.chain((printed) =>
       fc
         .tuple(
@@ -80,7 +80,7 @@ describe("key texts", () => {
     "STATUS",
     "__proto__",
     `ticker:${"A".repeat(300)}:venueone:100`,
-  ])("%j is none", (text) => {
+  ])("do not include %j", (text) => {
     expect(parseKeyText(text)).toBeNull();
   });
 });

@@ -1,7 +1,7 @@
 /**
- * Key texts of the public topics: `ticker:BTC:venueone,venuetwo:100`, `book:BTC:venuetwo:20:0`, `status`. Printing
- * and reading are inverse: a text that is not exactly what would be printed is no key. Exchanges are sorted by
- * alphabet, so that the same wish always has the same key.
+ * Key texts of the public topics: `ticker:BTC:venueone,venuetwo:100`, `book:BTC:venuetwo:20:0`, `status`. Printing and
+ * reading are inverse: a text that is not exactly what would be printed is no key. Exchanges are sorted alphabetically,
+ * so that the same request always has the same key.
  */
 import { isRoutableVenue, type RoutableVenue } from "../../engine/domain/venue.js";
 import { BOOK_DEPTH_BOUNDS } from "../../schemas/book.js";
@@ -31,7 +31,9 @@ export function keyText(key: PublicKey): string {
   return `${key.topic}:${key.symbol}:${exchanges}:${shape}`;
 }
 
-/** Shape only: whether the exchanges list the symbol is the caller's to ask. Null means no key. */
+/**
+ * Checks the shape only; the caller checks that the exchanges list the symbol. Returns null for a text that is no key.
+ */
 export function parseKeyText(text: string): PublicKey | null {
   if (text.length > MAX_KEY_CHARS) return null;
   const key = readParts(text.split(":", 6));

@@ -4,17 +4,19 @@
 import { SUBSCRIPTIONS_MAX } from "../../schemas/stream.js";
 
 export interface StreamLimits {
-  /** Open connections; one more is told TOO_MANY_CONNECTIONS and closed with 1013. */
+  /** Open connections; one more gets TOO_MANY_CONNECTIONS and is closed with 1013. */
   readonly connectionsMax: number;
-  /** The same for one caller address. */
+  /** The same, for one caller address. */
   readonly connectionsPerAddressMax: number;
-  /** Different keys over all connections; a subscribe beyond is refused with OVERLOADED, the connection stays. */
+  /**
+   * Different keys over all connections; a subscribe beyond is refused with OVERLOADED, and the connection stays open.
+   */
   readonly keysMax: number;
-  /** Of these, keys of wallets (each has a ring of updates); beyond it the same. */
+  /** Private keys among these (each has a ring of updates); refused the same way. */
   readonly privateKeysMax: number;
-  /** Price levels of all keys, each counted as deep as it was asked for; beyond it the same. */
+  /** Price levels of all keys, each at its requested depth; refused the same way. */
   readonly levelsMax: number;
-  /** Those of a connection's subscriptions; a subscribe beyond is refused with SUBSCRIPTION_LIMIT. */
+  /** Price levels of a connection's subscriptions; a subscribe beyond is refused with SUBSCRIPTION_LIMIT. */
   readonly connectionLevelsMax: number;
   /** Subscriptions of a connection; a subscribe beyond is refused with SUBSCRIPTION_LIMIT. */
   readonly subscriptionsMax: number;
@@ -22,24 +24,31 @@ export interface StreamLimits {
   readonly frameBytesMax: number;
   /** Frames a client may send, per second and at once; beyond: 4429. */
   readonly framesPerSecond: number;
-  /** Bytes waiting to be sent from which on a connection is lagging. */
+  /** Waiting bytes above which a connection is lagging. */
   readonly softBufferBytes: number;
-  /** Bytes waiting for `hardBufferMs`: 4408. Missed updates brought by one resume frame; what is beyond begins anew. */
+  /**
+   * Bytes waiting for `hardBufferMs`: 4408. Also the most missed updates that one resume frame brings; beyond it a
+   * subscription gets a new snapshot.
+   */
   readonly hardBufferBytes: number;
   readonly hardBufferMs: number;
   /** Bytes waiting at any moment: 4408. */
   readonly fatalBufferBytes: number;
-  /** A lagging connection of whose waiting bytes none leaves in this time: 4408. */
+  /** A lagging connection whose waiting bytes do not shrink in this time: 4408. */
   readonly stalledMs: number;
-  /** A ping unanswered so long: what was sent lies in buffers beyond our sight, the connection is lagging. */
+  /**
+   * A ping unanswered for this long: what was sent is in buffers that cannot be seen, and the connection is lagging.
+   */
   readonly ackLagMs: number;
-  /** Snapshots made in one turn of the event loop, a few ms of it; one that began within goes out whole. */
+  /**
+   * Bytes of snapshots made in one turn of the event loop, a few ms of it; a snapshot that began within goes out whole.
+   */
   readonly snapshotTurnBytes: number;
   readonly heartbeatMs: number;
   readonly pingMs: number;
   /** Pings in a row without an answer: 4408. */
   readonly missedPongsMax: number;
-  /** Said to those who are turned away. */
+  /** Sent to callers that are turned away. */
   readonly retryAfterMs: number;
 }
 
@@ -48,7 +57,7 @@ const MIB = 1024 * KIB;
 
 export const DEFAULT_STREAM_LIMITS: StreamLimits = {
   connectionsMax: 20_000,
-  // Public mode listens on this machine alone, so an address says nothing about a caller there.
+  // Public mode listens on this machine only, so an address does not identify a caller there.
   connectionsPerAddressMax: 20_000,
   keysMax: 5_000,
   privateKeysMax: 1_000,
@@ -70,16 +79,19 @@ export const DEFAULT_STREAM_LIMITS: StreamLimits = {
   retryAfterMs: 1_000,
 };
 
-/** Private keys kept for clients that come back after the last subscriber has left, up to 1 MiB each. */
+/** Private keys retained for returning clients after the last subscriber has left, up to 1 MiB each. */
 export const RESTED_KEYS_MAX = 128;
 
 /** The one timer of the stream; every interval of a key is a multiple of it. */
 export const PULSE_MS = 50;
-/** A connection is looked at (buffer, ping, heartbeat) every so many pulses. */
+/** Number of pulses between two looks at a connection (buffer, ping, heartbeat). */
 export const CONNECTION_LOOK_PULSES = 2;
-/** How often what no market signals is looked for: an age past its limit, a market replaced by its room. */
+/**
+ * Number of pulses between two checks for changes without a signal: an age past its limit, a market replaced by its
+ * room.
+ */
 export const DRIFT_LOOK_PULSES = 5;
-/** How often rooms are asked for their state. */
+/** Number of pulses between two reads of the rooms' state. */
 export const ROOM_LOOK_PULSES = 20;
 
 export const CLOSE_BAD_FRAME = 4400;

@@ -1,7 +1,7 @@
 // hot path (the signals)
 /**
- * One listener per market for all keys that show it: a market has room for few listeners, and a ticker is turned
- * into its payload once for all its readers. A tap lives while somebody reads it.
+ * One listener per market for all keys that show it: a market has room for few listeners, and a ticker becomes its
+ * payload once for all readers. A tap exists while it has a reader.
  */
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { BOOK_LIVE, type BookState } from "../../engine/market/book.js";
@@ -72,7 +72,7 @@ export class MarketTap implements MarketListener {
 
   tickerState(nowNs: number): FeedState {
     const { ticker } = this.market;
-    // A ticker that never came is not LIVE, whatever its book is.
+    // Without a first ticker it is not LIVE, whatever its book is.
     if (!ticker.known) return feedStateOf(this.market, 0, 0) === "DOWN" ? "DOWN" : "SYNCING";
     return feedStateOf(this.market, ageMs(ticker.tsRecvNs, nowNs), TICKER_STALE_MS);
   }
@@ -82,7 +82,7 @@ export class MarketTap implements MarketListener {
     return feedStateOf(this.market, ageMs(book.tsProvenNs, nowNs), maxBookAgeMs);
   }
 
-  /** The same object until ticker or state change. */
+  /** Returns the same object until ticker or state change. */
   ticker(nowNs: number): VenueTicker {
     const state = this.tickerState(nowNs);
     if (this.#ticker !== null && !this.#tickerMoved && state === this.#ticker.state) return this.#ticker;
@@ -129,7 +129,7 @@ function markAll(marks: readonly MarkDirty[], urgent: boolean): void {
   for (let index = 0; index < marks.length; index++) marks[index]?.(urgent);
 }
 
-/** The taps of all markets that somebody reads. */
+/** The taps of all markets that have a reader. */
 export class MarketTaps {
   readonly #taps = new Map<Market, MarketTap>();
 

@@ -1,9 +1,10 @@
 /**
- * The `orders` topic: open orders, then every event of them one by one, never merged: orders and fills as the accounts
- * tell them, and trades and single orders whose unknown outcome was resolved.
+ * The `orders` topic: open orders, then every event of them one by one, never merged. Events are orders and fills of
+ * the accounts, and trades and single orders whose unknown outcome was resolved.
  *
- * Invariants: an event is told after what it changed is shown; what a subscriber folds from its snapshot and the events
- * is what the snapshot would hold now. Bound: PENDING_MAX events in one turn of the service; beyond it all start again.
+ * Invariants: an event is sent after the state it changed is updated; what a subscriber folds from its snapshot and the
+ * events equals a present snapshot. Bound: PENDING_MAX events in one turn of the service; beyond it all subscribers
+ * start again.
  */
 import { formatScaled, plainFromVenueNumber } from "../../engine/domain/decimal.js";
 import { canonicalQtyDecimals } from "../../engine/domain/instrument.js";
@@ -24,7 +25,7 @@ import {
 } from "./account-members.js";
 import type { Feed, FeedEvents, Image, MarkDirty } from "./feed.js";
 
-/** A venue that tells again after a reconnect what was missed tells up to 2000 fills at once. */
+/** After a reconnect a venue that sends missed events again sends up to 2000 fills at once. */
 const PENDING_MAX = 2_500;
 
 type Fill = Extract<AccountChange, { readonly kind: "fill" }>;
@@ -52,8 +53,8 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
   }
 
   /**
-   * The feed itself: a snapshot shows the open orders of the moment it is sent. An event that waits then comes after it
-   * and sets what the snapshot had already.
+   * The feed itself is the image: a snapshot shows the open orders at the time it is sent. An event that waits then
+   * comes after it and repeats what the snapshot had already.
    */
   look(): Image {
     if (!this.#isShown) {
@@ -79,12 +80,12 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
   }
 
   updateText(): string {
-    // Events are told one by one (FeedEvents); nobody asks an unmerged key for the difference of two images.
+    // Events are sent one by one (FeedEvents); the difference of two images of an unmerged key is never needed.
     throw new TypeError("orders are not merged");
   }
 
   drifted(): boolean {
-    // Trust in a list ends by time alone, and nobody signals it.
+    // Trust in a list ends by time alone, without a signal.
     if (this.#isShown) {
       for (const { handle } of this.#members.all) {
         const data = handle === null ? null : this.#coverageData(handle.watch);
@@ -126,7 +127,7 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
 
   #hear(watch: AccountWatch, change: AccountChange): void {
     if (!this.#isShown) {
-      // The first snapshot may have become possible.
+      // The first snapshot may now be possible.
       if (change.kind === "coverage" || change.kind === "ordersReset") this.#markDirty(true);
       return;
     }
@@ -179,7 +180,9 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
   }
 }
 
-/** Null when the order is of a contract that the room does not list; it cannot be counted in lots, nor closed here. */
+/**
+ * Returns null when the room does not list the order's contract; the order cannot be counted in lots, nor closed here.
+ */
 function recordText({ termsOf }: AccountSources, watch: AccountWatch, order: VenueOrder): string | null {
   const instrument = instrumentOf(watch.room.markets, order.nativeSymbol);
   if (instrument === null) return null;
@@ -199,7 +202,7 @@ function fillOf(watch: AccountWatch, { order, qtyLots, price, fee, tradeId }: Fi
     venueClientOrderId: order.venueClientOrderId,
     side: order.side,
     quantity: formatScaled(qtyLots, canonicalQtyDecimals(instrument)),
-    // Rooms tell fills in the venue's own quoting.
+    // Rooms report fills in the venue's own quoting.
     price: scaleText(price, -instrument.multiplierExp10) ?? price,
     fee: fee === null || feeAmount === null ? null : { amount: feeAmount, asset: fee.asset },
     isMaker: null,

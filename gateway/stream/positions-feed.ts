@@ -1,9 +1,9 @@
 /**
  * The `positions` topic: the accounts of one wallet, as the portfolio holds them, valued at the marks of our own feeds.
- * A size that changes goes out at once; what only the mark moves waits for the interval of the key.
+ * A change of size goes out at once; what only the mark moves waits for the interval of the key.
  *
- * Invariant: not known is not flat. Of a venue that has not answered since the key rested, what was shown last stands,
- * with its time, and the coverage says that it is old.
+ * Invariant: not known is not flat. For a venue that has not answered since the key was retained, the last positions
+ * shown are kept, with their time, and the coverage reports that they are old.
  */
 import type { Venue } from "../../engine/domain/venue.js";
 import type { AccountWatch } from "../../engine/portfolio/account-watch.js";
@@ -22,9 +22,12 @@ import type { Feed, Image, MarkDirty } from "./feed.js";
 import { type CoverageRow, isSameRow, type PositionRow, PositionsImage } from "./positions-image.js";
 import { VenueMember } from "./venue-member.js";
 
-/** How often what nobody signals is told: when accounts were last looked at, marks that grew old. */
+/** How often changes without a signal are sent: when accounts were last read, marks that grew old. */
 const REFRESH_MS = 5_000;
-/** Ends remembered, so that a slow reader hears how; beyond it a position is simply closed. */
+/**
+ * Most ends remembered, so that a slow reader still receives their kind; beyond it a position is shown simply as
+ * closed.
+ */
 const ENDINGS_MAX = 1_024;
 
 export class PositionsFeed implements Feed {
@@ -95,7 +98,7 @@ export class PositionsFeed implements Feed {
         this.#markDirty(true);
         return;
       default:
-        // Orders are another topic's.
+        // Orders belong to another topic.
         return;
     }
   }
@@ -112,7 +115,7 @@ export class PositionsFeed implements Feed {
     if (oldest.done !== true) this.#endings.delete(oldest.value);
   }
 
-  /** Rows that are the same stay the very same objects. */
+  /** Unchanged rows stay the same objects. */
   #rows(nowNs: number, shown: ReadonlyMap<string, PositionRow>): Map<string, PositionRow> {
     const rows = new Map<string, PositionRow>();
     const tapped = new Set<string>();
@@ -133,9 +136,9 @@ export class PositionsFeed implements Feed {
         const { markets, instruments } = watch.room;
         const market = markets.get(position.symbol) ?? null;
         const instrument = market?.instrument ?? instruments?.get(position.symbol);
-        // A room knows what its positions are in (venue ports).
+        // A room always knows the contracts of its positions (venue ports).
         if (instrument === undefined) continue;
-        // Of a contract that is not followed no mark will ever come.
+        // A contract that is not followed never gets a mark.
         if (market !== null) this.#tap(watch, position.symbol, tapped);
         const stamp = { asOfMs: asOf, source: "stream" } as const;
         const view = aggregatedPosition(position, { instrument, market }, walletAddress, stamp, now);
@@ -153,7 +156,7 @@ export class PositionsFeed implements Feed {
     return rows;
   }
 
-  /** Hears of the contract's mark from now on. */
+  /** Listens to the contract's mark from now on. */
   #tap(watch: AccountWatch, symbol: string, tapped: Set<string>): void {
     const name = `${watch.venue}|${symbol}`;
     tapped.add(name);
@@ -162,7 +165,7 @@ export class PositionsFeed implements Feed {
       known.follow();
       return;
     }
-    // A mark that grows old, or a book that leaves LIVE, moves figures and nothing else: no hurry.
+    // A mark that grows old, or a book that leaves LIVE, changes only figures: it is not urgent.
     const mark: MarkDirty = () => {
       this.#isDirty = true;
       this.#markDirty(false);

@@ -12,7 +12,7 @@ import type { Image } from "./feed.js";
 
 export interface PositionRow {
   readonly position: AggregatedPosition;
-  /** Everything of it but when and where from it is. */
+  /** All of it but its time and source. */
   readonly body: string;
   /** How often the venue itself had reduced it. */
   readonly liquidationCount: number;
@@ -27,7 +27,7 @@ export interface CoverageRow {
 export class PositionsImage implements Image {
   readonly rows: ReadonlyMap<string, PositionRow>;
   readonly coverage: ReadonlyMap<Venue, CoverageRow>;
-  /** How positions that are gone ended, by key. */
+  /** How closed positions ended, by key. */
   readonly #endings: ReadonlyMap<string, PositionEvent>;
   readonly #clock: Clock;
 
@@ -78,11 +78,11 @@ export function isSameRow(left: PositionRow, right: PositionRow): boolean {
 
 function eventOf(before: PositionRow | undefined, row: PositionRow): PositionEvent {
   if (before === undefined) return "opened";
-  // Fewer: it began again in between.
+  // Fewer: it was closed and opened again in between.
   return row.liquidationCount > before.liquidationCount ? "liquidated" : "changed";
 }
 
-/** Gone: nothing of it is worth anything any more. */
+/** A closed position has no value left. */
 function ended({
   unrealizedPnl: _unrealizedPnl,
   unrealizedPnlPercent: _unrealizedPnlPercent,

@@ -1,6 +1,6 @@
 /**
- * Client frames → what is done and answered. Every frame that is understood has exactly one answer, an error
- * included; a frame that is none (binary, too long, no JSON object) ends the connection with 4400 after its error.
+ * Handles client frames and replies. Every frame that is understood has exactly one reply, errors included; an invalid
+ * frame (binary, too long, no JSON object) ends the connection with 4400 after its error.
  *
  * Nothing thrown leaves `handle`, and nothing a client sent is logged.
  */
@@ -39,30 +39,30 @@ import { CLOSE_AUTH_FAILED, CLOSE_BAD_FRAME } from "./limits.js";
 import type { StreamKey } from "./stream-key.js";
 import type { Topics } from "./topics.js";
 
-/** What the protocol asks of the hub. */
+/** What the protocol needs from the hub. */
 export interface ProtocolHost {
   readonly frameBytesMax: number;
-  /** Of missed updates; what a resume frame asks for beyond it begins again. */
+  /** Most bytes of missed updates; a resume frame that needs more gets new snapshots for the rest. */
   readonly resumeBytesMax: number;
   readonly topics: Topics;
   readonly auth: StreamAuth;
   readonly logger: Logger;
-  /** Null when there is nothing to trade with here. */
+  /** Null when trading is not served here. */
   readonly switches: DisconnectSwitches | null;
   wallMs(): number;
   countError(): void;
-  /** The keys of the specs, opened where nobody has them yet; throws when a bound is reached, nothing is opened then. */
+  /** Returns the keys of the specs and opens new ones; throws when a bound is reached, and then nothing is opened. */
   open(connection: Connection, specs: readonly KeySpec[]): StreamKey[];
-  /** Forgets those of the keys that nobody subscribed to after all. */
+  /** Drops those keys that got no subscriber after all. */
   settle(keys: readonly StreamKey[]): void;
 }
 
-/** The `id` of the frame in hand, to be repeated. */
+/** The `id` of the present frame, to be repeated. */
 type IdPart = { readonly id?: string };
 
 type Frame = Readonly<Record<string, unknown>>;
 
-/** Where a client says it was. */
+/** The position that a client reports. */
 interface ResumeWish extends ResumedSub {
   readonly epoch: string;
   readonly seq: number;
@@ -101,7 +101,7 @@ export class Protocol {
     }
   }
 
-  /** An error frame; the connection stays. */
+  /** Sends an error frame; the connection stays open. */
   error(connection: Connection, thrown: unknown, id: IdPart): void {
     const error = asServiceError(thrown);
     const isFault = error.code === "INTERNAL";
@@ -110,12 +110,12 @@ export class Protocol {
         errorName: error.cause instanceof Error ? error.cause.name : "unknown",
       });
     this.#host.countError();
-    // The context of an INTERNAL may speak of our insides.
+    // The context of an INTERNAL may reveal internals.
     const details = isFault ? {} : publicDetails(error.context);
     connection.send(scrub(JSON.stringify({ type: "error", ...id, code: error.code, error: error.message, details })));
   }
 
-  /** The frame, or why it is none. */
+  /** Returns the frame, or the reason why it is invalid. */
   #read(bytes: Buffer, isBinary: boolean): Frame | string {
     const limit = this.#host.frameBytesMax;
     if (isBinary) return "binary frames are not spoken here";
@@ -206,7 +206,7 @@ export class Protocol {
     let missedBytes = 0;
     const rows = keys.map((key) => {
       const wish = bySub.get(key.text);
-      // A key that was opened just now is at 0: whatever the caller had is of another epoch.
+      // A key that was just opened is at 0: the caller's position belongs to another epoch.
       const seq = wish !== undefined && wish.epoch === key.epoch && key.seq > 0 ? wish.seq : -1;
       const missedFrames = this.#missedFrames(connection, key, seq, missedBytes < this.#host.resumeBytesMax);
       for (const frame of missedFrames ?? []) missedBytes += frame.length;
@@ -227,13 +227,14 @@ export class Protocol {
   }
 
   /**
-   * What leads from `seq` to where this connection is; null: only a snapshot does. Old updates are not merged, and more
-   * of them than a buffer may hold would close the connection, each time again: a snapshot is less, and waits its turn.
+   * Returns the updates from `seq` to this connection's position; null if only a snapshot will do. Old updates are not
+   * merged, and more of them than a buffer may hold would close the connection, each time again; a snapshot is smaller,
+   * and waits for its turn.
    */
   #missedFrames(connection: Connection, key: StreamKey, seq: number, hasRoom: boolean): readonly string[] | null {
     if (connection.headOf(key) === seq) return [];
-    // What runs here may be on its way: who asks for it all the same wants the state anew. Who reads too slowly for the
-    // shared frames is not sent old ones on top.
+    // The state of a running subscription may be on its way: a repeated request wants it again. A reader too slow for
+    // the shared frames is not sent old ones in addition.
     if (connection.holds(key.text) || !hasRoom || !connection.isKeepingUp) return null;
     return key.framesAfter(seq, this.#host.wallMs());
   }
@@ -244,7 +245,7 @@ export class Protocol {
     connection.send(this.#unsubscribedText({ type: "unsubscribed", ...id, subs: ended }));
   }
 
-  /** Answered when the venues have answered; frames that came since may be answered before. */
+  /** Replied to when the venues have answered; frames that arrive meanwhile may be answered earlier. */
   #switch(connection: Connection, frame: Frame, id: IdPart): void {
     const { switches } = this.#host;
     const { enabled = true, ...wish } = checked(this.#cancelOnDisconnect, frame);
@@ -279,7 +280,7 @@ function disconnectWish(fields: DisconnectFields): DisconnectWish {
   const venues = fields.exchanges ?? ROUTABLE_VENUES.filter((venue) => (blocks[venue] ?? null) !== null);
   if (venues.length === 0)
     throw new ServiceError("MISSING_PARAMETERS", { fields: [{ path: "credentials", problem: "is required" }] });
-  // Between two heartbeats more than half of the time is always left.
+  // More than half of the time is always left between two heartbeats.
   if (graceMs * 2 > timeoutMs)
     throw invalidParameters({ path: "graceMs", problem: `must be at most half of timeoutMs, ${timeoutMs}` });
   return { venues: [...new Set(venues)], blocks, timeoutMs, graceMs };
@@ -290,7 +291,7 @@ function rowOf({ facts, graceMs }: HeldSwitch) {
   return { exchange, switchId, state, graceMs, timeoutMs, venueArmed, venueSymbols };
 }
 
-/** Repeated only when it is a text of legal length; anything else is refused with the frame. */
+/** Repeated only when it is a text of legal length; any other id is refused with the frame. */
 function idOf(frame: Frame): IdPart {
   const id = frame["id"];
   return typeof id === "string" && id.length <= MAX_ID_CHARS ? { id } : {};

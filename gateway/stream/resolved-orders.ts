@@ -1,16 +1,17 @@
 /**
- * Single orders of unknown outcome that found their end, as the stream tells executions: to the account that sent them.
+ * Resolved single orders of unknown outcome, in the form in which the stream reports executions: to the account that
+ * sent them.
  */
 import type { OrderDesk } from "../../engine/orders/single/order-desk.js";
 import type { ResolvedExecutions } from "../../engine/portfolio/resolved-executions.js";
 import { normalizedOrder } from "../accounts/order-views.js";
 
-/** Those of the desk for single orders. */
+/** The resolved orders of the desk for single orders. */
 export function resolvedOrders(desk: Pick<OrderDesk, "onResolved">): ResolvedExecutions {
   return {
     listen: (listener) =>
       desk.onResolved(({ orderRef, venue, accountHash, clientOrderId, venueClientOrderId, order, state }) => {
-        // Without an account it is nobody's.
+        // Without an account it belongs to no caller.
         if (accountHash === null) return;
         listener({
           routeId: orderRef,
@@ -24,7 +25,7 @@ export function resolvedOrders(desk: Pick<OrderDesk, "onResolved">): ResolvedExe
   };
 }
 
-/** Of several services. */
+/** Combines several services. */
 export function allResolved(sources: readonly ResolvedExecutions[]): ResolvedExecutions {
   return {
     listen(listener) {

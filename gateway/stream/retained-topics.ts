@@ -1,8 +1,9 @@
 /**
- * Private keys that nobody holds any more, kept a while for the client that lost its connection and comes back.
+ * Private keys without a subscriber, retained a while for the client that lost its connection and returns.
  *
- * Invariant: of a key at rest only what its numbers told is kept; its accounts are closed and their credentials gone, so
- * who takes it up shows them again. Bounds: RESTED_KEYS_MAX keys, the oldest goes; RING_AGE_MS each.
+ * Invariant: a retained key keeps only its sequence numbers and their updates; its accounts are closed and their
+ * credentials gone, so whoever resumes it sends them again. Bounds: RESTED_KEYS_MAX keys, the oldest is dropped;
+ * RING_AGE_MS each.
  */
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import { RING_AGE_MS } from "./frame-ring.js";
@@ -44,7 +45,7 @@ export class RetainedTopics {
     return rested === undefined || rested.untilNs <= this.#clock.monoNs() ? null : rested.key;
   }
 
-  /** Somebody holds it again. */
+  /** The key has a subscriber again. */
   remove(key: StreamKey): void {
     this.#rested.delete(key.text);
   }

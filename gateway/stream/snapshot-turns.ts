@@ -1,8 +1,8 @@
 /**
- * Snapshots over several turns of the event loop: so many bytes a turn, by turns among the connections that wait. Without
- * it a hundred subscribers with thousands of books would stop the service for seconds.
+ * Spreads snapshots over several turns of the event loop: a number of bytes per turn, in turn among the connections
+ * that wait. Without it a hundred subscribers with thousands of books would stop the service for seconds.
  *
- * Bounds: what waits is a subscription each, and those are bounded (limits.ts).
+ * Bounds: each waiting entry is a subscription, and those are bounded (limits.ts).
  */
 import type { StreamKey } from "./stream-key.js";
 
@@ -26,7 +26,7 @@ export class SnapshotTurns {
     this.#defer = defer;
   }
 
-  /** May it be made now? Else the reader's `begin` is called in a later turn. */
+  /** Reports whether it may be made now; otherwise the reader's `begin` is called in a later turn. */
   admits(reader: Reader, key: StreamKey): boolean {
     const isFree = this.#bytes < this.#turnBytes && (this.#isServing || this.#waiting.size === 0);
     if (isFree) return true;
@@ -52,7 +52,7 @@ export class SnapshotTurns {
     });
   }
 
-  /** One for each in turn; who still waits goes to the end. */
+  /** One for each in turn; a reader that still waits goes to the end. */
   #serve(): void {
     this.#isServing = true;
     try {
@@ -62,7 +62,7 @@ export class SnapshotTurns {
         const [key] = keys;
         if (key === undefined || !reader.isOpen) continue;
         keys.delete(key);
-        // Into the map before: a reader that cannot take it now may say so.
+        // Put back first: a reader that cannot take it now may report that.
         if (keys.size > 0) this.#waiting.set(reader, keys);
         reader.begin(key);
       }

@@ -1,11 +1,11 @@
-/** What the stream counts, for the metrics; plain numbers, read when somebody scrapes. */
+/** Counts of the stream for the metrics; plain numbers, read at each scrape. */
 export interface StreamCounts {
-  /** Now. */
+  /** At present. */
   connections: number;
   subscriptions: number;
   keys: number;
   lagging: number;
-  /** Since start. */
+  /** Since the start. */
   framesIn: number;
   framesOut: number;
   /** Characters of frames sent, once per receiver. */

@@ -1,13 +1,14 @@
 /**
  * One key: the state its subscribers share and its place in the sequence.
  *
- * Invariants: `seq` grows by one with each shared update, which leads from the image of `seq - 1` to that of `seq`;
- * numbers are given after conflation, so a subscriber in step sees no hole. A key forgotten and opened again has
- * another epoch: its numbers never mean two things. The ring of a private key holds what its latest numbers told.
+ * Invariants: `seq` grows by one with each shared update, which leads from the image of `seq - 1` to that of `seq`.
+ * Numbers are assigned after conflation, so a subscriber in step sees no gap. A key dropped and opened again has
+ * another epoch: its numbers never have two meanings. The ring of a private key holds the updates of its latest
+ * numbers.
  *
- * A private key that nobody holds is at rest: no source, no credentials, only its numbers and what they told. Who wakes
- * it goes on from there: merged values with the difference to what was shown last, events with a resync and a snapshot,
- * since what happened meanwhile reached nobody.
+ * A private key without a subscriber is retained: no source, no credentials, only its numbers and their updates. It
+ * continues from there when it is resumed: merged values with the difference to what was shown last, events with a
+ * resync and a snapshot, because nothing was sent meanwhile.
  */
 import type { Feed, FeedEvents, Image, KeySpec, MarkDirty } from "./feed.js";
 import { FrameRing } from "./frame-ring.js";
@@ -20,7 +21,7 @@ const NO_FEED: Feed = {
   drifted: () => false,
   close() {},
 };
-/** Stands for what events have told: they are shown whole or one by one, never as a difference. */
+/** The image of events that were sent: they are shown whole or one by one, never as a difference. */
 const TOLD: Image = {
   snapshotText() {
     throw new TypeError("a key at rest shows nothing");
@@ -51,16 +52,16 @@ export class StreamKey {
   #isReady: boolean;
   /** A loss was reported, the snapshot after it was not yet. */
   #owesSnapshot = false;
-  /** Awake again, and its image is still the one of before its rest. */
+  /** Resumed, and its image is still the one from before it was retained. */
   #isBehind = false;
   #feed: Feed;
   readonly #quotedText: string;
   #image: Image | null = null;
   #seq = 0;
-  /** Subscriptions, and those of them that get the shared frames. */
+  /** Number of subscriptions, and of those that get the shared frames. */
   memberCount = 0;
   inStepCount = 0;
-  /** Waits in the list of its interval, in that of this turn. */
+  /** Whether it is in the list of its interval, and in that of this turn. */
   isQueued = false;
   isUrgent = false;
   isClosed = false;
@@ -79,12 +80,12 @@ export class StreamKey {
     this.#isReady = this.#feed.isReady === undefined;
   }
 
-  /** Are its updates told one by one, never merged? */
+  /** Whether its updates are sent one by one and never merged. */
   get isUnmerged(): boolean {
     return this.#events !== null;
   }
 
-  /** Is there something to show that is true now? Once there is, it stays so, until the key rests. */
+  /** Whether it has a true state to show. Once it has, this stays true until the key is retained. */
   isReady(nowNs: number): boolean {
     return this.#isFeedReady(nowNs) && !this.#isBehind;
   }
@@ -103,7 +104,7 @@ export class StreamKey {
     return this.#quotedText;
   }
 
-  /** The state at `seq`; takes the first one when there is none. */
+  /** The state at `seq`; reads the first one when there is none. */
   image(nowNs: number): Image {
     if (this.#image === null) {
       this.#image = this.#feed.look(nowNs);
@@ -112,7 +113,7 @@ export class StreamKey {
     return this.#image;
   }
 
-  /** The shared update that is due, "" when there is nothing to tell. */
+  /** Returns the shared update that is due, or "" when there is none. */
   advance(nowMs: number, nowNs: number): string {
     const before = this.#image;
     if (before === null || (this.#isBehind && !this.#isFeedReady(nowNs))) return "";
@@ -128,7 +129,7 @@ export class StreamKey {
     return this.#updateText(this.#seq, this.#seq - 1, nowMs, data);
   }
 
-  /** One event a call. */
+  /** Returns one event a call. */
   #advanceEvents(events: FeedEvents, nowMs: number, nowNs: number): string {
     if (this.#owesSnapshot) {
       this.#owesSnapshot = false;
@@ -156,7 +157,7 @@ export class StreamKey {
     return this.#isBehind ? this.#isFeedReady(nowNs) : this.#feed.drifted(nowNs);
   }
 
-  /** The updates from `seq` to the present, each as it was sent; null when they are no longer all there. */
+  /** Returns the updates from `seq` to the present, each as it was sent; null when some are gone. */
   framesAfter(seq: number, nowMs: number): readonly string[] | null {
     if (this.#seq === 0) return null;
     if (seq === this.#seq) return [];
@@ -174,7 +175,7 @@ export class StreamKey {
     return `{"type":"snapshot","sub":${this.#quotedText},"epoch":"${this.epoch}","seq":${this.#seq},"ts":${nowMs},${why}"data":${image.snapshotText(nowNs)}}`;
   }
 
-  /** From an earlier image, sent at `fromSeq`, to the present one. */
+  /** Returns an update from an earlier image, sent at `fromSeq`, to the present one. */
   updateFrame(fromSeq: number, from: Image, nowMs: number, nowNs: number): string {
     const data = this.image(nowNs).updateText(from, nowNs);
     return this.#updateText(this.#seq, fromSeq, nowMs, data);
@@ -184,17 +185,19 @@ export class StreamKey {
     return `{"type":"update","sub":${this.#quotedText},"epoch":"${this.epoch}","seq":${seq},"prevSeq":${prevSeq},"ts":${tsMs},"data":${data}}`;
   }
 
-  /** Nobody holds it: its sources end, and with them the credentials. */
+  /** Retains the key without a subscriber: its sources end, and with them the credentials. */
   rest(): void {
     this.isClosed = true;
     this.#feed.close();
     this.#feed = NO_FEED;
-    // Events are told by their feed, and its image is the feed itself: nothing of it stays.
+    // The feed sends events, and its image is the feed itself: nothing of it is kept.
     if (this.#events !== null && this.#image !== null) this.#image = TOLD;
     this.#owesSnapshot = false;
   }
 
-  /** Somebody holds it again, with the credentials of `spec`. Throws what opening its sources throws; it rests on then. */
+  /**
+   * Resumes the key with the credentials of `spec`. Throws what opening its sources throws; it is still retained then.
+   */
   wake(spec: KeySpec, mark: MarkDirty): void {
     this.#feed = spec.open(mark, this.#image);
     this.#events = this.#feed.events ?? null;

@@ -1,8 +1,8 @@
 /**
- * The keys of the stream: opened for whoever asks first, closed when the last subscriber leaves. A private key rests for
- * a while after (retained-topics.ts): what its numbers told is kept for who lost the connection.
+ * The keys of the stream: opened for the first subscriber, closed when the last one leaves. A private key is then
+ * retained for a while (retained-topics.ts) for clients that lost their connection.
  *
- * Invariants: one open key for a text; all specs of a call are opened or none stays; a key in use is never closed.
+ * Invariants: one open key for a text; all specs of a call are opened or none is kept; a key in use is never closed.
  *
  * Bounds: subscriptions of a connection, keys, private keys, price levels of a connection and of all (limits.ts).
  */
@@ -17,11 +17,11 @@ import { StreamKey } from "./stream-key.js";
 
 interface StreamKeysParts {
   readonly clock: Clock;
-  /** Of this start; the epochs of keys begin with it. */
+  /** Identifies this start; the epochs of keys begin with it. */
   readonly epoch: string;
   readonly limits: StreamLimits;
   readonly counts: StreamCounts;
-  /** A key has something to tell. */
+  /** Called when a key may have something to send. */
   readonly markDirty: (key: StreamKey, urgent: boolean) => void;
 }
 
@@ -30,7 +30,7 @@ export class StreamKeys {
   readonly #open = new Map<string, StreamKey>();
   readonly #rested: RetainedTopics;
   #privateCount = 0;
-  /** Of all open keys. */
+  /** Price levels of all open keys. */
   #levelCount = 0;
   #openedCount = 0;
   #isStopped = false;
@@ -48,13 +48,13 @@ export class StreamKeys {
     return this.#open.values();
   }
 
-  /** Nothing rests any more, nor will. */
+  /** Drops all retained keys; none is retained later. */
   clearRested(): void {
     this.#isStopped = true;
     this.#rested.clear();
   }
 
-  /** The keys of `specs`, those that are new opened. Throws SUBSCRIPTION_LIMIT, OVERLOADED, and what a topic throws. */
+  /** Returns the keys of `specs` and opens new ones. Throws SUBSCRIPTION_LIMIT, OVERLOADED, and what a topic throws. */
   open(connection: Connection, specs: readonly KeySpec[]): StreamKey[] {
     this.#checkBounds(connection, specs);
     const keys: StreamKey[] = [];
@@ -67,7 +67,7 @@ export class StreamKeys {
     return keys;
   }
 
-  /** Closes those of them that nobody joined. */
+  /** Closes those that got no subscriber. */
   settle(keys: readonly StreamKey[]): void {
     for (const key of keys) this.release(key);
   }
@@ -78,7 +78,7 @@ export class StreamKeys {
     this.#parts.counts.keys--;
     if (key.isPrivate) this.#privateCount--;
     this.#levelCount -= key.levels;
-    // Of a key that told nothing there is nothing to keep.
+    // A key that sent nothing has nothing to retain.
     if (key.isPrivate && key.seq > 0 && !this.#isStopped) this.#rested.add(key);
     else key.close();
   }
@@ -143,7 +143,7 @@ export class StreamKeys {
     const { markDirty: mark } = this.#parts;
     key.wake(spec, (urgent) => mark(key, urgent));
     this.#rested.remove(key);
-    // Its sources may have answered already; then nobody else marks it.
+    // Its sources may have answered already, and would not mark it again.
     mark(key, true);
     return key;
   }

@@ -1,7 +1,6 @@
 /**
- * The `ticker` topic: per venue the fields of its REST ticker, the same texts; an update holds the fields that
- * changed and `ageMs`, which is the age at the frame's `ts`. A state that changes with time alone comes as an update
- * of its own.
+ * The `ticker` topic: per venue the fields of its REST ticker, the same texts; an update holds the fields that changed
+ * and `ageMs`, which is the age at the frame's `ts`. A state that changes with time alone is an update of its own.
  */
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { ageMs } from "../../engine/market/freshness.js";
@@ -41,7 +40,7 @@ class TickerImage implements Image {
   }
 }
 
-/** The fields that differ from `before`, all without one. */
+/** Returns the fields that differ from `before`; all of them without one. */
 function changedText(ticker: VenueTicker, before: VenueTicker | null, nowNs: number): string {
   const { fields, state } = ticker;
   if (fields === null) return `{"state":"${state}","ageMs":null}`;

@@ -1,6 +1,6 @@
 /**
- * Subscribe and resume frames → keys. Symbols are resolved as REST resolves them; a frame is taken whole or refused
- * whole, with the same codes as REST.
+ * Subscribe and resume frames → keys. Symbols are resolved as in REST; a frame is accepted whole or refused whole, with
+ * the same codes as REST.
  */
 import { ServiceError } from "../../engine/domain/errors.js";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
@@ -25,10 +25,10 @@ import type { MemberSources } from "./venue-member.js";
 
 export interface TopicSources extends MemberSources {
   readonly board: FeedBoard;
-  /** The venuetwo ticker is withheld for want of configured keys (interface spec 5.5). */
+  /** The venuetwo ticker is withheld when no keys are configured (interface spec 5.5). */
   readonly refusedTickers: ReadonlySet<RoutableVenue>;
   readonly clock: Clock;
-  /** Absent: the topics of accounts are not served. */
+  /** Absent: the account topics are not served. */
   readonly accounts?: StreamAccounts;
 }
 
@@ -45,7 +45,7 @@ export class Topics {
     this.#accounts = sources.accounts === undefined ? null : new AccountTopics(sources, sources.accounts);
   }
 
-  /** The keys a subscribe frame asks for, each once; throws ServiceError. */
+  /** Returns the keys that a subscribe frame requests, each once; throws ServiceError. */
   subscribed(frame: unknown): KeySpec[] {
     const { topic } = checked(this.#any, frame);
     if (this.#accounts !== null && (topic === "positions" || topic === "orders"))
@@ -73,7 +73,7 @@ export class Topics {
     return [...specs.values()];
   }
 
-  /** The key of a text that a client kept; throws UNKNOWN_SUBSCRIPTION. */
+  /** Returns the key of a text that a client kept; throws UNKNOWN_SUBSCRIPTION. */
   resumed(wish: ResumedSub): KeySpec {
     const { sub: text } = wish;
     if (this.#accounts?.isKeyText(text) === true) return this.#accounts.resumed(wish);
@@ -94,7 +94,7 @@ export class Topics {
     return { text, intervalMs, levels, open: (mark) => new BookFeed(sources, symbol, venues, key.depth, mark) };
   }
 
-  /** Canonical symbol and the exchanges that show it. */
+  /** Returns the canonical symbol and the exchanges that show it. */
   #listed(
     topic: "ticker" | "book",
     text: string,
@@ -115,7 +115,7 @@ export class Topics {
       if (this.#isWithheld(topic, exchange)) throw new ServiceError("MISSING_CREDENTIALS", { exchange });
       view.requireRoom(exchange);
       const here = view.resolveOn(exchange, text);
-      // One text that means different assets on two venues cannot be one subscription.
+      // A text that means different assets on two venues cannot be one subscription.
       if (symbol !== "" && here !== symbol) throw view.unknownSymbol(text, exchange);
       symbol = here;
     }

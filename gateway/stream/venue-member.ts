@@ -1,6 +1,6 @@
 /**
- * One venue's place in a key: the market that is listed there now, and its tap. A room may replace a market or stop
- * listing it; the member follows.
+ * One venue's place in a key: the market that it lists now, and its tap. A room may replace a market or stop listing
+ * it; the member follows.
  */
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import type { MarketView } from "../api/market-view.js";
@@ -30,12 +30,12 @@ export class VenueMember {
     this.follow();
   }
 
-  /** Is the tap on another market than the one listed now? */
+  /** Whether the tap is on another market than the one listed now. */
   get isMoved(): boolean {
     return this.#sources.view.market(this.venue, this.#symbol) !== (this.tap?.market ?? null);
   }
 
-  /** Takes the market that is listed now. */
+  /** Switches to the market that is listed now. */
   follow(): void {
     const { view, taps } = this.#sources;
     const market = view.market(this.venue, this.#symbol);

@@ -1,10 +1,10 @@
-/** A first start of schema version 1 that was cut short, under the present program, on the real engine. */
+/** An interrupted first start of schema version 1, continued by the present program, on the real engine. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { V1_STATEMENTS } from "../../../engine/storage/records/test/tables-v1.js";
 import type { StorageSidecar } from "../../app/storage-sidecar.js";
 import { CHDB_MISSING, NEEDS_CHDB, SidecarBench } from "./sidecar.js";
 
-describe.skipIf(CHDB_MISSING)(`tables of version 1 that nothing tells of ${NEEDS_CHDB}`, () => {
+describe.skipIf(CHDB_MISSING)(`tables of version 1 without a recorded migration ${NEEDS_CHDB}`, () => {
   let bench: SidecarBench;
   let sidecar: StorageSidecar;
 
@@ -17,7 +17,7 @@ describe.skipIf(CHDB_MISSING)(`tables of version 1 that nothing tells of ${NEEDS
   });
 
   it.each([1, 3, V1_STATEMENTS.length - 1, V1_STATEMENTS.length])(
-    "are ours: of %s statements the rest is done, and the record is on",
+    "are completed where %s statements were done, and the record is on",
     { timeout: 200_000 },
     async (count) => {
       const database = `cut_${count}`;
@@ -31,7 +31,7 @@ describe.skipIf(CHDB_MISSING)(`tables of version 1 that nothing tells of ${NEEDS
     },
   );
 
-  it("are somebody else's where they lack more than later versions added, and are left as they are", async () => {
+  it("are not ours where they lack more than later versions added, and are left unchanged", async () => {
     await bench.command(sidecar, "CREATE DATABASE cut_foreign");
     await bench.command(sidecar, "CREATE TABLE cut_foreign.fills (rx UInt8, px UInt8) ENGINE = MergeTree ORDER BY rx");
     expect(await bench.store(sidecar, "cut_foreign").start()).toMatchObject({

@@ -28,7 +28,7 @@ const errorOf = async (work: Promise<unknown>): Promise<ClickHouseError> => {
   return error as ClickHouseError;
 };
 
-/** A bare request, for what the client never sends. */
+/** A plain request, for what the client never sends. */
 async function bare(
   path: string,
   options: { method?: string; headers?: Record<string, string>; body?: string | Buffer; auth?: boolean } = {},
@@ -87,7 +87,7 @@ describe.skipIf(CHDB_MISSING)(`the HTTP dialect of the storage sidecar ${NEEDS_C
     expect((await bare("/nothing")).status).toBe(404);
   });
 
-  it("refuses a wrong password and no password, each under its own code", async () => {
+  it("refuses a wrong password and no password, each with its own code", async () => {
     const stranger = connect({ password: "guess" });
     expect((await stranger.ping({ select: true })).success).toBe(false);
     const error = await errorOf(stranger.query({ query: "SELECT 1" }));
@@ -126,7 +126,7 @@ describe.skipIf(CHDB_MISSING)(`the HTTP dialect of the storage sidecar ${NEEDS_C
     expect(text.trim().split("\n").length).toBe(32);
   });
 
-  it("binds parameters of every kind, and none can leave its place", async () => {
+  it("binds parameters of every kind, and none can break out of its place", async () => {
     const params = {
       int: 42,
       big: "18446744073709551615",
@@ -151,7 +151,7 @@ describe.skipIf(CHDB_MISSING)(`the HTTP dialect of the storage sidecar ${NEEDS_C
     expect(named).toEqual([{ name: "one" }]);
     const missing = await errorOf(client.query({ query: "SELECT {absent:UInt8}" }));
     expect(missing.type).toBe("UNKNOWN_QUERY_PARAMETER");
-    // A parameter of an earlier request is no parameter of this one.
+    // A parameter of an earlier request does not exist in this one.
     expect((await errorOf(client.query({ query: "SELECT {int:UInt32}" }))).type).toBe("UNKNOWN_QUERY_PARAMETER");
   });
 
@@ -183,7 +183,7 @@ describe.skipIf(CHDB_MISSING)(`the HTTP dialect of the storage sidecar ${NEEDS_C
     await elsewhere.close();
   });
 
-  it("keeps a named session's own state, lends it to one request at a time, and forgets what came in the query string", async () => {
+  it("keeps a named session's own state, gives it to one request at a time, and drops what came in the query string", async () => {
     const session_id = "s1";
     const settings = { max_threads: 3 };
     await client.command({ query: "SET max_block_size = 777", session_id, clickhouse_settings: settings });
@@ -197,14 +197,14 @@ describe.skipIf(CHDB_MISSING)(`the HTTP dialect of the storage sidecar ${NEEDS_C
       client.query({ query: "SELECT 1", session_id: "none", clickhouse_settings: SESSION_CHECK }),
     );
     expect(unknown.type).toBe("SESSION_NOT_FOUND");
-    // Longer than a machine stands still between two requests; the session is in use once the engine runs it.
+    // Longer than a machine pauses between two requests; the session is in use once the engine runs it.
     const slow = client.query({ query: "SELECT sleep(3)", session_id, format: "JSON" });
     const running = "SELECT toString(count()) AS n FROM system.processes WHERE query LIKE 'SELECT sleep(3)%'";
     await expect.poll(() => select(running)).toEqual([{ n: "1" }]);
     const refused = await errorOf(client.query({ query: "SELECT 1", session_id }));
     expect(refused.type).toBe("SESSION_IS_LOCKED");
     expect((await (await slow).json()).data).toHaveLength(1);
-    // And free again with its answer.
+    // And free again with its reply.
     expect(await select("SELECT a FROM mine", { session_id })).toEqual([{ a: 7 }]);
   });
 
@@ -265,7 +265,7 @@ describe.skipIf(CHDB_MISSING)(`the HTTP dialect of the storage sidecar ${NEEDS_C
     await rowBinary(client, "tokens", bytes, { insert_deduplication_token: "t-1", async_insert: 0 });
     expect(await countOf("tokens")).toBe(3);
     await rowBinary(client, "tokens", bytes, { insert_deduplication_token: "t-2", async_insert: 0 });
-    // The token of the request before is not this one's.
+    // The token of the previous request does not apply to this one.
     await rowBinary(client, "tokens", uint32s(9));
     expect(await countOf("tokens")).toBe(7);
   });
@@ -293,7 +293,7 @@ describe.skipIf(CHDB_MISSING)(`the HTTP dialect of the storage sidecar ${NEEDS_C
     expect((await bare("/", { method: "POST", body: "SELEC 1" })).status).toBe(400);
   });
 
-  it("reports an error in the middle of a result after the rows before it, typed", async () => {
+  it("reports an error in the middle of a result after the rows before it, with its type", async () => {
     const result = await client.query({
       query: "SELECT throwIf(number = 5000) AS t FROM numbers(10000) SETTINGS max_block_size = 1000",
       format: "JSONEachRow",
@@ -306,7 +306,7 @@ describe.skipIf(CHDB_MISSING)(`the HTTP dialect of the storage sidecar ${NEEDS_C
     );
     expect(error.type).toBe("FUNCTION_THROW_IF_VALUE_IS_NON_ZERO");
     expect(rowCount).toBeLessThanOrEqual(5000);
-    // Asked to wait, the same error has its status.
+    // When requested to wait, the same error has its status.
     const waited = await errorOf(
       client.query({
         query: "SELECT throwIf(number = 5000) AS t FROM numbers(10000) SETTINGS max_block_size = 1000",
@@ -351,7 +351,7 @@ describe.skipIf(CHDB_MISSING)(`the HTTP dialect of the storage sidecar ${NEEDS_C
     expect(await select("SELECT 1 AS one")).toEqual([{ one: 1 }]);
   });
 
-  it("refuses to write by GET, to take another method, and what it does not speak", async () => {
+  it("refuses to write by GET, other methods, and what it does not support", async () => {
     const write = await bare("/?query=CREATE+TABLE+g+(a+UInt8)+ENGINE%3DMemory");
     expect(write.headers["x-clickhouse-exception-code"]).toBe("164");
     expect((await bare("/?query=SELECT+1", { method: "PUT" })).status).toBe(405);
@@ -372,7 +372,7 @@ describe.skipIf(CHDB_MISSING)(`the HTTP dialect of the storage sidecar ${NEEDS_C
     expect((await bare("/?query=SELECT+1&max_threads=1%27%2C+readonly%3D0")).status).toBe(400);
   });
 
-  it("names the query as the caller did", async () => {
+  it("uses the caller's own name for the query", async () => {
     const { query_id } = await client.query({ query: "SELECT 1", query_id: "mine-1" });
     expect(query_id).toBe("mine-1");
     expect((await bare("/?query=SELECT+1&query_id=mine-2")).headers["x-clickhouse-query-id"]).toBe("mine-2");

@@ -1,4 +1,4 @@
-/** The sidecar and what can happen to it: killed, doubled, orphaned, out of disk, out of memory, not installed. */
+/** Faults of the sidecar: killed, doubled, orphaned, out of disk, out of memory, not installed. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, rmSync } from "node:fs";
@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 describe.skipIf(CHDB_MISSING)(`the storage sidecar under faults ${NEEDS_CHDB}`, () => {
-  it("killed again and again in mid-insert, has every batch exactly once after retries with the same token", async () => {
+  it("has every batch exactly once after repeated kills in mid-insert and retries with the same token", async () => {
     const sidecar = await bench.sidecar("killed");
     const store = bench.store(sidecar);
     await store.start();
@@ -36,9 +36,9 @@ describe.skipIf(CHDB_MISSING)(`the storage sidecar under faults ${NEEDS_CHDB}`, 
     for (let kill = 0; kill < 4; kill++) {
       const processId = sidecar.state().processId as number;
       const killAfterMs = random.next() * 40;
-      // A moment nobody chose: before, in or after the engine's work on a batch.
+      // A random moment: before, in or after the engine's work on a batch.
       const wait = setTimeout(() => process.kill(processId, "SIGKILL"), killAfterMs);
-      // Sends until the kill hits one of them, then repeats that one until it is stored.
+      // Sends until the kill hits one batch, then repeats that one until it is stored.
       for (let struck = false; !struck; batchCount++) {
         const batch = tradeBatch(batchCount, random);
         let outcome = await store.insert(batch);
@@ -55,7 +55,7 @@ describe.skipIf(CHDB_MISSING)(`the storage sidecar under faults ${NEEDS_CHDB}`, 
     }
     expect(outcomes).toContain("away");
     expect(sidecar.state().startCount).toBe(5);
-    // Unless somebody else took it while the sidecar was away.
+    // Unless another program took the port while the sidecar was away.
     expect(portOf(sidecar) === firstPort || (await isTaken(firstPort))).toBe(true);
     const counts = await rows(
       store,
@@ -65,7 +65,7 @@ describe.skipIf(CHDB_MISSING)(`the storage sidecar under faults ${NEEDS_CHDB}`, 
     expect(counts).toEqual([{ n, ids: n, candles: n }]);
   }, 240_000);
 
-  it("keeps a second process out of its directory, by name, and lets it in when it is free", async () => {
+  it("keeps a second process out of its directory, names the owner, and lets it in when the directory is free", async () => {
     const first = await bench.sidecar("shared");
     const second = await bench.sidecar("shared");
     expect(second.state()).toMatchObject({
@@ -110,7 +110,7 @@ describe.skipIf(CHDB_MISSING)(`the storage sidecar under faults ${NEEDS_CHDB}`, 
     await next.stop();
   }, 240_000);
 
-  it("with no room left refuses, says so as passing, loses nothing, and stores the same batch once there is room", async () => {
+  it("refuses without space and reports that as temporary, loses nothing, and stores the same batch once there is space", async () => {
     const sidecar = await bench.sidecar("full");
     const store = bench.store(sidecar);
     await store.start();
@@ -118,7 +118,7 @@ describe.skipIf(CHDB_MISSING)(`the storage sidecar under faults ${NEEDS_CHDB}`, 
     const kept = tradeBatch(0, random);
     expect(await store.insert(kept)).toEqual({ outcome: "stored" });
     const processId = sidecar.state().processId as number;
-    // A file-size limit stands in for the full disk: writes beyond it fail with EFBIG.
+    // A file-size limit simulates the full disk: writes beyond it fail with EFBIG.
     limitFileSize(processId, "2000");
     const batch = tradeBatch(1, random);
     const outcome = await store.insert(batch);
@@ -133,7 +133,7 @@ describe.skipIf(CHDB_MISSING)(`the storage sidecar under faults ${NEEDS_CHDB}`, 
     await sidecar.stop();
   }, 240_000);
 
-  it("keeps within its memory: a query that wants more fails, the next one works", async () => {
+  it("stays within its memory limit: a query that needs more fails, and the next one works", async () => {
     const sidecar = await bench.sidecar("small", { memoryBytes: 400 * 1024 * 1024 });
     const store = bench.store(sidecar);
     await store.start();
@@ -147,7 +147,7 @@ describe.skipIf(CHDB_MISSING)(`the storage sidecar under faults ${NEEDS_CHDB}`, 
 });
 
 describe("the storage sidecar without its engine", () => {
-  it("says that the optional package is not installed, is not started again, and the store is off", async () => {
+  it("reports that the optional package is not installed, is not started again, and the store is off", async () => {
     const folder = join(bench.directory, "no-packages");
     mkdirSync(folder);
     const childPath = compileChild("gateway/children/storage.child.ts", folder);
@@ -193,12 +193,12 @@ function limitFileSize(processId: number, bytes: string): void {
   execFileSync("prlimit", ["--pid", String(processId), `--fsize=${bytes}:unlimited`]);
 }
 
-/** Copies by hard path: both trees were compiled from the same sources. */
+/** Copies by path: both trees were compiled from the same sources. */
 function mergeCompiled(from: string, into: string): void {
   execFileSync("cp", ["-r", join(from, "gateway"), into]);
 }
 
-/** Of one minute, so of one partition; sizes and prices do not compress away. */
+/** All rows are of one minute, so of one partition; sizes and prices do not compress well. */
 function tradeBatch(batchIndex: number, random: { next(): number }): RecordsBatch {
   const nowMs = BigInt(Math.floor(Date.now() / 86_400_000) * 86_400_000);
   const bytes = Buffer.alloc(ROWS * 64);

@@ -1,4 +1,4 @@
-/** A gateway in small, to be killed: starts the supervisor, prints where the sidecar listens, and waits. */
+/** A minimal gateway for tests that kill it: starts the supervisor, prints where the sidecar listens, and waits. */
 import { createSystemClock } from "../../../engine/domain/clock.js";
 import { silentLogger } from "../../../engine/domain/logger.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";

@@ -1,4 +1,4 @@
-/** For tests: the real sidecar with the real engine, compiled as it stands, under its real supervisor. */
+/** For tests: the real sidecar with the real engine, compiled from the sources, under its real supervisor. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import type { RecordsStore } from "../../../engine/storage/records/records-store
 import { compileChild } from "../../../engine/storage/test/compile-child.js";
 import { type SidecarOptions, type StorageSidecar, startStorageSidecar } from "../../app/storage-sidecar.js";
 
-/** Skips by name where the optional package is absent; on CI its absence is a failure. */
+/** Skips by name where the optional package is missing; on CI a missing package is a failure. */
 export const CHDB_MISSING = process.env.CI !== "true" && !isInstalled();
 export const NEEDS_CHDB = "(needs the optional package chdb)";
 
@@ -26,7 +26,7 @@ function isInstalled(): boolean {
   }
 }
 
-/** A folder of its own, the compiled child in it, and whatever was started: all gone after `dispose`. */
+/** A folder of its own with the compiled child, and everything that was started; `dispose` removes all of it. */
 export class SidecarBench {
   readonly directory = mkdtempSync(join(tmpdir(), "unwind-records-"));
   readonly clock = createSystemClock();
@@ -63,7 +63,7 @@ export class SidecarBench {
     return store;
   }
 
-  /** A statement behind the store's back. */
+  /** Runs a statement that the store does not know of. */
   async command(sidecar: StorageSidecar, query: string): Promise<void> {
     const endpoint = sidecar.endpoint();
     if (endpoint.url === null) throw new Error(endpoint.reason);

@@ -1,4 +1,4 @@
-/** The record's store against the real engine in the sidecar: tables, exactly-once batches, reads within bounds. */
+/** The record's store on the real engine in the sidecar: tables, exactly-once batches, reads within bounds. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addColumn } from "../../../engine/storage/records/ddl.js";
 import { MIGRATIONS, type Migration } from "../../../engine/storage/records/migrations.js";
@@ -74,7 +74,7 @@ describe.skipIf(CHDB_MISSING)(`the record's store ${NEEDS_CHDB}`, () => {
     expect(candles).toEqual([{ m: MINUTE_TEXT, o: "100", h: "120", l: "70", c: "70", v: "7.5", n: "5" }]);
   });
 
-  it("stores other rows under another token, and equal rows under another token again", async () => {
+  it("stores other rows under another token, and equal rows again under another token", async () => {
     const bytes = latency("decide", 5n);
     const send = (token: string) =>
       store.insert({ table: "latency_samples", columns: ["at", "stage", "venue", "n"], bytes, rowCount: 1, token });
@@ -95,7 +95,7 @@ describe.skipIf(CHDB_MISSING)(`the record's store ${NEEDS_CHDB}`, () => {
     expect(await rowsOf("SELECT count() AS n FROM order_events")).toEqual([{ n: "3" }]);
   });
 
-  it("says refused of bytes that can never be stored, and stores none of them", async () => {
+  it("refuses bytes that can never be stored, and stores none of them", async () => {
     const cut = latency("sign", 1n).subarray(0, 12);
     const outcome = await store.insert({
       table: "latency_samples",
@@ -109,7 +109,7 @@ describe.skipIf(CHDB_MISSING)(`the record's store ${NEEDS_CHDB}`, () => {
     expect(store.state().state).toBe("on");
   });
 
-  it("rejects a batch that was built wrong, loudly", async () => {
+  it("throws on a batch that was built wrong", async () => {
     const good = { table: "latency_samples" as const, bytes: latency("x", 1n), rowCount: 1, token: "t" };
     for (const bad of [
       { ...good, token: "it's" },
@@ -128,7 +128,7 @@ describe.skipIf(CHDB_MISSING)(`the record's store ${NEEDS_CHDB}`, () => {
     expect(await rowsOf(sql)).toEqual([{ d: "12345678901234567890.123456789012345678", u: "18446744073709551615" }]);
   });
 
-  it("bounds a query by rows, bytes and time, and ends it when its caller leaves", async () => {
+  it("limits a query by rows, bytes and time, and ends it when its caller leaves", async () => {
     const reasonOf = async (sql: string, bounds: Partial<QueryBounds>) => {
       const result = await store.query(sql, {}, { ...BOUNDS, ...bounds });
       return result.ok ? "ok" : result.reason;
@@ -146,7 +146,7 @@ describe.skipIf(CHDB_MISSING)(`the record's store ${NEEDS_CHDB}`, () => {
     expect(await reasonOf("SELECT 1", {})).toBe("ok");
   });
 
-  it("lets a read change nothing", async () => {
+  it("lets no read change anything", async () => {
     for (const sql of [
       "INSERT INTO latency_samples (n) SELECT 1",
       "DROP TABLE latency_samples",
@@ -183,7 +183,7 @@ describe.skipIf(CHDB_MISSING)(`the record's store ${NEEDS_CHDB}`, () => {
     }
   });
 
-  it("says how a stream ended: cut by its bound, by its reader, or by an error after the first rows", async () => {
+  it("reports how a stream ended: cut by its limit, by its reader, or by an error after the first rows", async () => {
     const stream = (sql: string, bytesMax: number, onChunk = () => {}) =>
       store.queryStream(sql, {}, { format: "JSONEachRow", timeoutMs: 20_000, bytesMax }, onChunk);
     expect(await stream("SELECT number FROM numbers(1000000)", 100_000)).toMatchObject({ reason: "too-large" });
@@ -196,7 +196,7 @@ describe.skipIf(CHDB_MISSING)(`the record's store ${NEEDS_CHDB}`, () => {
     expect(result).toMatchObject({ ok: false, reason: "refused", code: 395 });
   });
 
-  it("makes the tables anew when somebody dropped them, and tells the batch in between to come again", async () => {
+  it("creates the tables again when they were dropped, and has the batch in between sent again", async () => {
     const own = bench.store(sidecar, "dropped");
     await own.start();
     await bench.command(sidecar, "DROP DATABASE dropped");
@@ -212,7 +212,7 @@ describe.skipIf(CHDB_MISSING)(`the record's store ${NEEDS_CHDB}`, () => {
   });
 });
 
-describe.skipIf(CHDB_MISSING)(`migrations ${NEEDS_CHDB}`, () => {
+describe.skipIf(CHDB_MISSING)(`the migrations of the record ${NEEDS_CHDB}`, () => {
   const second: Migration = {
     version: 3,
     name: "it's a note",
@@ -227,7 +227,7 @@ describe.skipIf(CHDB_MISSING)(`migrations ${NEEDS_CHDB}`, () => {
     await bench.dispose();
   });
 
-  it("run once, change nothing when run again, and are written down", async () => {
+  it("run once, change nothing when run again, and are recorded", async () => {
     for (let run = 0; run < 2; run++) expect((await bench.store(sidecar, "twice").start()).state).toBe("on");
     const done = await rowsOf(
       "SELECT version, name FROM records_meta ORDER BY version",
@@ -265,7 +265,7 @@ describe.skipIf(CHDB_MISSING)(`migrations ${NEEDS_CHDB}`, () => {
     expect(await rowsOf("SELECT max(version) AS v FROM records_meta", {}, newer)).toEqual([{ v: 3 }]);
   });
 
-  it("refuse a database of a newer program, untouched", async () => {
+  it("refuse a newer program's database, untouched", async () => {
     await bench.store(sidecar, "future", [...MIGRATIONS, second]).start();
     const old = bench.store(sidecar, "future");
     expect(await old.start()).toMatchObject({
@@ -278,7 +278,7 @@ describe.skipIf(CHDB_MISSING)(`migrations ${NEEDS_CHDB}`, () => {
     });
   });
 
-  it("refuse a table of somebody else's making under a name of ours, and say what it lacks", async () => {
+  it("refuse a table that another program created under one of our names, and name what it lacks", async () => {
     await bench.command(sidecar, "CREATE DATABASE foreign_tables");
     await bench.command(sidecar, "CREATE TABLE foreign_tables.fills (a UInt8) ENGINE = MergeTree ORDER BY a");
     expect(await bench.store(sidecar, "foreign_tables").start()).toMatchObject({
@@ -290,7 +290,7 @@ describe.skipIf(CHDB_MISSING)(`migrations ${NEEDS_CHDB}`, () => {
 
 // ---------------------------------------------------------------- rows in RowBinary
 
-/** Start of a minute in the running day, so that no TTL takes the rows. */
+/** Start of a minute in the present day, so that no TTL drops the rows. */
 const MINUTE_MS = BigInt(Math.floor(Date.now() / 60_000) * 60_000);
 const MINUTE_TEXT = new Date(Number(MINUTE_MS)).toISOString().slice(0, 19).replace("T", " ");
 
@@ -308,7 +308,7 @@ function int128(value: bigint): Buffer {
   return Buffer.concat([int64(value), int64(0n)]);
 }
 
-/** Sequence decides within one venue millisecond; each trade is of 1.5. */
+/** Sequence decides within one venue millisecond; each trade has size 1.5. */
 function trade(seq: number, price: bigint): Buffer {
   return Buffer.concat([
     int64(MINUTE_MS + 5n),

@@ -1,6 +1,6 @@
 /**
  * A data folder of schema version 1 (tables, a spool, an outbox with claimed and unclaimed rows) under the present
- * program, on the real engine: every figure is there as it was, and what comes now is kept with all its digits.
+ * program, on the real engine: every figure is unchanged, and new ones are kept with all their digits.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -85,7 +85,7 @@ describe.skipIf(CHDB_MISSING)(`a data folder of schema version 1 ${NEEDS_CHDB}`,
     await run("INSERT INTO unwind.records_meta (version, name) SELECT 1, 'tables of the record'");
     const at = (ms: number): string => `fromUnixTimestamp64Milli(toInt64(${ms}), 'UTC')`;
     const old = "INSERT INTO unwind.trades (rx, ex, venue, symbol, trade_id, px, qty, taker_side, seq) SELECT";
-    // Parts of their own, as batches are.
+    // Separate parts, like separate batches.
     for (const [id, px, afterMs] of [
       [1, "100", 1_000],
       [2, "120.5", 2_000],
@@ -160,7 +160,7 @@ describe.skipIf(CHDB_MISSING)(`a data folder of schema version 1 ${NEEDS_CHDB}`,
       recorder.watch(old);
       old.signal.traded(old, "SELL", 95_001, 1_500, "5", minuteMs + 5_000, bench.clock.monoNs());
       while (!(await recorder.flush(PATIENCE_MS))) {
-        // The replay of the spool goes beside a flush.
+        // The spool is replayed beside a flush.
         await delay(bench.clock, 20);
       }
       expect(imbalances(recorder)).toEqual([]);
@@ -199,7 +199,7 @@ describe.skipIf(CHDB_MISSING)(`a data folder of schema version 1 ${NEEDS_CHDB}`,
       ).toEqual([
         { fill_id: "1", price: "99.5", intent: "CLOSE" },
         { fill_id: "2", price: "98.5", intent: "OPEN" },
-        // What was recorded as 0 was not known.
+        // A value recorded as 0 was unknown.
         { fill_id: "3", price: null, intent: "OPEN" },
       ]);
       expect(await candles("OLD")).toMatchObject([
@@ -210,7 +210,7 @@ describe.skipIf(CHDB_MISSING)(`a data folder of schema version 1 ${NEEDS_CHDB}`,
     4 * PATIENCE_MS,
   );
 
-  it("is brought forward once, by however many programs start at once", async () => {
+  it("is migrated once, however many programs start at once", async () => {
     const again = [1, 2, 3].map(() => bench.store(sidecar));
     const states = await Promise.all(again.map((one) => one.start()));
     expect(states.map(({ state }) => state)).toEqual(["on", "on", "on"]);

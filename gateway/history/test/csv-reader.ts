@@ -1,4 +1,4 @@
-/** A strict reader of RFC 4180, for judging what an export wrote: any departure throws. */
+/** A strict reader of RFC 4180, to check what an export wrote: any departure throws. */
 
 /** `null` is an empty field without quotes. */
 export type CsvRecord = readonly (string | null)[];
@@ -39,7 +39,7 @@ function readField(text: string, from: number): { readonly value: string | null;
   throw new Error("a quoted field without an end");
 }
 
-/** The text a cell stands for: one apostrophe guards what could be a formula, or begins with one. */
+/** The text that a cell encodes: one apostrophe protects text that could be a formula, or begins with one. */
 export function unguarded(cell: string): string {
   return cell.startsWith("'") ? cell.slice(1) : cell;
 }

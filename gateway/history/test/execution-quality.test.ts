@@ -1,4 +1,4 @@
-/** The report over the real engine against a plain computation over the same rows. */
+/** The report from the real engine compared with a plain computation over the same rows. */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FEE_ASSETS_AT_PAR } from "../../../schemas/history.js";
@@ -25,7 +25,7 @@ interface Close {
   readonly venue: string;
   readonly symbol: string;
   readonly state: string;
-  /** What became of it later; null for no later row. */
+  /** The later outcome; null for no later row. */
   readonly resolved: string | null;
   readonly submitted: number;
   readonly filled: number;
@@ -68,7 +68,7 @@ const closeArbitrary: fc.Arbitrary<Close> = fc.record({
   dryRun: fc.boolean(),
 });
 
-/** Linear between neighbours, as the schema says. */
+/** Linear between neighbours, as the schema defines. */
 function percentile(values: readonly number[], at: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   const place = (sorted.length - 1) * at;
@@ -103,7 +103,7 @@ function naive(fills: readonly Fill[], closes: readonly Close[]): Record<string,
   );
   const sent = closes.filter((close) => SENT.includes(close.state) && !close.dryRun);
   const last = (close: Close) => close.resolved ?? close.state;
-  // What rests is no less filled for it: it is counted apart.
+  // A resting close may have filled; it is counted separately.
   const isResting = (close: Close) => close.state === "RESTING" || last(close) === "RESTING";
   const known = sent.filter((close) => last(close) !== "UNKNOWN" && !isResting(close));
   const resting = sent.filter((close) => last(close) !== "UNKNOWN" && isResting(close));
@@ -147,7 +147,7 @@ function naive(fills: readonly Fill[], closes: readonly Close[]): Record<string,
   };
 }
 
-/** Equal within the places that are printed. */
+/** Compares within the places that are printed. */
 function expectFigures(got: Figures, expected: Record<string, number | null>, what: string): void {
   for (const [name, value] of Object.entries(expected)) {
     const text = got[name];
@@ -160,7 +160,9 @@ function expectFigures(got: Figures, expected: Record<string, number | null>, wh
   }
 }
 
-/** Each case asks a database: a failure is reported as it was met, as shrinking it would take longer than a test may. */
+/**
+ * Each case queries a database: a failure is reported as found, because shrinking it would exceed the time of a test.
+ */
 const NO_SHRINKING = { endOnFailure: true } as const;
 
 describe.skipIf(CHDB_MISSING)(`execution quality over the real engine ${NEEDS_CHDB}`, () => {
@@ -208,7 +210,7 @@ describe.skipIf(CHDB_MISSING)(`execution quality over the real engine ${NEEDS_CH
         ref_mid: text(close.mid),
         expected_px: text(close.expected),
       };
-      // A close that the venue rejected names no venue that executed it.
+      // A close that the venue rejected has no executing venue.
       const replied = {
         ...row,
         at: dayMs + index,
@@ -219,7 +221,7 @@ describe.skipIf(CHDB_MISSING)(`execution quality over the real engine ${NEEDS_CH
         executed_on: close.state === "REJECTED" ? "" : close.venue,
       };
       const replayed = { ...replied, kind: "replayed", decision_id: `b${index}`, at: dayMs + index + 1 };
-      // What became of it is written much later than the range.
+      // Its outcome is written much later than the range.
       const resolved = {
         ...row,
         at: dayMs + 50_000_000,
@@ -314,13 +316,13 @@ describe.skipIf(CHDB_MISSING)(`execution quality over the real engine ${NEEDS_CH
     expect((await report(dayMs)).total.notional).toBe("9742.150000000000000000100000000000000001");
   });
 
-  it("counts closes alone, also of versions that did not record what an order was for", async () => {
+  it("counts closes only, also from versions that did not record what an order was for", async () => {
     const dayMs = BASE_MS + 86_400_000 * 3 * ++days;
     const fill = { at: dayMs, venue: "venueone", symbol: "BTC", ver: 1n, direction: "LONG", qty: "1" };
     await fixture.insert("fills", [
       { ...fill, fill_id: "c", side: "SELL", price: "100", intent: "CLOSE" },
       { ...fill, fill_id: "d", side: "BUY", price: "100", intent: "OPEN" },
-      // Not known: no figure is made of it.
+      // Unknown: it enters no figure.
       { ...fill, fill_id: "e", side: "SELL", price: null, intent: "CLOSE" },
     ]);
     const decision = { at: dayMs, venue: "venueone", symbol: "BTC", kind: "replied", state: "COMPLETED" };
@@ -338,7 +340,7 @@ describe.skipIf(CHDB_MISSING)(`execution quality over the real engine ${NEEDS_CH
     expect((await report(dayMs)).total).toMatchObject({ fills: 1, notional: "100", closes: 2 });
   });
 
-  it("of an empty range has a total of nothing", async () => {
+  it("has an empty total for an empty range", async () => {
     const { total, byExchange, bySymbol } = await report(BASE_MS - 86_400_000);
     expect(total).toMatchObject({
       fills: 0,
@@ -351,7 +353,7 @@ describe.skipIf(CHDB_MISSING)(`execution quality over the real engine ${NEEDS_CH
     expect([byExchange, bySymbol]).toEqual([[], []]);
   });
 
-  it("gives the same figures as CSV and JSON lines, a row per scope", async () => {
+  it("returns the same figures as CSV and JSON lines, a row per scope", async () => {
     const fill: Fill = {
       venue: "venueone",
       symbol: "BTC",

@@ -1,4 +1,6 @@
-/** The real server over the real embedded engine in its real sidecar: one per test file, a database per call of `fresh`. */
+/**
+ * The real server with the real embedded engine in its real sidecar: one per test file, a database per call of `fresh`.
+ */
 import { createClient } from "@clickhouse/client";
 import { createClickHouseStore } from "../../../engine/storage/records/clickhouse-store.js";
 import type { RecordsStore } from "../../../engine/storage/records/records-store.js";
@@ -16,7 +18,7 @@ export interface HistoryFixture {
   readonly store: RecordsStore;
   readonly server: HistoryServer;
   insert(table: RecordTableName, rows: readonly TestRow[]): Promise<void>;
-  /** A statement that the port has no word for, in the fixture's database. */
+  /** Runs a statement that the port has no method for, in the fixture's database. */
   command(sql: string): Promise<void>;
   stop(): Promise<void>;
 }
@@ -33,7 +35,7 @@ export class HistoryBench {
     const database = `history_${this.#databases++}`;
     const store = createClickHouseStore({
       endpoint: () => sidecar.endpoint(),
-      // Rows of any age stay: the test's times are fixed.
+      // Keeps rows of any age: the test's times are fixed.
       target: { database, cluster: null, expires: false },
       clock: this.#bench.clock,
     });

@@ -1,4 +1,6 @@
-/** Exports of the real engine under readers that are slow or leave: bounded memory, bounded reads, nothing left running. */
+/**
+ * Exports of the real engine to readers that are slow or leave: bounded memory, bounded reads, nothing left running.
+ */
 import type { Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { CHDB_MISSING, NEEDS_CHDB } from "../../children/test/sidecar.js";
@@ -11,13 +13,13 @@ const PATH = `/api/history/trades?symbol=BTC&from=${BASE_MS}&to=${BASE_MS + 86_4
 /** What the system's sockets and both processes' buffers may hold for one reader. */
 const PER_READER_BYTES = 16 << 20;
 
-describe.skipIf(CHDB_MISSING)(`exports of the real engine ${NEEDS_CHDB}`, () => {
+describe.skipIf(CHDB_MISSING)(`exports from the real engine ${NEEDS_CHDB}`, () => {
   const bench = new HistoryBench();
   const sockets: Socket[] = [];
   let fixture: HistoryFixture;
   beforeAll(async () => {
     fixture = await bench.fresh({ limits: { ...DEFAULT_READ_LIMITS, inFlightMax: 4 } });
-    // A kilobyte per row: far more than all the buffers on the way hold.
+    // A kilobyte per row: far more than all buffers in between hold.
     await fixture.command(
       `INSERT INTO trades (rx, ex, venue, symbol, trade_id, price, qty, taker_side, seq) SELECT fromUnixTimestamp64Milli(toInt64(${BASE_MS}), 'UTC'), fromUnixTimestamp64Milli(toInt64(${BASE_MS} + number), 'UTC'),` +
         ` 'venueone', 'BTC', concat(toString(number), repeat('-x', 500)), 1, 1, 'BUY', number FROM numbers(${ROWS})`,
@@ -34,7 +36,7 @@ describe.skipIf(CHDB_MISSING)(`exports of the real engine ${NEEDS_CHDB}`, () => 
     return socket;
   }
 
-  /** Statements that the engine is running on the trades, this question left out. */
+  /** Statements on the trades that the engine is running, except this query. */
   async function running(): Promise<number> {
     const result = await fixture.store.query(
       "SELECT count() AS n FROM system.processes WHERE query LIKE '%FROM trades%' AND query NOT LIKE '%system.processes%'",
@@ -47,7 +49,7 @@ describe.skipIf(CHDB_MISSING)(`exports of the real engine ${NEEDS_CHDB}`, () => 
 
   const pageStatus = async () => (await fixture.server.client.get(`${PATH}&limit=1`)).status;
 
-  it("stand still with their readers: memory stays, further reads are refused, and go on when readers leave", async () => {
+  it("pause with their readers: memory is bounded, further reads are refused, and continue when readers leave", async () => {
     const before = process.memoryUsage().rss;
     for (let count = 0; count < 4; count++) await reader();
     await expect.poll(pageStatus).toBe(503);
@@ -59,7 +61,7 @@ describe.skipIf(CHDB_MISSING)(`exports of the real engine ${NEEDS_CHDB}`, () => 
     expect(fixture.server.edge.routes.find((route) => route.route === "/api/history/trades")?.abortedCount).toBe(4);
   });
 
-  it("arrive whole at a reader that begins late", async () => {
+  it("arrive complete at a reader that begins late", async () => {
     const socket = await reader("application/x-ndjson");
     const { text, complete } = await readAll(socket);
     expect(complete).toBe(true);

@@ -1,4 +1,4 @@
-/** The routes over the real engine: what was inserted comes back, whole, once, in order and in every form. */
+/** The routes on the real engine: inserted rows come back complete, once, in order and in every form. */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CHDB_MISSING, NEEDS_CHDB } from "../../children/test/sidecar.js";
@@ -12,10 +12,12 @@ const RANGE = `from=${BASE_MS}&to=${BASE_MS + 3_600_000}`;
 const FAR_AHEAD_MS = BASE_MS + 86_400_000 * 365 * 50;
 const VENUES = ["venueone", "venuetwo", "venuethree"] as const;
 
-/** Each case asks a database: a failure is reported as it was met, as shrinking it would take longer than a test may. */
+/**
+ * Each case queries a database: a failure is reported as found, because shrinking it would exceed the time of a test.
+ */
 const NO_SHRINKING = { endOnFailure: true } as const;
 
-describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () => {
+describe.skipIf(CHDB_MISSING)(`the history routes on the real engine ${NEEDS_CHDB}`, () => {
   const bench = new HistoryBench();
   let shared: HistoryFixture;
   beforeAll(async () => {
@@ -23,7 +25,10 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
   });
   afterAll(() => bench.dispose());
 
-  /** Runs of a property share the tables and keep to a day of their own, past and far ahead by turns: none ends now. */
+  /**
+   * Runs of a property share the tables and use a day each, alternately in the past and far in the future: none ends
+   * now.
+   */
   let days = 0;
   const nextDayMs = () => (++days % 2 === 0 ? BASE_MS : FAR_AHEAD_MS) - 86_400_000 * 3 * days;
 
@@ -68,7 +73,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
   });
   const identity = (row: Row) => JSON.stringify(row);
 
-  it("gives every tick once over any pages, in either order and any form, while others arrive", async () => {
+  it("return every tick once over any pages, in either order and any form, while others arrive", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uniqueArray(tickArbitrary, {
@@ -123,7 +128,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
     );
   }, 300_000);
 
-  it("keeps ticks that are equal in everything together, and none is lost", async () => {
+  it("keep ticks that are equal in everything together, and lose none", async () => {
     const fixture = await bench.fresh();
     const tick = (step: number): TestRow => ({
       rx: BigInt(BASE_MS) * 1000n + BigInt(step),
@@ -148,7 +153,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
     }
   });
 
-  it("prints prices and sizes exactly and trimmed, ids and microseconds with all digits, absent values as null", async () => {
+  it("print prices and sizes exactly and trimmed, ids and microseconds with all digits, absent values as null", async () => {
     const fixture = await bench.fresh();
     await fixture.insert("ticks", [
       {
@@ -201,7 +206,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
     fc.constantFrom("=cmd|' /C calc'!A0", "\\N", "\\", "Code: 1. DB::Exception: no (X)", "null", "\u2028", "-1"),
   );
 
-  it("exports any text so that it parses back, and never as a formula", async () => {
+  it("export any text so that it can be parsed back, and never as a formula", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.uniqueArray(
@@ -235,7 +240,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
           const column = header.indexOf("tradeId");
           for (const record of records) expect(record[column]).not.toMatch(/^[=+\-@\t\r\n＝＋－＠]/);
           expect(records.map((record) => unguarded(record[column] ?? ""))).toEqual(ids);
-          // Numbers are left as they are, whatever they begin with.
+          // Numbers are unchanged, whatever they begin with.
           expect(records.map((record) => record[header.indexOf("price")])).toEqual(ids.map(() => "-1.5"));
         },
       ),
@@ -243,7 +248,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
     );
   });
 
-  it("gives a trade delivered twice once", async () => {
+  it("return a trade delivered twice once", async () => {
     const fixture = await bench.fresh();
     const trade = { ex: BASE_MS, venue: "venueone", symbol: "BTC", trade_id: "7", price: "1", qty: "1" };
     await fixture.insert("trades", [{ ...trade, rx: 1n }]);
@@ -252,7 +257,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
     expect(rows.map((row) => row.receivedAtUs)).toEqual(["2"]);
   });
 
-  it("merges candles of any interval as a walk over the trades does, page by page", async () => {
+  it("merge candles of any interval like a walk over the trades, page by page", async () => {
     const tradeArbitrary = fc.record({
       at: fc.integer({ min: 0, max: 3 * 3600 - 1 }),
       venue: fc.constantFrom("venueone", "venuetwo"),
@@ -315,7 +320,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([key, group]) => {
         const [start, exchange] = key.split(" ");
-        // A stable sort: trades of one time stay in their order of arrival.
+        // A stable sort: trades of one time keep their order of arrival.
         const ordered = [...group].sort((a, b) => a.at - b.at);
         const prices = ordered.map((trade) => trade.px);
         const text = (value: number | undefined) => String((value as number) / 10);
@@ -335,7 +340,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
       });
   }
 
-  it("shows the last version of a fill, with its account as a hash, and filters by every parameter", async () => {
+  it("show the last version of a fill, with its account as a hash, and filter by every parameter", async () => {
     const fill = {
       rx: BigInt(BASE_MS) * 1000n,
       ex: BASE_MS,
@@ -388,7 +393,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
       expect((await page(shared, `/api/history/fills?${RANGE}&${parameter}`)).rows).toHaveLength(0);
   });
 
-  it("shows a decision with its candidates, and no text long enough to be a key", async () => {
+  it("show a decision with its candidates, and no text long enough to be a key", async () => {
     await shared.insert("routing_decisions", [
       {
         at: BASE_MS + 5,
@@ -447,7 +452,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
     expect(record[header.indexOf("signUs")]).toBeNull();
   });
 
-  it("exports the whole range, however many pages that is, and goes on from a cursor to its end", async () => {
+  it("export the whole range, however many pages it has, and continue from a cursor to its end", async () => {
     const fixture = await bench.fresh();
     const { exportRowsMax } = HISTORY_BOUNDS.ticks;
     const count = exportRowsMax + 5_000;
@@ -476,7 +481,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
     expect([rest.nextCursor, seqs]).toEqual([null, all]);
   });
 
-  it("exports more than a page holds, and continues after the limit of one export", async () => {
+  it("export more than a page holds, and continue after the limit of one export", async () => {
     const fixture = await bench.fresh();
     const count = 20_000;
     await fixture.insert(
@@ -502,7 +507,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
     );
   });
 
-  it("refuses a cursor of which anything was changed, and takes it as it was", async () => {
+  it("refuse a cursor with any change, and accept it unchanged", async () => {
     const { rows, nextCursor } = await page(shared, `/api/history/ticks?symbol=BTC&${RANGE}`);
     expect([rows, nextCursor]).toEqual([[], null]);
     const fixture = await bench.fresh();

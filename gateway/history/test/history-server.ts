@@ -1,4 +1,4 @@
-/** The real server and history routes over a store of the test's choosing; the fake rooms list BTC, ETH and PEPE. */
+/** The real server and history routes with a store of the test's choice; the fake rooms list BTC, ETH and PEPE. */
 import uws from "uWebSockets.js";
 import { createSystemClock } from "../../../engine/domain/clock.js";
 import { createKeyedHash } from "../../../engine/storage/server-secret.js";

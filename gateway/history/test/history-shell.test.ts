@@ -1,5 +1,5 @@
 /**
- * The routes over a scripted store: refusals, failures before and amid a reply, readers that are slow, stop or leave.
+ * The routes with a scripted store: refusals, failures before and during a reply, readers that are slow, stop or leave.
  * Sockets are real; nothing waits for time to pass except the one limit under test.
  */
 import type { Socket } from "node:net";
@@ -58,8 +58,8 @@ function tick(seq: number): RecordRow {
   };
 }
 
-describe("without a record", () => {
-  it("says OFF before anything is asked of it, and why", async () => {
+describe("a history route without a record", () => {
+  it("refuses with OFF and the reason before any query", async () => {
     const store = new ScriptedStore();
     store.on = "off";
     const { client } = await start(store);
@@ -71,7 +71,7 @@ describe("without a record", () => {
     expect(store.asked).toEqual([]);
   });
 
-  it("says AWAY with a time to come back, TIMEOUT and TOO_LARGE with what to do, REFUSED with nothing of the query", async () => {
+  it("refuses with AWAY and a retry time, TIMEOUT and TOO_LARGE with advice, REFUSED without the query", async () => {
     const store = new ScriptedStore();
     const server = await start(store);
     const reasonOf = async (reason: Parameters<typeof failure>[0], accept: string) => {
@@ -96,15 +96,15 @@ describe("without a record", () => {
   });
 });
 
-describe("negotiation and methods", () => {
-  it("lists the forms in its 406", async () => {
+describe("the forms and methods of a history route", () => {
+  it("are listed in its 406", async () => {
     const { client } = await start(new ScriptedStore());
     const reply = await client.send(TICKS, { headers: { accept: "text/html" } });
     expect([reply.status, codeOf(reply.body)]).toEqual([406, "NOT_ACCEPTABLE"]);
     expect(details(reply.body).available).toEqual(["application/json", "text/csv", "application/x-ndjson"]);
   });
 
-  it("answers each form with its type, and varies by Accept", async () => {
+  it("answer each form with its type, and vary by Accept", async () => {
     const { client } = await start(new ScriptedStore());
     const json = await client.get(TICKS);
     expect(json.headers).toMatchObject({ "content-type": "application/json", vary: "Origin, Accept" });
@@ -117,7 +117,7 @@ describe("negotiation and methods", () => {
     expect([lines.status, lines.headers["content-type"], lines.text]).toEqual([200, "application/x-ndjson", ""]);
   });
 
-  it("answers HEAD with the headers of GET, the next cursor of an export among them, without reading rows", async () => {
+  it("include HEAD with the headers of GET, with the next cursor of an export, without reading rows", async () => {
     const store = new ScriptedStore();
     store.query_ = async () => ({ ok: true, rows: [tick(1), tick(2)] });
     const { client } = await start(store);
@@ -132,7 +132,7 @@ describe("negotiation and methods", () => {
     expect([whole.status, whole.headers["x-next-cursor"], store.asked.length]).toEqual([200, undefined, 1]);
   });
 
-  it("answers 405 to other methods, 400 to unknown parameters", async () => {
+  it("exclude other methods with 405, and unknown parameters with 400", async () => {
     const { client } = await start(new ScriptedStore());
     const post = await client.send(TICKS, { method: "POST", body: "{}", outside: true });
     expect([post.status, post.headers.allow]).toEqual([405, "GET, HEAD, OPTIONS"]);
@@ -142,8 +142,8 @@ describe("negotiation and methods", () => {
   });
 });
 
-describe("operator data", () => {
-  it("is refused to a page that may read, and under another host that is ours; market data is not", async () => {
+describe("the operator's data", () => {
+  it("are refused to a foreign page that may read, and under another host name of ours, while market data are not", async () => {
     const { client } = await start(new ScriptedStore());
     for (const path of ["/api/history/fills", "/api/history/routing", "/api/history/execution-quality"]) {
       for (const headers of [{ origin: "https://desk.example" }, { host: "api.example" }]) {
@@ -155,7 +155,7 @@ describe("operator data", () => {
     expect((await client.send(TICKS, { headers: { origin: "https://desk.example" } })).status).toBe(200);
   });
 
-  it("is refused on a public address until configuration opens it", async () => {
+  it("are refused on a public address until configuration opens them", async () => {
     const closed = await start(new ScriptedStore(), { loopbackOnly: false });
     expect((await closed.client.get("/api/history/fills")).status).toBe(403);
     const open = await start(new ScriptedStore(), { loopbackOnly: false, open: true });
@@ -163,8 +163,8 @@ describe("operator data", () => {
   });
 });
 
-describe("pages", () => {
-  it("leave out what the schema does not list, the sort keys among it", async () => {
+describe("pages of history", () => {
+  it("leave out what the schema does not list, including the sort keys", async () => {
     const store = new ScriptedStore();
     store.query_ = async () => ({ ok: true, rows: [tick(1)] });
     const { client } = await start(store);
@@ -173,7 +173,7 @@ describe("pages", () => {
     expect(reply.body).toMatchObject({ data: { ticks: [{ venueSeq: "1" }], nextCursor: null } });
   });
 
-  it("ask for one row more than they give, and continue after the last given", async () => {
+  it("read one row more than they return, and continue after the last returned", async () => {
     const store = new ScriptedStore();
     store.query_ = async () => ({ ok: true, rows: [tick(3), tick(2), tick(1)] });
     const { client } = await start(store);
@@ -184,7 +184,7 @@ describe("pages", () => {
     expect(store.asked[1]?.params).toMatchObject({ after0: "1795233600000001", after2: "2", symbol: "BTC" });
   });
 
-  it("do not part rows that are equal in everything", async () => {
+  it("do not separate rows that are equal in everything", async () => {
     const store = new ScriptedStore();
     store.query_ = async () => ({ ok: true, rows: [tick(3), tick(2), tick(2), tick(2)] });
     const { client } = await start(store);
@@ -196,8 +196,8 @@ describe("pages", () => {
   });
 });
 
-describe("load", () => {
-  it("is refused beyond the reads that may run at once, and admitted again when one has ended", async () => {
+describe("the load of history reads", () => {
+  it("is limited to the reads that may run at once, and a read is accepted again when one has ended", async () => {
     const store = new ScriptedStore();
     const held: (() => void)[] = [];
     store.query_ = () => new Promise((resolve) => held.push(() => resolve({ ok: true, rows: [] })));
@@ -212,7 +212,7 @@ describe("load", () => {
     expect((await client.get(TICKS)).status).toBe(200);
   });
 
-  it("is given back by callers who leave, and their queries end", async () => {
+  it("is reduced by callers who leave, and their queries end", async () => {
     const store = new ScriptedStore();
     let ended = 0;
     store.query_ = async ({ signal }) => {
@@ -232,11 +232,11 @@ describe("load", () => {
   });
 });
 
-describe("exports", () => {
+describe("exports of history", () => {
   const LINE = `${"x".repeat(999)}\n`;
   const CHUNK = Buffer.from(LINE.repeat(512));
 
-  /** Hands out chunks until `count` or the caller has gone. */
+  /** Hands out chunks until `count`, or until the caller has left. */
   function streaming(store: ScriptedStore, count: number): { readonly given: number; readonly outcome: string } {
     const progress = { given: 0, outcome: "running" };
     store.stream_ = async ({ signal }, _, onChunk) => {
@@ -265,13 +265,13 @@ describe("exports", () => {
     expect(CHUNK.length).toBeGreaterThan(PIECE_BYTES);
   });
 
-  it("wait for a reader that does not read, and give it everything once it does", async () => {
+  it("wait for a reader that does not read, and send it everything once it does", async () => {
     const store = new ScriptedStore();
     const total = 200;
     const progress = streaming(store, total);
     const server = await start(store);
     const socket = await slowReader(server, TICKS, "application/x-ndjson");
-    // What the sockets of the system hold is all that goes ahead of the reader: it stands still well before the end.
+    // Only the system's sockets hold data ahead of the reader: the export pauses well before the end.
     let seen = -1;
     await expect
       .poll(
@@ -300,7 +300,7 @@ describe("exports", () => {
     socket.destroy();
     await expect.poll(() => progress.outcome).toBe("aborted");
     await expect.poll(() => server.edge.routes[0]?.abortedCount).toBe(1);
-    // Counted once: what never became a whole reply is no 200.
+    // Counted once: a reply that was never complete is no 200.
     expect(server.edge.routes[0]?.okCount).toBe(0);
   });
 
@@ -325,11 +325,11 @@ describe("exports", () => {
     expect(text).toMatch(/^HTTP\/1\.1 200 OK/);
     expect(complete).toBe(false);
     expect(server.logLines.join()).toContain('"reason":"TOO_LARGE"');
-    // The server is as well as before.
+    // The server works as before.
     expect((await server.client.send("/api/history/trades?symbol=BTC")).status).toBe(200);
   });
 
-  it("are the whole range where no limit is asked for, read on from page to page", async () => {
+  it("cover the whole range where no limit is given, read on from page to page", async () => {
     for (const [accept, formats] of [
       ["text/csv", ["CSVWithNames", "CSV", "CSV"]],
       ["application/x-ndjson", ["JSONEachRow", "JSONEachRow", "JSONEachRow"]],
@@ -353,7 +353,7 @@ describe("exports", () => {
         undefined,
       ]);
       expect(asked).toEqual(formats);
-      // Each begins strictly after the last of the one before.
+      // Each begins strictly after the last row of the previous one.
       expect(store.asked.map(({ params }) => [params["after2"], params["last2"]])).toEqual([
         [undefined, undefined],
         [undefined, "9"],
@@ -380,7 +380,7 @@ describe("exports", () => {
     expect(server.logLines.join()).toContain('"reason":"TIMEOUT"');
   });
 
-  it("name the next cursor in a header, and read no further than to it", async () => {
+  it("send the next cursor in a header, and read no further than to it", async () => {
     const store = new ScriptedStore();
     store.query_ = async () => ({ ok: true, rows: [tick(5), tick(4)] });
     const { client } = await start(store);

@@ -1,8 +1,8 @@
-/** A reader on a socket of its own, which takes bytes only when told to. */
+/** A reader with its own socket, which takes bytes only on command. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** The request is sent; nothing is read yet. */
+/** Sends the request; reads nothing yet. */
 export async function rawGet(port: number, path: string, accept: string): Promise<Socket> {
   const socket = connect({ port, host: "127.0.0.1" });
   socket.on("error", () => {});
@@ -12,7 +12,7 @@ export async function rawGet(port: number, path: string, accept: string): Promis
   return socket;
 }
 
-/** Everything until the connection ends or the chunked body does. */
+/** Reads everything until the connection or the chunked body ends. */
 export async function readAll(socket: Socket): Promise<{ readonly text: string; readonly complete: boolean }> {
   const pieces: Buffer[] = [];
   let complete = false;

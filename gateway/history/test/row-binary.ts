@@ -1,5 +1,5 @@
 /**
- * RowBinary of test rows by the schema: slow, general, and written apart from the recorder's encoder, so that the two
+ * Test rows as RowBinary by the schema: slow, general, and independent of the recorder's encoder, so that the two
  * cannot share a mistake. A column that a row does not name is 0, empty or null.
  */
 import type { RecordTableName } from "../../../engine/storage/records/record-table.js";
@@ -12,7 +12,7 @@ export function rowBinary(table: RecordTableName, rows: readonly TestRow[]): Buf
   return columnsBinary(writtenColumns(recordTable(table)), rows);
 }
 
-/** By columns of any version. */
+/** With the columns of any version. */
 export function columnsBinary(
   columns: readonly { readonly name: string; readonly type: string }[],
   rows: readonly TestRow[],

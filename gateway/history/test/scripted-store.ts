@@ -1,6 +1,6 @@
 /**
- * A store that answers as a test tells it, for what a real one cannot be made to do on demand: be away, fail in the
- * middle of a stream, never end. Hand-written; keeps what it was asked.
+ * A store that answers as the test scripts it, for what a real one cannot do on command: be away, fail in the middle of
+ * a stream, never end. Hand-written; records every query.
  */
 import {
   createOffStore,

@@ -1,8 +1,8 @@
 /**
- * Accounts whose positions and orders move at random, whose streams are lost and taken away and whose venues fail;
- * clients of several callers that are cut, resumed, slowed and that change their minds. Every frame is next in line by
- * `prevSeq` and pairs with what was known (the fold throws otherwise), no order event is merged or lost but by a resync,
- * and in the end what each client folded is what a read of its account gives. FUZZ_SEED replays one seed.
+ * A random model. Accounts whose positions and orders move, whose streams are lost and taken away and whose venues
+ * fail; clients of several callers that are cut, resumed, slowed and that change their subscriptions. Every frame is
+ * next in line by `prevSeq` and fits the state before it (the fold throws otherwise). No order event is merged, or lost
+ * without a resync. In the end what each client folded equals a read of its account. FUZZ_SEED replays one seed.
  */
 import { describe, expect, it } from "vitest";
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
@@ -29,14 +29,14 @@ class Run {
   readonly clients: VirtualClient[] = [];
   readonly venues: readonly FakeVenue[] = [this.stream.accounts.one, this.stream.accounts.two];
   readonly accounts: readonly { readonly venue: FakeVenue; readonly account: FakeAccount }[];
-  /** What was asked for under a key. */
+  /** The request of each key. */
   readonly wishes = new Map<string, Wish>();
   readonly #random: Random;
   lagCount = 0;
   resumedCount = 0;
   missedCount = 0;
   resyncCount = 0;
-  /** Orders that rested: nobody had held them. */
+  /** Number of resyncs of order keys that had no subscriber meanwhile. */
   unwatchedCount = 0;
   /** Order updates that were not the next one of their key. */
   mergedOrders = 0;
@@ -81,7 +81,7 @@ class Run {
     else if (move < 8) account.rest(symbol, 1 + this.below(20));
     else if (open.length > 0 && move < 11) account.fill(this.pick(open), 1 + this.below(8), this.below(9) === 0);
     else if (open.length > 0) account.cancel(this.pick(open));
-    // Lists stay short enough for a snapshot to be no matter of size.
+    // Lists stay short, so that the size of a snapshot does not matter.
     if (account.open.size > 12) for (const id of [...account.open.keys()].slice(0, 6)) account.cancel(id);
   }
 
@@ -127,15 +127,15 @@ class Run {
       if (answer.type === "subscribed") for (const { sub } of answer.subs) this.wishes.set(sub, { account, frame });
     };
     client.op({ op: "subscribe", ...frame });
-    // The answer may wait in the path of a slow reader; its key is learnt from it all the same.
+    // The reply may wait in the path of a slow reader, but the key is still read from it.
     await this.stream.advanceAsync(20);
   }
 
-  /** Where the client says it is, mostly where it is; with the credentials of the key. */
+  /** The position that the client reports, mostly the true one, with the credentials of the key. */
   placeOf(client: VirtualClient, sub: string): Record<string, unknown> {
     const { epoch, seq } = client.folds.get(sub) as Fold;
     const { exchanges, credentials } = this.wishes.get(sub)?.frame ?? {};
-    // Now and then of a start long gone.
+    // Sometimes from a start long gone.
     return { sub, epoch: this.below(4) === 0 ? "gone" : epoch, seq, exchanges, credentials };
   }
 
@@ -170,7 +170,7 @@ class Run {
     }
   }
 
-  /** Everybody connected and reading, every venue answering, every stream back; then nothing moves any more. */
+  /** Everyone is connected and reading, every venue answers, every stream is back; then nothing moves any more. */
   async settle(): Promise<void> {
     for (const venue of this.venues) venue.failure = null;
     for (const { account } of this.accounts) account.restore();
@@ -214,8 +214,8 @@ class Run {
   }
 }
 
-describe("four minutes of accounts, cuts, resumes and slow readers", () => {
-  it.each(SEEDS)("end in what the venues have (seed %i)", { timeout: TIMEOUT_MS }, async (seed) => {
+describe("four minutes of random account changes, cuts, resumes and slow readers", () => {
+  it.each(SEEDS)("end in the venues' own state (seed %i)", { timeout: TIMEOUT_MS }, async (seed) => {
     const run = new Run(seed);
     const untilMs = run.stream.clock.wallMs() + MINUTES * 60_000;
     try {
@@ -231,7 +231,7 @@ describe("four minutes of accounts, cuts, resumes and slow readers", () => {
         }
       }
       expect(run.mergedOrders).toBe(0);
-      // The run went through what it is about.
+      // The run reached the cases it is about.
       expect(compared).toBeGreaterThan(5);
       expect(Math.min(run.lagCount, run.resumedCount, run.missedCount)).toBeGreaterThan(5);
       expect(run.unwatchedCount).toBeGreaterThan(0);

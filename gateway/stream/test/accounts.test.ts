@@ -1,4 +1,4 @@
-/** Positions and orders of wallets on virtual time: who sees what, when, and how it goes on after a cut. */
+/** Positions and orders of wallets on virtual time: what each caller sees, when, and how it continues after a cut. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { accountHashOf } from "../../../engine/orders/accounts.js";
 import type { NormalizedOrder } from "../../../engine/orders/types.js";
@@ -24,7 +24,7 @@ function credentials(account = alice): Record<string, unknown> {
   return { [account === alice ? "venueone" : "venuetwo"]: toBlock(account) };
 }
 
-/** The gateway's schema wants the venue's own fields; the fake venue reads the two it knows. */
+/** The gateway's schema requires the venue's own fields; the fake venue reads the two it knows. */
 function toBlock(account: FakeAccount): Record<string, string> {
   return { privateKey: account.id, apiKey: account.id, apiSecret: account.secret };
 }
@@ -45,7 +45,7 @@ function ordersOf(changes: Wish = {}): Wish {
   return positionsOf({ topic: "orders", ...changes });
 }
 
-/** Asks, and waits for the venues. */
+/** Subscribes, and waits for the venues. */
 async function subscribe(client: VirtualClient, wish: Wish): Promise<string> {
   const seen = client.frames.length;
   client.op(wish);
@@ -59,8 +59,8 @@ function framesOf(client: VirtualClient, sub: string): Frame[] {
   return client.frames.filter((frame) => frame.sub === sub);
 }
 
-describe("the key", () => {
-  it("names wallet and scope; the very same wish shares it, every other has its own", async () => {
+describe("the key of an account subscription", () => {
+  it("contains wallet and scope; an identical request shares it, every other has its own", async () => {
     const other = { venueone: { ...toBlock(alice), apiSecret: "wrong" } };
     const wishes = [
       positionsOf(),
@@ -98,7 +98,7 @@ describe("the key", () => {
       },
       "MISSING_CREDENTIALS",
     ],
-  ])("with %j is refused with %s: nothing is opened, nothing repeated", (changes, code) => {
+  ])("for %j is refused with %s: nothing is opened or repeated", (changes, code) => {
     const client = stream.connect();
     client.op(positionsOf(changes));
     expect(client.frames.map((frame) => [frame.type, frame.code])).toEqual([["error", code]]);
@@ -107,7 +107,7 @@ describe("the key", () => {
     expect([stream.hub.counts.keys, one.sessionsOpen, two.sessionsOpen]).toEqual([0, 0, 0]);
   });
 
-  it("one venue's malformed block opens none of the others", () => {
+  it("opens none of the venues when one has a malformed block", () => {
     const client = stream.connect();
     const blocks = { ...credentials(), venuetwo: { apiKey: "malformed", apiSecret: "s" } };
     client.op(positionsOf({ exchanges: ["venueone", "venuetwo"], credentials: blocks }));
@@ -116,7 +116,7 @@ describe("the key", () => {
     expect(stream.portfolio.counts().accounts).toBe(0);
   });
 
-  it("beyond the bound is refused with a time to come back, the connection stays", async () => {
+  it("beyond the bound is refused with a retry time, and the connection stays open", async () => {
     stream = new VirtualStream({ privateKeysMax: 1 });
     alice = stream.accounts.one.addAccount("alice");
     const client = stream.connect();
@@ -128,8 +128,8 @@ describe("the key", () => {
   });
 });
 
-describe("positions", () => {
-  it("begin with a snapshot that waits for the venue, not with an empty list", async () => {
+describe("the positions topic", () => {
+  it("begins with a snapshot that waits for the venue, not with an empty list", async () => {
     alice.hold("BTC", 400, { entryPrice: "95", leverage: 5 });
     stream.advance(10);
     stream.tick(stream.markets.btcOne, "100.5");
@@ -172,7 +172,7 @@ describe("positions", () => {
     });
   });
 
-  it("tell of every venue: by address where it is public, else as needing credentials, or not configured", async () => {
+  it("covers every venue: by address where that is public, else as needing credentials, or as not configured", async () => {
     stream.accounts.one.addAccount(LOWER).hold("ETH", -3_000);
     const client = stream.connect();
     const sub = await subscribe(client, positionsOf({ exchanges: undefined, credentials: undefined }));
@@ -187,7 +187,7 @@ describe("positions", () => {
     });
   });
 
-  it("a venue that does not answer holds nobody up for long, and is not taken for flat", async () => {
+  it("does not wait long for a venue that does not answer, and does not show it as flat", async () => {
     const bob = stream.accounts.two.addAccount("bob");
     bob.hold("BTC", 5);
     let answer = (): void => {};
@@ -210,7 +210,7 @@ describe("positions", () => {
     expect(fold?.fields["venuetwo"]).toMatchObject({ state: "SNAPSHOT", mode: "poll", source: "venue" });
   });
 
-  it("a size goes out in its turn; what the mark alone moves waits for 50 ms, whatever happens in between", async () => {
+  it("sends a change of size in its turn; what the mark alone moves waits for 50 ms, whatever happens in between", async () => {
     alice.hold("BTC", 400);
     const client = stream.connect();
     const sub = await subscribe(client, positionsOf());
@@ -231,7 +231,7 @@ describe("positions", () => {
     expect(moved.at(-1)?.data).toMatchObject({ events: ["changed"], positions: [{ markPrice: "110.9" }] });
   });
 
-  it("tell a position that is gone once, with size 0 and nothing that it were worth", async () => {
+  it("reports a closed position once, with size 0 and no figure of value", async () => {
     alice.hold("BTC", 400);
     alice.hold("ETH", -5);
     const client = stream.connect();
@@ -247,7 +247,7 @@ describe("positions", () => {
     expect([...(client.folds.get(sub)?.rows.keys() ?? [])]).toEqual(["venueone|ETH|SHORT"]);
   });
 
-  it("tell a liquidation as one", async () => {
+  it("reports a liquidation as one", async () => {
     alice.hold("BTC", 400);
     const client = stream.connect();
     const sub = await subscribe(client, positionsOf());
@@ -260,7 +260,7 @@ describe("positions", () => {
     expect(client.folds.get(sub)?.events.map(([event]) => event)).toEqual(["liquidated", "liquidated"]);
   });
 
-  it("name how long ago they were true, and refresh it now and then", async () => {
+  it("shows how long ago its data was true, and refreshes that at intervals", async () => {
     alice.hold("BTC", 400);
     const client = stream.connect();
     const sub = await subscribe(client, positionsOf());
@@ -272,7 +272,7 @@ describe("positions", () => {
 });
 
 describe("two subscribers of one wallet", () => {
-  it("with other credentials, or none, share no frame: not even that something happened", async () => {
+  it("share no frame with different credentials, or none: not even that something happened", async () => {
     alice.hold("BTC", 400);
     const [mine, stranger, liar] = [stream.connect(), stream.connect(), stream.connect()];
     const sub = await subscribe(mine, positionsOf());
@@ -292,7 +292,7 @@ describe("two subscribers of one wallet", () => {
       expect(JSON.stringify(client.frames)).not.toContain('"size"');
     }
     expect(liar.folds.get(wrong)?.fields["venueone"]).toMatchObject({ state: "AUTH_REQUIRED" });
-    // Nor does the key's text open anything.
+    // The key's text does not open anything either.
     for (const frame of [
       { op: "resume", subs: [{ sub, epoch: "a", seq: 1 }] },
       { op: "unsubscribe", subs: [sub] },
@@ -305,7 +305,7 @@ describe("two subscribers of one wallet", () => {
     expect(bare).not.toBe(sub);
   });
 
-  it("with the same credentials share the key, and the session ends with the last of them", async () => {
+  it("share the key with identical credentials, and the session ends with the last of them", async () => {
     alice.hold("BTC", 400);
     const [first, second] = [stream.connect(), stream.connect()];
     const sub = await subscribe(first, positionsOf());
@@ -322,7 +322,7 @@ describe("two subscribers of one wallet", () => {
     expect(stream.hub.taps.count).toBe(0);
   });
 
-  it("beyond the places of the venue's streams the third account is polled, and says so", async () => {
+  it("are polled, and shown as such, beyond the places of the venue's streams", async () => {
     for (const name of ["bob", "carol"]) {
       const account = stream.accounts.one.addAccount(name);
       await subscribe(stream.connect(), positionsOf({ credentials: { venueone: toBlock(account) } }));
@@ -339,14 +339,14 @@ describe("two subscribers of one wallet", () => {
   });
 });
 
-describe("orders", () => {
-  it("begin with those that are open; every order and fill follows by itself, none is merged", async () => {
+describe("the orders topic", () => {
+  it("begins with the open orders; every order and fill follows by itself, none is merged", async () => {
     const first = alice.rest("BTC", 10);
     const client = stream.connect();
     const sub = await subscribe(client, ordersOf());
     expect(framesOf(client, sub)[0]?.data).toMatchObject({
       orders: [{ orderId: "alice-1", status: "OPEN", quantity: "0.01", remainingQuantity: "0.01", price: "900" }],
-      // Its list may be of before its events were received; the next look, 1.5 s later, is not.
+      // Its list may be from before events were received; the next read, 1.5 s later, is not.
       coverage: { venueone: { state: "SNAPSHOT" } },
     });
     // All in one turn of the service.
@@ -373,7 +373,7 @@ describe("orders", () => {
     expect(client.folds.get(sub)?.rows.size).toBe(0);
   });
 
-  it("tell of a resolved execution those who own it alone", async () => {
+  it("reports a resolved execution only to its owners", async () => {
     const [mine, stranger] = [stream.connect(), stream.connect()];
     const sub = await subscribe(mine, ordersOf());
     await subscribe(stranger, ordersOf({ credentials: {} }));
@@ -408,7 +408,7 @@ describe("orders", () => {
     expect(stranger.frames).toHaveLength(seen);
   });
 
-  it("more in one turn than is kept: resync and a snapshot, for those in step and those who lag", async () => {
+  it("sends a resync and a snapshot for more events in one turn than are kept, to readers in step and lagging ones", async () => {
     const client = stream.connect();
     const sub = await subscribe(client, ordersOf());
     const order = alice.rest("BTC", 1_000_000);
@@ -426,7 +426,7 @@ describe("orders", () => {
     ).toEqual(["update", "update"]);
   });
 
-  it("a list that comes after the snapshot had its time is shown whole", async () => {
+  it("shows the whole list when it arrives after the time that the snapshot waits", async () => {
     const { one } = stream.accounts;
     one.admit = (_, weight) =>
       new Promise((resolve) => {
@@ -446,7 +446,7 @@ describe("orders", () => {
     expect([...(slow.folds.get(late)?.rows.values() ?? [])]).toMatchObject([{ orderId: resting.venueOrderId }]);
   });
 
-  it("a venue that fails is told of as coverage, and the list made up for", async () => {
+  it("reports a failing venue in the coverage, and its list as soon as it can be read", async () => {
     stream.accounts.one.failure = { code: "TIMEOUT", retryAfterMs: null };
     alice.rest("BTC", 10);
     const client = stream.connect();
@@ -462,7 +462,7 @@ describe("orders", () => {
   });
 });
 
-describe("resume", () => {
+describe("a resumed account subscription", () => {
   function resumeOf(client: VirtualClient, sub: string, seq: number, wish: Wish = positionsOf()): Wish {
     const epoch = client.folds.get(sub)?.epoch;
     return {
@@ -477,7 +477,7 @@ describe("resume", () => {
   it.each([
     ["positions", positionsOf],
     ["orders", ordersOf],
-  ] as const)("of %s brings every missed update as it was, then goes on", async (_, wishOf) => {
+  ] as const)("to %s brings every missed update unchanged, then continues", async (_, wishOf) => {
     const order = alice.rest("BTC", 100);
     alice.hold("BTC", 10);
     const [keeper, cutOff] = [stream.connect(), stream.connect()];
@@ -501,7 +501,7 @@ describe("resume", () => {
     expect(back.folds.get(sub)?.rows).toEqual(keeper.folds.get(sub)?.rows);
   });
 
-  it("without the credentials, or with others, is refused", async () => {
+  it("is refused without the credentials, or with different ones", async () => {
     const client = stream.connect();
     const sub = await subscribe(client, positionsOf());
     for (const changes of [
@@ -518,7 +518,7 @@ describe("resume", () => {
     expect(client.frames.find((frame) => frame.id === "own")?.type).toBe("resumed");
   });
 
-  it("beyond the ring brings a snapshot that says why", async () => {
+  it("beyond the ring brings a snapshot with its reason", async () => {
     const [keeper, cutOff, cutLater] = [stream.connect(), stream.connect(), stream.connect()];
     const sub = await subscribe(keeper, positionsOf());
     for (const client of [cutOff, cutLater]) await subscribe(client, positionsOf());
@@ -537,7 +537,7 @@ describe("resume", () => {
     expect(recent.folds.get(sub)?.rows).toEqual(keeper.folds.get(sub)?.rows);
   });
 
-  /** Everybody is cut; what happens then reaches nobody. */
+  /** All connections are cut; what happens then is sent to no one. */
   async function unwatched(wishOf: typeof positionsOf): Promise<{ cutOff: VirtualClient; sub: string; seq: number }> {
     const [cutOff, last] = [stream.connect(), stream.connect()];
     const sub = await subscribe(cutOff, wishOf());
@@ -552,7 +552,7 @@ describe("resume", () => {
     return { cutOff, sub, seq };
   }
 
-  it("of positions that nobody held goes on: what was missed before, then all that changed since as one update", async () => {
+  it("to retained positions continues: the missed updates, then everything that changed since as one update", async () => {
     alice.hold("BTC", 10);
     const { cutOff, sub, seq } = await unwatched(positionsOf);
     alice.hold("BTC", 5);
@@ -574,7 +574,7 @@ describe("resume", () => {
     expect(sizes(back)).toHaveLength(2);
   });
 
-  it("of orders that nobody held brings what was missed before, then a resync and the orders of now", async () => {
+  it("to retained orders brings the missed updates, then a resync and the present orders", async () => {
     const { cutOff, sub, seq } = await unwatched(ordersOf);
     alice.rest("BTC", 200);
     await stream.advanceAsync(60_000);
@@ -597,7 +597,7 @@ describe("resume", () => {
     ["positions", positionsOf],
     ["orders", ordersOf],
   ] as const)(
-    "who subscribes to %s that rest gets a snapshot of now, after the venues have answered",
+    "to retained %s, like a fresh one, gets a present snapshot after the venues have answered",
     async (_, wishOf) => {
       alice.hold("BTC", 10);
       const { cutOff, sub, seq } = await unwatched(wishOf);
@@ -616,7 +616,7 @@ describe("resume", () => {
     },
   );
 
-  it("of a key that nobody held for more than five minutes brings a snapshot of another epoch", async () => {
+  it("to a key retained for more than five minutes brings a snapshot of another epoch", async () => {
     const { cutOff, sub, seq } = await unwatched(positionsOf);
     const epoch = cutOff.folds.get(sub)?.epoch;
     await stream.advanceAsync(300_100);
@@ -640,7 +640,7 @@ describe("resume", () => {
     stream.advance(290_000);
     const soon = stream.connect(first.folds);
     soon.op(resumeOf(soon, sub, 1, ordersOf()));
-    // No list was answered meanwhile, and it was not LIVE before: nothing of its coverage is news.
+    // No list was read meanwhile, and it was not LIVE before: its coverage has no news.
     expect(framesOf(soon, sub)).toMatchObject([{ type: "update", data: { event: "order" } }]);
     stream.advance(20_000);
     const late = stream.connect(second.folds);
@@ -649,7 +649,7 @@ describe("resume", () => {
   });
 });
 
-describe("a reader that is too slow", () => {
+describe("a reader of accounts that is too slow", () => {
   function slow(): VirtualClient {
     stream = new VirtualStream({ softBufferBytes: 8 * KIB, stalledMs: 120_000, framesPerSecond: 1_000 });
     alice = stream.accounts.one.addAccount("alice");
@@ -671,7 +671,7 @@ describe("a reader that is too slow", () => {
     }
   }
 
-  it("gets positions merged, orders one by one: every event arrives in its order", async () => {
+  it("gets positions merged, but orders one by one: every event arrives in its order", async () => {
     const client = slow();
     const positions = await subscribe(client, positionsOf());
     const orders = await subscribe(client, ordersOf({ id: "o" }));
@@ -700,7 +700,7 @@ describe("a reader that is too slow", () => {
     expect(client.folds.get(positions)?.rows.get("venueone|BTC|LONG")).toMatchObject({ size: "0.002" });
   });
 
-  it("who lags beyond the ring is told, and starts anew: no hole, no merged orders", async () => {
+  it("is notified when it lags beyond the ring, and starts again: no gap, no merged orders", async () => {
     const client = slow();
     const orders = await subscribe(client, ordersOf());
     stall(client);
@@ -716,7 +716,7 @@ describe("a reader that is too slow", () => {
     expect(gaps).toEqual([]);
   });
 
-  it("who lags before the first snapshot gets it when there is one and it reads", async () => {
+  it("and lags before the first snapshot gets it once there is one and it reads", async () => {
     const client = slow();
     alice.hold("BTC", 5);
     client.op({ op: "subscribe", topic: "book", symbols: ["BTC"], depth: 30, intervalMs: 0 });
@@ -740,8 +740,8 @@ describe("a reader that is too slow", () => {
   });
 });
 
-describe("heartbeats", () => {
-  it("name the last number of private keys as of the others", async () => {
+describe("heartbeats of account subscriptions", () => {
+  it("contain the last number of private keys like that of public ones", async () => {
     const client = stream.connect();
     const sub = await subscribe(client, positionsOf());
     client.op({ op: "subscribe", topic: "ticker", symbols: ["BTC"], exchanges: ["venueone"] });

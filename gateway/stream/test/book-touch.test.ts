@@ -3,13 +3,13 @@ import { expect, it } from "vitest";
 import { venueBook } from "../../api/book-reply.js";
 import { VirtualStream } from "./virtual-stream.js";
 
-it("a touch that its book has not overtaken in time gives way to a book that is merely proven", () => {
+it("a touch that its book has not overtaken in time no longer overrides a book that is merely proven", () => {
   const stream = new VirtualStream();
   const { btcOne } = stream.markets;
   const client = stream.connect();
   client.op({ op: "subscribe", topic: "book", symbols: ["BTC"], depth: 5, exchanges: ["venueone"] });
   const bids = () => client.folds.get("book:BTC:venueone:5:100")?.levels("venueone", "bids");
-  // A time that is not come yet.
+  // A time in the future.
   btcOne.touch.set(9_990, 1, 10_011, 1, 0, stream.clock.wallMs() + 500, stream.clock.monoNs());
   const provenFor = (ms: number) => {
     for (let left = ms; left > 0; left -= 250) {

@@ -1,4 +1,4 @@
-/** Limits, readers that do not read, the address itself, shutdown. */
+/** Limits, readers that do not read, the endpoint's URL, shutdown. */
 import { describe, expect, it } from "vitest";
 import { loadBook } from "../../test/fake-room.js";
 import { type Closed, StreamClient } from "./stream-client.js";
@@ -6,8 +6,8 @@ import { streamSuite } from "./stream-suite.js";
 
 const suite = streamSuite();
 
-describe("limits", () => {
-  it("subscriptions of a connection: 200, and one more is refused whole", async () => {
+describe("the limits of the stream", () => {
+  it("allow 200 subscriptions of a connection, and refuse one more as a whole", async () => {
     await suite.restart({ framesPerSecond: 1000 });
     const client = await suite.open();
     for (let depth = 1; depth <= 100; depth++)
@@ -18,14 +18,14 @@ describe("limits", () => {
       "SUBSCRIPTION_LIMIT",
       { limit: 200, held: 200, of: "subscriptions" },
     ]);
-    // One that runs is no new one.
+    // A running subscription is no new one.
     await client.subscribe({ topic: "book", symbols: ["BTC"], depth: 7, intervalMs: 50 });
     suite.setBid(suite.harness.markets.btcTwo, 974_100, 1);
     await client.until(() => [...client.folds.values()].filter((fold) => fold.seq === 2).length === 100);
     expect(suite.harness.server.streamCounts).toMatchObject({ subscriptions: 200, keys: 200 });
   });
 
-  it("thousands of subscriptions over many connections share their keys", async () => {
+  it("let thousands of subscriptions over many connections share their keys", async () => {
     await suite.restart({ framesPerSecond: 1000 });
     const many = await Promise.all(Array.from({ length: 20 }, () => suite.open()));
     await Promise.all(
@@ -47,7 +47,7 @@ describe("limits", () => {
     expect(suite.harness.server.streamCounts).toMatchObject({ subscriptions: 0, keys: 0, connections: 1 });
   });
 
-  it("keys over all connections: one more is refused with a time to come back, the connection stays", async () => {
+  it("refuse one key too many over all connections with a retry time, and the connection stays open", async () => {
     await suite.restart({ keysMax: 2 });
     const [one, two] = [await suite.open(), await suite.open()];
     await one.subscribe({ topic: "ticker", symbols: ["BTC", "PEPE"] });
@@ -56,7 +56,7 @@ describe("limits", () => {
     await two.subscribe({ topic: "ticker", symbols: ["BTC"] });
   });
 
-  it("levels of books, of a connection and in all: what is deep counts for what it holds, not as one", async () => {
+  it("count books by their levels, of a connection and in total, so that a deep book counts for more", async () => {
     await suite.restart({ levelsMax: 3_000, connectionLevelsMax: 2_000 });
     const [one, two] = [await suite.open(), await suite.open()];
     const book = (depth: number, intervalMs: number, exchanges = ["venueone", "venuetwo"]) => ({
@@ -75,7 +75,7 @@ describe("limits", () => {
       { limit: 2_000, held: 1_600, of: "levels" },
     ]);
     await one.ask(book(100, 100));
-    // The same key is there already and costs nothing in all, but the connection as much as any.
+    // The key exists already: it adds nothing to the total, but its full depth to the connection.
     await two.ask(book(400, 50));
     const full = await two.ask(book(400, 250, ["venueone"]));
     expect([full.code, full.details]).toEqual(["SUBSCRIPTION_LIMIT", { limit: 2_000, held: 1_600, of: "levels" }]);
@@ -91,26 +91,26 @@ describe("limits", () => {
     await three.stop();
   });
 
-  it("frames: a flood gets one error and 4429", async () => {
+  it("answer a flood of frames with one error and 4429", async () => {
     const client = await suite.open();
     for (let count = 0; count < 600; count++) client.raw('{"op":"ping"}');
     expect(await client.closed).toEqual({ code: 4429, reason: "RATE_LIMITED" });
     expect(client.frames.filter((frame) => frame.type === "error").map((frame) => frame.code)).toEqual([
       "RATE_LIMITED",
     ]);
-    // How many get through exactly is told on virtual time (slow-readers.test.ts): here the bucket refills meanwhile.
+    // slow-readers.test.ts checks on virtual time exactly how many get through: here the bucket refills meanwhile.
     const pongs = client.frames.filter((frame) => frame.type === "pong").length;
     expect(pongs).toBeGreaterThanOrEqual(20);
     expect(pongs).toBeLessThan(600);
   });
 
-  it("control frames count as frames", async () => {
+  it("count control frames as frames", async () => {
     const client = await suite.open();
     for (let count = 0; count < 60; count++) client.socket.ping();
     expect((await client.closed).code).toBe(4429);
   });
 
-  it("connections: one too many is told when to come back, and closed with 1013", async () => {
+  it("close one connection too many with 1013 and a retry time", async () => {
     await suite.restart({ connectionsMax: 2 });
     await suite.open();
     const second = await suite.open();
@@ -122,14 +122,14 @@ describe("limits", () => {
     expect(await fourth.ask({ op: "ping" })).toMatchObject({ type: "pong" });
   });
 
-  it("connections of one address", async () => {
+  it("apply to the connections of one address", async () => {
     await suite.restart({ connectionsPerAddressMax: 1 });
     await suite.open();
     expect((await (await suite.open()).closed).code).toBe(1013);
   });
 });
 
-describe("the address itself", () => {
+describe("the URL of the stream", () => {
   it("answers 426 to a request that does not upgrade", async () => {
     const reply = await suite.harness.client.send("/ws", { outside: true });
     expect([reply.status, reply.headers["upgrade"], (reply.body as { code: string }).code]).toEqual([
@@ -145,16 +145,16 @@ describe("the address itself", () => {
   });
 });
 
-describe("a reader that falls behind", () => {
-  it("and never reads is closed with 4408 while another of the same key is told everything", async () => {
-    // No ping of its own: while this process stands still, nobody answers one.
+describe("a reader on a real socket that falls behind", () => {
+  it("and never reads is closed with 4408 while another reader of the same key gets every update", async () => {
+    // No ping of its own: while this process is paused, nothing answers one.
     await suite.restart({ softBufferBytes: 64 * 1024, stalledMs: 300, pingMs: 600_000 });
     const [fast, stuck] = [await suite.open(), await suite.open()];
     for (const client of [fast, stuck])
       await client.subscribe({ topic: "book", symbols: ["BTC"], depth: 500, intervalMs: 0 });
     stuck.read(false);
     const sub = "book:BTC:venueone,venuetwo:500:0";
-    // Until the kernels are full (some megabytes) and the rest stays with us.
+    // Until the kernels are full (some megabytes) and the rest stays in this process.
     for (let round = 1; suite.harness.server.streamCounts.closedByCode.get(4408) !== 1; round++) {
       const levels = (first: number, step: number) =>
         Array.from({ length: 500 }, (_, index) => [first + step * index, 1 + ((round + index) % 900)] as const);
@@ -174,14 +174,14 @@ describe("a reader that falls behind", () => {
       laggedTotal: 1,
     });
     expect(fast.frames.some((frame) => frame.type === "lagging")).toBe(false);
-    // Four seconds after the close the native layer drops what was not taken, the close frame with it: what a reader
-    // that comes back in time reads is tested on virtual time (slow-readers.test.ts).
+    // Four seconds after the close the native layer drops what was not taken, and the close frame with it.
+    // slow-readers.test.ts checks on virtual time what a reader receives that reads again in time.
     stuck.read(true);
     await stuck.closed;
     expect(stuck.fault).toBeNull();
   });
 
-  it("but takes what it is sent, and answers no ping, reads 4408", async () => {
+  it("but takes what it is sent, and answers no ping, receives 4408", async () => {
     await suite.restart({ pingMs: 50, missedPongsMax: 2 });
     const silent = await StreamClient.open(suite.harness.server.port, { autoPong: false });
     expect(await silent.closed).toEqual({ code: 4408, reason: "SLOW_CONSUMER" });
@@ -218,8 +218,8 @@ describe("a reader that falls behind", () => {
   });
 });
 
-describe("shutdown", () => {
-  it("tells every client, the status topic first, and closes with 1012", async () => {
+describe("the shutdown of the stream", () => {
+  it("notifies every client, the status topic first, and closes with 1012", async () => {
     const [watching, idle] = [await suite.open(), await suite.open()];
     await watching.subscribe({ topic: "status" });
     const stopped = suite.harness.server.stop(100);

@@ -20,7 +20,7 @@ beforeEach(async () => {
   switches = new DisconnectSwitches({ clock, logger: silentLogger, desk }, (_connection, error) => told.push(error));
 });
 
-/** All that a switch asks of a connection. */
+/** The parts of a connection that a switch uses. */
 function connection(isOpen = true): Connection & { isOpen: boolean } {
   return { isOpen } as Connection & { isOpen: boolean };
 }
@@ -54,7 +54,7 @@ describe("a connection that cancels when it is lost", () => {
     expect([statuses(), armedCount(), told]).toEqual([["OPEN"], 1, []]);
   });
 
-  it("cancels at once when it is lost, on every venue asked for, and wipes the credentials", async () => {
+  it("cancels at once when it is lost, on every requested venue, and wipes the credentials", async () => {
     await harness.order(LIMIT);
     await harness.order({ ...LIMIT, venue: "venuetwo" });
     const client = connection();
@@ -67,7 +67,7 @@ describe("a connection that cancels when it is lost", () => {
     expect(harness.logLines.join("\n")).not.toContain(SECRET);
   });
 
-  it("waits for its grace, in which the next connection takes over", async () => {
+  it("waits for its grace period, in which the next connection takes over", async () => {
     await harness.order(LIMIT);
     const first = connection();
     await arm(first, { graceMs: 10_000 });
@@ -86,7 +86,7 @@ describe("a connection that cancels when it is lost", () => {
     expect(statuses()).toEqual(["CANCELED"]);
   });
 
-  it("fires also where the connection was lost while the venue still armed", async () => {
+  it("also cancels where it was lost while the venue still armed the switch", async () => {
     await harness.order(LIMIT);
     const client = connection();
     const arming = arm(client);
@@ -96,7 +96,7 @@ describe("a connection that cancels when it is lost", () => {
     expect([statuses(), armedCount()]).toEqual([["CANCELED"], 0]);
   });
 
-  it("fires also where a second arm loses the connection before it stands", async () => {
+  it("also cancels where it was lost during a second arm", async () => {
     await harness.order(LIMIT);
     const client = connection();
     const { clock, desk } = harness;
@@ -118,7 +118,7 @@ describe("a connection that cancels when it is lost", () => {
     expect(told).toEqual([]);
   });
 
-  it("ends when it is told to, and cancels nothing then", async () => {
+  it("cancels nothing after its switches were disarmed", async () => {
     await harness.order(LIMIT);
     const client = connection();
     await arm(client);
@@ -128,7 +128,7 @@ describe("a connection that cancels when it is lost", () => {
     expect([statuses(), armedCount(), openSessions()]).toEqual([["OPEN"], 0, 0]);
   });
 
-  it("asked again for one account has one switch, without a word", async () => {
+  it("has one switch when it arms again for the same account, without a notice", async () => {
     const client = connection();
     await arm(client);
     const held = await arm(client, { timeoutMs: 60_000 });
@@ -137,7 +137,7 @@ describe("a connection that cancels when it is lost", () => {
     expect([armedCount(), told]).toEqual([1, []]);
   });
 
-  it("is told of a switch that somebody else ended", async () => {
+  it("is notified when one of its switches is ended elsewhere", async () => {
     const client = connection();
     const [held] = await arm(client);
     await harness.run(harness.desk.disarmSwitch(held?.facts.switchId ?? ""));
@@ -147,7 +147,7 @@ describe("a connection that cancels when it is lost", () => {
     ]);
   });
 
-  it("stands for all venues asked for or for none", async () => {
+  it("arms all requested venues or none", async () => {
     const client = connection();
     await expect(arm(client, { venues: ["venueone", "venuetwo"], blocks: { venueone: CREDENTIALS } })).rejects.toThrow(
       "Missing or invalid credentials for venuetwo",
@@ -159,7 +159,7 @@ describe("a connection that cancels when it is lost", () => {
     expect(await arm(client)).toHaveLength(1);
   });
 
-  it("refused for more than stood, leaves what stood as it was", async () => {
+  it("keeps its earlier switches unchanged when a larger request is refused", async () => {
     await harness.order(LIMIT);
     const client = connection();
     const [stood] = await arm(client);
@@ -180,7 +180,7 @@ describe("a connection that cancels when it is lost", () => {
     expect([statuses(), armedCount(), openSessions()]).toEqual([["CANCELED"], 0, 0]);
   });
 
-  it("is bounded: one call at a time, sixteen switches", async () => {
+  it("is limited to one call at a time and sixteen switches", async () => {
     const client = connection();
     const first = arm(client);
     await expect(arm(client)).rejects.toMatchObject({ code: "OVERLOADED" });
@@ -203,7 +203,7 @@ describe("a connection that cancels when it is lost", () => {
     expect([statuses(), armedCount()]).toEqual([["CANCELED"], 0]);
   });
 
-  it("says which of its switches the venue has not confirmed to have ended", async () => {
+  it("reports which of its switches the venue has not confirmed to have ended", async () => {
     const { clock, desk } = harness;
     const slow: SwitchDesk = {
       ...desk,

@@ -1,6 +1,6 @@
 /**
- * Judges every frame of the stream by the AsyncAPI document: a frame that the document does not describe, or
- * describes otherwise, fails the test that received it. Also folds frames as a client would.
+ * Checks every frame of the stream against the AsyncAPI document: a frame that does not match it fails the test that
+ * received it. Also folds frames as a client would.
  */
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { crc32 } from "node:zlib";
@@ -62,12 +62,12 @@ export class FrameJudge {
   readonly #validators = new Map<string, ValidateFunction>();
 
   constructor() {
-    // The first error is enough to fail, and cheap: tens of thousands of frames pass through here.
+    // Stops at the first error, which is enough to fail and cheap: tens of thousands of frames pass through here.
     this.#ajv = new Ajv2020({ strict: false });
     this.#ajv.addSchema(buildAsyncApi(), "asyncapi");
   }
 
-  /** The frame as an object; throws when it is not what the document says. */
+  /** Returns the frame as an object; throws when it does not match the document. */
   check(text: string): Frame {
     const frame = JSON.parse(text) as Frame;
     const name = nameOf(frame);
@@ -116,7 +116,7 @@ export class Fold {
     this.sub = sub;
   }
 
-  /** Throws on a gap, a wrong epoch or a checksum that does not hold. */
+  /** Throws on a gap, a wrong epoch or a wrong checksum. */
   take(frame: Frame): void {
     this.frameCount++;
     if (frame.type === "snapshot") {

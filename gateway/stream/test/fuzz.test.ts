@@ -1,6 +1,6 @@
 /**
- * Random frames at the real server: half-right ops, wrong types, huge lists, bytes. Every answer is legal by the
- * document, a connection ends only with a code of the table, and the server goes on for others.
+ * Random frames to the real server: half-right ops, wrong types, huge lists, bytes. Every reply is legal by the
+ * document, a connection ends only with a documented code, and the server continues for others.
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -70,13 +70,13 @@ const message = fc.oneof(
   { weight: 1, arbitrary: fc.uint8Array({ maxLength: 50 }).map((bytes) => Buffer.from(bytes)) },
 );
 
-it("any frames: legal answers, known codes, a server that goes on", async () => {
+it("random frames get legal replies and documented codes, and the server continues", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 30 }), async (messages) => {
       const client = await StreamClient.open(harness.server.port);
       for (const each of messages) client.raw(each);
       harness.refreshBooks();
-      // The answer to this last one comes after all others, unless one of them ended the connection.
+      // The reply to this last one comes after all others, unless one of them ended the connection.
       const last = client.ask({ op: "ping" }).catch((error: unknown) => error);
       await Promise.race([last, client.closed]);
       expect(client.fault).toBeNull();

@@ -1,6 +1,7 @@
 /**
- * Positions and orders over a real socket, with the real rooms of two venues and their local venues behind them: who sees
- * what of one wallet, a close, a liquidation, a lost connection, streams that are all taken, and secrets that go nowhere.
+ * Positions and orders over a real socket, with the real rooms of two venues and their local venues behind them: what
+ * each caller sees of one wallet, a close, a liquidation, a lost connection, streams that are all taken, and secrets
+ * that never leave.
  */
 import { createReadStream, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +34,7 @@ let rooms: readonly VenueRoom[];
 let harness: Harness;
 let trader: Trader;
 let clients: StreamClient[] = [];
-/** Everything that was ever said to a client of this file. */
+/** Everything that was ever sent to a client of this file. */
 const said: string[] = [];
 
 beforeAll(async () => {
@@ -115,7 +116,7 @@ function eventsOf({ client, sub }: Subscribed): Record<string, unknown>[] {
   return client.updates(sub).map((frame) => frame.data as unknown as Record<string, unknown>);
 }
 
-/** Books are old for a moment after a pause of the machine, and nothing is sent then: it is asked again. */
+/** Books are old for a moment after a pause of the machine, and nothing is sent then, so the request is repeated. */
 async function close(of: Trader, fields: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
   for (;;) {
     const reply = await harness.client.close({ direction: "LONG", credentials: credentialsOf(of), ...fields });
@@ -126,7 +127,7 @@ async function close(of: Trader, fields: Readonly<Record<string, unknown>>): Pro
 }
 
 describe("subscribers of one wallet", () => {
-  it("see what their credentials open: all, what is public, or that others are needed; never each other's frames", async () => {
+  it("see what their credentials open: everything, what is public, or that other credentials are needed; never each other's frames", async () => {
     const mine = await subscribe("positions", trader, credentialsOf(trader));
     const bare = await subscribe("positions", trader, {});
     const { venuetwo } = credentialsOf(trader);
@@ -153,7 +154,7 @@ describe("subscribers of one wallet", () => {
       for (const other of all) if (other !== one) expect(seen).not.toContain(other.sub);
       const told = one.client.frames.flatMap((frame) => rowsOf(frame));
       expect(told.filter((row) => row["exchange"] === "venuetwo")).toEqual([]);
-      // The key's text is nothing to come in by.
+      // The key's text alone opens nothing.
       const answer = await one.client.ask({ op: "resume", subs: [{ sub: mine.sub, epoch: mine.fold.epoch, seq: 1 }] });
       expect(answer.code).toBe("UNKNOWN_SUBSCRIPTION");
     }
@@ -162,7 +163,7 @@ describe("subscribers of one wallet", () => {
     expect(row?.["unrealizedPnl"]).toMatch(/^-?[0-9.]+$/);
   });
 
-  it("who lost the connection resumes with the credentials, and is told all of it", async () => {
+  it("can resume with the credentials after a lost connection, and receive everything", async () => {
     const keeper = await subscribe("orders", trader, credentialsOf(trader));
     const { client, sub, fold } = await subscribe("orders", trader, credentialsOf(trader));
     expect(sub).toBe(keeper.sub);
@@ -188,9 +189,9 @@ describe("subscribers of one wallet", () => {
   });
 });
 
-describe("a close", () => {
+describe("a close on the account topics", () => {
   it.each(["venueone", "venuetwo"] as const)(
-    "on %s: its fills on orders, the position closed once with size 0",
+    "on %s shows its fills on orders, and the position closed once with size 0",
     async (venue) => {
       const other = pair.addTrader(`closing-${venue}`, { positions: { BTC: "2", ETH: "-7" } });
       const positions = await subscribe("positions", other, credentialsOf(other), [venue]);
@@ -215,7 +216,7 @@ describe("a close", () => {
       };
       await orders.client.until(() => filled() > 2 - 1e-9, "all fills");
       expect(filled()).toBeCloseTo(2, 9);
-      // The end of an order is told apart from its fills.
+      // The end of an order is sent separately from its fills.
       await orders.client.until(() => orders.fold.rows.size === 0, "no open order");
       const truth = await rooms
         .find((room) => room.venue === venue)
@@ -224,7 +225,7 @@ describe("a close", () => {
     },
   );
 
-  it("by the venue itself is told as a liquidation", async () => {
+  it("by the venue itself is reported as a liquidation", async () => {
     const other = pair.addTrader("liquidated", { positions: {} });
     const { exchange } = pair.venueone;
     const accountId = other.venueone.address;
@@ -243,7 +244,7 @@ describe("a close", () => {
     );
     const { client, fold } = await subscribe("positions", other, credentialsOf(other), ["venueone"]);
     await client.until(() => fold.rows.has("venueone|BTC|LONG"), "the position");
-    // Only who listens is told why a position went.
+    // Only listeners receive the reason why a position ended.
     await client.until(() => coverageOf(fold)["venueone"] === "LIVE push", "venueone is LIVE");
     exchange.setPriceSkew(-450, 0);
     try {
@@ -255,13 +256,13 @@ describe("a close", () => {
   });
 });
 
-describe("a venue", () => {
-  it("whose connections are lost is reconciled: what happened meanwhile is told, and it is LIVE again", async () => {
+describe("a venue on the account topics", () => {
+  it("is reconciled after its connections were lost: what happened meanwhile is sent, and it is LIVE again", async () => {
     const other = pair.addTrader("cut", { positions: { BTC: "1" } });
     const { client, fold } = await subscribe("positions", other, credentialsOf(other));
     for (const venue of EXCHANGES)
       await client.until(() => coverageOf(fold)[venue] === "LIVE push", `${venue} is LIVE`);
-    // No new connection comes up until it has happened.
+    // No new connection opens until it has happened.
     const endRefusal = pair.fault(["venuetwo"], { kind: "refuseHandshake" });
     for (const { restUrl } of [pair.venueone, pair.venuetwo])
       await fetch(`${restUrl}/_sim/disconnect`, {
@@ -269,7 +270,7 @@ describe("a venue", () => {
         headers: { "content-type": "application/json" },
         body: "{}",
       });
-    // Nobody listens, and nobody is told later: only reading anew shows it.
+    // No stream is open, and no event comes later: only a new read shows it.
     pair.venuetwo.exchange.setPosition(other.venuetwo.accountId, "BTCUSDT", "BOTH", 0, 1);
     endRefusal();
     await client.until(() => !fold.rows.has("venuetwo|BTC|LONG"), "the position gone");
@@ -280,7 +281,7 @@ describe("a venue", () => {
     expect(new Set(states)).toContain('"state":"SNAPSHOT"');
   });
 
-  it("whose streams are all taken is polled for the next account, and says so", async () => {
+  it("with all streams taken is polled for the next account, and shown as such", async () => {
     const wallets = Array.from({ length: 4 }, (_, index) =>
       pair.addTrader(`many-${index}`, { positions: { BTC: "1" } }),
     );
@@ -292,14 +293,14 @@ describe("a venue", () => {
     await last.client.until(() => coverageOf(last.fold)["venueone"] === "SNAPSHOT poll", "polled");
     expect(last.fold.fields["venueone"]).toMatchObject({ source: "venue", intervalMs: 5_000 });
     expect([...last.fold.rows.keys()]).toEqual(["venueone|BTC|LONG"]);
-    // A place becomes free: it is taken.
+    // A place becomes free and is used.
     await held[0]?.client.stop();
     await last.client.until(() => coverageOf(last.fold)["venueone"] === "LIVE push", "pushed");
   });
 });
 
-describe("secrets", () => {
-  it("are in no frame and no log line of all of the above", () => {
+describe("the secrets of callers", () => {
+  it("are in no frame and no log line of all tests above", () => {
     const seen = [...harness.logLines, ...said].join("\n");
     expect(said.length).toBeGreaterThan(100);
     for (const secret of [
@@ -313,7 +314,7 @@ describe("secrets", () => {
   });
 
   it("are in no heap snapshot after a request and after the unsubscribe", async () => {
-    // Never a text in this process: bytes outside the heap, written into the frame digit by digit.
+    // Never a string in this process: bytes outside the heap, written into the frame digit by digit.
     const keys = { one: Buffer.alloc(32, 0x5a), two: Buffer.alloc(32, 0x6b) };
     for (const [index, key] of Object.values(keys).entries()) key.writeUInt32BE(0xc0ffee00 + index, 4);
     const wallet = `0x${"77".repeat(20)}`;
@@ -365,7 +366,7 @@ describe("secrets", () => {
 
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
-    // What a regular expression or a parser looked at last is kept until it looks at something else.
+    // A regular expression or a parser keeps its last input until its next one.
     for (let round = 0; round < 5; round++) {
       /x/.test(`x${round}`);
       await harness.client.get("/health");
@@ -373,13 +374,14 @@ describe("secrets", () => {
     }
     const directory = mkdtempSync(join(tmpdir(), "unwind-heap-"));
     const decoyBytes = Buffer.from(`decoy${"z".repeat(40)}${process.pid}`);
-    // One flat text: the parts of a joined one are shown apart. (Texts beyond 1024 characters are cut; a frame is shorter.)
+    // One flat string: the parts of a joined one are stored apart. (Strings beyond 1024 characters are cut; a frame is
+    // shorter.)
     const decoy = decoyBytes.toString("latin1");
     try {
       const path = writeHeapSnapshot(join(directory, "after.heapsnapshot"));
       const needles = [hexDigits(keys.one), hexDigits(keys.two), base64Of(keys.one), base64Of(keys.two), decoyBytes];
       const found = await searchFile(path, needles);
-      // The search finds what is there.
+      // The search does find what is there.
       expect(found).toEqual([false, false, false, false, true]);
     } finally {
       rmSync(directory, { recursive: true, force: true });
@@ -402,7 +404,7 @@ function openSession(venue: "venueone" | "venuetwo", of: Trader) {
 
 const DIGITS = Buffer.from("0123456789abcdef");
 
-/** As ASCII, without a text on the way. */
+/** As ASCII, without an intermediate string. */
 function hexDigits(bytes: Buffer): Buffer {
   const digits = Buffer.alloc(bytes.length * 2);
   for (const [index, byte] of bytes.entries()) {
@@ -414,7 +416,7 @@ function hexDigits(bytes: Buffer): Buffer {
 
 const BASE64 = Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
 
-/** Of the first 30 bytes, for the same reason. */
+/** Base64 of the first 30 bytes, for the same reason. */
 function base64Of(bytes: Buffer): Buffer {
   const digits = Buffer.alloc(40);
   for (let group = 0; group < 10; group++) {

@@ -1,7 +1,8 @@
 /**
- * Open orders of an account that is streamed over a socket which loses frames at random, and goes away now and then,
- * while orders of ours rest and are cancelled, lists lag, and single orders are looked up slowly: for ten virtual minutes, whenever the topic is LIVE, what the client folded is what the
- * venue has. Four faults of trust are planted and seen by that check alone. FUZZ_SEED replays one seed.
+ * A random model. Open orders of an account streamed over a socket that loses frames and sometimes disconnects, while
+ * our orders rest and are cancelled, lists lag, and single orders are looked up slowly. For ten virtual minutes,
+ * whenever the topic is LIVE, what the client folded equals the venue's orders. Four faults of trust are planted; only
+ * that check may find them. FUZZ_SEED replays one seed.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
@@ -16,15 +17,15 @@ import { type VirtualClient, VirtualStream } from "./virtual-stream.js";
 const SEEDS = process.env.FUZZ_SEED === undefined ? [1, 2] : [Number(process.env.FUZZ_SEED)];
 const STEPS = 1_200;
 const STEP_MS = 500;
-/** Of a machine that may be busy. */
+/** For a machine that may be busy. */
 const TIMEOUT_MS = 400_000;
-/** An order is in doubt 1.5 s after its answer, and a second later everybody was told so. */
+/** An order is in doubt 1.5 s after its reply, and a second later every client has that state. */
 const TOLD_AFTER_MS = 2_500;
-/** Lists of open orders trail by up to this. */
+/** Lists of open orders lag by up to this. */
 const LAG_MS_MAX = 1_000;
-/** A look at one order takes this long. */
+/** Looking up one order takes this long. */
 const LOOK_MS = 4_000;
-/** What a list weighs in the fake venue. */
+/** Weight of a list in the fake venue. */
 const LIST_WEIGHT = 20;
 const WALLET = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
 
@@ -41,7 +42,7 @@ class Run {
   readonly #account: FakeAccount;
   readonly #doubts: UnconfirmedOrders;
   readonly #client: VirtualClient;
-  /** What was open at which moment, the newest last. */
+  /** Which orders were open at which time, the newest last. */
   readonly #history: { readonly atMs: number; readonly open: readonly VenueOrder[] }[] = [];
   #changedMs = 0;
   #isAway = false;
@@ -102,13 +103,13 @@ class Run {
       this.#doubts.answered(id, true);
       this.#note();
     } else if (dice < 0.14 && !account.isLossy && !this.#isAway) {
-      // Somebody else's, while frames come.
+      // An order placed elsewhere, while frames arrive.
       account.rest("ETH", 1);
       this.#note();
     } else if (dice < (this.#isAway ? 0.3 : 0.15)) this.#comeOrGo();
   }
 
-  /** The socket ends, and one order with it; or is back: what it tells then is what is open. */
+  /** The socket disconnects, and one order ends meanwhile; or it reconnects, and the venue sends what is open. */
   #comeOrGo(): void {
     const account = this.#account;
     this.#isAway = !this.#isAway;
@@ -120,7 +121,7 @@ class Run {
     this.#note();
   }
 
-  /** An order of ours: it is known of before its frame is. */
+  /** Our own order: it is known before its frame arrives. */
   #send(rest: () => string): void {
     const id = `alice-${this.#account.open.size + this.#account.ended.size + 1}`;
     this.#doubts.expect(id, false);
@@ -181,14 +182,18 @@ class Run {
 afterEach(() => void vi.restoreAllMocks());
 
 describe("ten minutes of a socket that loses frames", () => {
-  it.each(SEEDS)("under LIVE the fold is what the venue has (seed %i)", { timeout: TIMEOUT_MS }, async (seed) => {
-    const run = new Run(seed);
-    await run.play();
-    expect(run.violations, `FUZZ_SEED=${seed}`).toEqual([]);
-    // The run went through what it is about.
-    expect(run.lostCount).toBeGreaterThan(5);
-    expect(Math.min(run.liveCount, run.withheldCount)).toBeGreaterThan(50);
-  });
+  it.each(SEEDS)(
+    "leave the fold equal to the venue's orders whenever it is LIVE (seed %i)",
+    { timeout: TIMEOUT_MS },
+    async (seed) => {
+      const run = new Run(seed);
+      await run.play();
+      expect(run.violations, `FUZZ_SEED=${seed}`).toEqual([]);
+      // The run reached the cases it is about.
+      expect(run.lostCount).toBeGreaterThan(5);
+      expect(Math.min(run.liveCount, run.withheldCount)).toBeGreaterThan(50);
+    },
+  );
 
   const MUTANTS: readonly (readonly [string, () => Run])[] = [
     ["trust ignores what the room doubts", () => new Run(1, false)],
@@ -218,11 +223,15 @@ describe("ten minutes of a socket that loses frames", () => {
       },
     ],
   ];
-  it.each(MUTANTS)("planted: %s, which one check sees and no other", { timeout: TIMEOUT_MS }, async (_, plant) => {
-    const run = plant();
-    await run.play();
-    const isOwn = ({ check }: Violation): boolean => check === "LIVE is what the venue has";
-    expect(run.violations.filter(isOwn).length).toBeGreaterThan(0);
-    expect(run.violations.filter((violation) => !isOwn(violation))).toEqual([]);
-  });
+  it.each(MUTANTS)(
+    "fail one check and no other with the planted fault: %s",
+    { timeout: TIMEOUT_MS },
+    async (_, plant) => {
+      const run = plant();
+      await run.play();
+      const isOwn = ({ check }: Violation): boolean => check === "LIVE is what the venue has";
+      expect(run.violations.filter(isOwn).length).toBeGreaterThan(0);
+      expect(run.violations.filter((violation) => !isOwn(violation))).toEqual([]);
+    },
+  );
 });

@@ -1,7 +1,7 @@
 /**
- * The `orders` topic through the real rooms of four local venues whose account frames are lost while orders of ours rest
- * and are cancelled: whenever it calls itself LIVE it shows what the venue works; else it says as of when it was right
- * and when it looks again.
+ * The `orders` topic through the real rooms of four local venues whose account frames are lost while our orders rest
+ * and are cancelled. Whenever it is LIVE it shows the venue's working orders; otherwise it shows when it was last right
+ * and when it reads again.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -35,10 +35,12 @@ const PACE = {
   positions: { looksPerMinute: 60, intervalMsMin: INTERVAL_MS },
   orders: { looksPerMinute: 60, intervalMsMin: INTERVAL_MS },
 };
-/** Frames of the moment of an answer may still be under way: an order is in doubt 1.5 s after it, and told of then. */
+/**
+ * Frames from the time of a reply may still be under way: an order is in doubt 1.5 s after it, and reported so then.
+ */
 const JUDGED_AFTER_MS = 2_500;
 const LOOK_EVERY_MS = 100;
-/** Answers to transactions come as frames of the account too, and are not what is lost here. */
+/** Replies to transactions also come as account frames, and are not lost here. */
 const VENUETHREE_UPDATES = "update/";
 
 let four: FourVenues;
@@ -113,7 +115,7 @@ class Side {
     return this.#fold.fields[this.venue]?.["state"];
   }
 
-  /** Price and size of what the venue works, and of what the topic shows. */
+  /** Price and size of the venue's working orders, and of those the topic shows. */
   get worked(): string[] {
     const { exchange } = four.venues[this.venue];
     const native = nativeName(this.venue, "BTC");
@@ -135,7 +137,7 @@ class Side {
     });
   }
 
-  /** Far below the market. Not every answer says the venue's own id. */
+  /** Far below the market. Not every reply contains the venue's own id. */
   async rest(share: number): Promise<OrderRef> {
     const { exchange } = four.venues[this.venue];
     const mark = exchange.mark(nativeName(this.venue, "BTC")).markE8 / 1e8;
@@ -159,7 +161,7 @@ class Side {
     expect([this.venue, canceled.outcome], JSON.stringify(canceled)).toEqual([this.venue, "accepted"]);
   }
 
-  /** What was sent before the answer to a ping is folded by then. */
+  /** Everything sent before the reply to a ping is folded by then. */
   async look(): Promise<void> {
     const isJudged = performance.now() - this.#changedMs >= JUDGED_AFTER_MS;
     await this.#client.ask({ op: "ping" });
@@ -179,7 +181,7 @@ class Side {
     }
   }
 
-  /** Looks until it is LIVE again, having been withheld since the last change. */
+  /** Looks until the topic is LIVE again, after it was not since the last change. */
   async looksUntilTrusted(): Promise<void> {
     const before = this.withheldCount;
     await waitUntilAsync(async () => {
@@ -201,9 +203,9 @@ async function waitUntilAsync(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await pause(LOOK_EVERY_MS);
 }
 
-describe.each(FOUR_VENUES)("%s loses every frame of an account", (venue) => {
+describe.each(FOUR_VENUES)("%s, losing every frame of an account,", (venue) => {
   it(
-    "and the topic equals the venue's list whenever it is LIVE: orders that rest, and orders that are gone",
+    "has a topic that equals its list whenever it is LIVE, for orders that rest and orders that ended",
     async () => {
       const trader = four.addTrader(`lossy ${venue}`, {});
       const side = await Side.open(venue, trader);

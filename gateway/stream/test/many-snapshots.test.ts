@@ -1,4 +1,4 @@
-/** Many subscribers at once: their snapshots are made over several turns of the event loop, by turns among them. */
+/** Many subscribers at once: their snapshots are made over several turns of the event loop, in turn among them. */
 import { describe, expect, it } from "vitest";
 import { DEFAULT_STREAM_LIMITS } from "../limits.js";
 import { type VirtualClient, VirtualStream } from "./virtual-stream.js";
@@ -8,7 +8,7 @@ const CLIENTS = 20;
 const KEYS_EACH = 150;
 const INTERVALS = [50, 100, 250, 1_000];
 
-/** Every client asks for books of its own, all in one turn. */
+/** Every client subscribes to its own books, all in one turn. */
 function askedAtOnce(
   clientCount = CLIENTS,
   pathBytesMax = Number.POSITIVE_INFINITY,
@@ -45,26 +45,26 @@ function askedAtOnce(
 
 const snapshotsOf = ({ frames }: VirtualClient): number => frames.filter(({ type }) => type === "snapshot").length;
 
-describe("snapshots of thousands of books", () => {
-  it("all come, no turn of the event loop makes more than its share", () => {
+describe("the snapshots of thousands of books", () => {
+  it("all arrive, and no turn of the event loop makes more than its share", () => {
     const { stream, clients } = askedAtOnce();
     stream.turn();
-    // Those that filled a buffer get the rest as they read.
+    // Clients with a full buffer get the rest as they read.
     stream.advance(2_000);
     expect(stream.hub.counts.keys).toBe(CLIENTS * KEYS_EACH);
     for (const client of clients) expect([client.end, client.folds.size]).toEqual([null, KEYS_EACH]);
-    // What one turn may hold beside: the last frame of its share, and answers to what was asked.
+    // One turn may hold this in addition: the last frame of its share, and replies to requests.
     const longest = Math.max(...stream.turnBytes);
     const answers = CLIENTS * KEYS_EACH * 200;
     expect(longest).toBeLessThan(TURN_BYTES + answers + 64_000);
     expect(stream.turnBytes.filter((bytes) => bytes > TURN_BYTES / 2).length).toBeGreaterThan(10);
   });
 
-  it("of slow readers, which get them as they read, are no more a turn either", () => {
+  it("are no more in a turn for slow readers, who get them as they read", () => {
     const { stream, clients } = askedAtOnce(8, 100_000);
     stream.turn();
     const beforeCount = stream.turnBytes.length;
-    // Each reads what is on its way to it, all in the same turn.
+    // Each client reads what is on its way to it, all in the same turn.
     const isWaiting = () => clients.some(({ folds }) => folds.size < KEYS_EACH);
     for (let round = 0; round < 400 && isWaiting(); round++) {
       for (const client of clients) client.read(200_000);
@@ -73,11 +73,11 @@ describe("snapshots of thousands of books", () => {
     }
     for (const client of clients) expect([client.end, client.folds.size]).toEqual([null, KEYS_EACH]);
     const longest = Math.max(...stream.turnBytes.slice(beforeCount));
-    // Reads, answered pings and deferred work of one step of the test are turns of their own on a real loop.
+    // On a real loop, reads, answered pings and deferred work of one test step are turns of their own.
     expect(longest).toBeLessThan(5 * TURN_BYTES);
   });
 
-  it("come to each subscriber in turn: who asked first does not keep the others waiting", () => {
+  it("go to each subscriber in turn, so that the first does not keep the others waiting", () => {
     const { stream, clients } = askedAtOnce();
     for (const client of clients)
       client.onFrame = () => {
@@ -90,7 +90,7 @@ describe("snapshots of thousands of books", () => {
     expect(least).toBeGreaterThan(KEYS_EACH / 3);
   });
 
-  it("are the last word: one that was given up meanwhile gets none, one that is asked for again begins once", () => {
+  it("follow the last request: an ended subscription gets none, one that is requested again begins once", () => {
     const { stream, clients } = askedAtOnce();
     const [, , last] = clients as [VirtualClient, VirtualClient, VirtualClient];
     const subs = last.connection.subscriptionCount;
@@ -105,7 +105,7 @@ describe("snapshots of thousands of books", () => {
   });
 });
 
-/** Takes what one turn may make, so that what is asked after it waits for a turn of its own. */
+/** Uses up this turn's share, so that a later request waits for another turn. */
 function useUpTurn(stream: VirtualStream): void {
   for (let depth = 300; depth < 320; depth++) {
     const frame = { op: "subscribe", topic: "book", symbols: ["BTC"], depth, exchanges: ["venuetwo"] };
@@ -113,10 +113,10 @@ function useUpTurn(stream: VirtualStream): void {
   }
 }
 
-describe("a snapshot asked for by one that is in step, who falls behind before its turn", () => {
+describe("a snapshot requested by a reader in step that falls behind before its turn", () => {
   const SUB = "book:BTC:venueone:500:50";
 
-  it("comes when it reads again", () => {
+  it("arrives when it reads again", () => {
     const stream = new VirtualStream({ framesPerSecond: 10_000, softBufferBytes: 5_000 });
     stream.load(stream.markets.btcOne, 500);
     stream.load(stream.markets.btcTwo, 500);

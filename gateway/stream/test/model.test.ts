@@ -1,7 +1,7 @@
 /**
- * Clients that are cut, resumed, slowed and that change their minds at random for ten virtual minutes: every frame is
- * next in line by `prevSeq` (the fold throws otherwise), and in the end what each client folded equals what REST says.
- * FUZZ_SEED replays one seed.
+ * A random model. Clients are cut, resumed and slowed, and change their subscriptions, for ten virtual minutes. Every
+ * frame is next in line by `prevSeq` (the fold throws otherwise), and in the end what each client folded equals the
+ * REST reply. FUZZ_SEED replays one seed.
  */
 import { describe, expect, it } from "vitest";
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
@@ -15,7 +15,7 @@ import { type VirtualClient, VirtualStream } from "./virtual-stream.js";
 
 const SEEDS = process.env.FUZZ_SEED === undefined ? [1, 7, 12] : [Number(process.env.FUZZ_SEED)];
 const MINUTES = 10;
-/** Tens of thousands of frames, each judged and folded, on a machine that may be busy. */
+/** Tens of thousands of frames, each checked and folded, on a machine that may be busy. */
 const TIMEOUT_MS = 400_000;
 const KIB = 1024;
 
@@ -83,7 +83,7 @@ class Run {
     market.book.commit(market.book.seq + 1, clock.wallMs(), clock.monoNs());
   }
 
-  /** Somewhat older or newer than the book. */
+  /** Slightly older or newer than the book. */
   setTouch(market: Market): void {
     const { clock } = this.stream;
     const [bid, ask] = [9_990 + this.below(10), 10_001 + this.below(10)];
@@ -115,7 +115,7 @@ class Run {
       this.stream.turn();
     } else if (move === 5) client.op({ op: "unsubscribe", subs: [this.pick([...client.folds.keys(), "status"])] });
     else if (move === 6 && client.folds.size > 0) {
-      // What it has given up is not taken up again before the answer.
+      // A subscription that it ended is not resumed before the reply.
       const folds = [...client.folds.values()].filter(({ sub }) => client.connection.holds(sub));
       if (folds.length === 0) return;
       const wrong = this.below(2);
@@ -124,7 +124,7 @@ class Run {
     } else client.op(this.wish());
   }
 
-  /** Cut wherever it stands; the next connection takes up what the client knows, sometimes wrongly. */
+  /** Cut at any point; the next connection resumes from what the client knows, sometimes wrongly. */
   reconnect(index: number): void {
     const old = this.clients[index] as VirtualClient;
     old.cut();
@@ -163,12 +163,12 @@ class Run {
     }
   }
 
-  /** Told to begin again, and no snapshot has come. */
+  /** Subscriptions that were told to restart and have no snapshot yet. */
   owedSnapshots(): readonly string[] {
     return this.clients.flatMap(({ owed }) => [...owed]);
   }
 
-  /** Everybody connected, reading, and nothing moves any more. */
+  /** Everyone is connected and reading, and nothing moves any more. */
   settle(): void {
     this.stream.roundsMax = Number.POSITIVE_INFINITY;
     for (const [index, client] of this.clients.entries()) {
@@ -177,7 +177,7 @@ class Run {
       this.stream.turn();
       if (client.end !== null || !client.connection.isOpen) this.reconnect(index);
     }
-    // Two books come back whatever happened; the third stays as it is.
+    // Two books recover in any case; the third stays as it is.
     this.stream.load(this.stream.markets.btcTwo);
     this.stream.load(this.stream.markets.ethOne);
     for (let round = 0; round < 8; round++) {
@@ -187,7 +187,7 @@ class Run {
   }
 }
 
-/** `behind`: a place that the client has long left. */
+/** `behind`: a position that the client has long passed. */
 function placeOf(fold: Fold, behind: number): { sub: string; epoch: string; seq: number } {
   return { sub: fold.sub, epoch: fold.epoch, seq: fold.seq - behind };
 }
@@ -243,7 +243,7 @@ describe("ten minutes of cuts, resumes and slow readers", () => {
       run.settle();
       const compared = expectSettled(run);
       expect(run.owedSnapshots()).toEqual([]);
-      // The run went through what it is about.
+      // The run reached the cases it is about.
       expect(compared).toBeGreaterThan(5);
       expect(Math.min(run.lagCount, run.resumedCount, run.missedCount)).toBeGreaterThan(5);
       for (const client of run.clients) client.cut();
@@ -254,7 +254,7 @@ describe("ten minutes of cuts, resumes and slow readers", () => {
     }
   });
 
-  it("planted: a snapshot that was promised and tells nothing new does not come, which one check sees and no other", () => {
+  it("without a promised snapshot that has no news fail one check and no other", () => {
     const run = new Run(1);
     for (let step = 0; step < 500; step++) run.step();
     run.settle();

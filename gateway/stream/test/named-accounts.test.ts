@@ -1,11 +1,11 @@
-/** Whose account a subscription shows: the one that was asked for, or the one that the credentials name, under its own name. */
+/** Which account a subscription shows: the requested one, or the one that the credentials name, under its own name. */
 import { expect, it } from "vitest";
 import { VirtualStream } from "./virtual-stream.js";
 
 const WALLET = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
 const OTHER = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8";
 
-it("a key is opened for the wallet that is asked for; an account that it names shows under its own name", async () => {
+it("a key is opened for the requested wallet, and a different account in the credentials is shown under its own name", async () => {
   const stream = new VirtualStream();
   const { one, two } = stream.accounts;
   const opened: unknown[] = [];
@@ -32,7 +32,7 @@ it("a key is opened for the wallet that is asked for; an account that it names s
     credentials: { venueone, venuetwo },
   });
   await stream.advanceAsync(200);
-  // The room refuses a key of another account than this: else its positions would stand under a name that is not theirs.
+  // The room refuses a key of a different account: its positions would otherwise be shown under the wrong name.
   expect(opened).toEqual([{ ...venueone, walletAddress: WALLET }, venuetwo]);
   const [fold] = client.folds.values();
   expect([...(fold?.rows.values() ?? [])].map((row) => [row["exchange"], row["walletAddress"]])).toEqual([

@@ -1,6 +1,6 @@
 /**
- * Many polled accounts against the real lanes of a venue's budget, on virtual time: whatever is subscribed and however
- * fast the poller may run, the venue is never asked for more than it grants and a close never waits.
+ * Many polled accounts with the real lanes of a venue's budget, on virtual time: whatever is subscribed and however
+ * fast the poller may run, the venue never receives more than it grants and a close never waits.
  */
 import { describe, expect, it } from "vitest";
 import { silentLogger } from "../../../engine/domain/logger.js";
@@ -51,7 +51,7 @@ function bench(pace: VenuePace) {
   return { clock, queue, venue, spent, portfolio };
 }
 
-/** The largest weight spent in any window, by what `counts`. */
+/** The largest weight spent in any window, over the requests that `counts` selects. */
 function worstWindow(spent: readonly Spent[], counts: (one: Spent) => boolean): number {
   let worst = 0;
   let weight = 0;
@@ -72,10 +72,10 @@ function worstWindow(spent: readonly Spent[], counts: (one: Spent) => boolean): 
   return worst;
 }
 
-describe("the poller's budget", () => {
+describe("the budget of polling", () => {
   it.each([
     ["its own pace", DEFAULT_PACES.venueone],
-    // As if somebody had mistaken the unit: the lanes alone must hold.
+    // As if the unit had been mistaken: the lanes alone must hold.
     [
       "a pace a hundred times too fast",
       {
@@ -84,7 +84,7 @@ describe("the poller's budget", () => {
       },
     ],
   ])(
-    "holds with 400 accounts at %s, and every close goes at once",
+    "holds with 400 accounts at %s, and every close is sent at once",
     async (_, pace) => {
       const { clock, queue, venue, spent, portfolio } = bench(pace);
       const random = createSeededRandom(7);
@@ -100,7 +100,7 @@ describe("the poller's budget", () => {
       let closes = 0;
       let waitedMs = 0;
       for (let second = 0; second < MINUTES * 60; second++) {
-        // Five closes a second at times, ten a minute else: within the reserve, whatever the others take.
+        // Sometimes five closes in a second, otherwise ten a minute: within the reserve, whatever the others take.
         const burst = random.next() < 0.05 ? 5 : random.next() < 0.15 ? 1 : 0;
         for (let count = 0; count < burst; count++) {
           const beganMs = clock.monoNs() / 1e6;
@@ -123,10 +123,10 @@ describe("the poller's budget", () => {
       );
       const lanes = new Set(venue.reads.map(({ lane }) => lane));
       expect([...lanes].sort()).toEqual(["background", "read"]);
-      // Too fast a pace is held by the lanes, not by itself.
+      // A pace that is too fast is limited by the lanes, not by itself.
       const polled = worstWindow(spent, ({ lane }) => lane !== "exit");
       expect(polled > REST_WEIGHT_PER_MINUTE / 3).toBe(pace !== DEFAULT_PACES.venueone);
-      // Nobody is left out: the streamed ones are pushed, each of the others was looked at.
+      // No account is left out: the streamed ones are pushed, each of the others was polled.
       expect(venue.streamedCount()).toBe(MAX_STREAMED_USERS);
       expect(watches.map((watch) => watch.positions?.[0]?.qtyLots)).toEqual(accounts.map((_one, index) => index + 1));
       expect(portfolio.counts()).toEqual({ accounts: ACCOUNTS, polled: ACCOUNTS - MAX_STREAMED_USERS });
@@ -136,7 +136,7 @@ describe("the poller's budget", () => {
     240_000,
   );
 
-  it("the default pace alone stays within a sixth of the venue's grant", async () => {
+  it("is kept by the default pace alone, within a sixth of the venue's grant", async () => {
     const { clock, venue, spent, portfolio } = bench(DEFAULT_PACES.venueone);
     for (let index = 0; index < ACCOUNTS; index++) {
       const account = venue.addAccount(`account-${index}`);
@@ -144,7 +144,7 @@ describe("the poller's budget", () => {
     }
     await clock.advanceAsync(MINUTES * 60_000);
     const polls = worstWindow(spent, ({ lane }) => lane === "read" || lane === "background");
-    // Lists of the ten that are pushed are read once each, when their stream is LIVE.
+    // The lists of the ten pushed accounts are read once each, when their stream is LIVE.
     expect(worstWindow(spent.slice(MAX_STREAMED_USERS + 5), () => true)).toBeLessThanOrEqual(
       REST_WEIGHT_PER_MINUTE / 6 + 24,
     );

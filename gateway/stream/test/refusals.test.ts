@@ -1,11 +1,11 @@
-/** What clients do wrong: an error each, or the end of that connection and of nothing else. */
+/** Client errors: each gets an error frame, or ends that connection and nothing else. */
 import { describe, expect, it } from "vitest";
 import { streamSuite } from "./stream-suite.js";
 
 const suite = streamSuite("shared");
 const TICKER = "ticker:BTC:venueone,venuetwo:100";
 
-describe("errors", () => {
+describe("a client's frame", () => {
   it.each([
     [{ op: "subscribe", topic: "ticker" }, "MISSING_PARAMETERS"],
     [{ op: "subscribe" }, "MISSING_PARAMETERS"],
@@ -34,7 +34,7 @@ describe("errors", () => {
     [{ op: "resume", subs: [{ sub: TICKER }] }, "MISSING_PARAMETERS"],
     [{ op: "resume", subs: [{ sub: TICKER, epoch: "a", seq: -1 }] }, "INVALID_PARAMETERS"],
     [{ op: "auth" }, "MISSING_PARAMETERS"],
-  ])("%j is refused with %s, the connection stays", async (frame, code) => {
+  ])("%j is refused with %s, and the connection stays open", async (frame, code) => {
     const client = await suite.open();
     const answer = await client.ask(frame);
     expect([answer.type, answer.code]).toEqual(["error", code]);
@@ -43,7 +43,7 @@ describe("errors", () => {
     expect(suite.harness.server.streamCounts).toMatchObject({ keys: 0, subscriptions: 0, connections: 1 });
   });
 
-  it("an id that is no text, or too long, is refused and not repeated", async () => {
+  it("with an id that is no text, or too long, is refused, and the id is not repeated", async () => {
     const client = await suite.open();
     for (const id of [7, "x".repeat(65), null, {}]) {
       const seen = client.frames.length;
@@ -53,7 +53,7 @@ describe("errors", () => {
     }
   });
 
-  it("a key shown in public mode is unknown, and ends the connection with 4401", async () => {
+  it("with a key in public mode is refused as unknown, and ends the connection with 4401", async () => {
     const client = await suite.open();
     const answer = await client.ask({ op: "auth", apiKey: "pk_1", timestamp: 1, signature: "ab" });
     expect([answer.code, answer.details["mode"]]).toEqual(["AUTH_UNKNOWN_KEY", "public"]);
@@ -70,7 +70,7 @@ describe("errors", () => {
     ["nested absurdly", `{"op":${"[".repeat(5000)}${"]".repeat(5000)}}`],
     ["binary", Buffer.from('{"op":"ping"}')],
     ["larger than 64 KiB", JSON.stringify({ op: "ping", pad: "x".repeat(65_536) })],
-  ])("a frame that is %s gets an error and 4400", async (_, data) => {
+  ])("that is %s gets an error and 4400", async (_, data) => {
     const client = await suite.open();
     client.raw(data);
     expect(await client.closed).toEqual({ code: 4400, reason: "BAD_FRAME" });
@@ -78,14 +78,14 @@ describe("errors", () => {
     expect(suite.harness.server.streamCounts.connections).toBe(0);
   });
 
-  it("takes a frame of exactly 64 KiB", async () => {
+  it("of exactly 64 KiB is accepted", async () => {
     const client = await suite.open();
     const head = '{"op":"ping","id":"big","pad":"';
     client.raw(`${head}${"x".repeat(65_536 - head.length - 2)}"}`);
     expect(await client.next((frame) => frame.id === "big")).toMatchObject({ type: "pong" });
   });
 
-  it("drops a connection that sends far more than a frame may hold, and nothing else", async () => {
+  it("that is far too large ends its connection, and nothing else", async () => {
     const client = await suite.open();
     client.raw("x".repeat(300 * 1024));
     await client.closed;

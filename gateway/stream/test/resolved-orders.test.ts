@@ -1,6 +1,6 @@
 /**
- * A single order whose outcome was unknown at its reply: its end goes out on the `orders` topic, over a real socket and
- * the whole service, to those who show the credentials of the account that sent it and to nobody else.
+ * A single order whose outcome was unknown at its reply: its end is sent on the `orders` topic, over a real socket and
+ * the whole service, only to callers with the credentials of the account that sent it.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -48,7 +48,7 @@ beforeEach(async () => {
       ...fake.reader,
       readOpenOrders: async () => ({ ok: true, value: [], asOfMs: clock.wallMs(), source: "venue" }),
     },
-    // An account a key.
+    // One account per key.
     openSession(raw): OpenSession {
       const of = fake.openSession(raw);
       return of.ok ? { ok: true, session: { ...of.session, accountId: (raw as typeof MINE.venueone).privateKey } } : of;
@@ -81,7 +81,7 @@ async function subscribe(credentials: Record<string, unknown>): Promise<{ client
   return { client, sub: answer.subs[0]?.sub ?? JSON.stringify(answer) };
 }
 
-it("an order of unknown outcome is told as resolved to its own account alone", async () => {
+it("an order of unknown outcome is reported as resolved to its own account alone", async () => {
   const [mine, another] = [await subscribe(MINE), await subscribe(OTHERS)];
   const http = new TestClient(service.url);
   opened.push(http);
@@ -105,7 +105,7 @@ it("an order of unknown outcome is told as resolved to its own account alone", a
   });
   const { routeId, venueClientOrderId } = told.data as unknown as Record<string, string>;
   expect([routeId?.slice(0, 3), reply.text.includes(String(venueClientOrderId))]).toEqual(["or_", true]);
-  // Asked after the event went out, answered after everything sent before: the other heard nothing.
+  // Requested after the event went out, and answered after everything sent before: the other client received nothing.
   await another.client.ask({ op: "ping" });
   expect(another.client.updates(another.sub)).toEqual([]);
   expect(fake.placed).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** Who comes back to a private key: what a venue that does not answer is taken for, and how much is sent at once. */
+/** Clients that return to a private key: how a venue that does not answer is shown, and how much is sent at once. */
 import { describe, expect, it } from "vitest";
 import type { FakeAccount } from "../../../engine/portfolio/test/fake-accounts.js";
 import type { Fold, Frame } from "./frame-judge.js";
@@ -29,7 +29,7 @@ function eventsOf(frames: readonly Frame[], sub: string): unknown[] {
   );
 }
 
-describe("positions that nobody held, resumed while a venue does not answer", () => {
+describe("retained positions, resumed while a venue does not answer,", () => {
   async function resumed() {
     const stream = new VirtualStream();
     const alice = stream.accounts.one.addAccount("alice");
@@ -56,7 +56,7 @@ describe("positions that nobody held, resumed while a venue does not answer", ()
     return { stream, bob, back, sub };
   }
 
-  it("are not told as closed: what was shown last stands, and the coverage says that it is old", async () => {
+  it("are not reported as closed: the last ones shown are kept, and the coverage reports that they are old", async () => {
     const { stream, bob, back, sub } = await resumed();
     const fold = back.folds.get(sub);
     expect(eventsOf(back.frames, sub)).not.toContain("closed");
@@ -70,7 +70,7 @@ describe("positions that nobody held, resumed while a venue does not answer", ()
     expect(fold?.fields["venuetwo"]).toMatchObject({ state: "SNAPSHOT" });
   });
 
-  it("are told as closed once the venue has said so", async () => {
+  it("are reported as closed once the venue has confirmed it", async () => {
     const { stream, bob, back, sub } = await resumed();
     bob.hold("BTC", 0);
     expect(eventsOf(back.frames, sub)).not.toContain("closed");
@@ -81,7 +81,7 @@ describe("positions that nobody held, resumed while a venue does not answer", ()
   });
 });
 
-describe("updates that were missed, of many keys", () => {
+describe("missed updates of many keys", () => {
   /** Far fewer bytes than by default, in the same proportions. */
   const limits = { softBufferBytes: 16 * KIB, hardBufferBytes: 64 * KIB, fatalBufferBytes: 256 * KIB };
   const KEYS = 8;
@@ -90,7 +90,7 @@ describe("updates that were missed, of many keys", () => {
   it.each([
     ["in one frame", false],
     ["in a frame each", true],
-  ])("%s: a reader that takes all it is sent is not closed as a slow one", async (_, isApart) => {
+  ])("requested %s do not close a reader as slow that takes all it is sent", async (_, isApart) => {
     const stream = new VirtualStream(limits);
     const alice = stream.accounts.one.addAccount("alice");
     alice.hold("BTC", 1);
@@ -116,7 +116,7 @@ describe("updates that were missed, of many keys", () => {
     expect(missedBytes).toBeGreaterThan(limits.fatalBufferBytes);
 
     const back = stream.connect(leaver.folds);
-    // What the kernels take at once; the reader empties them each time.
+    // The bytes that the kernels take at once; the reader empties them each time.
     back.pathBytesMax = 32 * KIB;
     const common = { op: "resume", exchanges: ["venueone"], credentials: { venueone: blockOf(alice) } };
     // Frames that arrive together: nothing is read in between.
@@ -125,7 +125,7 @@ describe("updates that were missed, of many keys", () => {
     await stream.advanceAsync(2_000);
     expect([back.connection.isOpen, back.connection.isLagging]).toEqual([true, false]);
     for (const sub of subs) expect(sizes(back.folds.get(sub))).toEqual(sizes(keeper.folds.get(sub)));
-    // As many as fit came one by one, the others start again and are told why.
+    // As many as fit came one by one; the others start again and give the reason.
     const kinds = new Set(back.frames.map((frame) => (frame.type === "snapshot" ? frame.reason : frame.type)));
     expect([kinds.has("update"), kinds.has("RESUME_MISS")]).toEqual([true, true]);
   });

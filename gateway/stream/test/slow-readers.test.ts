@@ -10,7 +10,7 @@ const BOOK = { op: "subscribe", topic: "book", symbols: ["BTC"], exchanges: ["ve
 const SUB = "book:BTC:venuetwo:30:0";
 const TICKER = { op: "subscribe", topic: "ticker", symbols: ["BTC"], intervalMs: 50 };
 
-/** A client whose path takes 8 KiB and who does not read. */
+/** A client whose path takes 8 KiB and that does not read. */
 function stuck(stream: VirtualStream): VirtualClient {
   const client = stream.connect();
   client.pathBytesMax = 8 * KIB;
@@ -44,14 +44,14 @@ function own(client: VirtualClient): number {
 }
 
 describe("a reader beyond the soft limit", () => {
-  it("is told once, gets merged frames of its own when it reads, and falls in step again", () => {
+  it("is notified once, gets merged frames of its own when it reads, and is in step again", () => {
     const stream = new VirtualStream({ softBufferBytes: 20 * KIB, stalledMs: 60_000 });
     const slow = stuck(stream);
     const fast = stream.connect();
     fast.op(BOOK);
     churn(stream, 40);
     expect([slow.connection.isLagging, stream.hub.counts.lagging, fast.connection.isLagging]).toEqual([true, 1, false]);
-    // What waits stays near the limit while the fast one is told everything.
+    // Its waiting bytes stay near the limit while the fast reader gets everything.
     expect(slow.bufferedBytes()).toBeLessThan(30 * KIB);
     const seqBefore = fast.folds.get(SUB)?.seq ?? 0;
     churn(stream, 20);
@@ -70,7 +70,7 @@ describe("a reader beyond the soft limit", () => {
     expect(fast.frames.some((frame) => frame.type === "lagging")).toBe(false);
   });
 
-  it("who reads slowly is sent no more than was answered for: what arrives is fresh", () => {
+  it("that reads slowly is sent only as much as it has confirmed, so that what arrives is fresh", () => {
     const stream = new VirtualStream({ softBufferBytes: 20 * KIB });
     const slow = stuck(stream);
     let worstLag = 0;
@@ -111,7 +111,7 @@ describe("a reader beyond the soft limit", () => {
     expect(stream.hub.counts).toMatchObject({ keys: 3, subscriptions: 3, lagging: 0 });
   });
 
-  it("resumes where it was sent last, or is given a snapshot, while it lags", () => {
+  it("resumes where it was sent last, or gets a snapshot, while it lags", () => {
     const stream = new VirtualStream({ softBufferBytes: 20 * KIB, stalledMs: 60_000 });
     const slow = stuck(stream);
     churn(stream, 40);
@@ -158,7 +158,7 @@ function expectSnapshotFirst(client: VirtualClient): void {
 }
 
 describe("a reader that never reads", () => {
-  it("is closed with 4408 when none of what waits leaves", () => {
+  it("is closed with 4408 when its waiting bytes do not shrink", () => {
     const stream = new VirtualStream({ softBufferBytes: 20 * KIB });
     const client = stuck(stream);
     churn(stream, 40);
@@ -166,13 +166,13 @@ describe("a reader that never reads", () => {
     churn(stream, 110);
     expect([client.connection.isOpen, stream.hub.counts.closedByCode.get(4408)]).toEqual([false, 1]);
     expect(stream.hub.counts).toMatchObject({ connections: 0, subscriptions: 0, keys: 0, lagging: 0 });
-    // Should it read after all, it learns why.
+    // If it reads after all, it finds the reason.
     client.read(Number.POSITIVE_INFINITY);
     expect(client.end).toEqual({ code: 4408, reason: "SLOW_CONSUMER" });
     expect(client.frames.filter(({ type }) => type === "lagging")).toHaveLength(1);
   });
 
-  it("is noticed although the kernels swallow everything: an unanswered ping makes it lag, two end it", () => {
+  it("is noticed although the kernels take everything: an unanswered ping makes it lag, two end it", () => {
     const stream = new VirtualStream();
     const client = stream.connect();
     client.op(BOOK);
@@ -188,7 +188,7 @@ describe("a reader that never reads", () => {
     expect(stream.hub.counts.closedByCode.get(4408)).toBe(1);
   });
 
-  it("who reads but never answers pings is closed after two of them, not before", () => {
+  it("or reads but never answers pings is closed after two of them, not before", () => {
     const stream = new VirtualStream();
     const client = stream.connect();
     client.answersPings = false;
@@ -200,14 +200,14 @@ describe("a reader that never reads", () => {
 });
 
 describe("a burst between two looks of the pulse", () => {
-  it("makes a reader that cannot take it lag; it is not closed for it", () => {
+  it("makes a reader that cannot take it lag, but does not close it", () => {
     const stream = new VirtualStream({
       softBufferBytes: 20 * KIB,
       hardBufferBytes: 60 * KIB,
       fatalBufferBytes: 60 * KIB,
     });
     const client = stuck(stream);
-    // Time stands still: no timer fires.
+    // Time does not pass: no timer fires.
     for (let round = 0; round < 500; round++) {
       stream.load(stream.markets.btcTwo, 30, (round % 50) + 1);
       stream.turn();
@@ -221,8 +221,8 @@ describe("a burst between two looks of the pulse", () => {
   });
 });
 
-describe("the hard limits", () => {
-  it("more than the hard limit for its time closes; shorter does not", () => {
+describe("the hard limits of waiting bytes", () => {
+  it("close a reader above the hard limit for its whole time, and not for a shorter one", () => {
     const limits = { softBufferBytes: 200 * KIB, hardBufferBytes: 30 * KIB, hardBufferMs: 3_000, stalledMs: 60_000 };
     for (const [readAfterMs, isOpen] of [
       [2_000, true],
@@ -243,7 +243,7 @@ describe("the hard limits", () => {
     }
   });
 
-  it("more than the fatal limit closes at once", () => {
+  it("close a reader above the fatal limit at once", () => {
     const stream = new VirtualStream({ fatalBufferBytes: 40 * KIB });
     const client = stuck(stream);
     for (let round = 0; round < 100 && client.connection.isOpen; round++) {
@@ -254,8 +254,8 @@ describe("the hard limits", () => {
   });
 });
 
-describe("the inbound limit", () => {
-  it("lets 20 frames a second through: the 21st of one moment ends the connection, spread out they are fine", () => {
+describe("the limit of incoming frames", () => {
+  it("lets 20 frames a second through: the 21st at one time ends the connection, spread out they are fine", () => {
     const stream = new VirtualStream();
     const [burst, steady] = [stream.connect(), stream.connect()];
     for (let count = 0; count < 25; count++) burst.op({ op: "ping" });
@@ -270,8 +270,8 @@ describe("the inbound limit", () => {
   });
 });
 
-describe("time", () => {
-  it("beats every 5 s, pings every 15 s, and runs no timer without connections", () => {
+describe("the timing of the stream", () => {
+  it("has heartbeats every 5 s, pings every 15 s, and no timer without connections", () => {
     const stream = new VirtualStream();
     const client = stream.connect();
     stream.advance(60_000);
@@ -283,7 +283,7 @@ describe("time", () => {
     expect(stream.hub.counts).toMatchObject({ connections: 0, keys: 0 });
   });
 
-  it("calls a ticker STALE after 15 s without a frame, and LIVE with the next", () => {
+  it("makes a ticker STALE after 15 s without a frame, and LIVE with the next", () => {
     const stream = new VirtualStream();
     const client = stream.connect();
     client.op({ ...TICKER, intervalMs: 1000 });
@@ -319,7 +319,7 @@ describe("time", () => {
     expect(stream.clock.pendingTimerCount).toBe(1);
   });
 
-  it("follows a market that its room replaces, and one that is listed no more", () => {
+  it("follows a market that its room replaces, and one that is no longer listed", () => {
     const stream = new VirtualStream();
     const client = stream.connect();
     client.op({ ...BOOK, depth: 5 });

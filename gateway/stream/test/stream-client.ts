@@ -1,4 +1,4 @@
-/** A WebSocket client of the tests: judges every frame, folds every subscription, lets tests wait for frames. */
+/** A WebSocket client for tests: checks every frame, folds every subscription, lets tests wait for frames. */
 import type { Socket } from "node:net";
 import { WebSocket } from "ws";
 import { Fold, type Frame, FrameJudge } from "./frame-judge.js";
@@ -15,7 +15,7 @@ export class StreamClient {
   readonly frames: Frame[] = [];
   readonly folds = new Map<string, Fold>();
   readonly closed: Promise<Closed>;
-  /** The first frame that was illegal, kept for the next wait. */
+  /** The first illegal frame, kept for the next wait. */
   fault: Error | null = null;
   end: Closed | null = null;
   readonly socket: WebSocket;
@@ -26,7 +26,7 @@ export class StreamClient {
     this.socket = socket;
     socket.on("message", (data, isBinary) => this.#take(String(data), isBinary));
     socket.on("error", () => {
-      // `closed` tells.
+      // `closed` reports it.
     });
     this.closed = new Promise((resolve) => {
       socket.on("close", (code, reason) => {
@@ -65,13 +65,13 @@ export class StreamClient {
     return answer;
   }
 
-  /** The fold of a subscription, once its snapshot is there. */
+  /** Returns the fold of a subscription, once its snapshot is there. */
   async fold(sub: string): Promise<Fold> {
     await this.until(() => this.folds.has(sub), `a snapshot of ${sub}`);
     return this.folds.get(sub) as Fold;
   }
 
-  /** The first frame, among those that came and those that come, that fits. */
+  /** Returns the first frame, among those received and those to come, that fits. */
   async next(fits: (frame: Frame) => boolean, from = 0): Promise<Frame> {
     let found: Frame | undefined;
     await this.until(() => {
@@ -95,7 +95,7 @@ export class StreamClient {
     return this.frames.filter((frame) => frame.type === "update" && frame.sub === sub);
   }
 
-  /** Stops reading from the kernel; `on` again lets go. */
+  /** Stops reading from the kernel; `on` continues. */
   read(on: boolean): void {
     const { _socket } = this.socket as unknown as { readonly _socket: Socket };
     if (on) _socket.resume();
@@ -126,7 +126,7 @@ export class StreamClient {
     this.#wake();
   }
 
-  /** A heartbeat names what was sent before it: exactly what has arrived. */
+  /** A heartbeat names what was sent before it, which is exactly what has arrived. */
   #checkHeads(frame: Frame): void {
     for (const [sub, fold] of this.folds) {
       const head = frame.heads[sub];

@@ -1,4 +1,4 @@
-/** The real server around fake rooms and the clients of one test file; hooks included. */
+/** The real server with fake rooms, and the clients of one test file; installs its hooks. */
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import type { Market } from "../../../engine/market/market.js";
 import { type Harness, startHarness } from "../../test/harness.js";
@@ -7,9 +7,9 @@ import { StreamClient } from "./stream-client.js";
 
 export interface StreamSuite {
   readonly harness: Harness;
-  /** A client that is gone after the test. */
+  /** Opens a client that is closed after the test. */
   open(): Promise<StreamClient>;
-  /** A server with other limits for the rest of the test. */
+  /** Restarts the server with other limits for the rest of the test. */
   restart(limits: Partial<StreamLimits>): Promise<void>;
   setBid(market: Market, ticks: number, lots: number): void;
   setMark(market: Market, markPrice: string): void;

@@ -6,8 +6,8 @@ const suite = streamSuite();
 const TICKER = "ticker:BTC:venueone,venuetwo:100";
 const BOOK = "book:BTC:venuetwo:20:0";
 
-describe("subscriptions", () => {
-  it("are one per symbol, sorted exchanges, the same key for the same wish", async () => {
+describe("subscriptions of the stream", () => {
+  it("are one per symbol with sorted exchanges, and have the same key for the same request", async () => {
     const client = await suite.open();
     const answer = await client.subscribe({
       topic: "ticker",
@@ -26,7 +26,7 @@ describe("subscriptions", () => {
     expect(suite.harness.server.streamCounts.keys).toBe(2);
   });
 
-  it("answer a second time the same, without a second snapshot", async () => {
+  it("get the same reply a second time, without a second snapshot", async () => {
     const client = await suite.open();
     await client.subscribe({ topic: "ticker", symbols: ["BTC"] });
     await client.subscribe({ topic: "ticker", symbols: ["BTC"] });
@@ -49,7 +49,7 @@ describe("subscriptions", () => {
     expect(late.folds.get(BOOK)?.levels("venuetwo", "bids")).toEqual(early.folds.get(BOOK)?.levels("venuetwo", "bids"));
   });
 
-  it("end at the client's word: nothing follows, the key and its listener go with the last", async () => {
+  it("end when the client unsubscribes: nothing follows, and the key and its listener end with the last", async () => {
     const [one, two] = [await suite.open(), await suite.open()];
     for (const client of [one, two]) await client.subscribe({ topic: "book", symbols: ["BTC"], intervalMs: 0 });
     const sub = "book:BTC:venueone,venuetwo:20:0";
@@ -79,7 +79,7 @@ describe("subscriptions", () => {
     expect((await one.ask({ op: "unsubscribe", subs: [sub] })).code).toBe("UNKNOWN_SUBSCRIPTION");
   });
 
-  it("opened again after the last left are another epoch", async () => {
+  it("that are opened again after the last left have another epoch", async () => {
     const client = await suite.open();
     const first = await client.subscribe({ topic: "ticker", symbols: ["BTC"] });
     await client.ask({ op: "unsubscribe", subs: [TICKER] });
@@ -88,8 +88,8 @@ describe("subscriptions", () => {
   });
 });
 
-describe("resume", () => {
-  it("of the present head goes on without a snapshot", async () => {
+describe("a resumed subscription", () => {
+  it("at the present head continues without a snapshot", async () => {
     const keeper = await suite.open();
     await keeper.subscribe({ topic: "book", symbols: ["BTC"], exchanges: ["venuetwo"], intervalMs: 0 });
     const { epoch, seq } = await keeper.fold(BOOK);
@@ -108,7 +108,7 @@ describe("resume", () => {
     ["a place that never was", (epoch: string, seq: number) => ({ epoch, seq: seq + 5 })],
     ["another epoch", (_: string, seq: number) => ({ epoch: "k3v9", seq })],
     ["an epoch that is none", (_: string, seq: number) => ({ epoch: "' OR 1=1", seq })],
-  ])("of %s brings a snapshot that says why", async (_, place) => {
+  ])("with %s gets a snapshot with its reason", async (_, place) => {
     const keeper = await suite.open();
     await keeper.subscribe({ topic: "book", symbols: ["BTC"], exchanges: ["venuetwo"], intervalMs: 0 });
     suite.setBid(suite.harness.markets.btcTwo, 974_100, 3);
@@ -124,7 +124,7 @@ describe("resume", () => {
     expect(fold.levels("venuetwo", "bids")[0]).toEqual(["97410", "0.004"]);
   });
 
-  it("of a stale epoch, also when nobody holds the key any more, brings a snapshot of the new one", async () => {
+  it("of a stale epoch gets a snapshot of the new one, also when the key has no subscriber any more", async () => {
     const first = await suite.open();
     await first.subscribe({ topic: "ticker", symbols: ["BTC"] });
     const { epoch, seq } = await first.fold(TICKER);
@@ -136,7 +136,7 @@ describe("resume", () => {
     expect([fold.epoch === epoch, fold.seq]).toEqual([false, 1]);
   });
 
-  it("of a running subscription brings it a fresh snapshot", async () => {
+  it("that is running already gets a fresh snapshot", async () => {
     const client = await suite.open();
     await client.subscribe({ topic: "ticker", symbols: ["BTC"] });
     const { epoch } = await client.fold(TICKER);
@@ -145,7 +145,7 @@ describe("resume", () => {
     expect(suite.harness.server.streamCounts.subscriptions).toBe(1);
   });
 
-  it("refuses a key that is not served here, and opens nothing", async () => {
+  it("to a key that is not served here is refused, and opens nothing", async () => {
     for (const sub of [
       "ticker:btc:venueone:100",
       "ticker:BTC:venuetwo,venueone:100",

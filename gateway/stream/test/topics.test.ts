@@ -8,7 +8,7 @@ const suite = streamSuite();
 const TICKER = "ticker:BTC:venueone,venuetwo:100";
 const BOOK = "book:BTC:venuetwo:20:0";
 
-describe("ticker", () => {
+describe("the ticker topic", () => {
   it("begins with a snapshot that equals the REST payloads, then merges changed fields", async () => {
     const client = await suite.open();
     const answer = await client.subscribe({ topic: "ticker", symbols: ["BTC"] });
@@ -31,7 +31,7 @@ describe("ticker", () => {
     expect(Object.keys(update.data.venueone ?? {}).sort()).toEqual(["ageMs", "markPrice", "timestamp"]);
   });
 
-  it("conflates: the latest value wins, one update for many changes", async () => {
+  it("conflates: the latest value counts, one update for many changes", async () => {
     const client = await suite.open();
     await client.subscribe({ topic: "ticker", symbols: ["BTC"], exchanges: ["venueone"], intervalMs: 250 });
     for (let price = 1; price <= 40; price++) suite.setMark(suite.harness.markets.btcOne, String(90_000 + price));
@@ -40,17 +40,17 @@ describe("ticker", () => {
     expect([update.seq, update.prevSeq]).toEqual([2, 1]);
   });
 
-  it("tells at once that a venue left LIVE, whatever the interval", async () => {
+  it("reports at once that a venue left LIVE, whatever the interval", async () => {
     const client = await suite.open();
     await client.subscribe({ topic: "ticker", symbols: ["BTC"], intervalMs: 1000 });
     suite.harness.markets.btcTwo.book.invalidate(INVALID_DISCONNECTED);
-    // Asked after it: whoever waited for the interval would come after the answer.
+    // Sent after the change: an update that waited for the interval would come after this reply.
     await client.ask({ op: "ping" });
     const updates = client.frames.filter((frame) => frame.type === "update");
     expect(updates.map(({ data }) => data)).toMatchObject([{ venuetwo: { state: "DOWN" } }]);
   });
 
-  it("shows a venue without a ticker as SYNCING, and all of its fields once they are there", async () => {
+  it("shows a venue without a ticker as SYNCING, and all of its fields once they are known", async () => {
     const client = await suite.open();
     const sub = "ticker:ETH:venueone:0";
     await client.subscribe({ topic: "ticker", symbols: ["eth-perp"], intervalMs: 0 });
@@ -72,7 +72,7 @@ describe("ticker", () => {
   });
 });
 
-describe("book", () => {
+describe("the book topic", () => {
   it("begins with the top of the book and follows it by changed levels", async () => {
     const client = await suite.open();
     await client.subscribe({ topic: "book", symbols: ["BTC"], exchanges: ["venuetwo"], depth: 20, intervalMs: 0 });
@@ -91,7 +91,7 @@ describe("book", () => {
     expect(update.data).toEqual({ venuetwo: { bids: [["97410", "0"]], asks: [], venueSeq: "990817264" } });
   });
 
-  it("keeps exactly the depth: what falls out is removed, what comes up is added", async () => {
+  it("keeps exactly the depth: levels that fall out are removed, levels that move up are added", async () => {
     const client = await suite.open();
     await client.subscribe({ topic: "book", symbols: ["BTC"], exchanges: ["venuetwo"], depth: 2, intervalMs: 0 });
     suite.setBid(suite.harness.markets.btcTwo, 974_050, 1000);
@@ -109,7 +109,7 @@ describe("book", () => {
     ]);
   });
 
-  it("sends one update for all changes of a turn, and none for what lies beyond the depth", async () => {
+  it("sends one update for all changes of a turn, and none for changes beyond the depth", async () => {
     const client = await suite.open();
     await client.subscribe({ topic: "book", symbols: ["BTC"], exchanges: ["venuetwo"], depth: 1, intervalMs: 0 });
     suite.setBid(suite.harness.markets.btcTwo, 900_000, 1);
@@ -121,7 +121,7 @@ describe("book", () => {
     expect(client.updates("book:BTC:venuetwo:1:0")).toHaveLength(1);
   });
 
-  it("takes the levels away the moment the book leaves LIVE, and brings them back after", async () => {
+  it("removes the levels as soon as the book leaves LIVE, and shows them again afterwards", async () => {
     const client = await suite.open();
     await client.subscribe({ topic: "book", symbols: ["BTC"], exchanges: ["venuetwo"], intervalMs: 1000 });
     suite.harness.markets.btcTwo.book.invalidate(INVALID_GAP);
@@ -139,10 +139,10 @@ describe("book", () => {
     await client.subscribe({ topic: "book", symbols: ["BTC"], intervalMs: 0 });
     const fold = await client.fold("book:BTC:venueone,venuetwo:20:0");
     const { btcOne } = suite.harness.markets;
-    // The books of the harness are proven ahead; a touch counts while its book is not proven long after it.
+    // The books of the harness are proven ahead of time; a touch counts only until its book is proven long after it.
     btcOne.touch.set(974_165, 10, 974_180, 20, 0, suite.harness.clock.wallMs() + 1e9, btcOne.book.tsProvenNs);
     await client.until(() => fold.levels("venueone", "bids")[0]?.[0] === "97416.5");
-    // The book's 97417 is better than the newer touch: nobody stands there any more.
+    // The book's 97417 is better than the newer touch: that level is gone.
     expect(fold.levels("venueone", "bids").map(([price]) => price)).toEqual(["97416.5", "97416"]);
     const crcBefore = fold.crcCount;
     for (let round = 1; round <= 101; round++) {
@@ -164,8 +164,8 @@ describe("book", () => {
   });
 });
 
-describe("status and heartbeats", () => {
-  it("tells the states of all feeds, and their changes", async () => {
+describe("the status topic and heartbeats", () => {
+  it("report the states of all feeds, and their changes", async () => {
     await suite.restart({ heartbeatMs: 100 });
     const client = await suite.open();
     await client.subscribe({ topic: "status" });
@@ -178,13 +178,13 @@ describe("status and heartbeats", () => {
     suite.harness.two.statusOverrides = { state: "DOWN" };
     const update = await client.next((frame) => frame.type === "update" && frame.data["feeds"] !== undefined);
     expect(update.data).toMatchObject({ feeds: { venuetwo: { state: "DOWN" } } });
-    // Of those before the subscription there may be any number.
+    // Before the subscription there may be any number of them.
     const beat = await client.next((frame) => frame.type === "heartbeat" && frame.n >= 2, seen);
     expect(beat.heads).toEqual({ status: expect.any(Number) });
     expect(Object.keys(beat.feeds)).toEqual(["venueone", "venuetwo"]);
   });
 
-  it("tells that a venue's breaker opens, is tried and closes, while its feed is live", async () => {
+  it("report that a venue's breaker opens, is probed and closes, while its feed is live", async () => {
     await suite.restart({ heartbeatMs: 50 });
     const client = await suite.open();
     await client.subscribe({ topic: "status" });
@@ -203,13 +203,13 @@ describe("status and heartbeats", () => {
     }
   });
 
-  it("beats without any subscription", async () => {
+  it("include heartbeats without any subscription", async () => {
     await suite.restart({ heartbeatMs: 50 });
     const client = await suite.open();
     await client.next((frame) => frame.type === "heartbeat" && frame.n === 3);
   });
 
-  it("calls a venue STALE that nothing proves current, without new data", async () => {
+  it("show a venue as STALE whose data is not proven current, without new data", async () => {
     const { clock, markets } = suite.harness;
     const client = await suite.open();
     await client.subscribe({ topic: "status" });
@@ -221,7 +221,7 @@ describe("status and heartbeats", () => {
       market.book.clear();
       loadBook(market.book, [[974_170, 5000]], [[974_180, 4000]], clock.monoNs());
     }
-    // Two seconds (the fake market's limit) pass without a proof; the levels stay, the name changes.
+    // Two seconds (the fake market's limit) pass without a proof; the levels stay, the state changes.
     await client.until(() => book.fields["venueone"]?.["state"] === "STALE");
     expect([book.levels("venueone", "bids"), book.levels("venueone", "asks")]).toEqual([
       [["97417", "5"]],

@@ -1,6 +1,6 @@
 /**
- * The hub without a network and without waiting: virtual clock, fake rooms, sockets with buffers of a stated size
- * that a test reads at will. The order of everything is the test's.
+ * The hub without a network and without waiting: virtual clock, fake rooms, sockets with buffers of a stated size that
+ * a test reads at will. The test decides the order of everything.
  */
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import { silentLogger } from "../../../engine/domain/logger.js";
@@ -23,7 +23,7 @@ type Item =
   | { readonly kind: "ping"; readonly payload: string }
   | { readonly kind: "close"; readonly code: number; readonly reason: string };
 
-/** What a frame costs beside its text. */
+/** Bytes of a frame in addition to its text. */
 const HEADER_BYTES = 4;
 
 function sizeOf(item: Item): number {
@@ -33,7 +33,7 @@ function sizeOf(item: Item): number {
 /** Server side of one connection, its path, and the client at its end. */
 export class VirtualClient {
   readonly frames: Frame[] = [];
-  /** A long run judges and folds its frames without keeping them. */
+  /** A long run checks and folds its frames without keeping them. */
   keepsFrames = true;
   readonly folds: Map<string, Fold>;
   readonly #stream: VirtualStream;
@@ -51,7 +51,7 @@ export class VirtualClient {
   answersPings = true;
   pingCount = 0;
   onFrame: (frame: Frame) => void = () => {};
-  /** Subscriptions that the hub said to begin again: a snapshot has to come. */
+  /** Subscriptions that the hub told to restart: a snapshot must follow. */
   readonly owed = new Set<string>();
   /** A planted fault: frames that never come. */
   loses: (frame: Frame) => boolean = () => false;
@@ -167,7 +167,7 @@ export class VirtualClient {
       return;
     }
     if (item.kind === "ping") {
-      // The answer arrives in a later turn: a hub that asks again at once would be answered without end in this one.
+      // The reply arrives in a later turn: a hub that pings again at once would otherwise loop forever in this one.
       if (this.answersPings)
         this.#stream.afterTurn(() => {
           if (!this.#isEnded) this.connection.pong(item.payload);
@@ -221,15 +221,15 @@ export class VirtualStream {
   readonly accounts: { readonly one: FakeVenue; readonly two: FakeVenue };
   readonly portfolio: Portfolio;
   readonly hash = createKeyedHash(Buffer.alloc(32, 9));
-  /** Says that an execution was resolved. */
+  /** Reports that an execution was resolved. */
   resolve: (execution: ResolvedExecution) => void = () => {};
   readonly #clients = new Set<VirtualClient>();
   #deferred: (() => void)[] = [];
   #after: (() => void)[] = [];
   publishCount = 0;
-  /** What waits for a turn of its own is done so often in a row; fewer, and timers run in between. */
+  /** Most rounds in a row of work that waits for its own turn; with fewer, timers run in between. */
   roundsMax = Number.POSITIVE_INFINITY;
-  /** Of each turn that is over: bytes that the hub gave to sockets within it. */
+  /** For each past turn: bytes that the hub gave to sockets within it. */
   readonly turnBytes: number[] = [];
   #bytesBefore = 0;
 
@@ -336,7 +336,7 @@ export class VirtualStream {
     }
   }
 
-  /** As `advance`, and answers of venues arrive. */
+  /** Like `advance`, and replies of venues arrive. */
   async advanceAsync(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 10) {
       await this.clock.advanceAsync(Math.min(10, left));
@@ -361,7 +361,7 @@ export class VirtualStream {
     market.ticker.stamp(this.clock.wallMs(), this.clock.monoNs());
   }
 
-  /** Books are proven current, as a live feed would. */
+  /** Books are proven current, as by a live feed. */
   prove(): void {
     for (const market of [this.markets.btcOne, this.markets.btcTwo, this.markets.ethOne]) {
       market.book.prove(this.clock.monoNs());

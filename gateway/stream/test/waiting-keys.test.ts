@@ -1,4 +1,4 @@
-/** The stream client against the hub on virtual time, while one of its venues answers nobody. */
+/** The stream client with the hub on virtual time, while one of its venues does not answer. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { StreamClient, type SubscriptionView } from "../../../client/stream/stream-client.js";
 import type { PositionsData } from "../../../client/stream/topics.js";
@@ -53,7 +53,7 @@ beforeEach(() => {
   client.start();
 });
 
-/** The way there and back takes a moment; nothing answers within a call. */
+/** Each direction takes a moment; nothing is answered within a call. */
 function later(run: () => void): void {
   stream.clock.setTimer(run, 1);
 }
@@ -73,7 +73,7 @@ function every(intervalMs: number, callback: () => void): () => void {
   };
 }
 
-/** Share of the time in which the client called its positions current, looked at four times a second. */
+/** Share of the time in which the client showed its positions as current, read four times a second. */
 async function currentShare(seconds: number): Promise<number> {
   let current = 0;
   for (let look = 0; look < 4 * seconds; look++) {
@@ -85,8 +85,8 @@ async function currentShare(seconds: number): Promise<number> {
 }
 
 const count = (op: string): number => asked.filter((one) => one === op).length;
-describe("a venue that answers nobody", () => {
-  it("delays the first snapshot once, and then costs the others nothing", async () => {
+describe("a venue that does not answer", () => {
+  it("delays the first snapshot once, and then does not affect the others", async () => {
     stream.accounts.two.admit = () => new Promise(() => {});
     // The first snapshot waits for it, five seconds and no longer.
     expect(await currentShare(120)).toBeGreaterThan(0.93);
@@ -96,7 +96,7 @@ describe("a venue that answers nobody", () => {
     expect(data.coverage.get("venuetwo")).toMatchObject({ state: "ERROR", errorCode: "NO_ANSWER_YET" });
   });
 
-  it("the same after each loss of the connection", async () => {
+  it("does the same after each loss of the connection", async () => {
     stream.accounts.two.admit = () => new Promise(() => {});
     await currentShare(10);
     for (let loss = 0; loss < 3; loss++) {

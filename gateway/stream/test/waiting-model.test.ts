@@ -1,8 +1,8 @@
 /**
- * The stream client against the hub for ten virtual minutes in which one of its venues falls mute and answers again, and
- * its connection is lost, at random: positions of the healthy venue are current nearly all the time, and nothing is asked
- * for twice on one connection. A client and a server that disagree about waiting are planted, and seen by both checks.
- * FUZZ_SEED replays one seed.
+ * A random model. The stream client with the hub for ten virtual minutes in which one of its venues stops answering and
+ * answers again, and its connection is lost. Positions of the healthy venue are current nearly all the time, and
+ * nothing is requested twice on one connection. A client and a server that disagree about waiting are planted; both
+ * checks must find that. FUZZ_SEED replays one seed.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { StreamClient, type SubscriptionView } from "../../../client/stream/stream-client.js";
@@ -12,7 +12,7 @@ import { ANSWER_MS } from "../../../client/stream/state.js";
 import type { Fold, Frame } from "./frame-judge.js";
 import { type VirtualClient, VirtualStream } from "./virtual-stream.js";
 
-/** How long the client waits for a snapshot that waits; null: as it is. */
+/** How long the client waits for a snapshot; null: its own time. */
 const planted = vi.hoisted((): { waitMs: number | null } => ({ waitMs: null }));
 vi.mock(import("../../../client/stream/state.js"), async (original) => {
   const state = await original();
@@ -27,9 +27,9 @@ vi.mock(import("../../../client/stream/state.js"), async (original) => {
 const SEEDS = process.env.FUZZ_SEED === undefined ? [1, 2] : [Number(process.env.FUZZ_SEED)];
 const LOOKS = 2_400;
 const LOOK_MS = 250;
-/** Of a machine that may be busy. */
+/** For a machine that may be busy. */
 const TIMEOUT_MS = 400_000;
-/** A first snapshot waits five seconds for a mute venue, after each loss of the connection. */
+/** A first snapshot waits five seconds for a silent venue, after each loss of the connection. */
 const CURRENT_SHARE_MIN = 0.85;
 const WALLET = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
 const EXCHANGES = ["venueone", "venuetwo"] as const;
@@ -44,7 +44,7 @@ class Run {
   readonly #links: VirtualClient[] = [];
   readonly #folds = new Map<string, Fold>();
   readonly #hear: Hear;
-  /** Else the venue is mute throughout, and no connection is lost. */
+  /** If false, the venue is silent throughout, and no connection is lost. */
   readonly #changes: boolean;
   readonly #client: StreamClient;
   #view: SubscriptionView | null = null;
@@ -93,10 +93,10 @@ class Run {
 
   async play(): Promise<Check[]> {
     for (let look = 0; look < LOOKS; look++) {
-      // A connection that the client gave up is the end of what it may still do wrong.
+      // Once the client has given up a connection, it can do nothing more wrong.
       if (!this.#changes && this.#links.length > 1) break;
       this.#lookCount++;
-      // Spells of about a minute, from the start on, and a loss of the connection in two.
+      // Spells of about a minute, from the start on, and a loss of the connection in every second one.
       if (look === 0 || (this.#changes && this.#random.next() < 0.004)) this.#isMute = !this.#isMute;
       if (this.#changes && this.#random.next() < 0.002) this.#links.at(-1)?.connection.end(1012, "RESTART");
       await this.stream.advanceAsync(LOOK_MS);
@@ -125,7 +125,7 @@ class Run {
     this.#later(() => link.op(frame));
   }
 
-  /** The way there and back takes a while; nothing answers within a call. */
+  /** Each direction takes a while; nothing is answered within a call. */
   #later(run: () => void): void {
     this.stream.clock.setTimer(run, this.#wayMs);
   }
@@ -146,7 +146,7 @@ class Run {
   }
 }
 
-/** A server that says nothing of keys whose snapshot waits. */
+/** A server whose heartbeats leave out keys whose snapshot waits. */
 function withoutWaitingKeys(frame: Frame): Frame {
   if (frame.type !== "heartbeat") return frame;
   return { ...frame, heads: Object.fromEntries(Object.entries(frame.heads).filter(([, head]) => head > 0)) };
@@ -156,16 +156,16 @@ afterEach(() => {
   planted.waitMs = null;
 });
 
-describe("ten minutes with a venue that falls mute", () => {
-  it.each(SEEDS)("cost the healthy one next to nothing (seed %i)", { timeout: TIMEOUT_MS }, async (seed) => {
+describe("ten minutes with a venue that stops answering", () => {
+  it.each(SEEDS)("hardly affect the healthy one (seed %i)", { timeout: TIMEOUT_MS }, async (seed) => {
     const run = new Run(seed, (frame) => frame);
     expect(await run.play(), `FUZZ_SEED=${seed}: ${run.counts}`).toEqual([]);
     expect(run.muteCount).toBeGreaterThan(LOOKS / 10);
     expect(run.muteCount).toBeLessThan(LOOKS);
   });
 
-  // With either half alone the other one mends it: the client is patient, or the heads make it so.
-  it("planted: an impatient client and heads without waiting keys are seen", { timeout: TIMEOUT_MS }, async () => {
+  // Either half alone is repaired by the other: the client is patient, or the heads make it so.
+  it("fail both checks where an impatient client and wrong heads are planted", { timeout: TIMEOUT_MS }, async () => {
     planted.waitMs = ANSWER_MS;
     const run = new Run(1, withoutWaitingKeys, false);
     const failed = await run.play();
