@@ -1,9 +1,17 @@
 /** The stream of one account's credentials: what makes it LIVE, what ends that, and what is asked of the venue meanwhile. */
 import { beforeEach, describe, expect, it } from "vitest";
 import type { AccountEvent, AccountStream } from "../../../engine/ports.js";
-import { BTC, held, MAX_STREAMS, SessionVenueBench, TestSession, TRUTH_EVERY_MS } from "../test/session-venue.js";
+import {
+  BTC,
+  held,
+  MAX_STREAMS,
+  SessionVenueBench,
+  type SessionVenueTraits,
+  TestSession,
+  TRUTH_EVERY_MS,
+} from "../test/session-venue.js";
 import { LOAD_BOUND_MS } from "./account-reconciler.js";
-import { SILENT_AFTER_MS, SURELY_LATER_MS } from "./streamed-reads.js";
+import { SILENT_AFTER_MS, SURELY_LATER_MS, UNSHOWN_AFTER_MS } from "./streamed-reads.js";
 
 let bench: SessionVenueBench;
 let session: TestSession;
@@ -21,8 +29,8 @@ const standing = (): number | null => {
 };
 const kinds = (): readonly string[] => events.map((event) => (event.kind === "state" ? event.state : event.kind));
 
-function setUp(pingText: string | null = '"ping"'): void {
-  bench = new SessionVenueBench(pingText);
+function setUp(traits?: SessionVenueTraits): void {
+  bench = new SessionVenueBench(traits);
   session = new TestSession("alice", "s");
   events = [];
   stream = bench.open(session, events);
@@ -153,11 +161,40 @@ describe("an account session stream that misses something", () => {
     expect([stream.state, lots()]).toEqual(["LIVE", 6]);
   });
 
+  it("is not LIVE by an answer that comes while its connection is silent", async () => {
+    await live(5);
+    await bench.wait(TRUTH_EVERY_MS);
+    bench.network.pong = null;
+    await bench.wait(SILENT_AFTER_MS + 3_000);
+    await bench.answer(6);
+    expect([stream.state, bench.loads.length]).toEqual(["SYNCING", 0]);
+    bench.network.last.receive("pong");
+    await bench.wait(1_000);
+    await bench.answer(6);
+    expect([stream.state, lots()]).toEqual(["LIVE", 6]);
+  });
+
+  it("is not LIVE while an order of ours is neither told nor in what the venue says", async () => {
+    await live(5);
+    const { reads } = bench.feeds[0]?.parts ?? {};
+    reads?.sent({ clientId: "1", coin: "BTC", side: "BUY", qtyLots: 4, rests: false });
+    reads?.answered("1", { status: "FILLED", filledLots: 4 });
+    await bench.wait(UNSHOWN_AFTER_MS + 1_000);
+    expect([stream.state, bench.feeds[0]?.losses, bench.loads.length]).toEqual(["SYNCING", ["silent"], 1]);
+    // Half of it is told; the answer is older than that.
+    bench.network.last.receive("7");
+    await bench.answer(5);
+    expect(stream.state).toBe("SYNCING");
+    await bench.wait(500);
+    await bench.answer(7);
+    expect([stream.state, lots(), standing()]).toEqual(["LIVE", 7, 7]);
+  });
+
   it.each([
     ["proves nothing where the venue is pinged with messages", '"ping"', "SYNCING"],
     ["proves that it lives where the ping is one too", null, "LIVE"],
   ] as const)("a control frame %s", async (_, pingText, state) => {
-    setUp(pingText);
+    setUp({ pingText });
     await live(5);
     bench.network.pong = null;
     for (let second = 0; second < 12; second++) {
@@ -203,6 +240,17 @@ describe("an account session stream that reconnects", () => {
     await bench.clock.advanceAsync(0);
     await bench.answer(6);
     expect([stream.state, lots()]).toEqual(["LIVE", 6]);
+  });
+
+  it("gives up what is held also where another connection can take over at once", async () => {
+    setUp({ isReadyAtOnce: true });
+    await live(5);
+    await untilStandby();
+    bench.network.last.open();
+    bench.streams.rescaled();
+    expect([stream.state, bench.feeds[0]?.losses, bench.loads.length]).toEqual(["SYNCING", ["reconnected"], 1]);
+    await bench.answer(50);
+    expect([stream.state, lots(), bench.network.connections.length]).toEqual(["LIVE", 50, 2]);
   });
 
   it("gives up what is held before it asks for another connection", async () => {

@@ -95,7 +95,7 @@ export class TestFeed implements AccountFeed<TestSession> {
   }
 
   isReady(linkId: number): boolean {
-    return this.#ready.has(linkId);
+    return this.#venue.isReadyAtOnce || this.#ready.has(linkId);
   }
 
   lost(isReconnected: boolean): void {
@@ -136,23 +136,32 @@ export class TestFeed implements AccountFeed<TestSession> {
   }
 }
 
+export interface SessionVenueTraits {
+  /** Null: it is pinged by the protocol. */
+  readonly pingText?: string | null;
+  readonly isReadyAtOnce?: boolean;
+}
+
 /** Streams over `TestFeed`s on a virtual clock. */
 export class SessionVenueBench {
   readonly clock = new VirtualClock();
   readonly network = new FakeNetwork();
   readonly pingText: string | null;
+  /** A connection is ready as it opens: its URL is the subscription. */
+  readonly isReadyAtOnce: boolean;
   readonly loads: OpenLoad[] = [];
   readonly feeds: TestFeed[] = [];
   readonly lines: string[] = [];
   readonly streams: AccountSessionStreams<TestSession>;
 
-  constructor(pingText: string | null = '"ping"') {
+  constructor({ pingText = '"ping"', isReadyAtOnce = false }: SessionVenueTraits = {}) {
     const { clock, lines, network } = this;
     const log = (event: string, fields?: LogFields): void => {
       lines.push(`${event} ${JSON.stringify(fields ?? {})}`);
     };
     const logger: Logger = { debug: log, info: log, warn: log, error: log };
     this.pingText = pingText;
+    this.isReadyAtOnce = isReadyAtOnce;
     network.pong = "pong";
     this.streams = new AccountSessionStreams<TestSession>({
       ...{ name: "test.account", clock, random: createSeededRandom(3), logger, maxStreams: MAX_STREAMS },
@@ -177,10 +186,10 @@ export class SessionVenueBench {
     return opened.stream;
   }
 
-  /** Opens the newest connection, which is ready at once. */
+  /** Opens the newest connection, which is ready then. */
   async connect(): Promise<void> {
     this.network.last.open();
-    this.network.last.receive("ready");
+    if (!this.isReadyAtOnce) this.network.last.receive("ready");
     await this.clock.advanceAsync(0);
   }
 
