@@ -20,8 +20,7 @@ import { streamedVersion, type WantedLots } from "../../shared/account/streamed-
 import type { VerifiedReads } from "../../shared/account/verified-reads.js";
 import type { ConfirmedKey } from "./key-directory.js";
 import { type VenuethreeAccount, wantedId } from "./reader.js";
-import type { VenuethreeAccountStreams } from "./streams.js";
-import type { WatchedAccount } from "./watched-account.js";
+import type { VenuethreeAccountStreams, VenuethreeWatchedAccount } from "./streams.js";
 
 /** Between the execution of an order and the moment from which a read shows it. */
 const READ_LAG_MS = 60;
@@ -55,7 +54,7 @@ export function streamedReader(
     const key = trading.knownKey(session);
     if (key === null || !key.ok) return null;
     const live = streams.livePositions(key.value.accountIndex, wanted);
-    if (live === null || !live.ok || instrument === null) return live;
+    if (live === null || instrument === null) return live;
     return { ...live, value: live.value.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol) };
   };
   const noteUse = (session: AccountSession): void => {
@@ -106,7 +105,7 @@ export function streamedReader(
       const stop =
         account === null || wanted?.field !== "client_order_id"
           ? null
-          : account.followOrder(wanted.text, (order) => {
+          : account.source.followOrder(wanted.text, (order) => {
               if (order.nativeSymbol === instrument.nativeSymbol) onEnd(order);
             });
       const isPushed = stop !== null && account?.state === "LIVE";
@@ -130,7 +129,7 @@ export function watchedBy(
   trading: VenuethreeReads,
   streams: VenuethreeAccountStreams,
   session: AccountSession,
-): WatchedAccount | null {
+): VenuethreeWatchedAccount | null {
   const key = trading.knownKey(session);
   return key?.ok === true ? streams.watched(key.value.accountIndex) : null;
 }
@@ -146,5 +145,7 @@ export function streamedEnd(
   ref: OrderRef,
 ): VenueOrder | null {
   const wanted = wantedId(ref);
-  return wanted === null ? null : (watchedBy(trading, streams, session)?.endedOrder(wanted.field, wanted.text) ?? null);
+  return wanted === null
+    ? null
+    : (watchedBy(trading, streams, session)?.source.endedOrder(wanted.field, wanted.text) ?? null);
 }
