@@ -46,7 +46,7 @@ function venuetwo(): Holdings {
 }
 
 function venuethree(): Holdings {
-  const slot = new VenuethreeSlot({ accountIndex: 1, instrumentOf: NONE_LISTED, emit: quiet, onMoved: quiet });
+  const slot = new VenuethreeSlot({ accountIndex: 1, instrumentOf: NONE_LISTED, emit: quiet });
   return (position) => {
     const row = {
       market_id: 77,

@@ -21,9 +21,10 @@ export type Applied =
   | { readonly ok: false; readonly problem: string };
 
 /** `differences`: sizes that were not what was held. `agrees`: what is held now is what the read says. */
-export type Adopted =
-  | { readonly ok: true; readonly differences: number; readonly agrees: boolean }
-  | { readonly ok: false; readonly problem: string };
+export type Adopted = { readonly differences: number } & (
+  | { readonly ok: true; readonly agrees: boolean }
+  | { readonly ok: false; readonly problem: string }
+);
 
 /** Takes an answer into what is held. Called once, later than the answer came, or never. */
 export type Adopt = () => Adopted;

@@ -92,8 +92,8 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
       source,
       state: () => this.#state,
       onAdopted: (adopted) => {
-        if (adopted.ok) noteDifferences(options, adopted.differences, this.#state);
-        else this.distrust(adopted.problem);
+        noteDifferences(options, adopted.differences, this.#state);
+        if (!adopted.ok) this.distrust(adopted.problem);
       },
     });
     this.#resync = new Resync<never, LoadedAccount>({
@@ -242,11 +242,11 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
   /** False: another read is needed. */
   #adopt({ adopt, beganMs, lostCount }: LoadedAccount): boolean {
     const adopted: Adopted = adopt();
+    noteDifferences(this.#options, adopted.differences, this.#state);
     if (!adopted.ok) {
       this.#options.counters.decodeErrorCount++;
       return false;
     }
-    noteDifferences(this.#options, adopted.differences, this.#state);
     this.refresh.noteAsked();
     if (adopted.agrees) this.reads.agreed(beganMs);
     // Only an answer asked for after it tells what it was.

@@ -146,14 +146,14 @@ export class VenueoneAccountSource implements AccountSource<string, VenueoneAcco
     const state = this.#adoptState(account);
     const orders = rows === null ? null : this.#data.applyOrders(rows);
     if (!state.ok) return state;
-    if (orders?.ok === false) return orders;
+    if (orders?.ok === false) return { ...orders, differences: state.differences };
     for (const row of orders?.gone ?? []) this.#ends.lookUp(row);
     return state;
   }
 
   /** It agrees where nothing newer was held. */
   #adoptState(account: VenueoneWireAccount): Adopted {
-    if (!this.#isYet(account.time)) return { ok: false, problem: NOT_YET };
+    if (!this.#isYet(account.time)) return { ok: false, problem: NOT_YET, differences: 0 };
     const agrees = account.time >= this.#data.stateMs;
     const applied = this.#data.applyState(account);
     if (!applied.ok) return applied;

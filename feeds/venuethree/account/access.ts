@@ -4,30 +4,41 @@
  * HOT_IDLE_MS after the last request that used the account, as long as a session may live on for an unknown order.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
+import type { AccountAccess as Access } from "../../shared/account/account-source.js";
 import type { AuthTokens } from "./auth-tokens.js";
 import type { ConfirmedKey } from "./key-directory.js";
 import { monoMs } from "../../shared/net/weight-window.js";
-import { KEPT_TOKEN_RENEW_MS, STREAM_TOKEN_LIFE_S } from "../rules/limits.js";
+import { KEPT_TOKEN_RENEW_MS, STREAM_TOKEN_LIFE_S, TOKEN_RENEW_MS } from "../rules/limits.js";
 
 /** A kept token is not used in its last minutes: our clock and the venue's may differ by less. */
 const SPARE_MS = 5 * 60_000;
 
-export interface StreamToken {
+interface StreamToken {
   readonly text: string;
   /** Monotonic. */
   readonly madeAtMs: number;
 }
 
-export class AccountAccess {
+export class AccountAccess implements Access<ConfirmedKey> {
   /** Confirmed keys of those who watch; any open one signs. */
-  readonly keys = new Set<ConfirmedKey>();
+  readonly #keys = new Set<ConfirmedKey>();
   readonly #clock: Clock;
   readonly #tokens: AuthTokens;
   #kept: StreamToken | null = null;
+  /** Monotonic ms of the token that was subscribed with last. */
+  #subscribedAtMs = 0;
 
   constructor(clock: Clock, tokens: AuthTokens) {
     this.#clock = clock;
     this.#tokens = tokens;
+  }
+
+  join(key: ConfirmedKey): void {
+    this.#keys.add(key);
+  }
+
+  leave(key: ConfirmedKey): void {
+    this.#keys.delete(key);
   }
 
   /** A request with this key is at work, and others of the account are expected after it. */
@@ -42,16 +53,23 @@ export class AccountAccess {
     return this.#openKey() !== null || this.#keptToken() !== null;
   }
 
+  /** The venue would end the subscriptions: they are asked for again before. */
+  get isEnding(): boolean {
+    return monoMs(this.#clock) - this.#subscribedAtMs > TOKEN_RENEW_MS;
+  }
+
   /** For reads. Null when nobody can sign, and none is kept. */
   readToken(): string | null {
     const key = this.#openKey();
     return (key === null ? null : this.#tokens.tokenOf(key)) ?? this.#keptToken()?.text ?? null;
   }
 
-  /** For a subscription: signed as it is written where somebody can, so that it is never older. */
-  streamToken(): StreamToken | null {
+  /** For a subscription: signed as it is written where somebody can, so that it is never older. Null: nobody can. */
+  streamToken(): string | null {
     const key = this.#openKey();
-    return (key === null ? null : this.#signed(key)) ?? this.#keptToken();
+    const token = (key === null ? null : this.#signed(key)) ?? this.#keptToken();
+    this.#subscribedAtMs = token?.madeAtMs ?? monoMs(this.#clock);
+    return token?.text ?? null;
   }
 
   /** No request has used the account for a while. */
@@ -67,7 +85,7 @@ export class AccountAccess {
   }
 
   #openKey(): ConfirmedKey | null {
-    for (const key of this.keys) if (key.session.isOpen) return key;
+    for (const key of this.#keys) if (key.session.isOpen) return key;
     return null;
   }
 

@@ -275,7 +275,7 @@ describe("an order that went out before its account was watched", () => {
     const session = harness.open();
     const life = new ConnectionLife(clock);
     life.noteFrame();
-    const watched = { noteSending: () => {}, reads: new StreamedReads(clock, life), refreshSoon: () => {} };
+    const watched = { source: { noteSending: () => {} }, reads: new StreamedReads(clock, life), refreshSoon: () => {} };
     const stands = (): boolean => watched.reads.stand([], null);
     let isWatched = false;
     const streams = { watched: () => (isWatched ? watched : null) } as unknown as VenuethreeAccountStreams;
@@ -301,7 +301,6 @@ describe("an order whose status is a word we do not know", () => {
       accountIndex: ACCOUNT,
       instrumentOf: () => BTC,
       emit: () => {},
-      onMoved: () => {},
     });
     const row = decodeOrder(order({ ...mine, status: "resting" }));
     expect(slot.applyOrders([row])).toEqual({ ok: true });
@@ -317,7 +316,7 @@ describe("the orders that stood when all were canceled", () => {
     const scene = await live();
     const [first, second] = [order(mine), order({ order_id: "844424914280099", order_index: undefined })];
     for (const row of [first, second]) scene.receive(orderFrame(row));
-    const stood = scene.streams.watched(ACCOUNT)?.stoodOrders(null);
+    const stood = scene.streams.watched(ACCOUNT)?.source.stoodOrders(null);
     expect([stood?.size, stood?.canceledCount()]).toEqual([2, null]);
     const later = (row: Record<string, unknown>, status: string) => ({
       ...row,

@@ -19,7 +19,6 @@ function slotOf(accountIndex: number): { readonly slot: AccountState; readonly e
     accountIndex,
     instrumentOf: (marketId) => [BTC, ETH].find(({ nativeId }) => nativeId === marketId) ?? null,
     emit: (event) => events.push(event),
-    onMoved: () => {},
   });
   return { slot, events };
 }

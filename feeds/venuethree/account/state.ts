@@ -28,8 +28,6 @@ export interface AccountSlotDeps {
   readonly accountIndex: number;
   readonly instrumentOf: (marketId: number) => Instrument | null;
   readonly emit: (event: AccountEvent) => void;
-  /** What is held became another picture; before it is emitted. */
-  readonly onMoved: (before: readonly VenuePosition[], after: readonly VenuePosition[]) => void;
 }
 
 export class AccountState {
@@ -44,6 +42,11 @@ export class AccountState {
 
   constructor(deps: AccountSlotDeps) {
     this.#deps = deps;
+  }
+
+  /** A picture of the positions has come. */
+  get hasPicture(): boolean {
+    return this.#positions !== null;
   }
 
   positions(): readonly VenuePosition[] {
@@ -62,7 +65,6 @@ export class AccountState {
     let differences = 0;
     for (const marketId of new Set([...(before?.keys() ?? []), ...decoded.value.keys()]))
       if (signedLots(before?.get(marketId)) !== signedLots(decoded.value.get(marketId))) differences++;
-    if (before !== null) this.#deps.onMoved([...before.values()], this.positions());
     this.#deps.emit({ kind: "positions" });
     return { ok: true, differences: before === null ? 0 : differences };
   }

@@ -16,8 +16,7 @@ import { readerOverStreams, type StreamedAccounts } from "../../shared/account/p
 import type { VerifiedReads } from "../../shared/account/verified-reads.js";
 import type { ConfirmedKey } from "./key-directory.js";
 import { type VenuethreeAccount, wantedId } from "./reader.js";
-import type { VenuethreeAccountStreams } from "./streams.js";
-import type { WatchedAccount } from "./watched-account.js";
+import type { VenuethreeAccountStreams, VenuethreeWatchedAccount } from "./streams.js";
 
 /** Between the execution of an order and the moment from which a read shows it. */
 const READ_LAG_MS = 60;
@@ -59,7 +58,7 @@ export function streamedReader(
       const stop =
         account === null || wanted?.field !== "client_order_id"
           ? null
-          : account.followOrder(wanted.text, (order) => {
+          : account.source.followOrder(wanted.text, (order) => {
               if (order.nativeSymbol === instrument.nativeSymbol) onEnd(order);
             });
       const isPushed = stop !== null && account?.state === "LIVE";
@@ -73,7 +72,7 @@ export function streamedReader(
 
 /** Nothing streamed is shown to a key that the venue has not confirmed. */
 function accountsOf(trading: VenuethreeReads, streams: VenuethreeAccountStreams): StreamedAccounts<ConfirmedKey> {
-  const watched = ({ accountIndex }: ConfirmedKey): WatchedAccount | null => streams.watched(accountIndex);
+  const watched = ({ accountIndex }: ConfirmedKey): VenuethreeWatchedAccount | null => streams.watched(accountIndex);
   return {
     known: (session) => {
       const key = trading.knownKey(session);
@@ -82,10 +81,7 @@ function accountsOf(trading: VenuethreeReads, streams: VenuethreeAccountStreams)
     resolve: async (session, call) => trading.knownKey(session) ?? trading.resolveKey(session, call),
     nameOf: ({ accountIndex }) => String(accountIndex),
     readerOf: () => "",
-    standing: ({ accountIndex }, wanted) => {
-      const live = streams.livePositions(accountIndex, wanted);
-      return live?.ok === true ? live : null;
-    },
+    standing: ({ accountIndex }, wanted) => streams.livePositions(accountIndex, wanted),
     watched: (key) => {
       const account = watched(key);
       return account === null ? [] : [account];
@@ -104,7 +100,7 @@ export function watchedBy(
   trading: VenuethreeReads,
   streams: VenuethreeAccountStreams,
   session: AccountSession,
-): WatchedAccount | null {
+): VenuethreeWatchedAccount | null {
   const key = trading.knownKey(session);
   return key?.ok === true ? streams.watched(key.value.accountIndex) : null;
 }
@@ -120,5 +116,7 @@ export function streamedEnd(
   ref: OrderRef,
 ): VenueOrder | null {
   const wanted = wantedId(ref);
-  return wanted === null ? null : (watchedBy(trading, streams, session)?.endedOrder(wanted.field, wanted.text) ?? null);
+  return wanted === null
+    ? null
+    : (watchedBy(trading, streams, session)?.source.endedOrder(wanted.field, wanted.text) ?? null);
 }

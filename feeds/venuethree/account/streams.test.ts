@@ -147,7 +147,7 @@ describe("accounts that trade again and again", () => {
   it("cost no read while nothing of them is in doubt, and are given back, with their token, after an idle minute", async () => {
     const bench = await hot();
     const callCount = bench.calls.length;
-    const access = bench.streams.watched(ACCOUNT)?.access;
+    const access = bench.streams.watched(ACCOUNT)?.source.access;
     for (let second = 0; second < 55; second += 5) {
       bench.connection.receive('{"type":"pong"}');
       await run(bench, 5_000);

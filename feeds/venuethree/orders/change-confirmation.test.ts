@@ -5,7 +5,7 @@ import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { CallOptions, Read } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import { decodeTx, type VenuethreeWireTx } from "../account/wire.js";
-import type { StoodOrders } from "../account/watched-account.js";
+import type { StoodOrders } from "../account/source.js";
 import { confirmAmend, confirmCancelAll } from "./change-confirmation.js";
 import { orderOf } from "../account/sent-orders.js";
 import { CLOSE_LONG } from "../test/trading-harness.js";

@@ -2,7 +2,7 @@
  * What became of a changed order, and of a cancel of all orders, that the venue's API took (orders/tx-confirmation.ts). Refused by the
  * sequencer is rejected. What is not known within the time stays the API's yes: no order with it, no count.
  */
-import type { StoodOrders } from "../account/watched-account.js";
+import type { StoodOrders } from "../account/source.js";
 import type { AmendOutcome, CancelAllOutcome, OrderChange, VenueOrder } from "../../../engine/domain/order.js";
 import type { CallOptions } from "../../../engine/ports.js";
 import { confirmTx, type TxConfirmationDeps } from "./tx-confirmation.js";

@@ -15,8 +15,7 @@ import {
 } from "../../shared/orders/own-order.js";
 import { VenuethreeSession } from "../account/session.js";
 import { type PositionReads, streamedEnd, type VenuethreeReads, watchedBy } from "../account/streamed-reads.js";
-import type { VenuethreeAccountStreams } from "../account/streams.js";
-import type { WatchedAccount } from "../account/watched-account.js";
+import type { VenuethreeAccountStreams, VenuethreeWatchedAccount } from "../account/streams.js";
 import { confirmCancel, hadEnded } from "./cancel-confirmation.js";
 import { confirmAmend, confirmCancelAll } from "./change-confirmation.js";
 import type { VenuethreeOrders } from "./orders.js";
@@ -30,7 +29,7 @@ export function watchedOrders(
 ): OrderSender {
   const inner = trading.orders;
   // By the index the session names, confirmed or not: a doubt too many costs one read.
-  const accountOf = (session: AccountSession): WatchedAccount | null =>
+  const accountOf = (session: AccountSession): VenuethreeWatchedAccount | null =>
     session instanceof VenuethreeSession ? streams.watched(session.accountIndex) : null;
   const audienceOf = (session: AccountSession): OrderAudience => ({
     streamed: () => {
@@ -43,7 +42,7 @@ export function watchedOrders(
   });
   return {
     place: (session, command, call) => {
-      accountOf(session)?.noteSending(inner.venueClientOrderId(command.clientIdHex));
+      accountOf(session)?.source.noteSending(inner.venueClientOrderId(command.clientIdHex));
       const clientId = inner.venueClientOrderId(command.clientIdHex);
       // The answer is "submitted": its outcome is streamed.
       return placeTold(audienceOf(session), command, clientId, false, () => inner.place(session, command, call));
@@ -57,7 +56,7 @@ export function watchedOrders(
       const left = deadline.left();
       if (outcome.outcome !== "accepted" || txHash === null || left === null) return outcome;
       const told = (): VenueOrder | null => {
-        const order = watchedBy(trading, streams, session)?.order(current.venueOrderId) ?? null;
+        const order = watchedBy(trading, streams, session)?.source.order(current.venueOrderId) ?? null;
         return order?.nativeSymbol === instrument.nativeSymbol ? order : null;
       };
       return confirmAmend(fate, txHash, current, change, told, left);
@@ -81,7 +80,7 @@ export function watchedOrders(
     },
     cancelAll: async (session, instrument, call) => {
       const deadline = new Deadline(fate.clock, call);
-      const stood = watchedBy(trading, streams, session)?.stoodOrders(instrument?.nativeId ?? null) ?? null;
+      const stood = watchedBy(trading, streams, session)?.source.stoodOrders(instrument?.nativeId ?? null) ?? null;
       return cancelAllTold(audienceOf(session), async () => {
         const { outcome, txHash } = await inner.askCancelAll(session, instrument, call);
         const left = deadline.left();
