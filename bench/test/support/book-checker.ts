@@ -12,7 +12,7 @@ import type { Market } from "../../../engine/market/market.js";
 import type { RoutableVenue } from "../../../engine/domain/venue.js";
 import type { MarketRoom } from "../../../engine/ports.js";
 import type { SimBookSnapshot, SimExchange, SimInstrument, SimLevel } from "../../sim/core/types.js";
-import { nativeSymbol } from "./local-markets.js";
+import { nativeName } from "./local-venues.js";
 
 /** Levels of each venue's main tier, and of venueone's deep one. */
 export const MAIN_LEVELS: Readonly<Record<RoutableVenue, number>> = {
@@ -250,7 +250,7 @@ function truthOf(
   depth: number,
 ): SimBookSnapshot | null {
   const { exchange } = truth;
-  const native = nativeSymbol(venue, symbol);
+  const native = nativeName(venue, symbol);
   const { priceDecimals, qtyDecimals } = market.instrument;
   const snapshot =
     venue === "venueone" || venue === "venuefour"

@@ -3,7 +3,8 @@ import type { Json } from "../../../gateway/test/client.js";
 import type { SimInstrument, SimLevel, SimSide } from "../../sim/core/types.js";
 import { priceText, qtyText } from "../../sim/core/fixed.js";
 import type { SimExchange } from "../../sim/core/types.js";
-import { nativeOf, PAIR_VENUES, type PairVenue } from "./local-pair.js";
+import { PAIR_VENUES, type PairVenue } from "./local-pair.js";
+import { nativeName } from "./local-venues.js";
 
 interface ShownBook {
   readonly state: string;
@@ -28,7 +29,7 @@ export class ShownBookJudge {
     for (const venue of PAIR_VENUES) {
       const { exchange } = pair[venue];
       const remember = (symbol: string): void => this.#remember(venue, symbol);
-      for (const symbol of symbols) remember(nativeOf(venue, symbol));
+      for (const symbol of symbols) remember(nativeName(venue, symbol));
       exchange.addListener({ onLevel: remember });
     }
   }
@@ -38,7 +39,7 @@ export class ShownBookJudge {
     const shown = (body as unknown as { readonly data: ShownBook }).data;
     if (shown.state !== "LIVE") return null;
     const { exchange } = this.#pair[venue];
-    const native = nativeOf(venue, symbol);
+    const native = nativeName(venue, symbol);
     const instrument = exchange.instruments.get(native) as SimInstrument;
     const truth =
       venue === "venueone"

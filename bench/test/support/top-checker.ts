@@ -13,7 +13,7 @@ import { ageMs } from "../../../engine/market/freshness.js";
 import type { Market } from "../../../engine/market/market.js";
 import type { MarketRoom } from "../../../engine/ports.js";
 import type { SimExchange } from "../../sim/core/types.js";
-import { nativeSymbol } from "./local-markets.js";
+import { nativeName } from "./local-venues.js";
 
 /** A frame may be as late as a book may be old, and its book that old again; and what a busy machine adds. */
 const WINDOW_MS = 5_000;
@@ -54,7 +54,7 @@ export class TopChecker {
     for (const symbol of symbols) {
       const market = room.markets.get(symbol);
       if (market === undefined) throw new Error(`${venue} lists no ${symbol}`);
-      const native = nativeSymbol(venue, symbol);
+      const native = nativeName(venue, symbol);
       const decimals = exchange.instruments.get(native)?.priceDecimals ?? 0;
       const trueBid = (): number | null => {
         const bid = exchange.trueBookAtTime(native, exchange.nowMs(), 1)?.bids[0];
