@@ -7,18 +7,18 @@ import type { KeyedHash } from "../storage/keyed-hash.js";
 import { type AccountHandle, Portfolio, type PortfolioOptions } from "./portfolio.js";
 import type { AccountChange } from "./portfolio-types.js";
 import type { ResolvedExecution } from "./resolved-executions.js";
-import { type FakeAccount, FakeVenue, STREAM_LIVE_MS } from "./test/fake-accounts.js";
+import { type FakeAccount, AccountVenue, STREAM_LIVE_MS } from "./test/fake-accounts.js";
 
 /** Tells parts apart, as the real one does. */
 const hash: KeyedHash = { hmacHex: (purpose, parts) => JSON.stringify([purpose, ...parts.map(String)]) };
 
 let clock: VirtualClock;
-let two: FakeVenue;
+let two: AccountVenue;
 let portfolio: Portfolio;
 let alice: FakeAccount;
 let resolve: (execution: ResolvedExecution) => void;
 
-function createPortfolio(venue: FakeVenue, options: Partial<PortfolioOptions> = {}): Portfolio {
+function createPortfolio(venue: AccountVenue, options: Partial<PortfolioOptions> = {}): Portfolio {
   return new Portfolio({
     rooms: new Map([[venue.venue, venue.room]]),
     clock,
@@ -38,7 +38,7 @@ function createPortfolio(venue: FakeVenue, options: Partial<PortfolioOptions> = 
 
 beforeEach(() => {
   clock = new VirtualClock();
-  two = new FakeVenue("venuetwo", clock);
+  two = new AccountVenue("venuetwo", clock);
   alice = two.addAccount("alice");
   portfolio = createPortfolio(two);
 });
@@ -138,7 +138,7 @@ describe("a pushed account", () => {
     expect(events().at(-1)).toBe("closed");
   });
 
-  it("what the venue reckons alone is a change that does not hurry", async () => {
+  it("reports what the venue reckons alone without hurry", async () => {
     alice.hold("BTC", 400);
     const { heard } = listen();
     await clock.advanceAsync(100);
@@ -159,7 +159,7 @@ describe("a pushed account", () => {
       }
     }
     clock = new SteppedClock();
-    two = new FakeVenue("venuetwo", clock);
+    two = new AccountVenue("venuetwo", clock);
     alice = two.addAccount("alice");
     portfolio = createPortfolio(two);
     alice.hold("BTC", 400);
@@ -197,7 +197,7 @@ describe("a pushed account", () => {
 
 describe("a polled account", () => {
   beforeEach(() => {
-    two = new FakeVenue("venuetwo", clock, { streamPlaces: null });
+    two = new AccountVenue("venuetwo", clock, { streamPlaces: null });
     alice = two.addAccount("alice");
     portfolio = createPortfolio(two, {
       paces: {
@@ -221,7 +221,7 @@ describe("a polled account", () => {
     expect(two.reads.map((read) => read.lane)).toEqual(["read", ...Array(12).fill("background")]);
   });
 
-  it("a look that fails changes no position, says why, and pauses the venue as long as it asks", async () => {
+  it("keeps its positions when a look fails, says why, and pauses the venue as long as it asks", async () => {
     alice.hold("BTC", 400);
     const { handle, events } = listen();
     await clock.advanceAsync(1);
@@ -237,7 +237,7 @@ describe("a polled account", () => {
     expect([handle.watch.coverage().state, events()]).toEqual(["SNAPSHOT", ["opened"]]);
   });
 
-  it("a limit that names one account pauses that one, and nobody else", async () => {
+  it("is paused alone by a limit that names it", async () => {
     const bob = two.addAccount("bob");
     alice.hold("BTC", 400);
     const mine = listen();
@@ -259,7 +259,7 @@ describe("a polled account", () => {
     expect(his.handle.watch.coverage().state).toBe("SNAPSHOT");
   });
 
-  it("an account that is always limited does not keep the others from being looked at", async () => {
+  it("that is always limited does not keep the others from being looked at", async () => {
     const bob = two.addAccount("bob");
     two.failureOf = (account) => (account === bob ? { code: "RATE_LIMITED", retryAfterMs: 2_000 } : null);
     listen(two.credentials(bob));
@@ -270,7 +270,7 @@ describe("a polled account", () => {
     expect(handle.watch.positions).toMatchObject([{ qtyLots: 400 }]);
   });
 
-  it("refused credentials need others, and are tried once a minute", async () => {
+  it("with refused credentials needs others, and is tried once a minute", async () => {
     const { handle } = listen({ apiKey: "alice", apiSecret: "wrong" });
     await clock.advanceAsync(1);
     expect(handle.watch.coverage()).toMatchObject({ state: "AUTH_REQUIRED", error: { code: "AUTH" } });
@@ -305,7 +305,7 @@ describe("a polled account", () => {
 
 describe("places of streams", () => {
   beforeEach(() => {
-    two = new FakeVenue("venuetwo", clock, { streamPlaces: 10 });
+    two = new AccountVenue("venuetwo", clock, { streamPlaces: 10 });
     portfolio = createPortfolio(two);
   });
 
@@ -324,7 +324,7 @@ describe("places of streams", () => {
     expect(two.streamedCount()).toBe(10);
   });
 
-  it("that the venue takes back leave the account polled, and it asks again", async () => {
+  it("that the venue withdraws leave the account polled, and it asks again", async () => {
     const account = two.addAccount("bob");
     const { handle } = listen(two.credentials(account));
     await clock.advanceAsync(100);
@@ -451,7 +451,7 @@ describe("orders", () => {
     expect(told.sort()).toEqual(["alice-1 FILLED", "alice-2 OPEN"]);
   });
 
-  it("are told to have ended once, by whoever knows first", async () => {
+  it("are reported as ended once, by whoever knows first", async () => {
     const [first, second] = [alice.rest("BTC", 10), alice.rest("ETH", 5)];
     const { heard } = listen(undefined, true);
     await clock.advanceAsync(100);
@@ -483,7 +483,7 @@ describe("an execution that was resolved", () => {
     state: "REJECTED",
   };
 
-  it("is told to the account's own credentials, once proven, and to nobody else", async () => {
+  it("is reported to the account's own credentials, once proven, and to nobody else", async () => {
     const bob = listen(two.credentials(two.addAccount("bob")), true);
     const wrong = listen({ apiKey: "alice", apiSecret: "wrong" }, true);
     const right = listen(undefined, true);
@@ -496,8 +496,8 @@ describe("an execution that was resolved", () => {
     expect([count(right), count(wrong), count(bob)]).toEqual([1, 0, 0]);
   });
 
-  it("is told to nobody who came by a public address", async () => {
-    two = new FakeVenue("venuetwo", clock, { isPublic: true });
+  it("is reported to nobody who came by a public address", async () => {
+    two = new AccountVenue("venuetwo", clock, { isPublic: true });
     alice = two.addAccount("alice");
     portfolio = createPortfolio(two);
     const heard: AccountChange[] = [];
