@@ -357,7 +357,7 @@ describe("the account side of the local venue", () => {
     expect((await act(venue, signer, "update_margin_mode", { symbol: "BTC", is_isolated: true })).json.code).toBe(12);
   });
 
-  it("batches up to ten actions, each of which stands for itself", async () => {
+  it("batches up to ten actions, each with its own outcome", async () => {
     const actions = [
       { type: "Create", data: signedBody(venue, signer, "create_order", limit({ client_order_id: CLOID })) },
       { type: "Cancel", data: signedBody(venue, signer, "cancel_order", { symbol: "BTC", order_id: 1 }) },
@@ -399,7 +399,7 @@ describe("the account side of the local venue", () => {
     expect(Number(position?.funding)).toBeCloseTo(Number(payment?.payout), 6);
   });
 
-  it("knows an order by id only after the lag that it is told to have", async () => {
+  it("knows an order by id only after the lag that is set", async () => {
     venue.setQuirks({ historyLagMs: 1_000 });
     const made = await act(venue, signer, "create_order", limit());
     const path = `orders/history_by_id?order_id=${(made.json.data as { order_id: number }).order_id}`;
