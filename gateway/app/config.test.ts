@@ -97,7 +97,7 @@ describe("readConfig", () => {
       "STREAM_HARD_BUFFER_BYTES (1048576) must be less than STREAM_FATAL_BUFFER_BYTES (300000)",
     ],
     [{ UNWIND_CONFIG: "missing.json" }, "UNWIND_CONFIG: cannot read missing.json"],
-  ])("refuses %j", (environment, problem) => {
+  ])("refuses the settings %j", (environment, problem) => {
     expect(problems(environment).join()).toContain(problem);
   });
 
@@ -179,7 +179,7 @@ describe("names of the environment that are no option", () => {
   const unknown = (...names: string[]) =>
     config(Object.fromEntries(names.map((name) => [name, "a value with a secret"]))).unknownNames;
 
-  it("are told where they look like ours, with the option that may be meant", () => {
+  it("are reported where they look like ours, with the option that may be meant", () => {
     expect(
       unknown(
         "VENUEONE_RESTURL",

@@ -165,7 +165,7 @@ describe("the dialect's bounds", () => {
     await expect.poll(() => readdirSync(join(directory, "spool"))).toEqual([]);
   });
 
-  it("makes its folder anew where it was swept away", async () => {
+  it("makes its folder again where it was swept away", async () => {
     engine.releaseAll();
     rmSync(join(directory, "spool"), { recursive: true });
     expect(await send("INSERT INTO t FORMAT CSV", "1").answer).toMatchObject({ status: 200 });

@@ -84,7 +84,7 @@ describe("scanStatement", () => {
     ["SELECT 1 INTO OUTFILE 'x'", 48],
     ["INSERT INTO t FROM INFILE 'x' FORMAT CSV", 48],
     ["INSERT INTO t SELECT 1; DROP TABLE t", 62],
-  ])("refuses %j", (sql, code) => {
+  ])("refuses the statement %j", (sql, code) => {
     expect(scanStatement(sql).refusal?.code).toBe(code);
   });
 
@@ -99,7 +99,7 @@ describe("scanStatement", () => {
     );
   });
 
-  it("finds no clause inside quoted text, whatever stands there", () => {
+  it("finds no clause inside quoted text, whatever the text is", () => {
     fc.assert(
       fc.property(NOISE, fc.constantFrom("'", '"', "`"), (noise, quote) => {
         const quoted = `${quote}${noise.replaceAll("\\", "\\\\").replaceAll(quote, quote + quote)}${quote}`;

@@ -25,7 +25,7 @@ describe("TokenBucket", () => {
     expect(bucket.remaining(1000 * SECOND_NS)).toBe(2);
   });
 
-  it("ignores a clock that stands or goes back", () => {
+  it("ignores a clock that stops or goes back", () => {
     const bucket = new TokenBucket("anon", RULES.anon, 5 * SECOND_NS);
     expect([
       bucket.take(2, 5 * SECOND_NS),

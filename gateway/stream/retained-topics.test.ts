@@ -36,7 +36,7 @@ function keyOf(text: string, source: Source, seq = 3): StreamKey {
   return key;
 }
 
-it("a key at rest has closed its sources, and keeps its numbers and what they told", () => {
+it("a retained topic has closed its sources, and keeps its numbers and its last image", () => {
   const rested = new RetainedTopics(new VirtualClock());
   const source = { value: 0, closedCount: 0 };
   const key = keyOf("k", source);
@@ -45,7 +45,7 @@ it("a key at rest has closed its sources, and keeps its numbers and what they to
   expect(key.framesAfter(1, 0)).toHaveLength(2);
 });
 
-it("the oldest is forgotten beyond the bound, each after its time, all at the end", () => {
+it("the oldest retained topic is forgotten beyond the bound, each after its time, all at the end", () => {
   const clock = new VirtualClock();
   const rested = new RetainedTopics(clock, 2);
   const keys = ["a", "b", "c"].map((text) => keyOf(text, { value: 0, closedCount: 0 }));
@@ -63,7 +63,7 @@ it("the oldest is forgotten beyond the bound, each after its time, all at the en
   expect([rested.count, clock.pendingTimerCount]).toEqual([0, 0]);
 });
 
-it("a key that was taken up again is not forgotten, and rests anew from its next end", () => {
+it("a topic that was resumed is not forgotten, and is retained again from its next end", () => {
   const clock = new VirtualClock();
   const rested = new RetainedTopics(clock);
   const key = keyOf("k", { value: 0, closedCount: 0 });

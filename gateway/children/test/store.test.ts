@@ -196,7 +196,7 @@ describe.skipIf(CHDB_MISSING)(`the record's store ${NEEDS_CHDB}`, () => {
     expect(result).toMatchObject({ ok: false, reason: "refused", code: 395 });
   });
 
-  it("makes the tables anew when somebody dropped them, and tells the batch in between to come again", async () => {
+  it("makes the tables again when somebody dropped them, and asks for the batch in between once more", async () => {
     const own = bench.store(sidecar, "dropped");
     await own.start();
     await bench.command(sidecar, "DROP DATABASE dropped");

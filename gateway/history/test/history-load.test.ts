@@ -47,7 +47,7 @@ describe.skipIf(CHDB_MISSING)(`exports of the real engine ${NEEDS_CHDB}`, () => 
 
   const pageStatus = async () => (await fixture.server.client.get(`${PATH}&limit=1`)).status;
 
-  it("stand still with their readers: memory stays, further reads are refused, and go on when readers leave", async () => {
+  it("wait with their readers: memory stays, further reads are refused, and go on when readers leave", async () => {
     const before = process.memoryUsage().rss;
     for (let count = 0; count < 4; count++) await reader();
     await expect.poll(pageStatus).toBe(503);

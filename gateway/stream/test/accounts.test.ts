@@ -446,7 +446,7 @@ describe("orders", () => {
     expect([...(slow.folds.get(late)?.rows.values() ?? [])]).toMatchObject([{ orderId: resting.venueOrderId }]);
   });
 
-  it("a venue that fails is told of as coverage, and the list made up for", async () => {
+  it("a venue that fails is reported as coverage, and its list is read later", async () => {
     stream.accounts.one.failure = { code: "TIMEOUT", retryAfterMs: null };
     alice.rest("BTC", 10);
     const client = stream.connect();
@@ -700,7 +700,7 @@ describe("a reader that is too slow", () => {
     expect(client.folds.get(positions)?.rows.get("venueone|BTC|LONG")).toMatchObject({ size: "0.002" });
   });
 
-  it("who lags beyond the ring is told, and starts anew: no hole, no merged orders", async () => {
+  it("who lags beyond the ring is informed and starts again: no hole, no merged orders", async () => {
     const client = slow();
     const orders = await subscribe(client, ordersOf());
     stall(client);

@@ -110,7 +110,7 @@ describe("limits", () => {
     expect((await client.closed).code).toBe(4429);
   });
 
-  it("connections: one too many is told when to come back, and closed with 1013", async () => {
+  it("close one connection too many with 1013 and the time to come back", async () => {
     await suite.restart({ connectionsMax: 2 });
     await suite.open();
     const second = await suite.open();
@@ -146,7 +146,7 @@ describe("the address itself", () => {
 });
 
 describe("a reader that falls behind", () => {
-  it("and never reads is closed with 4408 while another of the same key is told everything", async () => {
+  it("and never reads is closed with 4408 while another of the same key receives everything", async () => {
     // No ping of its own: while this process stands still, nobody answers one.
     await suite.restart({ softBufferBytes: 64 * 1024, stalledMs: 300, pingMs: 600_000 });
     const [fast, stuck] = [await suite.open(), await suite.open()];

@@ -96,7 +96,7 @@ describe("a connection that cancels when it is lost", () => {
     expect([statuses(), armedCount()]).toEqual([["CANCELED"], 0]);
   });
 
-  it("fires also where a second arm loses the connection before it stands", async () => {
+  it("fires also where a second arm loses the connection before it takes effect", async () => {
     await harness.order(LIMIT);
     const client = connection();
     const { clock, desk } = harness;
@@ -118,7 +118,7 @@ describe("a connection that cancels when it is lost", () => {
     expect(told).toEqual([]);
   });
 
-  it("ends when it is told to, and cancels nothing then", async () => {
+  it("ends when it is disarmed, and cancels nothing then", async () => {
     await harness.order(LIMIT);
     const client = connection();
     await arm(client);
@@ -137,7 +137,7 @@ describe("a connection that cancels when it is lost", () => {
     expect([armedCount(), told]).toEqual([1, []]);
   });
 
-  it("is told of a switch that somebody else ended", async () => {
+  it("receives the end of a switch that somebody else ended", async () => {
     const client = connection();
     const [held] = await arm(client);
     await harness.run(harness.desk.disarmSwitch(held?.facts.switchId ?? ""));
@@ -147,7 +147,7 @@ describe("a connection that cancels when it is lost", () => {
     ]);
   });
 
-  it("stands for all venues asked for or for none", async () => {
+  it("is armed for all venues asked for or for none", async () => {
     const client = connection();
     await expect(arm(client, { venues: ["venueone", "venuetwo"], blocks: { venueone: CREDENTIALS } })).rejects.toThrow(
       "Missing or invalid credentials for venuetwo",
@@ -159,7 +159,7 @@ describe("a connection that cancels when it is lost", () => {
     expect(await arm(client)).toHaveLength(1);
   });
 
-  it("refused for more than stood, leaves what stood as it was", async () => {
+  it("refused for more than was armed, leaves what was armed as it was", async () => {
     await harness.order(LIMIT);
     const client = connection();
     const [stood] = await arm(client);

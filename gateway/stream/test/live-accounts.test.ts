@@ -162,7 +162,7 @@ describe("subscribers of one wallet", () => {
     expect(row?.["unrealizedPnl"]).toMatch(/^-?[0-9.]+$/);
   });
 
-  it("who lost the connection resumes with the credentials, and is told all of it", async () => {
+  it("who lost the connection resume with the credentials, and receive all of it", async () => {
     const keeper = await subscribe("orders", trader, credentialsOf(trader));
     const { client, sub, fold } = await subscribe("orders", trader, credentialsOf(trader));
     expect(sub).toBe(keeper.sub);
@@ -224,7 +224,7 @@ describe("a close", () => {
     },
   );
 
-  it("by the venue itself is told as a liquidation", async () => {
+  it("by the venue itself is reported as a liquidation", async () => {
     const other = pair.addTrader("liquidated", { positions: {} });
     const { exchange } = pair.venueone;
     const accountId = other.venueone.address;
@@ -256,7 +256,7 @@ describe("a close", () => {
 });
 
 describe("a venue", () => {
-  it("whose connections are lost is reconciled: what happened meanwhile is told, and it is LIVE again", async () => {
+  it("whose connections are lost is reconciled: what happened meanwhile is reported, and it is LIVE again", async () => {
     const other = pair.addTrader("cut", { positions: { BTC: "1" } });
     const { client, fold } = await subscribe("positions", other, credentialsOf(other));
     for (const venue of EXCHANGES)

@@ -46,7 +46,7 @@ function askedAtOnce(
 const snapshotsOf = ({ frames }: VirtualClient): number => frames.filter(({ type }) => type === "snapshot").length;
 
 describe("snapshots of thousands of books", () => {
-  it("all come, no turn of the event loop makes more than its share", () => {
+  it("all arrive, and no turn of the event loop makes more than its share", () => {
     const { stream, clients } = askedAtOnce();
     stream.turn();
     // Those that filled a buffer get the rest as they read.
@@ -90,7 +90,7 @@ describe("snapshots of thousands of books", () => {
     expect(least).toBeGreaterThan(KEYS_EACH / 3);
   });
 
-  it("are the last word: one that was given up meanwhile gets none, one that is asked for again begins once", () => {
+  it("are sent to who still wants them: one that was unsubscribed meanwhile gets none, one that is asked for again begins once", () => {
     const { stream, clients } = askedAtOnce();
     const [, , last] = clients as [VirtualClient, VirtualClient, VirtualClient];
     const subs = last.connection.subscriptionCount;

@@ -81,7 +81,7 @@ async function subscribe(credentials: Record<string, unknown>): Promise<{ client
   return { client, sub: answer.subs[0]?.sub ?? JSON.stringify(answer) };
 }
 
-it("an order of unknown outcome is told as resolved to its own account alone", async () => {
+it("an order of unknown outcome is reported as resolved to its own account alone", async () => {
   const [mine, another] = [await subscribe(MINE), await subscribe(OTHERS)];
   const http = new TestClient(service.url);
   opened.push(http);

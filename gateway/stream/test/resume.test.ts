@@ -56,7 +56,7 @@ describe("positions that nobody held, resumed while a venue does not answer", ()
     return { stream, bob, back, sub };
   }
 
-  it("are not told as closed: what was shown last stands, and the coverage says that it is old", async () => {
+  it("are not reported as closed: the last ones are kept, and the coverage says that they are old", async () => {
     const { stream, bob, back, sub } = await resumed();
     const fold = back.folds.get(sub);
     expect(eventsOf(back.frames, sub)).not.toContain("closed");
@@ -70,7 +70,7 @@ describe("positions that nobody held, resumed while a venue does not answer", ()
     expect(fold?.fields["venuetwo"]).toMatchObject({ state: "SNAPSHOT" });
   });
 
-  it("are told as closed once the venue has said so", async () => {
+  it("are reported as closed once the venue has said so", async () => {
     const { stream, bob, back, sub } = await resumed();
     bob.hold("BTC", 0);
     expect(eventsOf(back.frames, sub)).not.toContain("closed");

@@ -44,7 +44,7 @@ function own(client: VirtualClient): number {
 }
 
 describe("a reader beyond the soft limit", () => {
-  it("is told once, gets merged frames of its own when it reads, and falls in step again", () => {
+  it("is warned once, gets merged frames of its own when it reads, and falls in step again", () => {
     const stream = new VirtualStream({ softBufferBytes: 20 * KIB, stalledMs: 60_000 });
     const slow = stuck(stream);
     const fast = stream.connect();

@@ -96,7 +96,7 @@ describe("a venue that answers nobody", () => {
     expect(data.coverage.get("venuetwo")).toMatchObject({ state: "ERROR", errorCode: "NO_ANSWER_YET" });
   });
 
-  it("the same after each loss of the connection", async () => {
+  it("is treated the same after each loss of the connection", async () => {
     stream.accounts.two.admit = () => new Promise(() => {});
     await currentShare(10);
     for (let loss = 0; loss < 3; loss++) {
