@@ -50,7 +50,7 @@ const plainText = fc
   .tuple(fc.boolean(), fc.stringMatching(/^\d{1,18}$/), fc.option(fc.stringMatching(/^\d{1,14}$/), { nil: null }))
   .map(([negative, whole, fraction]) => `${negative ? "-" : ""}${whole}${fraction === null ? "" : `.${fraction}`}`);
 
-describe("parseScaled", () => {
+describe("the parser of scaled decimals", () => {
   it.each([
     ["0", 0, 0],
     ["-0", 3, 0],

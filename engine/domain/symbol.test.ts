@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { canonicalSymbol, MAX_SYMBOL_CHARS, parseNativeSymbol, resolveSymbol } from "./symbol.js";
 
-describe("canonicalSymbol", () => {
+describe("the canonical form of a symbol", () => {
   it.each([
     ["BTC", "BTC"],
     ["btc", "BTC"],

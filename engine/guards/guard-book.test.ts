@@ -71,7 +71,7 @@ describe("guards", () => {
     expect(codeOf(guards, { doubleMidTicks: 0 })).toBe("VENUE_UNAVAILABLE");
   });
 
-  it("refuse openings where the store's volume is short, never a way out", async () => {
+  it("refuse openings where the store's volume is short, never an exit", async () => {
     const store = createMemoryStore();
     const guards = await book({}, store);
     for (const [space, opening] of [
@@ -90,7 +90,7 @@ describe("guards", () => {
     expect(guards.check(order())).toMatchObject({ details: { reason: "DISK_LOW" } });
   });
 
-  it("bind openings to the lists, never a way out", async () => {
+  it("bind openings to the lists, never an exit", async () => {
     const lists = { ...NO_LIMITS, symbols: ["ETH"], venues: ["venuetwo"], maxOrderNotional: "1" } as const;
     const guards = await book({ each: lists });
     expect(codeOf(guards)).toBe("VENUE_NOT_ALLOWED");
@@ -118,7 +118,7 @@ describe("guards", () => {
     expect(codeOf(await book({}, store))).toBe("ok");
   });
 
-  it("keep no key that stands in the reason of the switch, wherever it stands, also one that an earlier version stored", async () => {
+  it("keep no key that the reason of the switch holds, wherever it is, also one that an earlier version stored", async () => {
     const key = "ab12".repeat(16);
     for (const reason of [
       `leaked ${key}`,
@@ -159,7 +159,7 @@ describe("guards", () => {
     expect(codeOf(other)).toBe("ok");
   });
 
-  it("halted anew while a resume is being written down stay halted, also at the next start", async () => {
+  it("halted again while a resume is being written down stay halted, also at the next start", async () => {
     const store = createMemoryStore();
     const guards = await book({}, store);
     await guards.halt(null, "drill");
@@ -195,7 +195,7 @@ describe("guards", () => {
 });
 
 describe("the daily limit", () => {
-  it("is exact to the millionth, and gives back once what took nothing", async () => {
+  it("is exact to the millionth, and releases once what filled nothing", async () => {
     const store = createMemoryStore();
     const guards = await book({ each: { ...NO_LIMITS, maxDailyNotional: "200" } }, store);
     const first = await reserve(guards, store, "1".repeat(32));
@@ -223,7 +223,7 @@ describe("the daily limit", () => {
     expect(guards.check(order())).toMatchObject({ code: "DAILY_LIMIT", details: { scope: "global", left: "0" } });
   });
 
-  it("begins anew with the UTC day", async () => {
+  it("begins again with the UTC day", async () => {
     const guards = await book({ each: { ...NO_LIMITS, maxDailyNotional: "100" } });
     expect(codeOf(guards)).toBe("ok");
     expect(codeOf(guards)).toBe("DAILY_LIMIT");
@@ -257,7 +257,7 @@ describe("the daily limit", () => {
     );
   });
 
-  it("gives back the share of an order of an earlier start, once", async () => {
+  it("releases the share of an order of an earlier start, once", async () => {
     const store = createMemoryStore();
     const limits = { each: { ...NO_LIMITS, maxDailyNotional: "200" } };
     await reserve(await book(limits, store), store, "1".repeat(32));

@@ -45,7 +45,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
 );
 
 describe("open orders", () => {
-  it("told by events and by lists that arrive late are what the venue has", () => {
+  it("reported by events and by lists that arrive late are what the venue has", () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 60 }), (moves) => {
         const venue = new Map<string, VenueOrder>();
@@ -86,7 +86,7 @@ describe("open orders", () => {
     );
   });
 
-  it("a list names what is gone without an event, and what is new", () => {
+  it("follow a list in what is gone without an event, and in what is new", () => {
     const orders = new OpenOrders(() => 0);
     orders.beginList();
     expect(orders.adopt([order("a"), order("b")]).news).toHaveLength(2);
@@ -95,7 +95,7 @@ describe("open orders", () => {
     expect([news.map((row) => row.venueOrderId), gone.map((row) => row.venueOrderId)]).toEqual([["b", "c"], ["a"]]);
   });
 
-  it("an event that is older than what is known changes nothing; UNKNOWN ends an order, but not by a fill", () => {
+  it("are not changed by an event that is older than what is known; UNKNOWN ends one, but not by a fill", () => {
     const orders = new OpenOrders(() => 0);
     orders.apply(order("a", 5));
     expect(orders.apply(order("a", 3))).toBe(false);
@@ -105,7 +105,7 @@ describe("open orders", () => {
     expect(orders.list()).toEqual([]);
   });
 
-  it("a list asked for soon after an event neither brings back nor takes away; one asked for later does", () => {
+  it("are neither restored nor removed by a list asked for soon after an event; one asked for later does both", () => {
     let nowMs = 0;
     const orders = new OpenOrders(() => nowMs);
     orders.apply(order("new"));

@@ -86,7 +86,7 @@ describe("figures of a position", () => {
     });
   });
 
-  it("derive the leverage from the collateral where only that is said", () => {
+  it("derive the leverage from the collateral where only that is reported", () => {
     const figures = positionFigures(held({ leverage: null, collateral: "3804.408" }), BTC, "95110.2", "liveFirst");
     expect(figures).toMatchObject({ leverage: 10, unrealizedPnl: "0", unrealizedPnlPercent: "0" });
   });

@@ -95,7 +95,7 @@ describe("the poll schedule", () => {
     expect(looks.length).toBeGreaterThan(before);
   });
 
-  it("an account whose looks are always refused goes to the back: the others are looked at as often as they were", async () => {
+  it("puts an account whose looks are always refused at the back: the others are looked at as often as they were", async () => {
     const { clock, looks, schedule, task } = bench(60, 5_000);
     schedule.add(task("limited", async () => ({ pauseVenueMs: 3_000, pauseAccountMs: 0 })));
     for (const name of ["a", "b", "c"]) schedule.add(task(name));
@@ -121,7 +121,7 @@ describe("the poll schedule", () => {
     expect(looks.filter(({ name }) => name === "limited").length).toBeLessThan(12);
   });
 
-  it("an account that was refused before its first look is still somebody's first", async () => {
+  it("still looks first at an account that was refused before its first look", async () => {
     const { clock, looks, schedule, task } = bench(60, 5_000);
     let answer: LookResult = { pauseVenueMs: 3_000, pauseAccountMs: 0 };
     schedule.add(task("a", async () => answer));

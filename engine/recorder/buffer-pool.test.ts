@@ -32,7 +32,7 @@ describe("the pool of buffers", () => {
     expect(pool.idleCount).toBe(6);
   });
 
-  it("takes back a whole view of one of its buffers, and nothing else", () => {
+  it("accepts a whole view of one of its buffers, and nothing else", () => {
     const pool = new BufferPool(BYTES, KEEP_MAX);
     const buffer = pool.take();
     pool.recycle(buffer.subarray(0, 100));

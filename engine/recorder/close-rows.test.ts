@@ -25,14 +25,14 @@ describe("rows of closes", () => {
     expect(late.filter((key) => key.startsWith("fills|") && key.includes("|202611|"))).toHaveLength(1);
   });
 
-  it("of an order told before say only what is new", () => {
+  it("of an order recorded before say only what is new", () => {
     const rows = new CloseRows(listLogger([]));
     const run = madeUpRun({ number: 1, atMs: AT_MS });
     expect(rows.decision(madeUpConclusion({ number: 1, atMs: AT_MS }, run))).toHaveLength(5);
     expect(rows.decision(madeUpConclusion({ number: 1, atMs: AT_MS }, run))).toHaveLength(1);
   });
 
-  it("of a fill that an earlier start had told, found anew from its intent, replace that fill", () => {
+  it("of a fill that an earlier start had recorded, found again from its intent, replace that fill", () => {
     const rows = new CloseRows(listLogger([]));
     const fillOf = (atMs: number): StateWrite | undefined => {
       // As the intent kept it: nothing of it is marked as told. The venue's trade ids play no part.
@@ -84,7 +84,7 @@ describe("rows of closes", () => {
     expect(readRows("fills", fill?.value ?? new Uint8Array())).toMatchObject([{ ref_mid: "99123.4", intent: "CLOSE" }]);
   });
 
-  it("months are those of UTC", () => {
+  it("belong to months of UTC", () => {
     expect([Date.UTC(2026, 11, 31, 23, 59), Date.UTC(2027, 0, 1)].map(monthOf)).toEqual([202612, 202701]);
   });
 });

@@ -45,7 +45,7 @@ function marketOf(overrides: Partial<Instrument>): Market {
 const ticks = fc.integer({ min: 0, max: 2 ** 40 });
 
 describe("rows of the rings", () => {
-  it("ticks are the bytes that the general encoder writes for the same figures", () => {
+  it("of ticks are the bytes that the general encoder writes for the same figures", () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -109,7 +109,7 @@ describe("rows of the rings", () => {
     );
   });
 
-  it("trades likewise, ids as text; without a plausible venue time they take the receive time", () => {
+  it("of trades are so too, ids as text; without a plausible venue time they take the receive time", () => {
     const ring = new TradeRing(8);
     const market = marketOf({ priceDecimals: 1, qtyDecimals: 3 });
     const put = (id: string | number, exMs: number): void => {
@@ -142,7 +142,7 @@ describe("rows of the rings", () => {
     );
   });
 
-  it("snapshots likewise, best levels first", () => {
+  it("of snapshots are so too, best levels first", () => {
     const market = marketOf({ priceDecimals: 1, qtyDecimals: 3 });
     market.book.beginSnapshot();
     for (const [price, qty] of [
@@ -168,7 +168,7 @@ describe("rows of the rings", () => {
     );
   });
 
-  it("a figure beyond its column costs that row alone, and is counted", () => {
+  it("lose a row, counted, for a figure beyond its column, and no other", () => {
     const ring = new TickRing(4);
     for (const bid of [1, Number.MAX_SAFE_INTEGER, 2]) ring.bidTicks[ring.push()] = bid;
     const batches: Batch[] = [];

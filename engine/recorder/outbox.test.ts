@@ -123,7 +123,7 @@ describe("rows of closes", () => {
     expect(stored(store)).toEqual(names(900));
   });
 
-  it("past the bound are still kept, and the backlog is told once and its end too", async () => {
+  it("past the bound are still kept, and the backlog is logged once and its end too", async () => {
     const clock = new VirtualClock();
     const stateStore = createMemoryStore();
     const store = new FakeStore();
@@ -138,7 +138,7 @@ describe("rows of closes", () => {
     expect(logLines.filter((line) => line.includes("records_backlog"))).toHaveLength(2);
   });
 
-  it("one that the server refuses is found among the others, set aside in the state store, and blocks nothing", async () => {
+  it("that the server refuses are found among the others, set aside in the state store, and block nothing", async () => {
     const clock = new VirtualClock();
     const stateStore = createMemoryStore();
     const store = new FakeStore();
@@ -157,7 +157,7 @@ describe("rows of closes", () => {
     expect(outbox.backlog().rows).toBe(0);
   });
 
-  it("several of each table that the server refuses leave the rest to be stored, however many parts that takes", async () => {
+  it("of which the server refuses several leave the rest to be stored, however many parts that takes", async () => {
     const clock = new VirtualClock();
     const stateStore = createMemoryStore();
     const store = new FakeStore();
@@ -182,8 +182,8 @@ describe("rows of closes", () => {
   });
 });
 
-describe("across crashes", () => {
-  it("counts the bytes of what was claimed and not yet acknowledged among those that wait", async () => {
+describe("across crashes,", () => {
+  it("the bytes of what was claimed and not yet acknowledged count among those that wait", async () => {
     const clock = new VirtualClock();
     const stateStore = createMemoryStore();
     const store = new FakeStore();

@@ -143,7 +143,7 @@ describe("decimals from text", () => {
 });
 
 describe("strings", () => {
-  it("stand behind their length in bytes, whatever their characters, and the buffer grows for them", () => {
+  it("come after their length in bytes, whatever their characters, and the buffer grows for them", () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.string(), fc.string({ unit: "binary" })), { maxLength: 8 }), (texts) => {
         const writer = new RowWriter(Buffer.alloc(1));

@@ -138,7 +138,7 @@ describe("eligibility", () => {
         candidate.budgetAvailable = false;
       },
     ],
-  ])("says %s", (reason, change) => {
+  ])("of a candidate says %s", (reason, change) => {
     const { result, decision } = one("1", change);
     expect([result.reason, result.eligible, decision.selected]).toEqual([reason, false, -1]);
   });
@@ -489,7 +489,7 @@ describe("refusals", () => {
         candidate.market?.book.beginSync();
       },
     ],
-  ])("answers %s", (error, change) => {
+  ])("of a whole decision answer %s", (error, change) => {
     expect(one("1", change).error).toBe(error);
   });
 });

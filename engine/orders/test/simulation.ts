@@ -7,7 +7,7 @@ import type { VirtualClock } from "../../domain/virtual-clock.js";
 import type { VenueRoom } from "../../ports.js";
 import type { StateStore } from "../../storage/state-store.js";
 import type { TradeService, TradeServiceOptions } from "../request/service.js";
-import type { TradeData, TradeRequest, } from "../types.js";
+import type { TradeData, TradeRequest } from "../types.js";
 import type { DecisionEvent } from "../conclude/decision-event.js";
 import { FakeVenue } from "./fake-venue.js";
 import { judgedOrders } from "./judged-orders.js";

@@ -40,7 +40,7 @@ function bytesOf(directory: string): number {
   return spoolFiles(directory).reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
 }
 
-describe("while the store answers", () => {
+describe("while the store answers,", () => {
   it("every tick is stored within a drain and its insert, in batches of at most batchRows", async () => {
     const { recorder, store, clock, advance } = await world();
     const market = testMarket();
@@ -63,7 +63,7 @@ describe("while the store answers", () => {
     expect(tableStatus(recorder, "ticks").dropped.ring).toBe(36);
   });
 
-  it("an ended watch hears nothing, and a market watched twice is heard once", async () => {
+  it("an ended watch records nothing, and a market watched twice is recorded once", async () => {
     const { recorder, clock } = await world();
     const market = testMarket();
     const end = recorder.watch(market);
@@ -75,7 +75,7 @@ describe("while the store answers", () => {
     expect(recorder.status().marketCount).toBe(1);
   });
 
-  it("markets that are no longer listed are let go, also where another has their name", async () => {
+  it("markets that are no longer listed are released, also where another has their name", async () => {
     const { recorder, clock } = await world();
     const [kept, listedAnew, delisted] = [testMarket(), testMarket({ symbol: "ETH" }), testMarket({ symbol: "SOL" })];
     recorder.watchAll([kept, listedAnew, delisted]);
@@ -116,7 +116,7 @@ describe("while the store answers", () => {
   });
 });
 
-describe("while the store is away", () => {
+describe("while the store is away,", () => {
   it("batches go to the disk and come back in order, same token and bytes, while fresh ones flow", async () => {
     const { recorder, store, clock, advance, until, directory } = await world();
     const market = testMarket();
@@ -364,8 +364,8 @@ describe("a new start", () => {
   });
 });
 
-describe("with recording off", () => {
-  it("everything is counted, dropped and said once", async () => {
+describe("with recording off,", () => {
+  it("everything is counted, dropped and logged once", async () => {
     const { recorder, store, clock, advance, logLines } = await world();
     store.status = { state: "off", reason: "chdb is not installed", version: null };
     const market = testMarket();

@@ -64,7 +64,7 @@ describe.skipIf(CHDB_MISSING)(`trades that a venue sends again, on the real engi
     return result.rows[0];
   }
 
-  it("a candle counts each trade once across restarts", { timeout: 200_000 }, async () => {
+  it("count once in a candle across restarts", { timeout: 200_000 }, async () => {
     const exMs = minuteMs();
     for (const [from, heard] of [
       [1, 6],
@@ -145,7 +145,7 @@ describe("trades that a venue sends again", () => {
     market.signal.traded(market, "BUY", 1000, 1, number, exMs, clock.monoNs());
   }
 
-  it("are known to the next market object of a symbol: listed anew, streamed again", async () => {
+  it("are known to the next market object of a symbol: listed again, streamed again", async () => {
     const one = await world();
     const first = testMarket();
     one.recorder.watchAll([first]);

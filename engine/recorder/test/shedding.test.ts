@@ -146,7 +146,7 @@ describe("the spool of a volume that gets short", () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it("gives up its ticks over many turns: twenty thousand files at once would hold up every exit for a second", async () => {
+  it("drops its ticks over many turns: twenty thousand files at once would hold up every exit for a second", async () => {
     const FILES = 2_000;
     const directory = mkdtempSync(join(tmpdir(), "spool-"));
     for (let order = 1; order <= FILES; order++)

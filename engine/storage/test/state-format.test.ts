@@ -103,7 +103,7 @@ describe("the format of a state store", () => {
     await store.close();
   });
 
-  it.each(["", "0", "01", "-1", "1.0", "1e3", "one", "9999999999"])("is refused where %j stands for it", (found) => {
+  it.each(["", "0", "01", "-1", "1.0", "1e3", "one", "9999999999"])("is refused where it is %j", (found) => {
     expect(planFormat(found, false)).toEqual({ kind: "refused", found: null, known: NEWEST });
   });
 
