@@ -3,21 +3,8 @@
  * No accounts; local-pair.ts has those.
  */
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../../engine/domain/venue.js";
-import type { ListingChange } from "../../sim/core/listing-change.js";
-import type { FaultInjector, FaultSpec } from "../../sim/core/fault-types.js";
-import type { SimExchange } from "../../sim/core/types.js";
-import type { SimShell } from "../../sim/core/server-types.js";
+import type { FaultSpec } from "../../sim/core/fault-types.js";
 import { addFaults, type LocalVenues, type LocalVenuesOptions, startLocalVenues, stopVenues } from "./local-venues.js";
-
-/** What the four local venues have in common. */
-export interface MarketSim {
-  readonly restUrl: string;
-  readonly wsUrl: string;
-  readonly exchange: SimExchange;
-  readonly faults: FaultInjector;
-  readonly shell: SimShell;
-  changeListing(symbol: string, change: ListingChange): Promise<void>;
-}
 
 export interface LocalMarkets extends LocalVenues {
   /** Adds the same fault to the venues named; the function returned ends it there. */
