@@ -5,7 +5,7 @@ const KNOWN = ["http", "sign"];
 const read = (...args: string[]) => readBenchArguments(args, KNOWN);
 
 describe("the arguments of the bench", () => {
-  it("write the results of the whole, and of some where it is said", () => {
+  it("write the results of a whole run, and of a part where they ask for it", () => {
     expect(read()).toEqual({ kind: "run", scenarios: [], smoke: false, writes: true });
     expect(read("http")).toEqual({ kind: "run", scenarios: ["http"], smoke: false, writes: false });
     expect(read("http", "sign", "--write")).toEqual({
@@ -17,14 +17,14 @@ describe("the arguments of the bench", () => {
     expect(read("--smoke")).toEqual({ kind: "run", scenarios: [], smoke: true, writes: false });
   });
 
-  it("list the scenarios, whatever stands beside", () => {
+  it("list the scenarios, whatever else they hold", () => {
     expect(read("--help", "nonsense")).toMatchObject({
       kind: "help",
       text: expect.stringContaining("  http\n  sign\n"),
     });
   });
 
-  it("refuse what nobody knows, by name, and a smoke that is to be written", () => {
+  it("refuse an unknown argument by its name, and a smoke run that is to be written", () => {
     expect(read("htpp", "--fast")).toEqual({
       kind: "refused",
       text: "Unknown: htpp, --fast. Known: --help, --smoke, --write, http, sign\n",

@@ -23,7 +23,7 @@ const part = (title: string, ours: number): ReportPart => ({
 });
 
 describe("the report of the bench", () => {
-  it("has the sections that were measured anew, and the others as they stood", () => {
+  it("replaces the sections that were measured again, and keeps the others", () => {
     const before = renderReport([part("one", 1), part("two", 2)], "2026-01-01");
     const after = renderReport([part("two", 3)], "2026-02-02", before, ["one", "two", "three"]);
     const sections = after.split(/^## /m);

@@ -77,7 +77,7 @@ describe("the line through memory", () => {
     expect(judgeLine(half, BOUND).kind).toBe("leak");
   });
 
-  it("is told with its slope", () => {
+  it("is reported with its slope", () => {
     expect(verdictText({ kind: "short" })).toBe("too short to judge");
     expect(verdictText({ kind: "leak", slope: 1, error: 0.125, parts: [0.9, 1, 1.1] })).toBe(
       "LEAK +1.00 ± 0.13 MiB/min (thirds +0.90, +1.00, +1.10)",

@@ -130,7 +130,7 @@ describe("a soak", () => {
   );
 
   it.each(["SIGINT", "SIGTERM"] as const)(
-    "that is told to end by %s stops its service and ends with a summary",
+    "that gets a %s stops its service and ends with a summary",
     async (signal) => {
       const soak = startSoak();
       await runs(soak);

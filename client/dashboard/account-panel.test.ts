@@ -56,7 +56,7 @@ async function cancel(reply: object | null): Promise<FakeNode> {
 }
 
 describe("a cancel from the page", () => {
-  it("is told as refused where the service refuses it", async () => {
+  it("is reported as refused where the service refuses it", async () => {
     const button = await cancel({ success: false, code: "ORDER_NOT_OPEN", error: "Order 7 is not open" });
     expect(said).toEqual(["SELL BTC of venueone was not canceled: Order 7 is not open"]);
     expect([button.textContent, button.disabled]).toEqual(["Cancel", false]);

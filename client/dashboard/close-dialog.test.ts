@@ -140,7 +140,7 @@ describe("a close whose dialog is left before its answer", () => {
 });
 
 describe("a close that was refused at once", () => {
-  it("may be asked for anew", async () => {
+  it("may be asked for again", async () => {
     await open(closeDialog(), BTC);
     replies = [refusal("SLIPPAGE_CAP")];
     await press();

@@ -58,7 +58,7 @@ describe("gaps", () => {
     expect(last()).toMatchObject({ current: true, seq: 1 });
   });
 
-  it("subscribe anew where a resume is refused", () => {
+  it("lead to a new subscription where a resume is refused", () => {
     const { socket } = live();
     socket().says(update(4, 3));
     const [op] = socket().take();
@@ -100,7 +100,7 @@ describe("a book that cannot be trusted", () => {
     return { type, sub: BOOK, epoch: "e1", seq, prevSeq: seq - 1, ts: 1, data };
   }
 
-  it("is subscribed anew after a checksum mismatch, and not shown as current meanwhile", () => {
+  it("is subscribed again after a checksum mismatch, and not shown as current meanwhile", () => {
     const { socket, last, client } = liveBook();
     expect(last().current).toBe(true);
     socket().says(bookFrame("update", [["100.0", "5"]], [], 2, { crc: 1 }));
@@ -122,7 +122,7 @@ describe("a book that cannot be trusted", () => {
     ["a negative price", [["-1", "1"]]],
     ["a level that is no pair", ["100"]],
     ["levels that are no list", { "100": "1" }],
-  ])("is subscribed anew after %s", (_, bids) => {
+  ])("is subscribed again after %s", (_, bids) => {
     const { socket, last } = liveBook();
     socket().says(bookFrame("update", bids, [], 2));
     expect(last()).toMatchObject({ current: false, staleReason: "malformed" });

@@ -84,7 +84,7 @@ describe("reconnecting", () => {
     expect(set.client.status.phase).toBe("refused");
   });
 
-  it("gives up a socket that does not open, and one that cannot be made", () => {
+  it("drops a socket that does not open, and one that cannot be made", () => {
     const set = setUp();
     set.client.start();
     set.time.advance(10_250);
@@ -104,7 +104,7 @@ describe("reconnecting", () => {
     expect(client.status.phase).toBe("waiting");
   });
 
-  it("hears nothing more of a socket that was given up", () => {
+  it("takes nothing more from a socket that was dropped", () => {
     const set = live();
     const old = set.socket();
     set.time.advance(12_250);

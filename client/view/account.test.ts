@@ -23,7 +23,7 @@ function ordersOf(...rows: Record<string, unknown>[]): OrdersData {
 }
 
 describe("positions", () => {
-  it("are told in steps of their market, with what is left to the liquidation", () => {
+  it("are shown in steps of their market, with what is left to the liquidation", () => {
     const data = positionsOf(
       position({
         markPrice: "92345.6789",
@@ -86,7 +86,7 @@ describe("positions", () => {
 });
 
 describe("open orders", () => {
-  it("are told with what filled and from where they trigger", () => {
+  it("are shown with what filled and from where they trigger", () => {
     const stop = {
       symbol: "BTC",
       exchange: "venueone",
@@ -117,7 +117,7 @@ describe("open orders", () => {
 
 describe("what is known of an account", () => {
   const part = (state: string, errorCode: string | null = null) => ({ state, mode: "push", asOf: NOW, errorCode });
-  it("is told by venue, the worse of positions and orders", () => {
+  it("is shown by venue, the worse of positions and orders", () => {
     const positions = {
       ...positionsOf(),
       coverage: new Map([

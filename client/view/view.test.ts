@@ -21,7 +21,7 @@ import {
 import { symbolsOf } from "./symbols.js";
 import { badgeState, worseState } from "./venues.js";
 
-describe("figures", () => {
+describe("on the page,", () => {
   it.each([
     ["97421.50", "97,421.50"],
     ["0.0000071237", "0.0000071237"],
@@ -30,7 +30,7 @@ describe("figures", () => {
     ["-1407.4", "−1,407.4"],
   ])("%s is shown with every digit as %s", (text, shown) => expect(groupDigits(text)).toBe(shown));
 
-  it("keep every digit, whatever the text", () => {
+  it("a figure keeps every digit, whatever the text", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 20n }), fc.nat({ max: 9 }), (whole, fraction) => {
         const text = `${whole}.${fraction}0`;
@@ -44,7 +44,7 @@ describe("figures", () => {
     expect(signOf(text)).toBe(0);
   });
 
-  it("round to the nearest, with a sign where asked", () => {
+  it("figures are rounded to the nearest, with a sign where asked", () => {
     expect(fixedText("1.4792", 2, true)).toBe("+1.48");
     expect(fixedText("-0.605", 2, true)).toBe("−0.61");
     expect(fixedText("0.001", 2, true)).toBe("0.00");
@@ -75,7 +75,7 @@ describe("figures", () => {
     [null, UNKNOWN_TEXT],
   ])("an age of %s ms is %s", (ms, shown) => expect(ageText(ms)).toBe(shown));
 
-  it("stand on their decimal points in a column", () => {
+  it("figures are aligned on their decimal points in a column", () => {
     expect(placesOf(["97419", "97418.9", "0.25"])).toBe(2);
     expect(padPlaces("97419", 2)).toBe("97419.00");
     expect(padPlaces("97418.9", 2)).toBe("97418.90");

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { silentLogger } from "../domain/logger.js";
 import { VirtualClock } from "../domain/virtual-clock.js";
 import { type AccountHandle, Portfolio } from "./portfolio.js";
-import { type FakeAccount, FakeVenue } from "./test/fake-accounts.js";
+import { type FakeAccount, AccountVenue } from "./test/fake-accounts.js";
 
 const INTERVAL_MS = 15_000;
 /** The first list that is sure to include everything before the stream was LIVE is requested 1.5 s after that. */
@@ -16,13 +16,13 @@ const PACES = {
 };
 
 let clock: VirtualClock;
-let two: FakeVenue;
+let two: AccountVenue;
 let portfolio: Portfolio;
 let alice: FakeAccount;
 
 function setUp(streamPlaces: number | null): void {
   clock = new VirtualClock();
-  two = new FakeVenue("venuetwo", clock, { streamPlaces });
+  two = new AccountVenue("venuetwo", clock, { streamPlaces });
   alice = two.addAccount("alice");
   portfolio = new Portfolio({
     rooms: new Map([[two.venue, two.room]]),

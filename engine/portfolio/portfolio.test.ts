@@ -7,18 +7,18 @@ import type { KeyedHash } from "../storage/keyed-hash.js";
 import { type AccountHandle, Portfolio, type PortfolioOptions } from "./portfolio.js";
 import type { AccountChange } from "./portfolio-types.js";
 import type { ResolvedExecution } from "./resolved-executions.js";
-import { type FakeAccount, FakeVenue, STREAM_LIVE_MS } from "./test/fake-accounts.js";
+import { type FakeAccount, AccountVenue, STREAM_LIVE_MS } from "./test/fake-accounts.js";
 
 /** Keeps parts apart, like the real hash. */
 const hash: KeyedHash = { hmacHex: (purpose, parts) => JSON.stringify([purpose, ...parts.map(String)]) };
 
 let clock: VirtualClock;
-let two: FakeVenue;
+let two: AccountVenue;
 let portfolio: Portfolio;
 let alice: FakeAccount;
 let resolve: (execution: ResolvedExecution) => void;
 
-function createPortfolio(venue: FakeVenue, options: Partial<PortfolioOptions> = {}): Portfolio {
+function createPortfolio(venue: AccountVenue, options: Partial<PortfolioOptions> = {}): Portfolio {
   return new Portfolio({
     rooms: new Map([[venue.venue, venue.room]]),
     clock,
@@ -38,7 +38,7 @@ function createPortfolio(venue: FakeVenue, options: Partial<PortfolioOptions> = 
 
 beforeEach(() => {
   clock = new VirtualClock();
-  two = new FakeVenue("venuetwo", clock);
+  two = new AccountVenue("venuetwo", clock);
   alice = two.addAccount("alice");
   portfolio = createPortfolio(two);
 });
@@ -159,7 +159,7 @@ describe("a pushed account", () => {
       }
     }
     clock = new SteppedClock();
-    two = new FakeVenue("venuetwo", clock);
+    two = new AccountVenue("venuetwo", clock);
     alice = two.addAccount("alice");
     portfolio = createPortfolio(two);
     alice.hold("BTC", 400);
@@ -197,7 +197,7 @@ describe("a pushed account", () => {
 
 describe("a polled account", () => {
   beforeEach(() => {
-    two = new FakeVenue("venuetwo", clock, { streamPlaces: null });
+    two = new AccountVenue("venuetwo", clock, { streamPlaces: null });
     alice = two.addAccount("alice");
     portfolio = createPortfolio(two, {
       paces: {
@@ -305,7 +305,7 @@ describe("a polled account", () => {
 
 describe("the streams of a venue", () => {
   beforeEach(() => {
-    two = new FakeVenue("venuetwo", clock, { streamPlaces: 10 });
+    two = new AccountVenue("venuetwo", clock, { streamPlaces: 10 });
     portfolio = createPortfolio(two);
   });
 

@@ -9,7 +9,7 @@ import { createSeededRandom } from "../domain/random.js";
 import { VirtualClock } from "../domain/virtual-clock.js";
 import { PollSchedule, type PollTask } from "./poll-schedule.js";
 import { type AccountHandle, Portfolio } from "./portfolio.js";
-import { FakeVenue } from "./test/fake-accounts.js";
+import { AccountVenue } from "./test/fake-accounts.js";
 
 const SEEDS = process.env.FUZZ_SEED === undefined ? [1, 2, 3] : [Number(process.env.FUZZ_SEED)];
 const ACCOUNTS = 12;
@@ -25,7 +25,7 @@ type Check = "the others stay young" | "the refused one says so";
 async function play(seed: number): Promise<{ readonly seen: Set<Check>; readonly refusals: number }> {
   const random = createSeededRandom(seed);
   const clock = new VirtualClock();
-  const venue = new FakeVenue("venuetwo", clock, { streamPlaces: null });
+  const venue = new AccountVenue("venuetwo", clock, { streamPlaces: null });
   const portfolio = new Portfolio({
     rooms: new Map([[venue.venue, venue.room]]),
     clock,

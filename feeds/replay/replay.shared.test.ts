@@ -89,7 +89,7 @@ describe.skipIf(!existsSync(DATA))("replay of the recorded data (needs ../shared
     }
   });
 
-  it("every file is played, or is told what it is", async () => {
+  it("every file is played, or named for what it is", async () => {
     for (const { file, format } of FILES) {
       if (!format.startsWith("json (")) continue;
       await expect(play(file)).rejects.toThrow(/one JSON document \(channel allDexsAssetCtxs\), not a recording/);

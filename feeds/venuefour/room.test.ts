@@ -153,7 +153,7 @@ describe("start", () => {
     expect(room.status().laneTokens.background).toBe(0);
   });
 
-  it("keeps a quarter of a config key's credits for ways out, whatever its reads spend", async () => {
+  it("keeps a quarter of a config key's credits for exits, whatever its reads spend", async () => {
     const { room } = await setup();
     await room.start();
     if (!isTradingRoom(room)) throw new Error("does not trade");
@@ -286,7 +286,7 @@ describe("a listing that changes", () => {
     expect(btc?.book.state).toBe(BOOK_LIVE);
   });
 
-  it("leaves a symbol with its contract while that is listed, wherever another of its name stands", async () => {
+  it("leaves a symbol with its contract while that is listed, wherever another of its name is", async () => {
     const { room, clock, venue } = await setup();
     await room.start();
     expect(room.markets.get("PEPE")?.instrument.nativeSymbol).toBe("kPEPE");

@@ -161,7 +161,7 @@ describe("createVenuethreeRoom", () => {
     expect(network.connections).toHaveLength(0);
   });
 
-  it("keeps trying to load the list, and gives up after the time for it", async () => {
+  it("keeps trying to load the list, and fails after the time for it", async () => {
     let count = 0;
     const url = await serve((_request, response) => {
       count++;

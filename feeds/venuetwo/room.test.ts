@@ -157,7 +157,7 @@ describe("createVenuetwoRoom", () => {
     expect([...started.markets.keys()]).toEqual(["PEPE"]);
   });
 
-  it("keeps trying to load the instruments, and gives up after the time for it", async () => {
+  it("keeps trying to load the instruments, and fails after the time for it", async () => {
     let count = 0;
     const url = await serve((_request, response) => {
       count++;

@@ -35,7 +35,7 @@ describe("venuefour's 24 h change", () => {
     });
   });
 
-  it("is the same before the first trade, when the mid stands for the last price", () => {
+  it("is the same before the first trade, when the mid is taken for the last price", () => {
     expect(tickerOf("")).toMatchObject({ lastPrice: "97420.5", change24h: "1.4844", change24hAbs: "1425" });
   });
 

@@ -97,7 +97,7 @@ describe("reading the configuration", () => {
       "STREAM_HARD_BUFFER_BYTES (1048576) must be less than STREAM_FATAL_BUFFER_BYTES (300000)",
     ],
     [{ UNWIND_CONFIG: "missing.json" }, "UNWIND_CONFIG: cannot read missing.json"],
-  ])("refuses %j", (environment, problem) => {
+  ])("refuses the settings %j", (environment, problem) => {
     expect(problems(environment).join()).toContain(problem);
   });
 

@@ -122,7 +122,7 @@ describe("layer rules", () => {
     "engine/circle.ts": 'import type { A } from "./planted-circle.js";\nexport type B = A | 2;\n',
   };
 
-  it("each catch what they forbid, and all of them have something planted", { timeout: 60_000 }, () => {
+  it("catch what they forbid, and each has a planted violation", { timeout: 60_000 }, () => {
     const files: Record<string, string> = { ...OTHERS };
     const expected = new Set([
       "engine-is-pure: engine/planted-pure.ts",

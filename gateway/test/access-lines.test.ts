@@ -71,7 +71,7 @@ describe("requests that may change something", () => {
     expect(lines()[0]?.["elapsedMs"]).toBeGreaterThan(0);
   });
 
-  it("say by which code they were refused, and the route instead of what stood in its place", async () => {
+  it("say by which code they were refused, and the route instead of the path that was asked for", async () => {
     const refused = await harness.client.send(`${CLOSE_PATH}?key=${SECRET}`, {
       method: "POST",
       headers: JSON_TYPE,

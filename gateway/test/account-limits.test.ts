@@ -122,7 +122,7 @@ describe("the caller of a close", () => {
   });
 });
 
-it("has tokens for what a person or a program does, and twice that at once", () => {
+it("a bucket has tokens for what a person or a program does, and twice that at once", () => {
   const values = Object.fromEntries(
     Object.entries(OPTIONS).flatMap(([name, { default: value }]) => (name.startsWith("RATE_") ? [[name, value]] : [])),
   );

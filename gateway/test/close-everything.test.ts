@@ -38,7 +38,7 @@ function dataOf(reply: Reply): unknown {
   return (reply.body as { readonly data?: unknown }).data;
 }
 
-describe("what close-all asks for", () => {
+describe("a request for close-all", () => {
   it("hands on dryRun, symbols and exchanges; symbol and symbols are one list", async () => {
     await closeAll({ dryRun: true, symbols: ["BTCUSDT", "eth", "btc"], exchanges: ["venueone"] });
     await closeAll({ symbol: "BTC-PERP" });
@@ -63,14 +63,14 @@ describe("what close-all asks for", () => {
     expect(desk.calls).toEqual([]);
   });
 
-  it("refuses a symbol that no venue lists, whatever stands beside it", async () => {
+  it("is refused for a symbol that no venue lists, whatever else it names", async () => {
     const reply = await closeAll({ symbols: ["BTC", "NOPE"] });
     expect([reply.status, reply.body]).toMatchObject([404, { code: "UNKNOWN_SYMBOL" }]);
     expect(desk.calls).toEqual([]);
   });
 });
 
-describe("what close-all says", () => {
+describe("in replies of close-all,", () => {
   it("a dry run says what would be closed, at which worst price, and closes nothing", async () => {
     const leg = { status: "SIMULATED", filledSize: "0", order: null, worstPrice: "96447" } as const;
     desk.script.legs = [closeLeg("venueone", leg)];

@@ -34,7 +34,7 @@ async function refusal(body: unknown, headers?: Readonly<Record<string, string>>
 
 const without = (name: keyof typeof VALID) => Object.fromEntries(Object.entries(VALID).filter(([key]) => key !== name));
 
-describe("missing", () => {
+describe("a close that lacks", () => {
   it.each(["symbol", "direction", "credentials"] as const)(
     "%s absent or null: Missing required parameters",
     async (name) => {
@@ -67,7 +67,7 @@ describe("missing", () => {
     [{ venuetwo: { apiKey: "k" } }, "credentials.venuetwo.apiSecret"],
     [{ venuethree: { apiKeyPrivateKey: "k" } }, "credentials.venuethree.accountIndex"],
     [{ venuefour: { apiSecret: "k" } }, "credentials.venuefour.apiKey"],
-  ])("credentials %j", async (credentials, path) => {
+  ])("credentials, as in %j, is refused", async (credentials, path) => {
     const { status, code, paths } = await refusal({ ...VALID, credentials });
     expect([status, code, paths]).toEqual([400, "MISSING_PARAMETERS", [path]]);
   });
@@ -132,7 +132,7 @@ const WRONG: readonly (readonly [string, unknown, string])[] = [
   ["routingOptions", "x", "must be an object"],
 ];
 
-describe("wrong", () => {
+describe("a close with the wrong", () => {
   it.each(WRONG)("%s = %j: %s", async (name, value, problem) => {
     const { status, code, error, details } = await refusal({ ...VALID, [name]: value });
     expect([status, code, error]).toEqual([400, "INVALID_PARAMETERS", "Invalid request parameters"]);
@@ -164,7 +164,7 @@ describe("wrong", () => {
       "credentials.venuethree.accountIndex",
       "must be >= 0",
     ],
-  ])("credentials %j", async (credentials, path, problem) => {
+  ])("credentials, as in %j, is refused", async (credentials, path, problem) => {
     const { status, code, details } = await refusal({ ...VALID, credentials });
     expect([status, code, details.fields]).toEqual([400, "INVALID_PARAMETERS", [{ path, problem }]]);
   });
@@ -207,13 +207,13 @@ describe("wrong", () => {
     expect([status, details.fields]).toEqual([400, [{ path: "sizePercent", problem }]]);
   });
 
-  it.each([null, 5, "text", [], [VALID], true])("a body that is %j and no object", async (body) => {
+  it.each([null, 5, "text", [], [VALID], true])("body, as in %j, is refused", async (body) => {
     const { status, code, first } = await refusal(JSON.stringify(body));
     expect([status, code, first]).toEqual([400, "INVALID_PARAMETERS", { path: "body", problem: "must be an object" }]);
   });
 });
 
-describe("rules between fields", () => {
+describe("a close whose fields contradict each other:", () => {
   it.each([
     [{ sizePercent: "50" }, "INVALID_PARAMETERS", "sizePercent", "must not be given together with size"],
     [

@@ -7,11 +7,9 @@ import type { OrderCommand, PlaceOutcome, VenueOrder } from "../../engine/domain
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import type { Book } from "../../engine/market/book.js";
-import { LatencyWindow } from "../../engine/market/latency-window.js";
 import { createMarket, type Market } from "../../engine/market/market.js";
-import type { AccountSession, OrderSender, Read, RoomStatus, VenueRoom } from "../../engine/ports.js";
-
-type FakeVenue = RoutableVenue;
+import { filledOrder, heldPosition, roomDouble, UNSCRIPTED } from "../../engine/orders/test/room-double.js";
+import type { AccountSession, Read, RoomStatus, VenueRoom } from "../../engine/ports.js";
 
 export function fakeMarket(instrument: Instrument, options: { readonly deepTier?: boolean } = {}): Market {
   return createMarket(instrument, { deepTier: options.deepTier ?? false, maxBookAgeMs: 2000, maxDeepAgeMs: 7000 });
@@ -49,132 +47,58 @@ export interface FakeRoom extends VenueRoom {
   release(): void;
 }
 
-export function createFakeRoom(venue: FakeVenue, markets: readonly Market[], nowMs: () => number): FakeRoom {
-  const bySymbol = new Map(markets.map((market) => [market.instrument.symbol, market]));
+export function createFakeRoom(venue: RoutableVenue, markets: readonly Market[], nowMs: () => number): FakeRoom {
   const held = new Map<string, number>();
   const placed: FakeRoom["placed"][number][] = [];
   const sent: OrderCommand[] = [];
   const hanging: (() => void)[] = [];
   let openSessions = 0;
+  const idOf = (clientIdHex: string): string => `0x${clientIdHex}`;
 
-  const readFailed: Read<never> = { ok: false, code: "VENUE_ERROR", message: "not scripted", retryAfterMs: null };
-  const orders: OrderSender = {
-    async place(_session, command): Promise<PlaceOutcome> {
-      if (room.placeMode === "hang") await new Promise<void>((resolve) => hanging.push(resolve));
-      if (room.placeMode === "throw") throw new Error(`a bug with a secret 0x${"ab".repeat(32)}`);
-      sent.push(command);
-      placed.push({ qtyLots: command.qtyLots, side: command.side, reduceOnly: command.reduceOnly });
-      if (room.placeMode === "unknown")
-        return { outcome: "unknown", cause: "TIMEOUT", notPlacedAfterMs: nowMs() + 60_000 };
-      if (room.placeMode === "reject") {
-        return {
-          outcome: "rejected",
-          reason: "INSUFFICIENT_MARGIN",
-          venueCode: "-2019",
-          venueText: `no margin for key 0x${"cd".repeat(32)}`,
-          sent: true,
-          retryAfterMs: null,
-        };
-      }
-      const order: VenueOrder = {
-        venue,
-        nativeSymbol: command.instrument.nativeSymbol,
-        venueOrderId: "9007199254740993",
-        venueClientOrderId: orders.venueClientOrderId(command.clientIdHex),
-        side: command.side,
-        type: command.type,
-        status: "FILLED",
-        venueStatus: "filled",
-        priceTicks: command.priceTicks,
-        qtyLots: command.qtyLots,
-        filledLots: command.qtyLots,
-        averagePrice: String(command.priceTicks / 10 ** command.instrument.priceDecimals),
-        reduceOnly: command.reduceOnly,
-        triggerPrice: null,
-        tsVenueMs: nowMs(),
-        fee: null,
-      };
-      if (room.placeMode === "acknowledge") {
-        const open = { ...order, status: "OPEN", filledLots: 0, averagePrice: null } as const;
-        return { outcome: "accepted", order: open, ackMs: 5 };
-      }
-      return { outcome: "accepted", order, ackMs: 5 };
-    },
-    cancel: async () => ({ outcome: "unknown", cause: "not scripted" }),
-    placeBoundMs: () => 60_000,
-    venueClientOrderId: (clientIdHex) => `0x${clientIdHex}`,
-  };
+  async function place(command: OrderCommand): Promise<PlaceOutcome> {
+    if (room.placeMode === "hang") await new Promise<void>((resolve) => hanging.push(resolve));
+    if (room.placeMode === "throw") throw new Error(`a bug with a secret 0x${"ab".repeat(32)}`);
+    sent.push(command);
+    placed.push({ qtyLots: command.qtyLots, side: command.side, reduceOnly: command.reduceOnly });
+    if (room.placeMode === "unknown")
+      return { outcome: "unknown", cause: "TIMEOUT", notPlacedAfterMs: nowMs() + 60_000 };
+    if (room.placeMode === "reject") {
+      const venueText = `no margin for key 0x${"cd".repeat(32)}`;
+      const why = { reason: "INSUFFICIENT_MARGIN", venueCode: "-2019", venueText } as const;
+      return { outcome: "rejected", ...why, sent: true, retryAfterMs: null };
+    }
+    const shown = { venueClientOrderId: idOf(command.clientIdHex), tsVenueMs: nowMs() };
+    const open = { status: "OPEN", filledLots: 0, averagePrice: null } as const;
+    const order = filledOrder(command, room.placeMode === "acknowledge" ? { ...shown, ...open } : shown);
+    return { outcome: "accepted", order, ackMs: 5 };
+  }
 
-  const room: FakeRoom = {
-    venue,
-    held,
-    placed,
-    placeMode: "fill",
-    orderShown: null,
-    statusOverrides: {},
-    sessionsOpen: () => openSessions,
-    release() {
-      room.placeMode = "fill";
-      for (const go of hanging.splice(0)) go();
-    },
-    markets: bySymbol,
-    ackLatency: new LatencyWindow(200),
+  function positions(instrument: Instrument | null): VenuePosition[] {
+    return [...held].flatMap(([symbol, lots]) => {
+      const market = room.markets.get(symbol);
+      if (market === undefined || lots === 0 || (instrument !== null && instrument.symbol !== symbol)) return [];
+      return [heldPosition(market.instrument, lots, nowMs())];
+    });
+  }
+
+  const read = <T>(value: T): Read<T> => ({ ok: true, value, asOfMs: nowMs(), source: "venue" });
+  const double = roomDouble(venue, {
+    markets,
     venueClock: { offsetMs: 0, nowAtLeastMs: nowMs },
-    orders,
-    streams: null,
-    reader: {
-      async readPositions(_session, instrument) {
-        const value: VenuePosition[] = [];
-        for (const [symbol, lots] of held) {
-          const market = bySymbol.get(symbol);
-          if (market === undefined || lots === 0 || (instrument !== null && instrument.symbol !== symbol)) continue;
-          value.push({
-            venue,
-            symbol,
-            nativeSymbol: market.instrument.nativeSymbol,
-            direction: lots > 0 ? "LONG" : "SHORT",
-            positionSide: "BOTH",
-            qtyLots: Math.abs(lots),
-            entryPrice: "95000",
-            markPrice: null,
-            liquidationPrice: null,
-            unrealizedPnl: null,
-            leverage: 5,
-            marginMode: "cross",
-            collateral: null,
-            tsVenueMs: nowMs(),
-          });
-        }
-        return { ok: true, value, asOfMs: nowMs(), source: "venue" };
-      },
-      async readOrder(_session, instrument, ref) {
-        const command = sent.find((one) => "clientIdHex" in ref && one.clientIdHex === ref.clientIdHex);
-        if (room.orderShown === null || command === undefined) return readFailed;
-        const value: VenueOrder = {
-          venue,
-          nativeSymbol: instrument.nativeSymbol,
-          venueOrderId: "77",
-          venueClientOrderId: orders.venueClientOrderId(command.clientIdHex),
-          side: command.side,
-          type: command.type,
-          status: "FILLED",
-          venueStatus: "filled",
-          priceTicks: command.priceTicks,
-          qtyLots: command.qtyLots,
-          reduceOnly: true,
-          triggerPrice: null,
-          tsVenueMs: nowMs(),
-          fee: null,
-          ...room.orderShown,
-        };
-        return { ok: true, value, asOfMs: nowMs(), source: "venue" };
-      },
-      readOpenOrders: async () => readFailed,
-      readBalances: async () => readFailed,
-      readFeeRates: async () => readFailed,
+    orders: {
+      place: (_session, command) => place(command),
+      placeBoundMs: () => 60_000,
+      venueClientOrderId: idOf,
     },
-    start: async () => {},
-    stop: async () => {},
+    reader: {
+      readPositions: async (_session, instrument) => read(positions(instrument)),
+      async readOrder(_session, _instrument, ref) {
+        const command = sent.find((one) => "clientIdHex" in ref && one.clientIdHex === ref.clientIdHex);
+        if (room.orderShown === null || command === undefined) return UNSCRIPTED;
+        const shown = { venueClientOrderId: idOf(command.clientIdHex), tsVenueMs: nowMs() };
+        return read(filledOrder(command, { ...shown, venueOrderId: "77", reduceOnly: true, ...room.orderShown }));
+      },
+    },
     openSession(raw) {
       const block = raw as { privateKey?: string; apiKey?: string };
       if ((block.privateKey ?? block.apiKey ?? "") === "bad") return { ok: false, problem: "privateKey is not a key" };
@@ -191,20 +115,22 @@ export function createFakeRoom(venue: FakeVenue, markets: readonly Market[], now
       return { ok: true, session };
     },
     status: () => ({
-      venue,
-      state: "LIVE",
-      breaker: "closed",
-      breakerOpenUntilMs: 0,
       clockOffsetMs: 1.5,
-      socketCount: 1,
-      reconnectCount: 0,
-      resyncCount: 0,
-      gapCount: 0,
-      decodeErrorCount: 0,
-      protocolDriftCount: 0,
       laneTokens: { exit: 300, trade: 400, reconcile: 240, read: 180, background: 60 },
       ...room.statusOverrides,
     }),
-  };
+  });
+  const room: FakeRoom = Object.assign(double, {
+    held,
+    placed,
+    placeMode: "fill" as FakeRoom["placeMode"],
+    orderShown: null as FakeRoom["orderShown"],
+    statusOverrides: {},
+    sessionsOpen: () => openSessions,
+    release() {
+      room.placeMode = "fill";
+      for (const go of hanging.splice(0)) go();
+    },
+  });
   return room;
 }

@@ -113,7 +113,7 @@ describe.skipIf(chromium === null && !isRequired)(
       await page.context().close();
     });
 
-    it("would trade if it were heard: the same bytes from a program do", async () => {
+    it("would trade if it were let in: the same bytes from a program do", async () => {
       const reply = await harness.client.close({
         symbol: "BTC",
         direction: "LONG",

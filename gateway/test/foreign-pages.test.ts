@@ -194,7 +194,7 @@ describe("hosts", () => {
     expect(await codeOf(running, "GET", "/api/time", { host: "other.example" })).toBe("421 FOREIGN_HOST");
   });
 
-  it("are told without a port that goes without saying", async () => {
+  it("are printed without a port that is the default", async () => {
     const running = await start({
       server: { allowedHosts: ["tls.example:443", "plain.example:80", "b.example:8443"] },
     });
@@ -212,7 +212,7 @@ describe("hosts", () => {
 });
 
 describe("origins that configuration names", () => {
-  it("read and trade, and are told by name", async () => {
+  it("read and trade, and are listed by name", async () => {
     const running = await start({ server: { allowedOrigins: ["https://a.example", "https://b.example:8443"] } });
     const one = await running.client.send("/api/time", { headers: { origin: "https://b.example:8443" } });
     expect(one.status).toBe(200);

@@ -49,7 +49,7 @@ async function totals(page: HistoryPage<never>): Promise<unknown[]> {
 }
 
 describe("the total of a history", () => {
-  it("is told of a range that one page holds", async () => {
+  it("is returned for a range that one page holds", async () => {
     expect(await totals({ rows: [], nextCursor: null })).toEqual([0, 0, 0]);
   });
 

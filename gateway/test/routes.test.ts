@@ -182,7 +182,7 @@ describe("books", () => {
     expect(at(reply, "data.venues")).toHaveLength(4);
   });
 
-  it.each(["0", "501", "1.5", "abc", "-1", "1e2", ""])("refuse depth=%s", async (depth) => {
+  it.each(["0", "501", "1.5", "abc", "-1", "1e2", ""])("are refused at depth=%s", async (depth) => {
     const reply = await get(`/api/book/BTC?depth=${depth}`);
     expect([reply.status, at(reply, "details.fields.0.path")]).toEqual([400, "depth"]);
   });

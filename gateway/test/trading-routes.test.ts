@@ -87,7 +87,7 @@ const PLACING: readonly { path: string; body: Record<string, unknown>; header: b
   { path: `${ONE}/positions/close/BTC`, body: CLOSE_ONE, header: true },
 ];
 
-describe("whose wallet", () => {
+describe("as for whose wallet it is,", () => {
   it.each([
     ["POST", "/api/trading/venuetwo/orders", ORDER_TWO],
     ["POST", "/api/trading/venueone/orders", ORDER_ONE],
@@ -153,7 +153,7 @@ describe("whose wallet", () => {
   });
 });
 
-describe("placing and closing", () => {
+describe("in placing and closing,", () => {
   it.each(PLACING)("$path names every missing field, and asks nobody", async ({ path, body, header }) => {
     const headers = header ? withWallet(WALLET) : {};
     for (const name of ["symbol", "side", "type", "quantity"]) {
@@ -253,7 +253,7 @@ describe("placing and closing", () => {
     expect(desk.calls).toHaveLength(1);
   });
 
-  it("passes on what was asked, in canonical terms, with the credentials of the wallet", async () => {
+  it("a route passes on what was asked, in canonical terms, with the credentials of the wallet", async () => {
     await post(
       "/api/trading/venueone/orders",
       {
@@ -282,7 +282,7 @@ describe("placing and closing", () => {
   });
 
   it.each(["BTC", "btc", "BTC-PERP", "BTC-USD", "BTCUSDT", "BTC/USDT", "btc-usdt"])(
-    "takes the symbol spelled %s wherever one is taken",
+    "every route takes the symbol spelled %s",
     async (symbol) => {
       const segment = encodeURIComponent(symbol);
       const credentials = { venueone: KEY_ONE };
@@ -304,14 +304,14 @@ describe("placing and closing", () => {
     expect(desk.calls[0]?.request).toMatchObject({ type: "MARKET", price: null });
   });
 
-  it("refuses body fields that it does not know, by name", async () => {
+  it("a route refuses body fields that it does not know, by name", async () => {
     const reply = await post("/api/trading/venueone/orders", { ...ORDER_ONE, leverage: 5 }, withWallet(WALLET));
     expect([reply.status, at(reply, "details.fields.0.path")]).toEqual([400, "leverage"]);
     expect(desk.calls).toEqual([]);
   });
 });
 
-describe("order replies (spec 2.7)", () => {
+describe("in order replies (spec 2.7),", () => {
   it("venuetwo: the venue's form, a number with all its digits, and the same digits as text", async () => {
     const reply = await post(`${PERP}/order`, { ...ORDER_TWO, timeInForce: "POST_ONLY", clientOrderId: "mine" });
     expect(reply.text).toContain('"orderId":9007199254740993,');
@@ -570,10 +570,10 @@ describe("leverage and margin mode", () => {
   });
 });
 
-describe("cancel, amend, open orders, status", () => {
+describe("in cancel, amend, open orders and status,", () => {
   const header = { "x-venue-credentials": Buffer.from(JSON.stringify({ venueone: KEY_ONE })).toString("base64url") };
 
-  it("take the credentials as header, body or query, and only one of them", async () => {
+  it("the routes take the credentials as header, body or query, and only one of them", async () => {
     const path = "/api/trading/venueone/orders/77";
     const query = `credentials=${header["x-venue-credentials"]}`;
     expect((await send("DELETE", path, undefined, header)).status).toBe(200);
@@ -599,7 +599,7 @@ describe("cancel, amend, open orders, status", () => {
     });
   });
 
-  it("amend needs a change and keeps both figures exact", async () => {
+  it("an amend needs a change and keeps both figures exact", async () => {
     const path = "/api/trading/venueone/orders/77";
     expect(told(await send("PATCH", path, {}, header))).toEqual([400, "Missing required parameters"]);
     const reply = await send("PATCH", path, { price: "95900.5", symbol: "BTC" }, header);
@@ -607,7 +607,7 @@ describe("cancel, amend, open orders, status", () => {
     expect(desk.calls[0]?.request).toMatchObject({ price: "95900.5", quantity: null, symbol: "BTC" });
   });
 
-  it("ask for an order by its exact digits", async () => {
+  it("the routes ask for an order by its exact digits", async () => {
     const orderId = "18446744073709551615";
     const reply = await send("GET", `/api/trading/venueone/orders/${orderId}/status?symbol=BTC`, undefined, header);
     expect([reply.status, at(reply, "data.orderId"), desk.calls[0]?.request.orderId]).toEqual([200, orderId, orderId]);
@@ -766,7 +766,7 @@ describe("venuethree orders", () => {
     expect(desk.calls).toEqual([]);
   });
 
-  it("are not repeated in a log line or a reply, whatever becomes of them", async () => {
+  it("are not repeated in a log line or a reply, whatever their outcome", async () => {
     const canary = "c0ffee".repeat(8);
     const reply = await post(`${path}?apiKeyPrivateKey=${canary}&apiKeyIndex=1&accountIndex=2`, ORDER_ONE);
     // The harness runs no venuethree.
@@ -776,7 +776,7 @@ describe("venuethree orders", () => {
   });
 });
 
-describe("switches", () => {
+describe("of the switches,", () => {
   it("the kill switch is the operator's: thrown, shown and lifted on loopback, refused to another site", async () => {
     const path = "/api/trade/kill-switch";
     const site = { origin: "https://elsewhere.example" };
@@ -903,7 +903,7 @@ describe("secrets of a request", () => {
   };
   const text = Buffer.from(JSON.stringify(blocks)).toString("base64url");
 
-  it("reach no reply and no log line, in whatever place they come and whatever becomes of the request", async () => {
+  it("reach no reply and no log line, in whatever place they come and whatever the outcome of the request", async () => {
     const paths = [
       ["GET", `/api/trading/positions/all/${ADDRESS}`],
       ["GET", `/api/trading/venuetwo/balances/${ADDRESS}`],
@@ -939,7 +939,7 @@ describe("secrets of a request", () => {
   });
 });
 
-describe("methods", () => {
+describe("among the methods,", () => {
   const allowOf = async (path: string, method: "PUT" | "OPTIONS") => {
     const reply = await harness.client.send(path, { method, outside: true });
     return [reply.status, reply.headers.allow];

@@ -223,7 +223,7 @@ describe("a field that nobody knows", () => {
     ]);
   });
 
-  it("is not repeated where its name holds a key, wherever it stands and however it would be cut", async () => {
+  it("is not repeated where its name holds a key, wherever in the body it is and however it would be cut", async () => {
     const key = "c0ffee15".repeat(8);
     const body = { ...CLOSE, [key]: 1, credentials: { venueone: { ...KEY_ONE, [key]: 1, [`0x${key}`]: 1 } } };
     for (const harness of [strict, lenient]) {
@@ -233,7 +233,7 @@ describe("a field that nobody knows", () => {
     }
   });
 
-  it("stands beside what is missing and what is wrong, all of them at once", async () => {
+  it("is reported beside what is missing and what is wrong, all of them at once", async () => {
     const missing = await send(strict, SENDING[0] as Sending, { symbool: "BTC", direction: "LONG", size: "x" });
     expect(refusedPaths(missing)).toEqual([
       400,

@@ -92,7 +92,7 @@ describe("synthetic market", () => {
     expect(end.bids.length).toBeGreaterThan(80);
   });
 
-  it("fills a user's quote that stands beyond the fair price, and conserves money and positions", () => {
+  it("fills a user's quote beyond the fair price, and conserves money and positions", () => {
     const { exchange, clock } = testExchange({ flow: FLOW });
     exchange.start();
     exchange.createAccount({ accountId: "a", deposit: "1000000" });

@@ -6,7 +6,7 @@ import type { SimGrid } from "./types.js";
 
 const FINER: SimGrid = { priceDecimals: 2, qtyDecimals: 4, priceStepTicks: 1, qtyStepLots: 1 };
 
-it("is emptied, tells each level of it, and opens on the new one with ids that go on", async () => {
+it("a market that changes its grid is emptied, reports each level of it, and opens on the new one with ids that go on", async () => {
   const { exchange, clock } = testExchange({ instruments: [{ ...BTC }], flow: { levelCount: 10 } });
   const shown = new Set<string>();
   const show = (side: string, priceTicks: number): string => `${side} ${priceTicks}`;
@@ -31,7 +31,7 @@ it("is emptied, tells each level of it, and opens on the new one with ids that g
   expect(exchange.instruments.get("BTCUSDT")).toMatchObject(FINER);
 });
 
-it("stays on its grid while anything rests or is held on it", () => {
+it("a market stays on its grid while anything rests or is held on it", () => {
   const { exchange } = testExchange({ instruments: [{ ...BTC }], flow: null });
   const refusal = "on the present grid";
   exchange.setHouseLevel("BTCUSDT", "BUY", 1_000_000, 5);

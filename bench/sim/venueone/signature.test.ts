@@ -39,7 +39,7 @@ function decodePosted(vector: Vector, action: unknown = vector.action) {
   return node === undefined ? null : decodeExchange(node);
 }
 
-describe("action hash", () => {
+describe("the hash of an action", () => {
   it.each(
     VECTORS.filter((vector) => vector.expected.actionHash !== undefined).map((vector) => [vector.id, vector] as const),
   )("%s", (_id, vector) => {

@@ -32,7 +32,7 @@ it("nothing, where the split is better than the venue alone by more than the tie
   expect(judged(["100010", "100010"], "100020", "SHORT")).toEqual([]);
 });
 
-it("that it is for nothing, where one venue alone is within the tie distance, or better", () => {
+it("the judge reports a split for nothing, where one venue alone is within the tie distance, or better", () => {
   const blamed = [expect.stringContaining("venuethree")];
   expect(judged(["99990", "99990"], "99986")).toEqual(blamed);
   expect(judged(["99990", "99990"], "99999")).toEqual(blamed);

@@ -141,7 +141,7 @@ describe("a small address budget", () => {
   }, 120_000);
 });
 
-describe("a switch that stands when a wider wish is refused", () => {
+describe("a switch that stays armed when a wider wish is refused", () => {
   const play = (name: string, wire: Wire, switchEndMs?: number): Promise<Played> =>
     played(
       name,

@@ -251,7 +251,7 @@ function truthOf(
   depth: number,
 ): SimBookSnapshot | null {
   const { exchange } = truth;
-  const native = nativeSymbol(venue, symbol);
+  const native = nativeName(venue, symbol);
   const { priceDecimals, qtyDecimals } = market.instrument;
   const snapshot =
     venue === "venueone" || venue === "venuefour"

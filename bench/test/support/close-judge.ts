@@ -8,15 +8,8 @@
 import type { Json, Reply, TestClient } from "../../../gateway/test/client.js";
 import type { SimOrder } from "../../sim/core/types.js";
 import type { SimRequestRecord } from "../../sim/core/request-log.js";
-import {
-  accountOf,
-  credentialsOf,
-  type LocalPair,
-  nativeOf,
-  PAIR_VENUES,
-  type PairVenue,
-  type Trader,
-} from "./local-pair.js";
+import { accountOf, credentialsOf, type LocalPair, PAIR_VENUES, type PairVenue, type Trader } from "./local-pair.js";
+import { nativeName } from "./local-venues.js";
 import { pause } from "./system.js";
 
 export interface CloseTrial {
@@ -237,7 +230,7 @@ function instructionProblems(
   at: string,
 ): string[] {
   const found: string[] = [];
-  const trial = trials.find(({ symbol }) => nativeOf(venue, symbol) === record.symbol);
+  const trial = trials.find(({ symbol }) => nativeName(venue, symbol) === record.symbol);
   if (trial === undefined) return [`${at}: an order in ${record.symbol ?? "nothing"}, which nobody asked for`];
   const side = trial.direction === "LONG" ? "SELL" : "BUY";
   if (record.side !== side) found.push(`${at}: side ${record.side ?? "none"} does not close a ${trial.direction}`);
@@ -262,7 +255,7 @@ function positionProblems(
   initialLots: number,
 ): string[] {
   const { exchange } = pair[venue];
-  const native = nativeOf(venue, symbol);
+  const native = nativeName(venue, symbol);
   const filled = ordersOf(pair, venue, trader, native).reduce(
     (sum, order) => sum + (order.side === "BUY" ? order.filledLots : -order.filledLots),
     0,

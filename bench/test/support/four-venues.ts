@@ -7,7 +7,6 @@ import { privateKeyToAccount } from "viem/accounts";
 import { createSystemClock } from "../../../engine/domain/clock.js";
 import { encodeBase58 } from "../../../feeds/venuefour/sign/base58.js";
 import { publicKeyOf } from "../../../feeds/venuethree/sign/schnorr.js";
-import { createFactorModel } from "../../sim/core/factor-model.js";
 import { parseScaled } from "../../sim/core/fixed.js";
 import type { FaultInjector } from "../../sim/core/faults.js";
 import type { FaultSpec } from "../../sim/core/fault-types.js";
@@ -15,10 +14,7 @@ import type { FlowOptions } from "../../sim/core/flow.js";
 import type { SimExchange } from "../../sim/core/exchange.js";
 import type { SimInstrument, SimOrderRequest, SimRefusal, SimSide } from "../../sim/core/types.js";
 import type { SimRequestLog } from "../../sim/core/request-log.js";
-import { startVenuefourSim } from "../../sim/venuefour/sim.js";
-import { startVenueoneSim } from "../../sim/venueone/sim.js";
-import { startVenuethreeSim } from "../../sim/venuethree/sim.js";
-import { startVenuetwoSim } from "../../sim/venuetwo/sim.js";
+import { addFaults, entryPrice, nativeName, NO_LIMIT, startLocalVenues, stopVenues } from "./local-venues.js";
 
 export const FOUR_VENUES = ["venueone", "venuetwo", "venuethree", "venuefour"] as const;
 export type FourVenue = (typeof FOUR_VENUES)[number];
@@ -89,57 +85,26 @@ export interface FourOptions {
 export const FOLLOWED: readonly string[] = ["BTC", "ETH"];
 export const UNFOLLOWED = "SOL";
 
-const NO_LIMIT = 1_000_000_000;
 const DEPOSIT = "100000000";
-/** Near the model's prices, so that no account is born liquidated. */
-const ENTRY_PRICE: Readonly<Record<string, string>> = { BTC: "91000", ETH: "3200", SOL: "135" };
 const API_KEY_INDEX = 4;
 /** DER head of a bare Ed25519 key (RFC 8410). */
 const PKCS8_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
 
-export function nativeName(venue: FourVenue, symbol: string): string {
-  return venue === "venuetwo" ? `${symbol}USDT` : symbol;
-}
+/** The venue itself has no limit that a test runs into. */
+const VENUETHREE_LIMITS = {
+  weightPerMinute: NO_LIMIT,
+  connections: NO_LIMIT,
+  newConnectionsPerMinute: NO_LIMIT,
+  messagesPerMinute: NO_LIMIT,
+  transactionsPerMinute: NO_LIMIT,
+  otherTransactionsPerMinute: NO_LIMIT,
+};
 
 export async function startFourVenues(options: FourOptions): Promise<FourVenues> {
-  const { seed, symbols } = options;
   const clock = createSystemClock();
-  const priceSource = createFactorModel({ seed, startMs: clock.wallMs() });
-  const common = { clock, priceSource, ...(options.flow === undefined ? {} : { flow: options.flow }) };
-  const venueone = await startVenueoneSim({
-    ...common,
-    seed,
-    symbols,
-    cadenceScale: 0.1,
-    limits: { ipWeightPerMinute: NO_LIMIT, addressRequests: options.addressRequests ?? NO_LIMIT },
-  });
-  const venuetwo = await startVenuetwoSim({
-    ...common,
-    seed: seed + 1,
-    symbols: symbols.map((symbol) => nativeName("venuetwo", symbol)),
-    limits: { weightPerMinute: NO_LIMIT, ordersPerMinute: NO_LIMIT, ordersPer10s: NO_LIMIT },
-  });
-  const venuethree = await startVenuethreeSim({
-    ...common,
-    seed: seed + 2,
-    symbols,
-    limits: {
-      readsPerMinute: NO_LIMIT,
-      weightPerMinute: NO_LIMIT,
-      connections: NO_LIMIT,
-      newConnectionsPerMinute: NO_LIMIT,
-      messagesPerMinute: NO_LIMIT,
-      transactionsPerMinute: NO_LIMIT,
-      otherTransactionsPerMinute: NO_LIMIT,
-    },
-  });
-  const venuefour = await startVenuefourSim({
-    ...common,
-    seed: seed + 3,
-    symbols,
-    limits: { creditsPerMinute: NO_LIMIT },
-  });
-  const venues: Readonly<Record<FourVenue, JudgedVenue>> = { venueone, venuetwo, venuethree, venuefour };
+  const sims = await startLocalVenues(FOUR_VENUES, { ...options, clock, venuethreeLimits: VENUETHREE_LIMITS });
+  const { venueone, venuetwo, venuethree, venuefour } = sims;
+  const venues: Readonly<Record<FourVenue, JudgedVenue>> = sims;
   const vetoes = new Map<string, (request: SimOrderRequest) => SimRefusal | null>();
   for (const venue of FOUR_VENUES)
     venues[venue].exchange.setVeto((account, request) => vetoes.get(`${venue} ${account}`)?.(request) ?? null);
@@ -158,7 +123,7 @@ export async function startFourVenues(options: FourOptions): Promise<FourVenues>
           address: privateKeyToAccount(key).address.toLowerCase(),
           name: `test${index}`,
         })),
-        positions: entries.map(([coin, size]) => ({ coin, size, entryPx: ENTRY_PRICE[coin] ?? "1" })),
+        positions: entries.map(([coin, size]) => ({ coin, size, entryPx: entryPrice(coin) })),
       });
       venuetwo.addAccount({
         accountId: label,
@@ -226,15 +191,8 @@ export async function startFourVenues(options: FourOptions): Promise<FourVenues>
       });
       return placed.ok ? placed.value.filledLots : 0;
     },
-    fault(where, specs) {
-      const added = where.flatMap((venue) => specs.map((spec) => ({ venue, id: venues[venue].faults.add(spec).id })));
-      return () => {
-        for (const { venue, id } of added) venues[venue].faults.remove(id);
-      };
-    },
-    async stop() {
-      await Promise.all(FOUR_VENUES.map((venue) => venues[venue].stop()));
-    },
+    fault: (where, specs) => addFaults(venues, where, specs),
+    stop: () => stopVenues(sims),
   };
 }
 

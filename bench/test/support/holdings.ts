@@ -1,6 +1,7 @@
 /** What traders held on the venues at any time, put together from the venues' own fills. */
 import type { SimFill } from "../../sim/core/types.js";
-import { type FourTrader, type FourVenue, type FourVenues, nativeName } from "./four-venues.js";
+import type { FourTrader, FourVenue, FourVenues } from "./four-venues.js";
+import { nativeName } from "./local-venues.js";
 
 /** Two stamps of one clock, taken on either side of a socket. */
 export const CLOCK_MS = 5;

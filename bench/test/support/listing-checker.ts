@@ -47,7 +47,7 @@ export class ListingChecker {
   /** Null when the market's steps are those of the venue now, and each level of its book lies on them. */
   gridProblem(symbol: string): string | null {
     const market = this.#room.markets.get(symbol);
-    const native = nativeSymbol(this.venue, symbol);
+    const native = nativeName(this.venue, symbol);
     const listed = this.#exchange.instruments.get(native);
     if (market === undefined || listed === undefined) return "not listed";
     const { instrument, book } = market;

@@ -4,8 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { privateKeyToAccount } from "viem/accounts";
-import { type Clock, createSystemClock } from "../../../engine/domain/clock.js";
-import { createFactorModel } from "../../sim/core/factor-model.js";
+import type { Clock } from "../../../engine/domain/clock.js";
 import type { FaultSpec } from "../../sim/core/fault-types.js";
 import type { FlowOptions } from "../../sim/core/flow.js";
 import { startVenueoneSim, type VenueoneSim } from "../../sim/venueone/sim.js";
@@ -13,12 +12,6 @@ import { startVenuetwoSim, type VenuetwoSim } from "../../sim/venuetwo/sim.js";
 
 export type PairVenue = "venueone" | "venuetwo";
 export const PAIR_VENUES: readonly PairVenue[] = ["venueone", "venuetwo"];
-
-/** Canonical symbol → the venue's own name. */
-export const NATIVE: Readonly<Record<PairVenue, Readonly<Record<string, string>>>> = {
-  venueone: { BTC: "BTC", ETH: "ETH", DOGE: "DOGE" },
-  venuetwo: { BTC: "BTCUSDT", ETH: "ETHUSDT", DOGE: "DOGEUSDT" },
-};
 
 /** One trader with accounts on both venues. The keys are derived from its label and open nothing but local venues. */
 export interface Trader {
@@ -64,60 +57,21 @@ export interface PairOptions {
   readonly flow?: Partial<FlowOptions>;
 }
 
-const NO_LIMIT = 1_000_000_000;
-/** Near the model's prices, so that no account is born liquidated. */
-const ENTRY_PRICE: Readonly<Record<string, string>> = { BTC: "91000", ETH: "3200" };
-
 export async function startLocalPair(options: PairOptions): Promise<LocalPair> {
-  const { seed, symbols = ["BTC", "ETH"], clock = createSystemClock(), cadenceScale = 0.1 } = options;
-  const priceSource = createFactorModel({ seed, startMs: clock.wallMs() });
-  const flow = options.flow === undefined ? {} : { flow: options.flow };
-  const native = (venue: PairVenue): string[] => symbols.map((symbol) => nativeOf(venue, symbol));
-  const venueone = await startVenueoneSim({
-    seed,
-    clock,
-    priceSource,
-    symbols: native("venueone"),
-    cadenceScale,
-    limits: { ipWeightPerMinute: NO_LIMIT, addressRequests: NO_LIMIT },
-    ...flow,
-  });
-  const venuetwo = await startVenuetwoSim({
-    seed: seed + 1,
-    clock,
-    priceSource,
-    symbols: native("venuetwo"),
-    limits: { weightPerMinute: NO_LIMIT, ordersPerMinute: NO_LIMIT, ordersPer10s: NO_LIMIT },
-    ...flow,
-  });
-  const sims = { venueone, venuetwo };
+  const sims = await startLocalVenues(PAIR_VENUES, { symbols: ["BTC", "ETH"], ...options });
   return {
-    venueone,
-    venuetwo,
+    ...sims,
     addTrader(label, traderOptions) {
       const trader = deriveTrader(label, traderOptions);
       openAccounts(sims, trader, traderOptions);
       return trader;
     },
     positionLots(venue, trader, symbol, side = "BOTH") {
-      return sims[venue].exchange.position(accountOf(venue, trader), nativeOf(venue, symbol), side)?.qtyLots ?? 0;
+      return sims[venue].exchange.position(accountOf(venue, trader), nativeName(venue, symbol), side)?.qtyLots ?? 0;
     },
-    fault(venues, ...specs) {
-      const added = venues.flatMap((venue) => specs.map((spec) => ({ venue, id: sims[venue].faults.add(spec).id })));
-      return () => {
-        for (const { venue, id } of added) sims[venue].faults.remove(id);
-      };
-    },
-    async stop() {
-      await Promise.all([venueone.stop(), venuetwo.stop()]);
-    },
+    fault: (venues, ...specs) => addFaults(sims, venues, specs),
+    stop: () => stopVenues(sims),
   };
-}
-
-export function nativeOf(venue: PairVenue, symbol: string): string {
-  const name = NATIVE[venue][symbol];
-  if (name === undefined) throw new RangeError(`no ${symbol} on ${venue}`);
-  return name;
 }
 
 /** The venue's name of the trader's account. */
@@ -168,9 +122,9 @@ function openAccounts(sims: Pick<LocalPair, "venueone" | "venuetwo">, trader: Tr
     volume: "50000000",
     agents: [{ address: privateKeyToAccount(trader.venueone.agentKey).address.toLowerCase(), name: "test" }],
     positions: entries.map(([symbol, size]) => ({
-      coin: nativeOf("venueone", symbol),
+      coin: nativeName("venueone", symbol),
       size,
-      entryPx: ENTRY_PRICE[symbol] ?? "1",
+      entryPx: entryPrice(symbol),
     })),
   });
   const hedgeMode = options.hedgeMode ?? false;
@@ -183,7 +137,7 @@ function openAccounts(sims: Pick<LocalPair, "venueone" | "venuetwo">, trader: Tr
     deposit: "100000000",
     hedgeMode,
     positions: entries.map(([symbol, qty]) => ({
-      symbol: nativeOf("venuetwo", symbol),
+      symbol: nativeName("venuetwo", symbol),
       qty,
       ...(hedgeMode ? { positionSide: qty.startsWith("-") ? ("SHORT" as const) : ("LONG" as const) } : {}),
     })),

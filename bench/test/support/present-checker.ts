@@ -11,7 +11,7 @@ import { BOOK_LIVE } from "../../../engine/market/book.js";
 import { ageMs } from "../../../engine/market/freshness.js";
 import type { Market } from "../../../engine/market/market.js";
 import { firstDifference, inScaleOf, MAIN_LEVELS, type TrueVenue } from "./book-checker.js";
-import { nativeSymbol } from "./local-markets.js";
+import { nativeName } from "./local-venues.js";
 
 /** On venuethree: two seconds without a height, and the two that a proof is good for; and what a busy machine adds. */
 const WINDOW_MS = 5_000;
@@ -63,7 +63,7 @@ export class PresentChecker {
 function isOfWindow({ venue, symbol, market, truth }: WatchedMarket, windowMs: number): boolean {
   const { exchange } = truth;
   const { book, instrument } = market;
-  const native = nativeSymbol(venue, symbol);
+  const native = nativeName(venue, symbol);
   const nowMs = exchange.nowMs();
   const sinceMs = nowMs - windowMs;
   const oldest = exchange.trueBookAtTime(native, sinceMs, 1);

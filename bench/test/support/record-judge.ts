@@ -10,7 +10,7 @@ import { compareDecimals } from "../../../engine/domain/decimal.js";
 import type { RecordRow, RecordsStore } from "../../../engine/storage/records/records-store.js";
 import type { SimRequestRecord } from "../../sim/core/request-log.js";
 import type { CloseTrial } from "./close-judge.js";
-import { accountOf, type LocalPair, NATIVE, PAIR_VENUES, type PairVenue, type Trader } from "./local-pair.js";
+import { accountOf, type LocalPair, PAIR_VENUES, type PairVenue, type Trader } from "./local-pair.js";
 
 /** Each can be taken out, to show that what it is for goes unseen without it. */
 export const RECORD_CHECKS = [
@@ -154,13 +154,13 @@ function ordersInLogs(pair: LocalPair, traders: readonly Trader[]): VenueOrder[]
       pair[venue].log
         .records({ accountId: accountOf(venue, trader), action: "place" })
         .filter(({ orderId }) => orderId !== null)
-        .map((record) => ({ venue, symbol: canonicalOf(venue, record.symbol), record })),
+        .map((record) => ({ venue, symbol: canonicalOf(record.symbol), record })),
     ),
   );
 }
 
-function canonicalOf(venue: PairVenue, native: string | null): string {
-  return Object.entries(NATIVE[venue]).find(([, name]) => name === native)?.[0] ?? `unknown ${native ?? ""}`;
+function canonicalOf(native: string | null): string {
+  return (native ?? "unknown").replace(/USDT$/, "");
 }
 
 function isFilled({ record }: VenueOrder): boolean {

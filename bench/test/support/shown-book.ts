@@ -28,7 +28,7 @@ export class ShownBookJudge {
     for (const venue of PAIR_VENUES) {
       const { exchange } = pair[venue];
       const remember = (symbol: string): void => this.#remember(venue, symbol);
-      for (const symbol of symbols) remember(nativeOf(venue, symbol));
+      for (const symbol of symbols) remember(nativeName(venue, symbol));
       exchange.addListener({ onLevel: remember });
     }
   }
@@ -38,7 +38,7 @@ export class ShownBookJudge {
     const shown = (body as unknown as { readonly data: ShownBook }).data;
     if (shown.state !== "LIVE") return null;
     const { exchange } = this.#pair[venue];
-    const native = nativeOf(venue, symbol);
+    const native = nativeName(venue, symbol);
     const instrument = exchange.instruments.get(native) as SimInstrument;
     const truth =
       venue === "venueone"

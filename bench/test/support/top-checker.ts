@@ -54,7 +54,7 @@ export class TopChecker {
     for (const symbol of symbols) {
       const market = room.markets.get(symbol);
       if (market === undefined) throw new Error(`${venue} lists no ${symbol}`);
-      const native = nativeSymbol(venue, symbol);
+      const native = nativeName(venue, symbol);
       const decimals = exchange.instruments.get(native)?.priceDecimals ?? 0;
       const trueBid = (): number | null => {
         const bid = exchange.trueBookAtTime(native, exchange.nowMs(), 1)?.bids[0];

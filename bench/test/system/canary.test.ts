@@ -94,7 +94,7 @@ async function closeTo(state: string, key: string, fields: Readonly<Record<strin
 }
 
 describe("canary secrets", () => {
-  it("come out nowhere, whatever becomes of the closes that carry them", async () => {
+  it("appear nowhere, whatever the outcome of the closes that carry them", async () => {
     const secrets = credentialsOf(trader);
     // Accepted on both venues, by agent key, by API key and by the second venue's agent.
     for (const preferredExchange of PAIR_VENUES)

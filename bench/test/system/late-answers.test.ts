@@ -83,13 +83,13 @@ async function watchDead(seed: number): Promise<Seen> {
   return { books, present };
 }
 
-it("is never called fresh", async () => {
+it("a whole book whose answer was late is never called fresh", async () => {
   const { books, present } = await watchDead(SEED);
   expect(books.counts().commitCount).toBeGreaterThanOrEqual(BOOKS_MIN);
   expect(present.problems).toEqual([]);
 }, 180_000);
 
-it("is seen to be once it counts from its receipt, each book being right by its own id", async () => {
+it("a whole book whose answer was late counts as fresh, and the check sees it, once its age counts from its receipt", async () => {
   const { load } = SnapshotQueue.prototype;
   const clock = createSystemClock();
   SnapshotQueue.prototype.load = async function (...wish): Promise<SnapshotAnswer> {

@@ -135,7 +135,7 @@ describe("ids that begin again on a living connection", () => {
     expect(checker.counts().unjudgedCount).toBe(0);
   });
 
-  it("planted, every late diff ignored: the checker sees the book stand still", async () => {
+  it("planted, every late diff ignored: the checker sees that the book does not move", async () => {
     const checker = await playRestart(SEED, { takeLate: "ignored", checksProgress: true });
     expect(checker.counts().differenceCount).toBeGreaterThan(0);
   });
@@ -248,7 +248,7 @@ describe("a depth frame that nobody can read, ignored", () => {
     planted.isUnreadableIgnored = false;
   });
 
-  it("planted: the checker sees the book stand still, and by no other check", async () => {
+  it("planted: the checker sees that the book does not move, and by no other check", async () => {
     planted.isUnreadableIgnored = true;
     const checker = await playRoom(SEED + 1, {
       shallowFromMarkets: Number.POSITIVE_INFINITY,

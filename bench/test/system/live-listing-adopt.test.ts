@@ -21,7 +21,8 @@ import { VenuetwoMarkets } from "../../../feeds/venuetwo/market/listing.js";
 import { createVenuetwoRoom } from "../../../feeds/venuetwo/room.js";
 import { BookChecker } from "../support/book-checker.js";
 import { ListingChecker } from "../support/listing-checker.js";
-import { nativeSymbol, startLocalMarkets } from "../support/local-markets.js";
+import { startLocalMarkets } from "../support/local-markets.js";
+import { nativeName } from "../support/local-venues.js";
 import { waitUntil } from "../support/system.js";
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_125);
@@ -81,8 +82,8 @@ it("a list that is read and not adopted is seen on each venue by the check of th
   closers.push(() => markets.stop());
   const list = async (isOther: boolean): Promise<void> => {
     for (const venue of ROUTABLE_VENUES) {
-      await markets[venue].changeListing(nativeSymbol(venue, LISTED_LATER), { isListed: isOther });
-      await markets[venue].changeListing(nativeSymbol(venue, HALTED), { isTrading: !isOther });
+      await markets[venue].changeListing(nativeName(venue, LISTED_LATER), { isListed: isOther });
+      await markets[venue].changeListing(nativeName(venue, HALTED), { isTrading: !isOther });
     }
   };
   await list(false);
@@ -129,7 +130,7 @@ it("a list that is read and not adopted is seen on each venue by the check of th
   vi.restoreAllMocks();
   // venuetwo's room compares each list with the one before: it is another one again.
   for (const venue of ROUTABLE_VENUES)
-    await markets[venue].changeListing(nativeSymbol(venue, HALTED), { isListed: false });
+    await markets[venue].changeListing(nativeName(venue, HALTED), { isListed: false });
   await waitUntil("the next list adopted", DEADLINE_MS, () =>
     listings.every((listing) => listing.isStreamed(LISTED_LATER) && !listing.isRoutable(HALTED)),
   );

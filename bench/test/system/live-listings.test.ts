@@ -26,7 +26,8 @@ import type { ListingChange } from "../../sim/core/listing-change.js";
 import type { SimInstrument } from "../../sim/core/types.js";
 import { BookChecker } from "../support/book-checker.js";
 import { ListingChecker, type RuleBreach } from "../support/listing-checker.js";
-import { type LocalMarkets, nativeSymbol, startLocalMarkets } from "../support/local-markets.js";
+import { type LocalMarkets, startLocalMarkets } from "../support/local-markets.js";
+import { nativeName } from "../support/local-venues.js";
 import { pause, waitUntil } from "../support/system.js";
 
 /** Symbols of which two scales are taken for one, and of which no stream is given back. */
@@ -101,7 +102,7 @@ async function startWatch(
     venuefour: createVenuefourRoom,
   };
   for (const venue of ROUTABLE_VENUES)
-    await markets[venue].changeListing(nativeSymbol(venue, LISTED_LATER), { isListed: false });
+    await markets[venue].changeListing(nativeName(venue, LISTED_LATER), { isListed: false });
   const rooms = ROUTABLE_VENUES.map((venue) =>
     create[venue]({
       clock: listClock(venue, isPolled),
@@ -178,7 +179,7 @@ function hasMinimum(room: MarketRoom, symbol: string): boolean {
 async function play({ markets, rooms, books }: Watch, listing: ListingChecker, symbol: string): Promise<boolean> {
   const { venue } = listing;
   const room = rooms.find((candidate) => candidate.venue === venue) as MarketRoom;
-  const native = nativeSymbol(venue, symbol);
+  const native = nativeName(venue, symbol);
   const before = { ...(markets[venue].exchange.instruments.get(native) as SimInstrument) };
   const change = (what: ListingChange): Promise<void> => markets[venue].changeListing(native, what);
 
@@ -216,7 +217,7 @@ async function play({ markets, rooms, books }: Watch, listing: ListingChecker, s
   }
 
   await change({ isTrading: false });
-  await markets[venue].changeListing(nativeSymbol(venue, LISTED_LATER), { isListed: true });
+  await markets[venue].changeListing(nativeName(venue, LISTED_LATER), { isListed: true });
   const isFirstTaken = (await Promise.all([isHalted("halted"), isOpen(LISTED_LATER, "listed")])).every(Boolean);
   await change({ isTrading: true });
   if (!(await isOpen(symbol, "reopened")) || !isFirstTaken) return false;

@@ -15,7 +15,8 @@ import { createVenuethreeRoom } from "../../../feeds/venuethree/room.js";
 import { Shard } from "../../../feeds/venuethree/market/shard.js";
 import { createVenuetwoRoom } from "../../../feeds/venuetwo/room.js";
 import { BookChecker } from "../support/book-checker.js";
-import { type LocalMarkets, nativeSymbol, startLocalMarkets } from "../support/local-markets.js";
+import { type LocalMarkets, startLocalMarkets } from "../support/local-markets.js";
+import { nativeName } from "../support/local-venues.js";
 import { PresentChecker } from "../support/present-checker.js";
 import { pause, waitUntil } from "../support/system.js";
 
@@ -137,7 +138,7 @@ describe.concurrent("a name that is never streamed", () => {
     markets.fault(["venuetwo"], {
       kind: "loss",
       scope: ["market"],
-      match: nativeSymbol("venuetwo", dead).toLowerCase(),
+      match: nativeName("venuetwo", dead).toLowerCase(),
     });
     const before = watch.connectionCount;
     await waitUntil("the connection replaced once", DEADLINE_MS, () => watch.connectionCount > before && areLive());

@@ -12,12 +12,12 @@ import {
   accountOf,
   credentialsOf,
   type LocalPair,
-  nativeOf,
   PAIR_VENUES,
   type PairVenue,
   startLocalPair,
   type Trader,
 } from "../support/local-pair.js";
+import { nativeName } from "../support/local-venues.js";
 import { startSystem, type System } from "../support/system.js";
 
 const chromium = chromiumPath();
@@ -57,9 +57,9 @@ describe.skipIf(chromium === null && !isRequired)(
     const open = (options: Parameters<typeof openPage>[3] = {}): Promise<OpenPage> =>
       openPage(browser, system.service.url, join(built.folder, "test", "page", "probe.js"), options);
     const orders = (venue: PairVenue): readonly SimOrder[] =>
-      pair[venue].exchange.allOrders(accountOf(venue, trader), nativeOf(venue, "BTC"));
+      pair[venue].exchange.allOrders(accountOf(venue, trader), nativeName(venue, "BTC"));
     const held = (venue: PairVenue) =>
-      pair[venue].exchange.position(accountOf(venue, trader), nativeOf(venue, "BTC"), "BOTH")?.qtyLots ?? 0;
+      pair[venue].exchange.position(accountOf(venue, trader), nativeName(venue, "BTC"), "BOTH")?.qtyLots ?? 0;
     const text = async (page: Page, selector: string) => (await page.textContent(selector)) ?? "";
     const row = (name: string) => `#positions tr:has(button[aria-label="Close ${name}"])`;
     async function shot(page: Page, name: string): Promise<void> {

@@ -241,7 +241,7 @@ describe("a size that cannot be closed", () => {
 
 describe("timingMs", () => {
   it(
-    "its parts add up to its total, of a dry run and of a close",
+    "has parts that add up to its total, in a dry run and in a close",
     async () => {
       await system.freshBooks();
       const credentials = credentialsOf(system.alice);
@@ -468,7 +468,7 @@ describe("venuethree, right after", () => {
   );
 
   it(
-    "a leverage, the margin mode tells it and leaves it",
+    "a change of leverage, the margin mode reports it and leaves it",
     async () => {
       const who = headerOf({ venuethree: slow });
       const path = "/api/trading/venuethree";
@@ -492,7 +492,7 @@ describe("venuethree, right after", () => {
   );
 
   it(
-    "an open that names margin mode and leverage sets both: the second takes nothing back",
+    "an open that names margin mode and leverage, both are set: the second reverts nothing",
     async () => {
       const name = String(slow.accountIndex);
       const { exchange } = system.venuethree;

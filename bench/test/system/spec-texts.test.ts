@@ -31,7 +31,7 @@ describe("exact texts", () => {
   it.each(MAXIMUM_ROWS)("leverage: $row → $status", (row) => walker.walk(row), ROW_MS);
 
   it(
-    "an open above 50x is warned of, one below is not",
+    "warn of an open above 50x, and not of one below",
     async () => {
       await system.freshBooks();
       const terms = { symbol: "BTC", direction: "LONG", size: "0.01", preferredExchange: "venuetwo", dryRun: true };
@@ -48,7 +48,7 @@ describe("exact texts", () => {
   );
 
   it(
-    "an interval that is none is answered with those that are",
+    "answer an interval that is none with those that are",
     async () => {
       const client = await StreamClient.open(system.port);
       const refusals = [];
@@ -148,5 +148,5 @@ describe("a venue that limits us", () => {
 });
 
 describe("last", () => {
-  it("venueone's close-all", () => walker.walk(CLOSE_ALL_ROW), ROW_MS);
+  it("in the last exact text, venueone's close-all closes what it holds", () => walker.walk(CLOSE_ALL_ROW), ROW_MS);
 });

@@ -66,7 +66,7 @@ function readsFail(): () => void {
 }
 
 // Before anything rests: an account with an order of ours that rests is streamed, and read no more.
-describe("4.9 positions, with a venue away,", () => {
+describe("4.9 positions, with a venue away:", () => {
   it(
     "one venue's failure hides no other, and says what is not known",
     async () => {
@@ -248,7 +248,7 @@ describe("4.9 positions", () => {
   );
 });
 
-describe("4.10 order status and history", () => {
+describe("4.10 order status and history:", () => {
   it(
     "an order is found by the venue's id and by client ids; one that nobody knows is 404 with its digits",
     async () => {
@@ -348,7 +348,7 @@ describe("4.11 tickers", () => {
   it.each(TICKER_ROWS)("$row → $status", walk, ROW_MS);
 });
 
-describe("additions", () => {
+describe("beyond the spec,", () => {
   /** Each venue with an account: where an order is placed, and who asks. */
   const accounts = [
     { venue: "venueone", path: ORDERS_ONE, body: LIMIT_ONE, who: WALLET },
@@ -503,7 +503,7 @@ describe("additions", () => {
   );
 
   it(
-    "leverage and margin mode on any venue",
+    "leverage and margin mode are set on any venue",
     async () => {
       for (const venue of ["venueone", "venuetwo"]) {
         const leverage = await send({
@@ -584,7 +584,7 @@ describe("4.7 close position", () => {
   );
 });
 
-describe("faults after the send", () => {
+describe("after the send,", () => {
   it(
     "a reply that is lost is UNKNOWN or found, never an error and never a second order",
     async () => {

@@ -210,7 +210,7 @@ describe.each(ROUTABLE_VENUES)("an account stream of %s", (venue) => {
     await untilPositions(watching, "flat", (held) => held.length === 0);
   });
 
-  it("whose frames are lost stands for no answer that turns on them, and is made true by the read that contradicts", async () => {
+  it("whose frames are lost is used for no answer that turns on them, and is corrected by the read that contradicts it", async () => {
     const on = await startRoom(venue, { isQuiet: true });
     const { accountId, btc, lots, room, session, sim } = on;
     const watching = await on.watch();
@@ -247,7 +247,7 @@ describe.each(ROUTABLE_VENUES)("an account stream of %s", (venue) => {
 });
 
 describe.each(["venueone", "venuetwo", "venuethree"] as const)("a key that is none of the account's on %s", (venue) => {
-  it("is told nothing", async () => {
+  it("receives no event", async () => {
     const on = await startRoom(venue);
     const watching = await on.watch();
     const stranger = open(on.room, on.side.wrongCredentials);

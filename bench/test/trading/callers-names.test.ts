@@ -124,7 +124,7 @@ describe("the caller's name of a router order", () => {
     },
   );
 
-  it("never refuses an exit: the newest of a name is found by it, both are told by it", async () => {
+  it("never refuses an exit: the newest order of a name is found by it, and both are reported with it", async () => {
     const [first, second] = [await rest("venueone", "again"), await rest("venueone", "again")];
     expect(await status("venueone", "again")).toMatchObject({ orderId: second });
     expect(await status("venueone", first)).toMatchObject({ orderId: first, clientOrderId: "again" });

@@ -67,7 +67,7 @@ async function untilEachHas(wanted: number): Promise<void> {
   while ((await openCounts()).some((count) => count !== wanted)) await pause(LOOK_EVERY_MS);
 }
 
-it("leaves resting orders while the socket lives, and cancels them on every venue when it is cut", async () => {
+it("cancel on disconnect leaves resting orders while the socket lives, and cancels them on every venue when it is cut", async () => {
   await system.freshBooks();
   for (const venue of VENUES) await restingOrder(venue);
   await untilEachHas(1);
@@ -91,7 +91,7 @@ it("leaves resting orders while the socket lives, and cancels them on every venu
   expect(secrets.filter((secret) => system.logLines.join("\n").includes(secret))).toEqual([]);
 });
 
-it("refuses what is wrong with a precise error, and arms nothing", async () => {
+it("cancel on disconnect refuses what is wrong with a precise error, and arms nothing", async () => {
   const client = await StreamClient.open(system.port);
   const wishes: readonly (readonly [Record<string, unknown>, string, string])[] = [
     [{}, "MISSING_PARAMETERS", "credentials"],

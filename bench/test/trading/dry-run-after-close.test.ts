@@ -30,7 +30,7 @@ async function simulatedAll(caller: Caller): Promise<unknown> {
   return [state, ...results.map(({ size }) => size)];
 }
 
-describe.each([["as they should be", null] as const, ...USER_FAULTS])("account frames are %s", (name, spec) => {
+describe.each([["as they should be", null] as const, ...USER_FAULTS])("while account frames are %s,", (name, spec) => {
   it(
     "a dry run counts what is held after a close, in part and as a whole",
     async () => {

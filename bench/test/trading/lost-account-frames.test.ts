@@ -19,7 +19,7 @@ async function onEach(trader: FourTrader, play: (caller: Caller) => Promise<void
   await Promise.all(FOUR_VENUES.map((venue) => play(new Caller(system, venue, trader))));
 }
 
-describe.each(USER_FAULTS)("account frames are %s", (name, spec) => {
+describe.each(USER_FAULTS)("while account frames are %s,", (name, spec) => {
   it(
     "a position that somebody else opened is closed as it is held, and is never FLAT",
     async () => {

@@ -58,7 +58,7 @@ async function recorded(exchange: RoutableVenue, orderId: string): Promise<Shown
 }
 
 describe.each(VENUES)("an order on %s", (exchange) => {
-  it("placed MARKET is told as MARKET", { timeout: START_MS }, async () => {
+  it("placed as MARKET is reported as MARKET", { timeout: START_MS }, async () => {
     const placed = await close(exchange, {});
     expect(placed.type).toBe("MARKET");
     expect(await recorded(exchange, placed.orderId)).toMatchObject({ orderId: placed.orderId, type: "MARKET" });
@@ -70,7 +70,7 @@ describe.each(VENUES)("an order on %s", (exchange) => {
     expect(orders).toContainEqual(expect.objectContaining({ orderId: placed.orderId, type: "MARKET" }));
   });
 
-  it("placed LIMIT is told as LIMIT", { timeout: START_MS }, async () => {
+  it("placed as LIMIT is reported as LIMIT", { timeout: START_MS }, async () => {
     const placed = await close(exchange, { limitPrice: "95800" });
     expect(placed.type).toBe("LIMIT");
     expect(await recorded(exchange, placed.orderId)).toMatchObject({ type: "LIMIT" });

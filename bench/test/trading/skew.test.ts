@@ -12,12 +12,12 @@ import {
   agentCredentialsOf,
   credentialsOf,
   type LocalPair,
-  nativeOf,
   PAIR_VENUES,
   type PairVenue,
   startLocalPair,
   type Trader,
 } from "../support/local-pair.js";
+import { nativeName } from "../support/local-venues.js";
 import { pause, startSystem, type System, waitUntil } from "../support/system.js";
 
 /** Half of the age at which a book is not traded on any more. */
@@ -106,7 +106,7 @@ describe("the best exit", () => {
         const record = orderRecords(chosen, trader).at(-1);
         const leg = answer.data?.execution.legs[0];
         expect(record).toMatchObject({
-          symbol: nativeOf(chosen, symbol),
+          symbol: nativeName(chosen, symbol),
           side,
           reduceOnly: true,
           refusal: null,

@@ -65,7 +65,7 @@ async function readUntilRefused(room: VenueRoom, session: AccountSession, lane: 
   throw new Error("no read was refused");
 }
 
-it("leaves the exits of every key what another key of the account may not have", async () => {
+it("the room of venuefour keeps credits for the exits of every key that another key of the account may not spend", async () => {
   const { room, sessions } = await start();
   const [first, second] = sessions;
   if (first === undefined || second === undefined) throw new Error("no sessions");

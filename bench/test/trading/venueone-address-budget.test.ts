@@ -111,7 +111,7 @@ async function enterUntilRefused(
 }
 
 describe("the address budget", () => {
-  it("keeps a quarter of it for ways out, which pass when no entry does any more", async () => {
+  it("keeps a quarter of it for exits, which pass when no entry does any more", async () => {
     const on = await start();
     const session = opened(on.room.openSession({ privateKey: KEYS.alice }));
     const { takenCount, refused } = await enterUntilRefused(on, session);

@@ -42,9 +42,9 @@ const ordersOf = (trader: FourTrader) =>
     .records({ accountId: trader.accountIds[VENUE] })
     .filter(({ side, reduceOnly }) => side !== null && reduceOnly === true);
 
-describe.each(FAULTS)("where %s", (name, fault) => {
+describe.each(FAULTS)("with account frames that are lost, where %s,", (name, fault) => {
   it.each(FRAMES)(
-    "and %s, a position is closed once, and nothing is claimed unproven",
+    "and %s, a position is closed once, and nothing is claimed without proof",
     async (frames, moreFaults) => {
       const trader = system.four.addTrader(`close-all ${name} ${frames}`, { BTC: "0.4" });
       const client = await streamed(system, trader);

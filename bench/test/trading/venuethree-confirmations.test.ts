@@ -166,7 +166,7 @@ describe("orders of an account that trades again and again", () => {
     expect(on.sim.exchange.position(String(ALICE), "BTC", "BOTH")?.qtyLots).toBe(heldLots);
   });
 
-  it("that run at once leave a position for each next one that fits, and the exact one only when all is told", async () => {
+  it("that run at once leave a position for each next one that fits, and the exact one only when all is reported", async () => {
     const on = await start();
     await makeHot(on);
     const trades = Array.from({ length: 5 }, () => trade(on, closing(on, 1_000)));
@@ -202,7 +202,7 @@ describe("orders of an account that trades again and again", () => {
 });
 
 describe("changes and cancels of all", () => {
-  it("are answered with what became of them, where the account is streamed", async () => {
+  it("are answered with their outcome, where the account is streamed", async () => {
     const on = await start();
     const { room, btc, price, sim } = on;
     await within(on, async (session) => {

@@ -74,8 +74,8 @@ async function judge(
   return counts;
 }
 
-describe("200 orders at once on one key", () => {
-  it("each placed once, over the socket alone, several in flight", async () => {
+describe("of 200 orders at once on one key of venuethree,", () => {
+  it("each is placed once, over the socket alone, with several in flight", async () => {
     const on = await start();
     const commands = Array.from({ length: ORDERS }, () => on.resting());
     const outcomes = await sendAll(on, commands);
@@ -86,7 +86,7 @@ describe("200 orders at once on one key", () => {
     expect(on.parts.txSocket?.stats()?.frameCount).toBe(1 + ORDERS);
   });
 
-  it("some of them refused by the venue: those and no others", async () => {
+  it("those that the venue refuses are rejected, and no others", async () => {
     const on = await start();
     const commands = Array.from({ length: ORDERS }, (_, index) => (index % 11 === 5 ? tooLarge(on) : on.resting()));
     const outcomes = await sendAll(on, commands);
@@ -106,7 +106,7 @@ describe("200 orders at once on one key", () => {
     ["answered by nobody", { kind: "loss", match: "txAnswer" }, true],
     ["failed at the server after execution", { kind: "errorAfter", match: "jsonapi/sendtx" }, true],
     ["failed at the server before", { kind: "errorBefore", match: "jsonapi/sendtx" }, false],
-  ] as const)("some of them %s: unknown, and all others true", async (_what, fault, isPlaced) => {
+  ] as const)("some %s are unknown, and all others true", async (_what, fault, isPlaced) => {
     const on = await start();
     on.sim.faults.add({ ...fault, probability: 0.03 });
     const commands = Array.from({ length: ORDERS }, () => on.resting());
@@ -117,7 +117,7 @@ describe("200 orders at once on one key", () => {
     expect(openOrders).toHaveLength(counts.accepted + (isPlaced ? counts.unknown : 0));
   });
 
-  it("the connection cut between execution and answer: at most a window is unknown, the rest goes on without it", async () => {
+  it("at most a window is unknown where the connection is cut between execution and answer, and the rest goes on without it", async () => {
     const on = await start();
     on.sim.faults.add({ kind: "disconnect", match: "txAnswer", probability: 0.04 });
     const commands = Array.from({ length: ORDERS }, () => on.resting());
@@ -129,7 +129,7 @@ describe("200 orders at once on one key", () => {
     expect(counts.unknown).toBeLessThanOrEqual(cuts * WINDOW);
   });
 
-  it("a venue that takes them in another order than they were written: slower, and every outcome true", async () => {
+  it("each has a true outcome, only later, where the venue takes them in another order than they were written", async () => {
     const on = await start();
     on.sim.room.setQuirks({ unorderedTransactions: true });
     const commands = Array.from({ length: 40 }, () => on.resting());
@@ -143,8 +143,8 @@ describe("200 orders at once on one key", () => {
   });
 });
 
-describe("one of the window", () => {
-  it("the socket lost between send and answer: the whole window unknown, each at the venue or not, and found there", async () => {
+describe("in a window of orders on one key of venuethree,", () => {
+  it("all are unknown when the socket is lost between send and answer, and each is found at the venue or is not there", async () => {
     const on = await start();
     on.sim.faults.add({ kind: "replyLost", match: "jsonapi/sendtx", count: 1 });
     const commands = Array.from({ length: WINDOW }, () => on.resting());
@@ -171,7 +171,7 @@ describe("one of the window", () => {
     expect(on.parts.txSocket?.stats()?.frameCount).toBe(frames + 20);
   });
 
-  it("a refused one in its midst costs those behind it one more try and nothing else", async () => {
+  it("a refused one costs those behind it one more try and nothing else", async () => {
     const on = await start();
     const commands = [on.resting(), on.resting(), tooLarge(on), ...Array.from({ length: 5 }, () => on.resting())];
     const outcomes = await sendAll(on, commands);
@@ -188,7 +188,7 @@ describe("one of the window", () => {
     expect(await judge(on, commands, outcomes)).toEqual({ accepted: 7, rejected: 1, unknown: 0 });
   });
 
-  it("a lost one in its midst is unknown, never placed, and keeps no other from its outcome", async () => {
+  it("a lost one is unknown, never placed, and keeps no other from its outcome", async () => {
     const on = await start();
     const commands = Array.from({ length: WINDOW }, () => on.resting());
     const [first, second] = [commands.slice(0, 2), commands.slice(2)];
@@ -205,7 +205,7 @@ describe("one of the window", () => {
     expect(await on.find(commands[index] as OrderCommand)).toBeNull();
   });
 
-  it("another program that uses the key at the same time: every order of ours goes out", async () => {
+  it("every order goes out although another program uses the key at the same time", async () => {
     const on = await start();
     const other = otherProgram(on);
     const commands = Array.from({ length: 40 }, () => on.resting());

@@ -13,7 +13,7 @@ import { bandEdgeTicks, bandTicks, outerBandTicks } from "../../../engine/routin
 
 const ROUNDS = 40;
 
-it("holds a bound with its margin, refuses many at the edge and all beyond ours, however the mark moves on the way", async () => {
+it("the band of venuetwo holds a bound with its margin, and refuses many prices at its edge and all beyond it, however the mark moves", async () => {
   const on = await start(VENUETWO);
   const { btc, clock } = on;
   const market = createMarket(btc, { deepTier: false, maxBookAgeMs: 2_000, maxDeepAgeMs: 0 });

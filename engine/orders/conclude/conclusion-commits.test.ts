@@ -33,7 +33,7 @@ function start() {
   };
 }
 
-it("are tried again after a minute, not after the stop", async () => {
+it("commits of a conclusion that fail are tried again after a minute, not after the stop", async () => {
   const { attempt, clock, commits, tries } = start();
   await expect(attempt()).rejects.toThrow();
   commits.stop();
@@ -41,7 +41,7 @@ it("are tried again after a minute, not after the stop", async () => {
   expect(tries()).toBe(1);
 });
 
-it("and whose next try began before the stop are waited for with all that runs beside, and not tried a third time", async () => {
+it("commits of a conclusion whose second try began before the stop are waited for with all that runs beside, and not tried a third time", async () => {
   const { attempt, background, clock, commits, refuse, tries } = start();
   await expect(attempt()).rejects.toThrow();
   await clock.advanceAsync(60_000);

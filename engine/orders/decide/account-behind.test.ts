@@ -62,7 +62,7 @@ describe("the daily limit of a caller", () => {
     expect(harness.one.log).toHaveLength(1);
   });
 
-  it("lets nothing open while the account behind a key is not known, and every way out pass", async () => {
+  it("lets nothing open while the account behind a key is not known, and every exit pass", async () => {
     const harness = await desk((venue) => {
       venue.behind = () => "TIMEOUT";
     });
@@ -110,7 +110,7 @@ describe("the switch of an account", () => {
     expect(alive).toEqual([false, false, true, true]);
   });
 
-  it("is refused, and leaves what stood, where the account behind the key is not known", async () => {
+  it("is refused, and leaves what was armed, where the account behind the key is not known", async () => {
     const failing = new Set<string>();
     const harness = await desk((venue) => {
       venue.behind = (account) => (failing.has(account) ? "TIMEOUT" : behind(account));

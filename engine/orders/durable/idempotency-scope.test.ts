@@ -47,7 +47,7 @@ describe("a key used in public mode before an upgrade", () => {
     expect(await harness.close({ ...request, size: "0.1" }, other)).toMatchObject({ code: "IDEMPOTENCY_MISMATCH" });
   });
 
-  it("is told from one that is new", async () => {
+  it("is distinguished from one that is new", async () => {
     const harness = createHarness();
     const context = { idempotencyKey: "k", apiKeyId: null };
     expect(await harness.close({}, context)).toMatchObject({ ok: true, replayed: false });

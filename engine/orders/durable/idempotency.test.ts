@@ -204,7 +204,7 @@ describe("a reply of unknown outcome", () => {
   });
 });
 
-describe("after a crash", () => {
+describe("after a crash,", () => {
   /** Closes until the venue has the order, then kills the process. */
   async function crashAfterSend(harness: Harness, request: Partial<TradeRequest> = {}): Promise<TradeService> {
     abandonedClose(harness, request);
@@ -234,7 +234,7 @@ describe("after a crash", () => {
     expect(await harness.store.scan("intent-open", { prefix: "", limit: 5 })).toHaveLength(0);
   });
 
-  it("an order that never arrived is proven so, and only then sent anew under another client id", async () => {
+  it("an order that never arrived is proven so, and only then sent again under another client id", async () => {
     const harness = createHarness();
     harness.one.fate = () => (harness.one.log.length === 0 ? { kind: "loseRequest" } : { kind: "fill" });
     const service = await crashAfterSend(harness);
@@ -281,7 +281,7 @@ describe("after a crash", () => {
     expect(sent(harness)).toBe(1);
   });
 
-  it("before anything was durable a retry runs anew", async () => {
+  it("a retry is executed afresh where nothing was durable", async () => {
     const harness = createHarness();
     harness.store.gate = () => new Promise(() => {});
     abandonedClose(harness);
@@ -310,13 +310,13 @@ describe("after a crash", () => {
     expect(sent(harness)).toBe(1);
   });
 
-  it("belongs to a boot that is known to live: then it is in progress, not recovered", async () => {
+  it("a key of a process that is known to live is in progress, not recovered", async () => {
     const harness = createHarness({ service: { isBootAlive: () => true } });
     const service = await crashAfterSend(harness);
     expect(await closeOn(harness, service)).toMatchObject({ ok: false, code: "IDEMPOTENCY_IN_PROGRESS" });
   });
 
-  it("without a key the open intent is listed until it is given up after a week", async () => {
+  it("the open intent of a close without a key is listed until it is dropped after a week", async () => {
     const harness = createHarness();
     void harness.service.trade(closeRequest(), closeContext(harness.clock));
     while (sent(harness) === 0) await harness.clock.advanceAsync(1);

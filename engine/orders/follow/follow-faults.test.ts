@@ -79,7 +79,7 @@ describe("an end that the store refuses", () => {
     expect(await statesIn(harness)).toEqual(["INTENT", "SENT", "OPEN", seen.status]);
   });
 
-  it("is given up with the process", async () => {
+  it("is lost with the process", async () => {
     const harness = recorded();
     await harness.closeData(RESTING_CLOSE);
     await harness.clock.advanceAsync(1_000);
@@ -98,7 +98,7 @@ function storeRefusal(): Error {
 describe("two orders of one trade that rest", () => {
   const entry = { stopLoss: "95000", takeProfit: "105000" };
 
-  it("are given up one by one: what was given up is not read any more", async () => {
+  it("are dropped one by one: what was dropped is not read any more", async () => {
     const harness = recorded();
     harness.one.setPosition("acct-venueone", "LONG", 0);
     await harness.openData(entry, { preferredExchange: "venueone" });

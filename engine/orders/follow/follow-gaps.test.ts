@@ -164,7 +164,7 @@ describe("a read that lags behind an end whose price is read", () => {
   });
 });
 
-describe("a crash between a stop and what is told of it", () => {
+describe("a crash between a stop and the report of it", () => {
   it("leaves one run: the stop that is found is not lost again when the entry goes on filling", async () => {
     const harness = recorded();
     harness.one.setPosition(ACCOUNT, "LONG", 0);

@@ -92,7 +92,7 @@ describe("the look-up of an order of unknown outcome", () => {
     expect(tookMs).toBeLessThan(DEADLINE_MS + 100);
   });
 
-  it("never takes back what filled: a read that shows less lags behind", async () => {
+  it("never lowers what filled: a read that shows less lags behind", async () => {
     const attempt = fakeAttempt();
     recordOrder(attempt, fakeVenueOrder({ status: "PARTIALLY_FILLED", filledLots: 20_000 }));
     recordVerdict(attempt, { outcome: "CONFIRMED" });

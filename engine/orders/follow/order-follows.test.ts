@@ -77,7 +77,7 @@ describe("a LIMIT close that rests", () => {
     expect(fillsOf(rows)).toEqual([]);
   });
 
-  it("is told at once where the account's stream tells it, and a fill told twice is one", async () => {
+  it("is reported at once where the account's stream reports it, and a fill reported twice is one", async () => {
     const harness = recorded(true);
     await harness.closeData(RESTING_CLOSE);
     await harness.clock.advanceAsync(10 * MINUTE_MS);

@@ -78,7 +78,7 @@ describe("a stop that its venue takes and then ends", () => {
     expect(harness.service.status()).toMatchObject({ watchedCount: 0, unknownCount: 0 });
   });
 
-  it("is placed once it is shown to whoever follows it, long after its outcome was given up", async () => {
+  it("counts as placed once it is shown to whoever follows it, long after its outcome was abandoned", async () => {
     const harness = flat(() => STANDS);
     const place = harness.one.fate;
     harness.one.fate = (command, account) => {
@@ -96,7 +96,7 @@ describe("a stop that its venue takes and then ends", () => {
   it.each([
     ["canceled in its list", ENDS("VENUE_STATE")],
     ["refused by its sequencer", REFUSED],
-  ])("is reported as failed where it was %s, and sent again until it stands", async (_, fate) => {
+  ])("is reported as failed where it was %s, and sent again until it is placed", async (_, fate) => {
     const harness = flat((count) => (count <= 2 ? fate : STANDS));
     const data = await harness.openData(STOP, MARKET);
     expect(data.execution).toMatchObject({ protection: "FAILED", protectionReason: "VENUE_STATE" });
@@ -117,7 +117,7 @@ describe("a stop that its venue takes and then ends", () => {
     expect(standing(harness)).toHaveLength(1);
   });
 
-  it("and that turns out never to have arrived, long after its outcome was given up, is sent again", async () => {
+  it("and that turns out never to have arrived, long after its outcome was abandoned, is sent again", async () => {
     const harness = flat((count) => (count === 1 ? { kind: "drop", isReceipt: true } : STANDS));
     harness.one.orderReadFailure = () => (stops(harness).length > 0 ? "TIMEOUT" : null);
     const data = await harness.openData(STOP, { ...MARKET, deadlineMs: 1_000 });
@@ -184,7 +184,7 @@ function endStop(harness: Harness, index: number, change: Partial<VenueOrder>): 
   (harness.one.streams as FakeStreams).tell(ACCOUNT, { kind: "order", order: entry.order });
 }
 
-describe("a stop that stood for long", () => {
+describe("a stop that was placed long ago", () => {
   it.each([
     [
       "canceled by its venue, which is no reason to trust it",
@@ -252,7 +252,7 @@ describe("a stop that stood for long", () => {
     ["take-profit", 0, "105000"],
     ["stop", 1, "95000"],
   ] as const)(
-    "is taken back once the %s beside it closed all, and closes nothing opened later",
+    "is withdrawn once the %s beside it closed all, and closes nothing opened later",
     async (_, filled, price) => {
       const harness = flat(() => STANDS);
       const data = await harness.openData({ ...STOP, takeProfit: "105000" }, MARKET);
@@ -271,7 +271,7 @@ describe("a stop that stood for long", () => {
   it.each([
     ["still stands", { status: "PARTIALLY_FILLED" }],
     ["is ended by its venue", { status: "CANCELED", endReason: "REDUCE_ONLY" }],
-  ] as const)("and closed what its take-profit left, and %s, has the take-profit taken back too", async (_, end) => {
+  ] as const)("and closed what its take-profit left, and %s, has the take-profit withdrawn too", async (_, end) => {
     const harness = flat(() => STANDS);
     const data = await harness.openData({ ...STOP, takeProfit: "105000" }, MARKET);
     await later(harness, data, 60_000);
@@ -289,7 +289,7 @@ describe("a stop that stood for long", () => {
     expect(harness.one.log).toHaveLength(3);
   });
 
-  it("is taken back for the part that its take-profit closed, and the rest stays guarded", async () => {
+  it("is withdrawn for the part that its take-profit closed, and the rest stays guarded", async () => {
     const harness = flat(() => STANDS);
     const wish = { ...STOP, takeProfit: "105000" };
     const data = await harness.openData(wish, { orderType: "LIMIT", limitPrice: "99000", ...MARKET });

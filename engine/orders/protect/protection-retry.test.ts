@@ -81,7 +81,7 @@ describe("a stop that its venue refuses", () => {
     expect(isAllClosed(harness)).toBe(true);
   });
 
-  it("beside a take-profit that stands is tried again alone", async () => {
+  it("beside a take-profit that was placed is tried again alone", async () => {
     const harness = flat((count) => (count === 2 ? LIMITED : { kind: "fill" }));
     const data = await harness.openData({ ...STOP, takeProfit: "105000" }, MARKET);
     expect(data.execution).toMatchObject({ protection: "PARTIAL", protectionReason: "RATE_LIMITED" });
@@ -116,7 +116,7 @@ describe("a stop that its venue refuses", () => {
     expect(stops(harness)).toHaveLength(1);
   });
 
-  it("again and again is given up after a bounded number of tries with pauses, which the log says", async () => {
+  it("again and again is dropped after a bounded number of tries with pauses, which the log says", async () => {
     const harness = flat(() => LIMITED);
     const data = await harness.openData(STOP, MARKET);
     expect(await later(harness, data, 600_000)).toMatchObject({
@@ -140,8 +140,8 @@ describe("a stop that its venue refuses", () => {
   });
 });
 
-describe("with closeOnProtectionFailure, a refused stop of an entry that rests still", () => {
-  it("closes what filled and takes the rest of the entry back", async () => {
+describe("with closeOnProtectionFailure, a refused stop of an entry that still rests", () => {
+  it("closes what filled and cancels the rest of the entry", async () => {
     const harness = flat(() => LIMITED);
     const data = await harness.openData({ ...STOP, closeOnProtectionFailure: true }, RESTS);
     fillEntry(harness, 100);
@@ -253,7 +253,7 @@ describe("a position that its owner closes by hand while a refused stop is tried
     expect(harness.service.status().watchedCount).toBe(0);
   });
 
-  it("is believed only when the venue shows it twice: a read may lag behind the entry", async () => {
+  it("is acted on only when the venue shows it twice: a read may lag behind the entry", async () => {
     const harness = refusedOnce();
     const data = await harness.openData(STOP, MARKET);
     harness.one.setPosition(ACCOUNT, "LONG", 0);
@@ -297,7 +297,7 @@ describe("a position that its owner closes by hand while a refused stop is tried
     expect(isAllClosed(harness)).toBe(true);
   });
 
-  it("beside a stop that stands gets none for what that one guards", async () => {
+  it("beside a working stop gets none for what that one guards", async () => {
     const harness = flat((count) => (count === 2 ? LIMITED : { kind: "fill" }));
     const data = await harness.openData(STOP, RESTS);
     fillEntry(harness, 100);

@@ -53,7 +53,7 @@ function closeFirst(harness: Harness): void {
   change(harness, guards(harness, "TAKE_PROFIT")[0], { status: "FILLED", filledLots: 100, averagePrice: "105000" });
 }
 
-it("is told and recorded with what it filled while its cancel was on its way", async () => {
+it("a protection order that is withdrawn is reported and recorded with what it filled while its cancel was on its way", async () => {
   const { harness, data } = await filledTwice();
   closeFirst(harness);
   const stop = guards(harness, "STOP")[0];
@@ -72,7 +72,7 @@ it("is told and recorded with what it filled while its cancel was on its way", a
   expect(await rowFaults(harness.store, [harness.one])).toEqual([]);
 });
 
-it("is asked for again where the venue refuses its cancel, until it is gone", async () => {
+it("the cancel of a protection order is sent again where the venue refuses it, until the order is gone", async () => {
   const { harness } = await filledTwice();
   let refused = 3;
   harness.one.cancelFate = () => (refused-- > 0 ? "refuse" : "accept");
@@ -81,7 +81,7 @@ it("is asked for again where the venue refuses its cancel, until it is gone", as
   expect([standing(harness, "STOP"), standing(harness, "TAKE_PROFIT")]).toEqual([[150], [150]]);
 });
 
-it("counts as protection again where its cancel was refused and it is needed: ended by its venue it is sent again", async () => {
+it("a protection order counts as protection again where its cancel was refused and it is needed: ended by its venue it is sent again", async () => {
   const { harness } = await filledTwice();
   // Refused as long as it is in excess.
   harness.one.cancelFate = () => "refuse";
@@ -98,7 +98,7 @@ it("counts as protection again where its cancel was refused and it is needed: en
   expect(standing(harness, "STOP").reduce((sum, lots) => sum + lots, 0)).toBe(250);
 });
 
-it("counts as protection again where its cancel came to nothing and it is needed: ended by its venue it is sent again", async () => {
+it("a protection order counts as protection again where its cancel had no effect and it is needed: ended by its venue it is sent again", async () => {
   const { harness } = await filledTwice();
   harness.one.cancelFate = () => "lose";
   closeFirst(harness);
@@ -115,14 +115,14 @@ it("counts as protection again where its cancel came to nothing and it is needed
   }
 });
 
-it("is what guarded the part that is closed, also where a smaller one was placed later", async () => {
+it("the protection order that is withdrawn is the one that guarded the closed part, also where a smaller one was placed later", async () => {
   const { harness } = await filledTwice(150);
   closeFirst(harness);
   await harness.clock.advanceAsync(120_000);
   expect([standing(harness, "STOP"), standing(harness, "TAKE_PROFIT")]).toEqual([[50], [50]]);
 });
 
-it("is no protection that failed where its end could not be read for a while", async () => {
+it("a protection order that is withdrawn is no failed protection where its end could not be read for a while", async () => {
   const { harness, data } = await filledTwice();
   harness.one.orderReadFailure = () => "TIMEOUT";
   closeFirst(harness);

@@ -26,8 +26,8 @@ function closeByProfit(harness: Harness): void {
   harness.one.setPosition(ACCOUNT, "LONG", 650);
 }
 
-describe("a take-profit that is taken back after it closed a part", () => {
-  it("is told with what it closed", async () => {
+describe("a take-profit that is withdrawn after it closed a part", () => {
+  it("is reported with what it closed", async () => {
     const harness = refused();
     const { routing } = await harness.openData(WISH, { preferredExchange: "venueone", maxQuoteAgeMs: 60_000 });
     await harness.clock.advanceAsync(600_000);

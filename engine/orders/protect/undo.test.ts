@@ -67,7 +67,7 @@ describe("the undo of a failed protection", () => {
     ]);
   });
 
-  it("is not sent from a book that is too old: the reply says why, and the position stands", async () => {
+  it("is not sent from a book that is too old: the reply says why, and the position stays", async () => {
     const harness = flat();
     // Proven when the entry left; the refusal comes three seconds later.
     refuseStop(harness, 3_000, () => {}, filled);

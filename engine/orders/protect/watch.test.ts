@@ -164,7 +164,7 @@ describe("an entry that rests with protection", () => {
     expect(isAllClosed(harness)).toBe(true);
   });
 
-  it("is given a last look at a shutdown, and what is left of it is said to be unwatched", async () => {
+  it("is looked at once more at a shutdown, and what is left of it is reported as unwatched", async () => {
     const harness = flat();
     const data = await harness.openData(STOP, RESTS, { idempotencyKey: "k" });
     fillEntry(harness, 100);
@@ -179,7 +179,7 @@ describe("an entry that rests with protection", () => {
     });
   });
 
-  it("after a crash is told as no longer watched: its credentials were in memory only", async () => {
+  it("after a crash is reported as no longer watched: its credentials were in memory only", async () => {
     const harness = flat();
     const data = await harness.openData(STOP, RESTS, { idempotencyKey: "k" });
     await harness.clock.advanceAsync(100);
@@ -269,7 +269,7 @@ describe("an entry of unknown outcome with protection", () => {
     expect(told).toEqual([{ state: "COMPLETED", protection: "NOT_PLACED", protectionReason: "WATCHED" }]);
   });
 
-  it("is told once and listed no more where the watch finds its end after the resolver gave up", async () => {
+  it("is reported once and listed no more where the watch finds its end after the resolver gave up", async () => {
     const { harness, data } = await unclear();
     const told: string[] = [];
     harness.service.onResolved(({ routeId }) => told.push(routeId));

@@ -73,7 +73,7 @@ describe("an entry at market", () => {
     }
   });
 
-  it("chooses by the way in and the way out: a wide book loses, whatever its better side", async () => {
+  it("chooses by the entry and the exit together: a wide book loses, whatever its better side", async () => {
     // venuetwo asks a little less, but bids far less.
     const harness = flat({ two: { askTicks: 1_000_050, bidTicks: 990_000 } });
     const data = await harness.openData();
@@ -124,7 +124,7 @@ describe("an entry at market", () => {
     expect((await harness.closeData()).execution.state).toBe("COMPLETED");
   });
 
-  it("goes where the account's own budget has room beside what is kept for its ways out", async () => {
+  it("goes where the account's own budget has room beside what is kept for its exits", async () => {
     const harness = flat();
     harness.one.orderWaitMs = (lane) => (lane === "exit" ? 0 : 4_000);
     const data = await harness.openData();
@@ -512,7 +512,7 @@ describe("guards", () => {
     expect(later.status().usedToday).toBe(guards.status().usedToday);
   });
 
-  it("get back what an entry that came to nothing had taken, and keep what one that filled took", async () => {
+  it("release what an entry that filled nothing had taken, and keep what one that filled took", async () => {
     for (const [fate, released] of [
       [{ kind: "reject", reason: "INSUFFICIENT_MARGIN" }, 1],
       [{ kind: "fill" }, 0],

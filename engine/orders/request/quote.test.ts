@@ -127,8 +127,8 @@ describe("a quote of an order with a price of its own", () => {
   });
 });
 
-describe("a quote is used once", () => {
-  it("by a call that sends; the next one is told that it was used", async () => {
+describe("a quote", () => {
+  it("is used once by a call that sends; the next one gets that it was used", async () => {
     const harness = createHarness();
     const { quoteId } = await quoted(harness);
     await harness.closeData({ quoteId, size: "0.1" });
@@ -140,7 +140,7 @@ describe("a quote is used once", () => {
     expect(orders(harness)).toHaveLength(1);
   });
 
-  it.each(["reject", "loseReply"] as const)("also by one whose order ends as %s", async (kind) => {
+  it.each(["reject", "loseReply"] as const)("is used once also by a call whose order ends as %s", async (kind) => {
     const harness = createHarness();
     const { quoteId } = await quoted(harness, { preferredExchange: "venueone" });
     harness.one.fate = () => ({ kind, reason: "VENUE_STATE" });
@@ -151,7 +151,7 @@ describe("a quote is used once", () => {
     expect(orders(harness)).toHaveLength(1);
   });
 
-  it("by one of two calls at the same time", async () => {
+  it("is used by one of two calls at the same time", async () => {
     const harness = createHarness();
     const { quoteId } = await quoted(harness);
     const { service, clock } = harness;
@@ -161,7 +161,7 @@ describe("a quote is used once", () => {
     expect(orders(harness)).toHaveLength(1);
   });
 
-  it("not by a dry run, nor by a call that sends nothing", async () => {
+  it("is not used by a dry run, nor by a call that sends nothing", async () => {
     const harness = createHarness();
     const { quoteId } = await quoted(harness);
     expect((await harness.closeData({ quoteId, dryRun: true })).execution.state).toBe("SIMULATED");
@@ -173,7 +173,7 @@ describe("a quote is used once", () => {
     expect(await harness.close({ quoteId, dryRun: true })).toMatchObject({ details: { reason: "USED" } });
   });
 
-  it("a retry with its key is the same use: answered while and after the quote is over", async () => {
+  it("is used once by a retry with its key: answered while and after it is over", async () => {
     const harness = createHarness();
     const { quoteId } = await quoted(harness);
     const key = { idempotencyKey: "k" };
@@ -185,7 +185,7 @@ describe("a quote is used once", () => {
     expect(orders(harness)).toHaveLength(1);
   });
 
-  it("a retry after a crash is the same use where the record shows it, at the price that was bound", async () => {
+  it("is used once by a retry after a crash where the record shows it, at the price that was bound", async () => {
     const harness = createHarness();
     const { quoteId } = await quoted(harness, { maxSlippageBps: 20 });
     const key = { idempotencyKey: "quoted" };
@@ -208,7 +208,7 @@ describe("a quote is used once", () => {
     });
   });
 
-  it("a retry after a crash keeps to the quoted venues and is refused where the market left the price behind", async () => {
+  it("holds a retry after a crash to the quoted venues, which is refused where the market left the price behind", async () => {
     const harness = createHarness();
     const { quoteId } = await quoted(harness, { excludeExchanges: ["venuetwo"], maxSlippageBps: 20 });
     const key = { idempotencyKey: "quoted" };

@@ -38,7 +38,7 @@ function fillFirst(harness: Harness, filledLots: number, averagePrice: string): 
 const fillsOf = async ({ store }: Harness): Promise<number[]> =>
   (await toldRows(store)).flatMap((row) => (row.table === "fill" ? [row.lots] : []));
 
-describe("a key of which an order rests whose outcome was given up", () => {
+describe("a key of which an order rests whose outcome was abandoned", () => {
   it("has the order followed once its next use finds it", async () => {
     const harness = recorded();
     harness.one.fate = () => ({ kind: "loseReply" });
@@ -178,7 +178,7 @@ describe("a key that is used again", () => {
   });
 });
 
-describe("a key of a single order that rests and whose outcome was given up", () => {
+describe("a key of a single order that rests and whose outcome was abandoned", () => {
   it("has the order followed once its next use finds it", async () => {
     const harness = await createDesk({ desk: { records: createRowSink() } });
     const { venue, clock } = harness;

@@ -280,7 +280,7 @@ describe("sizes and eligibility", () => {
 });
 
 describe("the budget of an account", () => {
-  it("that is spent but for ways out refuses entries and lets closes pass", async () => {
+  it("that is spent but for exits refuses entries and lets closes pass", async () => {
     const harness = createHarness();
     harness.one.orderWaitMs = (lane) => (lane === "exit" ? 0 : 4_000);
     const routed = await harness.closeData({ preferredExchange: "venueone", size: "0.1" });
@@ -335,7 +335,7 @@ describe("fee rates", () => {
   });
 });
 
-describe("after the send", () => {
+describe("a trade after the send", () => {
   it("tries what remains of a definitive partial fill on the next-best venue, and lists both attempts", async () => {
     const harness = createHarness();
     harness.one.fate = () => ({ kind: "fill", liquidity: 0.4 });
@@ -774,7 +774,7 @@ describe("the store", () => {
     expect(sells(harness)).toHaveLength(1);
   });
 
-  it("that stalls is given up after two seconds, and what lands late is taken back", async () => {
+  it("that stalls is abandoned after two seconds, and what lands late is reverted", async () => {
     const harness = createHarness();
     let release: () => void = () => {};
     const stalled = new Promise<void>((resolve) => {

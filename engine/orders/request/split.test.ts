@@ -89,7 +89,7 @@ describe("a split close", () => {
     expect(data.execution.adjustments).toContainEqual({ field: "size", from: "0.62", to: "0.6", rule: "LOT_SIZE" });
   });
 
-  it("with one leg of unknown outcome lets the others stand and sends nothing more", async () => {
+  it("with one leg of unknown outcome keeps the others and sends nothing more", async () => {
     const harness = createHarness();
     harness.two.fate = () => ({ kind: "loseReply" });
     harness.two.orderReadFailure = () => "TIMEOUT";

@@ -71,7 +71,7 @@ describe("the fill of an entry whose price is not said at first", () => {
   });
 });
 
-describe("the fill of one leg of a split whose price is said later", () => {
+describe("the fill of one leg of a split whose price comes later", () => {
   /** The price of the first leg is said after a second, the end of the other one `endMs` after the order. */
   function split(endMs: number): Harness {
     const harness = createHarness({ service: { records: createRowSink() } });

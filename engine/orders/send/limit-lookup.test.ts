@@ -14,7 +14,7 @@ function flat(entry: PlaceFate): Harness {
 }
 
 describe("a LIMIT entry that the decision saw as marketable", () => {
-  it("is looked at where the venue only acknowledges, and what filled is told and protected", async () => {
+  it("is looked at where the venue only acknowledges, and what filled is reported and protected", async () => {
     const harness = flat({ kind: "fill", liquidity: 1, ackOnlyMs: 80 });
     const data = await harness.openData({ stopLoss: "95000" }, MARKETABLE);
     expect(data.execution).toMatchObject({
@@ -36,7 +36,7 @@ describe("a LIMIT entry that the decision saw as marketable", () => {
     expect(harness.one.log[1]?.command).toMatchObject({ reduceOnly: true, qtyLots: 100 });
   });
 
-  it("keeps the fill that its answer told of where a read shows less", async () => {
+  it("keeps the fill of its answer where a read shows less", async () => {
     const harness = flat({ kind: "fill", liquidity: 0.4 });
     harness.one.shownOrder = (order) => ({ ...order, status: "OPEN", filledLots: 0, averagePrice: null });
     const data = await harness.openData({ stopLoss: "95000" }, MARKETABLE);
@@ -44,7 +44,7 @@ describe("a LIMIT entry that the decision saw as marketable", () => {
     expect(harness.one.log[1]?.command).toMatchObject({ reduceOnly: true, qtyLots: 100, trigger: { kind: "STOP" } });
   });
 
-  it("is not believed to rest by two reads soon after each other: both may be older than its fill", async () => {
+  it("is not taken to rest by two reads soon after each other: both may be older than its fill", async () => {
     const harness = flat({ kind: "fill", liquidity: 1, ackOnlyMs: 1 });
     let firstMs: number | null = null;
     harness.one.shownOrder = (order) => {
@@ -63,7 +63,7 @@ describe("a LIMIT entry that the decision saw as marketable", () => {
     expect(harness.service.status().resolver.active).toBe(1);
   });
 
-  it("that the venue does not show in time is told as resting, within the caller's time and a bound of looks", async () => {
+  it("that the venue does not show in time is reported as resting, within the caller's time and a bound of looks", async () => {
     const harness = flat({ kind: "fill", liquidity: 1, ackOnlyMs: 600_000 });
     const startMs = harness.clock.wallMs();
     const data = await harness.openData({}, MARKETABLE);
@@ -91,7 +91,7 @@ describe("a LIMIT entry that the decision saw as marketable", () => {
 });
 
 describe("a LIMIT close that the decision saw as marketable", () => {
-  it("is told with what filled", async () => {
+  it("is reported with what filled", async () => {
     const harness = createHarness();
     harness.one.fate = () => ({ kind: "fill", liquidity: 1, ackOnlyMs: 80 });
     const data = await harness.closeData({ ...MARKETABLE, limitPrice: "99900" });

@@ -106,7 +106,7 @@ describe("an order found under the client id of one of unknown outcome", () => {
     ["size", (order) => ({ ...order, qtyLots: order.qtyLots + 1 })],
     ["age", (order) => ({ ...order, tsVenueMs: order.tsVenueMs - 24 * HOUR_MS })],
   ];
-  it.each(other)("of another %s is not believed, and proves no absence", async (_, shown) => {
+  it.each(other)("of another %s is not taken for it, and proves no absence", async (_, shown) => {
     const harness = createHarness();
     harness.one.fate = () => ({ kind: "loseReply" });
     harness.one.shownOrder = shown;

@@ -142,7 +142,7 @@ function setUp({ answers = ["never"], toldAtOnce, follows = true }: Setting = {}
 }
 
 describe("the end of an order that is followed", () => {
-  it("is taken from the stream the moment it is told, with no look, and leaves nothing behind", async () => {
+  it("is taken from the stream the moment it comes, with no look, and leaves nothing behind", async () => {
     const bench = setUp();
     bench.start(ACKNOWLEDGED);
     await bench.advance(300);
@@ -213,7 +213,7 @@ describe("the end of an order that is followed", () => {
     expect(bench.end()).toMatchObject({ kind: "found" });
   });
 
-  it("that is told after a stop was asked for ends it as found, and a stop ends the rest after one look", async () => {
+  it("that comes after a stop was asked for ends it as found, and a stop ends the rest after one look", async () => {
     const bench = setUp({ answers: [found(order("OPEN"))] });
     bench.start(ACKNOWLEDGED);
     await bench.advance(10);

@@ -130,7 +130,7 @@ describe("close-all of some symbols", () => {
     expect(harness.venue.log).toHaveLength(0);
   });
 
-  it("one that a venue does not list beside one that it does takes nothing away", async () => {
+  it("closes one that the venue lists beside one that it does not", async () => {
     const { harness, cancelled } = await recorded();
     harness.venue.setPosition("acct", "LONG", 300);
     const accounts = closeAllRequest().accounts.slice(0, 1);
@@ -175,7 +175,7 @@ describe("close-all over holdings that it cannot close", () => {
   };
 
   it.each([false, true])(
-    "one in a contract that is not listed is a FAILED leg with its size (dry run: %s)",
+    "reports one in a contract that is not listed as a FAILED leg with its size (dry run: %s)",
     async (dryRun) => {
       const harness = await holding([GONE]);
       harness.venue.setPosition("acct", "LONG", 300);
@@ -201,7 +201,7 @@ describe("close-all over holdings that it cannot close", () => {
     },
   );
 
-  it("one that is named and not followed here is no less a FAILED leg beside one that is", async () => {
+  it("reports one that is named and not followed as a FAILED leg beside one that is followed", async () => {
     const other = { symbol: "ASTER", nativeSymbol: "ASTERUSDT", qtyLots: 5 };
     const instruments = new Map<string, Instrument>();
     const harness = await holding([other], { instruments });
@@ -219,7 +219,7 @@ describe("close-all over holdings that it cannot close", () => {
     });
   });
 
-  it("one that is named and not listed any more is no less a FAILED leg beside one that is", async () => {
+  it("reports one that is named and not listed any more as a FAILED leg beside one that is listed", async () => {
     const harness = await holding([GONE, { ...GONE, symbol: "REST", nativeSymbol: "REST" }]);
     harness.venue.setPosition("acct", "LONG", 300);
     expect(await closeAll(harness, { accounts: ACCOUNTS, symbols: ["BTC", "GONE"] })).toMatchObject({
@@ -234,7 +234,7 @@ describe("close-all over holdings that it cannot close", () => {
     });
   });
 
-  it("one in a contract that is not followed is a FAILED leg with its size: no book bounds its price", async () => {
+  it("reports one in a contract that is not followed as a FAILED leg with its size: no book bounds its price", async () => {
     const other = { symbol: "ASTER", nativeSymbol: "ASTERUSDT", qtyLots: 5 };
     const instruments = new Map<string, Instrument>();
     const harness = await holding([other], { instruments });
@@ -258,7 +258,7 @@ describe("close-all over holdings that it cannot close", () => {
     expect(harness.venue.log.map(({ command }) => command.instrument.symbol)).toEqual(["BTC"]);
   });
 
-  it("they stay in the reply that a retry with the same key gets", async () => {
+  it("keeps them in the reply that a retry with the same key gets", async () => {
     const harness = await holding([GONE]);
     harness.venue.setPosition("acct", "LONG", 300);
     const keyed = { idempotencyKey: "key-1" };
@@ -271,7 +271,7 @@ describe("close-all over holdings that it cannot close", () => {
       });
   });
 
-  it("a close of some symbols does not speak of holdings in others", async () => {
+  it("does not report holdings in symbols that were not asked for", async () => {
     const harness = await holding([GONE]);
     harness.venue.setPosition("acct", "LONG", 300);
     const answer = await closeAll(harness, { accounts: ACCOUNTS, symbols: ["BTC"] });

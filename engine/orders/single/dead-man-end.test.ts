@@ -60,7 +60,7 @@ it("a switch that its venue confirms to have ended is gone, and is armed nowhere
 it.each([
   ["does not answer", UNCLEAR],
   ["refuses", REFUSED],
-])("an end that the venue %s leaves the switch known, says so, and is said again", async (_fate, fails) => {
+])("an end that the venue %s leaves the switch known, says so, and is sent again", async (_fate, fails) => {
   const { harness, facts, said } = await armed([fails, fails]);
   const first = await harness.desk.disarmSwitch(facts.switchId);
   expect(first).toMatchObject({ ok: true, armed: { state: "ENDING", venueArmed: true } });
@@ -73,7 +73,7 @@ it.each([
   expect(await harness.desk.disarmSwitch(facts.switchId)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
 });
 
-it("an end asked for again is said to the venue again at once", async () => {
+it("an end asked for again is sent to the venue again at once", async () => {
   const { harness, facts, said } = await armed([UNCLEAR]);
   await harness.desk.disarmSwitch(facts.switchId);
   const second = await harness.desk.disarmSwitch(facts.switchId);

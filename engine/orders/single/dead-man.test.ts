@@ -43,7 +43,7 @@ describe("a dead-man's switch", () => {
     expect(await harness.desk.heartbeat(facts.switchId)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
   });
 
-  it("waits on with each heartbeat, and ends when it is told to", async () => {
+  it("waits on with each heartbeat, and ends when it is disarmed", async () => {
     const { harness, facts } = await armed();
     for (let beat = 0; beat < 10; beat++) {
       await harness.clock.advanceAsync(8_000);
@@ -69,7 +69,7 @@ describe("a dead-man's switch", () => {
     expect(harness.logLines.join()).toContain("dead_man_gave_up");
   });
 
-  it("that fires still does not cancel what its caller places minutes after arming anew", async () => {
+  it("that still fires does not cancel what its caller places minutes after arming again", async () => {
     const { harness } = await armed();
     const away = Array.from({ length: 9 }, () => "unknown" as const);
     harness.calls.cancelAllFates.push(...away);
@@ -133,7 +133,7 @@ describe("a dead-man's switch", () => {
     expect(second - facts.expiresAtMs).toBe(4_000);
   });
 
-  it("stands on its own where the venue refuses its own", async () => {
+  it("works on its own where the venue refuses its own", async () => {
     const { harness, facts } = await armed({ knobs: { scheduleCancel: "reject" } });
     expect(facts.venueArmed).toBe(false);
     await harness.clock.advanceAsync(11_000);
@@ -187,7 +187,7 @@ describe("a dead-man's switch", () => {
     expect(harness.calls.scheduled).toEqual([facts.expiresAtMs + 1_000, again.expiresAtMs + 1_000]);
   });
 
-  it("armed while the one before is being ended is heard of at the venue after that end", async () => {
+  it("armed while the one before is being ended reaches the venue after that end", async () => {
     const said: (number | null)[] = [];
     let slowMs = 0;
     const { harness, facts } = await armed({
@@ -251,7 +251,7 @@ describe("a dead-man's switch", () => {
     expect(statuses(harness)).toEqual(["CANCELED"]);
   });
 
-  it("names its venue a time from when it is told, not from when an earlier word was sent", async () => {
+  it("names its venue a time from when it is sent, not from when an earlier one was", async () => {
     const said: number[] = [];
     const harness: DeskHarness = await createDesk({
       mutateRoom: (room) =>

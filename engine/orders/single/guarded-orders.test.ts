@@ -93,7 +93,7 @@ describe("the daily limit over the desk", () => {
     expect(await used()).toBe("0");
   });
 
-  it("gives back what an order of an earlier start took, once that proves never to have been placed", async () => {
+  it("releases what an order of an earlier start took, once that proves never to have been placed", async () => {
     const harness = await createDesk({ policy: dayOf(1) });
     harness.venue.fate = () => ({ kind: "loseRequest" });
     void harness.desk.place(
@@ -138,7 +138,7 @@ describe("the kill switch over the desk", () => {
 });
 
 describe("the record of single orders", () => {
-  it("is told every state and fill once, also through an unknown outcome", async () => {
+  it("receives every state and fill once, also through an unknown outcome", async () => {
     const records = createRowSink();
     const harness = await createDesk({ desk: { records } });
     await harness.order();
@@ -164,7 +164,7 @@ describe("the record of single orders", () => {
     ]);
   });
 
-  it("is told nothing again by an order without a key that is found after a crash", async () => {
+  it("receives nothing again from an order without a key that is found after a crash", async () => {
     const harness = await createDesk({ desk: { records: createRowSink() } });
     harness.venue.fate = () => ({ kind: "loseReply" });
     harness.venue.orderReadFailure = () => "TIMEOUT";

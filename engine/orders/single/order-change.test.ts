@@ -85,7 +85,7 @@ describe("a cancel", () => {
 });
 
 describe("an amend", () => {
-  it("sends both in full, what is not changed as it stands", async () => {
+  it("sends both in full, what is not changed as it is", async () => {
     const harness = await createDesk();
     const { orderId } = await harness.order(LIMIT);
     expect(await amend(harness, orderId ?? "", { price: "94000" })).toMatchObject({

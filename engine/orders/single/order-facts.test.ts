@@ -38,7 +38,7 @@ function order(overrides: Partial<VenueOrder> = {}): VenueOrder {
 }
 
 describe("an order read from a venue", () => {
-  it("is told in base units, with every digit of its id", () => {
+  it("is reported in base units, with every digit of its id", () => {
     expect(factsOfVenueOrder(kilo, order(), { clientOrderId: "mine", isMarket: false })).toMatchObject({
       symbol: "PEPE",
       orderId: "90071992547409931",

@@ -135,7 +135,7 @@ describe("closing a position on its venue", () => {
     expect(harness.venue.log).toHaveLength(2);
   });
 
-  it("says what became of it: part, nothing, nobody knows, resting", async () => {
+  it("reports its outcome: part, nothing, unknown, resting", async () => {
     const harness = await createDesk();
     const closeWith = async (
       fate: ReturnType<DeskHarness["venue"]["fate"]>,

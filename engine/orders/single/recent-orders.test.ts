@@ -23,7 +23,7 @@ it("speak for as long as a venue may not know them, whatever our wall clock is s
   }
 });
 
-it("speak for no longer when they are told of again, nor when their confirmation was long ago", () => {
+it("count for no longer when they are reported again, nor when their confirmation was long ago", () => {
   const clock = new VirtualClock();
   const recent = new RecentOrders(clock);
   const run = confirmed(clock.wallMs());

@@ -145,14 +145,17 @@ describe("an order on one venue", () => {
     ["RATE_LIMITED", "VENUE_RATE_LIMITED"],
     ["VENUE_STATE", "VENUE_UNAVAILABLE"],
     ["AUTH", "MISSING_CREDENTIALS"],
-  ] as const)("that our own side stopped for %s left no trace, and a retry runs anew", async (reason, code) => {
-    const harness = await createDesk();
-    harness.venue.fate = () => ({ kind: "notSent", reason });
-    expect(await harness.place({}, KEYED)).toMatchObject({ ok: false, code, replayed: false });
-    await harness.clock.advanceAsync(50);
-    harness.venue.fate = () => ({ kind: "fill" });
-    expect(codeOf(await harness.place({}, KEYED))).toBe("CONFIRMED");
-  });
+  ] as const)(
+    "that our own side stopped for %s left no trace, and a retry is executed afresh",
+    async (reason, code) => {
+      const harness = await createDesk();
+      harness.venue.fate = () => ({ kind: "notSent", reason });
+      expect(await harness.place({}, KEYED)).toMatchObject({ ok: false, code, replayed: false });
+      await harness.clock.advanceAsync(50);
+      harness.venue.fate = () => ({ kind: "fill" });
+      expect(codeOf(await harness.place({}, KEYED))).toBe("CONFIRMED");
+    },
+  );
 
   it("of unknown outcome is UNKNOWN, never failed, and never sent again", async () => {
     const harness = await createDesk();
@@ -177,14 +180,14 @@ describe("an order on one venue", () => {
     expect(harness.venue.sessions.every(({ closed }) => closed)).toBe(true);
   });
 
-  it("that got lost on its way is told as not placed once that is proven", async () => {
+  it("that got lost on its way is reported as not placed once that is proven", async () => {
     const harness = await createDesk();
     harness.venue.fate = () => ({ kind: "loseRequest" });
     const answer = await harness.place({ deadlineMs: 20_000 });
     expect(answer).toMatchObject({ ok: false, code: "FAILED_TO_PLACE_ORDER", details: { reason: "NOT_PLACED" } });
   });
 
-  it("that got lost on its way is told after the reply under the names of the reply, as nowhere", async () => {
+  it("that got lost on its way is reported after the reply under the names of the reply, as nowhere", async () => {
     const harness = await createDesk();
     harness.venue.fate = () => ({ kind: "loseRequest" });
     const resolved: ResolvedOrder[] = [];
@@ -201,7 +204,7 @@ describe("an order on one venue", () => {
     [{ kind: "fill", liquidity: 0.4 }, "IOC", "PARTIAL"],
     [{ kind: "fill", liquidity: 0 }, "IOC", "REJECTED"],
     [{ kind: "fill", liquidity: 0.4 }, "GTC", "RESTING"],
-  ] as const)("found later as %j with %s is told as %s", async (fate, timeInForce, state) => {
+  ] as const)("found later as %j with %s is reported as %s", async (fate, timeInForce, state) => {
     const harness = await createDesk();
     harness.venue.fate = () => ({ ...fate, kind: "loseReply" });
     harness.venue.orderReadFailure = () => "TIMEOUT";
@@ -224,7 +227,7 @@ describe("an order on one venue", () => {
     expect(harness.desk.status().unknownCount).toBe(1);
   });
 
-  it("is told resolved once, also to a retry with its key while the store still takes its end", async () => {
+  it("is reported as resolved once, also to a retry with its key while the store still takes its end", async () => {
     const harness = await createDesk();
     harness.venue.fate = () => ({ kind: "loseReply" });
     harness.venue.orderReadFailure = () => "TIMEOUT";
@@ -421,7 +424,7 @@ describe("the status of an order", () => {
     expect(harness.venue.lanes.every((lane) => lane === "exit")).toBe(true);
   });
 
-  it("is told from our own record in the moment in which the venue does not list it yet", async () => {
+  it("is reported from our own record in the moment in which the venue does not list it yet", async () => {
     const harness = await createDesk();
     harness.venue.indexLagMs = () => 1_000;
     const placed = await harness.order();
@@ -452,7 +455,7 @@ describe("the status of an order", () => {
     expect(harness.venue.log).toHaveLength(1);
   });
 
-  it("that the venue turns out to have refused is told as refused, not as never placed", async () => {
+  it("that the venue turns out to have refused is reported as refused, not as never placed", async () => {
     const harness = await createDesk();
     harness.venue.fate = () => ({ kind: "fill", latencyMs: 200 });
     await crashDuring(harness, { clientOrderId: "mine" }, 100);

@@ -21,7 +21,7 @@ import {
   type PlaceFate,
 } from "./fake-matching.js";
 import { failure, FakeSession, isClosed } from "./fake-session.js";
-import { LatencyWindow } from "../../market/latency-window.js";
+import { heldPosition, roomDouble } from "./room-double.js";
 import { createMarket, type Market } from "../../market/market.js";
 import type {
   AccountNames,
@@ -32,7 +32,6 @@ import type {
   OpenSession,
   Read,
   ReadFailure,
-  RoomStatus,
   SettingOutcome,
   VenueRoom,
 } from "../../ports.js";
@@ -176,8 +175,7 @@ export class FakeVenue {
       return value;
     };
     const { streamed } = this;
-    return {
-      venue: this.venue,
+    return roomDouble(this.venue, {
       venueClock: this.#venueClock(),
       reader: {
         ...(streamed === undefined
@@ -196,8 +194,6 @@ export class FakeVenue {
           ),
         readOrder: (session, instrument, ref, options) =>
           read(() => readOrder(this, session, instrument, ref, options)),
-        readOpenOrders: async () => failure("VENUE_ERROR"),
-        readBalances: async () => failure("VENUE_ERROR"),
         readAccount: (session) => read(() => this.#readAccount(session)),
         readFeeRates: (session) => read(() => this.#readFeeRates(session)),
       },
@@ -216,16 +212,16 @@ export class FakeVenue {
       },
       streams: this.streams,
       ...(this.settings === null ? {} : { settings: this.#settingsPort(read) }),
-      start: async () => {},
-      stop: async () => {},
-      markets: new Map([[this.instrument.symbol, this.market]]),
-      ackLatency: new LatencyWindow(100),
+      markets: [this.market],
       openSession: (raw) => this.#openSession(raw),
       orderWaitMs: (_session, lane) => this.orderWaitMs(lane),
       ...(this.behind === null ? {} : { accountNames: this.#accountNames(this.behind) }),
-      status: () => this.#status(),
+      status: () => ({
+        breaker: this.breaker,
+        laneTokens: { exit: this.exitTokens, trade: this.tradeTokens, reconcile: 0, read: 0, background: 0 },
+      }),
       ...(this.askedMark === undefined ? {} : { refreshMark: (_, options) => read(() => this.#refreshMark(options)) }),
-    };
+    });
   }
 
   /** Orders and fills of one account here. */
@@ -343,39 +339,8 @@ export class FakeVenue {
 
   #position(direction: Direction, qtyLots: number): VenuePosition {
     const positionSide: PositionSide = this.hedgeMode ? direction : "BOTH";
-    return {
-      venue: this.venue,
-      symbol: this.instrument.symbol,
-      nativeSymbol: this.instrument.nativeSymbol,
-      direction,
-      positionSide,
-      qtyLots,
-      entryPrice: "95000",
-      markPrice: null,
-      liquidationPrice: null,
-      unrealizedPnl: null,
-      leverage: 5,
-      marginMode: "cross",
-      collateral: null,
-      tsVenueMs: this.clock.wallMs(),
-    };
-  }
-
-  #status(): RoomStatus {
-    return {
-      venue: this.venue,
-      state: "LIVE",
-      breaker: this.breaker,
-      breakerOpenUntilMs: 0,
-      clockOffsetMs: 0,
-      socketCount: 1,
-      reconnectCount: 0,
-      resyncCount: 0,
-      gapCount: 0,
-      decodeErrorCount: 0,
-      protocolDriftCount: 0,
-      laneTokens: { exit: this.exitTokens, trade: this.tradeTokens, reconcile: 0, read: 0, background: 0 },
-    };
+    const lots = direction === "LONG" ? qtyLots : -qtyLots;
+    return heldPosition(this.instrument, lots, this.clock.wallMs(), { positionSide });
   }
 
   wait(delayMs: number): Promise<void> {

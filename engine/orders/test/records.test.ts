@@ -156,7 +156,7 @@ describe("rows of a close", () => {
     expect(await harness.faults()).toEqual([]);
   });
 
-  it("a sink that throws keeps no close from its conclusion", async () => {
+  it("keep no close from its conclusion when their sink throws", async () => {
     const sink = createRowSink();
     const harness = createHarness({
       service: {
@@ -176,7 +176,7 @@ describe("rows of a close", () => {
   });
 });
 
-describe("across a crash", () => {
+describe("across a crash,", () => {
   it("before the conclusion was durable, the retry tells everything once", async () => {
     const harness = recorded();
     const { clock, service, store } = harness;
@@ -198,7 +198,7 @@ describe("across a crash", () => {
     expect(await harness.faults()).toEqual([]);
   });
 
-  it(`no fill is lost or told twice, in ${RUNS} storms with kills at any call`, { timeout: 240_000 }, async () => {
+  it(`no fill is lost or recorded twice, in ${RUNS} storms with kills at any call`, { timeout: 240_000 }, async () => {
     let crashes = 0;
     let fills = 0;
     for (let run = 0; run < RUNS; run++) {

@@ -73,7 +73,7 @@ describe.each(SCENES)("a close over $name", (scene) => {
   });
 });
 
-it("is seen to send more, once two scales are taken for one", async () => {
+it("a trade is seen to send more once two scales are taken for one", async () => {
   planted.isOneScale = true;
   const [, , finer] = SCENES as readonly [Scene, Scene, Scene];
   const found: number[] = [];

@@ -53,7 +53,7 @@ async function finish<T>(promise: Promise<T>): Promise<T> {
   return done;
 }
 
-it("closes 200 positions at once with a handful of commits before the sends, and replays them all after a restart", async () => {
+it("the service closes 200 positions at once with a handful of commits before the sends, and replays them all after a restart", async () => {
   const venue = new FakeVenue({ venue: "venueone", clock, levelLots: 1_000_000 });
   const accounts = Array.from({ length: 200 }, (_, index) => `a${index}`);
   for (const account of accounts) venue.setPosition(account, "LONG", 400);

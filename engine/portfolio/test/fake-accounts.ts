@@ -7,7 +7,6 @@ import type { Clock } from "../../domain/clock.js";
 import type { VenueOrder } from "../../domain/order.js";
 import type { VenuePosition } from "../../domain/position.js";
 import type { RoutableVenue } from "../../domain/venue.js";
-import { LatencyWindow } from "../../market/latency-window.js";
 import { createMarket, type FeedState, type Market } from "../../market/market.js";
 import type {
   AccountEvent,
@@ -16,11 +15,11 @@ import type {
   CallOptions,
   Lane,
   OpenSession,
-  OrderSender,
   Read,
   ReadFailure,
   VenueRoom,
 } from "../../ports.js";
+import { heldPosition, roomDouble } from "../../orders/test/room-double.js";
 import { anInstrument } from "../../domain/test/instruments.js";
 
 export const STREAM_LIVE_MS = 20;
@@ -41,7 +40,7 @@ interface Stream {
 export class FakeAccount {
   readonly id: string;
   readonly secret: string;
-  readonly #venue: FakeVenue;
+  readonly #venue: AccountVenue;
   readonly positions = new Map<string, VenuePosition>();
   readonly open = new Map<string, VenueOrder>();
   readonly ended = new Map<string, VenueOrder>();
@@ -52,7 +51,7 @@ export class FakeAccount {
   ordersDoubtMs: number | null = null;
   #orderCount = 0;
 
-  constructor(venue: FakeVenue, id: string, secret: string) {
+  constructor(venue: AccountVenue, id: string, secret: string) {
     this.#venue = venue;
     this.id = id;
     this.secret = secret;
@@ -201,7 +200,7 @@ class FakeSession implements AccountSession {
 
 const BY_ADDRESS = "(public)";
 
-export class FakeVenue {
+export class AccountVenue {
   readonly venue: RoutableVenue;
   readonly clock: Clock;
   readonly room: VenueRoom;
@@ -264,23 +263,8 @@ export class FakeVenue {
   }
 
   position(symbol: string, lots: number, changes: Partial<VenuePosition>): VenuePosition {
-    return {
-      venue: this.venue,
-      symbol,
-      nativeSymbol: this.nativeOf(symbol),
-      direction: lots > 0 ? "LONG" : "SHORT",
-      positionSide: "BOTH",
-      qtyLots: Math.abs(lots),
-      entryPrice: "900",
-      markPrice: null,
-      liquidationPrice: null,
-      unrealizedPnl: null,
-      leverage: 5,
-      marginMode: "cross",
-      collateral: null,
-      tsVenueMs: this.clock.wallMs(),
-      ...changes,
-    };
+    const { instrument } = this.markets.get(symbol) ?? { instrument: anInstrument({ venue: this.venue, symbol }) };
+    return heldPosition(instrument, lots, this.clock.wallMs(), { entryPrice: "900", ...changes });
   }
 
   ringPositions(account: FakeAccount): void {
@@ -352,18 +336,8 @@ export class FakeVenue {
 
   #createRoom(isPublic: boolean): VenueRoom {
     const { venue } = this;
-    const unscripted: Read<never> = { ok: false, code: "VENUE_ERROR", message: "not scripted", retryAfterMs: null };
-    const orders: OrderSender = {
-      place: async () => ({ outcome: "unknown", cause: "not scripted", notPlacedAfterMs: 0 }),
-      cancel: async () => ({ outcome: "unknown", cause: "not scripted" }),
-      placeBoundMs: () => 0,
-      venueClientOrderId: (text) => text,
-    };
-    return {
-      venue,
-      markets: this.markets,
-      ackLatency: new LatencyWindow(200),
-      orders,
+    return roomDouble(venue, {
+      markets: this.markets.values(),
       streams:
         this.streamPlaces === null
           ? null
@@ -378,33 +352,14 @@ export class FakeVenue {
             const id = "venueOrderId" in ref ? ref.venueOrderId : "";
             return account.open.get(id) ?? account.ended.get(id) ?? null;
           }),
-        readBalances: async () => unscripted,
-        readFeeRates: async () => unscripted,
       },
-      start: async () => {},
-      stop: async () => {},
-      venueClock: { offsetMs: 0, nowAtLeastMs: () => null },
       openSession: (raw) => {
         const { apiKey, apiSecret } = raw as { apiKey: string; apiSecret: string };
         if (apiKey === "malformed") return { ok: false, problem: `${venue}.apiKey must be a key` };
         return this.#open(apiKey, apiSecret);
       },
       ...(isPublic ? { openAddress: (address: string) => this.#open(address, BY_ADDRESS) } : {}),
-      status: () => ({
-        venue,
-        state: "LIVE",
-        breaker: "closed",
-        breakerOpenUntilMs: 0,
-        clockOffsetMs: 0,
-        socketCount: 1,
-        reconnectCount: 0,
-        resyncCount: 0,
-        gapCount: 0,
-        decodeErrorCount: 0,
-        protocolDriftCount: 0,
-        laneTokens: { exit: 1, trade: 1, reconcile: 1, read: 1, background: 1 },
-      }),
-    };
+    });
   }
 }
 

@@ -37,7 +37,7 @@ function setUp() {
 }
 
 describe("streamed positions after an order of ours", () => {
-  it("stand for all again only when its end, its fills and the move of its position were told, in any order", () => {
+  it("count for all again only when its end, its fills and the move of its position were reported, in any order", () => {
     const steps = ["answer", "end", "move"] as const;
     for (const [first, second, third] of [
       [0, 1, 2],
@@ -63,7 +63,7 @@ describe("streamed positions after an order of ours", () => {
     }
   });
 
-  it("stand for what a reducing order leaves, whatever it did, and for no more", () => {
+  it("count for what a reducing order leaves, whatever it did, and for no more", () => {
     const { reads, sent } = setUp();
     sent("1", "SELL", 10);
     expect([reads.stand(held(100), want(90)), reads.stand(held(100), want(91))]).toEqual([true, false]);
@@ -75,7 +75,7 @@ describe("streamed positions after an order of ours", () => {
     expect(reads.stand([position(5, "ETH")], { coin: "ETH", lots: 5 })).toBe(true);
   });
 
-  it("stand for no size of a position that an entry of ours has not shown yet", () => {
+  it("count for no size of a position that an entry of ours has not shown yet", () => {
     const { reads, sent } = setUp();
     sent("1", "BUY", 10);
     reads.answered("1", order("1", "FILLED", 10));
@@ -183,7 +183,7 @@ describe("streamed positions after an order of ours", () => {
     );
   });
 
-  it("stand after one that rests once it was told as it was answered; what it fills later is any fill", () => {
+  it("count after one that rests once it was reported as it was answered; what it fills later is any fill", () => {
     const { reads, sent } = setUp();
     sent("1", "BUY", 10, true);
     reads.answered("1", order("1", "PARTIALLY_FILLED", 3));
@@ -195,7 +195,7 @@ describe("streamed positions after an order of ours", () => {
     expect(reads.stand(held(3), null)).toBe(true);
   });
 
-  it("do not stand after a refusal or an unknown outcome, until a read that began surely later", () => {
+  it("do not count after a refusal or an unknown outcome, until a read that began surely later", () => {
     const { reads, sent, wait } = setUp();
     sent("1", "SELL", 10);
     reads.unclear("1");
@@ -207,7 +207,7 @@ describe("streamed positions after an order of ours", () => {
     expect(reads.stand(held(100), null)).toBe(true);
   });
 
-  it("do not come to be trusted by time: an order that was never told is overdue, then unshown", () => {
+  it("are not trusted again by time alone: an order that was never reported is overdue, then unshown", () => {
     const { reads, sent, wait } = setUp();
     sent("1", "BUY", 10);
     wait(60_000);
@@ -223,7 +223,7 @@ describe("streamed positions after an order of ours", () => {
     expect([reads.stand(held(10), null), reads.isUnshown]).toEqual([true, false]);
   });
 
-  it("too many under way put all in doubt", () => {
+  it("are all in doubt when too many orders are under way", () => {
     const { reads, sent } = setUp();
     for (let id = 0; id < 1_024; id++) sent(String(id), "SELL", 1);
     expect(reads.stand(held(5_000), want(3_000))).toBe(true);
@@ -231,7 +231,7 @@ describe("streamed positions after an order of ours", () => {
     expect(reads.stand(held(5_000), want(1))).toBe(false);
   });
 
-  it("never stand for more than is held, whatever becomes of the orders and in whatever order it is told", () => {
+  it("never count for more than is held, whatever the outcome of the orders and in whatever order it is reported", () => {
     const step = fc.record({
       id: fc.integer({ min: 0, max: 3 }),
       what: fc.constantFrom("send", "answer", "end", "frame"),
@@ -304,7 +304,7 @@ describe("a read that contradicts the streams", () => {
   });
 });
 
-describe("a read after an order of ours that the streams do not tell of", () => {
+describe("a read after an order of ours that the streams do not report", () => {
   const grown = (lots: number) => {
     const set = setUp();
     set.reads.moved(held(0), held(lots));
@@ -340,7 +340,7 @@ describe("a read after an order of ours that the streams do not tell of", () => 
     expect(heldAtLeast(reads, held(3), [])).toMatchObject(held(2));
   });
 
-  it("takes away nothing twice: of what the streams told the position is less already", () => {
+  it("takes away nothing twice: what the streams reported has lowered the position already", () => {
     const { reads, sent } = grown(3);
     sent("close", "SELL", 1);
     reads.moved(held(3), held(2));
@@ -361,7 +361,7 @@ describe("a connection", () => {
     expect(reads.isAlive).toBe(false);
   });
 
-  it("whose frames are late is not believed until a read says the same", () => {
+  it("whose frames are late is not trusted until a read says the same", () => {
     const { clock, reads, wait } = setUp();
     reads.happened(clock.wallMs() - 500);
     expect(reads.stand(held(1), null)).toBe(true);

@@ -45,8 +45,8 @@ function setUp() {
   return { clock, reads, audience, nowMs, place };
 }
 
-describe("what order events did not tell", () => {
-  it("is still an order that was never told of, when its cancel came to nothing", async () => {
+describe("what order events did not report", () => {
+  it("is still an order that was never reported, when its cancel had no effect", async () => {
     const { clock, reads, audience, nowMs, place } = setUp();
     await place(accepted("OPEN"));
     const sinceMs = nowMs();
@@ -55,7 +55,7 @@ describe("what order events did not tell", () => {
     expect(reads.ordersDoubtMs()).toBe(sinceMs);
   });
 
-  it("is not an order that was told of while its cancel came to nothing", async () => {
+  it("is not an order that was reported while its cancel had no effect", async () => {
     const { clock, reads, audience, place } = setUp();
     await place(accepted("OPEN"));
     await cancelTold(audience, "1", () => {
@@ -66,7 +66,7 @@ describe("what order events did not tell", () => {
     expect(reads.ordersDoubtMs()).toBeNull();
   });
 
-  it("is an order that rests, answered and not told of in time; also after positions were read", async () => {
+  it("is an order that rests, answered and not reported in time; also after positions were read", async () => {
     const { clock, reads, nowMs, place } = setUp();
     await place(accepted("OPEN"));
     const sinceMs = nowMs();
@@ -81,7 +81,7 @@ describe("what order events did not tell", () => {
     expect(reads.ordersDoubtMs()).toBeNull();
   });
 
-  it("is nothing of an order told before its answer, of one that ended with it, and of one refused", async () => {
+  it("is nothing of an order reported before its answer, of one that ended with it, and of one refused", async () => {
     for (const [outcome, isTold] of [
       [accepted("OPEN"), true],
       [accepted("FILLED"), false],
@@ -138,7 +138,7 @@ describe("what order events did not tell", () => {
     }
   });
 
-  it("is the end that one cancel was promised, whatever becomes of another cancel of the same order", async () => {
+  it("is the end that one cancel was promised, whatever the outcome of another cancel of the same order", async () => {
     const refused = { outcome: "rejected", reason: "RATE_LIMITED" };
     const cancel = (audience: OrderAudience, outcome: unknown, gate: Promise<void> = Promise.resolve()) =>
       cancelTold(audience, "v1", async () => {

@@ -38,7 +38,7 @@ describe("a read that an answer turns on", () => {
   });
 
   it.each(["TIMEOUT", "AUTH"] as const)(
-    "is asked anew where the one shared ended with its own caller: %s",
+    "is asked again where the one shared ended with its own caller: %s",
     async (code) => {
       const clock = new VirtualClock(1_000_000);
       const reads = new VerifiedReads<number>(clock);

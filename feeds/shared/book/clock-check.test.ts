@@ -123,7 +123,7 @@ describe("a switch at a venue that takes a point in time", () => {
     };
   }
 
-  it("is told the time that the caller means, also where our clock is set while it is proven", async () => {
+  it("is sent the time that the caller means, also where our clock is set while it is proven", async () => {
     const { clock, clockOffset, check } = setup();
     const aheadMs: (number | null)[] = [];
     const { scheduleCancel } = withProvenTimes(orders(clock, clockOffset, aheadMs), clock, check);

@@ -34,7 +34,7 @@ describe("ClockOffset", () => {
     expect(Math.abs(offset.offsetMs + 20_000)).toBeLessThan(20);
   });
 
-  it("is not held up by an event from before the step that was heard before the first round trip after it", () => {
+  it("is not held up by an event from before the step that came before the first round trip after it", () => {
     const offset = new ClockOffset(new VirtualClock(1_000_000));
     offset.addRoundTrip(1_000_000, 1_000_010, 1_060_005, 1);
     offset.forget();
@@ -82,7 +82,7 @@ describe("ClockOffset", () => {
     expect(offset.ageMs(1_002_000, 1_000_100)).toBeGreaterThan(0);
   });
 
-  it("believes what came last when the clocks have stepped", () => {
+  it("takes what came last when the clocks have stepped", () => {
     const offset = new ClockOffset(new VirtualClock(1_000_000));
     offset.addRoundTrip(1_000_000, 1_000_010, 1_000_005, 1);
     offset.addRoundTrip(1_001_000, 1_001_010, 1_031_005, 1);

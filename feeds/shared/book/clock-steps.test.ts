@@ -144,7 +144,7 @@ describe("a machine that slept", () => {
     expect(offset.lateMs(venueMs(), clock.wallMs(), 1_000)).toBe(0);
   });
 
-  it("believes no frame as fresh on the frame's own word: the first may have waited the longest", () => {
+  it("takes no frame for fresh on the frame's own word: the first may have waited the longest", () => {
     const clock = new VirtualClock();
     const offset = new ClockOffset(clock);
     roundTrip(offset, clock);
@@ -198,7 +198,7 @@ describe("one stamp from the future", () => {
     }
   });
 
-  it("is believed up to five seconds ahead, and up to a minute where nothing is measured; beyond that it asks", () => {
+  it("is trusted up to five seconds ahead, and up to a minute where nothing is measured; beyond that it asks", () => {
     const clock = new VirtualClock();
     const offset = new ClockOffset(clock);
     let askedCount = 0;

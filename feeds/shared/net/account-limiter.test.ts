@@ -47,7 +47,7 @@ describe("AccountLimiter", () => {
     expect(limiter.tryTake("b", 1, "exit")).toBe(0);
   });
 
-  it("keeps a quarter of each window for ways out, whatever else the account does", () => {
+  it("keeps a quarter of each window for exits, whatever else the account does", () => {
     const clock = new VirtualClock();
     const limiter = new AccountLimiter(clock, [{ limit: 48, windowMs: 60_000 }]);
     let entries = 0;
@@ -59,7 +59,7 @@ describe("AccountLimiter", () => {
     expect(exits).toBe(12);
   });
 
-  it("lets ways out use all of it, and says what an entry waits for", () => {
+  it("lets exits use all of it, and says what an entry waits for", () => {
     const clock = new VirtualClock();
     const limiter = new AccountLimiter(clock, [{ limit: 8, windowMs: 10_000 }]);
     for (let count = 0; count < 5; count++) expect(limiter.tryTake("a", 1, "exit")).toBe(0);
@@ -74,7 +74,7 @@ describe("AccountLimiter", () => {
     expect(limiter.waitMs("a", 2, "exit")).toBe(0);
   });
 
-  it("takes back what never left", () => {
+  it("releases what never left", () => {
     const clock = new VirtualClock();
     const limiter = new AccountLimiter(clock, [{ limit: 4, windowMs: 10_000 }]);
     const takenAtMs = clock.monoNs() / 1e6;

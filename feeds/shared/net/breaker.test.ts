@@ -82,7 +82,7 @@ describe("Breaker", () => {
     expect(breaker.tryPass()).toEqual({ ok: true, isProbe: false });
   });
 
-  it("gives the probe back when it never left this machine", () => {
+  it("releases the probe when it never left this machine", () => {
     const { clock, breaker } = setup();
     breaker.onLimited(false, 1_000, false);
     clock.advance(1_200);
@@ -91,7 +91,7 @@ describe("Breaker", () => {
     expect(breaker.tryPass()).toEqual({ ok: true, isProbe: true });
   });
 
-  it("lets one stranger probe, and one who is known beside it, whose verdict stands", () => {
+  it("lets one stranger probe, and one who is known beside it, whose verdict counts", () => {
     const { clock, breaker } = setup();
     breaker.onLimited(false, 1_000, false);
     clock.advance(1_200);

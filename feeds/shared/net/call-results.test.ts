@@ -65,7 +65,7 @@ describe("results of calls", () => {
     expect(venueText("a\r\nb\u0000c")).toBe("a b c");
   });
 
-  it("lets no key through, wherever in the text it stands and wherever the text is cut", () => {
+  it("lets no key through, wherever in the text it is and wherever the text is cut", () => {
     const key = fc.string({ unit: fc.constantFrom(..."0123456789abcdefABCXYZ"), minLength: 64, maxLength: 132 });
     fc.assert(
       fc.property(fc.string({ maxLength: 4_200 }), key, fc.string({ maxLength: 50 }), (before, secret, after) => {

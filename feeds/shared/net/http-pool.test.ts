@@ -113,7 +113,7 @@ describe("answers", () => {
     expect(pool.stats().sentCount).toBe(40);
   });
 
-  it("gives up a body larger than its bound as unknown, not as an answer", async () => {
+  it("takes a body larger than its bound for unknown, not for an answer", async () => {
     const url = await serve((_request, response) => {
       response.writeHead(200);
       response.end(Buffer.alloc(200_000, 0x61));
@@ -335,7 +335,7 @@ describe("limits", () => {
     expect(limited).toMatchObject({ status: 429, isAccountLimit: true });
   });
 
-  it("keeps a quarter of an account's budget for its ways out, whatever its reads and entries spend", async () => {
+  it("keeps a quarter of an account's budget for its exits, whatever its reads and entries spend", async () => {
     const url = await serve((_request, response) => response.end("{}"));
     const pool = poolFor(url, { accountLimits: [{ limit: 8, windowMs: 60_000 }] });
     const call = { account: "key", weight: 0, accountWeight: 1 } as const;

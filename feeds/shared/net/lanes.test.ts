@@ -64,7 +64,7 @@ describe("LaneBudget", () => {
     queue.close();
   });
 
-  it("believes the venue when it counted more than we did, and forgets that after a window", () => {
+  it("follows the venue when it counted more than we did, and forgets that after a window", () => {
     const budget = new LaneBudget({ budget: 2_400, windowMs: MINUTE_MS });
     budget.tryTake("exit", 100, 0);
     budget.reportUsed(2_390, 0);

@@ -30,7 +30,7 @@ function setup<C extends Clock>(clock: C) {
   return { clock, network, link };
 }
 
-describe("a stream that is given up and asked for again in one turn", () => {
+describe("a stream that is unsubscribed and asked for again in one turn", () => {
   function askedAgain() {
     const bench = setup(new VirtualClock());
     bench.network.last.open();
@@ -48,7 +48,7 @@ describe("a stream that is given up and asked for again in one turn", () => {
     expect(link.isRequested).toBe(true);
   });
 
-  it("and given up once more is only unsubscribed", () => {
+  it("and unsubscribed once more is only unsubscribed", () => {
     const { clock, network, link } = askedAgain();
     link.unsubscribe("a");
     clock.advance(0);
@@ -56,7 +56,7 @@ describe("a stream that is given up and asked for again in one turn", () => {
   });
 });
 
-describe("before the connection is open", () => {
+describe("before the connection is open,", () => {
   it("nothing is unsubscribed: nothing was asked for", () => {
     const { clock, network, link } = setup(new VirtualClock());
     link.unsubscribe("gone");
@@ -82,7 +82,7 @@ class StallingClock extends VirtualClock {
 }
 
 describe("names that are suspected of killing connections", () => {
-  it("a group is not taken for survived because the loop was held up: the next would be blamed for it", () => {
+  it("are not cleared as a group because the loop was held up: the next would be blamed for it", () => {
     const { clock, network, link } = setup(new StallingClock());
     network.last.open();
     link.ask("culprit", true);
@@ -97,7 +97,7 @@ describe("names that are suspected of killing connections", () => {
     expect(link.suspectNames()).toEqual(["culprit"]);
   });
 
-  it("a second gap counts whatever the loop did: what is innocent must come back", () => {
+  it("come back after a second gap, whatever the loop did", () => {
     const { clock, network, link } = setup(new StallingClock());
     network.last.open();
     link.ask("a", true);

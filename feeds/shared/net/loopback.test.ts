@@ -112,7 +112,7 @@ describe("persistent socket on loopback", () => {
     expect(socket.stats().reconnectCount).toBe(2);
   });
 
-  it("ends a connection that sends a message beyond the bound, and connects anew", async () => {
+  it("ends a connection that sends a message beyond the bound, and connects again", async () => {
     const connections = collector<number>(2);
     const { url } = await startServer((peer, index) => {
       connections.push(index);

@@ -61,7 +61,7 @@ function setup(names: readonly string[], seed = 1) {
   return { clock, network, socket, givenUp, givenUpAtMs, pass, isAsked };
 }
 
-describe("a name that was given up", () => {
+describe("a name in quarantine", () => {
   it("is asked for again after a storm that had nothing to do with it, and speaks", () => {
     const { network, socket, givenUp, pass, isAsked } = setup(["innocent"]);
     // Every connection ends soon after it was opened, whatever is asked for on it.
@@ -110,7 +110,7 @@ describe("a name that was given up", () => {
     expect(isAsked(network.last, "good")).toBe(true);
   });
 
-  it.each([0, 3, 4, 11])("is cornered wherever it stands among the others, here at %i", (at) => {
+  it.each([0, 3, 4, 11])("is cornered wherever it is among the others, here at %i", (at) => {
     const names = Array.from({ length: 12 }, (_, index) => (index === at ? "bad" : `good${index}`));
     const { network, givenUp, pass, isAsked } = setup(names);
     pass(60_000, (connection) => isAsked(connection, "bad"));

@@ -106,7 +106,7 @@ describe("an upgrade refused with Retry-After", () => {
     expect(connects()).toBe(2);
   });
 
-  it("holds us for minutes at most: a time of a day is not believed", async () => {
+  it("holds us for minutes at most: a time of a day is not followed", async () => {
     const { clock, connects } = await refusedOnce(429, "86400");
     clock.advance(299_999);
     expect(connects()).toBe(1);

@@ -215,7 +215,7 @@ describe("backoff", () => {
     expect(delays.size).toBeGreaterThanOrEqual(4);
   });
 
-  it("starts anew after a connection that was healthy, and not after one that died young", () => {
+  it("starts again after a connection that was healthy, and not after one that died young", () => {
     const { socket, network, clock } = setup({ backoff: { baseMs: 1_000, capMs: 60_000 } });
     socket.start();
     for (let attempt = 0; attempt < 5; attempt++) {
@@ -321,7 +321,7 @@ describe("keep-alive", () => {
 });
 
 describe("liveness per subscription", () => {
-  it("finds the one dead stream on a socket that is otherwise busy, and asks for it anew", () => {
+  it("finds the one dead stream on a socket that is otherwise busy, and asks for it again", () => {
     const { socket, network, clock, events, add } = setup();
     const busy = add("busy", 2_000);
     add("dead", 2_000);
@@ -351,7 +351,7 @@ describe("liveness per subscription", () => {
     expect(events.filter((event) => event.startsWith("silent"))).toHaveLength(4);
   });
 
-  it("replaces the connection when a stream stays dead after having been asked for anew", () => {
+  it("replaces the connection when a stream stays dead after having been asked for again", () => {
     const { socket, network, clock, add } = setup();
     add("dead", 2_000);
     socket.start();
@@ -574,7 +574,7 @@ describe("killed sockets", () => {
     expect(network.last.sent).toHaveLength(21);
   });
 
-  it("gives up the one name that kills every socket it is sent on, and keeps the others", () => {
+  it("quarantines the one name that kills every socket it is sent on, and keeps the others", () => {
     const { socket, network, clock, events, add } = setup();
     add("good");
     add("bad");

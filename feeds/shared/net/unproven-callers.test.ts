@@ -108,7 +108,7 @@ describe("callers that no venue has answered yet", () => {
     queue.close();
   });
 
-  it("give back what they took once they are known, so that many genuine ones need not wait", async () => {
+  it("release what they took once they are known, so that many genuine ones need not wait", async () => {
     const { clock, lanes, queue, admitted, ask } = setup();
     for (let caller = 0; caller < 15; caller++) void ask(`trader ${caller}`, false);
     await clock.advanceAsync(0);

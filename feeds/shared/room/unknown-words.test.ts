@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { type LogFields, silentLogger } from "../../../engine/domain/logger.js";
 import { UnknownWords } from "./unknown-words.js";
 
-it("counts every word, logs each new one once, and no more than 32 of them", () => {
+it("a room counts every unknown word, logs each new one once, and no more than 32 of them", () => {
   const lines: unknown[] = [];
   const logger = { ...silentLogger, warn: (event: string, fields?: LogFields) => lines.push({ event, ...fields }) };
   const words = new UnknownWords("venueone", () => logger as never);
@@ -11,7 +11,7 @@ it("counts every word, logs each new one once, and no more than 32 of them", () 
   expect(lines[0]).toEqual({ event: "venueone.account.unknown-word", field: "status", word: "a" });
 });
 
-it("prints no digits: what stands where a word should may be a key", () => {
+it("a room prints no digits of an unknown word: what comes in its place may be a key", () => {
   const lines: unknown[] = [];
   const logger = { ...silentLogger, warn: (_event: string, fields?: LogFields) => lines.push(fields) };
   const words = new UnknownWords("venueone", () => logger as never);

@@ -77,7 +77,7 @@ describe("a frame of a known channel", () => {
     },
   );
 
-  it("as it stands changes nothing of that", async () => {
+  it("as it is changes nothing of that", async () => {
     for (const each of [POSITIONS, ORDERS, TRADES, frame("limit-1"), frame("limit-7"), frame("positions-two-doc-0")]) {
       const { streams, stream, push } = await live();
       push(each);

@@ -18,7 +18,7 @@ const ALL: HistoryQuery = { instrument: null, sinceMs: null, untilMs: null, limi
 const NOT_KNOWN = { success: false, data: null, error: "Order history not found for order ID: 5", code: 404 };
 
 describe("positions", () => {
-  it("are read by address, one credit on the way out, with the leverage of the settings elsewhere", async () => {
+  it("are read by address, for one credit in an exit, with the leverage of the settings elsewhere", async () => {
     const harness = createHarness();
     harness.http.reply(200, answerFixture("positions"));
     const read = await harness.trading.reader.readPositions(harness.openAddress(), BTC, OPTIONS);

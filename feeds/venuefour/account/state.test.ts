@@ -78,7 +78,7 @@ describe("positions", () => {
     expect(state.applyPositions([long(9)], null)).toBe(true);
   });
 
-  it("of REST stand unless a frame is newer, by number or by arrival", () => {
+  it("of REST count unless a frame is newer, by number or by arrival", () => {
     const state = new AccountState();
     state.applyPositions([long(20)], 10);
     expect(state.adoptPositions([], 9, false)).toBe(false);

@@ -198,7 +198,7 @@ describe("an account of venuefour whose frames are dropped", () => {
     expect(asOfMs()).toBe(scene.harness.clock.wallMs());
   });
 
-  it("whose frames are late is not believed until it was read", async () => {
+  it("whose frames are late is not trusted until it was read", async () => {
     const scene = await live();
     scene.tellOrder("8c1f0a52-d9e3-4b77-90aa-000000000000", "open", "0", scene.harness.clock.wallMs() - 8_000);
     expect(scene.held()).toBeNull();

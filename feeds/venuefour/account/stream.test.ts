@@ -288,7 +288,7 @@ describe("an account stream", () => {
     expect(told.map(({ venueOrderId, status }) => `${venueOrderId} ${status}`)).toEqual(["7 FILLED", "8 OPEN"]);
   });
 
-  it("tells a fill that it missed with its order as it stands by then", async () => {
+  it("reports a fill that it missed with its order as it is by then", async () => {
     const open = {
       ...orderRow({ order_id: 8, side: "ask" }),
       price: "64000",
@@ -320,7 +320,7 @@ describe("an account stream", () => {
     ]);
   });
 
-  it("after a loss tells the orders that ended and the fills that nobody heard, and then is LIVE", async () => {
+  it("after a loss reports the orders that ended and the fills that were missed, and then is LIVE", async () => {
     const open = {
       ...orderRow({ order_id: 8, side: "ask" }),
       price: "64000",
@@ -378,7 +378,7 @@ describe("an account stream", () => {
     expect(watching.stream.state).toBe("LIVE");
   });
 
-  it("asks the venue from time to time whether it is right, and believes it", async () => {
+  it("asks the venue from time to time whether it is right, and follows it", async () => {
     const routes: Record<string, unknown> = { ...QUIET };
     const { connection, harness, stream } = await live(routes);
     routes["/positions"] = envelope([REST_POSITION], { last_order_id: 50 });

@@ -66,7 +66,7 @@ describe("subscriptions", () => {
     expect(new Set(books.map(({ symbol }) => symbol)).size).toBe(77);
   });
 
-  it("are paced", () => {
+  it("are sent at the pace that the venue allows", () => {
     const run = setup(names(20));
     run.first.open();
     expect(run.first.sent).toHaveLength(30);
@@ -195,7 +195,7 @@ describe("a silent book", () => {
     expect(subscriptionsOf(run.first, "unsubscribe")).toEqual([]);
   });
 
-  it("that the venue has changed meanwhile is taken over and its stream asked for anew", async () => {
+  it("that the venue has changed meanwhile is adopted and its stream asked for again", async () => {
     const run = setup(["BTC", "ETH"]);
     run.open();
     await beat(run, ["BTC", "ETH"], 1_000);
@@ -216,7 +216,7 @@ describe("a silent book", () => {
     expect(run.market("C0").book.state).toBe(BOOK_SYNCING);
   });
 
-  it("costs no more reads than the minute allows: beyond them streams are simply asked for anew", async () => {
+  it("costs no more reads than the minute allows: beyond them streams are simply asked for again", async () => {
     const run = setup(names(20));
     run.open();
     run.clock.advance(2_000);

@@ -63,7 +63,7 @@ describe("reads", () => {
     expect(named).toMatchObject({ code: "RATE_LIMITED", isAccountLimit: true });
   });
 
-  it("that never left, or were never answered, are told apart from refusals", async () => {
+  it("that never left, or were never answered, are distinguished from refusals", async () => {
     const { http, rest } = setup();
     http
       .step({ kind: "notSent", reason: "RATE_BUDGET", retryAfterMs: 5 })

@@ -4,7 +4,7 @@ import { createHarness, OPTIONS, WALLET } from "../test/trading-harness.js";
 
 const GONE = { success: false, data: null, error: "Failed to cancel order", code: 6 };
 
-it("a proof is not believed for longer because our wall clock was set back: the agent may be revoked by then", async () => {
+it("a proof of an account behind an agent lasts no longer because our wall clock was set back: the agent may be revoked by then", async () => {
   const harness = createHarness();
   harness.http.reply(400, GONE);
   const { accountNames } = harness.trading;

@@ -405,7 +405,7 @@ describe("cancels and changes", () => {
     expect(harness.http.requests).toHaveLength(2);
   });
 
-  it("of all say so when they cannot tell what became of the stops", async () => {
+  it("of all say so when they cannot tell the outcome of the stops", async () => {
     const harness = createHarness();
     const cancelAll = harness.trading.orders.cancelAll?.bind(harness.trading.orders);
     if (cancelAll === undefined) throw new Error("no cancelAll");

@@ -34,7 +34,7 @@ describe("base58", () => {
     );
   });
 
-  it.each(["", "0", "O", "I", "l", " 1", "1 ", "é", "1".repeat(129)])("refuses %j", (text) => {
+  it.each(["", "0", "O", "I", "l", " 1", "1 ", "é", "1".repeat(129)])("refuses the text %j", (text) => {
     expect(decodeBase58(text)).toBeNull();
   });
 });

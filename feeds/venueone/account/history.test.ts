@@ -244,7 +244,7 @@ describe("orders of venueone", () => {
     ]);
   });
 
-  it("an order that ended while the lists were read is not open", async () => {
+  it("do not list one as open that ended while the lists were read", async () => {
     const harness = createHarness();
     told(harness, {
       open: [order(4, T)],
@@ -325,7 +325,7 @@ describe("orders of venueone", () => {
 describe("settings of venueone", () => {
   const asset = (type: string, value: number, coin = "BTC") => ({ user: SIGNER, coin, leverage: { type, value } });
 
-  it("reads them, as recorded too", async () => {
+  it("are read, as recorded too", async () => {
     const hype = { ...BTC, symbol: "HYPE", nativeSymbol: "HYPE" };
     const other = createHarness();
     other.http.reply(200, { role: "user" }).reply(200, recorded["activeAssetData"]);
@@ -353,13 +353,13 @@ describe("settings of venueone", () => {
       [200, { status: "ok", response: { type: "order", data: { statuses: ["success"] } } }],
       { outcome: "unknown", cause: "REPLY_SHAPE" },
     ],
-  ] as const)("a change answered with %s", async (_what, answer, expected) => {
+  ] as const)("are changed or not by a change answered with %s", async (_what, answer, expected) => {
     const harness = createHarness();
     harness.http.reply(200, { role: "user" }).reply(200, asset("cross", 5)).reply(answer[0], answer[1]);
     expect(await harness.trading.settings.setLeverage(harness.open(), BTC, 9, OPTIONS)).toMatchObject(expected);
   });
 
-  it("changes nothing when they cannot be read, or are another coin's", async () => {
+  it("are not changed when they cannot be read, or are another coin's", async () => {
     for (const [status, body] of [
       [500, ""],
       [200, asset("cross", 5, "ETH")],
@@ -470,7 +470,7 @@ describe("accounts as a whole", () => {
     expect(harness.http.requests).toHaveLength(sent);
   });
 
-  it("reads a named address without a key; an agent's stands for its principal, a vault for itself", async () => {
+  it("reads a named address without a key: for an agent its principal, for a vault the vault", async () => {
     const agent = `0x${"ab".repeat(20)}`;
     for (const [role, account] of [
       [{ role: "agent", data: { user: SIGNER } }, SIGNER],
@@ -495,7 +495,7 @@ describe("accounts as a whole", () => {
 });
 
 describe("what venueone no longer lists of orders", () => {
-  it("is said to be cut off from where its list of the latest 2 000 is full", async () => {
+  it("is reported as cut off from where its list of the latest 2 000 is full", async () => {
     const T = 1_789_999_000_000;
     const ended = (count: number) =>
       Array.from({ length: count }, (_, index) => ({

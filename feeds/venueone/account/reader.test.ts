@@ -406,7 +406,7 @@ describe("one order on venueone", () => {
     expect(queries(harness)[3]).toMatchObject({ startTime: 1_790_000_000_010 });
   });
 
-  it("gives up after a bounded number of pages", async () => {
+  it("is not looked for beyond a bounded number of pages", async () => {
     const page = Array.from({ length: 2_000 }, (_, index) => fill("0.00001", "83205.0", { tid: index, oid: 5 }));
     const { harness, result } = await read(BTC, orderStatus({}, "filled"), page, page, page);
     expect(result).toMatchObject({ ok: false, code: "BAD_RESPONSE" });

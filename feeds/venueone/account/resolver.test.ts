@@ -5,7 +5,7 @@ import { createHarness, PRINCIPAL } from "../test/trading-harness.js";
 
 const AGENT_ROLE = { role: "agent", data: { user: PRINCIPAL } };
 
-it("asks again where only another caller's time was over", async () => {
+it("the resolver of accounts asks again where only another caller's time was over", async () => {
   const harness = createHarness();
   const { http, trading } = harness;
   let timeOut: (result: HttpResult) => void = () => undefined;
@@ -18,7 +18,7 @@ it("asks again where only another caller's time was over", async () => {
   expect(http.requests.map(({ timeoutMs }) => timeoutMs)).toEqual([100, 4_000]);
 });
 
-it("waits for another caller's look-up no longer than its own time", async () => {
+it("the resolver of accounts waits for another caller's look-up no longer than its own time", async () => {
   const harness = createHarness();
   harness.http.step(() => new Promise(() => undefined));
   void harness.trading.resolveAccount(harness.open(), { timeoutMs: 60_000, lane: "exit" });

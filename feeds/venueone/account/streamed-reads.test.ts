@@ -54,7 +54,7 @@ it.each([true, false])(
   },
 );
 
-it("an order of a session that read nothing is told to the account's own streams, and not only doubted", async () => {
+it("an order of a session that read nothing is noted with the account's own streams, and not only doubted", async () => {
   for (const isAccountKnown of [true, false]) {
     const { orders, told } = setUp(isAccountKnown);
     await orders.place({ venue: "venueone", accountId: "agent", close: () => {} }, CLOSE_LONG, OPTIONS);

@@ -71,8 +71,8 @@ describe("becoming LIVE", () => {
   });
 });
 
-describe("frames", () => {
-  it("a fill changes the position at once from its own start, is reported once, and does not wait for a state", async () => {
+describe("account frames of venueone", () => {
+  it("of a fill change the position at once from its own start, report it once, and do not wait for a state", async () => {
     const { venue, events, push, live } = setup();
     venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
     const stream = await live(ALICE);
@@ -91,7 +91,7 @@ describe("frames", () => {
     ]);
   });
 
-  it("a closing fill makes flat, an opening one opens, a flip turns", async () => {
+  it("of a closing fill make flat, of an opening one open, of a flip turn the position", async () => {
     const { push, live } = setup();
     const stream = await live(ALICE);
     push("userFills", { user: ALICE, fills: [fill({ startPosition: "0.0", side: "B", sz: "0.3", tid: 2 })] });
@@ -110,7 +110,7 @@ describe("frames", () => {
     expect(stream.positions()).toMatchObject({ ok: true, value: [] });
   });
 
-  it("a state older than a fill does not undo it; a later one is adopted whole", async () => {
+  it("of a state older than a fill do not undo it; those of a later one are adopted whole", async () => {
     const { clock, venue, push, live } = setup();
     venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
     const stream = await live(ALICE);
@@ -124,7 +124,7 @@ describe("frames", () => {
     expect(stream.positions()).toMatchObject({ value: [{ symbol: "ETH", qtyLots: 20_000 }] });
   });
 
-  it("orders appear, shrink, and their end is looked up, also when the index lags", async () => {
+  it("of orders show them appear and shrink, and their end is looked up, also when the index lags", async () => {
     const { clock, venue, events, push, live } = setup();
     await live(ALICE);
     events.length = 0;
@@ -147,7 +147,7 @@ describe("frames", () => {
     expect(orders).toEqual(["5 OPEN 0", "6 OPEN 0", "6 PARTIALLY_FILLED 1000", "6 FILLED 2000"]);
   });
 
-  it("tells what a reduce-only order filled by the fills where its row cannot, also those before the stream began", async () => {
+  it("tell what a reduce-only order filled by the fills where its row cannot, also those before the stream began", async () => {
     const { clock, venue, events, push, live } = setup();
     await live(ALICE);
     const end = (oid: number, status: string): unknown => ({
@@ -200,7 +200,7 @@ describe("frames", () => {
     expect(venue.calls).not.toContain("userFillsByTime");
   });
 
-  it("tells how an order ended that filled without ever resting, a liquidation included", async () => {
+  it("tell how an order ended that filled without ever resting, a liquidation included", async () => {
     const { clock, events, push, live, venue } = setup();
     await live(ALICE);
     events.length = 0;
@@ -231,7 +231,7 @@ describe("frames", () => {
     ]);
   });
 
-  it("guesses nothing of an order that filled and cannot be looked up", async () => {
+  it("lead to no guess about an order that filled and cannot be looked up", async () => {
     const { clock, events, push, live, venue } = setup();
     await live(ALICE);
     events.length = 0;
@@ -241,7 +241,7 @@ describe("frames", () => {
     expect(venue.calls.filter((type) => type === "orderStatus")).toHaveLength(3);
   });
 
-  it("an end that can not be learnt is UNKNOWN, never a guess", async () => {
+  it("of an order whose end can not be learnt make it UNKNOWN, never a guess", async () => {
     const { clock, events, push, live, streams } = setup();
     await live(ALICE);
     push("openOrders", { dex: "", user: ALICE, orders: [orderRow()] });
@@ -474,7 +474,7 @@ function answered(streams: VenueoneAccountStreams, filledLots: number | null): v
   }
 }
 
-describe("standing for a live read", () => {
+describe("standing in for a live read", () => {
   it("does so only while LIVE and recent", async () => {
     const { clock, network, venue, streams, live } = setup();
     venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
@@ -593,7 +593,7 @@ describe("standing for a live read", () => {
     expect(streams.livePositions(ALICE)?.value).toMatchObject([{ qtyLots: 4_000 }]);
   });
 
-  it("does not after a refusal, an unknown outcome or an answer to an order it was not told of", async () => {
+  it("is not done after a refusal, an unknown outcome or an answer to an order that it does not know", async () => {
     for (const note of [(streams: VenueoneAccountStreams) => sell(streams, 1_000), () => {}]) {
       const { clock, venue, streams, live } = setup();
       venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
@@ -614,7 +614,7 @@ describe("standing for a live read", () => {
   });
 });
 
-describe("slots", () => {
+describe("the pool of account stream slots", () => {
   it("never subscribes more users than the venue allows, waits until freed ones are free, and refuses one more", async () => {
     const { clock, network, streams, live, open } = setup({ maxUsers: 3 });
     const opened = [await live(addressOf(1)), await live(addressOf(2)), await live(addressOf(3))];
@@ -643,7 +643,7 @@ describe("slots", () => {
     expect(network.last.sent.some((text) => text.includes('"subscribe"') && text.includes(addressOf(2)))).toBe(true);
   });
 
-  it("gives an account that trades repeatedly a slot by itself, least recently used first out", async () => {
+  it("gives an account that trades repeatedly one by itself, least recently used first out", async () => {
     const { clock, streams } = setup({ maxUsers: 2 });
     for (const index of [1, 2, 1, 2]) streams.noteUse(addressOf(index));
     expect(streams.stats().accountCount).toBe(2);
@@ -656,7 +656,7 @@ describe("slots", () => {
     expect(streams.stats().accountCount).toBe(0);
   });
 
-  it("shares one upstream stream between listeners, and tells each", async () => {
+  it("shares one upstream stream between listeners, and calls each", async () => {
     const { network, venue, streams, live, push } = setup();
     venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
     await live(ALICE);
@@ -715,7 +715,7 @@ describe("an account whose frames are lost or late", () => {
     expect([asOfMs(), streams.livePositions(ALICE) === null]).toEqual([clock.wallMs(), false]);
   });
 
-  it("is not believed on a state that comes seconds late, until one that is not", async () => {
+  it("is not trusted on a state that comes seconds late, until one that does not", async () => {
     const { clock, venue, streams, push, live } = setup();
     await live(ALICE);
     const tell = (lateMs: number): void => {

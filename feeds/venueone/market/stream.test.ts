@@ -417,7 +417,7 @@ describe("trades from the future", () => {
   });
 });
 
-describe("faults", () => {
+describe("under faults of venueone,", () => {
   it("a lost connection takes its books out of sight at once, the other tier stays", () => {
     const { clock, market, fast, deep, openAll } = setup();
     openAll();
@@ -430,7 +430,7 @@ describe("faults", () => {
     expect(market("BTC").deep?.state).toBe(BOOK_LIVE);
   });
 
-  it("subscribes all again after the venue's routine close, and is LIVE with the next frame", () => {
+  it("a socket subscribes all again after the venue's routine close, and is LIVE with the next frame", () => {
     const { clock, network, market, fast, openAll } = setup();
     openAll();
     fast.receive(bookText("BTC", clock.wallMs()));
@@ -444,7 +444,7 @@ describe("faults", () => {
     expect(market("BTC").book.state).toBe(BOOK_LIVE);
   });
 
-  it("one book that falls silent among others leaves LIVE and is asked for anew", () => {
+  it("one book that falls silent among others leaves LIVE and is asked for again", () => {
     const { clock, market, fast, openAll } = setup();
     openAll();
     fast.receive(bookText("BTC", clock.wallMs()));
@@ -479,7 +479,7 @@ describe("faults", () => {
     ).toBe(true);
   });
 
-  it("pings every thirty seconds and drops a market socket that is mute for ten", () => {
+  it("a market socket is pinged every thirty seconds and dropped when it is mute for ten", () => {
     const { clock, network, fast, openAll } = setup();
     openAll();
     for (let count = 0; count < 31; count++) {

@@ -106,7 +106,7 @@ describe("a cumulative address budget", () => {
     expect(budget.beginRead("0x4")).toBe(true);
   });
 
-  it("believes the venue's refusal, and no cap of a cancel that is larger", () => {
+  it("follows the venue's refusal, and no cap of a cancel that is larger", () => {
     const budget = new AddressBudget(new VirtualClock());
     budget.noteRefused(ADDRESS, 10_001, 10_000);
     expect(budget.waitMs(ADDRESS, 1, "trade")).toBeGreaterThan(0);

@@ -26,7 +26,7 @@ it("a key that acts for nobody has none", async () => {
   expect(harness.trading.accountNames.known(session)).toBeNull();
 });
 
-it("a proof is not believed for longer because our wall clock was set back: the key may be revoked by then", async () => {
+it("a proof of an account behind a key lasts no longer because our wall clock was set back: the key may be revoked by then", async () => {
   const harness = createHarness();
   const vaultAddress = `0x${"cd".repeat(20)}`;
   harness.http.reply(200, { role: "vault" }).reply(200, { status: "ok", response: { type: "default" } });

@@ -264,7 +264,7 @@ describe("cancelling all", () => {
     ]);
   });
 
-  it("one order that is gone is a result, not a refusal of the call", async () => {
+  it("takes one order that is gone for a result, not for a refusal of the call", async () => {
     const { outcome } = await cancelAll([row(1)], [[200, cancelAnswer([gone])]]);
     expect(outcome).toMatchObject({ outcome: "accepted", canceledCount: 0, failed: [{ reason: "NOT_FOUND" }] });
   });

@@ -22,7 +22,7 @@ function payloads(pattern: RegExp): readonly (readonly [string, unknown])[] {
     });
 }
 
-describe.skipIf(!HAS_FIXTURES)("private payloads (needs ../shared)", () => {
+describe.skipIf(!HAS_FIXTURES)("among private payloads (needs ../shared),", () => {
   it("every account frame is read, or is of a channel that is left alone", () => {
     const kinds = new Set<string>();
     for (const [file, payload] of payloads(/-ws-account-/)) {

@@ -30,7 +30,7 @@ describe("history cursors", () => {
     );
   });
 
-  it("nothing else is one", () => {
+  it("are no other texts", () => {
     fc.assert(
       fc.property(
         fc.oneof(

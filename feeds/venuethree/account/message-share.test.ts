@@ -54,7 +54,7 @@ async function watched(
   return { accounts, network };
 }
 
-it("books are back at once after a cut, however many accounts were asked for again in that minute", async () => {
+it("books of venuethree are back at once after a cut, however many accounts were asked for again in that minute", async () => {
   const bench = new StreamBench(30);
   bench.stream.add(bench.markets);
   const connection = bench.network.last;
@@ -80,7 +80,7 @@ it("books are back at once after a cut, however many accounts were asked for aga
   bench.stream.stop();
 });
 
-it("accounts that wait for messages are asked for once: what was never written, the venue has not refused", async () => {
+it("accounts of venuethree that wait for messages are asked for once: what was never written, the venue has not refused", async () => {
   const bench = new StreamBench(0);
   const { accounts, network } = await watched(bench);
   const connection = network.last;

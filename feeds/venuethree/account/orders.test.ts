@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { mine, order, ready } from "../test/account-rows.js";
 import { ACCOUNT, accountFixture, API_KEY, BTC, CLIENT_ID, CLOSE_LONG, ETH, OPTIONS } from "../test/trading-harness.js";
 
-describe("orders", () => {
+describe("a look for orders of venuethree", () => {
   it("reads the recorded list with a token that its own key signed", async () => {
     const { harness, session } = ready();
     harness.http.reply(200, accountFixture("live-http-account-active-orders"));
@@ -147,7 +147,7 @@ describe("orders", () => {
     ]);
   });
 
-  it("null only when the lists end, or reach back far enough; else it is not known", async () => {
+  it("finds none only when the lists end, or reach back far enough; else it is not known", async () => {
     const { harness, session } = ready();
     const look = () => harness.trading.reader.readOrder(session, BTC, { venueOrderId: "844424914280027" }, OPTIONS);
     const page = (atMs: number) => ({
@@ -166,7 +166,7 @@ describe("orders", () => {
     expect(harness.http.unusedStepCount).toBe(0);
   });
 
-  it("of an order of ours: null only when the pages reach back to before it was sent, whatever our wall clock says", async () => {
+  it("finds none of ours only when the pages reach back to before it was sent, whatever our wall clock says", async () => {
     const { harness, session } = ready();
     const sentMs = harness.clock.wallMs() - 7_200_000;
     const look = (sentAfterVenueMs: number) =>
@@ -203,7 +203,7 @@ describe("orders", () => {
     ["executed", { status: 2, event_info: '{"ae":""}' }, null],
     ["pending", { status: 1, event_info: "" }, null],
     ["garbled", { status: 2, event_info: "{" }, null],
-  ])("an order in no list whose transaction was %s", async (_what, tx, expected) => {
+  ])("reads one that is in no list, whose transaction was %s", async (_what, tx, expected) => {
     const { harness, session } = ready();
     harness.acceptTx();
     await harness.trading.orders.place(session, CLOSE_LONG, OPTIONS);
@@ -217,7 +217,7 @@ describe("orders", () => {
     else expect(read).toMatchObject({ ok: true, value: expected });
   });
 
-  it("a transaction the venue does not know: no such order (yet)", async () => {
+  it("finds none (yet) for a transaction that the venue does not know", async () => {
     const { harness, session } = ready();
     harness.http.step(() => ({ kind: "noResponse", reason: "TIMEOUT" }));
     await harness.trading.orders.place(session, CLOSE_LONG, OPTIONS);
@@ -229,7 +229,7 @@ describe("orders", () => {
     });
   });
 
-  it("an id of another market is no order of this one; found wherever it is when no market is named", async () => {
+  it("takes no id of another market for one of this, and finds it wherever it is when no market is named", async () => {
     const { harness, session } = ready();
     harness.http.reply(200, { code: 200, orders: [order(mine)] });
     expect(await harness.trading.reader.readOrder(session, ETH, { clientIdHex: CLIENT_ID }, OPTIONS)).toMatchObject({

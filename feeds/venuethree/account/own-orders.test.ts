@@ -10,7 +10,7 @@ function ended(id: number, filledLots: number, status: VenueOrder["status"] = "F
 }
 
 describe("those who wait for an order's end", () => {
-  it("are told once, of their order alone, and not after they stopped", () => {
+  it("are called once, for their order alone, and not after they stopped", () => {
     const orders = new OwnOrders();
     const told: string[] = [];
     const follow = (id: string) => orders.follow(id, (order) => told.push(`${id} ${order.status}`));

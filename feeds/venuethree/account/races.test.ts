@@ -232,7 +232,7 @@ describe("a look at the positions", () => {
   });
 });
 
-describe("an account stream closed after its account was given up", () => {
+describe("an account stream closed after its account was dropped", () => {
   it("takes nothing from those who watch the account since", async () => {
     const { streams, session, events, stream, advance, venue } = await live();
     session.close();
@@ -311,7 +311,7 @@ describe("an order whose status is a word we do not know", () => {
   });
 });
 
-describe("the orders that stood when all were canceled", () => {
+describe("the orders that were open when all were canceled", () => {
   it("are not counted where one of them ended in a way that nobody can tell", async () => {
     const scene = await live();
     const [first, second] = [order(mine), order({ order_id: "844424914280099", order_index: undefined })];

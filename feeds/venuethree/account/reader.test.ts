@@ -12,8 +12,8 @@ import {
   PUBLIC_KEY,
 } from "../test/trading-harness.js";
 
-describe("positions", () => {
-  it("reads sign, mode, leverage and mark, and asks without a token", async () => {
+describe("of the positions of venuethree,", () => {
+  it("a read takes sign, mode, leverage and mark, and asks without a token", async () => {
     const { harness, session } = ready();
     harness.offsetMs = 300;
     harness.http.reply(
@@ -122,7 +122,7 @@ describe("positions", () => {
     });
   });
 
-  it("takes no answer about another account for this one", async () => {
+  it("a read takes no answer about another account for this one", async () => {
     const { harness, session } = ready();
     harness.http.reply(200, answerOf(account({ index: 517, account_index: 517 })));
     expect(await harness.trading.reader.readPositions(session, null, OPTIONS)).toMatchObject({
@@ -131,7 +131,7 @@ describe("positions", () => {
     });
   });
 
-  it("of an address: those of all its accounts, over all pages, and none where the venue knows it not", async () => {
+  it("an address has those of all its accounts, over all pages, and none where the venue knows it not", async () => {
     const harness = createHarness();
     const opened = harness.trading.openAddress(ADDRESS);
     if (!opened.ok) throw new Error(opened.problem);
@@ -154,8 +154,8 @@ describe("positions", () => {
   });
 });
 
-describe("tokens and keys", () => {
-  it("one token per session until shortly before its end, then another; a refused one is made anew", async () => {
+describe("of tokens and keys of venuethree,", () => {
+  it("there is one token per session until shortly before its end, then another; a refused one is made again", async () => {
     const { harness, session } = ready();
     const read = async (): Promise<string> => {
       harness.http.reply(200, { code: 200, orders: [] });
@@ -205,7 +205,7 @@ describe("tokens and keys", () => {
     expect(harness.http.requests).toHaveLength(1);
   });
 
-  it("asks again for a key that was not registered two seconds later, also where our wall clock was set back by an hour", async () => {
+  it("a key that was not registered is asked for again two seconds later, also where our wall clock was set back by an hour", async () => {
     const harness = createHarness();
     const session = harness.open();
     harness.http.reply(200, { code: 200, api_keys: [] });
@@ -216,7 +216,7 @@ describe("tokens and keys", () => {
     expect(await harness.trading.reader.readPositions(session, null, OPTIONS)).toMatchObject({ ok: true });
   });
 
-  it("asks once for many calls at a time, and again when the answer is old", async () => {
+  it("a key is asked for once for many calls at a time, and again when the answer is old", async () => {
     const { harness, session } = ready();
     for (let count = 0; count < 3; count++) harness.http.reply(200, answerOf(account()));
     await Promise.all([1, 2, 3].map(() => harness.trading.reader.readPositions(session, null, OPTIONS)));
@@ -288,7 +288,7 @@ describe("balances, fees, summary", () => {
   });
 });
 
-describe("settings", () => {
+describe("of the settings of venuethree,", () => {
   it("a market without a row has the market's own default, and an unchanged setting sends nothing", async () => {
     const { harness, session } = ready();
     const { settings } = harness.trading;

@@ -30,7 +30,7 @@ function wire(changes: Partial<VenuethreeWireOrder>): VenuethreeWireOrder {
   return { ...recorded, ...changes };
 }
 
-describe("account frames", () => {
+describe("the reader of account frames of venuethree", () => {
   it("reads the recorded ones", () => {
     expect(frameOf("orders", accountFixture("live-ws-account-all-orders-subscribed"))).toMatchObject({
       accountIndex: 516,

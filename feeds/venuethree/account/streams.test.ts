@@ -176,7 +176,7 @@ describe("accounts that trade again and again", () => {
     expect([ACCOUNT, 7, 8].map((index) => bench.streams.watched(index) !== null)).toEqual([true, false, true]);
   });
 
-  it("are not given up for another that trades", async () => {
+  it("are not dropped for another that trades", async () => {
     const bench = await hot(1);
     await use(bench, 7);
     await use(bench, 7);

@@ -197,7 +197,7 @@ describe("VenuethreeMarkets", () => {
     expect(markets.instruments.get("ETH")?.status).toBe("TRADING");
   });
 
-  it("stays with the contract that a symbol stands for while it is listed, whatever else is", () => {
+  it("stays with the contract of a symbol while it is listed, whatever else is", () => {
     const { markets } = setUp(["BTC"]);
     markets.adopt(details());
     const halted = (rows: Row[]): void => {

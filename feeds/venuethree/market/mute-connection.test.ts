@@ -33,7 +33,7 @@ describe("a connection that is mute but for pongs", () => {
     expect(bench.network.connections).toHaveLength(1);
   });
 
-  it("is replaced after five, and its books are taken anew", async () => {
+  it("is replaced after five, and its books are loaded again", async () => {
     await bench.goLive(bench.markets);
     await passWithHeight(3_000);
     bench.venue.move(1, 1_100);
@@ -60,7 +60,7 @@ describe("a connection that is mute but for pongs", () => {
     expect(connection.sent[0]).toBe('{"type":"subscribe","channel":"height"}');
   });
 
-  it("proves no book while its height is given up, since nothing tells it from a mute one", async () => {
+  it("proves no book while its height is not followed, since nothing distinguishes it from a mute one", async () => {
     bench = new StreamBench(2);
     bench.stream.add(bench.markets);
     // The venue ends every connection that asks for the height.

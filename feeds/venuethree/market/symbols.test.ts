@@ -39,13 +39,13 @@ describe("buildInstruments", () => {
     ["finer than a lot: up", { min_base_amount: "0.00505", min_quote_amount: "0.5" }, { qtyLots: 51, notional: "0.5" }],
     ["none", { min_base_amount: null, min_quote_amount: null }, { qtyLots: 1, notional: "0" }],
     ["zero", { min_base_amount: "0.0000", min_quote_amount: "0" }, { qtyLots: 1, notional: "0" }],
-  ])("a minimum of resting orders %s; those that take have none", (_what, change, restingMinimum) => {
+  ])("reads a minimum of resting orders that is %s; those that take have none", (_what, change, restingMinimum) => {
     const made = buildInstrument(market(change), FEES);
     expect(made).toMatchObject({ restingMinimum, minQtyLots: 1, minNotional: "0" });
   });
 
   it.each([{ min_base_amount: "99999999999999" }, { min_quote_amount: "-1" }])(
-    "a minimum that no order could have is a broken listing",
+    "takes a minimum that no order could have for a broken listing",
     (change) => {
       expect(buildInstrument(market(change), FEES)).toBe("malformed");
     },
@@ -78,7 +78,7 @@ describe("buildInstruments", () => {
     ["absurd decimals", { price_decimals: 13 }, "malformed"],
     ["no margin", { min_initial_margin_fraction: 0 }, "malformed"],
     ["a multiplier of unknown meaning", { multiplier: "5.000000000000000000" }, "unknownMultiplier"],
-  ])("refuses %s", (_name, change, reason) => {
+  ])("refuses a listing with %s", (_name, change, reason) => {
     expect(buildInstrument(market(change), FEES)).toBe(reason);
   });
 

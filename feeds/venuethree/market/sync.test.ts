@@ -78,7 +78,7 @@ describe("BookChain", () => {
   it.each([
     ["begins later", 51],
     ["begins earlier", 49],
-  ])("invalidates at an update that %s than the book stands", (_name, begin) => {
+  ])("invalidates at an update that %s than the book is", (_name, begin) => {
     const chain = liveChain();
     expect(feed(chain, { bids: [], asks: [], nonce: 60, begin })).toBe(CHAIN_GAP);
     expect([chain.book.state, chain.book.invalidReason, chain.gapCount]).toEqual([BOOK_INVALID, INVALID_GAP, 1]);

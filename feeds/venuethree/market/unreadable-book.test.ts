@@ -7,7 +7,7 @@ it.each([
   ["its end cut off", (text: string) => text.slice(0, -20)],
   ["a figure that is no JSON", (text: string) => text.replace('"nonce":', '"nonce":?')],
   ["rubbish behind its channel", (text: string) => text.replace(/("order_book:1",).*/, "$1\u0000")],
-])("takes its book down at once with %s, and that book alone", async (_name, garble) => {
+])("a market of venuethree takes its book down at once with %s, and that book alone", async (_name, garble) => {
   const bench = new StreamBench(2);
   const [book, other] = bench.markets.map((market) => market.book);
   const connection = await bench.goLive(bench.markets);
@@ -25,7 +25,7 @@ it.each([
   expect(bench.network.connections).toHaveLength(1);
 });
 
-it("leaves every book alone with frames that are of none", async () => {
+it("a market of venuethree leaves every book alone with frames that are of none", async () => {
   const bench = new StreamBench(2);
   const connection = await bench.goLive(bench.markets);
   for (const text of ["", "{", "hello", '{"channel":"order_book:77","order', '{"channel":"ticker:1","tick'])

@@ -60,7 +60,7 @@ async function run(
   return { outcome, readCount, tookMs: clock.wallMs() - startMs };
 }
 
-describe("what became of a cancel", () => {
+describe("the outcome of a cancel on venuethree:", () => {
   it("the transaction says canceled: one read, after the venue's delay and not before", async () => {
     const { outcome, readCount, tookMs } = await run([read(tx(2, ""))]);
     expect(outcome).toEqual({ outcome: "accepted" });
@@ -89,7 +89,7 @@ describe("what became of a cancel", () => {
     expect((await run([read(tx(0, null))])).outcome).toMatchObject({ outcome: "rejected", sent: true });
   });
 
-  it("not decided yet: looked at again, then pending, never a guess", async () => {
+  it("one that is not decided yet is looked at again, then pending, never guessed", async () => {
     expect(await run([read(null), read(tx(1, null)), read(tx(2, ""))])).toMatchObject({
       outcome: { outcome: "accepted" },
       readCount: 3,
@@ -110,7 +110,7 @@ describe("what became of a cancel", () => {
     expect(await run([failedRead("RATE_LIMITED", "too many", 900)])).toMatchObject({ outcome: PENDING, readCount: 1 });
   });
 
-  it("keeps to the caller's time", async () => {
+  it("the question keeps to the caller's time", async () => {
     const { outcome, readCount, tookMs } = await run([read(null)], { timeoutMs: 350 });
     expect(outcome).toEqual(PENDING);
     expect(readCount).toBe(0);

@@ -72,7 +72,7 @@ function cancelAll(read: TxRead, size: number | null, count: (elapsedMs: number)
   });
 }
 
-describe("what became of a change", () => {
+describe("the outcome of a change on venuethree:", () => {
   it("the stream shows it, also of an order that filled by it: no read", async () => {
     for (const status of ["OPEN", "FILLED"] as const) {
       const { outcome, readCount, tookMs } = await amend(UNDECIDED, (ms) =>
@@ -124,14 +124,14 @@ describe("what became of a change", () => {
   });
 });
 
-describe("what became of a cancel of all", () => {
-  it("the stream tells the end of all that stood: their number, and no read", async () => {
+describe("the outcome of a cancel of all on venuethree:", () => {
+  it("the stream reports the end of all open orders: their number, and no read", async () => {
     const { outcome, readCount } = await cancelAll(UNDECIDED, 3, (ms) => (ms < 150 ? null : 2));
     expect(outcome).toEqual({ outcome: "accepted", canceledCount: 2, failed: [] });
     expect(readCount).toBe(0);
   });
 
-  it("the transaction says executed: a number only where all that stood are told of", async () => {
+  it("the transaction says executed: a number only where the ends of all open orders are reported", async () => {
     const executed = (size: number | null, count: number | null) => cancelAll(EXECUTED, size, () => count);
     expect((await executed(null, null)).outcome).toEqual({ outcome: "accepted", canceledCount: null, failed: [] });
     expect((await executed(2, null)).outcome).toMatchObject({ outcome: "accepted", canceledCount: null });

@@ -74,7 +74,7 @@ describe("KeyLanes", () => {
     expect(order).toEqual(["c2", "d3", "a4", "e5", "b6"]);
   });
 
-  it("a second end of one turn does nothing", async () => {
+  it("ignores a second end of one turn", async () => {
     const lanes = new KeyLanes({ clock: new VirtualClock() });
     const first = await take(lanes, () => nonceRead(1));
     first.end("spent");
@@ -86,7 +86,7 @@ describe("KeyLanes", () => {
     expect(await third).toMatchObject({ ok: true, turn: { nonce: 3 } });
   });
 
-  it("gives up waiting in time, and does not keep the turn from the others", async () => {
+  it("stops waiting in time, and does not keep the turn from the others", async () => {
     const clock = new VirtualClock();
     const lanes = new KeyLanes({ clock });
     const first = await take(lanes, () => nonceRead(1));
@@ -118,7 +118,7 @@ describe("KeyLanes", () => {
     expect(await next).toMatchObject({ ok: true, turn: { nonce: 3 } });
   });
 
-  it("one that ends within its start does not hold up the rest", async () => {
+  it("is not held up by a turn that ends within its start", async () => {
     const clock = new VirtualClock();
     const lanes = new KeyLanes({ clock });
     lanes.hint("1:4", 7, clock.monoNs());
@@ -223,7 +223,7 @@ describe("KeyLanes", () => {
   });
 });
 
-describe("several at once over one connection", () => {
+describe("several orders at once over one connection:", () => {
   const CONNECTION: Way = { id: 3, width: 4 };
   function wide(clock = new VirtualClock()) {
     let way: Way = CONNECTION;
@@ -322,7 +322,7 @@ describe("several at once over one connection", () => {
   });
 });
 
-describe("against a venue of its own mind", () => {
+describe("against a venue of its own mind,", () => {
   const fates = fc.constantFrom("taken", "taken", "taken", "refused", "lost before", "lost after", "held", "foreign");
   const plans = fc.record({
     fates: fc.array(fates, { minLength: 1, maxLength: 60 }),

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { ACCOUNT, createHarness, OPTIONS } from "../test/trading-harness.js";
 
-it("is known when the key is confirmed, and not before", async () => {
+it("the account of a venuethree key is known when the key is confirmed, and not before", async () => {
   const harness = createHarness();
   const { accountNames } = harness.trading;
   const session = harness.open();
@@ -12,7 +12,7 @@ it("is known when the key is confirmed, and not before", async () => {
   expect(accountNames.known(harness.open())).toBe(String(ACCOUNT));
 });
 
-it("is nobody's where the key is not one of the account", async () => {
+it("the account of a venuethree key is nobody's where the key is not one of the account", async () => {
   const harness = createHarness();
   harness.http.reply(200, { code: 200, api_keys: [] });
   const session = harness.open();

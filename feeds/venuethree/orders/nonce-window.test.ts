@@ -14,7 +14,7 @@ function endAll(window: NonceWindow, flights: readonly Flight[], fates: readonly
   for (const [index, fate] of fates.entries()) window.end(flights[index] as Flight, fate);
 }
 
-describe("NonceWindow", () => {
+describe("the window of nonces:", () => {
   it.each<[string, NonceFate[], number | null, number]>([
     ["all taken", ["spent", "spent", "spent"], 13, 8],
     ["the last alone refused for its own fault", ["spent", "spent", "kept"], 12, 8],
@@ -59,7 +59,7 @@ describe("NonceWindow", () => {
     }
   });
 
-  it("a venue that takes them in another order gets fewer at once for good, in the end one", () => {
+  it("gives fewer at once for good, in the end one, to a venue that takes them in another order", () => {
     const { window } = flying(0);
     for (const width of [4, 2, 1, 1]) {
       const flights = [window.start(WAY), window.start(WAY)];
@@ -70,7 +70,7 @@ describe("NonceWindow", () => {
     }
   });
 
-  it("what was given up is not waited for, and counts only if it was taken after all", () => {
+  it("does not wait for what was dropped, which counts only if it was taken after all", () => {
     const { window, flights } = flying(3);
     window.end(flights[1] as Flight, "refused");
     window.end(flights[2] as Flight, "refused");

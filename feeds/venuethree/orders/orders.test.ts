@@ -125,7 +125,7 @@ describe("placing on venuethree", () => {
     [21722, "maximum conditional order count reached", undefined],
     [21712, "account has a queued cancel all orders request", undefined],
   ] as const)(
-    "a refusal by %i says whether the same order would be refused again",
+    "says of a refusal by %i whether the same order would be refused again",
     async (code, message, isLasting) => {
       const { outcome } = await placeAfter(({ http }) => http.reply(400, { code, message }));
       expect(outcome).toMatchObject({ outcome: "rejected", reason: "VENUE_STATE" });
@@ -143,7 +143,7 @@ describe("placing on venuethree", () => {
     ["half a body", ({ http }) => http.response(200, '{"code":20'), "REPLY_UNREADABLE"],
     ["no answer", () => ({ kind: "noResponse", reason: "TIMEOUT" }), "TIMEOUT"],
     ["a lost connection", () => ({ kind: "noResponse", reason: "CONNECTION_LOST" }), "CONNECTION_LOST"],
-  ])("%s: unknown; the nonce is read anew before the next", async (_what, answer, cause) => {
+  ])("takes %s for unknown; the nonce is read again before the next", async (_what, answer, cause) => {
     const { harness, outcome } = await placeAfter((on) => on.http.step(() => answer(on)));
     expect(outcome).toMatchObject({ outcome: "unknown", cause });
     if (outcome.outcome !== "unknown") return;
@@ -170,7 +170,7 @@ describe("placing on venuethree", () => {
     expect(notPlacedAfterMs).toBeGreaterThan(harness.clock.wallMs() + OPTIONS.timeoutMs);
   });
 
-  it("a refused nonce was not spent: read, signed anew, sent again within the same turn (recorded refusal)", async () => {
+  it("reads the nonce after a refusal for it, signs again and sends again within the same turn (recorded refusal)", async () => {
     const { harness, outcome } = await placeAfter((on) => {
       on.http.reply(400, accountFixture("live-http-send-tx-invalid-nonce"));
       on.http.reply(200, { code: 200, nonce: 57 });
@@ -182,7 +182,7 @@ describe("placing on venuethree", () => {
     expect(new Set(harness.sent().map(({ fields }) => fields["ExpiredAt"])).size).toBe(1);
   });
 
-  it("gives up on nonces after three tries, as refused: nothing was executed", async () => {
+  it("stops asking for nonces after three tries, as refused: nothing was executed", async () => {
     const { harness, outcome } = await placeAfter((on) => {
       for (const nonce of [50, 60]) on.http.reply(400, { code: 21104 }).reply(200, { code: 200, nonce });
       on.http.reply(400, { code: 21104 });
@@ -191,7 +191,7 @@ describe("placing on venuethree", () => {
     expect(harness.sent()).toHaveLength(3);
   });
 
-  it("what our own limiter holds back after a first try was sent: the venue has refused it for its nonce", async () => {
+  it("takes what our own limiter holds back after a first try for sent: the venue has refused it for its nonce", async () => {
     const { harness, outcome } = await placeAfter((on) =>
       on.http
         .reply(400, { code: 21104 })
@@ -202,7 +202,7 @@ describe("placing on venuethree", () => {
     expect(harness.sent()).toHaveLength(2);
   });
 
-  it("what our own limiter holds back was not sent, and is told when to come again", async () => {
+  it("takes what our own limiter holds back for unsent, and says when to come again", async () => {
     const { harness, outcome } = await placeAfter((on) =>
       on.http.step(() => ({ kind: "notSent", reason: "RATE_BUDGET", retryAfterMs: 900 })),
     );
@@ -212,7 +212,7 @@ describe("placing on venuethree", () => {
     expect(harness.sent().at(-1)?.fields["Nonce"]).toBe(42);
   });
 
-  it("a fault of our own after the send is unknown, never failed", async () => {
+  it("takes a fault of our own after the send for unknown, never for failed", async () => {
     const { outcome } = await placeAfter((on) =>
       on.http.step(() => {
         throw new TypeError("broken");
@@ -221,7 +221,7 @@ describe("placing on venuethree", () => {
     expect(outcome).toMatchObject({ outcome: "unknown", cause: "FAULT" });
   });
 
-  it("a closed session, another venue's, and a wrong command: refused, nothing sent", async () => {
+  it("refuses a closed session, another venue's, and a wrong command, and sends nothing", async () => {
     const harness = createHarness();
     const session = harness.open();
     const { orders } = harness.trading;
@@ -235,7 +235,7 @@ describe("placing on venuethree", () => {
     expect(harness.http.requests).toHaveLength(0);
   });
 
-  it("a session closed while its key is looked up signs nothing", async () => {
+  it("signs nothing with a session that is closed while its key is looked up", async () => {
     const harness = createHarness();
     const session = harness.open();
     harness.http.step(() => {

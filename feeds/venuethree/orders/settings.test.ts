@@ -36,7 +36,7 @@ describe("leverage and margin mode of venuethree", () => {
     }
   });
 
-  it("a change whose end is not known is not taken back by the next one", async () => {
+  it("keep a change whose end is not known when the next one is sent", async () => {
     const { harness, session } = ready();
     await harness.trading.resolveKey(session, OPTIONS);
     behind(harness, 1);

@@ -47,7 +47,7 @@ async function flush(): Promise<void> {
 }
 
 describe("the address of an account", () => {
-  it("is asked for once, out of the lane of entries; entries wait for it and ways out do not", async () => {
+  it("is asked for once, out of the lane of entries; entries wait for it and exits do not", async () => {
     const { asked, budget, learn } = create();
     const [entry, another, exit] = [learn(1, "trade"), learn(1, "trade"), learn(1, "exit")];
     await flush();
@@ -118,7 +118,7 @@ describe("the address of an account", () => {
 });
 
 describe("transactions of other types", () => {
-  it("leave a quarter to ways out, by address, and come back with the minute", () => {
+  it("leave a quarter to exits, by address, and come back with the minute", () => {
     const { budget, clock } = create();
     budget.note(1, ADDRESS);
     budget.note(2, ADDRESS);

@@ -75,7 +75,7 @@ function nonces(txs: readonly WrittenTx[]): unknown[] {
   return txs.map(({ fields }) => fields["Nonce"]);
 }
 
-describe("transactions over a connection", () => {
+describe("transactions over a connection:", () => {
   it("eight of a key at once, in the order of their nonces, signed, and the next with each answer", async () => {
     const { accept, harness, place, written } = await ready();
     const outcomes = place(10);
@@ -111,7 +111,7 @@ describe("transactions over a connection", () => {
     expect(await first).toMatchObject({ outcome: "rejected", reason: "REDUCE_ONLY" });
   });
 
-  it("a refused one in the midst: those behind are signed anew and none is lost, without a question", async () => {
+  it("a refused one in the midst: those behind are signed again and none is lost, without a question", async () => {
     const { accept, harness, place, refuse, written } = await ready();
     const outcomes = place(5);
     await flush();
@@ -201,7 +201,7 @@ describe("transactions over a connection", () => {
       ({ hash }) => JSON.stringify({ code: 200, id: "x", tx_hash: hash, type: "jsonapi/sendtx" }),
       "TIMEOUT",
     ],
-  ])("%s: unknown; the nonce is read anew before the next", async (_what, answer, cause) => {
+  ])("%s: unknown; the nonce is read again before the next", async (_what, answer, cause) => {
     const { connection, harness, place, written } = await ready();
     const [outcome] = place(1);
     await flush();
@@ -248,7 +248,7 @@ describe("transactions over a connection", () => {
     expect(connection.sent).toHaveLength(writtenCount + 1);
   });
 
-  it("a silent connection is given up, and what was on it is unknown", async () => {
+  it("a silent connection is dropped, and what was on it is unknown", async () => {
     const { connection, harness, place } = await ready();
     const [outcome] = place(1);
     await flush();

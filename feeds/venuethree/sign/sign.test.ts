@@ -58,7 +58,7 @@ describe("signTransaction", () => {
     ["a missing field", TX_CREATE_ORDER, { ...ORDER, Price: undefined as unknown as number }],
     ["a fraction", TX_CREATE_ORDER, { ...ORDER, Price: 1.5 }],
     ["a number that cannot be exact", TX_CREATE_ORDER, { ...ORDER, BaseAmount: 2 ** 53 }],
-  ])("refuses %s", (_what, type, fields) => {
+  ])("refuses a transaction with %s", (_what, type, fields) => {
     expect(() => signTransaction(304, type, fields, null, KEY)).toThrow(RangeError);
   });
 

@@ -8,7 +8,7 @@ const OTHERS = { account_index: ACCOUNT, api_key_index: 7, nonce: 3, public_key:
 const otherKey = (index: number) => `${KEY.slice(0, 12)}${index.toString(16).padStart(4, "0")}${KEY.slice(16)}`;
 const REFUSED = { ok: false, code: "AUTH", message: "the key is not registered for this accountIndex" };
 
-it("is known once the venue lists its key, and its account with it; nobody is by naming an account", async () => {
+it("a caller is known once the venue lists its key, and its account with it; nobody is by naming an account", async () => {
   const { http, open, standing, trading } = createHarness();
   http.reply(200, { code: 200, api_keys: [OTHERS] });
   expect(await trading.reader.readPositions(open(), BTC, OPTIONS)).toMatchObject(REFUSED);
@@ -23,7 +23,7 @@ it("is known once the venue lists its key, and its account with it; nobody is by
   expect(callers.map((caller) => known.standing.isProven(caller))).toEqual([true, true]);
 });
 
-it("is known by the list where its address is asked for next: it waits no second time among strangers", async () => {
+it("a caller is known by the list where its address is asked for next: it waits no second time among strangers", async () => {
   const { http, confirmKey, open, standing, trading } = createHarness();
   confirmKey();
   const known: boolean[] = [];
@@ -39,7 +39,7 @@ it("is known by the list where its address is asked for next: it waits no second
   expect(known).toEqual([true]);
 });
 
-it("is refused without a call where the account's list was read a moment ago, whatever its key", async () => {
+it("a caller is refused without a call where the account's list was read a moment ago, whatever its key", async () => {
   const { clock, http, open, trading } = createHarness();
   http.reply(200, { code: 200, api_keys: [OTHERS] });
   for (let index = 0; index < 50; index++) {
@@ -53,7 +53,7 @@ it("is refused without a call where the account's list was read a moment ago, wh
   expect(http.requests.length).toBe(2);
 });
 
-it("is asked about again at once where it was once answered well", async () => {
+it("a caller is asked about again at once where it was once answered well", async () => {
   const { clock, http, confirmKey, open, trading } = createHarness();
   confirmKey();
   http.reply(200, answerOf());
@@ -66,7 +66,7 @@ it("is asked about again at once where it was once answered well", async () => {
   expect(await trading.accountNames.read(open(), OPTIONS)).toMatchObject({ ok: true });
 });
 
-it("spends no account's share by naming an address, and is no stranger of ours either", async () => {
+it("a caller spends no account's share by naming an address, and is no stranger of ours either", async () => {
   const { http, standing, trading } = createHarness();
   const opened = trading.openAddress("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
   if (!opened.ok) throw new Error(opened.problem);

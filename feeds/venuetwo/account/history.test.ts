@@ -254,7 +254,7 @@ describe("fills of venuetwo", () => {
 });
 
 describe("orders of venuetwo", () => {
-  it("stand in the order of placing, of any status, with their own words", async () => {
+  it("come in the order of placing, of any status, with their own words", async () => {
     const harness = createHarness();
     const nowMs = harness.clock.wallMs();
     told(harness, {

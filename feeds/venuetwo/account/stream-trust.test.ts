@@ -230,7 +230,7 @@ describe("an account of venuetwo whose events are dropped", () => {
     expect(asOfMs()).toBe(clock.wallMs());
   });
 
-  it("whose events are late is not believed until it was read", async () => {
+  it("whose events are late is not trusted until it was read", async () => {
     tell(accountEvent(3), clock.wallMs() - 8_000);
     expect(held()).toBeNull();
     truth.lots = 3;

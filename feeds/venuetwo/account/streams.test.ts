@@ -470,7 +470,7 @@ describe("listen key", () => {
         }
       },
     ],
-  ])("is made anew, with a new connection, when %s", async (_name, expire) => {
+  ])("is made again, with a new connection, when %s", async (_name, expire) => {
     const stream = await goLive();
     const first = network.last;
     await expire();

@@ -168,7 +168,7 @@ describe("a listing that changes while the room runs", () => {
     expect(marketOf("ETH").book.state).toBe(BOOK_LIVE);
   });
 
-  it("stays with the contract that a symbol stands for while it is listed, whatever else is", async () => {
+  it("stays with the contract of a symbol while it is listed, whatever else is", async () => {
     await untilLive("BTC", "ETH");
     // Settled in a better quote than ETHUSDT has, and one of the same asset that trades while BTCUSDT does not.
     venue.row("ETHUSDT").quoteAsset = "USDC";

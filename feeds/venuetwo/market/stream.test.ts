@@ -318,7 +318,7 @@ describe("books", () => {
     expect([btc.book.state, ageMs(btc.book.tsProvenNs, clock.monoNs())]).toEqual([BOOK_LIVE, 0]);
   });
 
-  it("a machine that slept takes what waited for as old as it is", async () => {
+  it("of a machine that slept are as old as they are", async () => {
     const connection = await goLive();
     connection.receive(venue.diff("BTCUSDT", 1_010));
     const waiting = [venue.diff("BTCUSDT", 1_020), venue.diff("BTCUSDT", 1_021)];
@@ -459,7 +459,7 @@ describe("books", () => {
   });
 });
 
-describe("a stream that cannot be believed", () => {
+describe("a stream that cannot be trusted", () => {
   it("is read again when its ids begin again on a living connection, and no touch of before stays on top", async () => {
     const connection = await goLive();
     venue.lastIds.set("BTCUSDT", 9_000_000);
@@ -723,7 +723,7 @@ describe("silence", () => {
     expect(btc.book.state).toBe(BOOK_LIVE);
   });
 
-  it("finds a mute stream by its difference from the venue, subscribes it anew and recovers", async () => {
+  it("finds a mute stream by its difference from the venue, subscribes it again and recovers", async () => {
     const connection = await goLive();
     // The venue moves; the diff never comes.
     venue.diff("BTCUSDT", 1_500);

@@ -75,7 +75,7 @@ describe("normalizeSymbol", () => {
     ["a missing filter", { ...BTC, filters: [] }, "malformed"],
     ["absurd precision", { ...BTC, pricePrecision: 40 }, "malformed"],
     ["fractional precision", { ...BTC, pricePrecision: 1.5 }, "malformed"],
-  ])("refuses %s", (_name, wire, reason) => {
+  ])("refuses the symbol %s", (_name, wire, reason) => {
     expect(normalizeSymbol(wire)).toBe(reason);
   });
 

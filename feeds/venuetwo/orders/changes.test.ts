@@ -142,7 +142,7 @@ describe("stop and take-profit orders of venuetwo", () => {
     [-4142, "PRICE"],
     [-4045, "VENUE_STATE"],
     [-2022, "REDUCE_ONLY"],
-  ])("the venue's %d is a %s refusal", async (code, reason) => {
+  ])("that the venue answers with %d are a %s refusal", async (code, reason) => {
     const harness = createHarness();
     harness.http.reply(400, { code, msg: "refused" });
     expect(await harness.trading.orders.place(harness.open(), STOP, OPTIONS)).toMatchObject({
@@ -426,7 +426,7 @@ describe("the countdown of venuetwo", () => {
   });
 });
 
-describe("settings of venuetwo", () => {
+describe("the settings port of venuetwo", () => {
   it.each([
     // As the documentation prints it, and as a client library recorded it.
     [{ leverage: 21, maxNotionalValue: "1000000", symbol: "BTCUSDT" }, "1000000"],
@@ -448,7 +448,7 @@ describe("settings of venuetwo", () => {
     [[400, { code: -2027, msg: "Exceeded the maximum" }], { outcome: "rejected", reason: "INSUFFICIENT_MARGIN" }],
     [[200, { symbol: "ETHUSDT", leverage: 21 }], { outcome: "unknown", cause: "REPLY_SHAPE" }],
     [[502, ""], { outcome: "unknown", cause: "HTTP_502" }],
-  ] as const)("an answer %j to a leverage", async (answer, expected) => {
+  ] as const)("reads the answer %j to a leverage", async (answer, expected) => {
     const harness = createHarness();
     harness.http.reply(answer[0], answer[1]);
     expect(await harness.trading.settings.setLeverage(harness.open(), BTC, 21, OPTIONS)).toMatchObject(expected);
@@ -459,7 +459,7 @@ describe("settings of venuetwo", () => {
     [[400, { code: -4046, msg: "No need to change margin type." }], { outcome: "accepted" }],
     [[400, { code: -4048, msg: "Margin type cannot be changed" }], { outcome: "rejected", venueCode: "-4048" }],
     [[200, {}], { outcome: "unknown" }],
-  ] as const)("an answer %j to a margin mode", async (answer, expected) => {
+  ] as const)("reads the answer %j to a margin mode", async (answer, expected) => {
     const harness = createHarness();
     harness.http.reply(answer[0], answer[1]);
     expect(await harness.trading.settings.setMarginMode(harness.open(), BTC, "isolated", OPTIONS)).toMatchObject(

@@ -22,7 +22,7 @@ async function armed(): Promise<Harness> {
 const calls = ({ http }: Harness, from: number) =>
   http.requests.slice(from).map(({ path }) => /\/(balance|order|countdownCancelAll)\b/.exec(path)?.[1]);
 
-it("follows an order that another key of the account sent, once that key is known for it", async () => {
+it("a countdown follows an order that another key of the account sent, once that key is known for it", async () => {
   const harness = await armed();
   harness.http.reply(200, PLACED).reply(200, BALANCES).reply(200, COUNTDOWN);
   const other = harness.open(OTHER_KEY);
@@ -38,7 +38,7 @@ it("follows an order that another key of the account sent, once that key is know
   expect(harness.http.requests).toHaveLength(6);
 });
 
-it("follows no order of another account", async () => {
+it("a countdown follows no order of another account", async () => {
   const harness = await armed();
   harness.http.reply(200, PLACED).reply(200, OTHER_BALANCES);
   await harness.trading.orders.place(harness.open(OTHER_KEY), RESTING, OPTIONS);
@@ -46,7 +46,7 @@ it("follows no order of another account", async () => {
   expect(calls(harness, 2)).toEqual(["order", "balance"]);
 });
 
-it("is ended by another key of the account, and follows nothing then", async () => {
+it("a countdown is ended by another key of the account, and follows nothing then", async () => {
   const harness = await armed();
   const other = harness.open(OTHER_KEY);
   harness.http.reply(200, BALANCES).reply(200, []);
@@ -58,7 +58,7 @@ it("is ended by another key of the account, and follows nothing then", async () 
   expect(calls(harness, 4)).toEqual(["order"]);
 });
 
-it("ends in the symbols that another key of the account dealt in too: none of their orders is canceled later", async () => {
+it("a countdown ends in the symbols that another key of the account dealt in too: none of their orders is canceled later", async () => {
   const harness = await armed();
   harness.http.reply(200, PLACED).reply(200, BALANCES).reply(200, COUNTDOWN);
   await harness.trading.orders.place(harness.open(OTHER_KEY), RESTING, OPTIONS);
@@ -80,7 +80,7 @@ it("ends in the symbols that another key of the account dealt in too: none of th
   expect(paramsOf(harness.http.last)).toMatchObject({ symbol: "ETHUSDT", countdownTime: "0" });
 });
 
-it("that was refused follows nothing: nobody would renew it or end it", async () => {
+it("a countdown that was refused follows nothing: nobody would renew it or end it", async () => {
   const harness = createHarness();
   const { orders } = harness.trading;
   harness.http.reply(400, { code: -1003, msg: "Too many requests." });
@@ -92,7 +92,7 @@ it("that was refused follows nothing: nobody would renew it or end it", async ()
   expect(calls(harness, 0)).toEqual([undefined, "order"]);
 });
 
-it("that was refused leaves the one before: it is that time which new symbols get", async () => {
+it("a countdown that was refused leaves the one before: it is that time which new symbols get", async () => {
   const harness = await armed();
   const { orders } = harness.trading;
   harness.http.reply(400, { code: -1003, msg: "Too many requests." });
@@ -105,7 +105,7 @@ it("that was refused leaves the one before: it is that time which new symbols ge
   expect(paramsOf(harness.http.last)).toMatchObject({ symbol: "ETHUSDT", countdownTime: "9000" });
 });
 
-it("is in doubt when its arm is refused after an order was followed meanwhile", async () => {
+it("a countdown is in doubt when its arm is refused after an order was followed meanwhile", async () => {
   const harness = createHarness();
   const { orders } = harness.trading;
   const armedBy = harness.open(V1);
@@ -120,7 +120,7 @@ it("is in doubt when its arm is refused after an order was followed meanwhile", 
   expect(calls(harness, 1)).toEqual(["order", "countdownCancelAll"]);
 });
 
-it("is in doubt when its arm is refused while nobody knows whether an order was followed", async () => {
+it("a countdown is in doubt when its arm is refused while nobody knows whether an order was followed", async () => {
   const harness = createHarness();
   const { orders } = harness.trading;
   const armedBy = harness.open(V1);
@@ -135,7 +135,7 @@ it("is in doubt when its arm is refused while nobody knows whether an order was 
   expect(calls(harness, 1)).toEqual(["order", "countdownCancelAll"]);
 });
 
-it("an end takes back what another key's order had it count down, also where nothing is open any more", async () => {
+it("the end of a countdown reverts what another key's order had it count down, also where nothing is open any more", async () => {
   const harness = await armed();
   harness.http.reply(200, PLACED).reply(200, BALANCES).reply(200, COUNTDOWN);
   await harness.trading.orders.place(harness.open(OTHER_KEY), RESTING, OPTIONS);
@@ -157,7 +157,7 @@ it("an end takes back what another key's order had it count down, also where not
   }
 });
 
-it("is stopped after what follows an order and is under way when it ends: that may come to the venue later", async () => {
+it("a countdown is stopped after what follows an order and is under way when it ends: that may come to the venue later", async () => {
   const harness = await armed();
   const { clock, http, trading } = harness;
   let answer = (): void => {};
@@ -186,7 +186,7 @@ it("is stopped after what follows an order and is under way when it ends: that m
   expect(http.requests.slice(5).map((request) => paramsOf(request)["countdownTime"])).toEqual(["0", "0"]);
 });
 
-it("ends also what followed another key's order and was never answered", async () => {
+it("a countdown ends also what followed another key's order and was never answered", async () => {
   const harness = await armed();
   const { clock, http, trading } = harness;
   http.reply(200, PLACED).reply(200, BALANCES).reply(500, "<html>");
@@ -214,7 +214,7 @@ function heldBack({ http }: Harness, body: unknown): () => void {
 const countdowns = ({ http }: Harness, from: number) =>
   http.requests.slice(from).flatMap((request) => paramsOf(request)["countdownTime"] ?? []);
 
-it("armed anew is said again after what followed an order for the arm before and is under way: that time is earlier", async () => {
+it("a countdown that is armed again is sent again after what followed an order for the arm before and is under way: that time is earlier", async () => {
   const harness = await armed();
   const { clock, http, trading } = harness;
   http.reply(200, PLACED);
@@ -255,7 +255,7 @@ async function armedTwice(): Promise<{ readonly harness: Harness; readonly answe
   return { harness, answer };
 }
 
-it("of two keys that turn out to be one account's ends as one: what follows for either is waited for", async () => {
+it("a countdown of two keys that turn out to be one account's ends as one: what follows for either is waited for", async () => {
   const { harness, answer } = await armedTwice();
   const { clock, http, trading } = harness;
   const stopped = { ...COUNTDOWN, countdownTime: "0" };
@@ -273,7 +273,7 @@ it("of two keys that turn out to be one account's ends as one: what follows for 
   expect(countdowns(harness, 0)).toEqual(["10000", "0", "0"]);
 });
 
-it("of two keys that turn out to be one account's leaves both where an arm is refused: an end stops either's symbols", async () => {
+it("a countdown of two keys that turn out to be one account's leaves both where an arm is refused: an end stops either's symbols", async () => {
   const { harness, answer } = await armedTwice();
   const { clock, http, trading } = harness;
   answer();
@@ -287,7 +287,7 @@ it("of two keys that turn out to be one account's leaves both where an arm is re
   expect(ended).toMatchObject({ symbols: ["ETHUSDT"] });
 });
 
-it("an end takes back what an arm of unknown outcome had it count down, also where nothing is open any more", async () => {
+it("the end of a countdown reverts what an arm of unknown outcome had it count down, also where nothing is open any more", async () => {
   const harness = createHarness();
   const { clock, http, trading } = harness;
   const armedBy = harness.open(V1);
@@ -304,7 +304,7 @@ it("an end takes back what an arm of unknown outcome had it count down, also whe
   expect(http.requests.slice(4).map((request) => paramsOf(request)["symbol"])).toEqual(["ETHUSDT", "BTCUSDT"]);
 });
 
-it("is ended also where the session that armed it is closed and an order came since", async () => {
+it("a countdown is ended also where the session that armed it is closed and an order came since", async () => {
   const harness = createHarness();
   const { clock, http, trading } = harness;
   const armedBy = harness.open(V1);
@@ -323,7 +323,7 @@ it("is ended also where the session that armed it is closed and an order came si
   expect(ended).toContain("ETHUSDT");
 });
 
-it("follows all symbols that a key dealt in while it was asked whose it is", async () => {
+it("a countdown follows all symbols that a key dealt in while it was asked whose it is", async () => {
   const harness = await armed();
   const { clock, http, trading } = harness;
   let name = (): void => {};
@@ -339,7 +339,7 @@ it("follows all symbols that a key dealt in while it was asked whose it is", asy
   expect(http.requests.slice(5).map((request) => paramsOf(request)["symbol"])).toEqual(["ETHUSDT", "BTCUSDT"]);
 });
 
-it("is ended shortly after its moment too: the venue counts from when the call came", async () => {
+it("a countdown is ended shortly after its moment too: the venue counts from when the call came", async () => {
   const harness = createHarness();
   const { clock, http, trading } = harness;
   const armedBy = harness.open(V1);

@@ -7,7 +7,7 @@
 import { describe, expect, it } from "vitest";
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
 import type { Market } from "../../../engine/market/market.js";
-import type { FakeAccount, FakeVenue } from "../../../engine/portfolio/test/fake-accounts.js";
+import type { FakeAccount, AccountVenue } from "../../../engine/portfolio/test/fake-accounts.js";
 import { aggregatedPosition } from "../../accounts/position-views.js";
 import type { Fold } from "./frame-judge.js";
 import { type VirtualClient, VirtualStream } from "./virtual-stream.js";
@@ -43,7 +43,7 @@ class Run {
 
   constructor(seed: number) {
     this.#random = createSeededRandom(seed);
-    const [one, two] = this.venues as [FakeVenue, FakeVenue];
+    const [one, two] = this.venues as [AccountVenue, AccountVenue];
     // Three accounts for two streams: one is polled, and not always the same.
     this.accounts = [
       ...["alice", "bob", "carol"].map((name) => ({ venue: one, account: one.addAccount(name) })),
@@ -189,7 +189,7 @@ class Run {
 
   expectSameAsVenue(fold: Fold): void {
     const { account, frame } = this.wishes.get(fold.sub) as Wish;
-    const venue = this.accounts.find((one) => one.account === account)?.venue as FakeVenue;
+    const venue = this.accounts.find((one) => one.account === account)?.venue as AccountVenue;
     if (frame["topic"] === "orders") {
       const expected = [...account.open.values()].map((order) => `${order.venueOrderId} ${order.filledLots}`).sort();
       const shown = [...fold.rows.values()].map((row) => `${row["orderId"]} ${Number(row["filledQuantity"]) * 1_000}`);

@@ -9,9 +9,9 @@ import {
   type FourTrader,
   type FourVenue,
   type FourVenues,
-  nativeName,
   startFourVenues,
 } from "../../../bench/test/support/four-venues.js";
+import { nativeName } from "../../../bench/test/support/local-venues.js";
 import { pause, waitUntil } from "../../../bench/test/support/system.js";
 import { commandOf, open as openHalf, PATIENT, wholeTicks } from "../../../bench/test/support/trading-half.js";
 import { createSystemClock } from "../../../engine/domain/clock.js";

@@ -8,7 +8,7 @@ import { createSeededRandom } from "../../../engine/domain/random.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { AccountWatch } from "../../../engine/portfolio/account-watch.js";
 import { DEFAULT_PACES, Portfolio, type VenuePace } from "../../../engine/portfolio/portfolio.js";
-import { FakeVenue } from "../../../engine/portfolio/test/fake-accounts.js";
+import { AccountVenue } from "../../../engine/portfolio/test/fake-accounts.js";
 import { createKeyedHash } from "../../../engine/storage/server-secret.js";
 import type { Lane } from "../../../engine/ports.js";
 import { LaneQueue } from "../../../feeds/shared/net/lane-queue.js";
@@ -30,7 +30,7 @@ function bench(pace: VenuePace) {
   const clock = new VirtualClock();
   const budget = new LaneBudget({ budget: REST_WEIGHT_PER_MINUTE, windowMs: REST_WINDOW_MS });
   const queue = new LaneQueue({ clock, budget, slots: 16, exitSlots: 4, maxQueuedPerLane: 256 });
-  const venue = new FakeVenue("venueone", clock, { streamPlaces: MAX_STREAMED_USERS });
+  const venue = new AccountVenue("venueone", clock, { streamPlaces: MAX_STREAMED_USERS });
   const spent: Spent[] = [];
   async function take(lane: Lane, weight: number): Promise<boolean> {
     const admission = await queue.acquire(lane, weight, 5_000);

@@ -6,7 +6,7 @@ import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import { silentLogger } from "../../../engine/domain/logger.js";
 import { Portfolio } from "../../../engine/portfolio/portfolio.js";
 import type { ResolvedExecution } from "../../../engine/portfolio/resolved-executions.js";
-import { FakeVenue } from "../../../engine/portfolio/test/fake-accounts.js";
+import { AccountVenue } from "../../../engine/portfolio/test/fake-accounts.js";
 import { createKeyedHash } from "../../../engine/storage/server-secret.js";
 import type { Market } from "../../../engine/market/market.js";
 import { MarketView } from "../../api/market-view.js";
@@ -218,7 +218,7 @@ export class VirtualStream {
   readonly view: MarketView;
   readonly hub: StreamHub;
   /** Accounts of the same venues: the first streams two of them and is public, the second is polled. */
-  readonly accounts: { readonly one: FakeVenue; readonly two: FakeVenue };
+  readonly accounts: { readonly one: AccountVenue; readonly two: AccountVenue };
   readonly portfolio: Portfolio;
   readonly hash = createKeyedHash(Buffer.alloc(32, 9));
   /** Reports that an execution was resolved. */
@@ -245,8 +245,8 @@ export class VirtualStream {
     this.view = new MarketView([this.one, this.two]);
     const { clock } = this;
     this.accounts = {
-      one: new FakeVenue("venueone", clock, { streamPlaces: 2, isPublic: true, markets: [btcOne, ethOne] }),
-      two: new FakeVenue("venuetwo", clock, { streamPlaces: null, markets: [btcTwo] }),
+      one: new AccountVenue("venueone", clock, { streamPlaces: 2, isPublic: true, markets: [btcOne, ethOne] }),
+      two: new AccountVenue("venuetwo", clock, { streamPlaces: null, markets: [btcTwo] }),
     };
     const { hash } = this;
     this.portfolio = new Portfolio({

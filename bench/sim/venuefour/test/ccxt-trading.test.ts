@@ -126,7 +126,7 @@ describe("ccxt.pro.pacifica trades on the local venue", () => {
     expect(await client.fetchOpenOrders(BTC)).toEqual([]);
   });
 
-  it("is told of a wrong key and of an unbound agent", async () => {
+  it("gets an error for a wrong key and for an unbound agent", async () => {
     const { privateKey, options } = client;
     client.privateKey = WALLET.secret;
     await expect(client.createOrder(BTC, "limit", "buy", 0.01, 50_000)).rejects.toThrow(/Verification failed/);

@@ -71,7 +71,7 @@ describe("ccxt.pro.pacifica against the local venue", () => {
     expect((await client.fetchTrades(BTC)).length).toBeGreaterThan(0);
   });
 
-  it("is told plainly about a symbol that the venue does not list", async () => {
+  it("gets a plain error for a symbol that the venue does not list", async () => {
     // Case matters: the venue lists kPEPE.
     expect(client.market("KPEPE/USDC:USDC").id).toBe("kPEPE");
     const request = client as Exchange & { publicGetBook(params: object): Promise<unknown> };

@@ -17,7 +17,7 @@ afterEach(async () => {
 
 const BOOK = { source: "book", symbol: "BTC", agg_level: 1 };
 
-describe("faults", () => {
+describe("under faults of venuefour,", () => {
   it("a lost first picture leaves the echo, an ignored subscription not even that", async () => {
     const { venue, clock } = await start();
     const listener = await connect(venue);
@@ -104,7 +104,7 @@ describe("faults", () => {
   });
 });
 
-describe("determinism", () => {
+describe("in a repeated run,", () => {
   it("the same seed and clock give the same frames, another seed others", async () => {
     const tell = async (seed: number): Promise<string[]> => {
       const { venue, clock } = await startTestVenue({ seed });

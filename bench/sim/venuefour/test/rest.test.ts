@@ -97,7 +97,7 @@ describe("refusals", () => {
     expect(answer.text).toContain(detail);
   });
 
-  it("an unknown symbol is a business error whose code depends on the table", async () => {
+  it("answer an unknown symbol with a business error whose code depends on the table", async () => {
     const { venue } = await start();
     const answer = await get(venue, "book?symbol=KPEPE");
     expect(answer.status).toBe(422);

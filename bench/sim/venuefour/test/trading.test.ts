@@ -357,7 +357,7 @@ describe("the account side of the local venue", () => {
     expect((await act(venue, signer, "update_margin_mode", { symbol: "BTC", is_isolated: true })).json.code).toBe(12);
   });
 
-  it("batches up to ten actions, each of which stands for itself", async () => {
+  it("batches up to ten actions, each with its own outcome", async () => {
     const actions = [
       { type: "Create", data: signedBody(venue, signer, "create_order", limit({ client_order_id: CLOID })) },
       { type: "Cancel", data: signedBody(venue, signer, "cancel_order", { symbol: "BTC", order_id: 1 }) },

@@ -119,7 +119,7 @@ describe("POST /exchange before execution", () => {
   });
 });
 
-describe("who signs", () => {
+describe("the signature check", () => {
   it("says when no signer can be recovered, before anything else", async () => {
     const body = { action: { type: "noop" }, nonce: 1, signature: { r: "0x5", s: "0x1", v: 27 } };
     expect((await bench.post("/exchange", JSON.stringify(body))).json).toEqual(err("Unable to recover signer."));
@@ -142,7 +142,7 @@ describe("who signs", () => {
     });
   });
 
-  it("a cloid without 0x parses but recovers a stranger", async () => {
+  it("recovers a stranger from a cloid without 0x, which parses", async () => {
     const cloid = "0123456789abcdef0123456789abcdef";
     const reply = await bench.act(KEYS.alice, orderAction([{ p: "80000", s: "0.01", c: cloid }]));
     expect(reply).toMatchObject({ status: "err", response: expect.stringContaining("does not exist.") });

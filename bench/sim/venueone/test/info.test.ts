@@ -42,7 +42,7 @@ async function info(body: unknown): Promise<unknown> {
   return bench.info(body);
 }
 
-describe("replies have the recorded shape", () => {
+describe("the recorded shape of a reply is that of", () => {
   const cases: readonly [string, () => Promise<unknown>][] = [
     ["l2Book", () => info({ type: "l2Book", coin: "BTC" })],
     ["assetCtx", async () => ((await info({ type: "metaAndAssetCtxs" })) as [unknown, unknown[]])[1][0]],
@@ -103,7 +103,7 @@ describe("replies have the recorded shape", () => {
   });
 });
 
-describe("figures agree", () => {
+describe("in replies of the local venueone,", () => {
   it("the all-in-one query says what the single ones say", async () => {
     const all = (await info({ type: "webData2", user: ALICE })) as Record<string, unknown>;
     const [meta, assetCtxs] = (await info({ type: "metaAndAssetCtxs" })) as [unknown, unknown];
@@ -203,14 +203,14 @@ describe("figures agree", () => {
   });
 });
 
-describe("what clients ask at start", () => {
-  it("is told of fees with the name that the trial's escrow has today", async () => {
+describe("a query of a starting client", () => {
+  it("returns fees with the name that the trial's escrow has today", async () => {
     const fees = (await info({ type: "userFees", user: ALICE })) as Record<string, unknown>;
     expect(fees).toMatchObject({ feeTrialEscrow: "0.0", trial: null, userCrossRate: "0.00045" });
     expect(fees).not.toHaveProperty("feeTrialReward");
   });
 
-  it("is told what the first dex holds", async () => {
+  it("returns what the first dex holds", async () => {
     const asked = await Promise.all([info({ type: "perpDexStatus", dex: "" }), info({ type: "perpDexStatus" })]);
     const held = bench.sim.exchange.accounts().reduce((sum, { walletE12 }) => sum + Number(walletE12), 0) / 1e12;
     for (const status of asked) {
@@ -228,7 +228,7 @@ describe("what clients ask at start", () => {
   });
 });
 
-describe("how queries may be written", () => {
+describe("a query to the local venueone", () => {
   it.each<[string, unknown, unknown]>([
     ["a positional array", ["userRole", ALICE], { role: "user" }],
     ["an address without 0x", { type: "userRole", user: ALICE.slice(2) }, { role: "user" }],

@@ -551,7 +551,7 @@ describe("session limits", () => {
 });
 
 describe("faults", () => {
-  it("a frame lost costs one frame: the next book is whole again", async () => {
+  it("cost one frame where one is lost: the next book is whole again", async () => {
     bench.sim.faults.add({ kind: "gap", scope: ["market"], count: 3 });
     await client.subscribe({ type: "l2Book", coin: "BTC", fast: true });
     bench.clock.advance(5_000);
@@ -561,7 +561,7 @@ describe("faults", () => {
     for (const frame of books) expect(dataOf<Book>(frame).levels[0]).toHaveLength(5);
   });
 
-  it("executes before it fails, and refuses before it executes, by the knob", async () => {
+  it("come before or after execution, by the knob", async () => {
     const order = orderAction([{ p: "80000", s: "0.01" }]);
     bench.sim.faults.add({ kind: "errorAfter", match: "/exchange", status: 502, count: 1 });
     expect(await bench.act(KEYS.alice, order)).toBeUndefined();
@@ -571,7 +571,7 @@ describe("faults", () => {
     expect(await bench.info({ type: "openOrders", user: ALICE })).toHaveLength(1);
   });
 
-  it("takes accounts with agents over the control API", async () => {
+  it("leave the control API free to take accounts with agents", async () => {
     const accountId = addressOf(KEYS.stranger);
     const agent = `0x${"f6".repeat(32)}` as const;
     const response = await fetch(`${bench.sim.restUrl}/_sim/accounts`, {

@@ -129,7 +129,7 @@ describe("ccxt.pro.lighter with an account", () => {
     await client.setLeverage(20, BTC_SYMBOL, { marginMode: "cross" });
   });
 
-  it("is told a wrong token and an unknown order in the library's own errors", async () => {
+  it("gets the library's own errors for a wrong token and an unknown order", async () => {
     const key = testKey(9);
     const stranger = new ccxt.lighter({
       enableRateLimit: false,

@@ -29,7 +29,7 @@ function brokenLinks(frames: readonly Frame[]): number {
   return books.slice(1).filter((book, index) => book.begin_nonce !== books[index]?.nonce).length;
 }
 
-describe("frame faults", () => {
+describe("under frame faults of venuethree,", () => {
   it("a gap drops an update and breaks the chain once", async () => {
     const test = await start();
     const listener = await connect(test.venue);
@@ -112,7 +112,7 @@ describe("frame faults", () => {
   });
 });
 
-describe("oddities", () => {
+describe("among the oddities of venuethree,", () => {
   it("frames of 2025 have no begin_nonce and no time of change", async () => {
     const test = await start({ quirks: { beginNonce: false } });
     const listener = await connect(test.venue);
@@ -188,7 +188,7 @@ describe("oddities", () => {
   });
 });
 
-describe("determinism", () => {
+describe("in a repeated run,", () => {
   it("the same seed and clock give the same frames, another seed others", async () => {
     const tell = async (seed: number): Promise<string[]> => {
       const test = await start({ seed });

@@ -81,7 +81,7 @@ describe("malformed input of accounts", () => {
     expect(await nonce()).toBe(1);
   });
 
-  it("a truly signed order with any one field changed is refused", async () => {
+  it("as a truly signed order with any one field changed is refused", async () => {
     const order = bench.trader.order({ tif: 2, price: bench.trader.touch("BUY") - 9_000 });
     const { text } = bench.trader.sign(14, order);
     const whole = JSON.parse(text) as Readonly<Record<string, unknown>>;

@@ -206,7 +206,7 @@ describe("the book", () => {
     listener.socket.terminate();
   });
 
-  it("counts offsets with holes on one server, and anew on the server of the next connection", async () => {
+  it("counts offsets with holes on one server, and from the start on the server of the next connection", async () => {
     const { venue, clock } = await start({ apiServerCount: 3 });
     const offsetsOf = async (): Promise<number[]> => {
       const listener = await connect(venue);

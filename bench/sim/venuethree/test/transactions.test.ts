@@ -247,7 +247,7 @@ describe("transactions", () => {
     expect((await trader.send(20, leverage)).json.code).toBe(23000);
   });
 
-  it("writes every signed instruction into the order log, with what became of it", async () => {
+  it("writes every signed instruction into the order log, with its outcome", async () => {
     await trader.create({ type: 1, client: 77, base: 1_000, price: trader.touch("SELL") + 5_000 });
     await trader.send(14, { ...resting(), Nonce: 9 });
     trader.settle();

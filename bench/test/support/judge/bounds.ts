@@ -3,7 +3,7 @@
  * looser in any later attempt.
  */
 import { scaled } from "../close-judge.js";
-import { nativeName } from "../four-venues.js";
+import { nativeName } from "../local-venues.js";
 import { tradeOutcome, type TradeTrial } from "../trade-trial.js";
 import { type Evidence, placeOf, type TradeCheck } from "./evidence.js";
 

@@ -4,15 +4,8 @@
  */
 import type { SimOrder } from "../../../sim/core/types.js";
 import type { SimRequestRecord } from "../../../sim/core/request-log.js";
-import {
-  FOLLOWED,
-  FOUR_VENUES,
-  type FourTrader,
-  type FourVenue,
-  type FourVenues,
-  nativeName,
-  UNFOLLOWED,
-} from "../four-venues.js";
+import { FOLLOWED, FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues, UNFOLLOWED } from "../four-venues.js";
+import { nativeName } from "../local-venues.js";
 import { Holdings } from "../holdings.js";
 import type { RecordedState } from "../recorded-orders.js";
 import type { Ask } from "../trade-ask.js";

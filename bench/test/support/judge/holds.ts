@@ -1,7 +1,8 @@
 /** What replies say of positions, against what the venues held then: sizes, flat, all of it, nothing left to reduce. */
 import type { SimFill } from "../../../sim/core/types.js";
 import { scaled } from "../close-judge.js";
-import { FOUR_VENUES, type FourVenue, nativeName } from "../four-venues.js";
+import { FOUR_VENUES, type FourVenue } from "../four-venues.js";
+import { nativeName } from "../local-venues.js";
 import { tradeOutcome, type TradeAnswer, type TradeCandidate, type TradeTrial } from "../trade-trial.js";
 import { type Evidence, JUDGED_SYMBOLS, type TradeCheck } from "./evidence.js";
 

@@ -1,6 +1,7 @@
 /** What comes after the reply: fills of orders that rested are recorded, and an entry's stop stands in time. */
 import { scaled } from "../close-judge.js";
-import { type FourVenue, type FourVenues, nativeName } from "../four-venues.js";
+import type { FourVenue, FourVenues } from "../four-venues.js";
+import { nativeName } from "../local-venues.js";
 import type { RecordedState } from "../recorded-orders.js";
 import type { Reached, TradeTrial } from "../trade-trial.js";
 import type { TradeCheck } from "./evidence.js";

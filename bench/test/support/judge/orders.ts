@@ -1,7 +1,8 @@
 /** The orders in the venues' logs as they were sent, and what they did to the positions. */
 import type { SimRequestRecord } from "../../../sim/core/request-log.js";
 import { scaled } from "../close-judge.js";
-import { FOUR_VENUES, type FourVenue, nativeName } from "../four-venues.js";
+import { FOUR_VENUES, type FourVenue } from "../four-venues.js";
+import { nativeName } from "../local-venues.js";
 import type { Ask } from "../trade-ask.js";
 import { isEnd, type TradeTrial } from "../trade-trial.js";
 import { CLOCK_STEPS_MS } from "../trade-workload.js";

@@ -2,7 +2,8 @@
 import { qtyText } from "../../../sim/core/fixed.js";
 import type { SimOrder } from "../../../sim/core/types.js";
 import { scaled } from "../close-judge.js";
-import { FOUR_VENUES, type FourVenue, nativeName } from "../four-venues.js";
+import { FOUR_VENUES, type FourVenue } from "../four-venues.js";
+import { nativeName } from "../local-venues.js";
 import { isEnd, type TradeTrial } from "../trade-trial.js";
 import { type Evidence, placeOf, type TradeCheck } from "./evidence.js";
 

@@ -1,7 +1,7 @@
 /** Orders whose prices are their caller's: limits, and stops with their triggers. */
 import { priceText } from "../../../sim/core/fixed.js";
 import { scaled } from "../close-judge.js";
-import { nativeName } from "../four-venues.js";
+import { nativeName } from "../local-venues.js";
 import { type Evidence, placeOf, type Sent, type TradeCheck } from "./evidence.js";
 
 /** A stop's limit and trigger go to the venue as they were written, and no worse than its bound where it has no limit. */

@@ -59,7 +59,7 @@ export function settingChapters(venue: TradingVenue): void {
       });
     });
 
-    it("stand with the position that they are of", async () => {
+    it("are reported with the position that they are of", async () => {
       const on = await start(venue);
       await on.half.settings.setLeverage(on.session, on.btc, LEVERAGE, OPTIONS);
       on.settle();

@@ -199,7 +199,7 @@ export function changeChapters(venue: TradingVenue): void {
       expect(await schedule(on, on.clock.wallMs() - 1)).toMatchObject({ outcome: "rejected", sent: false });
     });
 
-    it("cancels everything at its end, begins again at each call, and stops when it is told to", async () => {
+    it("cancels everything at its end, begins again at each call, and stops when it is disarmed", async () => {
       const on = await start(venue);
       await on.place(on.resting());
       for (let round = 0; round < 2; round++) {

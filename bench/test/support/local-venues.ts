@@ -1,0 +1,102 @@
+/**
+ * Local venues in this process: one seed, one price model, one clock. What stands on them (traders, markets, services)
+ * is in local-pair.ts, local-markets.ts and four-venues.ts.
+ */
+import { type Clock, createSystemClock } from "../../../engine/domain/clock.js";
+import { ROUTABLE_VENUES, type RoutableVenue } from "../../../engine/domain/venue.js";
+import { createFactorModel } from "../../sim/core/factor-model.js";
+import type { FaultInjector, FaultSpec } from "../../sim/core/fault-types.js";
+import type { FlowOptions } from "../../sim/core/types.js";
+import { startVenuefourSim, type VenuefourSim } from "../../sim/venuefour/sim.js";
+import { startVenueoneSim, type VenueoneSim } from "../../sim/venueone/sim.js";
+import type { VenuethreeLimits } from "../../sim/venuethree/options.js";
+import { startVenuethreeSim, type VenuethreeSim } from "../../sim/venuethree/sim.js";
+import { startVenuetwoSim, type VenuetwoSim } from "../../sim/venuetwo/sim.js";
+
+export interface LocalVenues {
+  readonly venueone: VenueoneSim;
+  readonly venuetwo: VenuetwoSim;
+  readonly venuethree: VenuethreeSim;
+  readonly venuefour: VenuefourSim;
+}
+
+export interface LocalVenuesOptions {
+  readonly seed: number;
+  /** Canonical. */
+  readonly symbols: readonly string[];
+  readonly clock?: Clock;
+  /** Of venueone's push intervals; default 0.1. */
+  readonly cadenceScale?: number;
+  readonly flow?: Partial<FlowOptions>;
+  /** What venueone grants an address before it has traded; default: no limit. */
+  readonly addressRequests?: number;
+  /** Of venuethree, beside its reads, which have none. */
+  readonly venuethreeLimits?: Partial<VenuethreeLimits>;
+}
+
+export const NO_LIMIT = 1_000_000_000;
+
+const ENTRY_PRICE: Readonly<Record<string, string>> = { BTC: "91000", ETH: "3200", SOL: "135" };
+
+/** Near the model's prices, so that no account is born liquidated. */
+export function entryPrice(symbol: string): string {
+  return ENTRY_PRICE[symbol] ?? "1";
+}
+
+/** The venue's own name of a canonical symbol; only venuetwo's differs. */
+export function nativeName(venue: RoutableVenue, symbol: string): string {
+  return venue === "venuetwo" ? `${symbol}USDT` : symbol;
+}
+
+/** Those named, with no limit on requests. Each venue's own seed follows from its place among the four. */
+export async function startLocalVenues<V extends RoutableVenue>(
+  names: readonly V[],
+  options: LocalVenuesOptions,
+): Promise<Pick<LocalVenues, V>> {
+  const { seed, symbols, clock = createSystemClock(), flow } = options;
+  const priceSource = createFactorModel({ seed, startMs: clock.wallMs() });
+  const common = (venue: RoutableVenue) => ({
+    seed: seed + ROUTABLE_VENUES.indexOf(venue),
+    clock,
+    priceSource,
+    symbols: symbols.map((symbol) => nativeName(venue, symbol)),
+    ...(flow === undefined ? {} : { flow }),
+  });
+  const starts = {
+    venueone: () =>
+      startVenueoneSim({
+        ...common("venueone"),
+        cadenceScale: options.cadenceScale ?? 0.1,
+        limits: { ipWeightPerMinute: NO_LIMIT, addressRequests: options.addressRequests ?? NO_LIMIT },
+      }),
+    venuetwo: () =>
+      startVenuetwoSim({
+        ...common("venuetwo"),
+        limits: { weightPerMinute: NO_LIMIT, ordersPerMinute: NO_LIMIT, ordersPer10s: NO_LIMIT },
+      }),
+    venuethree: () =>
+      startVenuethreeSim({
+        ...common("venuethree"),
+        limits: { readsPerMinute: NO_LIMIT, ...options.venuethreeLimits },
+      }),
+    venuefour: () => startVenuefourSim({ ...common("venuefour"), limits: { creditsPerMinute: NO_LIMIT } }),
+  };
+  const started = await Promise.all(names.map(async (name) => [name, await starts[name]()] as const));
+  return Object.fromEntries(started) as Pick<LocalVenues, V>;
+}
+
+/** Adds the faults to the venues named; the function returned ends them. */
+export function addFaults<V extends string>(
+  sims: Readonly<Record<V, { readonly faults: FaultInjector }>>,
+  venues: readonly V[],
+  specs: readonly FaultSpec[],
+): () => void {
+  const added = venues.flatMap((venue) => specs.map((spec) => ({ venue, id: sims[venue].faults.add(spec).id })));
+  return () => {
+    for (const { venue, id } of added) sims[venue].faults.remove(id);
+  };
+}
+
+export async function stopVenues(sims: Partial<LocalVenues>): Promise<void> {
+  await Promise.all(Object.values(sims).map((sim) => sim.stop()));
+}
