@@ -497,7 +497,7 @@ describe("an execution that was resolved", () => {
   });
 
   it("is not reported to callers with only a public address", async () => {
-    two = new FakeVenue("venuetwo", clock, { isPublic: true });
+    two = new AccountVenue("venuetwo", clock, { isPublic: true });
     alice = two.addAccount("alice");
     portfolio = createPortfolio(two);
     const heard: AccountChange[] = [];

@@ -13,7 +13,7 @@ import type { RoutableVenue } from "../../../engine/domain/venue.js";
 import type { MarketRoom } from "../../../engine/ports.js";
 import type { SimExchange } from "../../sim/core/exchange.js";
 import type { SimBookSnapshot, SimInstrument, SimLevel } from "../../sim/core/types.js";
-import { nativeSymbol } from "./local-markets.js";
+import { nativeName } from "./local-venues.js";
 
 /** Levels of each venue's main tier, and of venueone's deep one. */
 export const MAIN_LEVELS: Readonly<Record<RoutableVenue, number>> = {

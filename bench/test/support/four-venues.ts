@@ -8,6 +8,7 @@ import { createSystemClock } from "../../../engine/domain/clock.js";
 import { encodeBase58 } from "../../../feeds/venuefour/sign/base58.js";
 import { publicKeyOf } from "../../../feeds/venuethree/sign/schnorr.js";
 import { parseScaled } from "../../sim/core/fixed.js";
+import type {} from "../../sim/core/fault-types.js";
 import type { FaultInjector } from "../../sim/core/faults.js";
 import type { FaultSpec } from "../../sim/core/fault-types.js";
 import type { FlowOptions } from "../../sim/core/flow.js";

@@ -3,17 +3,8 @@
  * No accounts; local-pair.ts has those.
  */
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../../engine/domain/venue.js";
-import { createFactorModel } from "../../sim/core/factor-model.js";
-import type { ListingChange } from "../../sim/core/listing-change.js";
-import type { FaultInjector } from "../../sim/core/faults.js";
 import type { FaultSpec } from "../../sim/core/fault-types.js";
-import type { FlowOptions } from "../../sim/core/flow.js";
-import type { SimExchange } from "../../sim/core/exchange.js";
-import type { SimShell } from "../../sim/core/shell.js";
-import { startVenuefourSim, type VenuefourSim } from "../../sim/venuefour/sim.js";
-import { startVenueoneSim, type VenueoneSim } from "../../sim/venueone/sim.js";
-import { startVenuethreeSim, type VenuethreeSim } from "../../sim/venuethree/sim.js";
-import { startVenuetwoSim, type VenuetwoSim } from "../../sim/venuetwo/sim.js";
+import { addFaults, type LocalVenues, type LocalVenuesOptions, startLocalVenues, stopVenues } from "./local-venues.js";
 
 export interface LocalMarkets extends LocalVenues {
   /** Adds the same fault to the venues named; the function returned ends it there. */

@@ -7,8 +7,9 @@ import { privateKeyToAccount } from "viem/accounts";
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { FaultSpec } from "../../sim/core/fault-types.js";
 import type { FlowOptions } from "../../sim/core/flow.js";
-import { startVenueoneSim, type VenueoneSim } from "../../sim/venueone/sim.js";
-import { startVenuetwoSim, type VenuetwoSim } from "../../sim/venuetwo/sim.js";
+import type { VenueoneSim } from "../../sim/venueone/sim.js";
+import type { VenuetwoSim } from "../../sim/venuetwo/sim.js";
+import { addFaults, entryPrice, nativeName, startLocalVenues, stopVenues } from "./local-venues.js";
 
 export type PairVenue = "venueone" | "venuetwo";
 export const PAIR_VENUES: readonly PairVenue[] = ["venueone", "venuetwo"];

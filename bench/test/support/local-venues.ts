@@ -5,8 +5,9 @@
 import { type Clock, createSystemClock } from "../../../engine/domain/clock.js";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../../engine/domain/venue.js";
 import { createFactorModel } from "../../sim/core/factor-model.js";
-import type { FaultInjector, FaultSpec } from "../../sim/core/fault-types.js";
-import type { FlowOptions } from "../../sim/core/types.js";
+import type { FaultSpec } from "../../sim/core/fault-types.js";
+import type { FaultInjector } from "../../sim/core/faults.js";
+import type { FlowOptions } from "../../sim/core/flow.js";
 import { startVenuefourSim, type VenuefourSim } from "../../sim/venuefour/sim.js";
 import { startVenueoneSim, type VenueoneSim } from "../../sim/venueone/sim.js";
 import type { VenuethreeLimits } from "../../sim/venuethree/options.js";

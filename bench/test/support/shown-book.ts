@@ -3,7 +3,8 @@ import type { Json } from "../../../gateway/test/client.js";
 import type { SimInstrument, SimLevel, SimSide } from "../../sim/core/types.js";
 import { priceText, qtyText } from "../../sim/core/fixed.js";
 import type { SimExchange } from "../../sim/core/exchange.js";
-import { nativeOf, PAIR_VENUES, type PairVenue } from "./local-pair.js";
+import { PAIR_VENUES, type PairVenue } from "./local-pair.js";
+import { nativeName } from "./local-venues.js";
 
 interface ShownBook {
   readonly state: string;

@@ -13,7 +13,7 @@ import { ageMs } from "../../../engine/market/freshness.js";
 import type { Market } from "../../../engine/market/market.js";
 import type { MarketRoom } from "../../../engine/ports.js";
 import type { SimExchange } from "../../sim/core/exchange.js";
-import { nativeSymbol } from "./local-markets.js";
+import { nativeName } from "./local-venues.js";
 
 /** A frame may be as late as a book may be old, and its book that old again; and what a busy machine adds. */
 const WINDOW_MS = 5_000;

@@ -27,8 +27,8 @@ interface Wish {
 class Run {
   readonly stream = new VirtualStream({ softBufferBytes: 8 * KIB, framesPerSecond: 10_000, stalledMs: 600_000 });
   readonly clients: VirtualClient[] = [];
-  readonly venues: readonly FakeVenue[] = [this.stream.accounts.one, this.stream.accounts.two];
-  readonly accounts: readonly { readonly venue: FakeVenue; readonly account: FakeAccount }[];
+  readonly venues: readonly AccountVenue[] = [this.stream.accounts.one, this.stream.accounts.two];
+  readonly accounts: readonly { readonly venue: AccountVenue; readonly account: FakeAccount }[];
   /** The request of each key. */
   readonly wishes = new Map<string, Wish>();
   readonly #random: Random;
