@@ -51,12 +51,8 @@ const STREAMS = {
   spotState: ["user"],
   allDexsClearinghouseState: ["user"],
   activeAssetData: ["user", "coin"],
-  webData3: ["user"],
   notification: ["user"],
   userHistoricalOrders: ["user"],
-  userTwapSliceFills: ["user"],
-  userTwapHistory: ["user"],
-  twapStates: ["user", "dex"],
 } as const satisfies Record<string, readonly string[]>;
 
 export type StreamType = keyof typeof STREAMS;

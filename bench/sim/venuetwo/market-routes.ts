@@ -94,14 +94,6 @@ export const MARKET_ROUTES: Readonly<Record<string, Route>> = {
       };
     },
   },
-  "GET indexreferences": {
-    weight: 1,
-    security: "none",
-    answer: (call) => ({
-      symbol: instrumentOf(call).symbol,
-      references: [{ exchange: "local", weight: "1.00000000" }],
-    }),
-  },
 };
 
 /** exchangeInfo is printed by the listing itself, with the server time in its place. */

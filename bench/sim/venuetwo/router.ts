@@ -15,8 +15,6 @@ const OTHER_VERSIONS: ReadonlySet<string> = new Set(["v2/balance", "v2/positionR
 /** Calls that exist in v3 only. */
 const V3_ONLY: ReadonlySet<string> = new Set([
   "openInterest",
-  "indexreferences",
-  "noop",
   "agent",
   "builder",
   "approveBuilder",
