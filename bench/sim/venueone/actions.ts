@@ -30,7 +30,7 @@ import {
   readUint,
   type Struct,
 } from "./shape.js";
-import { decodeUserAction, isUserActionType, type UserAction } from "./user-actions.js";
+import { decodeUserAction, isUserActionType, USER_ACTION_TYPES, type UserAction } from "./user-actions.js";
 
 interface L1Base {
   readonly family: "l1";
@@ -278,6 +278,9 @@ const L1_DECODERS: Readonly<Record<string, L1Decoder>> = {
     },
   },
 };
+
+/** @testonly What README.md lists. */
+export const ACTION_TYPES: readonly string[] = [...Object.keys(L1_DECODERS), ...USER_ACTION_TYPES];
 
 function readOrderAction(fields: Struct): L1Action {
   const orders = readArray(fields.required("orders"), readOrder);

@@ -132,6 +132,9 @@ const QUERIES: ReadonlyMap<string, InfoQuery> = new Map([
   ...Object.entries(ACCOUNT_QUERIES),
 ]);
 
+/** @testonly What README.md lists. */
+export const INFO_TYPES: readonly string[] = [...QUERIES.keys()];
+
 /** Weight of the query before its rows are known; 20 for anything unreadable. */
 export function infoWeight(node: JsonNode): number {
   const type = queryType(node);

@@ -57,6 +57,9 @@ const STREAMS = {
 
 export type StreamType = keyof typeof STREAMS;
 
+/** @testonly What README.md lists. */
+export const STREAM_TYPES: readonly string[] = Object.keys(STREAMS);
+
 /** Streams whose frames do not say which user they are about. */
 const NAMELESS_CHANNELS: Partial<Record<StreamType, string>> = { userEvents: "user" };
 

@@ -51,6 +51,8 @@ export type AccountChannelReading =
 
 const PER_MARKET: ReadonlySet<string> = new Set(["order_book", "ticker", "trade"]);
 const PER_MARKET_OR_ALL: ReadonlySet<string> = new Set(["market_stats"]);
+/** One of an interval besides the market, one of no market. */
+const UNLIKE_OTHERS = ["candle", "height"] as const satisfies readonly MarketChannelKind[];
 /** Each with the answer to "needs a token?" (fact sheet 9.3). */
 const ACCOUNT: ReadonlyMap<AccountChannelKind, boolean> = new Map([
   ["account_all", false],
@@ -66,6 +68,9 @@ const ACCOUNT: ReadonlyMap<AccountChannelKind, boolean> = new Map([
 ]);
 /** Name a market before the account. */
 const PER_MARKET_AND_ACCOUNT: ReadonlySet<AccountChannelKind> = new Set(["account_market", "account_orders"]);
+
+/** @testonly What README.md lists. */
+export const CHANNELS: readonly string[] = [...PER_MARKET, ...PER_MARKET_OR_ALL, ...UNLIKE_OTHERS, ...ACCOUNT.keys()];
 
 /** Null means no account channel. */
 export function accountKindOf(text: string): AccountChannelKind | null {
