@@ -69,45 +69,57 @@ function refuseForeignPage(headers: SimHttpRequest["headers"]): void {
   if (!isOwn) throw new Refusal(403, "not for pages of another origin");
 }
 
+interface ControlCall {
+  readonly deps: ControlDeps;
+  readonly shell: ShellView;
+  /** Behind the name in the path. */
+  readonly argument: string;
+  readonly query: URLSearchParams;
+  /** The body as JSON, and as an object. */
+  json(): unknown;
+  body(): Body;
+}
+
+const ROUTES: Readonly<Record<string, (call: ControlCall) => unknown>> = {
+  "GET book": ({ deps, argument, query }) => trueBook(deps, decodeURIComponent(argument), query),
+  "GET orders": ({ deps, query }) => orders(deps, query),
+  "GET faults": ({ deps }) => ({ active: deps.faults.active(), hits: deps.faults.hits(), kinds: FAULT_KINDS }),
+  "POST faults": ({ deps, json }) => addFaults(deps, json()),
+  "DELETE faults": removeFaults,
+  "POST skew": ({ deps, body }) => setSkew(deps, body()),
+  "POST accounts": ({ deps, body }) => createAccount(deps, body()),
+  "POST positions": ({ deps, body }) => setPosition(deps, body()),
+  "POST disconnect": ({ shell, body }) => disconnect(body(), shell),
+  "GET state": ({ deps, shell }) => state(deps, shell),
+  "POST halt": ({ deps, body }) => halt(deps, body()),
+  "POST step": ({ deps, body }) => step(deps, body()),
+};
+
+/** @testonly What README.md lists. */
+export const CONTROL_ROUTES: readonly string[] = Object.keys(ROUTES);
+
 async function route(deps: ControlDeps, request: SimHttpRequest, path: string, shell: ShellView): Promise<unknown> {
-  const [name = "", argument] = path.split("/");
-  const query = new URLSearchParams(request.query);
-  switch (`${request.method} ${name}`) {
-    case "GET book":
-      return trueBook(deps, decodeURIComponent(argument ?? ""), query);
-    case "GET orders":
-      return orders(deps, query);
-    case "GET faults":
-      return { active: deps.faults.active(), hits: deps.faults.hits(), kinds: FAULT_KINDS };
-    case "POST faults":
-      return addFaults(deps, parseBody(request));
-    case "DELETE faults":
-      if (argument === undefined || argument === "") deps.faults.clear();
-      else deps.faults.remove(Number(argument));
-      return { active: deps.faults.active() };
-    case "POST skew":
-      return setSkew(deps, object(parseBody(request)));
-    case "POST accounts":
-      return createAccount(deps, object(parseBody(request)));
-    case "POST positions":
-      return setPosition(deps, object(parseBody(request)));
-    case "POST disconnect":
-      return disconnect(object(parseBody(request)), shell);
-    case "GET state":
-      return state(deps, shell);
-    case "POST halt": {
-      const body = object(parseBody(request));
-      deps.exchange.setHalted(symbolOf(deps, body.symbol).symbol, body.halted !== false);
-      return { ok: true };
-    }
-    case "POST step":
-      return step(deps, object(parseBody(request)));
-    default: {
-      const own = request.method === "POST" ? deps.hooks.command?.(name, object(parseBody(request))) : null;
-      if (own === null || own === undefined) throw new Refusal(404, `no such control: ${request.method} /_sim/${name}`);
-      return own;
-    }
-  }
+  const [name = "", argument = ""] = path.split("/");
+  const route = `${request.method} ${name}`;
+  const json = (): unknown => parseBody(request);
+  const body = (): Body => object(json());
+  const own = Object.hasOwn(ROUTES, route) ? ROUTES[route] : undefined;
+  if (own !== undefined) return own({ deps, shell, argument, query: new URLSearchParams(request.query), json, body });
+  const { commands } = deps.hooks;
+  const command = request.method === "POST" && Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (command === undefined) throw new Refusal(404, `no such control: ${request.method} /_sim/${name}`);
+  return command(body());
+}
+
+function removeFaults({ deps, argument }: ControlCall): unknown {
+  if (argument === "") deps.faults.clear();
+  else deps.faults.remove(Number(argument));
+  return { active: deps.faults.active() };
+}
+
+function halt(deps: ControlDeps, body: Body): unknown {
+  deps.exchange.setHalted(symbolOf(deps, body.symbol).symbol, body.halted !== false);
+  return { ok: true };
 }
 
 function trueBook(deps: ControlDeps, symbol: string, query: URLSearchParams): unknown {

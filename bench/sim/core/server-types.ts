@@ -76,6 +76,8 @@ export interface SimControlHooks {
   registerKeys(accountId: string, body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
   /** Added to GET /_sim/state. */
   describe(): Readonly<Record<string, unknown>>;
-  /** POST /_sim/<name> that the core does not know (limits, keys …); null: not known here either (404). */
-  command?(name: string, body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | null;
+  /** What POST /_sim/<name> does where the core has no such name: limits, quirks, … */
+  readonly commands: Readonly<
+    Record<string, (body: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>>
+  >;
 }

@@ -13,7 +13,7 @@ const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1_000;
 const CURSOR_PREFIX = "1111";
 
-export function accountRoutes(settings: AccountSettings): Readonly<Record<string, Route>> {
+export function accountRoutes(settings: Pick<AccountSettings, "print">): Readonly<Record<string, Route>> {
   return {
     positions,
     account: accountInfo,

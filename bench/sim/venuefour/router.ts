@@ -1,6 +1,7 @@
 /** From a request to its route: credits, answer, envelope with all four keys. Paths are `/api/v1/<name>`. */
 import type { SimHttpReply, SimHttpRequest } from "../core/server-types.js";
 import { accountRoutes } from "./account-routes.js";
+import type { AccountSettings } from "./account-settings.js";
 import type { Actions } from "./actions.js";
 import type { Credits } from "./credits.js";
 import type { VenuefourContext } from "./context.js";
@@ -10,6 +11,18 @@ import { OPERATION_OF_PATH } from "./operations.js";
 
 const PREFIX = "/api/v1/";
 const BATCH = "orders/batch";
+
+function readRoutes(settings: Pick<AccountSettings, "print">): Readonly<Record<string, Route>> {
+  return { ...MARKET_ROUTES, ...accountRoutes(settings) };
+}
+
+/** @testonly What README.md lists. */
+export function servedRoutes(settings: Pick<AccountSettings, "print">): readonly string[] {
+  return [
+    ...Object.keys(readRoutes(settings)).map((name) => `GET ${name}`),
+    ...[...OPERATION_OF_PATH.keys(), BATCH].map((name) => `POST ${name}`),
+  ];
+}
 
 export interface RouterDeps {
   readonly context: VenuefourContext;
@@ -23,7 +36,7 @@ export class Router {
 
   constructor(deps: RouterDeps) {
     this.#deps = deps;
-    this.#reads = new Map(Object.entries({ ...MARKET_ROUTES, ...accountRoutes(deps.actions.settings) }));
+    this.#reads = new Map(Object.entries(readRoutes(deps.actions.settings)));
   }
 
   async handle(request: SimHttpRequest): Promise<SimHttpReply> {

@@ -51,6 +51,16 @@ class VenuefourRoom implements SimRoom<VenuefourAccount, RegisteredKeys> {
   readonly socketPath = SOCKET_PATH;
   readonly protocol: Protocol;
   readonly timers: readonly RoomTimer[];
+  readonly commands = {
+    quirks: (body: Readonly<Record<string, unknown>>) => {
+      this.setQuirks(body);
+      return { quirks: this.quirks };
+    },
+    limits: (body: Readonly<Record<string, unknown>>) => {
+      this.#context.limits = withKnown(this.#context.limits, body, VENUE_LIMITS);
+      return { limits: this.#context.limits };
+    },
+  };
   readonly keys: KeyRing;
   readonly #context: VenuefourContext;
   readonly #streams: MarketStreams;
@@ -124,18 +134,6 @@ class VenuefourRoom implements SimRoom<VenuefourAccount, RegisteredKeys> {
 
   describe(): Readonly<Record<string, unknown>> {
     return { limits: this.#context.limits, quirks: this.#context.quirks };
-  }
-
-  command(name: string, body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | null {
-    if (name === "quirks") {
-      this.setQuirks(body);
-      return { quirks: this.quirks };
-    }
-    if (name === "limits") {
-      this.#context.limits = withKnown(this.#context.limits, body, VENUE_LIMITS);
-      return { limits: this.#context.limits };
-    }
-    return null;
   }
 
   #pulse(): void {

@@ -12,6 +12,9 @@ import { isObject, type OperationName, SOCKET_OPERATIONS } from "./operations.js
 const BATCH = "batch_orders";
 const OK = 200;
 
+/** @testonly What README.md lists. */
+export const SOCKET_CALLS: readonly string[] = [...SOCKET_OPERATIONS, BATCH];
+
 export interface SocketTradingDeps {
   readonly context: VenuefourContext;
   readonly actions: Actions;

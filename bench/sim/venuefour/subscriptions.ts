@@ -16,6 +16,11 @@ export type Subscription =
       readonly intervalMs: number;
     };
 
+const PER_SYMBOL = ["book", "bbo", "trades"] as const;
+const CANDLES = ["candle", "mark_price_candle"] as const;
+/** @testonly What README.md lists. */
+export const MARKET_CHANNELS: readonly string[] = ["prices", ...PER_SYMBOL, ...CANDLES];
+
 /**
  * `invalid`: answered with an error frame. `unanswered`: the venue says nothing at all, as it does to a symbol it does
  * not know; other values that it cannot serve are treated alike here.
@@ -26,18 +31,20 @@ export function readSubscription(params: unknown, context: VenuefourContext): Su
   if (typeof params !== "object" || params === null || Array.isArray(params)) return "invalid";
   const { source, symbol, agg_level: aggLevel = 1, interval } = params as Record<string, unknown>;
   if (source === "prices") return { source, topic: "prices" };
-  const isPerSymbol = source === "book" || source === "bbo" || source === "trades";
-  const isCandle = source === "candle" || source === "mark_price_candle";
-  if (!isPerSymbol && !isCandle) return "invalid";
+  const perSymbol = PER_SYMBOL.find((name) => name === source);
+  const candle = CANDLES.find((name) => name === source);
+  if (perSymbol === undefined && candle === undefined) return "invalid";
   const instrument = typeof symbol === "string" ? context.exchange.instruments.get(symbol) : undefined;
   if (instrument === undefined) return "unanswered";
-  if (isCandle) {
+  if (candle !== undefined) {
     const intervalMs = typeof interval === "string" ? INTERVALS.get(interval) : undefined;
     if (intervalMs === undefined) return "unanswered";
     const name = String(interval);
-    return { source, topic: `${source}:${instrument.symbol}:${name}`, instrument, interval: name, intervalMs };
+    const topic = `${candle}:${instrument.symbol}:${name}`;
+    return { source: candle, topic, instrument, interval: name, intervalMs };
   }
-  if (source !== "book") return { source, topic: `${source}:${instrument.symbol}`, instrument };
+  if (perSymbol === "bbo" || perSymbol === "trades")
+    return { source: perSymbol, topic: `${perSymbol}:${instrument.symbol}`, instrument };
   if (typeof aggLevel !== "number" || !AGG_LEVELS.includes(aggLevel)) return "unanswered";
-  return { source, topic: `book:${instrument.symbol}:${aggLevel}`, instrument, aggLevel };
+  return { source: "book", topic: `book:${instrument.symbol}:${aggLevel}`, instrument, aggLevel };
 }

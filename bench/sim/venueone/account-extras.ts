@@ -1,4 +1,4 @@
-/** Replies about an account that trading does not need but client libraries read: fees, referral, portfolio. Pure. */
+/** Replies about an account that trading does not need but client libraries read: fees, portfolio. Pure. */
 import { replyTextScaled } from "./decimals.js";
 import { volumeText } from "./rows.js";
 import { usdText, type Venue } from "./venue.js";
@@ -33,18 +33,6 @@ export function feesRow(venue: Venue, user: string): Readonly<Record<string, unk
     nextTrialAvailableTimestamp: null,
     stakingLink: null,
     activeStakingDiscount: { bpsOfMaxSupply: "0.0", discount: "0.0" },
-  };
-}
-
-export function referralRow(venue: Venue, user: string): Readonly<Record<string, unknown>> {
-  return {
-    referredBy: null,
-    cumVlm: usdText(venue.account(user)?.volumeE12 ?? 0n),
-    unclaimedRewards: "0.0",
-    claimedRewards: "0.0",
-    builderRewards: "0.0",
-    referrerState: { stage: "needToCreateCode" },
-    rewardHistory: [],
   };
 }
 

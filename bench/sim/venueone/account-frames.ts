@@ -1,14 +1,7 @@
 /** Data of the user streams, snapshot and live. Pure reading of venue and exchange; who gets it is streams.ts' business. */
 import type { SimFill, SimIncome, SimOrder } from "../core/types.js";
 import { replyTextScaled } from "./decimals.js";
-import {
-  depositedText,
-  frontendOrders,
-  fundingRows,
-  historicalOrders,
-  latestFills,
-  spotState,
-} from "./info-account.js";
+import { frontendOrders, fundingRows, historicalOrders, latestFills, spotState } from "./info-account.js";
 import type { InfoContext } from "./info-query.js";
 import { activeAssetRow, clearinghouseRow } from "./account-rows.js";
 import { basicOrderRow, fillRow, statusWord } from "./rows.js";
@@ -32,10 +25,6 @@ export function snapshotData(context: InfoContext, subscription: Subscription, u
     }
     case "userHistoricalOrders":
       return { isSnapshot: true, user, orderHistory: historicalOrders(venue, user) };
-    case "userTwapSliceFills":
-      return { isSnapshot: true, user, twapSliceFills: [] };
-    case "userTwapHistory":
-      return { isSnapshot: true, user, history: [] };
     default:
       return stateData(context, subscription, user);
   }
@@ -55,33 +44,9 @@ export function stateData(context: InfoContext, subscription: Subscription, user
       return { user, spotState: spotState(venue, user) };
     case "activeAssetData":
       return activeAssetRow(venue, user, subscription.coin ?? "");
-    case "webData3":
-      return webData(venue, user);
-    case "twapStates":
-      return { dex: "", user, states: [] };
     default:
       return null;
   }
-}
-
-function webData(venue: Venue, user: string): unknown {
-  const agent = venue.agents.list(user, venue.exchange.nowMs()).find((candidate) => candidate.name === "");
-  const account = venue.account(user);
-  const state = clearinghouseRow(venue, user);
-  return {
-    userState: {
-      agentAddress: agent?.address ?? null,
-      agentValidUntil: agent?.validUntilMs ?? null,
-      cumLedger: depositedText(venue, user),
-      serverTime: venue.exchange.nowMs(),
-      isVault: account?.role === "vault",
-      user,
-      abstraction: account?.abstraction ?? "default",
-    },
-    perpDexStates: [
-      { totalVaultEquity: "0.0", perpsAtOpenInterestCap: [], leadingVaults: [], clearinghouseState: state },
-    ],
-  };
 }
 
 export function orderUpdateData(venue: Venue, orders: readonly SimOrder[]): readonly unknown[] {

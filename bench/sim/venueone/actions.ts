@@ -30,7 +30,7 @@ import {
   readUint,
   type Struct,
 } from "./shape.js";
-import { decodeUserAction, isUserActionType, type UserAction } from "./user-actions.js";
+import { decodeUserAction, isUserActionType, USER_ACTION_TYPES, type UserAction } from "./user-actions.js";
 
 interface L1Base {
   readonly family: "l1";
@@ -59,15 +59,6 @@ export type L1Action = L1Base &
     | { readonly type: "noop" }
     | { readonly type: "reserveRequestWeight"; readonly weight: number }
     | { readonly type: "setReferrer"; readonly code: string }
-    | {
-        readonly type: "twapOrder";
-        readonly asset: number;
-        readonly isBuy: boolean;
-        readonly szE8: bigint;
-        readonly reduceOnly: boolean;
-        readonly minutes: number;
-      }
-    | { readonly type: "twapCancel"; readonly asset: number; readonly twapId: number }
     | { readonly type: "createSubAccount"; readonly name: string }
     | {
         readonly type: "subAccountTransfer";
@@ -253,29 +244,6 @@ const L1_DECODERS: Readonly<Record<string, L1Decoder>> = {
       return { family: "l1", type: "setReferrer", code, wire: { type: "setReferrer", code } };
     },
   },
-  twapOrder: {
-    keys: ["twap"],
-    read: (fields) => {
-      const twap = readStruct(fields.required("twap"), ["a", "b", "s", "r", "m", "t"], "ignore");
-      const asset = readAsset(twap.required("a"));
-      const isBuy = readBool(twap.required("b"));
-      const szE8 = readDecimal(twap.required("s"));
-      const reduceOnly = readBool(twap.required("r"));
-      const minutes = readUint(twap.required("m"), 0xffff_ffff);
-      const randomize = readBool(twap.required("t"));
-      const packed = { a: asset, b: isBuy, s: wireText(szE8), r: reduceOnly, m: minutes, t: randomize };
-      const wire = { type: "twapOrder", twap: packed };
-      return { family: "l1", type: "twapOrder", asset, isBuy, szE8, reduceOnly, minutes, wire };
-    },
-  },
-  twapCancel: {
-    keys: ["a", "t"],
-    read: (fields) => {
-      const asset = readAsset(fields.required("a"));
-      const twapId = readUint(fields.required("t"));
-      return { family: "l1", type: "twapCancel", asset, twapId, wire: { type: "twapCancel", a: asset, t: twapId } };
-    },
-  },
   createSubAccount: {
     keys: ["name"],
     read: (fields) => {
@@ -310,6 +278,9 @@ const L1_DECODERS: Readonly<Record<string, L1Decoder>> = {
     },
   },
 };
+
+/** @testonly What README.md lists. */
+export const ACTION_TYPES: readonly string[] = [...Object.keys(L1_DECODERS), ...USER_ACTION_TYPES];
 
 function readOrderAction(fields: Struct): L1Action {
   const orders = readArray(fields.required("orders"), readOrder);

@@ -8,9 +8,8 @@ import type { Journal } from "./journal.js";
 import { executeOrders, findBatchError, logged, type OrderContext, type OrderStatusItem } from "./place.js";
 import { executeCancels, executeModify } from "./revise.js";
 import { volumeText } from "./rows.js";
-import { wireText } from "./decimals.js";
 import { recoverSigner, requestDigest } from "./signature.js";
-import { REFUSED, TWAP } from "./texts.js";
+import { REFUSED } from "./texts.js";
 import type { Tpsl } from "./tpsl.js";
 import { executeAgentSend, executeSubAccountTransfer, executeUserAction } from "./transfers.js";
 import { E12_PER_USD, type Venue, type VenueAccount } from "./venue.js";
@@ -182,12 +181,8 @@ function perform(context: OrderContext, request: ExchangeRequest): ExchangeReply
         return refused(REFUSED.transferBalance);
       account.requestsReserved += action.weight;
       return done();
-    case "twapOrder":
-      return withStatus("twapOrder", { error: refuseTwap(context, action) });
-    case "twapCancel":
-      return withStatus("twapCancel", { error: TWAP.notRunning });
     case "createSubAccount": {
-      const sub = venue.openSubAccount(account, action.name);
+      const sub = venue.openSubAccount(account);
       if (sub === null) return refused(REFUSED.subAccountTooMany);
       return { status: "ok", response: { type: "createSubAccount", data: sub.address } };
     }
@@ -282,29 +277,6 @@ function topUpIsolatedMargin(
   return moved.ok ? null : REFUSED.isolatedMarginAmount;
 }
 
-/** Written down as received: an order that this venue does not work over time, whatever its terms. */
-function refuseTwap(
-  { venue, account, signer, nonce }: OrderContext,
-  action: Extract<L1Action, { type: "twapOrder" }>,
-): string {
-  const perp = venue.universe.perps[action.asset];
-  const heldLots = perp === undefined ? 0 : (venue.exchange.position(account.address, perp.name, "BOTH")?.qtyLots ?? 0);
-  const isReducing = action.isBuy ? heldLots < 0 : heldLots > 0;
-  const text = action.reduceOnly && !isReducing ? TWAP.reduceOnly : TWAP.duration(action.minutes);
-  const index = venue.log.received({
-    action: "twap",
-    signer,
-    accountId: account.address,
-    symbol: perp?.name ?? null,
-    side: action.isBuy ? "BUY" : "SELL",
-    reduceOnly: action.reduceOnly,
-    qty: wireText(action.szE8),
-    nonce: String(nonce),
-  });
-  venue.log.refused(index, "TWAP", text);
-  return text;
-}
-
 function scheduleCancel(venue: Venue, account: VenueAccount, time: number | null): string | null {
   if (account.volumeE12 < SCHEDULE_VOLUME_E12) return REFUSED.scheduleVolume("1000000", volumeText(account.volumeE12));
   const nowMs = venue.exchange.nowMs();
@@ -345,8 +317,4 @@ function defaultOr(refusal: string | null): ExchangeReply {
 
 function withStatuses(type: string, statuses: readonly unknown[]): ExchangeReply {
   return { status: "ok", response: { type, data: { statuses } } };
-}
-
-function withStatus(type: string, status: unknown): ExchangeReply {
-  return { status: "ok", response: { type, data: { status } } };
 }

@@ -6,10 +6,8 @@ import { activeAssetRow, clearinghouseRow } from "./account-rows.js";
 import { basicOrderRow, fillRow, frontendOrderRow, statusWord } from "./rows.js";
 import { readAddress, readBool, readCloid, readText, readUint, type Struct } from "./shape.js";
 import { addressCap } from "./budgets.js";
-import { feesRow, portfolioRows, referralRow } from "./account-extras.js";
+import { feesRow, portfolioRows } from "./account-extras.js";
 import { replyTextScaled } from "./decimals.js";
-import { assetCtx } from "./market-rows.js";
-import { metaReply, SPOT_PAIRS, spotCtx } from "./universe.js";
 import { tagOf, usdText, type Venue } from "./venue.js";
 
 const FILLS_MAX = 2_000;
@@ -115,7 +113,6 @@ export const ACCOUNT_QUERIES: Readonly<Record<string, InfoQuery>> = {
       return venue.exchange.instruments.has(coin) ? activeAssetRow(venue, user, coin) : SERVER_ERROR;
     },
   },
-  subAccounts: { keys: ["user"], weight: 20, answer: (fields, { venue }) => subAccountRows(venue, readUser(fields)) },
   preTransferCheck: {
     keys: ["user", "source"],
     weight: 20,
@@ -124,46 +121,8 @@ export const ACCOUNT_QUERIES: Readonly<Record<string, InfoQuery>> = {
       return { fee: exists ? "0.0" : "1.0", isSanctioned: false, userExists: exists, userHasSentTx: exists };
     },
   },
-  maxBuilderFee: {
-    keys: ["user", "builder"],
-    weight: 20,
-    answer: (fields, { venue }) =>
-      venue.account(readUser(fields))?.builderFees.get(readAddress(fields.required("builder"))) ?? 0,
-  },
-  webData2: { keys: ["user"], weight: 20, answer: (fields, context) => webData2(context, readUser(fields)) },
-  referral: { keys: ["user"], weight: 20, answer: (fields, { venue }) => referralRow(venue, readUser(fields)) },
   portfolio: { keys: ["user"], weight: 20, answer: (fields, { venue }) => portfolioRows(venue, readUser(fields)) },
-  userToMultiSigSigners: {
-    keys: ["user"],
-    weight: 20,
-    // No account here is one of several signers.
-    answer: (fields) => {
-      readUser(fields);
-      return null;
-    },
-  },
-  delegations: { keys: ["user"], weight: 20, answer: emptyList },
-  userVaultEquities: { keys: ["user"], weight: 20, answer: emptyList },
-  twapHistory: { keys: ["user"], weight: 20, answer: emptyList },
-  userTwapSliceFills: { keys: ["user"], weight: 20, answer: emptyList },
-  userTwapSliceFillsByTime: {
-    keys: ["user", "startTime", "endTime", "aggregateByTime"],
-    weight: 20,
-    answer: (fields) => {
-      readUint(fields.required("startTime"));
-      const end = fields.optional("endTime");
-      if (end !== undefined) readUint(end);
-      readFlag(fields, "aggregateByTime");
-      return emptyList(fields);
-    },
-  },
 };
-
-/** History that this venue never has, of any account. */
-function emptyList(fields: Struct): readonly unknown[] {
-  readUser(fields);
-  return [];
-}
 
 function readUser(fields: Struct): string {
   return readAddress(fields.required("user"));
@@ -331,46 +290,4 @@ export function fundingRows(
     };
     return [{ time: entry.tsMs, hash: `0x${"0".repeat(64)}`, delta }];
   });
-}
-
-function subAccountRows(venue: Venue, user: string): unknown {
-  const master = venue.account(user);
-  if (master === null || master.subAccounts.length === 0) return null;
-  return master.subAccounts.map((address) => ({
-    name: venue.account(address)?.name ?? "",
-    subAccountUser: address,
-    master: user,
-    clearinghouseState: clearinghouseRow(venue, address),
-    spotState: spotState(venue, address),
-  }));
-}
-
-/** Everything about an account and the markets at once; the stream of this name is gone, the query is not. */
-function webData2(context: InfoContext, user: string): Readonly<Record<string, unknown>> {
-  const { venue } = context;
-  const agent = venue.agents.list(user, venue.exchange.nowMs()).find((candidate) => candidate.name === "");
-  return {
-    clearinghouseState: clearinghouseRow(venue, user),
-    leadingVaults: [],
-    totalVaultEquity: "0.0",
-    openOrders: frontendOrders(context, user),
-    agentAddress: agent?.address ?? null,
-    agentValidUntil: agent?.validUntilMs ?? null,
-    cumLedger: depositedText(venue, user),
-    meta: metaReply(venue.universe),
-    assetCtxs: venue.universe.perps.map((perp) => assetCtx(venue, perp)),
-    serverTime: venue.exchange.nowMs(),
-    isVault: venue.account(user)?.role === "vault",
-    user,
-    twapStates: [],
-    spotState: spotState(venue, user),
-    spotAssetCtxs: SPOT_PAIRS.map(spotCtx),
-  };
-}
-
-/** What was ever deposited, from the kept ledger rows. A figure for display only. */
-export function depositedText(venue: Venue, user: string): string {
-  const rows = venue.account(user)?.ledger ?? [];
-  const usd = rows.reduce((sum, { delta }) => sum + (delta.type === "deposit" ? Number(delta.usdc) : 0), 0);
-  return replyTextScaled(BigInt(Math.round(usd * 100)), 2);
 }

@@ -18,7 +18,7 @@ import {
   readUint,
   type Struct,
 } from "./shape.js";
-import { marginTableReply, metaReply, SPOT_PAIRS, spotCtx, spotMetaReply } from "./universe.js";
+import { metaReply, SPOT_PAIRS, spotCtx, spotMetaReply } from "./universe.js";
 import { usdText, type Venue } from "./venue.js";
 
 const HOUR_MS = 3_600_000;
@@ -71,7 +71,6 @@ const MARKET_QUERIES: Readonly<Record<string, InfoQuery>> = {
     answer: (fields, { venue }) =>
       onFirstDex(fields, () => [metaReply(venue.universe), venue.universe.perps.map((perp) => assetCtx(venue, perp))]),
   },
-  allPerpMetas: { keys: [], weight: 20, answer: (_fields, { venue }) => [metaReply(venue.universe)] },
   allMids: {
     keys: ["dex"],
     weight: 2,
@@ -111,31 +110,7 @@ const MARKET_QUERIES: Readonly<Record<string, InfoQuery>> = {
         }));
     },
   },
-  predictedFundings: {
-    keys: [],
-    weight: 20,
-    answer: (_fields, { venue }) =>
-      venue.universe.perps
-        .filter((perp) => !perp.isDelisted)
-        .map((perp) => {
-          const mark = venue.exchange.mark(perp.name);
-          // The venue was measured to give the previous hour as the next one.
-          const nextFundingTime = mark.nextFundingMs - HOUR_MS;
-          const own = { fundingRate: rateText(mark.fundingRateE8), nextFundingTime, fundingIntervalHours: 1 };
-          return [
-            perp.name,
-            [
-              ["BinPerp", null],
-              ["HlPerp", own],
-              ["BybitPerp", null],
-            ],
-          ];
-        }),
-  },
   perpDexs: { keys: [], weight: 20, answer: () => [null] },
-  // Limits and categories are of builder-run dexes only; the first one has none.
-  perpDexLimits: { keys: ["dex"], weight: 20, answer: noLimits },
-  perpCategories: { keys: [], weight: 20, answer: () => [] },
   perpDexStatus: {
     keys: ["dex"],
     weight: 20,
@@ -150,17 +125,15 @@ const MARKET_QUERIES: Readonly<Record<string, InfoQuery>> = {
   },
   spotMeta: { keys: [], weight: 20, answer: () => spotMetaReply() },
   spotMetaAndAssetCtxs: { keys: [], weight: 20, answer: () => [spotMetaReply(), SPOT_PAIRS.map(spotCtx)] },
-  marginTable: {
-    keys: ["id"],
-    weight: 20,
-    answer: (fields) => marginTableReply(readUint(fields.required("id"), 0xffff)),
-  },
 };
 
 const QUERIES: ReadonlyMap<string, InfoQuery> = new Map([
   ...Object.entries(MARKET_QUERIES),
   ...Object.entries(ACCOUNT_QUERIES),
 ]);
+
+/** @testonly What README.md lists. */
+export const INFO_TYPES: readonly string[] = [...QUERIES.keys()];
 
 /** Weight of the query before its rows are known; 20 for anything unreadable. */
 export function infoWeight(node: JsonNode): number {
@@ -196,13 +169,6 @@ function queryType(node: JsonNode): string | null {
 /** Settled cash of all accounts: what the venue's own net deposits come to here, profits and fees included. */
 function heldE12(venue: Venue): bigint {
   return venue.exchange.accounts().reduce((sum, { walletE12 }) => sum + walletE12, 0n);
-}
-
-/** Null also for a dex that does not exist. */
-function noLimits(fields: Struct): null {
-  const dex = fields.optional("dex");
-  if (dex !== undefined) readText(dex);
-  return null;
 }
 
 /** Only the first dex exists here; a query for another one fails like an unknown dex. */

@@ -60,6 +60,7 @@ class VenueoneRoom implements SimRoom<VenueoneAccountOptions, void> {
   readonly socketPath = SOCKET_PATH;
   readonly protocol: Protocol;
   readonly timers: readonly RoomTimer[];
+  readonly commands = {};
   readonly venue: Venue;
   readonly #sessions: Sessions;
 

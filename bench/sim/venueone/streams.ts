@@ -41,7 +41,6 @@ const CLOCK_OF: Partial<Record<StreamType, ClockName>> = {
   openOrders: "userState",
   spotState: "userState",
   activeAssetData: "userState",
-  webData3: "userState",
 };
 
 interface Active {

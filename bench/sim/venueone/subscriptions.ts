@@ -51,15 +51,14 @@ const STREAMS = {
   spotState: ["user"],
   allDexsClearinghouseState: ["user"],
   activeAssetData: ["user", "coin"],
-  webData3: ["user"],
   notification: ["user"],
   userHistoricalOrders: ["user"],
-  userTwapSliceFills: ["user"],
-  userTwapHistory: ["user"],
-  twapStates: ["user", "dex"],
 } as const satisfies Record<string, readonly string[]>;
 
 export type StreamType = keyof typeof STREAMS;
+
+/** @testonly What README.md lists. */
+export const STREAM_TYPES: readonly string[] = Object.keys(STREAMS);
 
 /** Streams whose frames do not say which user they are about. */
 const NAMELESS_CHANNELS: Partial<Record<StreamType, string>> = { userEvents: "user" };

@@ -80,13 +80,6 @@ export const BARE = {
   spotBalance: (asset: number) => `Insufficient spot balance asset=${asset}`,
 } as const;
 
-/** No order is worked over time here: no duration is valid. */
-export const TWAP = {
-  reduceOnly: "Reduce-only TWAP order would increase position.",
-  duration: (minutes: number) => `Invalid TWAP duration: ${minutes} min(s)`,
-  notRunning: "TWAP was never placed, already canceled, or filled.",
-} as const;
-
 /** The suffix that live per-order texts end with. */
 export function perItem(text: string, asset: number): string {
   return `${text} asset=${asset}`;

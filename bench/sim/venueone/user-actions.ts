@@ -106,6 +106,8 @@ const SPECS: Readonly<Record<UserActionType, UserActionSpec>> = {
   },
 };
 
+export const USER_ACTION_TYPES: readonly string[] = Object.keys(SPECS);
+
 export function isUserActionType(type: string): type is UserActionType {
   return Object.hasOwn(SPECS, type);
 }

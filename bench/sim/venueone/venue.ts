@@ -40,13 +40,12 @@ export interface LedgerRow {
   readonly delta: Readonly<Record<string, unknown>>;
 }
 
-export type AccountRole = "user" | "subAccount" | "vault";
+export type AccountRole = "user" | "subAccount";
 
 export interface VenueAccount {
   readonly address: string;
   readonly role: AccountRole;
   readonly master: string | null;
-  readonly name: string;
   readonly subAccounts: string[];
   /** Cumulative traded volume. */
   volumeE12: bigint;
@@ -111,12 +110,12 @@ export class Venue {
     const known = this.#accounts.get(address);
     if (known !== undefined) return known;
     // Accounts made through the control API appear on the exchange first.
-    return this.exchange.account(address) === null ? null : this.#record(address, "user", null, "");
+    return this.exchange.account(address) === null ? null : this.#record(address, "user", null);
   }
 
   /** Creates account and record. */
   openAccount(address: string, depositUsd: string, spotUsd: string): VenueAccount {
-    const account = this.#record(address, "user", null, "");
+    const account = this.#record(address, "user", null);
     // The engine books the first deposit itself; the row is written here whether or not it announces it.
     this.#ownCashMove = true;
     this.exchange.createAccount({ accountId: address, deposit: depositUsd, spotDeposit: spotUsd });
@@ -128,10 +127,10 @@ export class Venue {
     return account;
   }
 
-  openSubAccount(master: VenueAccount, name: string): VenueAccount | null {
+  openSubAccount(master: VenueAccount): VenueAccount | null {
     if (master.subAccounts.length >= SUB_ACCOUNTS_MAX) return null;
     const address = `0x${hash64(`sub:${master.address}:${master.subAccounts.length}`).slice(2, 42)}`;
-    const created = this.#record(address, "subAccount", master.address, name);
+    const created = this.#record(address, "subAccount", master.address);
     this.exchange.createAccount({ accountId: address, deposit: "0" });
     master.subAccounts.push(address);
     return created;
@@ -181,12 +180,11 @@ export class Venue {
     this.addLedgerRow(to, { type: "deposit", usdc: usdText(moved.amountE12) });
   }
 
-  #record(address: string, role: AccountRole, master: string | null, name: string): VenueAccount {
+  #record(address: string, role: AccountRole, master: string | null): VenueAccount {
     const created: VenueAccount = {
       address,
       role,
       master,
-      name,
       subAccounts: [],
       volumeE12: 0n,
       requestsUsed: 0,

@@ -189,18 +189,12 @@ export class AccountStreams implements EventListener {
         return { positions: printPositionMap(context, account), shares: [] };
       case "account_all_assets":
         return { assets: { [USDC_KEY]: printAsset(context, account) } };
-      case "account_spot_avg_entry_prices":
-        return { avg_entry_prices: {} };
       case "user_stats":
         return this.#stats(channel);
       case "account_tx":
         return { txs: [] };
       case "notification":
         return { notifs: [] };
-      case "pool_data":
-        return { account: account.index, positions: {}, orders: {}, trades: {}, shares: [], funding_histories: {} };
-      case "pool_info":
-        return { pool_info: null };
     }
   }
 
@@ -233,10 +227,6 @@ export class AccountStreams implements EventListener {
         return changes.transactions.length > 0 ? [{ txs: changes.transactions.map(printTransaction) }] : [];
       case "notification":
         return changes.liquidated.map((order) => this.#liquidation(account, order));
-      case "account_spot_avg_entry_prices":
-      case "pool_data":
-      case "pool_info":
-        return [];
     }
   }
 

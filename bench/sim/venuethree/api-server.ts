@@ -137,7 +137,6 @@ export class ApiServer {
   #first(channel: Channel, isFirst: boolean): Row | null {
     const { market, kind } = channel;
     if (kind === "height") return this.#height("subscribed");
-    if (kind === "spot_market_stats") return null;
     if (kind === "market_stats") return this.#stats(channel, "subscribed");
     if (market === null) return null;
     if (kind === "ticker")

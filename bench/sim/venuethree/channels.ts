@@ -5,14 +5,7 @@ import type { Listing, VenuethreeMarket } from "./listing.js";
 import { RESOLUTIONS } from "./market-view.js";
 import type { TradingMarket } from "./orders.js";
 
-export type MarketChannelKind =
-  | "order_book"
-  | "ticker"
-  | "market_stats"
-  | "spot_market_stats"
-  | "trade"
-  | "candle"
-  | "height";
+export type MarketChannelKind = "order_book" | "ticker" | "market_stats" | "trade" | "candle" | "height";
 
 export interface Channel {
   readonly kind: MarketChannelKind;
@@ -36,12 +29,9 @@ export type AccountChannelKind =
   | "account_all_trades"
   | "account_all_positions"
   | "account_all_assets"
-  | "account_spot_avg_entry_prices"
   | "user_stats"
   | "account_tx"
-  | "notification"
-  | "pool_data"
-  | "pool_info";
+  | "notification";
 
 export interface AccountChannel {
   readonly kind: AccountChannelKind;
@@ -60,7 +50,9 @@ export type AccountChannelReading =
   | { readonly ok: false; readonly code: number; readonly message: string };
 
 const PER_MARKET: ReadonlySet<string> = new Set(["order_book", "ticker", "trade"]);
-const PER_MARKET_OR_ALL: ReadonlySet<string> = new Set(["market_stats", "spot_market_stats"]);
+const PER_MARKET_OR_ALL: ReadonlySet<string> = new Set(["market_stats"]);
+/** One of an interval besides the market, one of no market. */
+const UNLIKE_OTHERS = ["candle", "height"] as const satisfies readonly MarketChannelKind[];
 /** Each with the answer to "needs a token?" (fact sheet 9.3). */
 const ACCOUNT: ReadonlyMap<AccountChannelKind, boolean> = new Map([
   ["account_all", false],
@@ -70,15 +62,15 @@ const ACCOUNT: ReadonlyMap<AccountChannelKind, boolean> = new Map([
   ["account_all_trades", true],
   ["account_all_positions", true],
   ["account_all_assets", true],
-  ["account_spot_avg_entry_prices", true],
   ["user_stats", false],
   ["account_tx", true],
   ["notification", true],
-  ["pool_data", true],
-  ["pool_info", true],
 ]);
 /** Name a market before the account. */
 const PER_MARKET_AND_ACCOUNT: ReadonlySet<AccountChannelKind> = new Set(["account_market", "account_orders"]);
+
+/** @testonly What README.md lists. */
+export const CHANNELS: readonly string[] = [...PER_MARKET, ...PER_MARKET_OR_ALL, ...UNLIKE_OTHERS, ...ACCOUNT.keys()];
 
 /** Null means no account channel. */
 export function accountKindOf(text: string): AccountChannelKind | null {

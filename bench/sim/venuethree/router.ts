@@ -13,6 +13,14 @@ import { ReadBudget } from "./read-budget.js";
 import { sendTx, sendTxBatch } from "./transaction-routes.js";
 
 const PREFIX = "/api/v1/";
+const SENDING = { sendTx, sendTxBatch } as const;
+
+/** @testonly What README.md lists. */
+export const SERVED_ROUTES: readonly string[] = [
+  ...Object.keys(ROOT_ROUTES).map((path) => `GET ${path}`),
+  ...Object.keys({ ...MARKET_ROUTES, ...ACCOUNT_ROUTES }).map((name) => `GET /api/v1 ${name}`),
+  ...Object.keys(SENDING).map((name) => `POST /api/v1 ${name}`),
+];
 
 export class Router {
   readonly #context: VenuethreeContext;
@@ -44,13 +52,14 @@ export class Router {
 
   /** Transactions have a budget of their own, which their account pays from. */
   #post(request: SimHttpRequest, name: string): Row {
-    if (name !== "sendTx" && name !== "sendTxBatch") {
+    const send = name === "sendTx" || name === "sendTxBatch" ? SENDING[name] : null;
+    if (send === null) {
       this.#budget.spend(request.remoteAddress, name, this.#context.limits, request.receivedMs);
       throw notFound();
     }
     const form = readForm(request);
     if (form === null) throw refuseParameter("the body is no form");
-    return (name === "sendTx" ? sendTx : sendTxBatch)(this.#context, form, request.receivedMs);
+    return send(this.#context, form, request.receivedMs);
   }
 
   /** Who shows a good token pays as the owner of the account, everyone else as an address. */

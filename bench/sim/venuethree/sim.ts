@@ -53,6 +53,16 @@ class VenuethreeRoom implements SimRoom<VenuethreeAccount, void> {
   readonly socketPath = SOCKET_PATH;
   readonly protocol: Protocol;
   readonly timers: readonly RoomTimer[];
+  readonly commands = {
+    quirks: (body: Readonly<Record<string, unknown>>) => {
+      this.setQuirks(body);
+      return { quirks: this.quirks };
+    },
+    limits: (body: Readonly<Record<string, unknown>>) => {
+      this.#context.limits = withKnown(this.#context.limits, body, VENUE_LIMITS);
+      return { limits: this.#context.limits };
+    },
+  };
   readonly #context: VenuethreeContext;
   readonly #accountSide: AccountSide;
   readonly #servers: ApiServers;
@@ -123,18 +133,6 @@ class VenuethreeRoom implements SimRoom<VenuethreeAccount, void> {
 
   describe(): Readonly<Record<string, unknown>> {
     return { limits: this.#context.limits, quirks: this.#context.quirks };
-  }
-
-  command(name: string, body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | null {
-    if (name === "quirks") {
-      this.setQuirks(body);
-      return { quirks: this.quirks };
-    }
-    if (name === "limits") {
-      this.#context.limits = withKnown(this.#context.limits, body, VENUE_LIMITS);
-      return { limits: this.#context.limits };
-    }
-    return null;
   }
 
   stop(): void {

@@ -147,6 +147,9 @@ const LAYOUTS: ReadonlyMap<number, Readonly<Record<string, Kind>>> = new Map<num
   ],
 ]);
 
+/** @testonly What README.md lists. */
+export const TRANSACTION_TYPES: readonly string[] = [...LAYOUTS.keys()].map(String);
+
 const RANGES: Readonly<Record<"u8" | "i16" | "u16" | "u32" | "i64", readonly [bigint, bigint]>> = {
   u8: [0n, 255n],
   i16: [-32_768n, 32_767n],

@@ -29,7 +29,6 @@ interface MarginMove {
 export function accountRoutes(): Readonly<Record<string, Route>> {
   const transfers: TransferMemory = { used: new Set(), nextId: 1 };
   const marginMoves: MarginMove[] = [];
-  const multiAssets = new Set<string>();
   return {
     "GET balance": {
       weight: 5,
@@ -52,7 +51,7 @@ export function accountRoutes(): Readonly<Record<string, Route>> {
     "GET leverageBracket": { weight: 1, security: "signed", answer: leverageBracket },
     "GET commissionRate": { weight: 20, security: "signed", answer: commissionRate },
     "POST leverage": { weight: 1, security: "trade", answer: setLeverage },
-    "POST marginType": { weight: 1, security: "trade", answer: (call) => setMarginType(call, multiAssets) },
+    "POST marginType": { weight: 1, security: "trade", answer: setMarginType },
     "POST positionMargin": { weight: 1, security: "trade", answer: (call) => moveMargin(call, marginMoves) },
     "GET positionMargin/history": {
       weight: 1,
@@ -77,15 +76,6 @@ export function accountRoutes(): Readonly<Record<string, Route>> {
       answer: ({ account }) => ({ dualSidePosition: account.hedgeMode }),
     },
     "POST positionSide/dual": { weight: 1, security: "trade", answer: setPositionMode },
-    "GET multiAssetsMargin": {
-      weight: 30,
-      security: "signed",
-      answer: ({ account }) => ({ multiAssetsMargin: multiAssets.has(account.accountId) }),
-    },
-    "POST multiAssetsMargin": { weight: 1, security: "trade", answer: (call) => setMultiAssets(call, multiAssets) },
-    "GET adlQuantile": { weight: 5, security: "signed", answer: adlQuantile },
-    "GET forceOrders": { weight: 20, security: "signed", answer: forceOrders },
-    "GET remainingOpenableNotionalValue": { weight: 20, security: "signed", answer: remainingNotional },
     "POST asset/wallet/transfer": { weight: 5, security: "transfer", answer: (call) => transfer(call, transfers) },
     "POST listenKey": {
       weight: 1,
@@ -220,12 +210,11 @@ function setLeverage(call: SignedCall): unknown {
   return { symbol: rules.symbol, leverage, maxNotionalValue: String(maxNotional(rules, leverage)) };
 }
 
-function setMarginType(call: SignedCall, multiAssets: ReadonlySet<string>): unknown {
+function setMarginType(call: SignedCall): unknown {
   const { context, account, params } = call;
   const rules = rulesOf(context.listing.rules, params);
   const type = params.required("marginType");
   if (type !== "ISOLATED" && type !== "CROSSED") throw refuseInvalid("marginType");
-  if (type === "ISOLATED" && multiAssets.has(account.accountId)) throw refuse("multiAssetsIsolated");
   const done = context.exchange.setMarginMode(
     account.accountId,
     rules.symbol,
@@ -249,20 +238,6 @@ function modeRefusal(reason: SimRefusal, same: ErrorName, orders: ErrorName, pos
   if (reason === "NO_CHANGE") return refuse(same);
   if (reason === "HAS_ORDERS") return refuse(orders);
   return reason === "HAS_POSITION" ? refuse(position) : refusalOf(reason);
-}
-
-function setMultiAssets(call: SignedCall, multiAssets: Set<string>): unknown {
-  const wanted = call.params.boolean("multiAssetsMargin");
-  if (wanted === null) throw refuseMandatory("multiAssetsMargin");
-  const { accountId } = call.account;
-  if (multiAssets.has(accountId) === wanted) throw new VenuetwoRefusal(-4171, "No need to change Multi-Assets mode.");
-  const isolated = [...call.context.exchange.instruments.keys()].some(
-    (symbol) => call.context.exchange.marginMode(accountId, symbol) === "isolated",
-  );
-  if (wanted && isolated) throw refuse("multiAssetsIsolated");
-  if (wanted) multiAssets.add(accountId);
-  else multiAssets.delete(accountId);
-  return { code: 200, msg: "success" };
 }
 
 function moveMargin(call: SignedCall, moves: MarginMove[]): unknown {
@@ -298,51 +273,6 @@ function moveMargin(call: SignedCall, moves: MarginMove[]): unknown {
     tsMs: context.exchange.nowMs(),
   });
   return { amount: Number(amountText), code: 200, msg: "Successfully modify position margin.", type };
-}
-
-function adlQuantile(call: SignedCall): unknown {
-  const { exchange } = call.context;
-  const rank = (symbol: string, side: SimPositionSide): number => {
-    const position = exchange.position(call.account.accountId, symbol, side);
-    return position === null || position.qtyLots === 0
-      ? 0
-      : exchange.positionFigures(position).unrealizedE12 > 0n
-        ? 2
-        : 1;
-  };
-  const rows = chosenRules(call).map(({ symbol }) => ({
-    symbol,
-    adlQuantile: call.account.hedgeMode
-      ? { LONG: rank(symbol, "LONG"), SHORT: rank(symbol, "SHORT"), HEDGE: 0 }
-      : { LONG: 0, SHORT: 0, BOTH: rank(symbol, "BOTH") },
-  }));
-  return call.params.has("symbol") ? rows[0] : rows;
-}
-
-/** Own liquidation orders. */
-function forceOrders(call: SignedCall): unknown {
-  const limit = call.params.limit(50, 100);
-  return call.context.exchange
-    .allOrders(call.account.accountId)
-    .filter((order) => order.origin !== "USER")
-    .slice(-limit)
-    .map((order) => ({
-      orderId: order.orderId,
-      symbol: order.symbol,
-      status: order.status,
-      clientOrderId: order.clientId,
-      side: order.side,
-      type: order.type,
-      time: order.createdMs,
-      updateTime: order.updatedMs,
-    }));
-}
-
-function remainingNotional(call: SignedCall): unknown {
-  const rules = rulesOf(call.context.listing.rules, call.params);
-  const leverage = call.context.exchange.leverage(call.account.accountId, rules.symbol);
-  const byMargin = (call.context.exchange.margin(call.account.accountId).availableE12 * BigInt(leverage)) / 10n ** 12n;
-  return { remainingOpenableNotionalValue: Math.min(maxNotional(rules, leverage), Number(byMargin)) };
 }
 
 function transfer(call: SignedCall, memory: TransferMemory): unknown {

@@ -7,7 +7,6 @@ const SUCCESS = { code: 200, msg: "success" };
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 
 export const AGENT_ROUTES: Readonly<Record<string, Route>> = {
-  "POST noop": { weight: 1, security: "signed", answer: () => SUCCESS },
   "GET agent": {
     weight: 1,
     security: "signed",

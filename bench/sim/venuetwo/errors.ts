@@ -95,7 +95,6 @@ const TEXTS = {
   reduceOnlyWithClose: [-4138, "Reduce only must be true with closePosition equals true"],
   closed: [-4141, "Symbol is closed."],
   leverageIsolated: [-4161, "Leverage reduction is not supported in Isolated Margin Mode with open positions."],
-  multiAssetsIsolated: [-4168, "Unable to adjust to isolated-margin mode under the Multi-Assets mode."],
   stopAboveBand: [-4183, "Limit price can't be higher than the stop price multiplier cap."],
   stopBelowBand: [-4184, "Limit price can't be lower than the stop price multiplier floor."],
   nonceExpired: [-4225, "Nonce Expired"],

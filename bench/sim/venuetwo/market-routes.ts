@@ -1,6 +1,6 @@
 /** Public market data, fact sheet 5.1. */
 import type { SimInstrument } from "../core/types.js";
-import { type Call, type Route, tradedRules } from "./context.js";
+import { type Call, RawJson, type Route, tradedRules } from "./context.js";
 import { refuse, refuseMandatory } from "./errors.js";
 import {
   e8Text,
@@ -30,6 +30,12 @@ const HOUR_MS = 3_600_000;
 export const MARKET_ROUTES: Readonly<Record<string, Route>> = {
   "GET ping": { weight: 1, security: "none", answer: () => ({}) },
   "GET time": { weight: 1, security: "none", answer: ({ context }) => ({ serverTime: context.exchange.nowMs() }) },
+  "GET exchangeInfo": {
+    weight: 1,
+    security: "none",
+    // The listing prints it itself, with the server time in its place.
+    answer: ({ context }) => new RawJson(context.listing.print(context.exchange.nowMs())),
+  },
   "GET depth": {
     weight: (params) => DEPTH_WEIGHTS.get(params.integer("limit") ?? 500) ?? 1,
     security: "none",
@@ -94,20 +100,7 @@ export const MARKET_ROUTES: Readonly<Record<string, Route>> = {
       };
     },
   },
-  "GET indexreferences": {
-    weight: 1,
-    security: "none",
-    answer: (call) => ({
-      symbol: instrumentOf(call).symbol,
-      references: [{ exchange: "local", weight: "1.00000000" }],
-    }),
-  },
 };
-
-/** exchangeInfo is printed by the listing itself, with the server time in its place. */
-export function exchangeInfoText(call: Call): string {
-  return call.context.listing.print(call.context.exchange.nowMs());
-}
 
 function instrumentOf(call: Call, name = "symbol"): SimInstrument {
   const value = call.params.text(name);

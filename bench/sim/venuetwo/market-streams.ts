@@ -31,10 +31,32 @@ const EVERY = {
   second: 20,
   threeSeconds: 60,
 } as const;
+/** What streams are called: behind the symbol in small letters, or of all symbols. */
+const NAMES = {
+  depth: "@depth",
+  depth100: "@depth@100ms",
+  depth500: "@depth@500ms",
+  bookTicker: "@bookTicker",
+  aggTrade: "@aggTrade",
+  markPrice: "@markPrice",
+  markPriceFast: "@markPrice@1s",
+  ticker: "@ticker",
+  miniTicker: "@miniTicker",
+  kline: "@kline_",
+  forceOrder: "@forceOrder",
+  allBookTickers: "!bookTicker",
+  allForceOrders: "!forceOrder@arr",
+  allMarkPrices: "!markPrice@arr",
+  allMarkPricesFast: "!markPrice@arr@1s",
+  allTickers: "!ticker@arr",
+  allMiniTickers: "!miniTicker@arr",
+} as const;
+/** @testonly What README.md lists. */
+export const STREAM_NAMES: readonly string[] = Object.values(NAMES);
 const DIFF_SPEEDS = [
-  { suffix: "@depth@100ms", every: EVERY.depth100 },
-  { suffix: "@depth", every: EVERY.depth250 },
-  { suffix: "@depth@500ms", every: EVERY.depth500 },
+  { suffix: NAMES.depth100, every: EVERY.depth100 },
+  { suffix: NAMES.depth, every: EVERY.depth250 },
+  { suffix: NAMES.depth500, every: EVERY.depth500 },
 ] as const;
 const PARTIAL = /^([^@]+)@depth(5|10|20)(@100ms|@500ms)?$/;
 const KLINE = /^([^@]+)@kline_(\w+)$/;
@@ -81,8 +103,9 @@ export class MarketStreams {
     const streams = this.#symbols.get(symbol);
     if (streams === undefined) return;
     for (const diff of streams.diffs) diff?.add(side, priceTicks, qtyLots, seq, tsMs);
-    const name = `${streams.lower}@bookTicker`;
-    if (this.#topics.wanted(name) || this.#topics.wanted("!bookTicker")) this.#bookTicker(streams, name, seq, tsMs);
+    const name = `${streams.lower}${NAMES.bookTicker}`;
+    if (this.#topics.wanted(name) || this.#topics.wanted(NAMES.allBookTickers))
+      this.#bookTicker(streams, name, seq, tsMs);
   }
 
   onLiquidation(order: SimOrder, fill: SimFill): void {
@@ -106,8 +129,8 @@ export class MarketStreams {
         T: fill.tsMs,
       },
     };
-    this.#topics.publish(`${streams.lower}@forceOrder`, "market", event, false);
-    this.#topics.publish("!forceOrder@arr", "market", event, false);
+    this.#topics.publish(`${streams.lower}${NAMES.forceOrder}`, "market", event, false);
+    this.#topics.publish(NAMES.allForceOrders, "market", event, false);
   }
 
   /** Called when a name gets a listener: slow diff chains begin with the first. */
@@ -140,7 +163,7 @@ export class MarketStreams {
       E: this.#exchange.nowMs(),
     };
     this.#topics.publish(name, "market", event, false);
-    this.#topics.publish("!bookTicker", "market", event, false);
+    this.#topics.publish(NAMES.allBookTickers, "market", event, false);
   }
 
   onTick(): void {
@@ -152,7 +175,7 @@ export class MarketStreams {
     if (this.#due(EVERY.second)) {
       this.#arrays(nowMs);
     }
-    if (this.#due(EVERY.threeSeconds)) this.#publishMarks("!markPrice@arr", nowMs);
+    if (this.#due(EVERY.threeSeconds)) this.#publishMarks(NAMES.allMarkPrices, nowMs);
   }
 
   #due(every: number): boolean {
@@ -172,9 +195,9 @@ export class MarketStreams {
     for (const [symbol, tape] of this.#aggregates) {
       const streams = this.#symbols.get(symbol);
       for (const row of tape.drain()) {
-        if (streams === undefined || !this.#topics.wanted(`${streams.lower}@aggTrade`)) continue;
+        if (streams === undefined || !this.#topics.wanted(`${streams.lower}${NAMES.aggTrade}`)) continue;
         const event = { e: "aggTrade", E: nowMs, s: symbol, ...printAggregate(streams.instrument, row) };
-        this.#topics.publish(`${streams.lower}@aggTrade`, "market", event, false);
+        this.#topics.publish(`${streams.lower}${NAMES.aggTrade}`, "market", event, false);
       }
     }
   }
@@ -186,24 +209,26 @@ export class MarketStreams {
     if (streams === undefined) return;
     const { instrument } = streams;
     const kind = name.slice(at);
-    if (kind === "@markPrice@1s" ? this.#due(EVERY.second) : kind === "@markPrice" && this.#due(EVERY.threeSeconds)) {
+    if (
+      kind === NAMES.markPriceFast ? this.#due(EVERY.second) : kind === NAMES.markPrice && this.#due(EVERY.threeSeconds)
+    ) {
       this.#topics.publish(name, "market", markPriceEvent(this.#exchange.mark(instrument.symbol), nowMs), false);
-    } else if (kind === "@ticker" && this.#due(EVERY.ticker)) {
+    } else if (kind === NAMES.ticker && this.#due(EVERY.ticker)) {
       this.#topics.publish(
         name,
         "market",
         tickerEvent(instrument, this.#exchange.ticker(instrument.symbol), nowMs),
         false,
       );
-    } else if (kind === "@miniTicker" && this.#due(EVERY.ticker)) {
+    } else if (kind === NAMES.miniTicker && this.#due(EVERY.ticker)) {
       this.#topics.publish(
         name,
         "market",
         miniTickerEvent(instrument, this.#exchange.ticker(instrument.symbol), nowMs),
         false,
       );
-    } else if (kind.startsWith("@kline_") && this.#due(EVERY.kline)) this.#kline(name, streams, nowMs);
-    else if (kind.startsWith("@depth")) this.#partial(name, streams, nowMs);
+    } else if (kind.startsWith(NAMES.kline) && this.#due(EVERY.kline)) this.#kline(name, streams, nowMs);
+    else if (kind.startsWith(NAMES.depth)) this.#partial(name, streams, nowMs);
   }
 
   #kline(name: string, streams: SymbolStreams, nowMs: number): void {
@@ -242,9 +267,9 @@ export class MarketStreams {
   }
 
   #arrays(nowMs: number): void {
-    this.#publishMarks("!markPrice@arr@1s", nowMs);
-    const wantsTicker = this.#topics.wanted("!ticker@arr");
-    const wantsMini = this.#topics.wanted("!miniTicker@arr");
+    this.#publishMarks(NAMES.allMarkPricesFast, nowMs);
+    const wantsTicker = this.#topics.wanted(NAMES.allTickers);
+    const wantsMini = this.#topics.wanted(NAMES.allMiniTickers);
     if (!wantsTicker && !wantsMini) return;
     const changed = [...this.#symbols.values()].flatMap((streams) => {
       const ticker = this.#exchange.ticker(streams.instrument.symbol);
@@ -254,13 +279,13 @@ export class MarketStreams {
     });
     if (changed.length === 0) return;
     this.#topics.publish(
-      "!ticker@arr",
+      NAMES.allTickers,
       "market",
       changed.map(({ instrument, ticker }) => tickerEvent(instrument, ticker, nowMs)),
       false,
     );
     this.#topics.publish(
-      "!miniTicker@arr",
+      NAMES.allMiniTickers,
       "market",
       changed.map(({ instrument, ticker }) => miniTickerEvent(instrument, ticker, nowMs)),
       false,

@@ -16,7 +16,6 @@ export function orderRoutes(): Readonly<Record<string, Route>> {
   const countdowns = new Map<string, TimerHandle>();
   return {
     "POST order": { weight: 1, security: "trade", answer: (call) => placeOne(call, call.params) },
-    "POST order/test": { weight: 1, security: "trade", answer: testOrder },
     "PUT order": { weight: 1, security: "trade", answer: amend },
     "GET order": { weight: 1, security: "signed", answer: queryOrder },
     "DELETE order": { weight: 1, security: "trade", answer: (call) => cancelOne(call, reference(call.params)) },
@@ -60,20 +59,6 @@ function placeOne(call: SignedCall, params: Params): Record<string, unknown> {
     if (error instanceof VenuetwoRefusal) context.log.refused(index, String(error.code), error.message);
     throw error;
   }
-}
-
-function testOrder(call: SignedCall): unknown {
-  const { context, account, params } = call;
-  const { request } = checkOrder(
-    context.exchange,
-    rulesOf(context.listing.rules, params),
-    account.accountId,
-    params,
-    () => context.newClientId(),
-  );
-  const checked = context.exchange.check(account.accountId, request);
-  if (!checked.ok) throw refusalOf(checked.reason);
-  return {};
 }
 
 function placeBatch(call: SignedCall): unknown {

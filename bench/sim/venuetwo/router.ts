@@ -6,7 +6,7 @@ import { AGENT_ROUTES } from "./agent-routes.js";
 import type { Caller } from "./auth.js";
 import { type Call, RawJson, type Route, type SignedCall, type VenuetwoContext } from "./context.js";
 import { refusalReply, refuse, VenuetwoRefusal } from "./errors.js";
-import { exchangeInfoText, MARKET_ROUTES } from "./market-routes.js";
+import { MARKET_ROUTES } from "./market-routes.js";
 import { orderRoutes } from "./order-routes.js";
 import { Params } from "./params.js";
 
@@ -15,8 +15,6 @@ const OTHER_VERSIONS: ReadonlySet<string> = new Set(["v2/balance", "v2/positionR
 /** Calls that exist in v3 only. */
 const V3_ONLY: ReadonlySet<string> = new Set([
   "openInterest",
-  "indexreferences",
-  "noop",
   "agent",
   "builder",
   "approveBuilder",
@@ -28,6 +26,9 @@ const V3_ONLY: ReadonlySet<string> = new Set([
 const NOT_IN_V1: ReadonlySet<string> = new Set(["balance", "account", "positionRisk"]);
 /** Of a call that other versions have too, the methods that v3 alone has (fact sheet 5.3). */
 const V3_ONLY_METHODS: ReadonlySet<string> = new Set(["PUT order"]);
+
+const SPOT_VERSIONS = ["v1", "v3"] as const;
+const TRANSFER = "POST asset/wallet/transfer";
 
 /** The few spot calls a futures client makes on the way (fact sheet 9.2 and 9.5): no spot market is run here. */
 const SPOT_ROUTES: Readonly<Record<string, Route>> = {
@@ -59,19 +60,38 @@ const SPOT_ROUTES: Readonly<Record<string, Route>> = {
   },
 };
 
+/** Versions in which a call of the futures API exists. */
+function versionsOf(route: string): readonly string[] {
+  const name = route.slice(route.indexOf(" ") + 1);
+  const isInV1 = !V3_ONLY.has(name) && !NOT_IN_V1.has(name) && !V3_ONLY_METHODS.has(route);
+  return ["v1", "v2", "v3", "v4"].filter(
+    (version) => version === "v3" || (version === "v1" ? isInV1 : OTHER_VERSIONS.has(`${version}/${name}`)),
+  );
+}
+
+/** Every route under `<family>/<version> <method> <name>`. */
+function routeTable(): ReadonlyMap<string, Route> {
+  const account = accountRoutes();
+  const futures = { ...MARKET_ROUTES, ...orderRoutes(), ...account, ...AGENT_ROUTES };
+  const transfer = account[TRANSFER];
+  const spot = { ...SPOT_ROUTES, ...(transfer === undefined ? {} : { [TRANSFER]: transfer }) };
+  const table = new Map<string, Route>();
+  for (const [name, route] of Object.entries(futures))
+    for (const version of versionsOf(name)) table.set(`fapi/${version} ${name}`, route);
+  for (const [name, route] of Object.entries(spot))
+    for (const version of SPOT_VERSIONS) table.set(`api/${version} ${name}`, route);
+  return table;
+}
+
+/** @testonly What README.md lists. */
+export const servedRoutes = (): readonly string[] => [...routeTable().keys()];
+
 export class Router {
   readonly #context: VenuetwoContext;
-  readonly #routes: ReadonlyMap<string, Route>;
-  readonly #spotRoutes: ReadonlyMap<string, Route>;
+  readonly #routes = routeTable();
 
   constructor(context: VenuetwoContext) {
     this.#context = context;
-    const account = accountRoutes();
-    this.#routes = new Map(Object.entries({ ...MARKET_ROUTES, ...orderRoutes(), ...account, ...AGENT_ROUTES }));
-    const transfer = account["POST asset/wallet/transfer"];
-    this.#spotRoutes = new Map(
-      Object.entries({ ...SPOT_ROUTES, ...(transfer === undefined ? {} : { "POST asset/wallet/transfer": transfer }) }),
-    );
   }
 
   async handle(request: SimHttpRequest): Promise<SimHttpReply> {
@@ -79,20 +99,8 @@ export class Router {
     try {
       const match = /^\/(fapi|api)\/(v[1-4])\/(.+)$/.exec(request.path);
       const [, family = "", version = "", name = ""] = match ?? [];
-      if (family === "fapi" && name === "exchangeInfo" && request.method === "GET") {
-        this.#count(request, 1, headers);
-        const call: Call = {
-          context: this.#context,
-          request,
-          params: new Params(new Map()),
-          version,
-          caller: null,
-          headers,
-        };
-        return { status: 200, body: exchangeInfoText(call), headers };
-      }
-      const route = this.#find(request.method, family, version, name);
-      if (route === null) return notFound(request);
+      const route = this.#routes.get(`${family}/${version} ${request.method} ${name}`);
+      if (route === undefined) return notFound(request);
       const params = Params.of(request);
       this.#count(request, typeof route.weight === "number" ? route.weight : route.weight(params), headers);
       const value = await this.#answer(route, {
@@ -109,17 +117,6 @@ export class Router {
       const reply = refusalReply(error);
       return { ...reply, headers: { ...headers, ...reply.headers } };
     }
-  }
-
-  #find(method: string, family: string, version: string, name: string): Route | null {
-    if (family === "api")
-      return version === "v1" || version === "v3" ? (this.#spotRoutes.get(`${method} ${name}`) ?? null) : null;
-    if (family !== "fapi") return null;
-    const exists =
-      version === "v1"
-        ? !V3_ONLY.has(name) && !NOT_IN_V1.has(name) && !V3_ONLY_METHODS.has(`${method} ${name}`)
-        : version === "v3" || OTHER_VERSIONS.has(`${version}/${name}`);
-    return exists ? (this.#routes.get(`${method} ${name}`) ?? null) : null;
   }
 
   #count(request: SimHttpRequest, weight: number, headers: Record<string, string>): void {

@@ -65,6 +65,16 @@ class VenuetwoRoom implements SimRoom<VenuetwoAccount, VenuetwoKeys> {
   readonly socketPath = "";
   readonly protocol: Protocol;
   readonly timers: readonly RoomTimer[];
+  readonly commands = {
+    expireListenKeys: () => {
+      this.expireListenKeys();
+      return { ok: true };
+    },
+    limits: (body: Readonly<Record<string, unknown>>) => {
+      this.#limits.options = withKnown(this.#limits.options, body, VENUE_LIMITS);
+      return { limits: this.#limits.options };
+    },
+  };
   readonly keys = new KeyRing();
   readonly #exchange: SimExchange;
   readonly #listing: Listing;
@@ -142,18 +152,6 @@ class VenuetwoRoom implements SimRoom<VenuetwoAccount, VenuetwoKeys> {
 
   describe(): Readonly<Record<string, unknown>> {
     return { limits: this.#limits.options };
-  }
-
-  command(name: string, body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | null {
-    if (name === "expireListenKeys") {
-      this.expireListenKeys();
-      return { ok: true };
-    }
-    if (name === "limits") {
-      this.#limits.options = withKnown(this.#limits.options, body, VENUE_LIMITS);
-      return { limits: this.#limits.options };
-    }
-    return null;
   }
 
   start(): void {

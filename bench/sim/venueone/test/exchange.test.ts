@@ -373,34 +373,6 @@ describe("account actions", () => {
     ]);
   });
 
-  it("refuses every TWAP, in its own third shape and the venue's words, and trades nothing for it", async () => {
-    const twap = (fields: object) =>
-      bench.act(KEYS.alice, {
-        type: "twapOrder",
-        twap: { a: 0, b: true, s: "0.01", r: false, m: 5, t: false, ...fields },
-      });
-    const refused = (error: string) => ({ status: "ok", response: { type: "twapOrder", data: { status: { error } } } });
-    expect(await twap({ b: false, r: true })).toEqual(refused("Reduce-only TWAP order would increase position."));
-    expect(await twap({})).toEqual(refused("Invalid TWAP duration: 5 min(s)"));
-    expect(await twap({ m: 30, s: "1" })).toEqual(refused("Invalid TWAP duration: 30 min(s)"));
-    await bench.act(KEYS.alice, orderAction([{ p: String(Math.ceil(btc(bench).ask * 1.01)), s: "0.01", tif: "Ioc" }]));
-    expect(await twap({ b: false, r: true })).toEqual(refused("Invalid TWAP duration: 5 min(s)"));
-    await bench.clock.advanceAsync(30 * 60_000);
-    const state = (await bench.info({ type: "clearinghouseState", user: ALICE })) as {
-      assetPositions: { position: { szi: string } }[];
-    };
-    expect(state.assetPositions.map(({ position }) => position.szi)).toEqual(["0.01"]);
-    const logged = bench.sim.log.records({ action: "twap" });
-    expect(logged.map(({ orderId, refusal }) => [orderId, refusal?.code])).toEqual(Array(4).fill([null, "TWAP"]));
-    expect(await bench.act(KEYS.alice, { type: "twapCancel", a: 0, t: 1 })).toEqual({
-      status: "ok",
-      response: {
-        type: "twapCancel",
-        data: { status: { error: "TWAP was never placed, already canceled, or filled." } },
-      },
-    });
-  });
-
   it("tops an isolated position up to a target leverage, and takes nothing out", async () => {
     const topUp = (key: `0x${string}`, leverage: string) =>
       bench.act(key, { type: "topUpIsolatedOnlyMargin", asset: 0, leverage });

@@ -103,21 +103,7 @@ describe("the recorded shape of a reply is that of", () => {
   });
 });
 
-describe("in replies of the local venueone,", () => {
-  it("the all-in-one query says what the single ones say", async () => {
-    const all = (await info({ type: "webData2", user: ALICE })) as Record<string, unknown>;
-    const [meta, assetCtxs] = (await info({ type: "metaAndAssetCtxs" })) as [unknown, unknown];
-    expect(all).toMatchObject({
-      clearinghouseState: await info({ type: "clearinghouseState", user: ALICE }),
-      openOrders: await info({ type: "frontendOpenOrders", user: ALICE }),
-      meta,
-      assetCtxs,
-      user: ALICE,
-      isVault: false,
-      cumLedger: "100000.0",
-    });
-  });
-
+describe("figures agree", () => {
   it("account value is raw USD plus the positions at mark, to the last digit", async () => {
     const state = (await info({ type: "clearinghouseState", user: ALICE })) as {
       marginSummary: Record<"accountValue" | "totalRawUsd" | "totalNtlPos" | "totalMarginUsed", string>;
@@ -220,9 +206,9 @@ describe("a query of a starting client", () => {
   });
 
   it.each([
-    ["a user that is none", '{"type":"userTwapSliceFillsByTime","user":"0x12","startTime":0}'],
-    ["no start", `{"type":"userTwapSliceFillsByTime","user":"${ALICE}"}`],
-    ["a dex that is no text", '{"type":"perpDexLimits","dex":5}'],
+    ["a user that is none", '{"type":"userFillsByTime","user":"0x12","startTime":0}'],
+    ["no start", `{"type":"userFillsByTime","user":"${ALICE}"}`],
+    ["a dex that is no text", '{"type":"perpDexStatus","dex":5}'],
   ])("is refused for %s", async (_name, body) => {
     expect((await bench.post("/info", body)).status).toBe(422);
   });
@@ -241,9 +227,6 @@ describe("a query to the local venueone", () => {
     ["a stranger's fills", { type: "userFills", user: STRANGER }, []],
     ["dexes", { type: "perpDexs" }, [null]],
     ["an explicit null", { type: "perpsAtOpenInterestCap", dex: null }, []],
-    ["limits of the first dex", { type: "perpDexLimits", dex: "" }, null],
-    ["categories, of which coins of the first dex have none", { type: "perpCategories" }, []],
-    ["slices of orders over time", { type: "userTwapSliceFillsByTime", user: ALICE, startTime: 0, endTime: 1 }, []],
     [
       "largest market orders, by a coin's highest leverage",
       { type: "maxMarketOrderNtls" },

@@ -218,7 +218,6 @@ describe("placing", () => {
       { type: "approveBuilderFee", maxFeeRate: "0.01%", builder },
       FIELDS.approveBuilderFee,
     );
-    expect(await bench.info({ type: "maxBuilderFee", user: ALICE, builder })).toBe(10);
     const before = bench.sim.exchange.account(ALICE)?.walletE12 ?? 0n;
     expect(statuses(await bench.act(KEYS.alice, withBuilder))).toMatchObject([{ filled: { totalSz: "0.1" } }]);
     const fills = (await bench.info({ type: "userFills", user: ALICE })) as {

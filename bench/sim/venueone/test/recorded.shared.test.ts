@@ -5,12 +5,13 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeExchange } from "../actions.js";
 import { readJson } from "../json.js";
-import { BARE, ITEM, perItem, REFUSED, TWAP } from "../texts.js";
+import { BARE, ITEM, perItem, REFUSED } from "../texts.js";
 import { type Bench, startBench } from "./kit.js";
 
 const FOLDER = join(dirname(fileURLToPath(import.meta.url)), "../../../../../shared/fixtures/venueone");
-/** Deployment and staking queries have no part in trading and are not answered here. */
-const OUTSIDE = ["delegatorHistory", "perpDeployAuctionStatus"];
+/** Deployment, staking, vaults and orders over time are not served here. */
+const OUTSIDE = ["delegatorHistory", "perpDeployAuctionStatus", "userTwapSliceFills", "userVaultEquities"];
+const OUTSIDE_ACTIONS = /perpDeploy|twap/;
 /** Another dex does not exist here. */
 const asksOtherDex = (body: Readonly<Record<string, unknown>>): boolean => "dex" in body && body.dex !== "";
 
@@ -37,7 +38,7 @@ const infoPairs = pairs.filter(
   ([file, { request }]) =>
     file.startsWith("rest_info_") && !OUTSIDE.includes(String(request.body.type)) && !asksOtherDex(request.body),
 );
-const exchangePairs = pairs.filter(([file]) => file.startsWith("rest_exchange_") && !file.includes("perpDeploy"));
+const exchangePairs = pairs.filter(([file]) => file.startsWith("rest_exchange_") && !OUTSIDE_ACTIONS.test(file));
 
 /** Error texts with their figures blanked, as the recordings and our tables both give them. */
 function blank(text: string): string {
@@ -50,9 +51,7 @@ function blank(text: string): string {
 const ANY_ADDRESS = `0x${"a".repeat(40)}`;
 const KNOWN_TEXTS = new Set(
   [
-    ...Object.values({ ...REFUSED, ...ITEM, ...BARE, ...TWAP }).flatMap((text) =>
-      typeof text === "string" ? [text] : [],
-    ),
+    ...Object.values({ ...REFUSED, ...ITEM, ...BARE }).flatMap((text) => (typeof text === "string" ? [text] : [])),
     REFUSED.unknownSigner(ANY_ADDRESS),
     REFUSED.mustDeposit(ANY_ADDRESS),
     REFUSED.nonceDuplicate(1),
@@ -92,7 +91,7 @@ describe.skipIf(!existsSync(FOLDER))("recorded requests and replies (needs ../sh
 
   it("every recorded refusal of a trading action is one of our texts", () => {
     const texts = files
-      .filter((file) => /^rest_(exchange|bytex_exchange)/.test(file) && !file.includes("perpDeploy"))
+      .filter((file) => /^rest_(exchange|bytex_exchange)/.test(file) && !OUTSIDE_ACTIONS.test(file))
       .flatMap((file) => errorTexts(load(file)));
     expect(texts.length).toBeGreaterThan(12);
     for (const text of texts) expect.soft([...KNOWN_TEXTS]).toContain(blank(text));

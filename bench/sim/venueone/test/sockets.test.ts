@@ -464,7 +464,7 @@ describe("user streams", () => {
   });
 
   it("send whole states on subscribing, on every change and at intervals", async () => {
-    for (const type of ["clearinghouseState", "openOrders", "spotState", "webData3", "allDexsClearinghouseState"])
+    for (const type of ["clearinghouseState", "openOrders", "spotState", "allDexsClearinghouseState"])
       await client.subscribe({ type, user: ALICE });
     await client.subscribe({ type: "activeAssetData", user: ALICE, coin: "BTC" });
     const first = await client.drain();
@@ -472,7 +472,6 @@ describe("user streams", () => {
       "clearinghouseState",
       "openOrders",
       "spotState",
-      "webData3",
       "allDexsClearinghouseState",
       "activeAssetData",
     ]);
