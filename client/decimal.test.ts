@@ -86,7 +86,7 @@ describe("decimal arithmetic", () => {
   });
 });
 
-describe("comparing price texts", () => {
+describe("the comparison of price texts", () => {
   it("gives the order of their values", () => {
     const prices = fc
       .record({ units: fc.bigInt({ min: 0n, max: 10n ** 15n }), places: fc.nat({ max: 6 }) })

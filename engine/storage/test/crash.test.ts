@@ -26,7 +26,7 @@ afterAll(() => {
   rmSync(workDirectory, { recursive: true, force: true });
 });
 
-describe("the lmdb store, across kill -9 and full disks", () => {
+describe("the lmdb store, after kill -9 or on a full disk,", () => {
   it("has every acknowledged row, whole, after each of several kills, and lets the next process in", async () => {
     const directory = join(workDirectory, "killed");
     const random = createSeededRandom(8);
