@@ -22,7 +22,7 @@ const of = (text: string): Decimal => {
 };
 
 describe("decimal texts", () => {
-  it("survive parsing and printing, except for trailing zeros", () => {
+  it("are unchanged by parsing and printing, except for trailing zeros", () => {
     fc.assert(fc.property(decimals, (value) => compareDecimal(of(printDecimal(value)), value) === 0));
     expect(printDecimal(of("97421.50"))).toBe("97421.5");
     expect(printDecimal(of("-0.0"))).toBe("0");
@@ -30,25 +30,25 @@ describe("decimal texts", () => {
   });
 
   it.each(["", " 1", "1 ", "+1", "1e3", "1.", ".5", "01", "1,0", "NaN", "Infinity", "--1", `1${"0".repeat(64)}`])(
-    "refuse %j",
+    "do not include %j",
     (text) => {
       expect(parseDecimal(text)).toBeNull();
       expect(isDecimalText(text)).toBe(false);
     },
   );
 
-  it("refuse what is no text", () => {
+  it("do not include values that are no text", () => {
     for (const value of [null, undefined, 1, {}, ["1"]]) expect(parseDecimal(value)).toBeNull();
   });
 
-  it("know zero in every spelling", () => {
+  it("are zero in every spelling of zero", () => {
     for (const text of ["0", "0.0", "-0", "0.000"]) expect(isZeroText(text)).toBe(true);
     for (const text of ["0.001", "1", "10"]) expect(isZeroText(text)).toBe(false);
   });
 });
 
-describe("arithmetic", () => {
-  it("adds and multiplies as integers do", () => {
+describe("decimal arithmetic", () => {
+  it("adds and multiplies like integers", () => {
     expect(printDecimal(addDecimal(of("0.1"), of("0.2")))).toBe("0.3");
     expect(printDecimal(multiplyDecimal(of("0.0001"), of("8760")))).toBe("0.876");
     fc.assert(
@@ -86,13 +86,13 @@ describe("arithmetic", () => {
   });
 });
 
-describe("comparePriceText", () => {
-  it("orders texts as their values", () => {
+describe("the comparison of price texts", () => {
+  it("gives the order of their values", () => {
     const prices = fc
       .record({ units: fc.bigInt({ min: 0n, max: 10n ** 15n }), places: fc.nat({ max: 6 }) })
       .map((value) => {
         const digits = value.units.toString().padStart(value.places + 1, "0");
-        // Trailing zeros stay: both spellings of a price must compare alike.
+        // Trailing zeros are kept: both spellings of a price must compare as equal.
         return value.places === 0 ? digits : `${digits.slice(0, -value.places)}.${digits.slice(-value.places)}`;
       });
     fc.assert(fc.property(prices, prices, (a, b) => comparePriceText(a, b) === compareDecimal(of(a), of(b))));

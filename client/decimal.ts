@@ -1,10 +1,10 @@
 /**
  * Exact arithmetic on decimal texts, for display and for the order of book levels. The client cannot import the
- * engine's number module, so it has this small one: values are integers scaled by a power of ten in a bigint, and nothing goes
- * through a binary fraction. Grammar: `-?digits[.digits]`; anything else is null, never a wrong number.
+ * engine's number module, so it has this small one: values are integers scaled by a power of ten in a bigint, and
+ * nothing goes through a binary fraction. Grammar: `-?digits[.digits]`; anything else gives null, never a wrong number.
  */
 
-/** Longer texts are refused unread: no price or size comes near, and work stays bounded. */
+/** Longer texts are refused unread: no price or size is nearly as long, and the work is bounded. */
 const MAX_CHARS = 64;
 const PLAIN = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/;
 
@@ -25,7 +25,7 @@ export function isDecimalText(text: unknown): text is string {
   return typeof text === "string" && text.length <= MAX_CHARS && PLAIN.test(text);
 }
 
-/** A decimal text whose value is 0: `"0"`, `"0.000"`. */
+/** Reports whether a decimal text has the value 0: `"0"`, `"0.000"`. */
 export function isZeroText(text: string): boolean {
   return /^-?0(\.0+)?$/.test(text);
 }
@@ -48,14 +48,14 @@ export function multiplyDecimal(a: Decimal, b: Decimal): Decimal {
   return { units: a.units * b.units, places: a.places + b.places };
 }
 
-/** a / b to `places` decimals, nearest, a tie away from zero; null for a zero divisor. */
+/** Returns a / b to `places` decimals, nearest, a tie away from zero; null for a zero divisor. */
 export function divideDecimal(a: Decimal, b: Decimal, places: number): Decimal | null {
   if (b.units === 0n) return null;
   const numerator = a.units * 10n ** BigInt(places + b.places);
   return { units: divideNearest(numerator, b.units * 10n ** BigInt(a.places)), places };
 }
 
-/** Nearest at `places` decimals, a tie away from zero. */
+/** Rounds to the nearest at `places` decimals, a tie away from zero. */
 export function roundDecimal(value: Decimal, places: number): Decimal {
   if (value.places <= places) return { units: unitsAt(value, places), places };
   return { units: divideNearest(value.units, 10n ** BigInt(value.places - places)), places };
@@ -69,8 +69,8 @@ export function compareDecimal(a: Decimal, b: Decimal): number {
 }
 
 /**
- * Compares two non-negative plain texts without making numbers of them: a book does this for each level it looks at.
- * -1, 0 or 1; `1.0` equals `1`.
+ * Compares two non-negative plain texts without making numbers of them, because a book does this for each level it
+ * visits. -1, 0 or 1; `1.0` equals `1`.
  */
 export function comparePriceText(a: string, b: string): number {
   if (a === b) return 0;

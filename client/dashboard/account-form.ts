@@ -1,4 +1,7 @@
-/** Whose account is shown: what a person enters goes into this tab's memory, and the fields are emptied at once. */
+/**
+ * The form of the account to show. Credentials that a person enters go into this tab's memory, and the fields are
+ * emptied at once.
+ */
 import { type AccountFields, readAccountFields } from "../view/account-fields.js";
 import type { AccountBoard } from "./account.js";
 import { part, setData, setText } from "./dom.js";

@@ -1,4 +1,4 @@
-/** What the account panel says of a cancel by what was answered to it. The elements are plain objects. */
+/** What the account panel shows after each reply to a cancel. The elements are plain objects. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type FakeDocument, type FakeNode, installDocument } from "../test/fake-document.js";
 import type { AccountBoard } from "./account.js";
@@ -34,7 +34,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** Presses the one order's button; null: the connection breaks. */
+/** Presses the button of the only order; null: the connection breaks. */
 async function cancel(reply: object | null): Promise<FakeNode> {
   vi.stubGlobal("fetch", async () => {
     if (reply === null) throw new TypeError("connection lost");
@@ -56,13 +56,13 @@ async function cancel(reply: object | null): Promise<FakeNode> {
 }
 
 describe("a cancel from the page", () => {
-  it("is reported as refused where the service refuses it", async () => {
+  it("is shown as refused where the service refuses it", async () => {
     const button = await cancel({ success: false, code: "ORDER_NOT_OPEN", error: "Order 7 is not open" });
     expect(said).toEqual(["SELL BTC of venueone was not canceled: Order 7 is not open"]);
     expect([button.textContent, button.disabled]).toEqual(["Cancel", false]);
   });
 
-  it("may have been made where nobody answered, and may be asked for again", async () => {
+  it("may have happened where no reply came, and can be requested again", async () => {
     const button = await cancel(null);
     expect(said.join()).not.toContain("was not canceled");
     expect(said.join()).toContain("may have been canceled");
@@ -75,7 +75,7 @@ describe("a cancel from the page", () => {
   });
 
   it.each(["SUBMITTED", "UNKNOWN"])(
-    "may be asked for again while it is %s: the order may rest still",
+    "can be requested again while the order is %s, since it may still rest",
     async (status) => {
       const button = await cancel({ success: true, data: { status } });
       expect(said).toEqual([`SELL BTC of venueone: ${status.toLowerCase()}`]);

@@ -1,6 +1,6 @@
 /**
- * What the account holds: positions and open orders of all venues, each row with its one act. Rows keep their element while
- * they live, so that no button is exchanged under a finger.
+ * What the account holds: positions and open orders of all venues, each row with its one action. A row keeps its
+ * element while it exists, so that no button is replaced while a person clicks it.
  */
 import {
   coverageChips,
@@ -40,7 +40,7 @@ export class AccountPanel {
   readonly #coverage = part("#coverage", HTMLElement);
   readonly #holdings = part("#holdings", HTMLElement);
   readonly #rows = new Map<string, RowNodes>();
-  /** Cancels on their way, and those that were taken: the order is reported as gone by the stream. */
+  /** Cancels under way, and those that were accepted: the stream reports when the order is gone. */
   readonly #canceling = new Map<string, string>();
 
   constructor(
@@ -195,7 +195,7 @@ export class AccountPanel {
     const name = `${row.side} ${row.symbol} of ${row.exchange}`;
     if (result.ok) {
       this.#announce(`${name}: ${plainWords(result.data.status)}`);
-      // Gone with the row that the stream takes away; one whose end is not known may be canceled again.
+      // The stream removes the row; an order of unknown outcome can be canceled again.
       if (result.data.status === "CANCELED") this.#canceling.set(row.key, "Canceled");
       else this.#canceling.delete(row.key);
     } else {

@@ -1,6 +1,6 @@
 /**
- * The account that the page shows. Its credentials live in this tab's memory alone: never in an address, a store or a log;
- * they go to the service with the calls that need them, and are gone with the tab.
+ * The account that the page shows. Its credentials are in this tab's memory alone, never in an address, a store or a
+ * log. They go to the service with the calls that need them, and are gone with the tab.
  */
 import type { SubscriptionView } from "../stream/stream-client.js";
 import type { OrdersData, PositionsData } from "../stream/topics.js";
@@ -11,7 +11,7 @@ import type { Board } from "./board.js";
 export interface Account {
   readonly walletAddress: string;
   readonly credentials: Credentials;
-  /** Of the demo: it opens nothing but local venues. */
+  /** The demo's account: it opens only local venues. */
   readonly isDemo: boolean;
 }
 
@@ -22,12 +22,12 @@ export class AccountBoard {
   account: Account | null = null;
   positions: PositionsData | null = null;
   orders: OrdersData | null = null;
-  /** Both are as the service has them. */
+  /** Positions and orders are both current. */
   isCurrent = false;
-  /** Why the service does not show it; "" where it does. */
+  /** Why the service does not show the account; "" where it does. */
   refusal = "";
   #current = { positions: false, orders: false };
-  /** The service's time less ours, of the newest frame. */
+  /** The service's time minus ours, from the newest frame. */
   #aheadMs = 0;
 
   constructor(board: Board, changed: () => void) {
@@ -39,7 +39,7 @@ export class AccountBoard {
     return Date.now() + this.#aheadMs;
   }
 
-  /** Throws RangeError where the stream takes no more subscriptions. */
+  /** Throws RangeError where the stream allows no more subscriptions. */
   show(account: Account): void {
     this.forget();
     this.account = account;
@@ -81,13 +81,13 @@ export class AccountBoard {
     this.refusal = "";
     this.#current = { ...this.#current, [data.topic]: current };
     this.isCurrent = this.#current.positions && this.#current.orders;
-    // A view that was held already is as old as its frame.
+    // A view that existed already is as old as its frame.
     if (tsMs > 0) this.#aheadMs = tsMs - (Date.now() - (performance.now() - heardMs));
     this.#changed();
   }
 }
 
-/** The demo's own account; null on every other service. */
+/** Returns the demo's own account; null on every other service. */
 export async function demoAccount(): Promise<Account | null> {
   const reply = await fetchData<{ account: { walletAddress: string; credentials: Credentials } | null }>(
     "/assets/account.json",

@@ -1,10 +1,10 @@
-/** Calls of the service's own API: one try, one deadline, an envelope that is checked before it is believed. */
+/** Calls of the service's own API: one try, one deadline, an envelope that is checked before it is used. */
 
 export type FetchResult<T> =
   | {
       readonly ok: true;
       readonly data: T;
-      /** The service's time in its reply, Unix ms; null where it tells none. */
+      /** The service's time in its reply, Unix ms; null where there is none. */
       readonly serverMs: number | null;
     }
   | {
@@ -12,7 +12,7 @@ export type FetchResult<T> =
       readonly code: string;
       readonly error: string;
       readonly details: unknown;
-      /** What a refusal tells beside its reason; undefined where it tells nothing. */
+      /** What a refusal contains besides its reason; undefined where there is nothing. */
       readonly data: unknown;
     };
 
@@ -26,7 +26,7 @@ export interface Call {
 
 const DEADLINE_MS = 8_000;
 
-/** Never rejects. `UNREACHABLE` and `ABORTED` are ours, every other code is the service's. */
+/** Never rejects. `UNREACHABLE` and `ABORTED` come from here, every other code from the service. */
 export async function fetchData<T>(path: string, signal: AbortSignal, call: Call = {}): Promise<FetchResult<T>> {
   try {
     const response = await fetch(path, {
@@ -44,7 +44,7 @@ export async function fetchData<T>(path: string, signal: AbortSignal, call: Call
     if (typeof body !== "object" || body === null)
       return failure("UNREACHABLE", "The service answered nothing readable.");
     const { success, data, timestamp } = body as { success?: unknown; data?: unknown; timestamp?: unknown };
-    // The service keeps its own schema; only the envelope is looked at here.
+    // The service checks its own schema; only the envelope is checked here.
     if (success === true && data !== undefined)
       return { ok: true, data: data as T, serverMs: typeof timestamp === "number" ? timestamp : null };
     const { code, error, details } = body as { code?: unknown; error?: unknown; details?: unknown };
@@ -55,7 +55,7 @@ export async function fetchData<T>(path: string, signal: AbortSignal, call: Call
       data,
     );
   } catch {
-    // Aborted by us, timed out, or no connection: nothing was learned either way.
+    // Aborted here, timed out, or no connection: the outcome is not known.
     return signal.aborted ? failure("ABORTED", "") : failure("UNREACHABLE", "The service cannot be reached.");
   }
 }

@@ -1,9 +1,9 @@
-/** What the page shows, gathered in one place: parts draw from it and write nothing but their own choice. */
+/** The data that the page shows, gathered in one place: parts draw from it and write only their own choice to it. */
 import type { StreamClient, SubscriptionView } from "../stream/stream-client.js";
 import type { InstrumentRow } from "../../schemas/instruments.js";
 import type { BookData, StatusData, TickerData } from "../stream/topics.js";
 
-/** Levels per venue and side that the chart and the ladder are made of. */
+/** Levels per venue and side, for the chart and the ladder. */
 const BOOK_DEPTH = 100;
 const BOOK_INTERVAL_MS = 250;
 const TICKER_INTERVAL_MS = 100;
@@ -16,7 +16,7 @@ export interface Board {
   book: BookData | null;
   bookIsCurrent: boolean;
   status: StatusData | null;
-  /** Of every symbol and venue; empty until the list has come. */
+  /** All symbols and venues; empty until the list arrives. */
   instruments: readonly InstrumentRow[];
 }
 
@@ -33,7 +33,7 @@ export function createBoard(client: StreamClient, symbol: string): Board {
   };
 }
 
-/** Ticker and book of the board's symbol; the returned function ends them. */
+/** Subscribes to ticker and book of the board's symbol; the returned function ends both. */
 export function followSymbol(board: Board, changed: (part: "ticker" | "book") => void): () => void {
   board.ticker = null;
   board.book = null;
@@ -76,7 +76,7 @@ export function followStatus(board: Board, changed: () => void): void {
   );
 }
 
-/** What a venue lists under a symbol; undefined: nothing, or the list has not come. */
+/** What a venue lists under a symbol; undefined if nothing, or if the list has not arrived. */
 export function instrumentOf(board: Board, venue: string, symbol: string): InstrumentRow | undefined {
   return board.instruments.find((one) => one.exchange === venue && one.symbol === symbol);
 }

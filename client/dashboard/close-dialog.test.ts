@@ -1,4 +1,6 @@
-/** What the close dialog sends and says where an answer never came. The elements are plain objects; no browser is needed. */
+/**
+ * What the close dialog sends and shows where a reply never came. The elements are plain objects; no browser is needed.
+ */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type FakeDocument, installDocument } from "../test/fake-document.js";
 import type { PositionRow } from "../view/account.js";
@@ -26,7 +28,7 @@ interface Sent {
 
 let page: FakeDocument;
 let sent: Sent[];
-/** What comes of each close that is no dry run; null: the connection breaks. */
+/** The reply to each close that is no dry run; null: the connection breaks. */
 let replies: (object | null | Promise<object>)[];
 
 beforeEach(() => {
@@ -70,8 +72,8 @@ const closes = () => sent.filter(({ body }) => body.dryRun !== true);
 const keys = () => new Set(closes().map(({ key }) => key));
 const title = () => page.node("#ticket-venue").textContent;
 
-describe("a close that was not answered", () => {
-  // Each says something of the repetition, none of them the outcome of the first call.
+describe("a close without a reply", () => {
+  // Each code describes the repeated call, none of them the outcome of the first one.
   it.each(["IDEMPOTENCY_IN_PROGRESS", "RATE_LIMITED", "OVERLOADED", "SHUTTING_DOWN", "STORE_UNAVAILABLE", "INTERNAL"])(
     "stays the same close where its repetition is refused by %s",
     async (code) => {
@@ -98,7 +100,7 @@ describe("a close that was not answered", () => {
     expect(keys().size).toBe(1);
   });
 
-  it("keeps no other position from its own close", async () => {
+  it("does not affect the close of another position", async () => {
     const dialog = closeDialog();
     await open(dialog, BTC);
     replies = [null, null];
@@ -110,7 +112,7 @@ describe("a close that was not answered", () => {
     expect(keys().size).toBe(2);
   });
 
-  it("is over once the service says that its quote has ended", async () => {
+  it("is over once the service reports that its quote has ended", async () => {
     await open(closeDialog(), BTC);
     replies = [null, refusal("QUOTE_EXPIRED")];
     await press();
@@ -119,8 +121,8 @@ describe("a close that was not answered", () => {
   });
 });
 
-describe("a close whose dialog is left before its answer", () => {
-  it("is not told as that of another position", async () => {
+describe("a close whose dialog is left before its reply", () => {
+  it("is not shown as the close of another position", async () => {
     const dialog = closeDialog();
     await open(dialog, BTC);
     let answer: (reply: object) => void = () => {};
@@ -140,7 +142,7 @@ describe("a close whose dialog is left before its answer", () => {
 });
 
 describe("a close that was refused at once", () => {
-  it("may be asked for again", async () => {
+  it("can be requested again as a new one", async () => {
     await open(closeDialog(), BTC);
     replies = [refusal("SLIPPAGE_CAP")];
     await press();

@@ -1,6 +1,6 @@
 /**
- * Closing one position: first what it would be (a dry run with a quote), then the close itself, held to that quote. What is
- * sent is what was shown; a quote that has ended sends nothing.
+ * Closing one position: first a preview (a dry run with a quote), then the close itself, bound to that quote. What is
+ * sent is what was shown; with a quote that has ended nothing is sent.
  */
 import type { PositionRow } from "../view/account.js";
 import {
@@ -21,7 +21,7 @@ import { part, setData, setText } from "./dom.js";
 
 const PATH = "/api/trade/position/close";
 const TYPING_PAUSE_MS = 250;
-/** Longer than the service may take over a close. */
+/** Longer than the service takes for any close. */
 const SEND_DEADLINE_MS = 40_000;
 const LIFE_MS = 200;
 
@@ -32,15 +32,15 @@ interface Quoted {
   readonly endsMs: number;
 }
 
-/** A close that was sent, by its key: sent again it is the same close. */
+/** A close that was sent, by its key: sent again with it, it is the same close. */
 interface Sent {
-  /** Whose close: the account and its position. */
+  /** Identifies the close: the account and its position. */
   readonly name: string;
   readonly body: object;
   readonly key: string;
 }
 
-/** Closes whose end is not known, for when their position is opened again; the oldest goes. */
+/** Most closes of unknown outcome that are kept for when their position is opened again; the oldest is dropped. */
 const UNANSWERED_MAX = 64;
 
 export class CloseDialog {
@@ -53,10 +53,10 @@ export class CloseDialog {
   #position: PositionRow | null = null;
   #asking: AbortController | null = null;
   #quoted: Quoted | null = null;
-  /** Of unknown outcome: only this may be sent until it is known. */
+  /** A close of unknown outcome: only this one may be sent until its outcome is known. */
   #sent: Sent | null = null;
   readonly #unanswered = new Map<string, Sent>();
-  /** Counts what the dialog was opened for: an answer is told where it was asked for. */
+  /** Counts the openings of the dialog: a reply is shown only in the opening that requested it. */
   #opening = 0;
   #isSending = false;
   #isDone = false;
@@ -74,7 +74,7 @@ export class CloseDialog {
       this.#timer = window.setTimeout(() => void this.#ask(), TYPING_PAUSE_MS);
     });
     part("#close-leave", HTMLElement).addEventListener("click", () => this.#dialog.close());
-    // Nobody leaves a close that is on its way by chance.
+    // A close that is under way cannot be left by accident.
     this.#dialog.addEventListener("cancel", (event) => {
       if (this.#isSending) event.preventDefault();
     });
@@ -144,7 +144,7 @@ export class CloseDialog {
       this.#drop(outcomeOf(result.data).text, "none");
       return;
     }
-    // From when it was asked: the way back is part of its life.
+    // Counts from the request: the reply's way back is part of the quote's life.
     this.#quoted = { ask, ticket, endsMs: askedMs + ticket.lifeMs };
     this.#draw(ticket);
   }
@@ -183,7 +183,7 @@ export class CloseDialog {
     });
     const isOpen = !result.ok && isUndecided(result.code, isAgain);
     if (!isOpen) this.#unanswered.delete(name);
-    // Left meanwhile: the positions show what came of it, and its own dialog asks again.
+    // The dialog was left meanwhile: the positions show the outcome, and the next opening requests a new quote.
     if (opening !== this.#opening) return;
     this.#isSending = false;
     this.#conclude(result, isOpen);
@@ -213,7 +213,7 @@ export class CloseDialog {
       this.#finish();
       return;
     }
-    // Refused before anything was sent: it may be asked for again.
+    // Refused before anything was sent: it can be requested again.
     this.#sent = null;
     this.#enable(true);
     this.#drop(result.code.startsWith("QUOTE_") ? "The quote has ended" : "Nothing was sent", "none");
@@ -221,7 +221,7 @@ export class CloseDialog {
     this.#send.disabled = false;
   }
 
-  /** Not answered is not refused. The same key again is the same close, whatever its outcome. */
+  /** No reply is not a refusal. The same key again is the same close, whatever its outcome. */
   #leaveOpen(why: string): void {
     this.#say(`${why}: it may have been sent. Asking again is safe, it is the same close.`, "open");
     setText(this.#send, "Ask again");

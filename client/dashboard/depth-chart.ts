@@ -1,6 +1,6 @@
 /**
  * Cumulative depth per venue as stepped curves around the mid, in SVG, so that colours follow the theme. A reading line
- * follows the pointer or the arrow keys and says in words what it meets.
+ * follows the pointer or the arrow keys and shows its values as text.
  */
 import { boundsOf, type ChartBounds, type CurvePoint, curvesOf, totalAt, type VenueCurve } from "../view/depth.js";
 import type { Board } from "./board.js";
@@ -30,7 +30,7 @@ export class DepthChart {
   readonly #cross = part("#chart-cross", SVGGElement);
   readonly #readout = part("#chart-readout", HTMLElement);
   readonly #empty = part("#chart-empty", HTMLElement);
-  /** Where the reading line stands, 0 left to 1 right; null: nobody reads. */
+  /** Position of the reading line, 0 left to 1 right; null when it is not used. */
   #at: number | null = null;
 
   constructor(board: Board, redraw: () => void) {
@@ -152,7 +152,7 @@ function yOf({ height, bounds }: Frame, total: number): number {
   return round(height - BOTTOM - (total / (bounds.totalMax * 1.06)) * (height - TOP - BOTTOM));
 }
 
-/** Up at each level, level between them, to the edge of the picture. */
+/** The curve steps up at each level, is flat between levels, and continues to the edge of the picture. */
 function stepsOf(frame: Frame, points: readonly CurvePoint[], isBids: boolean) {
   const first = points[0];
   if (first === undefined) return null;
@@ -167,7 +167,7 @@ function stepsOf(frame: Frame, points: readonly CurvePoint[], isBids: boolean) {
     line += `H${lastX}V${yOf(frame, total)}`;
   }
   const deepest = points.at(-1)?.price ?? first.price;
-  // Beyond its last level a venue shows nothing: only a book that goes on reaches the edge.
+  // Beyond its last level a venue shows nothing: only a book with further levels reaches the edge.
   const edge = isBids ? bounds.low : bounds.high;
   if (isBids ? deepest < edge : deepest > edge) line += `H${xOf(frame, edge)}`;
   return { line, base, startX };
@@ -183,7 +183,7 @@ function ticksOf(low: number, high: number, count: number): number[] {
   return ticks;
 }
 
-/** Decimals that tell the ticks apart. */
+/** Decimals that are enough to distinguish the ticks. */
 function placesOf(ticks: readonly number[]): number {
   const step = (ticks[1] ?? 1) - (ticks[0] ?? 0);
   return Math.min(10, Math.max(0, -Math.floor(Math.log10(Math.abs(step) || 1) + 1e-9)));

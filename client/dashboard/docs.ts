@@ -1,6 +1,6 @@
 /**
- * The page at /docs: both documents of the service, drawn from what it serves. What is inside an operation or a frame is
- * drawn when it is opened. Texts go in as text, never as markup.
+ * The page at /docs: both documents of the service, drawn from the served files. The content of an operation or a frame
+ * is drawn when it is opened. Texts are inserted as text, never as markup.
  */
 import {
   type ContentView,
@@ -15,7 +15,7 @@ import {
 } from "../view/api-docs.js";
 import { part, setHidden, setText } from "./dom.js";
 
-/** Levels of a schema drawn at once; what lies deeper opens by a click. */
+/** Levels of a schema drawn at once; deeper ones open by a click. */
 const OPEN_LEVELS = 1;
 
 const content = part("#content", HTMLElement);
@@ -41,7 +41,7 @@ function prose(text: string): HTMLElement {
   );
 }
 
-/** Its inside is made the first time that it opens. */
+/** Its content is made when it first opens. */
 function fold(className: string, summary: readonly Child[], fill: () => readonly Child[]): HTMLDetailsElement {
   const node = document.createElement("details");
   node.className = className;
@@ -85,7 +85,7 @@ function contentParts(of: Json, title: string, { schema, example }: ContentView)
 
 function sample(text: string): HTMLElement {
   const node = make("pre", "", text);
-  // It scrolls sideways, so the keyboard must get into it.
+  // It scrolls sideways, so the keyboard must be able to reach it.
   node.tabIndex = 0;
   return node;
 }
@@ -127,7 +127,7 @@ function parameterList(parameters: OperationView["parameters"]): HTMLElement {
 function replyNode(of: Json, reply: OperationView["replies"][number]): HTMLElement {
   const head = [make("b", "status num", reply.status), make("span", "words", reply.description)];
   const isRefusal = Number(reply.status) >= 400;
-  // Every refusal has the one envelope, which the introduction shows.
+  // Every refusal has the same envelope, which the introduction shows.
   if (isRefusal) return make("li", "", make("p", "", ...head));
   return make(
     "li",
@@ -198,7 +198,7 @@ async function read(path: string): Promise<Json> {
   return (await response.json()) as Json;
 }
 
-/** The part that the address names, opened; it was not there when the browser looked. */
+/** Opens the part that the address names; it did not exist yet when the browser looked for it. */
 function showNamed(): void {
   const named = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (named instanceof HTMLDetailsElement) named.open = true;

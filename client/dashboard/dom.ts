@@ -1,9 +1,9 @@
 /**
- * The few ways the page touches the document. Texts go in as text, never as markup; nothing is written that has not
- * changed, so that a still figure costs nothing and a selection in it stays.
+ * The few functions that change the document. Texts are inserted as text, never as markup; unchanged values are not
+ * written, so that a still figure costs nothing and a selection in it is kept.
  */
 
-/** The element the page was delivered with; its absence is a bug. */
+/** An element of the page as delivered; its absence is a bug. */
 export function part<T extends Element>(selector: string, kind: new () => T, within: ParentNode = document): T {
   const found = within.querySelector(selector);
   if (!(found instanceof kind)) throw new Error(`the page has no ${selector}`);
@@ -42,8 +42,7 @@ export function svg<K extends keyof SVGElementTagNameMap>(
 }
 
 /**
- * Draws at most once per frame, and not at all while the page is hidden: what changed meanwhile is drawn when it is seen
- * again.
+ * Draws at most once per frame, and not at all while the page is hidden: changes are drawn when it is visible again.
  */
 export class Painter {
   readonly #draws: readonly (() => void)[];

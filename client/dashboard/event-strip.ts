@@ -19,7 +19,7 @@ export class EventStrip {
     this.#announce = announce;
   }
 
-  /** Looks for what has changed; cheap when nothing has. */
+  /** Checks what has changed; cheap when nothing has. */
   draw(): void {
     const before = this.#log;
     const { phase, feeds } = this.#board.client.status;

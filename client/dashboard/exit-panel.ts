@@ -1,6 +1,6 @@
 /**
- * Best exit for a size. Asked over HTTP after a pause in typing and again at a slow beat while the page is seen; one
- * question at a time, and an answer to a question that is no longer asked is dropped.
+ * Best exit for a size. It is requested over HTTP after a pause in typing, and again slowly while the page is visible.
+ * One request runs at a time, and a reply to an outdated request is dropped.
  */
 import {
   checkSize,
@@ -37,16 +37,19 @@ export class ExitPanel {
   readonly #age = part("#exit-age", HTMLElement);
   readonly #rows = parts("#exit-rows tr", HTMLElement);
   readonly #offers = parts(".presets button", HTMLButtonElement);
-  /** Of the symbol shown; made once, when its price is first known, so that no button changes under a finger. */
+  /**
+   * The sizes offered for the present symbol are made once, when its price is first known, so that no button changes
+   * while a person clicks it.
+   */
   #offeredFor = "";
-  /** Nobody has written the size: it may follow the symbol. */
+  /** The user has not typed a size, so it may follow the symbol. */
   #isOwnSize = false;
   #timer = 0;
   #asking: AbortController | null = null;
   #answeredMs: number | null = null;
   #chosen: string | null = null;
 
-  /** `asked`: the question has changed. */
+  /** `asked`: runs when the question has changed. */
   constructor(board: Board, nowMs: () => number, announce: (text: string) => void, asked: () => void) {
     this.#board = board;
     this.#nowMs = nowMs;
@@ -79,13 +82,16 @@ export class ExitPanel {
     return new FormData(this.#form).get("side") === "BUY" ? "BUY" : "SELL";
   }
 
-  /** As it was written, where it can be read; null else. */
+  /** The size as typed, if it can be read; null otherwise. */
   get size(): string | null {
     const check = checkSize(this.#size.value);
     return check.ok ? check.size : null;
   }
 
-  /** What a link asks for, or another symbol: a size of null stays as it is, or is offered once there is a price. */
+  /**
+   * Applies a link, or another symbol: with a size of null the present one is kept, or one is offered once there is a
+   * price.
+   */
   choose(side: ExitSide, size: string | null): void {
     for (const radio of parts('input[name="side"]', HTMLInputElement, this.#form)) radio.checked = radio.value === side;
     this.#isOwnSize = size !== null;
@@ -96,7 +102,7 @@ export class ExitPanel {
     this.ask();
   }
 
-  /** Sizes that suit the symbol's price. */
+  /** Offers sizes that suit the symbol's price. */
   drawOffers(): void {
     const { symbol, ticker, instruments } = this.#board;
     if (this.#offeredFor === symbol || instruments.length === 0) return;
@@ -111,7 +117,7 @@ export class ExitPanel {
     this.ask();
   }
 
-  /** Another symbol, side or size: what is shown no longer answers the question. */
+  /** Symbol, side or size has changed: the shown result is out of date. */
   ask(): void {
     this.#asked();
     clearTimeout(this.#timer);
@@ -165,7 +171,7 @@ export class ExitPanel {
       return;
     }
     if (result.code === "ABORTED") return;
-    // An answer of the service is shown; a service out of reach leaves the last answer with its age.
+    // A reply of the service is shown; if the service is out of reach, the last reply stays with its age.
     if (result.code === "UNREACHABLE" && this.#answeredMs !== null) return;
     this.#answeredMs = null;
     this.#chosen = null;
@@ -195,14 +201,14 @@ export class ExitPanel {
   }
 }
 
-/** An empty text: nothing to offer in this place. */
+/** An empty text means that there is nothing to offer in this place. */
 function offer(button: HTMLButtonElement, size: string): void {
   setText(button, size === "" ? "\u00a0" : sizeLabel(size));
   setData(button, "size", size);
   button.disabled = size === "";
 }
 
-/** The smallest size that some venue takes of the board's symbol. */
+/** Returns the smallest size that any venue accepts for the board's symbol. */
 function smallestOf({ instruments, symbol }: Board): string | null {
   const sizes = instruments.filter((one) => one.symbol === symbol).map(({ minSize }) => minSize);
   return sizes.reduce<string | null>(
@@ -223,7 +229,7 @@ function showRow(node: HTMLElement, row: ExitRow | undefined): void {
   setData(node, "eligible", row === undefined || row.eligible ? "yes" : "no");
 }
 
-/** The colour of a venue that has one; nothing for any other text. */
+/** Shows the colour of a venue that has one; nothing for any other text. */
 function showKey(node: HTMLElement, venue: string): void {
   const name = VENUES.find((one) => one === venue);
   setAttribute(node, "class", name === undefined ? "key" : `key key-${name}`);

@@ -37,7 +37,7 @@ export class LadderTable {
       price: placesOf(shown.map((level) => level.price)),
       size: placesOf(shown.map((level) => level.size)),
     };
-    // The best ask stands next to the spread.
+    // The best ask is next to the spread.
     for (const [index, row] of this.#asks.entries()) drawRow(row, ladder?.asks[last - index], places);
     for (const [index, row] of this.#bids.entries()) drawRow(row, ladder?.bids[index], places);
     setText(this.#bestBid, groupDigits(ladder?.bids[0]?.price ?? null));
@@ -49,7 +49,7 @@ export class LadderTable {
 
 function spreadText(spread: string | null, bps: string | null): string {
   if (spread === null || bps === null) return UNKNOWN_TEXT;
-  // Venues may cross each other: that is no error, and the words say it.
+  // Venues may cross each other: that is no error, and the text shows it.
   const isCrossed = signOf(spread) < 0;
   const [size, sizeBps] = isCrossed ? [spread.slice(1), bps.replace("-", "")] : [spread, bps];
   return `${isCrossed ? "venues cross by" : "spread"} ${groupDigits(size)} · ${fixedText(sizeBps, 2)} bps`;

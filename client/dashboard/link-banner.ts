@@ -1,10 +1,10 @@
-/** The connection to the service: a pill that always tells, a banner when figures are not current. */
+/** The connection to the service: a pill that always shows it, a banner when figures are not current. */
 import type { StreamStatus } from "../stream/stream-client.js";
 import { clockText } from "../view/format.js";
 import type { Board } from "./board.js";
 import { part, setData, setHidden, setText } from "./dom.js";
 
-/** A first connection takes a moment: no banner for that. */
+/** A first connection takes a moment, which needs no banner. */
 const BANNER_AFTER_MS = 1_500;
 
 export class LinkBanner {

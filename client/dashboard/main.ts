@@ -1,6 +1,6 @@
 /**
  * The dashboard: one page fed by the stream. This file wires the parts; each part draws from the board, at most once
- * per frame. HTTP is used for the list of instruments and for the routing dry run alone.
+ * per frame. HTTP is used only for the list of instruments and for the routing dry run.
  */
 import type { Static } from "@sinclair/typebox";
 import type { instrumentsReplySchema } from "../../schemas/instruments.js";
@@ -25,7 +25,7 @@ import { TypedDialog } from "./typed-dialog.js";
 
 type Instruments = Static<typeof instrumentsReplySchema>["data"];
 
-/** Ages and the countdown go on without any frame. */
+/** Ages and the countdown continue without any frame. */
 const AGES_MS = 250;
 const LIST_RETRY_MS = 5_000;
 
@@ -77,7 +77,7 @@ new TypedDialog(account);
 const picker = part("#symbol", HTMLSelectElement);
 let leave: () => void = () => {};
 
-/** Shows what a link asks for. */
+/** Applies a link. */
 function show({ symbol, side, size }: PageAddress): void {
   leave();
   board.symbol = symbol;
@@ -89,7 +89,7 @@ function show({ symbol, side, size }: PageAddress): void {
   painter.markAll();
 }
 
-/** Another symbol: a size of the old one says nothing of it. */
+/** Shows another symbol, without the size, which belongs to the old one. */
 function choose(symbol: string): void {
   show({ symbol, side: exit.side, size: null });
 }

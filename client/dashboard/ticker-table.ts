@@ -1,4 +1,4 @@
-/** The table of venues: state, prices, funding on one hour, change, volume, age of the data. */
+/** The table of venues: state, prices, hourly funding, change, volume, age of the data. */
 import { badgeState, BADGE_TITLES, VENUES, type VenueName, worseState } from "../view/venues.js";
 import {
   ageText,
@@ -70,8 +70,8 @@ export class TickerTable {
     setText(badge, state);
     setData(badge, "state", state);
     badge.title = BADGE_TITLES[state];
-    // A symbol that the venue does not list has no figures; everything else shows what was last known, dimmed if old.
-    // Prices come by the feed, also from a venue that takes no requests.
+    // A symbol that the venue does not list has no figures; everything else shows the last known ones, dimmed if old.
+    // Prices come from the feed, even from a venue that takes no requests.
     const shown = state === "HELD" && feed !== undefined ? worseState(feed.state, ticker?.state ?? null) : state;
     setData(row, "fresh", board.tickerIsCurrent && (shown === "LIVE" || shown === "SYNCING") ? "yes" : "no");
 
@@ -95,13 +95,16 @@ export class TickerTable {
     const { feeds } = this.#board.client.status;
     if (this.#board.ticker !== null && !listed)
       return feedOf(this.#board, venue) !== undefined ? "not listed here" : "not configured";
-    // As the last heartbeat told it; before the first, as the status topic did.
+    // From the last heartbeat; before the first one, from the status topic.
     const age = (feeds.get(venue) ?? this.#board.status?.feeds.get(venue))?.ageMs ?? null;
     return age === null ? "" : `feed ${ageText(age)}`;
   }
 }
 
-/** On a narrow screen the rows are laid out as cards, and a browser may then forget that they are a table: said once more. */
+/**
+ * On a narrow screen the rows are laid out as cards, and a browser may then no longer treat them as a table, so the
+ * roles are set explicitly.
+ */
 function nameRoles(): void {
   const table = part(".tickers", HTMLTableElement);
   setAttribute(table, "role", "table");
@@ -116,12 +119,12 @@ function nameRoles(): void {
     for (const node of parts(selector, HTMLElement, table)) setAttribute(node, "role", role);
 }
 
-/** A change of state comes with the status topic at once; every heartbeat repeats it. */
+/** The status topic reports a change of state at once; every heartbeat repeats it. */
 function feedOf(board: Board, venue: VenueName): FeedHealth | undefined {
   return board.status?.feeds.get(venue) ?? board.client.status.feeds.get(venue);
 }
 
-/** Rows have room for a note: neither its coming nor its going moves anything. */
+/** Rows have room for a note, so that adding or removing one moves nothing. */
 function noteText(cell: Cell, text: string): void {
   if (cell.note !== null) setText(cell.note, text);
 }

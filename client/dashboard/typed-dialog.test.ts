@@ -1,4 +1,4 @@
-/** What is done behind a typed word, where an earlier one is still under way. The elements are plain objects. */
+/** Actions that need a typed word, while an earlier one is still under way. The elements are plain objects. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type FakeDocument, installDocument } from "../test/fake-document.js";
 import type { AccountBoard } from "./account.js";
@@ -49,14 +49,14 @@ async function type(opener: string, word: string): Promise<void> {
 const said = () => page.node("#typed-said").textContent;
 
 describe("the kill switch", () => {
-  it("waits for no close of everything that is under way", async () => {
+  it("does not wait for a close of everything that is under way", async () => {
     await type("#close-all", "CLOSE ALL");
     page.press("#typed-leave");
     await type("#kill-switch", "STOP");
     expect(sent).toEqual(["close all", "switch true"]);
   });
 
-  it("is not ended, nor told, by what a close of everything comes to meanwhile", async () => {
+  it("neither ends nor shows a result by the outcome of a close of everything meanwhile", async () => {
     await type("#close-all", "CLOSE ALL");
     page.press("#typed-leave");
     await type("#kill-switch", "ST");
@@ -71,7 +71,7 @@ describe("the kill switch", () => {
 });
 
 describe("a close of everything", () => {
-  it("is sent once, however often its word is given while it is under way", async () => {
+  it("is sent once, however often its word is typed while it is under way", async () => {
     await type("#close-all", "CLOSE ALL");
     page.node("#typed-form").dispatch("submit");
     await page.settled();

@@ -1,4 +1,4 @@
-/** What cannot be taken back is done after its word was typed: closing everything, and the switch that stops openings. */
+/** Actions that cannot be undone need a typed word: closing everything, and the switch that stops openings. */
 import type { Static } from "@sinclair/typebox";
 import type { closeEverythingReplySchema, killSwitchReplySchema } from "../../schemas/order-changes.js";
 import { plainWords } from "../view/account.js";
@@ -12,20 +12,20 @@ type KillSwitch = Static<typeof killSwitchReplySchema>["data"];
 
 const CLOSE_ALL_PATH = "/api/trade/close-all";
 const KILL_SWITCH_PATH = "/api/trade/kill-switch";
-/** Every position of every venue, one after another at each. */
+/** Every position of every venue is closed, one after another at each. */
 const CLOSE_ALL_DEADLINE_MS = 90_000;
 
 interface Plan {
   readonly lines: readonly string[];
   readonly word: string;
-  /** Null when nothing is to be done. */
+  /** Null when there is nothing to do. */
   readonly act: (() => Promise<Said>) | null;
 }
 
 interface Said {
   readonly kind: "good" | "open" | "bad";
   readonly text: string;
-  /** May be sent again as it is. */
+  /** The same request may be sent again. */
   readonly isRepeatable?: boolean;
 }
 
@@ -36,9 +36,9 @@ export class TypedDialog {
   readonly #go = part("#typed-go", HTMLButtonElement);
   #plan: Plan | null = null;
   #isActing = false;
-  /** Counts what the dialog was opened for: an answer is told where it was asked for. */
+  /** Counts the openings of the dialog: a reply is shown only in the opening that requested it. */
   #opening = 0;
-  /** Of the close of everything whose end is not known: sent again it is the same one. */
+  /** Key of a close of everything whose outcome is unknown: sent again with it, it is the same close. */
   #closeKey: string | null = null;
 
   constructor(account: AccountBoard) {
@@ -143,7 +143,7 @@ export class TypedDialog {
     this.#say("Sent; waiting.", "open");
     const opening = this.#opening;
     const said = await plan.act();
-    // Left meanwhile: the dialog is another one's now.
+    // Left meanwhile: the dialog now belongs to another opening.
     if (opening !== this.#opening) return;
     this.#isActing = false;
     this.#say(said.text, said.kind);

@@ -1,4 +1,4 @@
-/** Positions and orders of a wallet: what frames fold into, and what a new connection is told again. */
+/** Positions and orders of a wallet: what frames fold into, and what a new connection sends again. */
 import { describe, expect, it } from "vitest";
 import { resumeSchema, subscribeOrdersSchema, subscribePositionsSchema } from "../../schemas/stream.js";
 import { compileValidator } from "../../schemas/validate.js";
@@ -33,8 +33,8 @@ function positionsAfter(...updates: Record<string, unknown>[]): PositionsData {
   return fold.data as PositionsData;
 }
 
-describe("positions", () => {
-  it("replace whole ones, size 0 removes, coverage replaces by venue", () => {
+describe("the fold of a positions subscription", () => {
+  it("replaces whole positions, removes at size 0, and replaces coverage by venue", () => {
     const data = positionsAfter(
       { events: ["changed", "opened"], positions: [position("BTC", "0.5"), position("BTC", "3", "SHORT")] },
       {
@@ -60,13 +60,13 @@ describe("positions", () => {
     [{ events: ["changed"], positions: [position("BTC", "many")] }],
     [{ events: ["changed"], positions: "none" }],
     [{ events: [], positions: [], coverage: { venueone: { state: 5 } } }],
-  ])("%j cannot be folded", (update) => {
+  ])("refuses %j", (update) => {
     expect(() => positionsAfter(update)).toThrow("malformed");
   });
 });
 
-describe("orders", () => {
-  it("are set while open, removed when they end; a fill of an unknown order says nothing of it", () => {
+describe("the fold of an orders subscription", () => {
+  it("sets orders while they are open and removes them when they end; a fill of an unknown order changes none", () => {
     let fold = foldSnapshot("orders", { orders: [order("1", "OPEN")], coverage: COVERAGE }, 0);
     for (const update of [
       { event: "fill", order: order("1", "PARTIALLY_FILLED", "1"), fill: {} },
@@ -86,8 +86,8 @@ describe("orders", () => {
   });
 });
 
-describe("the client", () => {
-  it("asks with credentials, resumes with them on the next connection, and takes what was missed", () => {
+describe("the client of an account subscription", () => {
+  it("subscribes with credentials, resumes with them on the next connection, and receives what was missed", () => {
     const time = createVirtualTime();
     const sockets: FakeSocket[] = [];
     const client = new StreamClient({
@@ -167,7 +167,7 @@ describe("the client", () => {
     ).toEqual(["unsubscribe", "subscribe"]);
   });
 
-  it("waits on while the server says that the key waits there, and takes its word when it does not", () => {
+  it("waits while the server reports that the key waits there, and recovers when it does not", () => {
     const { socket, time, sockets, last } = waiting();
     for (let second = 0; second < 60; second += 5) {
       time.advance(5_000);
@@ -177,7 +177,7 @@ describe("the client", () => {
     const data = { positions: [position("BTC", "1")], coverage: COVERAGE };
     socket().says({ type: "snapshot", sub: privateSub, epoch: "e", seq: 1, ts: 1, data });
     expect(last()).toMatchObject({ current: true, seq: 1 });
-    // A new snapshot of what is held here waits there: nothing is asked for, and nothing is current until it comes.
+    // A new snapshot of a known key waits there: nothing is requested, and nothing is current until it arrives.
     beat(socket(), { [privateSub]: 0 });
     expect(last()).toMatchObject({ current: false, staleReason: "waiting" });
     expect(socket().take()).toEqual([]);

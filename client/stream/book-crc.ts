@@ -1,4 +1,7 @@
-/** The checksum of a streamed book: CRC-32 (ISO-HDLC, as zlib) over the texts of the best levels, as the stream's schema says. */
+/**
+ * The checksum of a streamed book: CRC-32 (ISO-HDLC, as zlib) over the texts of the best levels, as the stream's schema
+ * defines.
+ */
 import type { Side } from "./book-side.js";
 
 /** Levels of each side that the checksum covers. */
@@ -10,7 +13,7 @@ const TABLE: Uint32Array = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value;
 });
 
-/** Of ASCII text, which decimal texts and separators are. */
+/** For ASCII text, which decimal texts and separators are. */
 export function crc32(text: string): number {
   let crc = 0xffffffff;
   for (let index = 0; index < text.length; index++)

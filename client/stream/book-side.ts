@@ -1,6 +1,6 @@
 /**
- * One side of a venue's book as the stream gives it: `[price, size]` texts, best first. Never changed in place: an
- * update makes a new side that shares the untouched levels, so a reader may hold on to the one it has.
+ * One side of a venue's book as the stream sends it: `[price, size]` texts, best first. Never changed in place: an
+ * update makes a new side that shares the untouched levels, so a reader may keep the one it has.
  *
  * Invariant: strictly ordered by price value (bids falling, asks rising), sizes above zero.
  */
@@ -9,10 +9,10 @@ import { comparePriceText, isDecimalText, isZeroText } from "../decimal.js";
 export type Level = readonly [price: string, size: string];
 export type Side = readonly Level[];
 
-/** A longer side is refused as malformed: the largest depth that can be asked for is well below. */
+/** A longer side is refused as malformed: the largest depth that can be requested is well below. */
 export const MAX_SIDE_LEVELS = 5000;
 
-/** A side of a snapshot; null when it is not one (wrong shape, wrong order, a zero size). */
+/** Reads a side of a snapshot. Returns null when it is not one (wrong shape, wrong order, a zero size). */
 export function sideOf(value: unknown, bids: boolean): Side | null {
   const levels = levelsOf(value);
   if (levels === null) return null;
@@ -25,7 +25,10 @@ export function sideOf(value: unknown, bids: boolean): Side | null {
   return levels;
 }
 
-/** Absolute sizes; `"0"` removes, and removing what is not there is nothing. Null when the update is malformed. */
+/**
+ * Applies absolute sizes; `"0"` removes, and removing a missing level does nothing. Returns null when the update is
+ * malformed.
+ */
 export function mergeSide(side: Side, value: unknown, bids: boolean): Side | null {
   const changes = levelsOf(value);
   if (changes === null) return null;
@@ -42,7 +45,7 @@ export function mergeSide(side: Side, value: unknown, bids: boolean): Side | nul
   return merged.length > MAX_SIDE_LEVELS ? null : merged;
 }
 
-/** Where the price is, or belongs. */
+/** Index of the price, or where it belongs. */
 function indexOf(side: Side, price: string, bids: boolean): number {
   let low = 0;
   let high = side.length;
@@ -59,7 +62,7 @@ function isBefore(a: string, b: string, bids: boolean): boolean {
   return bids ? order > 0 : order < 0;
 }
 
-/** Absent is empty. */
+/** An absent side is empty. */
 function levelsOf(value: unknown): Level[] | null {
   if (value === undefined) return [];
   if (!Array.isArray(value) || value.length > MAX_SIDE_LEVELS) return null;

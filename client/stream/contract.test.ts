@@ -1,4 +1,4 @@
-/** The client takes the schemas' types only: what it repeats of their values is held to them here. */
+/** The client imports only the schemas' types; these tests compare the values that it repeats with the schemas. */
 import { describe, expect, it } from "vitest";
 import * as schemaData from "../../schemas/stream-data.js";
 import {
@@ -16,13 +16,13 @@ import { CRC_LEVELS } from "./book-crc.js";
 import { MAX_SUBSCRIPTIONS } from "./state.js";
 import { StreamClient, type SubscriptionListener } from "./stream-client.js";
 
-describe("what the client repeats of the contract", () => {
-  it("is what the schemas say", () => {
+describe("the client's copy of the contract", () => {
+  it("equals the schemas", () => {
     expect(CRC_LEVELS).toBe(schemaData.CRC_LEVELS);
     expect(MAX_SUBSCRIPTIONS).toBe(SUBSCRIPTIONS_MAX);
   });
 
-  it("sends frames that the schemas take", () => {
+  it("sends frames that the schemas accept", () => {
     const validators: Readonly<Record<string, (value: unknown) => { ok: boolean }>> = {
       ticker: compileValidator(subscribeTickerSchema),
       book: compileValidator(subscribeBookSchema),

@@ -1,4 +1,4 @@
-/** The fold against a server that keeps plain maps: whatever frames are merged, cut or resumed, both end alike. */
+/** The fold compared with a server that keeps plain maps: however frames are merged, cut or resumed, both end equal. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BOOK_KEY, ModelBook, ModelTicker, TICKER_KEY } from "../test/model-server.js";
@@ -37,7 +37,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("restart" as const) }) },
 );
 
-/** A connection between a client and two model topics that answers as the server does. */
+/** A connection between a client and two model topics that answer like the server. */
 function connect() {
   const time = createVirtualTime();
   const book = new ModelBook();
@@ -69,7 +69,7 @@ function connect() {
   ]);
   const socket = () => sockets.at(-1) as FakeSocket;
 
-  /** Answers everything the client has asked, at once. */
+  /** Answers everything the client has sent, at once. */
   function answer(): void {
     for (const op of socket().take()) {
       const keys =
@@ -95,8 +95,8 @@ function connect() {
   return { time, book, ticker, views, client, socket, answer, reconnect };
 }
 
-describe("a client at the server's state", () => {
-  it("holds after any changes, merged frames, lost frames, cuts and restarts, and knows when it does not", () => {
+describe("a client's folded state", () => {
+  it("equals the server's after any changes, merged frames, lost frames, cuts and restarts, or is marked as not current", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
         const { book, ticker, views, socket, answer, reconnect, time, client } = connect();
@@ -104,7 +104,7 @@ describe("a client at the server's state", () => {
         for (const one of steps) {
           switch (one.kind) {
             case "level":
-              // Bids and asks stay apart.
+              // Bids and asks are kept apart.
               book.set(one.venue, one.bid ? "bids" : "asks", one.bid ? one.ticks : one.ticks + 100, one.size);
               break;
             case "field":
@@ -140,13 +140,13 @@ describe("a client at the server's state", () => {
               reconnect();
               break;
           }
-          // Refills what the client may send.
+          // Refills the number of frames that the client may send.
           time.advance(250);
           answer();
           for (const view of views.values())
             if (view.current) expectServerState(view, view.topic === "book" ? book : ticker);
         }
-        // A heartbeat settles what was lost without a later frame to show it.
+        // A heartbeat reveals a loss that no later frame shows.
         for (const topic of [book, ticker]) {
           const frame = topic.update();
           if (frame !== null) socket().says(frame);
@@ -174,7 +174,7 @@ describe("a client at the server's state", () => {
     );
   });
 
-  /** What a view that calls itself current shows is what the server held at that sequence number. */
+  /** A view that is current shows what the server held at that sequence number. */
   function expectServerState(view: SubscriptionView, topic: ModelBook | ModelTicker): void {
     const held = topic.history.get(`${view.epoch}:${view.seq}`) as Record<string, Record<string, unknown>>;
     if (view.data === null || !("venues" in view.data)) expect.unreachable("another topic");
@@ -189,7 +189,7 @@ describe("a client at the server's state", () => {
   }
 });
 
-describe("checksum", () => {
+describe("the checksum of a book", () => {
   it("is CRC-32 as zlib computes it", () => {
     expect(crc32("123456789")).toBe(0xcbf43926);
     expect(crc32("")).toBe(0);

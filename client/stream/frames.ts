@@ -1,6 +1,6 @@
 /**
- * Text from the server → one frame, checked at the border; nothing behind this file trusts raw input. Whatever does not
- * have the shape of a known frame is null: the caller counts it and goes on, nothing throws.
+ * Decodes text from the server into one frame, checked at the border; nothing after this file trusts raw input. Text
+ * without the shape of a known frame gives null: the caller counts it and continues, nothing throws.
  */
 
 import type { Static } from "@sinclair/typebox";
@@ -25,9 +25,9 @@ export interface ResumedHead extends SubHead {
 
 export interface FeedHealth {
   readonly state: FeedState;
-  /** Since the venue last proved the feed alive; null before it ever did. */
+  /** Time since the venue's feed was last proven alive; null before the first proof. */
   readonly ageMs: number | null;
-  /** Open: the service sends the venue no request, whatever its feed shows. */
+  /** Open: the service sends the venue no request, whatever the state of its feed. */
   readonly breaker: BreakerState;
 }
 
@@ -69,18 +69,18 @@ export type ServerFrame =
   | { readonly type: "subscribed"; readonly id: string | null; readonly subs: readonly SubHead[] }
   | { readonly type: "resumed"; readonly id: string | null; readonly subs: readonly ResumedHead[] }
   | { readonly type: "unsubscribed"; readonly id: string | null; readonly subs: readonly string[] }
-  /** This socket is read too slowly: frames are conflated for it. */
+  /** This client reads too slowly: frames are conflated for it. */
   | { readonly type: "lagging" }
-  /** The server is about to close; `retryAfterMs` says when to come back. */
+  /** The server is about to close; `retryAfterMs` is when to reconnect. */
   | { readonly type: "status"; readonly retryAfterMs: number | null }
-  /** More happened than was kept for us: a snapshot of it follows. */
+  /** More happened than the server kept for this client: a snapshot follows. */
   | { readonly type: "resync" }
   | { readonly type: "pong" };
 
 /** The hard limit of the server's buffer for a socket: no legal frame is larger. */
 export const MAX_FRAME_CHARS = 4 * 1024 * 1024;
 const MAX_KEY_CHARS = 1024;
-/** Names of one frame (venues of a payload, keys of a heartbeat): more than any legal frame has. */
+/** Most names in one frame (venues of a payload, keys of a heartbeat): more than any legal frame has. */
 const MAX_NAMES = 1024;
 
 export function decodeFrame(text: unknown): ServerFrame | null {
@@ -89,7 +89,7 @@ export function decodeFrame(text: unknown): ServerFrame | null {
   try {
     value = JSON.parse(text);
   } catch {
-    // Not JSON: the same to us as an unknown frame.
+    // Text that is not JSON is treated like an unknown frame.
     return null;
   }
   if (!isFields(value)) return null;
@@ -129,7 +129,7 @@ function dataFrame(type: "snapshot" | "update", value: Fields): SnapshotFrame | 
   if (!isKey(sub) || !isKey(epoch) || !isCount(seq) || !isFields(data)) return null;
   const common = { sub, epoch, seq, ts: isCount(ts) ? ts : 0, data };
   if (type === "snapshot") return { type, ...common };
-  // An update that does not go forward is no update.
+  // An update must move forward.
   return isCount(prevSeq) && prevSeq < seq ? { type, prevSeq, ...common } : null;
 }
 
@@ -144,7 +144,7 @@ export function feedsOf(value: unknown): Map<string, FeedHealth> {
   const feeds = new Map<string, FeedHealth>();
   for (const [venue, health] of entriesOf(value)) {
     if (!isFields(health) || !isFeedState(health.state)) continue;
-    // An older service says nothing of breakers.
+    // An older service does not report breakers.
     const breaker = isBreakerState(health.breaker) ? health.breaker : "closed";
     feeds.set(venue, { state: health.state, ageMs: isCount(health.ageMs) ? health.ageMs : null, breaker });
   }
@@ -169,7 +169,7 @@ function resumedHeads(value: unknown): ResumedHead[] {
   const found: ResumedHead[] = [];
   for (const one of listOf(value)) {
     const head = headOf(one);
-    // Anything but a plain "nothing missed" means that a snapshot is to be awaited.
+    // Anything but a plain "nothing missed" means that a snapshot will follow.
     if (head !== null) found.push({ ...head, missed: !isFields(one) || one.missed !== false });
   }
   return found;
@@ -184,7 +184,7 @@ function retryAfter(value: Fields): number | null {
   return isCount(value.retryAfterMs) ? value.retryAfterMs : null;
 }
 
-/** Own entries of an object, at most MAX_NAMES; none of anything else. */
+/** Returns the own entries of an object, at most MAX_NAMES; none for anything else. */
 export function entriesOf(value: unknown): [string, unknown][] {
   return isFields(value) ? Object.entries(value).slice(0, MAX_NAMES) : [];
 }
@@ -201,7 +201,7 @@ function isKey(value: unknown): value is string {
   return typeof value === "string" && value.length > 0 && value.length <= MAX_KEY_CHARS;
 }
 
-/** A non-negative safe integer: sequences, times, ages. */
+/** Reports whether it is a non-negative safe integer: sequences, times, ages. */
 export function isCount(value: unknown): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }

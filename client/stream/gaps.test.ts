@@ -1,15 +1,15 @@
-/** Gaps, broken books and silent stalls: not current first, then one recovery. */
+/** Gaps, broken books and silent stalls: first marked as not current, then one recovery. */
 import { describe, expect, it } from "vitest";
 import { BOOK, heartbeat, KEY, live, setUp, snapshot, update } from "../test/scenario.js";
 
-describe("gaps", () => {
-  it("apply an update that skips numbers but follows what was seen", () => {
+describe("gaps in a subscription", () => {
+  it("do not arise from an update that skips numbers but follows the last one", () => {
     const { socket, last } = live();
     socket().says(update(9, 1));
     expect(last()).toMatchObject({ seq: 9, current: true });
   });
 
-  it("mark the subscription first, resume once, and go on from the snapshot", () => {
+  it("mark the subscription first, resume it once, and end with the snapshot", () => {
     const { socket, last, views, client } = live();
     socket().says(update(4, 3));
     socket().says(update(5, 4));
@@ -22,7 +22,7 @@ describe("gaps", () => {
     socket().says(update(6));
     expect(last()).toMatchObject({ current: true, seq: 6 });
     expect(client.counts.gaps).toBe(1);
-    // Waiting, gap, snapshot, update: nobody saw a view that called itself current with a hole in it.
+    // Waiting, gap, snapshot, update: no view with a gap was ever marked current.
     expect(views.map((view) => [view.seq, view.current])).toEqual([
       [1, true],
       [1, false],
@@ -31,7 +31,7 @@ describe("gaps", () => {
     ]);
   });
 
-  it("ignore repeated updates", () => {
+  it("do not arise from repeated updates, which are ignored", () => {
     const { socket, last, client } = live();
     socket().says(update(2));
     socket().says(update(2));
@@ -39,7 +39,7 @@ describe("gaps", () => {
     expect(client.counts.ignored).toBe(1);
   });
 
-  it("take another epoch for another sequence, whatever its numbers", () => {
+  it("arise from another epoch, whatever its numbers", () => {
     const { socket, last } = live();
     socket().says(update(2, 1, "e2"));
     expect(last()).toMatchObject({ current: false, staleReason: "epoch" });
@@ -49,7 +49,7 @@ describe("gaps", () => {
     expect(last()).toMatchObject({ current: true, epoch: "e2", seq: 8 });
   });
 
-  it("go on where nothing was missed", () => {
+  it("end where a resume shows that nothing was missed", () => {
     const { socket, last } = live();
     socket().says(heartbeat({ [KEY]: 3 }));
     expect(last()).toMatchObject({ current: false, staleReason: "stalled" });
@@ -69,7 +69,7 @@ describe("gaps", () => {
     ]);
   });
 
-  it("give the connection up when recovery fails again and again", () => {
+  it("end the connection when recovery fails again and again", () => {
     const { socket, time, client, sockets } = live();
     socket().says(update(4, 3));
     const first = socket();
@@ -109,7 +109,7 @@ describe("a book that cannot be trusted", () => {
       { op: "unsubscribe" },
       { op: "subscribe", topic: "book", symbols: ["BTC"] },
     ]);
-    // Fits the sequence of the broken book: still not trusted.
+    // Fits the sequence of the broken book, which is still not trusted.
     socket().says(bookFrame("update", [["99", "5"]], [], 2));
     expect(last().current).toBe(false);
     socket().says(bookFrame("snapshot", [["100.0", "5"]], [["101", "2"]], 3, { state: "LIVE" }));
@@ -128,7 +128,7 @@ describe("a book that cannot be trusted", () => {
     expect(last()).toMatchObject({ current: false, staleReason: "malformed" });
   });
 
-  it("is refused as a snapshot when its levels are out of order, and not asked for in a hurry", () => {
+  it("is refused as a snapshot when its levels are out of order, and requested again only after a wait", () => {
     const { socket, last, time } = liveBook();
     const broken = bookFrame(
       "snapshot",
@@ -149,8 +149,8 @@ describe("a book that cannot be trusted", () => {
   });
 });
 
-describe("silent stalls", () => {
-  it("show in the heartbeat's heads and are resumed", () => {
+describe("silent stalls of the stream", () => {
+  it("show in the heads of a heartbeat, and are resumed", () => {
     const { socket, last, client } = live();
     socket().says(heartbeat({ [KEY]: 1 }));
     expect(last().current).toBe(true);
@@ -160,7 +160,7 @@ describe("silent stalls", () => {
     expect(client.counts.stalls).toBe(1);
   });
 
-  it("are seen where the server has forgotten a subscription", () => {
+  it("are noticed where the server has lost a subscription", () => {
     const { socket, last } = live();
     socket().says(heartbeat({}));
     expect(last()).toMatchObject({ current: false, staleReason: "stalled" });

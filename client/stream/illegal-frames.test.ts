@@ -1,9 +1,9 @@
-/** Whatever a server says, nothing throws and a legal server is enough to recover. */
+/** Whatever a server sends, nothing throws, and a legal server is enough to recover. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BOOK, KEY, live, snapshot, update } from "../test/scenario.js";
 
-describe("illegal frames", () => {
+describe("illegal frames to the client", () => {
   const field = fc.oneof(
     fc.jsonValue(),
     fc.constantFrom(KEY, BOOK, "e1", "BTC", -1, 0, 1, 2, 3, 1.5, Number.MAX_SAFE_INTEGER, "__proto__", "constructor"),
@@ -62,7 +62,7 @@ describe("illegal frames", () => {
     fc.constantFrom("", "{", "null", '{"type":"snapshot"', '{"type":"update","sub":"__proto__"}'),
   );
 
-  it("never throw, never pollute an object, and leave a client that recovers", () => {
+  it("never throw, never pollute an object, and leave a client that can recover", () => {
     fc.assert(
       fc.property(fc.array(text, { maxLength: 60 }), (texts) => {
         const set = live();
@@ -72,7 +72,7 @@ describe("illegal frames", () => {
           set.time.advance(100);
         }
         expect(({} as Record<string, unknown>).markPrice).toBeUndefined();
-        // A fresh connection with a legal server is enough, whatever was said before.
+        // A new connection to a legal server is enough, whatever was sent before.
         set.client.stop();
         set.client.start();
         set.socket().opened();
@@ -98,7 +98,7 @@ describe("illegal frames", () => {
     );
   });
 
-  it("count as undecodable", () => {
+  it("are counted as undecodable", () => {
     const { socket, client } = live();
     for (const one of [
       "{",

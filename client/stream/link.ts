@@ -1,6 +1,6 @@
 /**
- * The life of the connection: open, lose, wait with full jitter, open again. Dice are handed in, so that a replay
- * decides the same.
+ * The life of the connection: open, lose, wait with full jitter, open again. Random numbers are passed in, so that a
+ * replay decides the same.
  */
 import { decodeFrame } from "./frames.js";
 import { applyFrame } from "./reducer.js";
@@ -25,14 +25,14 @@ const CLOSE_SLOW = 4408;
 const CLOSE_RATE = 4429;
 const CLOSE_RESTART = 1012;
 const CLOSE_TRY_LATER = 1013;
-/** Ours toward the server: the connection is given up. */
+/** Our own code toward the server: the client gives up the connection. */
 const CLOSE_GIVEN_UP = 4000;
 
-/** We were too much for the server: the first wait is at least this long and grows from there. */
+/** The client was too much for the server: the first wait is at least this long and grows from there. */
 const TOO_MUCH_FLOOR_MS = 5_000;
-/** After a restart all clients come back at once: they are spread over at least this. */
+/** After a restart all clients reconnect at once: they are spread over at least this time. */
 const RESTART_SPREAD_MS = 3_000;
-/** A server may ask for a wait, not for silence for good. */
+/** A server may request a wait, but not forever. */
 const MAX_RETRY_AFTER_MS = 300_000;
 
 export function start(state: StreamState, nowMs: number, effects: Effect[]): void {
@@ -64,7 +64,7 @@ export function applyOpened(state: StreamState, nowMs: number, effects: Effect[]
   pump(state, nowMs, effects);
 }
 
-/** The socket is gone, or never came. `dice` in [0, 1). */
+/** The socket is closed, or never opened. `dice` in [0, 1). */
 export function applyClosed(state: StreamState, code: number, nowMs: number, dice: number, effects: Effect[]): void {
   const { link } = state;
   if (link.phase !== "open" && link.phase !== "connecting") return;
@@ -72,7 +72,7 @@ export function applyClosed(state: StreamState, code: number, nowMs: number, dic
   markAllStale(state, effects);
   state.feeds = new Map();
   if (code === CLOSE_AUTH || code === CLOSE_FORBIDDEN) {
-    // Coming back with the same credentials would be refused again.
+    // The same credentials would be refused again.
     setPhase(state, "refused", nowMs);
     effects.push({ kind: "status" });
     return;
@@ -84,7 +84,7 @@ export function applyClosed(state: StreamState, code: number, nowMs: number, dic
   effects.push({ kind: "status" });
 }
 
-/** Full jitter between a floor and a doubling ceiling; what the server asked for comes on top. */
+/** Full jitter between a floor and a doubling ceiling; a wait that the server requests is added. */
 function waitMs(state: StreamState, code: number, dice: number): number {
   const { attempt, retryAfterMs } = state.link;
   let floor = RECONNECT_FLOOR_MS;

@@ -1,10 +1,10 @@
-/** A request names many symbols; what is missing of one of them is asked for alone. */
+/** A request names many symbols; if one of them is missing, only that one is requested again. */
 import { describe, expect, it } from "vitest";
 import { setUp } from "../test/scenario.js";
 
 const SYMBOLS = ["BTC", "ETH", "SOL"];
 
-/** Subscribed to three symbols by one request; only BTC's snapshot came. */
+/** One request subscribed to three symbols; only BTC's snapshot came. */
 function oneSnapshotOfThree(topic: "ticker" | "book") {
   const set = setUp();
   const shape = topic === "ticker" ? "100" : "20:100";
@@ -26,7 +26,7 @@ function oneSnapshotOfThree(topic: "ticker" | "book") {
 }
 
 describe("a symbol whose first snapshot does not come", () => {
-  it.each(["ticker", "book"] as const)("is asked for alone, not with the whole list of its %s request", (topic) => {
+  it.each(["ticker", "book"] as const)("is requested alone, not with the whole list of its %s request", (topic) => {
     const { time, socket, keyOf } = oneSnapshotOfThree(topic);
     socket().take();
     for (let second = 0; second < 5; second++) {

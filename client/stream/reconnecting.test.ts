@@ -1,11 +1,11 @@
-/** How long is waited after which end, and what a new connection begins with. */
+/** How long the client waits after each kind of end, and what a new connection begins with. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { heartbeat, KEY, live, setUp, update } from "../test/scenario.js";
 import { createVirtualTime } from "../test/virtual.js";
 import { StreamClient } from "./stream-client.js";
 
-describe("reconnecting", () => {
+describe("a client that reconnects", () => {
   /** Ms until the next socket. */
   function waitFor({ time, sockets }: ReturnType<typeof setUp>): number {
     const before = sockets.length;
@@ -14,7 +14,7 @@ describe("reconnecting", () => {
     return time.nowMs() - startMs;
   }
 
-  it("resumes where it was, with the place it had", () => {
+  it("resumes where it was, at its position in the sequence", () => {
     const set = live();
     set.socket().says(update(2));
     set.socket().cut();
@@ -60,23 +60,23 @@ describe("reconnecting", () => {
     expect(waitFor(set)).toBeLessThanOrEqual(1_250);
   });
 
-  it.each([1012, 1013])("after %i comes back no sooner than it was told", (code) => {
+  it.each([1012, 1013])("returns after %i no sooner than the server requested", (code) => {
     const set = live(() => 0);
     set.socket().says({ type: "status", ts: 1, reason: "RESTART", retryAfterMs: 20_000 });
     set.socket().cut(code);
     expect(waitFor(set)).toBeGreaterThanOrEqual(20_500);
-    // Told once, obeyed once.
+    // The request holds for one wait only.
     set.socket().cut();
     expect(waitFor(set)).toBeLessThanOrEqual(750);
   });
 
-  it.each([4400, 4408, 4429])("after %i stays away longer", (code) => {
+  it.each([4400, 4408, 4429])("waits longer after %i", (code) => {
     const set = live(() => 0);
     set.socket().cut(code);
     expect(waitFor(set)).toBeGreaterThanOrEqual(5_000);
   });
 
-  it.each([4401, 4403])("after %i does not come back", (code) => {
+  it.each([4401, 4403])("does not return after %i", (code) => {
     const set = live();
     set.socket().cut(code);
     set.time.advance(400_000);
@@ -84,7 +84,7 @@ describe("reconnecting", () => {
     expect(set.client.status.phase).toBe("refused");
   });
 
-  it("drops a socket that does not open, and one that cannot be made", () => {
+  it("gives up a socket that does not open, and one that cannot be created", () => {
     const set = setUp();
     set.client.start();
     set.time.advance(10_250);
@@ -104,7 +104,7 @@ describe("reconnecting", () => {
     expect(client.status.phase).toBe("waiting");
   });
 
-  it("takes nothing more from a socket that was dropped", () => {
+  it("ignores a socket that it gave up", () => {
     const set = live();
     const old = set.socket();
     set.time.advance(12_250);
@@ -117,7 +117,7 @@ describe("reconnecting", () => {
     expect(set.client.status.phase).toBe("open");
   });
 
-  it("stops for good when told, and starts again with what was wanted", () => {
+  it("stops for good on request, and starts again with the wanted subscriptions", () => {
     const set = live();
     set.client.stop();
     expect(set.socket().closedWith).toBe(1000);

@@ -1,8 +1,8 @@
 /**
- * A frame of the server applied to the state: who is current, what is missing, what listeners hear of.
+ * Applies a frame of the server to the state: what is current, what is missing, what listeners are notified of.
  *
- * Invariants: an update is applied only when its `prevSeq` is the `seq` we hold of that key and epoch; on anything else
- * the subscription is marked not current first, then recovered, once at a time; a snapshot always replaces.
+ * Invariants: an update is applied only when its `prevSeq` is the client's `seq` of that key and epoch. On anything
+ * else the subscription is marked not current first, then recovered, once at a time. A snapshot always replaces.
  */
 import type {
   ErrorFrame,
@@ -17,7 +17,7 @@ import { awaitSnapshot, hold, recover, recovered, refuseOp } from "./requests.js
 import { type Effect, markStale, type StaleReason, type StreamState, type Subscription } from "./state.js";
 import { type Fold, foldSnapshot, foldUpdate } from "./topics.js";
 
-/** Refusals that pass: asked again after this, or after the server's own time. */
+/** Temporary refusals: the request is repeated after this, or after the server's own time. */
 const PASSING_REFUSAL_MS = 5_000;
 const PASSING_CODES: ReadonlySet<string> = new Set([
   "RATE_LIMITED",
@@ -26,7 +26,7 @@ const PASSING_CODES: ReadonlySet<string> = new Set([
   "VENUE_UNAVAILABLE",
   "INTERNAL",
 ]);
-/** How long a lag notice is worth showing without a new one. */
+/** How long a lag notice is shown without a new one. */
 const LAGGING_SHOWN_MS = 10_000;
 
 export function applyFrame(state: StreamState, frame: ServerFrame, nowMs: number, effects: Effect[]): void {
@@ -69,7 +69,7 @@ function applySubscribed(state: StreamState, id: string | null, subs: readonly S
   const request = state.requests.get(op.requestId);
   const keys = subs.map((head) => head.sub);
   if (request !== undefined) hold(state, request, keys, nowMs);
-  // Nobody waits for them any more: the caller left while the server answered.
+  // Not needed any more: the caller left while the server answered.
   else for (const key of keys) if (!state.subs.has(key)) state.dropped.add(key);
 }
 
@@ -82,7 +82,7 @@ function applyResumed(state: StreamState, id: string | null, subs: readonly Resu
     recovered(sub);
     setCurrent(sub, effects);
   }
-  // What the server did not take up is not coming.
+  // What the server did not accept will not come.
   for (const key of unnamed) {
     const sub = state.subs.get(key);
     if (sub === undefined || sub.recovery !== "resume") continue;
@@ -114,7 +114,7 @@ function applySnapshot(state: StreamState, frame: SnapshotFrame, nowMs: number, 
 
 function applyUpdate(state: StreamState, frame: UpdateFrame, nowMs: number, effects: Effect[]): void {
   const sub = state.subs.get(frame.sub);
-  // Before the first snapshot there is nothing to update; it is on its way.
+  // Before the first snapshot, which is on its way, there is nothing to update.
   if (sub === undefined || sub.data === null) {
     state.counts.ignored++;
     return;
@@ -124,7 +124,7 @@ function applyUpdate(state: StreamState, frame: UpdateFrame, nowMs: number, effe
     lose(sub, "epoch", effects);
     return;
   }
-  // A broken book stays broken until it is replaced, whatever fits its sequence.
+  // A broken book stays broken until it is replaced, even if updates fit its sequence.
   if (sub.recovery === "anew" || frame.seq <= sub.seq) {
     state.counts.ignored++;
     return;
@@ -141,7 +141,7 @@ function applyUpdate(state: StreamState, frame: UpdateFrame, nowMs: number, effe
   }
   sub.seq = frame.seq;
   sub.data = fold.data;
-  // Next in line: nothing is missing any more, whatever was asked for.
+  // Next in line: nothing is missing any more, whatever was requested.
   sub.stale = null;
   recovered(sub);
   effects.push({ kind: "changed", key: sub.key });
@@ -149,25 +149,25 @@ function applyUpdate(state: StreamState, frame: UpdateFrame, nowMs: number, effe
 
 function applyHeartbeat(state: StreamState, frame: HeartbeatFrame, nowMs: number, effects: Effect[]): void {
   const { link } = state;
-  // The connection has proven itself: the next loss starts from the shortest wait again.
+  // The connection works: the next loss starts from the shortest wait again.
   link.attempt = 0;
   state.feeds = frame.feeds;
   state.feedsHeardMs = nowMs;
   for (const [key, head] of frame.heads) {
     const sub = state.subs.get(key);
     if (sub !== undefined && head === 0) {
-      // One that was not asked for yet is asked for all the same.
+      // A resync that was not requested yet is still requested.
       if (sub.recovery === "none" || sub.askedAtMs !== null) awaitSnapshot(sub, nowMs);
       if (sub.data !== null) markStale(sub, "waiting", effects);
       continue;
     }
-    // What is being recovered is known to be behind.
+    // A subscription under recovery is known to be behind.
     if (sub === undefined || sub.recovery !== "none" || sub.seq === head) continue;
     state.counts.stalls++;
     lose(sub, "stalled", effects);
   }
   for (const sub of state.subs.values()) {
-    // Held here, unknown there: the server lost it without a word.
+    // Known here but not there: the server lost it without notice.
     if (sub.data === null || sub.recovery !== "none" || frame.heads.has(sub.key)) continue;
     state.counts.stalls++;
     markStale(sub, "stalled", effects);
@@ -212,16 +212,16 @@ function setCurrent(sub: Subscription, effects: Effect[]): void {
   effects.push({ kind: "changed", key: sub.key });
 }
 
-/** Updates are missing; what we hold was right once. */
+/** Updates are missing; the state was right until then. */
 function lose(sub: Subscription, reason: StaleReason, effects: Effect[]): void {
   markStale(sub, reason, effects);
   recover(sub, "resume");
 }
 
-/** What we hold is wrong, or what came cannot be read: only all of it again helps. */
+/** The state is wrong, or a frame cannot be read: only a complete new state helps. */
 function distrust(state: StreamState, sub: Subscription, fold: Extract<Fold, { ok: false }>, effects: Effect[]): void {
   if (fold.problem === "checksum") state.counts.checksumMismatches++;
   markStale(sub, fold.problem, effects);
-  // Asked for again already, and this came: waiting for the time-out keeps a broken server from being hammered.
+  // It was requested again already, and this arrived: waiting for the time-out spares a broken server.
   recover(sub, "anew");
 }

@@ -1,6 +1,7 @@
 /**
- * Which subscriptions are wanted, and what is to be sent for them. There is no queue of outgoing messages: each message follows from
- * the state, so what waits is bounded by the subscriptions, and a lost connection leaves nothing old to send.
+ * Decides which subscriptions are wanted, and what to send for them. There is no queue of outgoing messages: each
+ * message follows from the state. So the waiting work is bounded by the subscriptions, and a lost connection leaves
+ * nothing old to send.
  *
  * Invariants: at most OPS_PER_SECOND operations a second; one recovery in flight per subscription.
  */
@@ -50,7 +51,7 @@ export function want(state: StreamState, params: SubscribeParams, nowMs: number)
   return { ok: true, request };
 }
 
-/** Takes a holder away; the last one ends the request and every subscription that no other request holds. */
+/** Removes a holder; the last one ends the request and every subscription that no other request holds. */
 export function unwant(state: StreamState, requestId: number): void {
   const request = state.requests.get(requestId);
   if (request === undefined || --request.holders > 0) return;
@@ -67,7 +68,7 @@ function letGo(state: StreamState, key: string, requestId: number): void {
   state.dropped.add(key);
 }
 
-/** The server named the keys of a request. */
+/** Applies the keys that the server returned for a request. */
 export function hold(state: StreamState, request: Request, keys: readonly string[], nowMs: number): void {
   for (const key of request.keys) if (!keys.includes(key)) letGo(state, key, request.id);
   request.phase = "held";
@@ -78,7 +79,7 @@ export function hold(state: StreamState, request: Request, keys: readonly string
     const known = state.subs.get(key);
     if (known !== undefined) {
       known.requestIds.add(request.id);
-      // Its snapshot is on the way, as below.
+      // Its snapshot is on the way, see below.
       if (known.data === null) Object.assign(known, { recovery: "anew", askedAtMs: nowMs });
       continue;
     }
@@ -91,7 +92,7 @@ export function hold(state: StreamState, request: Request, keys: readonly string
       seq: 0,
       data: null,
       stale: "waiting",
-      // Its snapshot is on the way: ask only if it does not come.
+      // Its snapshot is on the way: it is requested only if it does not come.
       recovery: "anew",
       askedAtMs: nowMs,
       recoveryCount: 0,
@@ -102,14 +103,14 @@ export function hold(state: StreamState, request: Request, keys: readonly string
   }
 }
 
-/** A new connection knows nothing of us: what was held is resumed, the rest asked for. */
+/** A new connection starts without state: known subscriptions are resumed, the rest requested. */
 export function restoreAll(state: StreamState): void {
   state.pending.clear();
   state.dropped.clear();
   for (const request of state.requests.values()) {
     const seen = request.keys.every((key) => state.subs.get(key)?.data != null);
     if (request.phase === "held" && seen && request.keys.length > 0) continue;
-    // A refusal may not hold any more (another server, a new listing).
+    // A refusal may no longer apply (another server, a new listing).
     request.phase = "wanted";
     request.notBeforeMs = 0;
   }
@@ -121,14 +122,14 @@ export function restoreAll(state: StreamState): void {
   }
 }
 
-/** The server says that a snapshot of it waits: it comes, and asking again would only begin the wait again. */
+/** The server reports that a snapshot waits there: it will come, and a new request would only restart the wait. */
 export function awaitSnapshot(sub: Subscription, nowMs: number): void {
   if (sub.recovery === "none") sub.recovery = "anew";
   sub.askedAtMs = nowMs;
   sub.waitsThere = true;
 }
 
-/** Asks for a subscription's missing updates, or for all of it again, unless that has been asked for already. */
+/** Requests a subscription's missing updates, or all of it again, unless that is requested already. */
 export function recover(sub: Subscription, how: "resume" | "anew"): void {
   if (sub.recovery !== "none" && !(sub.recovery === "resume" && how === "anew")) return;
   sub.recovery = how;
@@ -142,7 +143,7 @@ export function recovered(sub: Subscription): void {
   sub.waitsThere = false;
 }
 
-/** The server refused an operation: its subscriptions are asked for in the plain way. */
+/** The server refused an operation: its subscriptions are requested again by plain subscribes. */
 export function refuseOp(state: StreamState, op: PendingOp): void {
   for (const key of op.keys) {
     const sub = state.subs.get(key);
@@ -160,7 +161,7 @@ function isPrivate({ topic }: Subscription): boolean {
   return topic === "positions" || topic === "orders";
 }
 
-/** Looks for answers that did not come. True: the connection is to be given up. */
+/** Checks for replies that did not come. Returns true when the connection should be given up. */
 export function expire(state: StreamState, nowMs: number): boolean {
   for (const [id, op] of state.pending) {
     if (nowMs - op.sentAtMs < ANSWER_MS) continue;
@@ -178,7 +179,7 @@ export function expire(state: StreamState, nowMs: number): boolean {
   return false;
 }
 
-/** Sends what the state calls for, as far as the budget goes. Only while the link is open. */
+/** Sends what the state requires, as far as the budget allows. Only while the link is open. */
 export function pump(state: StreamState, nowMs: number, effects: Effect[]): void {
   const { link } = state;
   if (link.phase !== "open") return;
@@ -240,7 +241,7 @@ function batchesOf(subs: readonly Subscription[], size: number): Subscription[][
   return batches;
 }
 
-/** What a private key is opened with again; nothing for the others. */
+/** Returns what a private key needs to be opened again; nothing for other keys. */
 function proofOf(state: StreamState, sub: Subscription): Pick<SubscribeParams, "exchanges" | "credentials"> {
   if (!isPrivate(sub)) return {};
   const { exchanges, credentials } = paramsOf(state, sub) ?? {};
@@ -250,7 +251,7 @@ function proofOf(state: StreamState, sub: Subscription): Pick<SubscribeParams, "
   };
 }
 
-/** The parameters that give just this subscription. */
+/** Returns the parameters of just this subscription. */
 function paramsOf(state: StreamState, sub: Subscription): SubscribeParams | null {
   for (const id of sub.requestIds) {
     const params = state.requests.get(id)?.params;
@@ -262,7 +263,7 @@ function paramsOf(state: StreamState, sub: Subscription): SubscribeParams | null
   return null;
 }
 
-/** Before the first snapshot names it, the key does: `topic:symbol:…`. Empty: neither does. */
+/** Before the first snapshot names the symbol, the key does: `topic:symbol:…`. Returns "" if neither does. */
 function symbolOf({ key, symbol }: Subscription): string {
   return symbol === "" ? (key.split(":", 2)[1] ?? "") : symbol;
 }
@@ -290,12 +291,12 @@ function send(
   effects: Effect[],
 ): void {
   const id = String(state.link.nextOpId++);
-  // An unanswered unsubscribe harms nobody.
+  // An unanswered unsubscribe does no harm.
   if (kind !== "unsubscribe") state.pending.set(id, { kind, requestId, keys, sentAtMs: nowMs });
   effects.push({ kind: "send", text: JSON.stringify({ op: kind, id, ...body }) });
 }
 
-/** Same subscriptions, same text: order and repetition of symbols and exchanges do not matter. */
+/** The same subscriptions give the same text: order and repetition of symbols and exchanges do not matter. */
 function canonicalOf(params: SubscribeParams): string {
   const sorted = (names: readonly string[] | undefined) => (names === undefined ? null : [...new Set(names)].sort());
   return JSON.stringify([
@@ -309,7 +310,7 @@ function canonicalOf(params: SubscribeParams): string {
   ]);
 }
 
-/** Everything held is out of date at once: the connection is gone. */
+/** The connection is gone, so every subscription is out of date at once. */
 export function markAllStale(state: StreamState, effects: Effect[]): void {
   for (const sub of state.subs.values()) markStale(sub, "disconnected", effects);
 }

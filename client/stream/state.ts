@@ -1,32 +1,33 @@
 /**
- * What the stream client knows, as plain data, and the bounds of all of it. Decisions live in requests.ts, link.ts and
- * reducer.ts as functions of (state, event, time, dice) → effects; the shell performs the effects.
+ * The state of the stream client as plain data, and its bounds. Decisions are in requests.ts, link.ts and reducer.ts,
+ * as functions of (state, event, time, dice) → effects; the shell performs the effects.
  */
 import type { Static } from "@sinclair/typebox";
 import type { subscribeBookSchema, subscribePositionsSchema } from "../../schemas/stream.js";
 import type { FeedHealth } from "./frames.js";
 import type { Topic, TopicData } from "./topics.js";
 
-/** Subscriptions the server grants a connection; one more is refused here. */
+/** Subscriptions the server allows on a connection; one more is refused here. */
 export const MAX_SUBSCRIPTIONS = 200;
-/** The server allows 20 frames a second; we stay at half. */
+/** The server allows 20 frames a second; the client uses half. */
 export const OPS_PER_SECOND = 10;
 /** Keys in one resume: well inside the server's 64 KiB frame. */
 export const RESUME_BATCH = 100;
-/** The same of keys that bring credentials along. */
+/** The same, for keys with credentials. */
 export const PRIVATE_RESUME_BATCH = 20;
-/** An operation the server did not answer is asked again after this. */
+/** An operation without a reply is sent again after this. */
 export const ANSWER_MS = 5_000;
 /**
- * The same of a snapshot that waits for something behind the server: accounts, for which it asks venues five seconds long,
- * and whatever its heartbeats say that waits. Longer than two heartbeats, so that the next one comes first.
+ * The same, for a snapshot that waits for something behind the server: accounts, where the server waits up to five
+ * seconds for venues, and any key that its heartbeats report as waiting. Longer than two heartbeats, so that the next
+ * one comes first.
  */
 export const WAITING_ANSWER_MS = 12_000;
-/** Recoveries of one subscription in a row that may fail before the connection is given up. */
+/** After this many failed recoveries in a row of one subscription, the connection is given up. */
 export const MAX_RECOVERIES = 3;
-/** The server beats every 5 s; silence this long is a dead connection (realtime design, client rule). */
+/** The server sends a heartbeat every 5 s; silence this long means a dead connection (realtime design, client rule). */
 export const SILENCE_MS = 12_000;
-/** A socket that does not open. */
+/** A socket must open within this time. */
 export const CONNECT_MS = 10_000;
 /** Full jitter: uniform between the floor and a ceiling that doubles up to the last one. */
 export const RECONNECT_FLOOR_MS = 500;
@@ -43,14 +44,14 @@ export interface SubscribeParams {
   /** Default: every venue that lists the symbol. */
   readonly exchanges?: NonNullable<SubscribeBook["exchanges"]> | NonNullable<SubscribePositions["exchanges"]>;
   readonly intervalMs?: NonNullable<SubscribeBook["intervalMs"]>;
-  /** Books only. */
+  /** Only for books. */
   readonly depth?: NonNullable<SubscribeBook["depth"]>;
-  /** Positions and orders only: whose, and by venue what opens them. Sent again with each new connection. */
+  /** Only for positions and orders: the wallet, and the credentials by venue. Sent again on each new connection. */
   readonly walletAddress?: string;
   readonly credentials?: NonNullable<SubscribePositions["credentials"]>;
 }
 
-/** One distinct set of parameters; callers who ask for the same share it. */
+/** One distinct set of parameters; callers with the same parameters share it. */
 export interface Request {
   readonly id: number;
   readonly params: SubscribeParams;
@@ -68,23 +69,23 @@ export interface Subscription {
   readonly key: string;
   readonly requestIds: Set<number>;
   readonly topic: Topic;
-  /** For subscribing it again; "" until the first snapshot names it, or for a topic without one. */
+  /** For subscribing again; "" until the first snapshot names it, or for a topic without one. */
   symbol: string;
   epoch: string;
   seq: number;
   data: TopicData | null;
-  /** Null means what we hold is current. */
+  /** Null means that the state is current. */
   stale: StaleReason | null;
-  /** What to ask the server for: missing updates, or everything from the start. */
+  /** What to request from the server: missing updates, or everything from the start. */
   recovery: "none" | "resume" | "anew";
-  /** When the recovery was asked for; null while it is only wanted. One in flight. */
+  /** When the recovery was requested; null while it is only wanted. One in flight. */
   askedAtMs: number | null;
   recoveryCount: number;
-  /** The server said that its snapshot waits there. */
+  /** The server reported that its snapshot waits there. */
   waitsThere: boolean;
   /** Monotonic ms of the last frame of this subscription. */
   heardMs: number;
-  /** The server's time in it. */
+  /** The server's time in that frame. */
   tsMs: number;
 }
 
@@ -93,23 +94,25 @@ export type LinkPhase = "idle" | "connecting" | "open" | "waiting" | "refused";
 export interface Link {
   phase: LinkPhase;
   sinceMs: number;
-  /** Waiting only. */
+  /** Used only while waiting. */
   retryAtMs: number;
   /** Failed or lost connections since the last good one. */
   attempt: number;
   /** Close code or cause of the last loss; null before the first. */
   reason: string | null;
-  /** From the server's farewell; used once. */
+  /** From the server's last message; used once. */
   retryAfterMs: number | null;
   heardMs: number;
-  /** Until then the server merges our updates: it told that we read too slowly. Shown, not acted on. */
+  /**
+   * Until then the server merges updates, because it reported that this client reads too slowly. Shown, not acted on.
+   */
   laggingUntilMs: number;
   opBudget: number;
   opBudgetAtMs: number;
   nextOpId: number;
 }
 
-/** An operation the server has yet to answer. */
+/** An operation without a reply yet. */
 export interface PendingOp {
   readonly kind: "subscribe" | "resume" | "unsubscribe";
   readonly requestId: number;
@@ -120,7 +123,7 @@ export interface PendingOp {
 export interface Counts {
   frames: number;
   undecodable: number;
-  /** Frames of keys we do not hold; repeated or old updates. */
+  /** Frames of keys that are not held; repeated or old updates. */
   ignored: number;
   gaps: number;
   checksumMismatches: number;
@@ -131,7 +134,7 @@ export interface Counts {
 export interface StreamState {
   readonly requests: Map<number, Request>;
   readonly subs: Map<string, Subscription>;
-  /** Keys nobody holds any more, to be told to the server. */
+  /** Keys without a holder, to be unsubscribed. */
   readonly dropped: Set<string>;
   readonly pending: Map<string, PendingOp>;
   readonly link: Link;
@@ -183,7 +186,7 @@ export function setPhase(state: StreamState, phase: LinkPhase, nowMs: number): v
   state.link.sinceMs = nowMs;
 }
 
-/** What we hold is not to be trusted from now on; the last data stays readable, marked so. */
+/** The state is not trusted from now on; the last data stays readable, with that mark. */
 export function markStale(sub: Subscription, reason: StaleReason, effects: Effect[]): void {
   if (sub.stale === reason) return;
   sub.stale = reason;

@@ -1,9 +1,9 @@
 /**
- * The stream client: a thin shell that gives the state machine sockets, time and dice, and tells listeners. Runs in a
- * browser and under Node; everything it touches is handed in.
+ * The stream client: a thin shell that gives the state machine sockets, time and random numbers, and notifies
+ * listeners. Runs in a browser and under Node; everything from outside is passed in.
  *
- * Invariants: listeners run after the state is settled, never inside a decision; a socket that was given up is never
- * listened to again; after `stop` no timer and no socket is left.
+ * Invariants: listeners run after the state is complete, never inside a decision. Events of a socket that was given up
+ * are ignored. After `stop` no timer and no socket is left.
  */
 import type { FeedHealth } from "./frames.js";
 import { applyClosed, applyOpened, applyText, applyTick, start, stop } from "./link.js";
@@ -19,7 +19,7 @@ import {
 } from "./state.js";
 import type { Topic, TopicData } from "./topics.js";
 
-/** What a socket tells; nothing more after `closed`. */
+/** Events of a socket; none after `closed`. */
 export interface SocketEvents {
   opened(): void;
   said(data: unknown): void;
@@ -35,13 +35,13 @@ export interface StreamSocket {
 export interface StreamClock {
   /** Monotonic ms. */
   nowMs(): number;
-  /** Calls again and again; the returned function ends it. */
+  /** Calls repeatedly; the returned function ends it. */
   every(intervalMs: number, callback: () => void): () => void;
 }
 
 export interface StreamClientOptions {
   readonly url: string;
-  /** A browser's WebSocket, or that of `ws`, behind one form. May throw: the same as a connection that failed. */
+  /** Opens a browser's WebSocket, or that of `ws`, in the same form. May throw, which counts as a failed connection. */
   readonly openSocket: (url: string, events: SocketEvents) => StreamSocket;
   readonly clock: StreamClock;
   /** Uniform in [0, 1); for jitter. */
@@ -79,11 +79,11 @@ export interface StreamStatus {
 
 export interface SubscriptionListener {
   changed(view: SubscriptionView): void;
-  /** The server refused the parameters; asked again only on a new connection. */
+  /** The server refused the parameters; they are sent again only on a new connection. */
   refused?(code: string, error: string): void;
 }
 
-/** How often time-outs are looked at. */
+/** How often time-outs are checked. */
 export const TICK_MS = 250;
 
 export class StreamClient {
@@ -106,7 +106,7 @@ export class StreamClient {
     this.#run((effects) => start(this.#state, this.#now(), effects));
   }
 
-  /** Subscriptions stay wanted; `start` goes on with them. */
+  /** Subscriptions stay wanted; `start` continues with them. */
   stop(): void {
     this.#endTicks?.();
     this.#endTicks = null;
@@ -114,14 +114,14 @@ export class StreamClient {
   }
 
   /**
-   * The listener hears of each of the keys these parameters stand for; what is known already is told at once. The returned
-   * function ends it. Throws RangeError beyond the subscriptions a connection may have.
+   * Notifies the listener of each key of these parameters; existing data is reported at once. The returned function
+   * ends it. Throws RangeError beyond the subscriptions that a connection may have.
    */
   subscribe(params: SubscribeParams, listener: SubscriptionListener): () => void {
     const wanted = want(this.#state, params, this.#now());
     if (!wanted.ok) throw new RangeError(wanted.code);
     const { id } = wanted.request;
-    // An object of its own: the same listener may be given twice.
+    // A separate object: the same listener may be passed twice.
     const entry: SubscriptionListener = {
       changed: (view) => listener.changed(view),
       refused: (code, error) => listener.refused?.(code, error),
@@ -139,7 +139,7 @@ export class StreamClient {
     };
   }
 
-  /** Called after the link or feed health changed; the returned function ends it. */
+  /** The listener runs after the link or feed health changed; the returned function ends it. */
   onStatus(listener: () => void): () => void {
     const entry = () => listener();
     this.#statusListeners.add(entry);
@@ -205,7 +205,7 @@ export class StreamClient {
   }
 
   #open(): void {
-    // A socket that was given up is no longer the one that is listened to.
+    // False for a socket that was given up.
     const isCurrent = () => this.#listening === events;
     const events: SocketEvents = {
       opened: () => {
@@ -240,7 +240,7 @@ export class StreamClient {
     try {
       socket?.close(code, reason);
     } catch {
-      // Already closed, or not open yet in a socket that minds: it is forgotten either way.
+      // Already closed, or not open yet in a socket that throws then: it is dropped either way.
     }
   }
 
@@ -253,7 +253,7 @@ export class StreamClient {
     try {
       this.#socket?.send(text);
     } catch {
-      // The socket is closing: its close event follows, and everything is asked again on the next one.
+      // The socket is closing: its close event follows, and everything is requested again on the next one.
     }
   }
 

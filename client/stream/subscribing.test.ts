@@ -1,10 +1,10 @@
-/** What is asked of the server, how often, and who hears of it. */
+/** What the client requests from the server, how often, and which listeners are notified. */
 import { describe, expect, it } from "vitest";
 import { heartbeat, KEY, live, setUp, snapshot, TICKER, update } from "../test/scenario.js";
 import type { SubscriptionView } from "./stream-client.js";
 
-describe("subscribing", () => {
-  it("asks once the socket is open and shows nothing before the snapshot", () => {
+describe("a subscribing client", () => {
+  it("subscribes once the socket is open, and shows nothing before the snapshot", () => {
     const { client, socket, views, listener, last } = setUp();
     client.subscribe({ ...TICKER, exchanges: ["venueone"], intervalMs: 250 }, listener);
     client.start();
@@ -27,7 +27,7 @@ describe("subscribing", () => {
     expect(last()).toMatchObject({ key: KEY, symbol: "BTC", current: true, staleReason: null, seq: 1 });
   });
 
-  it("shares one subscription among callers who ask for the same, and ends it with the last", () => {
+  it("shares one subscription among callers with the same parameters, and ends it with the last", () => {
     const { client, socket, listener, end } = live();
     const views: SubscriptionView[] = [];
     const endOther = client.subscribe(
@@ -47,7 +47,7 @@ describe("subscribing", () => {
     expect(socket().take()).toMatchObject([{ op: "subscribe" }]);
   });
 
-  it("tells a refusal and does not ask again on the same connection", () => {
+  it("reports a refusal, and does not subscribe again on the same connection", () => {
     const { client, socket, refusals, listener, time } = setUp();
     client.subscribe({ topic: "ticker", symbols: ["NOPE"] }, listener);
     client.start();
@@ -59,7 +59,7 @@ describe("subscribing", () => {
     expect(socket().take()).toEqual([]);
   });
 
-  it("asks again after a refusal that passes, no sooner than the server says", () => {
+  it("subscribes again after a temporary refusal, no sooner than the server allows", () => {
     const { client, socket, refusals, listener, time } = setUp();
     client.subscribe(TICKER, listener);
     client.start();
@@ -73,7 +73,7 @@ describe("subscribing", () => {
     expect(refusals).toEqual([]);
   });
 
-  it("asks again when no answer comes", () => {
+  it("subscribes again when no reply comes", () => {
     const { client, socket, listener, time } = setUp();
     client.subscribe(TICKER, listener);
     client.start();
@@ -108,8 +108,8 @@ describe("subscribing", () => {
   });
 });
 
-describe("feed health", () => {
-  it("comes with the heartbeat and goes with the connection", () => {
+describe("the feed health in the client", () => {
+  it("comes with the heartbeat and is gone with the connection", () => {
     const { socket, client } = live();
     let told = 0;
     client.onStatus(() => void told++);
@@ -122,8 +122,8 @@ describe("feed health", () => {
   });
 });
 
-describe("age", () => {
-  it("counts from what the frame told, and a change of state alone makes nothing fresh", () => {
+describe("the age of data in the client", () => {
+  it("counts from the time in the frame, and a change of state alone makes nothing newer", () => {
     const { socket, last, time } = live();
     const heard = () => {
       const { data } = last();

@@ -1,8 +1,8 @@
 /**
- * What a subscription's frames fold into: `(data, frame) → data`, immutable, untouched parts shared. A snapshot
- * replaces everything; ticker updates merge field by field per venue, book updates level by level.
+ * Folds a subscription's frames: `(data, frame) → data`, immutable, untouched parts shared. A snapshot replaces
+ * everything; ticker updates merge field by field per venue, book updates level by level.
  *
- * Invariant: folding any legal frames of a key, conflated or not, gives what the server held at the last of them.
+ * Invariant: folding any legal frames of a key, conflated or not, gives the server's state at the last of them.
  */
 import { isDecimalText } from "../decimal.js";
 import { bookCrc } from "./book-crc.js";
@@ -24,7 +24,7 @@ export type FieldValue = string | number | boolean | null;
 export interface VenueTicker {
   readonly fields: Readonly<Record<string, FieldValue>>;
   readonly state: FeedState;
-  /** Our monotonic ms of the venue's last ticker frame, as far as the frames tell; null before the first. */
+  /** Our monotonic ms of the venue's last ticker frame, as far as the frames show it; null before the first. */
   readonly heardMs: number | null;
 }
 
@@ -54,7 +54,7 @@ export interface StatusData {
   readonly feeds: ReadonlyMap<string, FeedHealth>;
 }
 
-/** What is known of one venue's part of an account. */
+/** The coverage of one venue's part of an account. */
 interface Coverage {
   readonly state: string;
   readonly mode: string;
@@ -69,7 +69,7 @@ export interface PositionsData {
   readonly symbol: "";
   readonly positions: ReadonlyMap<string, Fields>;
   readonly coverage: ReadonlyMap<string, Coverage>;
-  /** What the last frame told of, in its order; none after a snapshot. */
+  /** The events of the last frame, in its order; none after a snapshot. */
   readonly events: readonly { readonly event: string; readonly position: Fields }[];
 }
 
@@ -79,22 +79,22 @@ export interface OrdersData {
   readonly symbol: "";
   readonly orders: ReadonlyMap<string, Fields>;
   readonly coverage: ReadonlyMap<string, Coverage>;
-  /** The last frame's event, whole; null after a snapshot. Every event is one change of the view. */
+  /** The last frame's event, complete; null after a snapshot. Every event is one change of the view. */
   readonly event: Fields | null;
 }
 
 export type TopicData = TickerData | BookData | StatusData | PositionsData | OrdersData;
 export type Topic = TopicData["topic"];
 
-/** Why a frame could not be folded in: both mean that what we hold cannot be trusted. */
+/** Why a frame could not be folded in: in both cases the state can no longer be trusted. */
 export type FoldProblem = "malformed" | "checksum";
 export type Fold =
   | { readonly ok: true; readonly data: TopicData }
   | { readonly ok: false; readonly problem: FoldProblem };
 
-/** Rows of one frame: more than an account can have. */
+/** Most rows in one frame: more than an account can have. */
 const MAX_ROWS = 50_000;
-/** Fields of one venue; a payload has about twenty. */
+/** Most fields of one venue; a payload has about twenty. */
 const MAX_FIELDS = 64;
 const MALFORMED: Fold = { ok: false, problem: "malformed" };
 const VENUE_NAME = /^venue[a-z]{1,16}$/;
@@ -136,7 +136,10 @@ function foldTicker(data: TickerData, payload: Fields, nowMs: number): Fold {
   return { ok: true, data: { ...data, venues } };
 }
 
-/** The age where the frame tells it; else new fields are fresh, and a change of the state alone tells nothing of the data. */
+/**
+ * Uses the age in the frame; without one new fields are fresh, and a change of state alone shows nothing about the
+ * data.
+ */
 function heardMs(change: Fields, held: number | null, nowMs: number): number | null {
   if (isCount(change.ageMs)) return nowMs - change.ageMs;
   if (change.ageMs === null) return null;
@@ -148,7 +151,7 @@ function foldBook(data: BookData, payload: Fields): Fold {
   for (const [venue, change] of venuesOf(payload)) {
     if (!isFields(change)) return MALFORMED;
     const held = venues.get(venue);
-    // A venue seen for the first time comes whole: its order is checked, not made.
+    // A venue's first frame is complete: its order is checked, not created.
     const bids = held === undefined ? sideOf(change.bids, true) : mergeSide(held.bids, change.bids, true);
     const asks = held === undefined ? sideOf(change.asks, false) : mergeSide(held.asks, change.asks, false);
     const state = change.state === undefined ? held?.state : change.state;
@@ -201,7 +204,7 @@ function foldOrders(data: OrdersData, payload: Fields): Fold {
   if (!isFields(order) || key === null) return MALFORMED;
   const orders = new Map(data.orders);
   if (order.status === "OPEN" || order.status === "PARTIALLY_FILLED") orders.set(key, order);
-  // The order of a fill may be one that the venue has not described: that says nothing of the order.
+  // A fill may be of an order that the venue has not described: the order itself is then unchanged.
   else if (event !== "fill" || order.status !== "UNKNOWN") orders.delete(key);
   return { ok: true, data: { ...data, orders, event: payload } };
 }
@@ -242,7 +245,7 @@ function coverageOf(held: ReadonlyMap<string, Coverage>, value: unknown): Readon
   return coverage;
 }
 
-/** The keys that name a venue; `symbol` and whatever a later server adds are not ours to fold. */
+/** Returns the keys that name a venue; `symbol` and keys that a later server adds are not folded. */
 function venuesOf(payload: Fields): [string, unknown][] {
   return entriesOf(payload).filter(([name]) => VENUE_NAME.test(name));
 }
@@ -252,19 +255,19 @@ function isFieldValue(value: unknown): value is FieldValue {
   return typeof value === "string" ? value.length <= 1024 : typeof value === "number" && Number.isFinite(value);
 }
 
-/** An absent value leaves what is held; null clears it. */
+/** An absent value keeps the old one; null clears it. */
 function textOr(value: unknown, held: string | null): string | null {
   if (value === null) return null;
   return typeof value === "string" && value.length <= 64 ? value : held;
 }
 
-/** A field as decimal text; null when absent, unknown or no number. */
+/** Returns a field as decimal text; null when absent, unknown or no number. */
 export function decimalField(venue: VenueTicker | undefined, name: string): string | null {
   const value = venue?.fields[name];
   return isDecimalText(value) ? value : null;
 }
 
-/** A field as a number that is no money: hours, times. */
+/** Returns a field as a number that is no money: hours, times. */
 export function numberField(venue: VenueTicker | undefined, name: string): number | null {
   const value = venue?.fields[name];
   return typeof value === "number" ? value : null;

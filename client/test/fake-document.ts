@@ -1,4 +1,4 @@
-/** As much of a document as a module of the dashboard touches: elements by selector, made when they are asked for. */
+/** The parts of a document that a module of the dashboard uses: elements by selector, created on first use. */
 import { vi } from "vitest";
 
 type Listener = (event: object) => void;
@@ -28,7 +28,7 @@ export class FakeNode {
     return [];
   }
 
-  /** Only of lists that a module fills itself. */
+  /** Only for lists that a module fills itself. */
   get lastElementChild(): FakeNode | null {
     return this.children.at(-1) ?? null;
   }
@@ -74,7 +74,7 @@ export class FakeNode {
 }
 
 const ELEMENTS = ["HTMLElement", "HTMLButtonElement", "HTMLDialogElement", "HTMLFormElement", "HTMLInputElement"];
-/** More than any answer of these tests has steps. */
+/** More turns than any reply of these tests takes. */
 const TURNS = 100;
 
 export class FakeDocument {
@@ -88,13 +88,13 @@ export class FakeDocument {
     return made;
   }
 
-  /** As a person does it: what is disabled takes nothing. */
+  /** Presses like a person: a disabled element does nothing. */
   press(selector: string): void {
     const button = this.node(selector);
     if (!button.disabled) button.dispatch("click");
   }
 
-  /** When everything that waits for nothing else has run. */
+  /** Resolves when everything that can run has run. */
   async settled(): Promise<void> {
     for (let turn = 0; turn < TURNS; turn++) await Promise.resolve();
   }

@@ -1,6 +1,7 @@
 /**
  * What the server holds for one ticker and one book key, written independently of the client's fold: plain maps that
- * changes write to, and frames made from what was written since the last one. Skipped frames are merged, as for a slow reader.
+ * changes write to, and frames made from the writes since the last one. Skipped frames are merged, as for a slow
+ * reader.
  */
 import { crc32 } from "node:zlib";
 
@@ -22,7 +23,7 @@ abstract class ModelTopic {
   }
 
   abstract snapshotData(): Record<string, unknown>;
-  /** What changed since the last frame; null: nothing. */
+  /** Returns what changed since the last frame; null if nothing did. */
   abstract takeChanges(): Record<string, unknown> | null;
 
   snapshot(): Record<string, unknown> {
@@ -32,7 +33,7 @@ abstract class ModelTopic {
     return this.#frame("snapshot", this.snapshotData(), {});
   }
 
-  /** A sequence number for which this reader gets no frame of its own: the next one carries its changes too. */
+  /** Assigns a sequence number for which this reader gets no frame: the next one carries its changes too. */
   skip(): void {
     this.seq++;
   }

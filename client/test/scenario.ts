@@ -1,4 +1,4 @@
-/** One client, virtual time and sockets that say what a test tells them: the ground of the connection's tests. */
+/** One client, virtual time and sockets that a test scripts: the base of the connection's tests. */
 import { StreamClient, type SubscriptionListener, type SubscriptionView } from "../stream/stream-client.js";
 import { createVirtualTime, FakeSocket } from "./virtual.js";
 
@@ -53,7 +53,7 @@ export const heartbeat = (heads: Record<string, number>) => ({
   heads,
   feeds: {
     venueone: { state: "LIVE", ageMs: 40, breaker: "open" },
-    // An older service says nothing of breakers.
+    // An older service does not report breakers.
     venuetwo: { state: "DOWN", ageMs: null },
   },
 });

@@ -1,4 +1,4 @@
-/** Time, dice and sockets of the client's tests: all of it moves only when a test says so. */
+/** Time, random numbers and sockets for the client's tests: they change only on a test's command. */
 import type { SocketEvents, StreamClock, StreamSocket } from "../stream/stream-client.js";
 
 export interface VirtualTime extends StreamClock {
@@ -60,7 +60,7 @@ export class FakeSocket implements StreamSocket {
     this.#events.opened();
   }
 
-  /** A frame of the server. */
+  /** Delivers a frame of the server. */
   says(frame: unknown): void {
     this.#events.said(typeof frame === "string" ? frame : JSON.stringify(frame));
   }

@@ -1,4 +1,4 @@
-/** The fields of the account form → credentials by venue. Problems name the field, never what stands in it. */
+/** Reads credentials by venue from the fields of the account form. Problems name the field, never its content. */
 import type { Credentials } from "./close-ticket.js";
 
 export type AccountFields = Readonly<Record<string, string>>;

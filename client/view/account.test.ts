@@ -1,4 +1,4 @@
-/** The account in words: positions, orders, coverage, the ticket of a close, the form's fields. */
+/** The account as text: positions, orders, coverage, the ticket of a close, the form's fields. */
 import { describe, expect, it } from "vitest";
 import type { OrdersData, PositionsData } from "../stream/topics.js";
 import { coverageChips, orderRows, positionRows, totalPnl } from "./account.js";
@@ -22,8 +22,8 @@ function ordersOf(...rows: Record<string, unknown>[]): OrdersData {
   return { topic: "orders", symbol: "", orders, coverage: new Map(), event: null };
 }
 
-describe("positions", () => {
-  it("are shown in steps of their market, with what is left to the liquidation", () => {
+describe("the position rows", () => {
+  it("are shown in steps of their market, with the distance to the liquidation", () => {
     const data = positionsOf(
       position({
         markPrice: "92345.6789",
@@ -50,7 +50,7 @@ describe("positions", () => {
     ]);
   });
 
-  it("say nothing that nobody knows", () => {
+  it("leave unknown figures out", () => {
     const [row] = positionRows(positionsOf(position({ markPrice: "abc", asOf: "x" })), NOW, tickOf);
     expect(row).toMatchObject({
       mark: "–",
@@ -77,7 +77,7 @@ describe("positions", () => {
     ]);
   });
 
-  it("add up exactly, or not at all", () => {
+  it("have an exact sum, or none", () => {
     const [a, b] = [position({ unrealizedPnl: "0.1" }), position({ symbol: "ETH", unrealizedPnl: "0.2" })];
     expect(totalPnl(positionsOf(a, b))).toBe("0.3");
     expect(totalPnl(positionsOf(a, position({})))).toBeNull();
@@ -85,8 +85,8 @@ describe("positions", () => {
   });
 });
 
-describe("open orders", () => {
-  it("are shown with what filled and from where they trigger", () => {
+describe("the rows of open orders", () => {
+  it("show what filled and the trigger price", () => {
     const stop = {
       symbol: "BTC",
       exchange: "venueone",
@@ -115,9 +115,9 @@ describe("open orders", () => {
   });
 });
 
-describe("what is known of an account", () => {
+describe("the coverage of an account", () => {
   const part = (state: string, errorCode: string | null = null) => ({ state, mode: "push", asOf: NOW, errorCode });
-  it("is shown by venue, the worse of positions and orders", () => {
+  it("is shown by venue, as the worse of positions and orders", () => {
     const positions = {
       ...positionsOf(),
       coverage: new Map([
@@ -144,7 +144,7 @@ describe("what is known of an account", () => {
   });
 });
 
-describe("a close", () => {
+describe("a close from the page", () => {
   const ask = { symbol: "BTC", direction: "LONG", size: "0.5", exchange: null } as const;
   const KEYS = { venueone: { privateKey: "0xkey" } };
   const data = (execution: object, more: object = {}) =>
@@ -173,7 +173,7 @@ describe("a close", () => {
       ...more,
     }) as unknown as CloseData;
 
-  it("is asked first, then sent with the quote that was shown, on one venue where that was chosen", () => {
+  it("begins with a dry run, then sends the quote that was shown, on one venue where one was chosen", () => {
     expect(dryRunBody(ask, KEYS)).toEqual({
       symbol: "BTC",
       direction: "LONG",
@@ -192,7 +192,7 @@ describe("a close", () => {
     });
   });
 
-  it("has a ticket: where, what it brings, who is next, how bad it may become, for how long", () => {
+  it("has a ticket: the venue, the proceeds, the runner-up, the worst price, the time left", () => {
     const quote = { quoteId: "qt_1", expiresAt: NOW + 14_000, worstPrice: "91070.1" };
     const adjustments = [
       { field: "price", from: "91070.07", to: "91070.1", rule: "tick" },
@@ -239,14 +239,14 @@ describe("a close", () => {
       "open",
       "Sent, and not ended yet (unknown): the positions show what comes of it. Its name is rt_1.",
     ],
-  ])("that is %s", (state, execution, kind, text) => {
+  ])("is described as text when it is %s", (state, execution, kind, text) => {
     expect(outcomeOf(data({ state, ...execution }))).toEqual({ kind, text });
   });
 });
 
 describe("the account form", () => {
   const walletAddress = `0x${"aB".repeat(20)}`;
-  it("reads what belongs together", () => {
+  it("reads fields that belong together", () => {
     expect(readAccountFields({ walletAddress: ` ${walletAddress} ` })).toEqual({
       ok: true,
       account: { walletAddress, credentials: {} },
@@ -294,7 +294,7 @@ describe("the account form", () => {
       "The API key index of venuethree is a whole number up to 255.",
     ],
     [{ walletAddress, "venuefour.apiKey": "s3cret" }, "venuefour needs its key and its secret."],
-  ])("refuses what is incomplete, without its content", (fields, problem) => {
+  ])("refuses incomplete fields, without showing their content", (fields, problem) => {
     expect(readAccountFields(fields)).toEqual({ ok: false, problem });
   });
 });

@@ -1,4 +1,4 @@
-/** Positions, open orders and what is known of them, as texts for people. Ages count by the service's own clock. */
+/** Positions, open orders and their coverage, as texts for people. Ages count by the service's own clock. */
 import { addDecimal, compareDecimal, divideDecimal, multiplyDecimal, parseDecimal, printDecimal } from "../decimal.js";
 import type { Fields } from "../stream/frames.js";
 import type { OrdersData, PositionsData } from "../stream/topics.js";
@@ -7,7 +7,7 @@ import { VENUES } from "./venues.js";
 
 const PLACES: readonly string[] = VENUES;
 
-/** The tick of a venue's market; null where its list has not come. */
+/** Returns the tick of a venue's market; null where its list has not arrived. */
 export type TickOf = (exchange: string, symbol: string) => string | null;
 
 export interface PositionRow {
@@ -15,7 +15,7 @@ export interface PositionRow {
   readonly exchange: string;
   readonly symbol: string;
   readonly direction: "LONG" | "SHORT";
-  /** Base units, exactly as the service tells them. */
+  /** Base units, exactly as the service sends them. */
   readonly size: string;
   readonly sizeText: string;
   readonly entry: string;
@@ -23,13 +23,13 @@ export interface PositionRow {
   readonly pnl: string;
   readonly pnlPercent: string;
   readonly sign: -1 | 0 | 1;
-  /** Of the mark, to where the venue would liquidate. */
+  /** Distance from the mark to the venue's liquidation price. */
   readonly distance: string;
   readonly liquidation: string;
   readonly age: string;
 }
 
-/** By symbol, then in the order of the venues: a row keeps its place while its figures move. */
+/** By symbol, then in the order of the venues: a row keeps its place while its figures change. */
 export function positionRows(data: PositionsData, serverMs: number, tickOf: TickOf): PositionRow[] {
   const rows = [...data.positions].map(([key, fields]): PositionRow => {
     const [exchange, symbol] = [textOf(fields, "exchange"), textOf(fields, "symbol")];
@@ -98,7 +98,10 @@ export function orderRows(data: OrdersData, serverMs: number, tickOf: TickOf): O
   return inOrder(rows);
 }
 
-/** Exact, over all venues; of quote assets that are taken as one. Null: nothing is held, or some of it is not known. */
+/**
+ * The exact sum over all venues, with all quote assets counted as equal. Returns null if there is no position, or some
+ * figure is unknown.
+ */
 export function totalPnl(data: PositionsData): string | null {
   let sum = parseDecimal("0");
   for (const fields of data.positions.values()) {
@@ -112,11 +115,11 @@ export function totalPnl(data: PositionsData): string | null {
 export interface CoverageChip {
   readonly venue: string;
   readonly words: string;
-  /** Is all of it known, now? */
+  /** Whether all of it is known and current. */
   readonly isWhole: boolean;
 }
 
-/** What is known of each venue's part; of the worse of positions and orders. Venues without a part here are left out. */
+/** The coverage of each venue, as the worse of positions and orders. Venues without a part here are left out. */
 export function coverageChips(positions: PositionsData | null, orders: OrdersData | null): CoverageChip[] {
   return VENUES.flatMap((venue): CoverageChip[] => {
     const parts = [positions?.coverage.get(venue), orders?.coverage.get(venue)].filter((one) => one !== undefined);
@@ -142,7 +145,7 @@ function coverageWords(state: string, code: string | null): string {
   return code === null ? known : `${known}, not all of it: ${plainWords(code)}`;
 }
 
-/** A code, readable. */
+/** Turns a code into readable words. */
 export function plainWords(code: string): string {
   return code.toLowerCase().replaceAll("_", " ");
 }

@@ -1,4 +1,4 @@
-/** What a link says, what sizes are offered, marks in the market's steps. */
+/** Links, offered sizes, and marks in the market's steps. */
 import { describe, expect, it } from "vitest";
 import { refusalTitle } from "./exit.js";
 import { sizeLabel, tickText } from "./format.js";
@@ -15,13 +15,13 @@ describe("the page's address", () => {
     ["#%E0%A4%A", { symbol: "%E0%A4%A", side: "SELL", size: null }],
     [`#${"A".repeat(41)}`, { symbol: "BTC", side: "SELL", size: null }],
     ["#%3CB%3E", { symbol: "<B>", side: "SELL", size: null }],
-  ] as const)("%s", (hash, address) => {
+  ] as const)("%s is read, and read back from its own link", (hash, address) => {
     expect(readAddress(hash)).toEqual(address);
     expect(readAddress(addressText(address))).toEqual(address);
   });
 });
 
-describe("sizes to offer", () => {
+describe("the sizes offered for a symbol", () => {
   it.each([
     ["97418.3", "0.001", ["0.01", "0.1", "1", "10"]],
     ["3100", "0.01", ["0.2", "2", "20", "200"]],
@@ -30,11 +30,11 @@ describe("sizes to offer", () => {
     ["0", "1", []],
     ["-5", "1", []],
     [null, "1", []],
-  ] as const)("at a price of %s, from %s on", (price, least, sizes) => {
+  ] as const)("are right at a price of %s, from %s on", (price, least, sizes) => {
     expect(offeredSizes(price, least)).toEqual(sizes);
   });
 
-  it("have a short label", () => {
+  it("have short labels", () => {
     expect(["0.01", "500", "5000", "20000", "500000000", "50000000000"].map(sizeLabel)).toEqual([
       "0.01",
       "500",
@@ -56,15 +56,15 @@ describe("a mark in the market's steps", () => {
     ["12.5", null, "12.5"],
     ["12.5", "0", "12.5"],
     [null, "0.1", null],
-  ] as const)("%s in steps of %s", (text, tick, shown) => {
+  ] as const)("is right for %s in steps of %s", (text, tick, shown) => {
     expect(tickText(text, tick)).toBe(shown);
   });
 });
 
-describe("a refusal in words", () => {
+describe("a refusal as text", () => {
   const of = (...codes: string[]) =>
     refusalTitle("NO_ELIGIBLE_VENUE", "No", { candidates: codes.map((reasonCode) => ({ exchange: "x", reasonCode })) });
-  it("tells a size from a list and from a start", () => {
+  it("distinguishes a size too large, an unlisted symbol and a service that starts", () => {
     expect(of("SYMBOL_NOT_LISTED", "CLIENT_SIDE_ONLY")).toBe("Not listed on any venue here");
     expect(of("SYMBOL_NOT_LISTED", "BOOK_INVALID", "VENUE_UNHEALTHY")).toBe("No venue is ready: books are starting");
     expect(of("BOOK_INVALID", "DEPTH_INSUFFICIENT")).toBe("No venue can take this size");

@@ -3,7 +3,7 @@ import { buildAsyncApi } from "../../schemas/asyncapi.js";
 import { buildOpenApi } from "../../schemas/openapi.js";
 import { fieldsOf, framesOf, groupsOf, type Json, matches, resolve, typeText } from "./api-docs.js";
 
-/** As the page gets them. */
+/** The documents as the page gets them. */
 const openapi = JSON.parse(JSON.stringify(buildOpenApi())) as Json;
 const asyncapi = JSON.parse(JSON.stringify(buildAsyncApi())) as Json;
 
@@ -11,7 +11,7 @@ describe("the operations of the HTTP document", () => {
   const groups = groupsOf(openapi);
   const operations = groups.flatMap((group) => group.operations);
 
-  it("are all there, by tag, each with its words, parameters and replies", () => {
+  it("are all shown, by tag, each with its texts, parameters and replies", () => {
     const paths = Object.values(openapi["paths"] as Record<string, Record<string, { operationId: string }>>);
     const ids = paths.flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
     expect(operations.map(({ id }) => id).sort()).toEqual(ids.sort());
@@ -47,7 +47,7 @@ describe("the operations of the HTTP document", () => {
   });
 });
 
-describe("types in words", () => {
+describe("types as text", () => {
   it.each([
     [{ type: "string" }, "string"],
     [{ type: ["string", "null"] }, "string or null"],
@@ -57,11 +57,11 @@ describe("types in words", () => {
     [{ anyOf: [{ type: "string" }, { type: "number" }] }, "string or number"],
     [{ $ref: "#/components/schemas/ErrorReply" }, "object"],
     [{}, "any"],
-  ])("%j is %s", (schema, words) => {
+  ])("show %j as %s", (schema, words) => {
     expect(typeText(openapi, schema)).toBe(words);
   });
 
-  it("end with a document that refers to itself, or to nothing", () => {
+  it("end at a reference to itself, or to nothing", () => {
     const looped = { components: { schemas: { A: { $ref: "#/components/schemas/A" } } } };
     expect(resolve(looped, { $ref: "#/components/schemas/A" })).toEqual({});
     expect(resolve(looped, { $ref: "#/components/schemas/Gone" })).toEqual({});
@@ -70,7 +70,7 @@ describe("types in words", () => {
 });
 
 describe("the frames of the stream document", () => {
-  it("are all there, with who sends them and what they hold", () => {
+  it("are all shown, with their sender and their fields", () => {
     const frames = framesOf(asyncapi);
     const { messages } = asyncapi["components"] as { messages: Record<string, object> };
     expect(frames.map(({ name }) => name).sort()).toEqual(Object.keys(messages).sort());

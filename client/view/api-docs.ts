@@ -1,6 +1,6 @@
 /**
  * What the page at /docs shows of the two documents: operations by tag, frames by sender, and the fields of a schema.
- * Pure; it reads what the service serves and trusts nothing about its shape beyond that it is JSON.
+ * Pure; it reads the served documents and assumes nothing about their shape except that they are JSON.
  */
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -14,7 +14,7 @@ export interface ParameterView {
 
 export interface ContentView {
   readonly schema: Json | null;
-  /** JSON text; null: the document has none. */
+  /** JSON text; null if the document has none. */
   readonly example: string | null;
 }
 
@@ -29,7 +29,7 @@ export interface OperationView {
   readonly path: string;
   readonly summary: string;
   readonly description: string;
-  /** Headers by which its caller is known. */
+  /** Headers that identify its caller. */
   readonly access: string;
   readonly parameters: readonly ParameterView[];
   readonly body: ContentView | null;
@@ -53,11 +53,11 @@ export interface FieldView {
   readonly isRequired: boolean;
   readonly type: string;
   readonly description: string;
-  /** Of what is inside; null: nothing is. */
+  /** Schema of the content; null if there is none. */
   readonly schema: Json | null;
 }
 
-/** References followed one after the other at most. */
+/** Most references that are followed one after the other. */
 const HOPS_MAX = 8;
 
 export function groupsOf(document: Json): readonly GroupView[] {
@@ -127,7 +127,7 @@ function accessText(document: Json, ways: readonly unknown[]): string {
 
 export function framesOf(document: Json): readonly FrameView[] {
   const operations = Object.values(object(document["operations"])).map(object);
-  // `receive` is what the service receives; replies to it go the other way.
+  // `receive` is what the service receives; its replies go the other way.
   const received = new Set(
     operations
       .filter(({ action }) => action === "receive")
@@ -150,7 +150,7 @@ function nameOf(reference: Json): string {
   return text(reference["$ref"]).split("/").at(-1) ?? "";
 }
 
-/** All words of `query` stand somewhere in it, in any case and order. */
+/** Reports whether all words of `query` occur somewhere in it, in any case and order. */
 export function matches(operation: OperationView, query: string): boolean {
   const { id, method, path, summary, description, replies } = operation;
   const words = [id, method, path, summary, description, ...replies.map((reply) => reply.description)].join(" ");
@@ -161,7 +161,7 @@ export function matches(operation: OperationView, query: string): boolean {
     .every((word) => haystack.includes(word));
 }
 
-/** The schema that a reference stands for; {} where it leads nowhere. */
+/** Returns the schema that a reference points to; {} where it leads nowhere. */
 export function resolve(document: Json, schema: Json): Json {
   let found = schema;
   for (let hop = 0; hop < HOPS_MAX; hop++) {
@@ -178,7 +178,7 @@ export function resolve(document: Json, schema: Json): Json {
   return {};
 }
 
-/** Of an object, of the items of a list, or of all forms that it can have. */
+/** The fields of an object, of the items of a list, or of all forms that it can have. */
 export function fieldsOf(document: Json, schema: Json | null): readonly FieldView[] {
   if (schema === null) return [];
   const found = resolve(document, schema);

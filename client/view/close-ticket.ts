@@ -1,4 +1,4 @@
-/** A close from the page: what is asked first as a dry run, what its answer says, the outcome of the close itself. */
+/** A close from the page: the request of the dry run, the content of its reply, the outcome of the close itself. */
 import type { Static } from "@sinclair/typebox";
 import type { closeDataSchema, credentialsSchema } from "../../schemas/close.js";
 import { plainWords } from "./account.js";
@@ -11,7 +11,7 @@ export type CloseData = Static<typeof closeDataSchema>;
 export interface CloseAsk {
   readonly symbol: string;
   readonly direction: "LONG" | "SHORT";
-  /** Base units, as the service told them or as they were typed. */
+  /** Base units, as the service sent them or as they were typed. */
   readonly size: string;
   /** Null means wherever the exit is best among the venues that hold it. */
   readonly exchange: string | null;
@@ -24,7 +24,7 @@ export function dryRunBody(ask: CloseAsk, credentials: Credentials): object {
   return { ...commonBody(ask, credentials), dryRun: true, quoteTtlMs: QUOTE_TTL_MS };
 }
 
-/** Held to the quote: no worse than its worst price, or nothing is sent. */
+/** Bound to the quote: at its worst price or better, or nothing is sent. */
 export function closeBody(ask: CloseAsk, credentials: Credentials, quoteId: string): object {
   return { ...commonBody(ask, credentials), quoteId };
 }
@@ -40,13 +40,13 @@ export interface Ticket {
   readonly cost: string;
   readonly runnerUp: string;
   readonly worst: string;
-  /** Of the quote's life, at the moment it was answered. */
+  /** Time left of the quote's life when the reply was sent. */
   readonly lifeMs: number;
-  /** Of the size, what the service would change; empty: nothing. */
+  /** Changes that the service would make to the size; empty if none. */
   readonly changes: readonly string[];
 }
 
-/** Null when the answer holds no quote to close by. `nowMs` is the service's time in its answer. */
+/** Returns null when the reply has no quote to close with. `nowMs` is the service's time in its reply. */
 export function ticketOf(data: CloseData, nowMs: number): Ticket | null {
   const { quote, routing, execution } = data;
   if (quote === undefined || routing.recommended === null) return null;
@@ -60,16 +60,18 @@ export function ticketOf(data: CloseData, nowMs: number): Ticket | null {
     runnerUp: second === undefined ? "none" : `${second.venue}, ${second.why}`,
     worst: groupDigits(quote.worstPrice),
     lifeMs: quote.expiresAt - nowMs,
-    // A bound put on a price step is no news; another size is.
+    // A price rounded to its step is not worth showing; a changed size is.
     changes: execution.adjustments.flatMap(({ field, from, to }) =>
       field === "size" ? [`${groupDigits(from)} → ${groupDigits(to)}`] : [],
     ),
   };
 }
 
-/** Of these nobody can say whether what was asked for was done. */
+/** Codes that leave the outcome of the request unknown. */
 const UNDECIDED: ReadonlySet<string> = new Set(["UNREACHABLE", "INTERNAL", "UNKNOWN", "IDEMPOTENCY_IN_PROGRESS"]);
-/** Said before the key of the call is looked at: of this call they say all, of an earlier one nothing. */
+/**
+ * Refusals before the key of the call is checked: they are final for this call, and show nothing about an earlier one.
+ */
 const BEFORE_THE_KEY: ReadonlySet<string> = new Set([
   "RATE_LIMITED",
   "OVERLOADED",
@@ -77,7 +79,10 @@ const BEFORE_THE_KEY: ReadonlySet<string> = new Set([
   "STORE_UNAVAILABLE",
 ]);
 
-/** Does a refusal leave open the outcome of the close? `isAgain`: the same close was sent before, and not answered. */
+/**
+ * Reports whether a refusal leaves the outcome of the close open. `isAgain`: the same close was sent before, without a
+ * reply.
+ */
 export function isUndecided(code: string, isAgain: boolean): boolean {
   return UNDECIDED.has(code) || (isAgain && BEFORE_THE_KEY.has(code));
 }

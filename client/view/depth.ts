@@ -1,6 +1,6 @@
 /**
  * Depth of one symbol over the venues: cumulative curves for the chart and one ladder for all. Curves are numbers, for
- * pixels alone; the ladder's figures are exact decimal texts.
+ * pixels only; the ladder's figures are exact decimal texts.
  */
 import {
   addDecimal,
@@ -15,7 +15,7 @@ import type { Level, Side } from "../stream/book-side.js";
 import type { BookData } from "../stream/topics.js";
 import { VENUES, type VenueName } from "./venues.js";
 
-/** Price and the size that is reached with it, best first. */
+/** A price and the cumulative size up to it, best first. */
 export interface CurvePoint {
   readonly price: number;
   readonly total: number;
@@ -30,10 +30,10 @@ export interface VenueCurve {
 export interface LadderLevel {
   readonly price: string;
   readonly size: string;
-  /** Cumulative from the best on. */
+  /** Cumulative from the best level. */
   readonly total: string;
   readonly venues: readonly { readonly venue: VenueName; readonly size: string }[];
-  /** Shares for bars: this level and the cumulative sum, against the deeper side's last total. */
+  /** Shares for bars: this level and the cumulative sum, relative to the deeper side's last total. */
   readonly totalShare: number;
 }
 
@@ -42,12 +42,12 @@ export interface Ladder {
   readonly bids: readonly LadderLevel[];
   readonly asks: readonly LadderLevel[];
   readonly mid: string | null;
-  /** Best ask less best bid; below zero where venues cross each other. */
+  /** Best ask minus best bid; below zero where venues cross each other. */
   readonly spread: string | null;
   readonly spreadBps: string | null;
 }
 
-/** Venues whose levels may be shown: a book that is not live is no depth. */
+/** Venues whose levels may be shown: a book that is not live counts as no depth. */
 function liveVenues(data: BookData): { readonly venue: VenueName; readonly bids: Side; readonly asks: Side }[] {
   const live: { venue: VenueName; bids: Side; asks: Side }[] = [];
   for (const venue of VENUES) {
@@ -69,7 +69,7 @@ function curve(side: Side): CurvePoint[] {
   });
 }
 
-/** The size a venue shows up to a price; 0 before its first level. */
+/** Returns the size a venue shows up to a price; 0 before its first level. */
 export function totalAt(points: readonly CurvePoint[], price: number, bids: boolean): number {
   let total = 0;
   for (const point of points) {
@@ -86,8 +86,8 @@ export interface ChartBounds {
 }
 
 /**
- * Symmetric around the mid, as wide as every venue that shows depth on both sides reaches, so that a shallow book does not
- * end in the middle of the picture; null without two sides.
+ * Symmetric around the mid, as wide as every venue with depth on both sides reaches, so that a shallow book does not
+ * end in the middle of the picture. Returns null without two sides.
  */
 export function boundsOf(curves: readonly VenueCurve[]): ChartBounds | null {
   let bestBid = 0;

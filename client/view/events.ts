@@ -1,4 +1,4 @@
-/** Status changes as they happened: what a look at feeds and link adds to the strip. Bounded; the oldest fall off. */
+/** Status changes in order: each check of feeds and link adds new ones. Bounded; the oldest are dropped. */
 import type { FeedHealth } from "../stream/frames.js";
 import { venueState } from "./venues.js";
 
@@ -23,7 +23,7 @@ export const EMPTY_LOG: EventLog = { events: [], known: new Map(), nextId: 1 };
 /** The subject of link events. */
 export const SERVICE = "service";
 
-/** Newest first. The first state of a subject is an event too: the strip says what it began with. */
+/** Newest first. The first state of a subject is an event too, so that the strip shows where it began. */
 export function noteState(log: EventLog, subject: string, to: string, atMs: number): EventLog {
   const from = log.known.get(subject) ?? null;
   if (from === to) return log;

@@ -1,6 +1,6 @@
 /**
- * Best exit for a size: what the form asks, and the dry run's reply as rows for people, winner first and with the reason of
- * every venue that lost.
+ * Best exit for a size: the request of the form, and the dry run's reply as rows for people, winner first and with the
+ * reason of every venue that lost.
  */
 import type { Static } from "@sinclair/typebox";
 import type { candidateSchema, routingReplySchema } from "../../schemas/routing.js";
@@ -12,16 +12,16 @@ export type RoutingData = Static<typeof routingReplySchema>["data"];
 type Candidate = Static<typeof candidateSchema>;
 export type ExitSide = "SELL" | "BUY";
 
-/** The longest size the service reads, and its finest. */
+/** The longest size the service reads, and its finest step. */
 const MAX_SIZE_CHARS = 40;
 const MAX_SIZE_PLACES = 18;
 
 export type SizeCheck = { readonly ok: true; readonly size: string } | { readonly ok: false; readonly problem: string };
 
-/** Any other comma may be a decimal one: without it the size would be a thousand times what was meant. */
+/** Any other comma may be a decimal one: without it the size would be a thousand times as large. */
 const IN_THOUSANDS = /^[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?$/;
 
-/** What a person typed → the text the service takes; commas as thousands and blanks around are forgiven. */
+/** Turns a typed size into the text the service takes; accepts commas between thousands and blanks around it. */
 export function checkSize(typed: string): SizeCheck {
   const given = typed.trim();
   const text = (IN_THOUSANDS.test(given) ? given.replaceAll(",", "") : given).replace(/^\./, "0.");
@@ -49,7 +49,7 @@ export interface ExitRow {
   readonly why: string;
 }
 
-/** Losers keep their places from one answer to the next. */
+/** Venues that lost keep their places from one reply to the next. */
 const ORDER: readonly string[] = VENUES;
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -105,7 +105,7 @@ export function exitView(data: RoutingData): ExitView {
   };
 }
 
-/** The service refused: which venues it looked at and why none of them would do, where it says so. */
+/** The service refused: rows of the venues it considered and why none was possible, where the reply has them. */
 export function refusalRows(details: unknown): ExitRow[] {
   return exitRows(candidatesOf(details), null, null);
 }
@@ -119,7 +119,7 @@ function candidatesOf(details: unknown): Candidate[] {
   return candidates.filter(isCandidate);
 }
 
-/** Too much for every venue, or is none there to take it? */
+/** Tells apart a size that is too large for every venue and a lack of venues. */
 export function refusalTitle(code: string, error: string, details: unknown): string {
   if (code !== "NO_ELIGIBLE_VENUE" && code !== "SLIPPAGE_CAP") return error;
   const codes = candidatesOf(details).map((one) => one.reasonCode ?? "");
@@ -129,13 +129,13 @@ export function refusalTitle(code: string, error: string, details: unknown): str
   return "No venue can take this size";
 }
 
-/** Says nothing of the size. */
+/** Reasons that have nothing to do with the size. */
 const NOT_READY: ReadonlySet<string> = new Set(["BOOK_INVALID", "BOOK_STALE", "VENUE_UNHEALTHY"]);
 
 function exitRows(candidates: readonly Candidate[], reason: string | null, winner: string | null): ExitRow[] {
   const best = candidates.find((one) => one.exchange === winner);
   const rows = candidates
-    // Its closes are signed by the caller's own wallet: it never competes here.
+    // The caller's own wallet signs its closes: it never competes here.
     .filter((one) => one.exchange !== "venuefive")
     .map((one): ExitRow & { readonly rank: number } => {
       const chosen = one.exchange === winner;
@@ -171,7 +171,7 @@ function bpsText(text: string | null | undefined): string {
   return fixedText(text ?? null, 2);
 }
 
-/** A code this page does not know yet, readable. */
+/** Makes a code that this page does not know yet readable. */
 function wordsOf(code: string): string {
   const words = code.toLowerCase().replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);

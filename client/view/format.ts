@@ -1,6 +1,6 @@
 /**
- * Texts for people, made from exact decimal texts. Prices and sizes keep every digit the venue printed; what is rounded
- * (percentages, rates, volumes) is rounded to the nearest and never fed back into anything.
+ * Texts for people, made from exact decimal texts. Prices and sizes keep every digit the venue printed; rounded figures
+ * (percentages, rates, volumes) are rounded to the nearest and never used in further computation.
  */
 import {
   compareDecimal,
@@ -11,13 +11,13 @@ import {
   roundDecimal,
 } from "../decimal.js";
 
-/** Where a value is unknown. */
+/** Shown where a value is unknown. */
 export const UNKNOWN_TEXT = "–";
 const MINUS = "−";
 const HUNDRED = { units: 100n, places: 0 };
 const HOURS_PER_YEAR = { units: 8_760n, places: 0 };
 
-/** `"97421.50"` → `"97,421.50"`: grouped, otherwise as it is. */
+/** `"97421.50"` → `"97,421.50"`: grouped, otherwise unchanged. */
 export function groupDigits(text: string | null): string {
   if (text === null || parseDecimal(text) === null) return UNKNOWN_TEXT;
   const negative = text.startsWith("-");
@@ -26,18 +26,18 @@ export function groupDigits(text: string | null): string {
   return `${negative ? MINUS : ""}${grouped}${fraction === undefined ? "" : `.${fraction}`}`;
 }
 
-/** Decimals of the finest of these texts. */
+/** Returns the decimals of the finest of these texts. */
 export function placesOf(texts: readonly string[]): number {
   return texts.reduce((places, text) => Math.max(places, text.split(".")[1]?.length ?? 0), 0);
 }
 
-/** The same value with at least `places` decimals, so that a column of figures stands on its points. */
+/** Returns the same value with at least `places` decimals, so that a column of figures aligns on the decimal point. */
 export function padPlaces(text: string, places: number): string {
   const [whole = "", fraction = ""] = text.split(".");
   return places === 0 ? text : `${whole}.${fraction.padEnd(places, "0")}`;
 }
 
-/** Fixed number of decimals, nearest, with a sign where asked: `"1.4792"`, 2 → `"+1.48"`. */
+/** Fixed number of decimals, nearest, with a sign if requested: `"1.4792"`, 2 → `"+1.48"`. */
 export function fixedText(text: string | null, places: number, signed = false): string {
   const value = parseDecimal(text);
   if (value === null) return UNKNOWN_TEXT;
@@ -50,8 +50,8 @@ export function fixedText(text: string | null, places: number, signed = false): 
 }
 
 /**
- * The nearest multiple of the market's tick, with the tick's decimals: venues compute marks finer than any price that can
- * be traded. As it is where the tick is unknown.
+ * The nearest multiple of the market's tick, with the tick's decimals, because venues compute marks finer than any
+ * tradable price. Unchanged where the tick is unknown.
  */
 export function tickText(text: string | null, tick: string | null): string | null {
   const value = parseDecimal(text);
@@ -70,7 +70,7 @@ export function signOf(text: string | null): -1 | 0 | 1 {
 }
 
 export interface FundingTexts {
-  /** Percent per hour: rates of venues with other intervals compare only so. */
+  /** Percent per hour: rates of venues with different intervals can be compared only this way. */
   readonly perHour: string;
   /** Percent per year, simple. */
   readonly apr: string;
@@ -80,7 +80,7 @@ export interface FundingTexts {
 
 const NO_FUNDING: FundingTexts = { perHour: UNKNOWN_TEXT, apr: UNKNOWN_TEXT, interval: "" };
 
-/** `hours` is the venue's funding interval; without it a rate says nothing. */
+/** `hours` is the venue's funding interval; without it a rate has no meaning. */
 export function fundingTexts(rate: string | null, hours: number | null): FundingTexts {
   const perInterval = parseDecimal(rate);
   const interval = hours === null || !(hours > 0) ? null : parseDecimal(String(hours));
@@ -128,7 +128,7 @@ export function sizeLabel(size: string): string {
   return (size.split(".")[0] ?? "").length > 4 ? compactText(size).replace(/\.0+(?=[KMBT])/, "") : groupDigits(size);
 }
 
-/** `40 ms`, `1.2 s`, `47 s`, `3 min`, `2 h`; negative clocks count as now. */
+/** `40 ms`, `1.2 s`, `47 s`, `3 min`, `2 h`; negative ages count as now. */
 export function ageText(ageMs: number | null): string {
   if (ageMs === null) return UNKNOWN_TEXT;
   if (ageMs < 1_000) return `${Math.max(0, Math.round(ageMs))} ms`;

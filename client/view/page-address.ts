@@ -1,13 +1,13 @@
 /**
- * What the page's address says after `#`: `symbol=BTC&side=SELL&size=0.25`, or a symbol alone. A link shows what its sender
- * saw; whatever cannot be read is as if it were not there.
+ * The page's address after `#`: `symbol=BTC&side=SELL&size=0.25`, or a symbol alone. A link shows what its sender saw;
+ * unreadable parts are ignored.
  */
 import { checkSize, type ExitSide } from "./exit.js";
 
 export interface PageAddress {
   readonly symbol: string;
   readonly side: ExitSide;
-  /** Null when the page offers one. */
+  /** Null when the page should offer one. */
   readonly size: string | null;
 }
 
@@ -33,7 +33,7 @@ export function addressText({ symbol, side, size }: PageAddress): string {
   return `#${fields.toString()}`;
 }
 
-/** A person may have written it: half an escape is no reason to show nothing. */
+/** A person may have typed it: half an escape must not empty the page. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,10 +1,15 @@
-/** Sizes to offer for a symbol: what some thousand, ten thousand … of the quote asset buy, as a person would write it. */
+/**
+ * Sizes to offer for a symbol: what some thousand, ten thousand … of the quote asset buy, as a person would write it.
+ */
 import { compareDecimal, divideDecimal, parseDecimal, printDecimal, type Decimal } from "../decimal.js";
 
 const VALUES = [1_000, 10_000, 100_000, 1_000_000];
 const PLACES = 18;
 
-/** As many as the page has places for; empty while the price is not known. `minSize` is the smallest that any venue takes. */
+/**
+ * As many as the page has places for; empty while the price is unknown. `minSize` is the smallest that any venue
+ * accepts.
+ */
 export function offeredSizes(price: string | null, minSize: string | null): string[] {
   const per = parseDecimal(price);
   if (per === null || per.units <= 0n) return [];
@@ -16,7 +21,7 @@ export function offeredSizes(price: string | null, minSize: string | null): stri
   });
 }
 
-/** The nearest below of 1, 2 and 5 times a power of ten; null for nothing. */
+/** Rounds down to 1, 2 or 5 times a power of ten; returns null for nothing. */
 function roundSize({ units, places }: Decimal): Decimal | null {
   if (units <= 0n) return null;
   const digits = units.toString();

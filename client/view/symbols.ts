@@ -1,6 +1,6 @@
-/** The order of the symbol list: the majors, then what most venues list, then by name. */
+/** The order of the symbol list: the majors, then those that most venues list, then by name. */
 
-/** First, where listed. */
+/** These come first, where listed. */
 const MAJORS = ["BTC", "ETH", "SOL"];
 
 export interface ListedInstrument {
@@ -8,7 +8,7 @@ export interface ListedInstrument {
   readonly exchange: string;
 }
 
-/** Each symbol once. */
+/** Returns each symbol once. */
 export function symbolsOf(instruments: readonly ListedInstrument[]): string[] {
   const venueCount = new Map<string, number>();
   for (const { symbol } of instruments) venueCount.set(symbol, (venueCount.get(symbol) ?? 0) + 1);

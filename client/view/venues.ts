@@ -1,10 +1,10 @@
-/** The venues the page has a place and a colour for, and how a feed's state is shown. Neutral names only. */
+/** The venues that have a place and a colour on the page, and how a feed's state is shown. Neutral names only. */
 import type { FeedHealth, FeedState } from "../stream/frames.js";
 
 export const VENUES = ["venueone", "venuetwo", "venuethree", "venuefour"] as const;
 export type VenueName = (typeof VENUES)[number];
 
-/** What a badge says: a feed's state, that its venue is not asked, or that we cannot know it. */
+/** What a badge shows: a feed's state, that its venue gets no requests, or that the state cannot be known. */
 export type BadgeState = FeedState | "HELD" | "UNKNOWN" | "OFF";
 
 export const BADGE_TITLES: Readonly<Record<BadgeState, string>> = {
@@ -19,12 +19,12 @@ export const BADGE_TITLES: Readonly<Record<BadgeState, string>> = {
 
 const SEVERITY: Readonly<Record<FeedState, number>> = { LIVE: 0, SYNCING: 1, STALE: 2, DOWN: 3 };
 
-/** The worse of what is known of a venue: a market may be stale on a feed that is live. */
+/** Returns the worse state of a venue and its market: a market may be stale on a feed that is live. */
 export function worseState(a: FeedState, b: FeedState | null): FeedState {
   return b !== null && SEVERITY[b] > SEVERITY[a] ? b : a;
 }
 
-/** Of the feed and the breaker: a venue that shows prices and takes no order is not simply live. */
+/** Combines the feed and the breaker: a venue that shows prices but takes no order is not simply live. */
 export function venueState({ state, breaker }: Pick<FeedHealth, "state" | "breaker">): FeedState | "HELD" {
   return breaker === "open" && state !== "DOWN" ? "HELD" : state;
 }

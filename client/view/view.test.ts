@@ -1,4 +1,4 @@
-/** What people read: formats, ladder and curves, the exit's words, the event log. */
+/** What people read: formats, ladder and curves, texts of the exit, the event log. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { addDecimal, compareDecimal, parseDecimal } from "../decimal.js";
@@ -21,16 +21,16 @@ import {
 import { symbolsOf } from "./symbols.js";
 import { badgeState, worseState } from "./venues.js";
 
-describe("on the page,", () => {
+describe("a figure on the page", () => {
   it.each([
     ["97421.50", "97,421.50"],
     ["0.0000071237", "0.0000071237"],
     ["1234567", "1,234,567"],
     ["123", "123"],
     ["-1407.4", "−1,407.4"],
-  ])("%s is shown with every digit as %s", (text, shown) => expect(groupDigits(text)).toBe(shown));
+  ])("given as %s is shown with every digit as %s", (text, shown) => expect(groupDigits(text)).toBe(shown));
 
-  it("a figure keeps every digit, whatever the text", () => {
+  it("keeps every digit, whatever the text", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 20n }), fc.nat({ max: 9 }), (whole, fraction) => {
         const text = `${whole}.${fraction}0`;
@@ -39,12 +39,12 @@ describe("on the page,", () => {
     );
   });
 
-  it.each([null, "", "NaN", "1e5", "x"])("an unknown %s is a dash, never a number", (text) => {
+  it.each([null, "", "NaN", "1e5", "x"])("that is unknown (%s) is a dash, never a number", (text) => {
     for (const shown of [groupDigits(text), fixedText(text, 2), compactText(text)]) expect(shown).toBe(UNKNOWN_TEXT);
     expect(signOf(text)).toBe(0);
   });
 
-  it("figures are rounded to the nearest, with a sign where asked", () => {
+  it("is rounded to the nearest, with a sign if requested", () => {
     expect(fixedText("1.4792", 2, true)).toBe("+1.48");
     expect(fixedText("-0.605", 2, true)).toBe("−0.61");
     expect(fixedText("0.001", 2, true)).toBe("0.00");
@@ -62,7 +62,7 @@ describe("on the page,", () => {
     ["999.4", "999.40"],
     ["0", "0.00"],
     ["5000000000000", "5.00T"],
-  ])("a volume of %s is %s", (text, shown) => expect(compactText(text)).toBe(shown));
+  ])("of a volume of %s is shown as %s", (text, shown) => expect(compactText(text)).toBe(shown));
 
   it.each([
     [-5, "0 ms"],
@@ -73,9 +73,9 @@ describe("on the page,", () => {
     [180_000, "3 min"],
     [7_200_000, "2 h"],
     [null, UNKNOWN_TEXT],
-  ])("an age of %s ms is %s", (ms, shown) => expect(ageText(ms)).toBe(shown));
+  ])("of an age of %s ms is shown as %s", (ms, shown) => expect(ageText(ms)).toBe(shown));
 
-  it("figures are aligned on their decimal points in a column", () => {
+  it("aligns on its decimal point in a column", () => {
     expect(placesOf(["97419", "97418.9", "0.25"])).toBe(2);
     expect(padPlaces("97419", 2)).toBe("97419.00");
     expect(padPlaces("97418.9", 2)).toBe("97418.90");
@@ -83,20 +83,20 @@ describe("on the page,", () => {
   });
 });
 
-describe("funding", () => {
-  it("of venues with other intervals compares on one hour", () => {
+describe("the funding on the page", () => {
+  it("of venues with different intervals is compared per hour", () => {
     expect(fundingTexts("0.0000125", 1)).toEqual({ perHour: "+0.00125 %", apr: "+10.95 %", interval: "1 h" });
     expect(fundingTexts("0.00010000", 8)).toEqual({ perHour: "+0.00125 %", apr: "+10.95 %", interval: "8 h" });
     expect(fundingTexts("-0.0000191", 1)).toMatchObject({ perHour: "−0.00191 %", apr: "−16.73 %" });
   });
 
-  it.each([null, 0, -1, Number.NaN])("without its interval (%s) says nothing", (hours) => {
+  it.each([null, 0, -1, Number.NaN])("without its interval (%s) is not shown", (hours) => {
     expect(fundingTexts("0.0001", hours).perHour).toBe(UNKNOWN_TEXT);
   });
 });
 
-describe("states", () => {
-  it("of a venue and its market show the worse one, and no state without a connection", () => {
+describe("the states on the page", () => {
+  it("of a venue and its market are the worse one, and no state without a connection", () => {
     const live: FeedHealth = { state: "LIVE", ageMs: 1, breaker: "closed" };
     expect(worseState("LIVE", "STALE")).toBe("STALE");
     expect(worseState("DOWN", "STALE")).toBe("DOWN");
@@ -106,7 +106,7 @@ describe("states", () => {
     expect(badgeState(false, live, "LIVE")).toBe("UNKNOWN");
   });
 
-  it("say that a venue is not asked while its breaker is open, whatever its feed shows, short of being down", () => {
+  it("show that a venue gets no requests while its breaker is open, whatever its feed, unless it is down", () => {
     const held: FeedHealth = { state: "LIVE", ageMs: 1, breaker: "open" };
     expect(badgeState(true, held, null)).toBe("HELD");
     expect(badgeState(true, held, "STALE")).toBe("HELD");
@@ -122,7 +122,7 @@ describe("states", () => {
 const level = fc.tuple(fc.integer({ min: 1, max: 400 }), fc.integer({ min: 1, max: 900 }));
 const book = fc.record({ bids: fc.array(level, { maxLength: 20 }), asks: fc.array(level, { maxLength: 20 }) });
 
-/** Distinct prices, best first: what a live book shows. */
+/** Distinct prices, best first, as in a live book. */
 function bookOf(
   { bids, asks }: { bids: [number, number][]; asks: [number, number][] },
   state: VenueBook["state"],
@@ -134,7 +134,7 @@ function bookOf(
   return { bids: side(bids, -1), asks: side(asks, 1), venueSeq: null, state };
 }
 
-describe("ladder", () => {
+describe("the ladder on the page", () => {
   const data = (one: VenueBook, two: VenueBook): BookData => ({
     topic: "book",
     symbol: "BTC",
@@ -172,7 +172,7 @@ describe("ladder", () => {
     );
   });
 
-  it("leaves out venues that are not live, and says what is crossed", () => {
+  it("leaves out venues that are not live, and shows what is crossed", () => {
     const one: VenueBook = { bids: [["100", "1"]], asks: [["101", "1"]], venueSeq: null, state: "LIVE" };
     const two: VenueBook = { bids: [["102", "1"]], asks: [["103", "1"]], venueSeq: null, state: "STALE" };
     expect(ladderOf(data(one, two), 5)).toMatchObject({ mid: "100.5", spread: "1", spreadBps: "99.5" });
@@ -181,7 +181,7 @@ describe("ladder", () => {
   });
 });
 
-describe("curves", () => {
+describe("the depth curves on the page", () => {
   it("grow with depth and stop where the book ends", () => {
     const venues = new Map([
       [
@@ -219,7 +219,7 @@ describe("curves", () => {
     expect(boundsOf([{ venue: "venueone", bids: [{ price: 1, total: 1 }], asks: [] }])).toBeNull();
   });
 
-  it("are drawn from any books without a number that is none", () => {
+  it("contain only valid numbers for any books", () => {
     fc.assert(
       fc.property(book, book, (a, b) => {
         const venues = new Map([
@@ -235,29 +235,29 @@ describe("curves", () => {
   });
 });
 
-describe("the size that is typed", () => {
+describe("a size typed by a person", () => {
   it.each([
     ["0.25", "0.25"],
     [" 1 ", "1"],
     ["1,000.5", "1000.5"],
     [".5", "0.5"],
-  ])("%j is read as %s", (typed, size) => expect(checkSize(typed)).toEqual({ ok: true, size }));
+  ])("as %j is read as %s", (typed, size) => expect(checkSize(typed)).toEqual({ ok: true, size }));
 
   it.each(["", "0", "0.000", "-1", "1e9", "abc", "1,5", "١", `0.${"1".repeat(19)}`, "9".repeat(41)])(
-    "%j is refused before anybody is asked",
+    "as %j is refused before anything is sent",
     (typed) => expect(checkSize(typed).ok).toBe(false),
   );
 
-  // A comma before three digits is no thousand's where no thousand is: read as one, the size would be a thousand times it.
+  // A comma before three digits does not always mark thousands: read so, the size would be a thousand times as large.
   it.each(["0,125", "00,125", "1234,567", "0.125,000", ",125", "1.000,125"])(
-    "%j may be a decimal comma, and is refused",
+    "as %j may have a decimal comma, and is refused",
     (typed) => expect(checkSize(typed).ok).toBe(false),
   );
 
   it.each([
     ["12,345,678.25", "12345678.25"],
     ["999,000", "999000"],
-  ])("%j is in thousands", (typed, size) => expect(checkSize(typed)).toEqual({ ok: true, size }));
+  ])("as %j is read in thousands", (typed, size) => expect(checkSize(typed)).toEqual({ ok: true, size }));
 
   it("goes into the address as data", () => {
     expect(exitPath("A/B?x=1#", "SELL", "0.25")).toBe(
@@ -266,7 +266,7 @@ describe("the size that is typed", () => {
   });
 });
 
-describe("the best exit in words", () => {
+describe("the best exit as text", () => {
   const candidate = (exchange: string, more: object) => ({ exchange, positionSize: null, ...more });
   const reply = (more: object, candidates: object[]) =>
     ({
@@ -304,7 +304,7 @@ describe("the best exit in words", () => {
     candidate("venuefive", { eligible: false, reasonCode: "CLIENT_SIDE_ONLY" }),
   ];
 
-  it("names the winner first and says why each other lost", () => {
+  it("names the winner first, and the reason why each other lost", () => {
     const view = exitView(reply({}, CANDIDATES));
     expect(view.winner).toEqual({
       venue: "venuetwo",
@@ -327,7 +327,7 @@ describe("the best exit in words", () => {
     ).toBeNull();
   });
 
-  it("reads the candidates of a refusal, and nothing from anything else", () => {
+  it("reads the candidates of a refusal, and nothing else", () => {
     expect(refusalRows({ candidates: CANDIDATES.slice(0, 1) })).toMatchObject([
       { venue: "venuefour", why: "Not listed here" },
     ]);
@@ -336,11 +336,11 @@ describe("the best exit in words", () => {
   });
 });
 
-describe("status changes", () => {
+describe("the log of status changes", () => {
   const feeds = (state: FeedHealth["state"]) =>
     new Map([["venueone", { state, ageMs: 1, breaker: "closed" as const }]]);
 
-  it("are noted once each, newest first, with what was before", () => {
+  it("has each once, newest first, with the state before", () => {
     let log = noteFeeds(EMPTY_LOG, feeds("LIVE"), 1);
     const same = noteFeeds(log, feeds("LIVE"), 2);
     expect(same).toBe(log);
@@ -351,7 +351,7 @@ describe("status changes", () => {
     ]);
   });
 
-  it("never grow beyond their bound", () => {
+  it("never grows beyond its bound", () => {
     let log = EMPTY_LOG;
     for (let index = 0; index < 500; index++)
       log = noteState(log, "service", index % 2 === 0 ? "open" : "waiting", index);

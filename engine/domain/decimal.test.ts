@@ -50,7 +50,7 @@ const plainText = fc
   .tuple(fc.boolean(), fc.stringMatching(/^\d{1,18}$/), fc.option(fc.stringMatching(/^\d{1,14}$/), { nil: null }))
   .map(([negative, whole, fraction]) => `${negative ? "-" : ""}${whole}${fraction === null ? "" : `.${fraction}`}`);
 
-describe("parsing decimal text into a scaled integer", () => {
+describe("the parser of decimal text", () => {
   it.each([
     ["0", 0, 0],
     ["-0", 3, 0],
@@ -162,7 +162,7 @@ describe("parsing decimal text into a scaled integer", () => {
   });
 });
 
-describe("reading a number that a venue printed", () => {
+describe("the parser of venue numbers", () => {
   it.each([
     ["1e-05", "0.00001"],
     ["1.7E-4", "0.00017"],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { canonicalSymbol, MAX_SYMBOL_CHARS, parseNativeSymbol, resolveSymbol } from "./symbol.js";
 
-describe("reading a symbol that a caller typed", () => {
+describe("the parser of symbols that callers type", () => {
   it.each([
     ["BTC", "BTC"],
     ["btc", "BTC"],
@@ -64,7 +64,7 @@ describe("reading a symbol that a caller typed", () => {
   });
 });
 
-describe("reading a symbol in a venue's spelling", () => {
+describe("the parser of venue symbols", () => {
   it.each([
     ["kPEPE", "PEPE", 3, ""],
     ["1000PEPEUSDT", "PEPE", 3, "USDT"],
@@ -79,7 +79,7 @@ describe("reading a symbol in a venue's spelling", () => {
   });
 });
 
-describe("looking a symbol up in the list", () => {
+describe("the look-up of a symbol", () => {
   const listed = new Set(["BTC", "PEPE", "KAVA", "FDUSD", "PERP", "1INCH"]);
   it.each([
     ["kpepe", "PEPE"],

@@ -1,6 +1,6 @@
 /**
- * A clock that moves only when told to: tests and simulations run on it, so that an
- * hour of heartbeats takes milliseconds and a failing seed replays exactly.
+ * A clock that moves only on command: tests and simulations run on it, so that an hour of heartbeats takes milliseconds
+ * and a failing seed replays exactly.
  */
 import type { Clock, TimerHandle } from "./clock.js";
 

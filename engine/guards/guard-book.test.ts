@@ -63,7 +63,7 @@ describe("the guards", () => {
     expect(codeOf(guards, { qtyLots: 1_506, apiKeyId: "pk_two" })).toBe("ORDER_LIMIT");
   });
 
-  it("price an order at the dearer of limit and mid, and none that has no mid", async () => {
+  it("price an order at the larger of limit and mid, and refuse one without a mid", async () => {
     const guards = await book({ global: { ...NO_LIMITS, maxOrderNotional: "100" } });
     expect(codeOf(guards, { priceTicks: 1, doubleMidTicks: 2_000 })).toBe("ok");
     expect(codeOf(guards, { priceTicks: 1, doubleMidTicks: 2_001 })).toBe("ORDER_LIMIT");

@@ -92,7 +92,8 @@ export const NEVER_PROVEN_NS = -1;
 /**
  * A batch of changes is accepted only by a LIVE book or after `beginSnapshot`: a delta can never revive a book that is
  * EMPTY, SYNCING or INVALID (`commit` then returns false and changes nothing). Between the first change of a batch and
- * its `commit` the content may be crossed. The caller runs from one to the other without yielding, so nobody reads it.
+ * its `commit` the content may be crossed. The caller runs from one to the other without yielding, so no reader sees
+ * it.
  */
 export class Book implements BookApi {
   /** For the tight loops of engine/market; other readers use the level accessors. */

@@ -59,7 +59,7 @@ const level = fc.tuple(
 const side = fc.constantFrom<Side>("SELL", "BUY");
 const levels = fc.uniqueArray(level, { selector: ([distance]) => distance, minLength: 1, maxLength: 10 });
 
-describe("walking the depth of a market", () => {
+describe("a walk over the depth of a market", () => {
   it("equals a walk over plain lists, with touch, deep tier, cap and sums of any size", () => {
     fc.assert(
       fc.property(

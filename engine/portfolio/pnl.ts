@@ -44,11 +44,11 @@ export interface PositionFigures {
 export interface LiveMark {
   /** Canonical price. */
   readonly price: string;
-  /** Since the feed last proved it. */
+  /** Time since the feed last proved it. */
   readonly ageMs: number;
 }
 
-/** `venueFirst` for a position just read; `liveFirst` where prices move on while the position stands. */
+/** `venueFirst` for a position just read; `liveFirst` where prices move on while the position is held. */
 export type MarkChoice = "venueFirst" | "liveFirst";
 
 const MONEY_PLACES = 8;
@@ -67,7 +67,7 @@ export function positionFigures(
   const isLive = liveMark !== null && (choice === "liveFirst" || position.markPrice === null);
   const markPrice = isLive ? liveMark : position.markPrice;
   const markValue = markPrice === null ? null : multiplyRatio(ratioFromText(markPrice), size);
-  // What the venue reckoned stands until our own feed is to be preferred to it.
+  // The venue's own figure is used unless our own feed is preferred.
   const venuePnl = choice === "venueFirst" || !isLive ? position.unrealizedPnl : null;
   const unrealizedPnl = venuePnl ?? profit(position, entryValue, markValue);
   const leverage = position.leverage ?? impliedLeverage(entryValue, position.collateral);
@@ -87,7 +87,7 @@ export function positionFigures(
   };
 }
 
-/** Venues print their mark every second to every three; beyond this it is history. */
+/** Venues print their mark every 1 to 3 s; an older one is out of date. */
 const MARK_AGE_MS_MAX = 15_000;
 
 /** Returns the venue's mark price if its feed is current, else the mid of a LIVE book; null without either. */

@@ -267,7 +267,7 @@ describe("the size rule", () => {
       setSizePercentText(input, "33.3333");
     });
     expect(third.result.orderLots).toBe(33_333);
-    // 2 + 2 BTC: half of it is one venue's whole position, all of it is nobody's.
+    // 2 + 2 BTC: half of it is one venue's whole position, all of it is more than any venue holds.
     expect(
       two((_, __, input) => {
         setSizePercentText(input, "50");

@@ -20,7 +20,7 @@ function config(environment: Environment, file: string | null = null) {
   return result.config;
 }
 
-describe("reading the configuration", () => {
+describe("the reader of the configuration", () => {
   it("needs no setting: the defaults are a whole configuration on loopback", () => {
     expect(config({})).toMatchObject({
       host: "127.0.0.1",

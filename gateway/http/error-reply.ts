@@ -1,6 +1,6 @@
 /**
  * Errors → status, headers and envelope. Texts come from the one table (engine/domain/errors.ts); an error that is no
- * ServiceError is a bug of ours and shows only INTERNAL.
+ * ServiceError is our bug and shows only INTERNAL.
  */
 import { type ErrorCode, type ErrorContext, ServiceError } from "../../engine/domain/errors.js";
 import type { ErrorReply } from "../../schemas/errors.js";

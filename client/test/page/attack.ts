@@ -1,6 +1,7 @@
 /**
- * What a page can try against a service of another origin, each mutating route in every way there is; put into a page of
- * another origin by the browser test. A classic script without imports, so that it can be injected as it is.
+ * Everything that a page can try against a service of another origin: each mutating route in every possible way. The
+ * browser test injects it into a page of another origin. A classic script without imports, so that it can be injected
+ * unchanged.
  */
 interface AttackPlan {
   /** Origin of the service. */
@@ -10,7 +11,7 @@ interface AttackPlan {
   readonly walletId: string;
 }
 
-/** Gives what the page could read of the answers: nothing, if the service keeps to itself. */
+/** Returns what the page could read of the replies: nothing, if the service is protected. */
 async function attack({ target, routes, body, walletId }: AttackPlan): Promise<string[]> {
   const text = JSON.stringify(body);
   const read: string[] = [];
@@ -34,7 +35,7 @@ async function attack({ target, routes, body, walletId }: AttackPlan): Promise<s
     note(path, fetch(url, { method: "POST", mode: "no-cors", headers: plain, body: text }));
     navigator.sendBeacon(url, new Blob([text], { type: "text/plain" }));
     sent.push(sendForm(url, text));
-    // Asks before it sends.
+    // Needs a preflight before it is sent.
     const json = { "content-type": "application/json", "x-wallet-id": walletId };
     note(path, fetch(url, { method, headers: json, ...(method === "DELETE" ? {} : { body: text }) }));
     sent.push(sendOld(method, url, text).then((status) => status !== 0 && read.push(`${path} ${status}`)));
@@ -44,7 +45,7 @@ async function attack({ target, routes, body, walletId }: AttackPlan): Promise<s
   return read;
 }
 
-/** A form of plain text whose one field makes JSON: its `=` falls into a string. */
+/** A plain-text form whose one field makes JSON: its `=` falls inside a string. */
 function sendForm(url: string, json: string): Promise<unknown> {
   return new Promise((resolve) => {
     const frame = document.createElement("iframe");
@@ -61,7 +62,7 @@ function sendForm(url: string, json: string): Promise<unknown> {
   });
 }
 
-/** The status, 0 where the page may not know it. */
+/** Returns the status; 0 where the page may not see it. */
 function sendOld(method: string, url: string, text: string): Promise<number> {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest();

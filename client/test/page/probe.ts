@@ -1,9 +1,9 @@
 /**
- * Questions of the browser test that only the page itself can answer; put into the page before its own scripts run. A
- * classic script without imports, so that it can be injected as it is.
+ * Checks of the browser test that only the page itself can make; injected before its own scripts run. A classic script
+ * without imports, so that it can be injected unchanged.
  */
 
-/** Texts whose contrast with what is behind them is below 4.5, or that are made fainter by opacity. */
+/** Texts whose contrast with their background is below 4.5, or that opacity makes fainter. */
 function lowContrast(): string[] {
   const poor = new Set<string>();
   for (const node of document.querySelectorAll("body *")) {
@@ -38,7 +38,7 @@ function luminance(rgb: readonly number[]): number {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/** The colour of the nearest opaque ground. */
+/** The colour of the nearest opaque background. */
 function groundOf(start: Element): number[] {
   for (let node: Element | null = start; node !== null; node = node.parentElement) {
     const [red = 0, green = 0, blue = 0, alpha = 1] = channels(getComputedStyle(node).backgroundColor);
@@ -58,7 +58,7 @@ function unnamed(): string[] {
     .map((one) => one.outerHTML.slice(0, 80));
 }
 
-/** What the page looks like without its service and with every kind of badge. */
+/** Makes the page look as it does without its service, with every kind of badge. */
 function pretendLost(): void {
   document.body.dataset.link = "lost";
   const states = ["LIVE", "SYNCING", "DOWN", "UNKNOWN"];

@@ -56,7 +56,7 @@ export const ORDER_EVENTS: RecordTable = {
 };
 
 /**
- * One row per order of ours that filled, whatever trades it filled in. The venue's trade ids, which a stream may repeat
+ * One row per filled order of ours, whatever trades it filled in. The venue's trade ids, which a stream may repeat
  * after a restart, are not used. A later version (fee learned, resolved) replaces it; read with FINAL.
  */
 export const FILLS: RecordTable = {

@@ -26,7 +26,7 @@ afterAll(() => {
   rmSync(workDirectory, { recursive: true, force: true });
 });
 
-describe("the lmdb store, across kill -9 and full disks", () => {
+describe("the lmdb store, after kill -9 or on a full disk,", () => {
   it("has every acknowledged row, whole, after each of several kills, and lets the next process in", async () => {
     const directory = join(workDirectory, "killed");
     const random = createSeededRandom(8);
@@ -61,7 +61,7 @@ describe("the lmdb store, across kill -9 and full disks", () => {
 
   it("refuses, before trying it, a batch for which a full volume has no pages, and loses nothing", async () => {
     const directory = join(workDirectory, "full");
-    // A file-size limit stands in for the full disk: page writes fail with EFBIG (node ignores the signal).
+    // A file-size limit simulates the full disk: page writes fail with EFBIG (node ignores the signal).
     const output = await runChild(["fill"], directory, "ulimit -f 4000; ");
     const lines = output.trim().split("\n");
     expect(lines).toContain("first STORE_UNAVAILABLE DISK_FULL");

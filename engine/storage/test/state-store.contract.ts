@@ -23,7 +23,7 @@ export function describeStateStore(
     dispose: () => Promise<void>;
   }>,
 ): void {
-  describe(`${name} keeps the StateStore contract`, () => {
+  describe(`${name}, held to the StateStore contract,`, () => {
     let store: StateStore;
     let reopen: (() => Promise<StateStore>) | null;
     let dispose: () => Promise<void>;
