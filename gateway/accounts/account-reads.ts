@@ -10,7 +10,9 @@ import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { within } from "../../engine/domain/deadline.js";
 import type { AccountSession, CallOptions, OpenSession, Read, ReadFailure, VenueRoom } from "../../engine/ports.js";
 import { scrub } from "../../engine/domain/scrub.js";
-import { isBase58Key, isEvmAddress } from "./names.js";
+import { DESCRIPTORS } from "../../feeds/registry.js";
+import { CONTRACTS } from "../../schemas/venues.js";
+import { isAccountName, isEvmAddress } from "./names.js";
 
 /** Whose account: the block decides where there is one, else what is public of the address. */
 export interface AccountRef {
@@ -102,14 +104,11 @@ function openAccount(room: VenueRoom, ref: AccountRef): OpenSession | null {
  * another one: else a caller who asks for one address would be shown another's positions under its name.
  */
 export function namingAccount(venue: RoutableVenue, { block, walletAddress, takesAnyAccount }: AccountRef): unknown {
-  if (venue === "venuefour") return block;
-  if (takesAnyAccount === true && SAYS_ACCOUNT.has(venue)) return block;
+  if (CONTRACTS[venue].credentials.accountForm !== "evm") return block;
+  if (takesAnyAccount === true && DESCRIPTORS[venue].readsNameAccount) return block;
   if (block === null || typeof block !== "object" || !isEvmAddress(walletAddress)) return block;
   return namedAccount(venue, block) === null ? { ...block, walletAddress } : block;
 }
-
-/** Venues where a read tells whose account a key's is. */
-const SAYS_ACCOUNT: ReadonlySet<RoutableVenue> = new Set(["venueone", "venuethree"]);
 
 /**
  * Throws MISSING_CREDENTIALS where the block names an account that is not the path's. Addresses of different forms are
@@ -117,11 +116,10 @@ const SAYS_ACCOUNT: ReadonlySet<RoutableVenue> = new Set(["venueone", "venuethre
  */
 export function requirePathsAccount(venue: RoutableVenue, { block, walletAddress }: AccountRef): void {
   if (block === null || typeof block !== "object") return;
-  const { vaultAddress, walletAddress: own } = block as Readonly<Record<"vaultAddress" | "walletAddress", unknown>>;
-  const named = venue === "venueone" ? [vaultAddress, own] : [own];
+  const named = CONTRACTS[venue].credentials.accountFields.map((field) => (block as Block)[field]);
   const isEvm = isEvmAddress(walletAddress);
   const comparable = named.filter(
-    (name) => typeof name === "string" && (isEvm ? isEvmAddress(name) : isBase58Key(name)),
+    (name) => typeof name === "string" && isAccountName(name, isEvm ? "evm" : "base58"),
   ) as string[];
   const same = (name: string): boolean =>
     isEvm ? name.toLowerCase() === walletAddress.toLowerCase() : name === walletAddress;
@@ -132,20 +130,21 @@ export function requirePathsAccount(venue: RoutableVenue, { block, walletAddress
     });
 }
 
-/** As the block has it, unchecked. The vault that a key of venueone trades for comes first: beside it stands the master. */
+type Block = Readonly<Record<string, unknown>>;
+
+/** As the block has it: the first field that holds an address, else the last one, unchecked. */
 function namedAccount(venue: RoutableVenue, block: object): unknown {
-  const { vaultAddress, walletAddress } = block as {
-    readonly vaultAddress?: unknown;
-    readonly walletAddress?: unknown;
-  };
-  if (venue === "venueone" && typeof vaultAddress === "string" && isEvmAddress(vaultAddress)) return vaultAddress;
-  return walletAddress ?? null;
+  let name: unknown = null;
+  for (const field of CONTRACTS[venue].credentials.accountFields) {
+    name = (block as Block)[field];
+    if (typeof name === "string" && isEvmAddress(name)) return name;
+  }
+  return name ?? null;
 }
 
 /** Whose account the rows are of: the block's own address where it names one, and nothing else that a block may hold. */
 export function accountAddress(venue: RoutableVenue, { block, walletAddress }: AccountRef): string {
   const named = block !== null && typeof block === "object" ? namedAccount(venue, block) : null;
   if (typeof named !== "string") return walletAddress;
-  const isAddress = venue === "venuefour" ? isBase58Key(named) : isEvmAddress(named);
-  return isAddress ? named : walletAddress;
+  return isAccountName(named, CONTRACTS[venue].credentials.accountForm) ? named : walletAddress;
 }

@@ -1,5 +1,5 @@
 /**
- * Key texts of the public topics: `ticker:BTC:venueone,venuetwo:100`, `book:BTC:venuetwo:20:0`, `status`. Printing
+ * Key texts of the public topics: `ticker:BTC:{venue},{venue}:100`, `book:BTC:{venue}:20:0`, `status`. Printing
  * and reading are inverse: a text that is not exactly what would be printed is no key. Exchanges are sorted by
  * alphabet, so that the same wish always has the same key.
  */
