@@ -1,8 +1,12 @@
-/** The two contracts that the in-process scenarios trade, as the venues list them. */
+/** The two contracts that the in-process scenarios trade, as the first two venues list them. */
 import type { Instrument } from "../../engine/domain/instrument.js";
+import { ROUTABLE_VENUES } from "../../engine/domain/venue.js";
 
-export const VENUETWO_BTC: Instrument = {
-  venue: "venuetwo",
+const [FIRST, SECOND] = ROUTABLE_VENUES;
+
+/** Whose book recorded frames drive. */
+export const DRIVEN_BTC: Instrument = {
+  venue: SECOND,
   symbol: "BTC",
   nativeSymbol: "BTCUSDT",
   nativeId: -1,
@@ -25,9 +29,10 @@ export const VENUETWO_BTC: Instrument = {
   status: "TRADING",
 };
 
-export const VENUEONE_BTC: Instrument = {
-  ...VENUETWO_BTC,
-  venue: "venueone",
+/** Beside it. */
+export const STANDING_BTC: Instrument = {
+  ...DRIVEN_BTC,
+  venue: FIRST,
   nativeSymbol: "BTC",
   nativeId: 0,
   priceDecimals: 1,

@@ -13,7 +13,7 @@ describe("the demo wallet", () => {
 
 describe("the demo trader's credentials, as they are printed", () => {
   it("hold all that each venue signs with, the index of its key included", () => {
-    expect(demo.credentialsOf(demo.DEMO_TRADER)).toMatchObject({
+    expect(demo.DEMO_CREDENTIALS).toMatchObject({
       venueone: { privateKey: demo.DEMO_TRADER.venueone.agentPrivateKey },
       venuetwo: { apiKey: expect.any(String) as string, apiSecret: expect.any(String) as string },
       venuethree: { accountIndex: 501, apiKeyIndex: 5 },

@@ -398,7 +398,7 @@ export interface PriceSource {
 }
 
 export interface ExchangeOptions {
-  /** Neutral venue name, e.g. `venuetwo`. Seeds the venue's own randomness together with `seed`. */
+  /** Neutral venue name. Seeds the venue's own randomness together with `seed`. */
   readonly venue: string;
   readonly seed: number;
   readonly clock: Clock;

@@ -11,8 +11,8 @@ import { HttpPool } from "../../../feeds/shared/net/http-pool.js";
 import { createMemoryReservations } from "../../../feeds/shared/test/memory-reservations.js";
 import { createVenueoneTrading } from "../../../feeds/venueone/trading.js";
 import { createVenuetwoTrading } from "../../../feeds/venuetwo/trading.js";
-import { BTC as VENUEONE_BTC } from "../../../feeds/venueone/test/trading-harness.js";
-import { BTC as VENUETWO_BTC } from "../../../feeds/venuetwo/test/trading-harness.js";
+import { BTC as STANDING_BTC } from "../../../feeds/venueone/test/trading-harness.js";
+import { BTC as DRIVEN_BTC } from "../../../feeds/venuetwo/test/trading-harness.js";
 import { startVenueoneSim } from "../../sim/venueone/sim.js";
 import { AGENT as ONE_AGENT, ALICE, KEYS } from "../../sim/venueone/test/kit.js";
 import {
@@ -150,7 +150,7 @@ describe("trading against the local venues", () => {
       accounts: [{ address: ALICE, deposit: "100000", agents: [{ address: ONE_AGENT, name: "bot" }] }],
       limits: { ipWeightPerMinute: 1_000_000 },
     });
-    const parts = deps(sim.restUrl, VENUEONE_BTC);
+    const parts = deps(sim.restUrl, STANDING_BTC);
     try {
       const meta = (await (
         await fetch(`${sim.restUrl}/info`, {
@@ -162,7 +162,7 @@ describe("trading against the local venues", () => {
       const index = meta[0].universe.findIndex((asset) => asset.name === "BTC");
       const szDecimals = meta[0].universe[index]?.szDecimals ?? 5;
       const instrument: Instrument = {
-        ...VENUEONE_BTC,
+        ...STANDING_BTC,
         nativeId: index,
         priceDecimals: 6 - szDecimals,
         qtyDecimals: szDecimals,
@@ -186,28 +186,27 @@ describe("trading against the local venues", () => {
 
   it("venuetwo: V1 key, V3 agent, a wrong secret", async () => {
     const sim = await startTestVenue();
-    const parts = deps(sim.restUrl, VENUETWO_BTC);
+    const parts = deps(sim.restUrl, DRIVEN_BTC);
     try {
       const { markPrice } = (await (await fetch(`${sim.restUrl}/fapi/v1/premiumIndex?symbol=BTCUSDT`)).json()) as {
         markPrice: string;
       };
-      const ticks = (factor: number): number =>
-        Math.round(Number(markPrice) * factor) * 10 ** VENUETWO_BTC.priceDecimals;
+      const ticks = (factor: number): number => Math.round(Number(markPrice) * factor) * 10 ** DRIVEN_BTC.priceDecimals;
       const half = createVenuetwoTrading(parts);
       const v1 = { apiKey: API_KEY, apiSecret: API_SECRET, walletAddress: mainWallet.address };
       const v3 = { apiKey: agentWallet.address, apiSecret: AGENT_KEY, walletAddress: mainWallet.address };
       for (const credentials of [v1, v3]) {
         const session = open(half, credentials);
-        await roundTrip(half, session, VENUETWO_BTC, 10, ticks(1.015), ticks(0.985));
+        await roundTrip(half, session, DRIVEN_BTC, 10, ticks(1.015), ticks(0.985));
         const key = await half.listenKey.create(session, OPTIONS);
         expect(key.ok).toBe(true);
         expect(await half.listenKey.extend(session, OPTIONS)).toMatchObject({ ok: true, value: "extended" });
         expect(await half.listenKey.close(session, OPTIONS)).toMatchObject({ ok: true });
       }
       const wrong = open(half, { ...v1, apiSecret: "wrong" });
-      expect(await half.reader.readPositions(wrong, VENUETWO_BTC, OPTIONS)).toMatchObject({ ok: false, code: "AUTH" });
+      expect(await half.reader.readPositions(wrong, DRIVEN_BTC, OPTIONS)).toMatchObject({ ok: false, code: "AUTH" });
       expect(
-        await half.orders.place(wrong, command(VENUETWO_BTC, { qtyLots: 10, priceTicks: ticks(1.01) }), OPTIONS),
+        await half.orders.place(wrong, command(DRIVEN_BTC, { qtyLots: 10, priceTicks: ticks(1.01) }), OPTIONS),
       ).toMatchObject({ outcome: "rejected", reason: "AUTH", sent: true });
     } finally {
       await parts.http.close(500);
