@@ -2,6 +2,7 @@
 import { BUDGET_MAX, defineVenue, FEE_OPTIONS, HTTP_CONNECTIONS } from "../shared/room/venue-descriptor.js";
 import { createVenuefourRoom } from "./room.js";
 import { tickerFields } from "./ticker.js";
+import { vectors } from "./vectors.js";
 
 export const venuefour = defineVenue({
   venue: "venuefour",
@@ -10,6 +11,7 @@ export const venuefour = defineVenue({
     positions: { looksPerMinute: 40, intervalMsMin: 5_000 },
     orders: { looksPerMinute: 4, intervalMsMin: 15_000 },
   },
+  vectors,
   options: {
     REST_URL: {
       kind: "url",

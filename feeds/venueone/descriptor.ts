@@ -1,7 +1,9 @@
 /** What the rest of the program knows of venueone: what an operator may set, and its room made of it. */
 import { BUDGET_MAX, defineVenue, FEE_OPTIONS, HTTP_CONNECTIONS } from "../shared/room/venue-descriptor.js";
+import { recordings } from "./replay.js";
 import { createVenueoneRoom } from "./room.js";
 import { tickerFields } from "./ticker.js";
+import { vectors } from "./vectors.js";
 
 export const venueone = defineVenue({
   venue: "venueone",
@@ -12,6 +14,8 @@ export const venueone = defineVenue({
     orders: { looksPerMinute: 3, intervalMsMin: 20_000 },
   },
   readsNameAccount: true,
+  vectors,
+  recordings,
   options: {
     REST_URL: { kind: "url", default: "https://api.hyperliquid.xyz", doc: "Base URL of its REST API." },
     WS_URL: { kind: "url", default: "wss://api.hyperliquid.xyz/ws", doc: "URL of its WebSocket." },

@@ -1,8 +1,10 @@
 /** What the rest of the program knows of venuethree: what an operator may set, and its room made of it. */
 import { BUDGET_MAX, defineVenue, FEE_OPTIONS, HTTP_CONNECTIONS } from "../shared/room/venue-descriptor.js";
+import { recordings } from "./replay.js";
 import { createVenuethreeRoom } from "./room.js";
 import type { TierName } from "./rules/limits.js";
 import { tickerFields } from "./ticker.js";
+import { vectors } from "./vectors.js";
 
 export const venuethree = defineVenue({
   venue: "venuethree",
@@ -13,6 +15,8 @@ export const venuethree = defineVenue({
     orders: { looksPerMinute: 2, intervalMsMin: 30_000 },
   },
   readsNameAccount: true,
+  vectors,
+  recordings,
   options: {
     REST_URL: {
       kind: "url",

@@ -10,6 +10,8 @@ import type { Random } from "../../../engine/domain/random.js";
 import type { RoutableVenue } from "../../../engine/domain/venue.js";
 import type { VenuePace } from "../../../engine/portfolio/portfolio.js";
 import type { MarketRoom, NonceReservations } from "../../../engine/ports.js";
+import type { RecordingFormat } from "../replay/player.js";
+import type { VectorChecks } from "../sign/vector.js";
 import type { TickerView } from "./ticker-fields.js";
 
 /** One setting of an operator. Its environment name is the venue in capitals and its own: `{VENUE}_REST_URL`. */
@@ -51,6 +53,8 @@ interface Definition<Options extends VenueOptions> {
   readonly ticker: TickerView;
   readonly paces: VenuePace;
   readonly readsNameAccount?: true;
+  readonly vectors: VectorChecks;
+  readonly recordings?: readonly RecordingFormat[];
   readonly options: Options;
   createRoom(parts: RoomParts, values: VenueValues<Options>): MarketRoom;
   /** What is wrong between options, a sentence each, with `name` making the environment name of one. */
@@ -76,6 +80,10 @@ export interface VenueDescriptor {
   readonly paces: VenuePace;
   /** A read says whose account a key is of. */
   readonly readsNameAccount: boolean;
+  /** For `npm run conformance`. */
+  readonly vectors: VectorChecks;
+  /** For `npm run replay`. */
+  readonly recordings: readonly RecordingFormat[];
   /** By environment name, in the order of docs/configuration.md. */
   readonly options: VenueOptions;
   /** `values`: parsed, by environment name. */
@@ -92,7 +100,7 @@ export interface VenueReading {
 
 /** The first and the last options of every venue, and its own between them. */
 export function defineVenue<const Options extends VenueOptions>(definition: Definition<Options>): VenueDescriptor {
-  const { venue, ticker, paces, readsNameAccount = false } = definition;
+  const { venue, ticker, paces, vectors, readsNameAccount = false, recordings = [] } = definition;
   const nameOf = (option: string): string => `${venue.toUpperCase()}_${option}`;
   const rows: VenueOptions = {
     ENABLED: { kind: "boolean", default: true, doc: `Run the ${venue} room.` },
@@ -103,6 +111,8 @@ export function defineVenue<const Options extends VenueOptions>(definition: Defi
     ticker,
     paces,
     readsNameAccount,
+    vectors,
+    recordings,
     options: Object.fromEntries(Object.entries(rows).map(([option, row]) => [nameOf(option), row])),
     read(values) {
       const own = Object.fromEntries(Object.keys(rows).map((option) => [option, values[nameOf(option)]]));
