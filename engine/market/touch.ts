@@ -2,7 +2,7 @@
 /**
  * Best bid and offer from a stream faster than the book. A side whose lots are 0 is empty: the venue
  * said that nobody quotes there. `seq` shares the number space of the book's `seq` where the venue
- * has one (venuetwo), else 0 and venue times decide.
+ * has one, else 0 and venue times decide.
  */
 
 import { type Changed, NO_LISTENER } from "./changed.js";
