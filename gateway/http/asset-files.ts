@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ROUTABLE_VENUES } from "../../engine/domain/venue.js";
 
 export interface AssetFile {
   /** Where it is served. */
@@ -37,6 +38,7 @@ const STATIC = [
 const MODULES_MAX = 200;
 const IMPORT = /^(?:import|export)\b[^"';]*?["'](\.{1,2}\/[^"']+\.js)["']/gm;
 const STYLE_SHEET = /<link rel="stylesheet" href="\/assets\/(dashboard\/[a-z-]+\.css)"/g;
+const EACH_VENUE = /^ *<!-- each venue -->\n(.*?)^ *<!-- end -->\n/gms;
 const SOURCE_MAP = /^\/\/# sourceMappingURL=.*$/m;
 
 /**
@@ -53,9 +55,10 @@ export function builtClientFolder(): string | null {
 
 /** Throws when a file is missing. */
 export function readAssetFiles(folder: string): AssetFiles {
-  const files: AssetFile[] = STATIC.map(({ path, file, contentType }) =>
-    assetFile(path, contentType, readFileSync(join(folder, file))),
-  );
+  const files: AssetFile[] = STATIC.map(({ path, file, contentType }) => {
+    const text = readFileSync(join(folder, file), "utf8");
+    return assetFile(path, contentType, Buffer.from(file.endsWith(".html") ? withVenues(text) : text));
+  });
   const pages = files.filter(({ contentType }) => contentType.startsWith("text/html"));
   const sheets = pages.flatMap(({ body }) => [...body.toString().matchAll(STYLE_SHEET)].map(([, file = ""]) => file));
   for (const file of new Set(sheets))
@@ -70,6 +73,15 @@ export function readAssetFiles(folder: string): AssetFiles {
     files.push(assetFile(PREFIX + file, "text/javascript; charset=utf-8", body));
   }
   return { files, modulePaths };
+}
+
+/** What the page says of a venue is written once in it; here each has its own, so that nothing moves when figures come. */
+function withVenues(page: string): string {
+  return page.replace(EACH_VENUE, (_, part: string) =>
+    ROUTABLE_VENUES.map((venue, index) =>
+      part.replaceAll("{venue}", venue).replaceAll("{place}", String(index + 1)),
+    ).join(""),
+  );
 }
 
 /** The entry and whatever it imports, by path within the client. */
