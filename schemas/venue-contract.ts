@@ -94,7 +94,7 @@ export function tickerSchema(venue: RoutableVenueWord, own: TProperties): TObjec
 
 export const fundingRate: TSchema = nullable(decimal("Per funding interval."));
 
-/** As the names of schemas begin: `Venueone`. */
+/** As the names of schemas begin: with a capital. */
 export function titleOf(venue: string): string {
   return venue.charAt(0).toUpperCase() + venue.slice(1);
 }

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import { BOOK_INVALID, BOOK_LIVE, INVALID_GAP } from "../../engine/market/book.js";
 import { replayFile, UnplayableFile } from "./replay.js";
-import { createRawPlayer, linesOf, playChunks, playRaw, TAPE, TAPE_BOOK, TAPE_PATH } from "./tape-fixture.js";
+import { createRawPlayer, linesOf, playChunks, playRaw, TAPE, TAPE_BOOK, TAPE_PATH } from "./test/tape-fixture.js";
 
 const folder = mkdtempSync(join(tmpdir(), "unwind-replay-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -2,12 +2,12 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { type LineHandler, LineSplitter } from "../shared/replay/line-splitter.js";
-import type { Player } from "../shared/replay/player.js";
-import { RawPlayer } from "../shared/replay/raw-player.js";
-import { VenuetwoPlayer } from "../venuetwo/replay.js";
+import { type LineHandler, LineSplitter } from "../../shared/replay/line-splitter.js";
+import type { Player } from "../../shared/replay/player.js";
+import { RawPlayer } from "../../shared/replay/raw-player.js";
+import { VenuetwoPlayer } from "../../venuetwo/replay.js";
 
-export const TAPE_PATH = fileURLToPath(new URL("./fixtures/keepusdt.raw.gz", import.meta.url));
+export const TAPE_PATH = fileURLToPath(new URL("../fixtures/keepusdt.raw.gz", import.meta.url));
 /** Decompressed. */
 export const TAPE = gunzipSync(readFileSync(TAPE_PATH));
 
