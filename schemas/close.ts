@@ -24,15 +24,15 @@ import {
 } from "./common.js";
 import { maxQuoteAgeMs, maxSlippageBps, quoteSchema, quoteTtlMs, routingReportSchema } from "./routing.js";
 import { callerNames, closingFlag, impliedTimeInForce } from "./spec-names.js";
-import { perVenue, type VENUE_CONTRACTS } from "./venues.js";
+import { perVenue, type VenueContracts } from "./venues.js";
 
 export const DEADLINE_MS_BOUNDS = { min: 250, max: 30_000 } as const;
 export const MAX_CLIENT_ORDER_ID_CHARS = 64;
 /** Spec 2.3. Read, used and discarded; never stored, logged or echoed. */
 export const credentialsSchema = Type.Object(
   perVenue(({ credentials }) => optionalField(credentials.block)) as {
-    -readonly [Venue in keyof typeof VENUE_CONTRACTS]: ReturnType<
-      typeof optionalField<(typeof VENUE_CONTRACTS)[Venue]["credentials"]["block"]>
+    -readonly [Venue in keyof VenueContracts]: ReturnType<
+      typeof optionalField<VenueContracts[Venue]["credentials"]["block"]>
     >;
   },
   { description: "Only venues named here can be traded on. Used for this request only, never stored." },

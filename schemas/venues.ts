@@ -9,12 +9,12 @@ import { venueone } from "./venueone.js";
 import { venuethree, venuethreeKey } from "./venuethree.js";
 import { venuetwo } from "./venuetwo.js";
 
-export const VENUE_CONTRACTS = { venueone, venuetwo, venuethree, venuefour } as const satisfies Readonly<
+const contracts = { venueone, venuetwo, venuethree, venuefour } as const satisfies Readonly<
   Record<RoutableVenueWord, VenueContract>
 >;
-
-/** The same, without what only one of them has. */
-export const CONTRACTS: Readonly<Record<RoutableVenueWord, VenueContract>> = VENUE_CONTRACTS;
+/** What only one of them has included. */
+export type VenueContracts = typeof contracts;
+export const CONTRACTS: Readonly<Record<RoutableVenueWord, VenueContract>> = contracts;
 
 /** Its orders and closes act for the server wallet that a header names; its paths begin with `/api/{venue}/{walletId}`. */
 export const WALLET_VENUE = "venueone" as const satisfies RoutableVenueWord;

@@ -6,14 +6,7 @@ import { randomUUID } from "node:crypto";
 import { DEMO_ADDRESS } from "./core/local-venue.js";
 import { LOCAL_VENUE_NAMES, LOCAL_VENUES, type LocalVenueName } from "./venues.js";
 
-/** One trader with a position on each venue. */
-export type DemoTrader = { readonly [Name in LocalVenueName]: (typeof LOCAL_VENUES)[Name]["trader"] };
-
-export const DEMO_TRADER = Object.fromEntries(
-  LOCAL_VENUE_NAMES.map((name) => [name, LOCAL_VENUES[name].trader]),
-) as DemoTrader;
-
-/** The `credentials` object of its requests (interface spec 2.3). */
+/** The `credentials` object of the demo trader's requests (interface spec 2.3). */
 export const DEMO_CREDENTIALS = Object.fromEntries(
   LOCAL_VENUE_NAMES.map((name) => [name, LOCAL_VENUES[name].credentials]),
 ) as Readonly<Record<LocalVenueName, object>>;
