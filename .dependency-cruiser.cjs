@@ -203,15 +203,15 @@ module.exports = {
       from: { path: "^bench/sim/", pathNot: TEST },
       to: {
         path: "^(engine|feeds|gateway|schemas|client)/",
-        // The hashes and curves of venuethree are proven by vectors that no code of ours made.
-        pathNot: "^(engine/domain/(decimal|random|clock|virtual-clock)|feeds/venuethree/sign/[a-z0-9-]+)\\.ts$",
+        // These hashes and curves are proven by vectors that no code of ours made.
+        pathNot: "^(engine/domain/(decimal|random|clock|virtual-clock)|feeds/[a-z]+/sign/(quintic|schnorr|tx))\\.ts$",
       },
     },
     {
-      name: "only-local-venuethree-borrows-its-hashes",
+      name: "local-venues-borrow-their-own-hashes",
       severity: "error",
-      from: { path: "^bench/sim/(?!venuethree/)", pathNot: TEST },
-      to: { path: "^feeds/venuethree/sign/" },
+      from: { path: "^bench/sim/([a-z-]+)", pathNot: TEST },
+      to: { path: "^feeds/[a-z]+/sign/", pathNot: "^feeds/$1/sign/" },
     },
   ],
   options: {

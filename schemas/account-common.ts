@@ -3,6 +3,7 @@ import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { decimal, nullable, reply, ROUTABLE_VENUE_WORDS, timeMs, VENUE_WORDS, words } from "./common.js";
 import { MAX_VENUE_CREDENTIALS_CHARS, venueCredentialsText } from "./executions.js";
 import { type HeaderParameter, idempotencyKeySchema } from "./operation.js";
+import { CONTRACTS, perVenue } from "./venues.js";
 
 const MAX_WALLET_ID_CHARS = 64;
 
@@ -13,11 +14,13 @@ export const walletIdText = Type.String({
   examples: ["0b9f3c52-7d0a-4a53-9c64-6f1f3f2f9a10"],
 });
 
+const BASE58_VENUES = ROUTABLE_VENUE_WORDS.filter((venue) => CONTRACTS[venue].credentials.accountForm === "base58");
+
 /** Checked by the route, which answers `Invalid wallet address format`. */
 export const walletAddressText = Type.String({
   minLength: 1,
   maxLength: 128,
-  description: "0x and 40 hex digits; on venuefour also a base58 public key.",
+  description: `0x and 40 hex digits; on ${BASE58_VENUES.join(" and ")} also a base58 public key.`,
   examples: ["0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"],
 });
 
@@ -102,10 +105,7 @@ export type Coverage = Static<typeof coverageSchema>;
 
 /** One entry per venue of the interface. */
 export const coverageByVenueSchema = reply({
-  venueone: coverageSchema,
-  venuetwo: coverageSchema,
-  venuethree: coverageSchema,
-  venuefour: coverageSchema,
+  ...perVenue(() => coverageSchema),
   venuefive: coverageSchema,
 });
 export type CoverageByVenue = Static<typeof coverageByVenueSchema>;

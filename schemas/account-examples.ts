@@ -1,8 +1,14 @@
 /** Examples of the OpenAPI document for accounts and single-venue orders. Tests validate each against its schema. */
+import { ROUTABLE_VENUE_WORDS } from "./common.js";
+import { CALLER_VENUES, KEY_VENUE, named, NATIVE_VENUE, perVenue, WALLET_VENUE } from "./venues.js";
+
+const [FIRST, SECOND] = ROUTABLE_VENUE_WORDS;
+export const EXAMPLE_CREDENTIALS = { [FIRST]: { privateKey: `<${FIRST}_private_key>` } };
+
 const TIMESTAMP = 1_790_000_000_422;
 const WALLET_ADDRESS = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
 
-const VENUEONE_ORDER = {
+const WALLET_ORDER_REPLY = {
   orderId: "20987654321",
   symbol: "BTC",
   side: "BUY",
@@ -13,14 +19,14 @@ const VENUEONE_ORDER = {
   filledQuantity: "0.01",
   averagePrice: "97418",
   timestamp: 1_790_000_000_412,
-  exchange: "venueone",
+  exchange: FIRST,
   clientOrderId: null,
   venueClientOrderId: "0x8c1f0a52d9e34b7790aa41c2d5e6f701",
   reduceOnly: false,
   triggerPrice: null,
 };
 
-const VENUETWO_ORDER = {
+const NATIVE_ORDER_REPLY = {
   orderId: 8_389_765_519_012,
   orderIdStr: "8389765519012",
   symbol: "BTCUSDT",
@@ -47,7 +53,7 @@ const VENUETWO_ORDER = {
 };
 
 const RECORD = {
-  ...VENUEONE_ORDER,
+  ...WALLET_ORDER_REPLY,
   nativeSymbol: "BTC",
   venueStatus: "filled",
   venueTimestamp: 1_790_000_000_412,
@@ -57,7 +63,7 @@ const RECORD = {
 
 const POSITION = {
   symbol: "BTC",
-  exchange: "venueone",
+  exchange: FIRST,
   direction: "LONG",
   size: "0.4",
   entryPrice: "95110.2",
@@ -87,7 +93,7 @@ const NO_CREDENTIALS = {
   mode: "request",
   asOf: null,
   source: null,
-  error: { code: "MISSING_CREDENTIALS", message: "Missing or invalid credentials for venuetwo" },
+  error: { code: "MISSING_CREDENTIALS", message: `Missing or invalid credentials for ${SECOND}` },
 };
 const notConfigured = (venue: string) => ({
   state: "ERROR",
@@ -97,15 +103,14 @@ const notConfigured = (venue: string) => ({
   error: { code: "NOT_CONFIGURED", message: `${venue} is not configured` },
 });
 const COVERAGE = {
-  venueone: READ_NOW,
-  venuetwo: NO_CREDENTIALS,
-  venuethree: notConfigured("venuethree"),
-  venuefour: notConfigured("venuefour"),
+  ...perVenue((_, venue) => notConfigured(venue)),
+  [FIRST]: READ_NOW,
+  [SECOND]: NO_CREDENTIALS,
   venuefive: notConfigured("venuefive"),
 };
 
 const BALANCE = {
-  exchange: "venueone",
+  exchange: FIRST,
   walletAddress: WALLET_ADDRESS,
   quoteAsset: "USDC",
   equity: "100924.52",
@@ -122,15 +127,22 @@ const BALANCE = {
 
 const WALLET_ORDER = { symbol: "BTC", side: "BUY", type: "LIMIT", quantity: "0.01", price: "96000" };
 const USER = { userId: "alice" };
-const KEY = { credentials: { venueone: { privateKey: "<venueone_private_key>" } } };
+const KEY = { credentials: EXAMPLE_CREDENTIALS };
 
 export const ACCOUNT_REQUEST_EXAMPLES: Readonly<Record<string, unknown>> = {
-  venuetwoPerpOrder: { ...WALLET_ORDER, timeInForce: "GTC", clientOrderId: "open-91c2" },
-  venuetwoOrder: { ...USER, symbol: "BTCUSDT", side: "SELL", type: "MARKET", quantity: "0.01", reduceOnly: true },
-  venueoneOrder: { ...USER, symbol: "BTC", side: "BUY", type: "MARKET", quantity: "0.01", price: "98500" },
-  venuethreeOrder: { userId: WALLET_ADDRESS, ...WALLET_ORDER },
-  venuefourOrder: WALLET_ORDER,
-  venueoneClose: {
+  [`${NATIVE_VENUE}PerpOrder`]: { ...WALLET_ORDER, timeInForce: "GTC", clientOrderId: "open-91c2" },
+  [`${NATIVE_VENUE}Order`]: {
+    ...USER,
+    symbol: "BTCUSDT",
+    side: "SELL",
+    type: "MARKET",
+    quantity: "0.01",
+    reduceOnly: true,
+  },
+  [`${WALLET_VENUE}Order`]: { ...USER, symbol: "BTC", side: "BUY", type: "MARKET", quantity: "0.01", price: "98500" },
+  [`${KEY_VENUE}Order`]: { userId: WALLET_ADDRESS, ...WALLET_ORDER },
+  ...named(CALLER_VENUES, "Order", () => WALLET_ORDER),
+  [`${WALLET_VENUE}Close`]: {
     ...USER,
     symbol: "BTC-PERP",
     side: "SELL",
@@ -139,9 +151,9 @@ export const ACCOUNT_REQUEST_EXAMPLES: Readonly<Record<string, unknown>> = {
     price: "96500",
     reduceOnly: true,
   },
-  venueoneCloseAll: { ...USER, reduceOnly: true },
-  venuetwoClose: { symbol: "BTCUSDT" },
-  venuetwoLeverage: { symbol: "BTCUSDT", leverage: 10 },
+  [`${WALLET_VENUE}CloseAll`]: { ...USER, reduceOnly: true },
+  [`${NATIVE_VENUE}Close`]: { symbol: "BTCUSDT" },
+  [`${NATIVE_VENUE}Leverage`]: { symbol: "BTCUSDT", leverage: 10 },
   amendOrder: { symbol: "BTC", price: "95900", quantity: "0.02", ...KEY },
   setLeverage: { symbol: "BTC", leverage: 10, ...KEY },
   setMarginMode: { symbol: "BTC", marginMode: "isolated", ...KEY },
@@ -155,7 +167,7 @@ const CLOSED = {
   symbol: "BTC",
   status: "CLOSED",
   orderId: "20987654322",
-  exchange: "venueone",
+  exchange: FIRST,
   direction: "LONG",
   size: "0.4",
   filledSize: "0.4",
@@ -163,7 +175,7 @@ const CLOSED = {
 };
 const SWITCH = {
   switchId: "dm_01JD3W0M8Q",
-  exchange: "venueone",
+  exchange: FIRST,
   state: "ARMED",
   timeoutMs: 60_000,
   expiresAt: 1_790_000_060_422,
@@ -176,7 +188,7 @@ const KILL = {
   usedToday: "125000",
 };
 const SETTINGS = {
-  exchange: "venueone",
+  exchange: FIRST,
   symbol: "BTC",
   leverage: 10,
   marginMode: "cross",
@@ -185,35 +197,41 @@ const SETTINGS = {
 };
 
 export const ACCOUNT_REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
-  venuetwoPerpOrder: order(VENUETWO_ORDER),
-  venuetwoOrder: order(VENUETWO_ORDER),
-  venueoneOrder: order(VENUEONE_ORDER),
-  venuethreeOrder: {
+  [`${NATIVE_VENUE}PerpOrder`]: order(NATIVE_ORDER_REPLY),
+  [`${NATIVE_VENUE}Order`]: order(NATIVE_ORDER_REPLY),
+  [`${WALLET_VENUE}Order`]: order(WALLET_ORDER_REPLY),
+  [`${KEY_VENUE}Order`]: {
     success: true,
     orderId: "562949953421312",
     status: "submitted",
-    adapter: "venuethree",
+    adapter: KEY_VENUE,
     timestamp: TIMESTAMP,
-    order: { ...VENUEONE_ORDER, exchange: "venuethree", orderId: "562949953421312" },
+    order: { ...WALLET_ORDER_REPLY, exchange: KEY_VENUE, orderId: "562949953421312" },
   },
-  venuefourOrder: order({ ...VENUEONE_ORDER, exchange: "venuefour" }),
-  venueoneClose: order({
+  ...named(CALLER_VENUES, "Order", (venue) => order({ ...WALLET_ORDER_REPLY, exchange: venue })),
+  [`${WALLET_VENUE}Close`]: order({
     closeId: "20987654322",
     status: "submitted",
     timestamp: TIMESTAMP,
-    order: { ...VENUEONE_ORDER, orderId: "20987654322", side: "SELL", reduceOnly: true },
+    order: { ...WALLET_ORDER_REPLY, orderId: "20987654322", side: "SELL", reduceOnly: true },
   }),
-  venueoneCloseAll: order({
+  [`${WALLET_VENUE}CloseAll`]: order({
     success: true,
     closedCount: 1,
     totalPositions: 1,
     results: [CLOSED],
     message: "Closed 1 of 1 positions",
   }),
-  venuetwoClose: order({ ...VENUETWO_ORDER, side: "SELL", type: "MARKET", origType: "MARKET", reduceOnly: true }),
-  venuetwoLeverage: order({ symbol: "BTCUSDT", leverage: 10, maxNotionalValue: "40000000" }),
+  [`${NATIVE_VENUE}Close`]: order({
+    ...NATIVE_ORDER_REPLY,
+    side: "SELL",
+    type: "MARKET",
+    origType: "MARKET",
+    reduceOnly: true,
+  }),
+  [`${NATIVE_VENUE}Leverage`]: order({ symbol: "BTCUSDT", leverage: 10, maxNotionalValue: "40000000" }),
   cancelOrder: order({
-    exchange: "venueone",
+    exchange: FIRST,
     orderId: "20987654321",
     symbol: "BTC",
     status: "CANCELED",
@@ -221,7 +239,7 @@ export const ACCOUNT_REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
   }),
   amendOrder: order({ outcome: "ACCEPTED", previousOrderId: "20987654321", order: RECORD }),
   cancelAllOrders: order({
-    exchange: "venueone",
+    exchange: FIRST,
     symbol: null,
     outcome: "ACCEPTED",
     canceledCount: 3,
@@ -236,7 +254,7 @@ export const ACCOUNT_REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
     totalPositions: 1,
     venues: [
       {
-        exchange: "venueone",
+        exchange: FIRST,
         state: "CLOSED",
         canceledOrders: 3,
         cancel: { outcome: "ACCEPTED", error: null },
@@ -264,14 +282,14 @@ export const ACCOUNT_REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
   },
   venuePositions: {
     success: true,
-    exchange: "venueone",
+    exchange: FIRST,
     walletAddress: WALLET_ADDRESS,
     positions: [POSITION],
     totalPositions: 1,
     coverage: READ_NOW,
     timestamp: TIMESTAMP,
   },
-  venuetwoNativePositions: order({
+  [`${NATIVE_VENUE}NativePositions`]: order({
     positions: [
       {
         symbol: "BTCUSDT",
@@ -305,7 +323,7 @@ export const ACCOUNT_REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
   },
   venueBalances: {
     success: true,
-    exchange: "venueone",
+    exchange: FIRST,
     walletAddress: WALLET_ADDRESS,
     data: BALANCE,
     coverage: READ_NOW,
@@ -313,12 +331,12 @@ export const ACCOUNT_REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
   },
   accountFills: {
     success: true,
-    exchange: "venueone",
+    exchange: FIRST,
     walletAddress: WALLET_ADDRESS,
     data: {
       fills: [
         {
-          exchange: "venueone",
+          exchange: FIRST,
           symbol: "BTC",
           nativeSymbol: "BTC",
           tradeId: "118906512037719",
@@ -340,12 +358,12 @@ export const ACCOUNT_REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
   },
   accountFunding: {
     success: true,
-    exchange: "venueone",
+    exchange: FIRST,
     walletAddress: WALLET_ADDRESS,
     data: {
       funding: [
         {
-          exchange: "venueone",
+          exchange: FIRST,
           symbol: "BTC",
           nativeSymbol: "BTC",
           amount: "-0.487",
@@ -363,7 +381,7 @@ export const ACCOUNT_REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
   orderStatus: order(RECORD),
   openOrders: {
     success: true,
-    exchange: "venueone",
+    exchange: FIRST,
     data: {
       orders: [
         {

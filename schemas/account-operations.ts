@@ -32,6 +32,7 @@ import {
   positionsQuerySchema,
   venuePositionsReplySchema,
 } from "./positions.js";
+import { NATIVE_VENUE, WALLET_VENUE } from "./venues.js";
 
 const body = credentialsBody(credentialsSchema, "AccountCredentials");
 
@@ -102,11 +103,11 @@ export const ACCOUNT_OPERATIONS = {
     ),
     errors: { ...READ_ERRORS, 500: "The venue could not be read (FAILED_TO_FETCH_POSITIONS), or a fault of ours." },
   },
-  venuetwoNativePositions: {
+  [`${NATIVE_VENUE}NativePositions` as const]: {
     ...read(
-      "venuetwoNativePositions",
-      "/api/venuetwo/perp/{walletId}/positions",
-      "Positions of a server wallet on venuetwo, in the venue's own form",
+      `${NATIVE_VENUE}NativePositions`,
+      `/api/${NATIVE_VENUE}/perp/{walletId}/positions`,
+      `Positions of a server wallet on ${NATIVE_VENUE}, in the venue's own form`,
       { walletId: walletIdText },
       nativePositionsQuerySchema,
       nativePositionsReplySchema,
@@ -156,8 +157,8 @@ export const ACCOUNT_OPERATIONS = {
   historicalOrders: {
     ...read(
       "historicalOrders",
-      "/api/venueone/{walletId}/orders/historical",
-      "All orders of a server wallet on venueone, newest first",
+      `/api/${WALLET_VENUE}/{walletId}/orders/historical`,
+      `All orders of a server wallet on ${WALLET_VENUE}, newest first`,
       { walletId: walletIdText },
       walletHistoryQuerySchema,
       historicalOrdersReplySchema,

@@ -1,6 +1,9 @@
 /** Examples of the AsyncAPI document by message name. A test validates each against its schema. */
-const TICKER_SUB = "ticker:BTC:venueone,venuetwo:100";
-const BOOK_SUB = "book:BTC:venuetwo:20:0";
+import { ROUTABLE_VENUE_WORDS } from "./common.js";
+
+const [FIRST, SECOND] = ROUTABLE_VENUE_WORDS;
+const TICKER_SUB = `ticker:BTC:${FIRST},${SECOND}:100`;
+const BOOK_SUB = `book:BTC:${SECOND}:20:0`;
 const WALLET = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
 const POSITIONS_SUB = `positions:${WALLET}#9f2c4e1ab0d37758c6e2f1a09b8d4c33`;
 const ORDERS_SUB = `orders:${WALLET}#51d0c7a2e94b8f06a3c15e7d2b60f984`;
@@ -8,7 +11,7 @@ const EPOCH = "k3v9a1";
 
 const POSITION = {
   symbol: "BTC",
-  exchange: "venueone",
+  exchange: FIRST,
   direction: "LONG",
   size: "0.4",
   entryPrice: "95110.2",
@@ -32,13 +35,13 @@ const POSITION = {
   ageMs: 12,
 };
 const COVERAGE = {
-  venueone: { state: "LIVE", mode: "push", asOf: 1_790_000_000_490, source: "stream" },
-  venuetwo: {
+  [FIRST]: { state: "LIVE", mode: "push", asOf: 1_790_000_000_490, source: "stream" },
+  [SECOND]: {
     state: "AUTH_REQUIRED",
     mode: "request",
     asOf: null,
     source: null,
-    error: { code: "MISSING_CREDENTIALS", message: "Missing or invalid credentials for venuetwo" },
+    error: { code: "MISSING_CREDENTIALS", message: `Missing or invalid credentials for ${SECOND}` },
   },
 };
 const ORDER = {
@@ -52,7 +55,7 @@ const ORDER = {
   filledQuantity: "0.1",
   averagePrice: null,
   timestamp: 1_790_000_000_480,
-  exchange: "venueone",
+  exchange: FIRST,
   clientOrderId: null,
   venueClientOrderId: null,
   reduceOnly: true,
@@ -73,12 +76,12 @@ export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
       id: "2",
       topic: "ticker",
       symbols: ["BTC"],
-      exchanges: ["venueone", "venuetwo"],
+      exchanges: [FIRST, SECOND],
       intervalMs: 100,
     },
   ],
   SubscribeBook: [
-    { op: "subscribe", id: "3", topic: "book", symbols: ["BTC"], exchanges: ["venuetwo"], depth: 20, intervalMs: 0 },
+    { op: "subscribe", id: "3", topic: "book", symbols: ["BTC"], exchanges: [SECOND], depth: 20, intervalMs: 0 },
   ],
   SubscribeStatus: [{ op: "subscribe", id: "4", topic: "status" }],
   SubscribePositions: [
@@ -87,11 +90,11 @@ export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
       id: "8",
       topic: "positions",
       walletAddress: WALLET,
-      exchanges: ["venueone", "venuetwo"],
+      exchanges: [FIRST, SECOND],
       credentials: {},
     },
   ],
-  SubscribeOrders: [{ op: "subscribe", id: "9", topic: "orders", walletAddress: WALLET, exchanges: ["venueone"] }],
+  SubscribeOrders: [{ op: "subscribe", id: "9", topic: "orders", walletAddress: WALLET, exchanges: [FIRST] }],
   PositionsSnapshot: [
     {
       type: "snapshot",
@@ -120,7 +123,7 @@ export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
       epoch: EPOCH,
       seq: 1,
       ts: 1_790_000_000_502,
-      data: { orders: [RECORD], coverage: { venueone: COVERAGE.venueone } },
+      data: { orders: [RECORD], coverage: { [FIRST]: COVERAGE[FIRST] } },
     },
   ],
   OrdersUpdate: [
@@ -133,7 +136,7 @@ export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
       ts: 1_790_000_000_905,
       data: {
         event: "execution.resolved",
-        exchange: "venueone",
+        exchange: FIRST,
         routeId: "rt_01JD3W0M8Q",
         state: "COMPLETED",
         order: { ...ORDER, status: "FILLED", filledQuantity: "0.4" },
@@ -148,7 +151,7 @@ export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
       ts: 1_790_000_061_200,
       data: {
         event: "execution.resolved",
-        exchange: "venueone",
+        exchange: FIRST,
         routeId: "or_01JD3W0M8R",
         state: "REJECTED",
         order: null,
@@ -164,7 +167,7 @@ export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
     {
       op: "cancelOnDisconnect",
       id: "8",
-      credentials: { venueone: { privateKey: "0x…" } },
+      credentials: { [FIRST]: { privateKey: "0x…" } },
       graceMs: 5_000,
       timeoutMs: 30_000,
     },
@@ -175,7 +178,7 @@ export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
       id: "8",
       switches: [
         {
-          exchange: "venueone",
+          exchange: FIRST,
           switchId: "81f13d9a183152ff32626c6e9ce915ba",
           state: "ARMED",
           graceMs: 5_000,
@@ -198,7 +201,7 @@ export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
       seq: 2,
       prevSeq: 1,
       ts: 1_790_000_000_600,
-      data: { venueone: { markPrice: "97422", timestamp: 1_790_000_000_560, ageMs: 41 } },
+      data: { [FIRST]: { markPrice: "97422", timestamp: 1_790_000_000_560, ageMs: 41 } },
     },
   ],
   BookSnapshot: [
@@ -210,7 +213,7 @@ export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
       ts: 1_790_000_000_501,
       data: {
         symbol: "BTC",
-        venuetwo: {
+        [SECOND]: {
           bids: [["97418", "1.2"]],
           asks: [["97418.1", "0.8"]],
           venueSeq: "990817263",
@@ -228,7 +231,7 @@ export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
       seq: 2,
       prevSeq: 1,
       ts: 1_790_000_000_551,
-      data: { venuetwo: { bids: [["97418", "0"]], asks: [], venueSeq: "990817270" } },
+      data: { [SECOND]: { bids: [["97418", "0"]], asks: [], venueSeq: "990817270" } },
     },
   ],
   StatusSnapshot: [
@@ -238,7 +241,7 @@ export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
       epoch: EPOCH,
       seq: 1,
       ts: 1_790_000_000_501,
-      data: { service: { state: "LIVE" }, feeds: { venueone: { state: "LIVE", ageMs: 40, breaker: "closed" } } },
+      data: { service: { state: "LIVE" }, feeds: { [FIRST]: { state: "LIVE", ageMs: 40, breaker: "closed" } } },
     },
   ],
   Heartbeat: [
@@ -248,8 +251,8 @@ export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
       n: 12,
       heads: { [TICKER_SUB]: 52 },
       feeds: {
-        venueone: { state: "LIVE", ageMs: 40, breaker: "open" },
-        venuetwo: { state: "STALE", ageMs: 6100, breaker: "closed" },
+        [FIRST]: { state: "LIVE", ageMs: 40, breaker: "open" },
+        [SECOND]: { state: "STALE", ageMs: 6100, breaker: "closed" },
       },
     },
   ],

@@ -43,7 +43,7 @@ import {
   tickerSnapshotSchema,
   tickerUpdateSchema,
 } from "./stream-data.js";
-import { venuefourTickerSchema, venueoneTickerSchema, venuethreeTickerSchema, venuetwoTickerSchema } from "./ticker.js";
+import { TICKER_SCHEMAS } from "./ticker.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -130,8 +130,7 @@ export function buildAsyncApi(): AsyncApiDocument {
   const schemas: Record<string, Json> = {};
   const messages: Record<string, Json> = {};
   // Named by reference from the ticker frames.
-  for (const schema of [venueoneTickerSchema, venuetwoTickerSchema, venuethreeTickerSchema, venuefourTickerSchema])
-    component(schema, schemas);
+  for (const schema of TICKER_SCHEMAS) component(schema, schemas);
 
   function message(schema: TSchema): Json {
     const name = schema.$id as string;

@@ -24,41 +24,16 @@ import {
 } from "./common.js";
 import { maxQuoteAgeMs, maxSlippageBps, quoteSchema, quoteTtlMs, routingReportSchema } from "./routing.js";
 import { callerNames, closingFlag, impliedTimeInForce } from "./spec-names.js";
+import { perVenue, type VenueContracts } from "./venues.js";
 
 export const DEADLINE_MS_BOUNDS = { min: 250, max: 30_000 } as const;
 export const MAX_CLIENT_ORDER_ID_CHARS = 64;
-/** Longest key, secret or address text in a credentials block; real ones have at most 132 characters. */
-const MAX_CREDENTIAL_CHARS = 512;
-
-const secretText = Type.String({ minLength: 1, maxLength: MAX_CREDENTIAL_CHARS, "x-kind": "credential" });
-const apiKeyBlock = Type.Object({
-  apiKey: secretText,
-  apiSecret: secretText,
-  walletAddress: optionalField(secretText),
-});
-
 /** Spec 2.3. Read, used and discarded; never stored, logged or echoed. */
 export const credentialsSchema = Type.Object(
-  {
-    venueone: optionalField(
-      Type.Object({
-        privateKey: secretText,
-        walletAddress: optionalField(secretText, { description: "The account that is meant; checked." }),
-        vaultAddress: optionalField(secretText, { description: "Sub-account or vault that is traded for." }),
-      }),
-    ),
-    venuetwo: optionalField(apiKeyBlock),
-    venuethree: optionalField(
-      Type.Object({
-        apiKeyPrivateKey: secretText,
-        accountIndex: Type.Integer({ minimum: 0 }),
-        apiKeyIndex: optionalField(Type.Integer({ minimum: 0, maximum: 255 }), {
-          description: "Without it the venue is asked which of the account's keys this is.",
-        }),
-        walletAddress: optionalField(secretText, { description: "The account that is meant; checked." }),
-      }),
-    ),
-    venuefour: optionalField(apiKeyBlock),
+  perVenue(({ credentials }) => optionalField(credentials.block)) as {
+    -readonly [Venue in keyof VenueContracts]: ReturnType<
+      typeof optionalField<VenueContracts[Venue]["credentials"]["block"]>
+    >;
   },
   { description: "Only venues named here can be traded on. Used for this request only, never stored." },
 );
@@ -101,7 +76,7 @@ export const tradeFields = {
         description: "May a MARKET order go to several venues at once, where that costs less or none takes it alone?",
       }),
       maxLegs: optionalField(Type.Integer({ minimum: 1, maximum: 3 })),
-      excludeExchanges: optionalField(Type.Array(words(VENUE_WORDS), { maxItems: 5 })),
+      excludeExchanges: optionalField(Type.Array(words(VENUE_WORDS), { maxItems: VENUE_WORDS.length })),
       waitFor: optionalField(words(["ACK", "FILL"])),
     }),
   ),

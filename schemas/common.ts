@@ -112,6 +112,7 @@ export const timeMs = Type.Integer({ minimum: 0, description: "Unix epoch, ms." 
 
 export const VENUE_WORDS = ["venueone", "venuetwo", "venuethree", "venuefour", "venuefive"] as const;
 export const ROUTABLE_VENUE_WORDS = ["venueone", "venuetwo", "venuethree", "venuefour"] as const;
+export type RoutableVenueWord = (typeof ROUTABLE_VENUE_WORDS)[number];
 
 export const routableVenue = words(ROUTABLE_VENUE_WORDS, { description: "Neutral venue name." });
 export const side = words(["BUY", "SELL"]);

@@ -1,5 +1,9 @@
 /** Examples of the OpenAPI document. A test validates each against its schema. Keys are operation ids. */
-import { ACCOUNT_REPLY_EXAMPLES, ACCOUNT_REQUEST_EXAMPLES } from "./account-examples.js";
+import { ACCOUNT_REPLY_EXAMPLES, ACCOUNT_REQUEST_EXAMPLES, EXAMPLE_CREDENTIALS } from "./account-examples.js";
+import { ROUTABLE_VENUE_WORDS } from "./common.js";
+import { CONTRACTS, named, perVenue } from "./venues.js";
+
+const [FIRST, SECOND, THIRD, FOURTH] = ROUTABLE_VENUE_WORDS;
 
 const ORDER = {
   orderId: "20987654321",
@@ -12,7 +16,7 @@ const ORDER = {
   filledQuantity: "0.25",
   averagePrice: "97402.6",
   timestamp: 1_790_000_000_412,
-  exchange: "venueone",
+  exchange: FIRST,
   clientOrderId: "close-7f3a",
   venueClientOrderId: "0x8c1f0a52d9e34b7790aa41c2d5e6f701",
   reduceOnly: true,
@@ -37,16 +41,16 @@ const ROUTING = {
   decidedAt: 1_790_000_000_391,
   forced: false,
   split: false,
-  recommended: "venueone",
+  recommended: FIRST,
   reason: "BEST_ALL_IN_PRICE",
   price: "97403.1",
   savings: "4.48",
   savingsPercent: "0.0184",
-  reference: { mid: "97421.5", exchange: "venueone", quoteAsset: "USD" },
+  reference: { mid: "97421.5", exchange: FIRST, quoteAsset: "USD" },
   limits: { maxSlippageBps: 100, maxQuoteAgeMs: 2000, worstPrice: "96448" },
   candidates: [
     {
-      exchange: "venueone",
+      exchange: FIRST,
       eligible: true,
       selected: true,
       rank: 1,
@@ -70,7 +74,7 @@ const ROUTING = {
       book: { state: "LIVE", ageMs: 118, venueSeq: null, source: "ws" },
     },
     {
-      exchange: "venuetwo",
+      exchange: SECOND,
       eligible: true,
       selected: false,
       rank: 2,
@@ -86,18 +90,18 @@ const ROUTING = {
       costBps: "8.4",
       book: { state: "LIVE", ageMs: 74, venueSeq: "990817263", source: "ws" },
     },
-    { exchange: "venuethree", eligible: false, reasonCode: "NO_POSITION", positionSize: "0" },
-    { exchange: "venuefour", eligible: false, reasonCode: "NO_CREDENTIALS", positionSize: null },
+    { exchange: THIRD, eligible: false, reasonCode: "NO_POSITION", positionSize: "0" },
+    { exchange: FOURTH, eligible: false, reasonCode: "NO_CREDENTIALS", positionSize: null },
   ],
   alternatives: {
-    venuetwo: { price: "97391", available: true },
-    venuethree: { price: "97398.2", available: false },
-    venuefour: { price: null, available: false },
+    [SECOND]: { price: "97391", available: true },
+    [THIRD]: { price: "97398.2", available: false },
+    [FOURTH]: { price: null, available: false },
   },
 };
 
 const CLOSE_DATA = {
-  executedOn: "venueone",
+  executedOn: FIRST,
   order: ORDER,
   routing: ROUTING,
   execution: {
@@ -120,7 +124,7 @@ const CLOSE_DATA = {
       {
         leg: 0,
         attempt: 1,
-        exchange: "venueone",
+        exchange: FIRST,
         venueClientOrderId: "0x8c1f0a52d9e34b7790aa41c2d5e6f701",
         orderId: "20987654321",
         size: "0.25",
@@ -136,10 +140,10 @@ const CLOSE_DATA = {
       },
     ],
     timingMs: { total: 41, positions: 9, routing: 1, sign: 2, venue: 13, other: 16 },
-    statusPath: "/api/trading/venueone/orders/20987654321/status?symbol=BTC",
+    statusPath: `/api/trading/${FIRST}/orders/20987654321/status?symbol=BTC`,
   },
   position: {
-    exchange: "venueone",
+    exchange: FIRST,
     symbol: "BTC",
     direction: "LONG",
     size: "0.15",
@@ -196,7 +200,7 @@ const OPEN_DATA = {
     protectionOrders: [
       {
         kind: "STOP_LOSS",
-        exchange: "venueone",
+        exchange: FIRST,
         venueClientOrderId: "0x51f0c2d9e34b7790aa41c2d5e6f7018c",
         orderId: "20987654322",
         triggerPrice: "94000",
@@ -220,7 +224,7 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, unknown>> = {
     direction: "LONG",
     size: "0.25",
     orderType: "MARKET",
-    credentials: { venueone: { privateKey: "<venueone_private_key>" } },
+    credentials: EXAMPLE_CREDENTIALS,
     clientOrderId: "close-7f3a",
     routingOptions: { maxSlippageBps: 100, maxQuoteAgeMs: 2000, deadlineMs: 5000, waitFor: "FILL" },
   },
@@ -231,7 +235,7 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, unknown>> = {
     orderType: "MARKET",
     leverage: 5,
     marginMode: "cross",
-    credentials: { venueone: { privateKey: "<venueone_private_key>" } },
+    credentials: EXAMPLE_CREDENTIALS,
     takeProfit: "105000",
     stopLoss: "94000",
     clientOrderId: "open-91c2",
@@ -239,86 +243,10 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, unknown>> = {
   },
 };
 
-const VENUEONE_TICKER = {
-  symbol: "BTC",
-  markPrice: "97421.5",
-  lastPrice: "97420",
-  prevDayPrice: "96000",
-  change24h: "1.479167",
-  change24hAbs: "1420",
-  volume24h: "1234567890.12",
-  timestamp: 1_790_000_000_391,
-  fundingRate: "0.0000125",
-  openInterest: "24310.5",
-  state: "LIVE",
-  ageMs: 118,
-  fundingIntervalHours: 1,
-};
-
-const VENUETWO_TICKER = {
-  symbol: "BTC",
-  markPrice: "97422.1",
-  lastPrice: "97421.9",
-  prevDayPrice: "96010",
-  change24h: "1.470",
-  change24hAbs: "1411.9",
-  volume24h: "987654321.5",
-  timestamp: 1_790_000_000_371,
-  asterSymbol: "BTCUSDT",
-  indexPrice: "97425.3",
-  openPrice: "96010",
-  high24h: "98200",
-  low24h: "95100",
-  fundingRate: "0.0001",
-  nextFundingTime: 1_790_006_400_000,
-  volumeBase: "10150.4",
-  state: "LIVE",
-  ageMs: 74,
-  fundingIntervalHours: 8,
-};
-
-const VENUETHREE_TICKER = {
-  symbol: "BTC",
-  markPrice: "97419.4",
-  lastPrice: "97419.4",
-  prevDayPrice: "96004.1",
-  change24h: "1.4742",
-  change24hAbs: "1415.3",
-  volume24h: "456789012.3",
-  timestamp: 1_790_000_000_402,
-  marketId: 1,
-  indexPrice: "97424.9",
-  high24h: "98190.2",
-  low24h: "95080.7",
-  note: "markPrice is the last trade price; the venue's own mark is venueMarkPrice.",
-  venueMarkPrice: "97420.3",
-  fundingRate: "0.000012",
-  nextFundingTime: 1_790_002_800_000,
-  openInterest: "310456789.1",
-  state: "LIVE",
-  ageMs: 20,
-  fundingIntervalHours: 1,
-};
-
-const VENUEFOUR_TICKER = {
-  symbol: "BTC",
-  markPrice: "97421",
-  lastPrice: "97420",
-  prevDayPrice: "96002",
-  change24h: "1.4823",
-  change24hAbs: "1423",
-  volume24h: "123456789.4",
-  timestamp: 1_790_000_000_398,
-  indexPrice: "97425",
-  fundingRate: "0.0000125",
-  nextFundingTime: 1_790_002_800_000,
-  openInterest: "812.44",
-  state: "LIVE",
-  ageMs: 24,
-  fundingIntervalHours: 1,
-};
-
 const TIMESTAMP = 1_790_000_000_422;
+/** The last of them. */
+const NOT_CONFIGURED = ROUTABLE_VENUE_WORDS.at(-1);
+const FAILURE = { error: `${NOT_CONFIGURED} is not configured`, code: "NOT_CONFIGURED", availableSymbols: [] };
 
 export const REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
   ...ACCOUNT_REPLY_EXAMPLES,
@@ -339,22 +267,20 @@ export const REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
   aggregatedTicker: {
     success: true,
     data: {
-      venueone: VENUEONE_TICKER,
-      venuetwo: VENUETWO_TICKER,
-      venuethree: VENUETHREE_TICKER,
-      venuefour: { error: "venuefour is not configured", code: "NOT_CONFIGURED", availableSymbols: [] },
-      best: { bid: "97421", ask: "97421.8", venueBid: "venueone", venueAsk: "venuetwo" },
+      ...perVenue(({ ticker }, venue) => (venue === NOT_CONFIGURED ? FAILURE : ticker.example)),
+      best: { bid: "97421", ask: "97421.8", venueBid: FIRST, venueAsk: SECOND },
     },
     timestamp: TIMESTAMP,
   },
-  venueoneTicker: { success: true, data: VENUEONE_TICKER, timestamp: TIMESTAMP },
-  venuetwoTicker: { success: true, data: VENUETWO_TICKER, timestamp: TIMESTAMP },
-  venuethreeTicker: { success: true, data: VENUETHREE_TICKER, timestamp: TIMESTAMP },
-  venuefourTicker: { success: true, data: VENUEFOUR_TICKER, timestamp: TIMESTAMP },
+  ...named(ROUTABLE_VENUE_WORDS, "Ticker", (venue) => ({
+    success: true,
+    data: CONTRACTS[venue].ticker.example,
+    timestamp: TIMESTAMP,
+  })),
   venueBook: {
     success: true,
     data: {
-      exchange: "venuetwo",
+      exchange: SECOND,
       symbol: "BTC",
       nativeSymbol: "BTCUSDT",
       state: "LIVE",

@@ -10,13 +10,7 @@ import { type Operation, refusesUnknownFields } from "./operation.js";
 import { OPERATION_NOTES, type OperationNote } from "./operation-notes.js";
 import { SECURITY_SCHEMES, securityOf } from "./openapi-security.js";
 import { errorsOf, OPERATIONS } from "./operations.js";
-import {
-  tickerFailureSchema,
-  venuefourTickerSchema,
-  venueoneTickerSchema,
-  venuethreeTickerSchema,
-  venuetwoTickerSchema,
-} from "./ticker.js";
+import { TICKER_SCHEMAS, tickerFailureSchema } from "./ticker.js";
 
 /** Interface spec section 9. */
 export const INTERFACE_VERSION = "1.0.0";
@@ -51,16 +45,7 @@ has no reply yet ends the connection; the close goes on and its Idempotency-Key 
 /** `isStrict`: bodies of operations that send something are printed closed, as unknown fields are refused there. */
 export function buildOpenApi(isStrict = true): OpenApiDocument {
   const schemas: Record<string, unknown> = {};
-  for (const schema of [
-    errorReplySchema,
-    venueoneTickerSchema,
-    venuetwoTickerSchema,
-    venuethreeTickerSchema,
-    venuefourTickerSchema,
-    tickerFailureSchema,
-  ]) {
-    component(schema, schemas);
-  }
+  for (const schema of [errorReplySchema, ...TICKER_SCHEMAS, tickerFailureSchema]) component(schema, schemas);
   const paths: Record<string, Record<string, Json>> = {};
   for (const operation of Object.values<Operation>(OPERATIONS)) {
     paths[operation.path] ??= {};

@@ -2,6 +2,8 @@
  * What a reader of /openapi.json needs to know of each operation beyond its one-line summary, and the refusals that are
  * its own beside those of the operations table.
  */
+import { ROUTABLE_VENUE_WORDS } from "./common.js";
+import { CALLER_VENUES, KEY_VENUE, named, NATIVE_VENUE, WALLET_VENUE } from "./venues.js";
 
 /** Error status → codes with what they mean; added to what the table says of that status. */
 type Refusals = Readonly<Record<number, string>>;
@@ -80,39 +82,41 @@ export const OPERATION_NOTES = {
     "The reply of a close or an open as it would read now: orders that were unknown then may be settled since. Kept for 24 hours with an Idempotency-Key or an unknown outcome, else among the latest in memory.",
     VENUE,
   ),
-  venuetwoPerpOrder: note(
-    "As `POST /api/trading/venuetwo/orders`, with the wallet in the path instead of the header. Price and size are checked against the venue's grid before anything is sent.",
+  [`${NATIVE_VENUE}PerpOrder` as const]: note(
+    `As \`POST /api/trading/${NATIVE_VENUE}/orders\`, with the wallet in the path instead of the header. Price and size are checked against the venue's grid before anything is sent.`,
     PLACED,
   ),
-  venuetwoOrder: note(
+  [`${NATIVE_VENUE}Order` as const]: note(
     "MARKET, LIMIT and stop orders on this one venue, without routing. Price and size are checked against the venue's grid before anything is sent; a 4xx means that nothing was sent.",
     merged(PLACED, WALLET),
   ),
-  venueoneOrder: note(
+  [`${WALLET_VENUE}Order` as const]: note(
     "MARKET, LIMIT and stop orders on this one venue, without routing. A MARKET order carries a bound on its price. A 4xx means that nothing was sent.",
     merged(PLACED, WALLET),
   ),
-  venuethreeOrder: note(
+  [`${KEY_VENUE}Order` as const]: note(
     "The key comes with each request, in the three headers, as query parameters or as credentials, and is not kept. A 4xx means that nothing was sent.",
     PLACED,
   ),
-  venuefourOrder: note(
-    "MARKET, LIMIT and stop orders on this one venue, without routing, with the caller's own agent key or a server wallet. A 4xx means that nothing was sent.",
-    PLACED,
+  ...named(CALLER_VENUES, "Order", () =>
+    note(
+      "MARKET, LIMIT and stop orders on this one venue, without routing, with the caller's own agent key or a server wallet. A 4xx means that nothing was sent.",
+      PLACED,
+    ),
   ),
-  venueoneClose: note(
+  [`${WALLET_VENUE}Close` as const]: note(
     "Reads the live position, takes the side from it and sends reduce-only, so it can never open or turn a position.",
     merged(CLOSED, WALLET),
   ),
-  venueoneCloseAll: note(
+  [`${WALLET_VENUE}CloseAll` as const]: note(
     "Each open position is closed by an order of its own, reduce-only; the reply has one row for each, also for those that could not be closed.",
     merged(CLOSED, WALLET),
   ),
-  venuetwoClose: note(
+  [`${NATIVE_VENUE}Close` as const]: note(
     "Reads the live positions, long and short where the account holds both, and sends reduce-only for each that is named.",
     CLOSED,
   ),
-  venuetwoLeverage: note(
+  [`${NATIVE_VENUE}Leverage` as const]: note(
     "A whole number from 1 up to what the venue grants the market. Open positions are affected as the venue says.",
     SETTINGS,
   ),
@@ -165,7 +169,7 @@ export const OPERATION_NOTES = {
     "The positions of an account there, with profit, mark, liquidation price and age. What could not be read is an error, never an empty list.",
     ACCOUNT_READ,
   ),
-  venuetwoNativePositions: note(
+  [`${NATIVE_VENUE}NativePositions` as const]: note(
     "Names and forms are the venue's own, for clients that were written for it.",
     ACCOUNT_READ,
   ),
@@ -198,10 +202,7 @@ export const OPERATION_NOTES = {
     "One entry per venue under the names of that venue, the failure of one beside the figures of the others, and the best bid and ask over live books.",
     VENUE,
   ),
-  venueoneTicker: note(TICKER_OF_ONE, VENUE),
-  venuetwoTicker: note(TICKER_OF_ONE, VENUE),
-  venuethreeTicker: note(TICKER_OF_ONE, VENUE),
-  venuefourTicker: note(TICKER_OF_ONE, VENUE),
+  ...named(ROUTABLE_VENUE_WORDS, "Ticker", () => note(TICKER_OF_ONE, VENUE)),
   venueBook: note(
     "Best levels first, with the state and age of the book, so that an old one is not taken for a live one.",
     VENUE,

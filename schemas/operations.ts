@@ -7,7 +7,7 @@ import { ACCOUNT_OPERATIONS } from "./account-operations.js";
 import { bookQuerySchema, consolidatedBookReplySchema, venueBookReplySchema } from "./book.js";
 import { closeReplySchema, closeRequestSchema, tradeRefusedReplySchema } from "./close.js";
 import { openReplySchema, openRequestSchema } from "./open.js";
-import { ROUTABLE_VENUE_WORDS, words } from "./common.js";
+import { ROUTABLE_VENUE_WORDS, type RoutableVenueWord, words } from "./common.js";
 import { errorReplySchema } from "./errors.js";
 import { executionQuerySchema, executionReplySchema, venueCredentialsText } from "./executions.js";
 import {
@@ -35,13 +35,8 @@ import {
   statusReplySchema,
   timeReplySchema,
 } from "./service.js";
-import {
-  aggregatedTickerReplySchema,
-  venueoneTickerReplySchema,
-  venuefourTickerReplySchema,
-  venuethreeTickerReplySchema,
-  venuetwoTickerReplySchema,
-} from "./ticker.js";
+import { aggregatedTickerReplySchema, venueTickerReply } from "./ticker.js";
+import { CONTRACTS, named } from "./venues.js";
 
 /** Any route may answer these. */
 export const COMMON_ERRORS: Readonly<Record<number, string>> = {
@@ -69,7 +64,11 @@ export function errorsOf({ method, errors }: Operation): Readonly<Record<number,
 const symbol = symbolParameter;
 const UNKNOWN_SYMBOL = UNKNOWN_SYMBOL_ERROR;
 
-function venueTicker(exchange: string, reply: TSchema): Operation {
+const KEYLESS_TICKER = {
+  401: "The service is configured to require keys for this ticker and has none (MISSING_CREDENTIALS).",
+} as const;
+
+function venueTicker(exchange: RoutableVenueWord): Operation {
   return {
     id: `${exchange}Ticker`,
     method: "GET",
@@ -82,8 +81,8 @@ function venueTicker(exchange: string, reply: TSchema): Operation {
     query: null,
     headers: [],
     body: null,
-    reply,
-    errors: UNKNOWN_SYMBOL,
+    reply: venueTickerReply(exchange),
+    errors: CONTRACTS[exchange].ticker.mayNeedKeys === true ? { ...KEYLESS_TICKER, ...UNKNOWN_SYMBOL } : UNKNOWN_SYMBOL,
   };
 }
 
@@ -253,16 +252,7 @@ export const OPERATIONS = {
     reply: aggregatedTickerReplySchema,
     errors: UNKNOWN_SYMBOL,
   },
-  venueoneTicker: venueTicker("venueone", venueoneTickerReplySchema),
-  venuetwoTicker: {
-    ...venueTicker("venuetwo", venuetwoTickerReplySchema),
-    errors: {
-      401: "The service is configured to require keys for this ticker and has none (MISSING_CREDENTIALS).",
-      ...UNKNOWN_SYMBOL,
-    },
-  },
-  venuethreeTicker: venueTicker("venuethree", venuethreeTickerReplySchema),
-  venuefourTicker: venueTicker("venuefour", venuefourTickerReplySchema),
+  ...named(ROUTABLE_VENUE_WORDS, "Ticker", venueTicker),
   venueBook: {
     id: "venueBook",
     method: "GET",

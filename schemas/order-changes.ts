@@ -18,13 +18,17 @@ import {
 } from "./common.js";
 import { maxSlippageBps } from "./routing.js";
 import { callerNames, closingFlag } from "./spec-names.js";
+import { titleOf } from "./venue-contract.js";
 import { closeItemSchema, orderRecordSchema } from "./venue-orders.js";
+import { CONTRACTS, NATIVE_VENUE } from "./venues.js";
 
 const symbol = symbolText({ description: "BTC, BTC-PERP, BTC-USD, BTCUSDT, BTC/USDT; any case.", examples: ["BTC"] });
 const credentials = Type.Optional(credentialsSchema);
 
-/** Interface spec section 8, venuetwo. Other venues: what the instrument allows. */
+/** Interface spec section 8, for the one venue it speaks of. Other venues: what the instrument allows. */
 export const LEVERAGE_BOUNDS = { min: 1, max: 125 } as const;
+
+const ANSWERING_FIRST = ROUTABLE_VENUE_WORDS.filter((venue) => CONTRACTS[venue].answersFirst === true);
 
 // ---------------------------------------------------------------- cancel and amend
 
@@ -51,8 +55,7 @@ export const cancelReplySchema = reply(
       orderId: Type.String(),
       symbol: Type.String(),
       status: words(["CANCELED", "SUBMITTED", "UNKNOWN"], {
-        description:
-          "SUBMITTED: the venue took the request (venuethree) and has not said yet whether the order was open.",
+        description: `SUBMITTED: the venue took the request (${ANSWERING_FIRST.join(", ")}) and has not said yet whether the order was open.`,
       }),
       outcome: outcomeWord,
     }),
@@ -103,12 +106,12 @@ export const cancelAllReplySchema = reply(
 // ---------------------------------------------------------------- leverage and margin mode
 
 /** Range and symbol are judged by the route, which owns the spec's texts. */
-export const venuetwoLeverageRequestSchema = Type.Object(
+export const nativeLeverageRequestSchema = Type.Object(
   { symbol: Type.String({ minLength: 1, maxLength: 64 }), leverage: Type.Number(), ...callerNames },
-  { $id: "VenuetwoLeverageRequest" },
+  { $id: `${titleOf(NATIVE_VENUE)}LeverageRequest` },
 );
 
-export const venuetwoLeverageReplySchema = reply(
+export const nativeLeverageReplySchema = reply(
   {
     success: Type.Literal(true),
     data: reply({
@@ -119,7 +122,7 @@ export const venuetwoLeverageReplySchema = reply(
     }),
     timestamp: timeMs,
   },
-  { $id: "VenuetwoLeverageReply" },
+  { $id: `${titleOf(NATIVE_VENUE)}LeverageReply` },
 );
 
 export const leverageRequestSchema = Type.Object(
@@ -161,9 +164,12 @@ export const closeEverythingRequestSchema = Type.Object(
       default: false,
       description: "Says what would be closed; sends nothing and cancels nothing.",
     }),
-    exchanges: optionalField(Type.Array(words(ROUTABLE_VENUE_WORDS), { minItems: 1, maxItems: 4 }), {
-      description: "Only these; without it every venue with credentials.",
-    }),
+    exchanges: optionalField(
+      Type.Array(words(ROUTABLE_VENUE_WORDS), { minItems: 1, maxItems: ROUTABLE_VENUE_WORDS.length }),
+      {
+        description: "Only these; without it every venue with credentials.",
+      },
+    ),
     symbols: optionalField(Type.Array(symbol, { minItems: 1, maxItems: CLOSE_SYMBOLS_MAX }), {
       description: "Only positions and open orders in these.",
     }),

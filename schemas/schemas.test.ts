@@ -11,13 +11,7 @@ import type { Operation } from "./operation.js";
 import { COMMON_ERRORS, OPERATIONS } from "./operations.js";
 import { decimalProblem } from "./problems.js";
 import { compileSerialiser } from "./serialise.js";
-import {
-  tickerFailureSchema,
-  venuefourTickerSchema,
-  venueoneTickerSchema,
-  venuethreeTickerSchema,
-  venuetwoTickerSchema,
-} from "./ticker.js";
+import { TICKER_SCHEMAS, tickerFailureSchema } from "./ticker.js";
 import { compileValidator, createAjv, MAX_UNKNOWN_FIELDS, unknownFields } from "./validate.js";
 
 const operations = Object.values<Operation>(OPERATIONS);
@@ -28,14 +22,7 @@ const jsonReplies = operations.flatMap((operation) =>
 /** An ajv that knows the schemas named by reference. */
 function replyAjv() {
   const ajv = createAjv();
-  for (const schema of [
-    venueoneTickerSchema,
-    venuetwoTickerSchema,
-    venuethreeTickerSchema,
-    venuefourTickerSchema,
-    tickerFailureSchema,
-  ])
-    ajv.addSchema(schema);
+  for (const schema of [...TICKER_SCHEMAS, tickerFailureSchema]) ajv.addSchema(schema);
   return ajv;
 }
 

@@ -4,24 +4,14 @@
  */
 import fastJsonStringify, { type Schema } from "fast-json-stringify";
 import type { Static, TSchema } from "@sinclair/typebox";
-import {
-  tickerFailureSchema,
-  venuefourTickerSchema,
-  venueoneTickerSchema,
-  venuethreeTickerSchema,
-  venuetwoTickerSchema,
-} from "./ticker.js";
+import { TICKER_SCHEMAS, tickerFailureSchema } from "./ticker.js";
 
 export type Serialiser<T> = (value: T) => string;
 
 /** Schemas that others name by $ref. */
-const SHARED: Readonly<Record<string, TSchema>> = {
-  VenueoneTicker: venueoneTickerSchema,
-  VenuetwoTicker: venuetwoTickerSchema,
-  VenuethreeTicker: venuethreeTickerSchema,
-  VenuefourTicker: venuefourTickerSchema,
-  TickerFailure: tickerFailureSchema,
-};
+const SHARED: Readonly<Record<string, TSchema>> = Object.fromEntries(
+  [...TICKER_SCHEMAS, tickerFailureSchema].map((schema) => [schema.$id ?? "", schema]),
+);
 
 /**
  * `ownDecimals`: dotted paths of properties below which every decimal is text that this service itself prints. Those, and

@@ -9,7 +9,7 @@
 import { type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import { BOOK_DEPTH_BOUNDS } from "./book.js";
 import { breakerState, decimal, feedState, nullable, ROUTABLE_VENUE_WORDS, reply, timeMs, words } from "./common.js";
-import { venuefourTickerSchema, venueoneTickerSchema, venuethreeTickerSchema, venuetwoTickerSchema } from "./ticker.js";
+import { CONTRACTS } from "./venues.js";
 
 /** Topics of the interface, and those of them that are served. */
 export const TOPIC_WORDS = ["ticker", "book", "positions", "orders", "transfers", "status"] as const;
@@ -77,26 +77,24 @@ function perVenue<T extends TProperties>(fixed: T, member: (venue: (typeof ROUTA
   return reply({ ...fixed, ...members });
 }
 
-const TICKERS = {
-  venueone: venueoneTickerSchema,
-  venuetwo: venuetwoTickerSchema,
-  venuethree: venuethreeTickerSchema,
-  venuefour: venuefourTickerSchema,
-} as const;
-
 /** A venue that has sent no ticker yet. */
 const unknownTicker = reply({ state: feedState, ageMs: Type.Null() });
 
 export const tickerSnapshotSchema = snapshotFrame(
   "ticker",
-  perVenue({ symbol }, (venue) => Type.Unsafe({ anyOf: [{ $ref: `${TICKERS[venue].$id ?? ""}#` }, unknownTicker] })),
+  perVenue({ symbol }, (venue) =>
+    Type.Unsafe({ anyOf: [{ $ref: `${CONTRACTS[venue].ticker.schema.$id ?? ""}#` }, unknownTicker] }),
+  ),
   "TickerSnapshot",
 );
 
 export const tickerUpdateSchema = updateFrame(
   "ticker",
   perVenue({}, (venue) =>
-    Type.Partial(Type.Object(TICKERS[venue].properties), { additionalProperties: false, minProperties: 1 }),
+    Type.Partial(Type.Object(CONTRACTS[venue].ticker.schema.properties), {
+      additionalProperties: false,
+      minProperties: 1,
+    }),
   ),
   "TickerUpdate",
 );

@@ -1,93 +1,14 @@
 /**
- * Tickers (interface spec 2.8 and 4.11): one payload per venue, and the aggregate keyed by venue. Spec fields
- * keep their names (`asterSymbol` carries a brand there). Additions: `state`, `ageMs`, `fundingIntervalHours`, what
- * venuethree publishes beyond the spec's list, and venuefour as a whole. A price the venue has not sent yet is null.
+ * Tickers (interface spec 2.8 and 4.11): one payload per venue, whose fields are in the venue's own file, and the
+ * aggregate keyed by venue. Additions: `state`, `ageMs`, `fundingIntervalHours`, and venues and fields beyond the spec's list.
  */
-import { type Static, Type } from "@sinclair/typebox";
-import { decimal, feedState, nullable, ROUTABLE_VENUE_WORDS, reply, timeMs, words } from "./common.js";
+import { type Static, type TSchema, Type } from "@sinclair/typebox";
+import { nullable, ROUTABLE_VENUE_WORDS, type RoutableVenueWord, reply, timeMs, words } from "./common.js";
+import { price, titleOf } from "./venue-contract.js";
+import { CONTRACTS, perVenue } from "./venues.js";
 
-const price = nullable(decimal());
-
-const commonFields = {
-  symbol: Type.String({ description: "Canonical symbol." }),
-  markPrice: price,
-  lastPrice: price,
-  prevDayPrice: price,
-  change24h: nullable(decimal("Percent.")),
-  change24hAbs: price,
-  volume24h: nullable(decimal("In the quote asset.")),
-  timestamp: timeMs,
-};
-
-const additions = {
-  state: feedState,
-  ageMs: nullable(
-    Type.Integer({ minimum: 0, description: "Since the venue's last ticker frame; null before the first." }),
-  ),
-  fundingIntervalHours: nullable(Type.Number()),
-};
-
-export const venueoneTickerSchema = reply(
-  {
-    ...commonFields,
-    fundingRate: nullable(decimal("Per funding interval; never compare over venues without fundingIntervalHours.")),
-    openInterest: nullable(decimal("Base units.")),
-    ...additions,
-  },
-  { $id: "VenueoneTicker" },
-);
-export type VenueoneTicker = Static<typeof venueoneTickerSchema>;
-
-export const venuetwoTickerSchema = reply(
-  {
-    ...commonFields,
-    asterSymbol: Type.String({ description: "The venue's own symbol." }),
-    indexPrice: price,
-    openPrice: price,
-    high24h: price,
-    low24h: price,
-    fundingRate: nullable(decimal("Per funding interval.")),
-    nextFundingTime: nullable(timeMs),
-    volumeBase: nullable(decimal()),
-    ...additions,
-  },
-  { $id: "VenuetwoTicker" },
-);
-export type VenuetwoTicker = Static<typeof venuetwoTickerSchema>;
-
-export const venuethreeTickerSchema = reply(
-  {
-    ...commonFields,
-    marketId: Type.Integer(),
-    indexPrice: price,
-    high24h: price,
-    low24h: price,
-    note: Type.String({ description: "Says that the mark price is the last trade price." }),
-    venueMarkPrice: nullable(decimal("The venue's own mark price, which margin and liquidation go by.")),
-    fundingRate: nullable(decimal("Per funding interval.")),
-    nextFundingTime: nullable(timeMs),
-    openInterest: nullable(decimal("In the quote asset.")),
-    ...additions,
-  },
-  { $id: "VenuethreeTicker" },
-);
-export type VenuethreeTicker = Static<typeof venuethreeTickerSchema>;
-
-export const venuefourTickerSchema = reply(
-  {
-    ...commonFields,
-    prevDayPrice: nullable(decimal("The oracle price 24 h ago.")),
-    change24h: nullable(decimal("Percent, of indexPrice against prevDayPrice.")),
-    change24hAbs: nullable(decimal("indexPrice less prevDayPrice.")),
-    indexPrice: price,
-    fundingRate: nullable(decimal("Per funding interval.")),
-    nextFundingTime: nullable(timeMs),
-    openInterest: nullable(decimal("As the venue prints it; its documents do not agree on the unit.")),
-    ...additions,
-  },
-  { $id: "VenuefourTicker" },
-);
-export type VenuefourTicker = Static<typeof venuefourTickerSchema>;
+/** In the order of the venues. */
+export const TICKER_SCHEMAS: readonly TSchema[] = ROUTABLE_VENUE_WORDS.map((venue) => CONTRACTS[venue].ticker.schema);
 
 /** One venue's failure inside the aggregate; the others still answer. */
 export const tickerFailureSchema = reply(
@@ -108,18 +29,15 @@ export const bestTouchSchema = reply({
 });
 export type BestTouch = Static<typeof bestTouchSchema>;
 
-function payloadOrFailure(payload: string) {
-  return { anyOf: [{ $ref: `${payload}#` }, { $ref: "TickerFailure#" }] };
+function payloadRef(venue: RoutableVenueWord): string {
+  return `${CONTRACTS[venue].ticker.schema.$id ?? ""}#`;
 }
 
 export const aggregatedTickerReplySchema = reply(
   {
     success: Type.Literal(true),
     data: reply({
-      venueone: Type.Unsafe<VenueoneTicker | TickerFailure>(payloadOrFailure("VenueoneTicker")),
-      venuetwo: Type.Unsafe<VenuetwoTicker | TickerFailure>(payloadOrFailure("VenuetwoTicker")),
-      venuethree: Type.Unsafe<VenuethreeTicker | TickerFailure>(payloadOrFailure("VenuethreeTicker")),
-      venuefour: Type.Unsafe<VenuefourTicker | TickerFailure>(payloadOrFailure("VenuefourTicker")),
+      ...perVenue((_, venue) => Type.Unsafe({ anyOf: [{ $ref: payloadRef(venue) }, { $ref: "TickerFailure#" }] })),
       best: bestTouchSchema,
     }),
     timestamp: timeMs,
@@ -127,17 +45,9 @@ export const aggregatedTickerReplySchema = reply(
   { $id: "AggregatedTickerReply" },
 );
 
-function venueTickerReply<T>(payload: string, $id: string) {
+export function venueTickerReply(venue: RoutableVenueWord) {
   return reply(
-    { success: Type.Literal(true), data: Type.Unsafe<T>({ $ref: `${payload}#` }), timestamp: timeMs },
-    { $id },
+    { success: Type.Literal(true), data: Type.Unsafe({ $ref: payloadRef(venue) }), timestamp: timeMs },
+    { $id: `${titleOf(venue)}TickerReply` },
   );
 }
-
-export const venueoneTickerReplySchema = venueTickerReply<VenueoneTicker>("VenueoneTicker", "VenueoneTickerReply");
-export const venuetwoTickerReplySchema = venueTickerReply<VenuetwoTicker>("VenuetwoTicker", "VenuetwoTickerReply");
-export const venuethreeTickerReplySchema = venueTickerReply<VenuethreeTicker>(
-  "VenuethreeTicker",
-  "VenuethreeTickerReply",
-);
-export const venuefourTickerReplySchema = venueTickerReply<VenuefourTicker>("VenuefourTicker", "VenuefourTickerReply");

@@ -25,12 +25,14 @@ import {
   otherCallerNames,
   walletRef,
 } from "./spec-names.js";
+import { titleOf } from "./venue-contract.js";
+import { type CALLER_VENUES, KEY_VENUE, NATIVE_VENUE, OWN_KEY, WALLET_VENUE } from "./venues.js";
 
 export const TIME_IN_FORCE_WORDS = ["GTC", "IOC", "FOK", "POST_ONLY"] as const;
 /** As callers may write it: GTX is a venue's word for POST_ONLY. */
 const ASKED_TIME_IN_FORCE_WORDS = [...TIME_IN_FORCE_WORDS, "GTX"] as const;
 const ORDER_TYPE_WORDS = ["MARKET", "LIMIT"] as const;
-export const VENUETWO_TYPE_WORDS = ["MARKET", "LIMIT", "STOP_MARKET", "TAKE_PROFIT_MARKET"] as const;
+const NATIVE_TYPE_WORDS = ["MARKET", "LIMIT", "STOP_MARKET", "TAKE_PROFIT_MARKET"] as const;
 
 const symbol = symbolText({ description: "BTC, BTC-PERP, BTC-USD, BTCUSDT, BTC/USDT; any case.", examples: ["BTC"] });
 
@@ -60,11 +62,11 @@ const common = {
   quantity: positiveDecimal({ description: "Base units.", examples: ["0.01"] }),
 };
 
-export const venuetwoOrderRequestSchema = Type.Object(
+export const nativeOrderRequestSchema = Type.Object(
   {
     ...common,
     ...callerNames,
-    type: words(VENUETWO_TYPE_WORDS),
+    type: words(NATIVE_TYPE_WORDS),
     price: optionalField(positiveDecimal(), {
       description: "Required for LIMIT; the trigger of a stop type without stopPrice.",
     }),
@@ -77,10 +79,10 @@ export const venuetwoOrderRequestSchema = Type.Object(
     }),
     ...additions,
   },
-  { $id: "VenuetwoOrderRequest" },
+  { $id: `${titleOf(NATIVE_VENUE)}OrderRequest` },
 );
 
-export const venueoneOrderRequestSchema = Type.Object(
+export const walletOrderRequestSchema = Type.Object(
   {
     userId: walletRef,
     ...otherCallerNames,
@@ -92,10 +94,10 @@ export const venueoneOrderRequestSchema = Type.Object(
     }),
     ...additions,
   },
-  { $id: "VenueoneOrderRequest" },
+  { $id: `${titleOf(WALLET_VENUE)}OrderRequest` },
 );
 
-export const venuethreeOrderRequestSchema = Type.Object(
+export const keyOrderRequestSchema = Type.Object(
   {
     userId: walletRef,
     ...otherCallerNames,
@@ -105,37 +107,32 @@ export const venuethreeOrderRequestSchema = Type.Object(
     price: optionalField(positiveDecimal(), { description: "Required for LIMIT." }),
     credentials: Type.Optional({
       ...credentialsSchema,
-      description: "Instead of the query: {venuethree: {apiKeyPrivateKey, apiKeyIndex, accountIndex}}.",
+      description: `Instead of the query: {${KEY_VENUE}: {${Object.keys(OWN_KEY.query.properties).join(", ")}}}.`,
     }),
     ...additions,
   },
-  { $id: "VenuethreeOrderRequest" },
+  { $id: `${titleOf(KEY_VENUE)}OrderRequest` },
 );
 
-export const venuefourOrderRequestSchema = Type.Object(
-  {
-    ...callerNames,
-    ...common,
-    ...onlyBothSides,
-    type: words(ORDER_TYPE_WORDS),
-    price: optionalField(positiveDecimal(), { description: "Required for LIMIT." }),
-    credentials: Type.Optional({ ...credentialsSchema, description: "Or the header X-Venue-Credentials." }),
-    ...additions,
-  },
-  { $id: "VenuefourOrderRequest" },
-);
-
-/** Spec 4.6: as query parameters, kept for compatibility; headers `X-Venuethree-*` or the credentials block are better. */
-export const venuethreeOrderQuerySchema = Type.Object({
-  apiKeyPrivateKey: Type.Optional(Type.String({ minLength: 1, maxLength: 512, "x-kind": "credential" })),
-  apiKeyIndex: Type.Optional(Type.Integer({ minimum: 0, maximum: 255 })),
-  accountIndex: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
-});
+export function callerOrderRequest(venue: (typeof CALLER_VENUES)[number]) {
+  return Type.Object(
+    {
+      ...callerNames,
+      ...common,
+      ...onlyBothSides,
+      type: words(ORDER_TYPE_WORDS),
+      price: optionalField(positiveDecimal(), { description: "Required for LIMIT." }),
+      credentials: Type.Optional({ ...credentialsSchema, description: "Or the header X-Venue-Credentials." }),
+      ...additions,
+    },
+    { $id: `${titleOf(venue)}OrderRequest` },
+  );
+}
 
 /** A number on the wire, with all its digits: larger than a double holds exactly, it is written from a bigint. */
 const exactInteger = Type.Unsafe<number | bigint>({ type: "integer", minimum: 0 });
 
-export const venuetwoOrderSchema = reply({
+export const nativeOrderSchema = reply({
   orderId: exactInteger,
   orderIdStr: Type.String({ description: "The same digits, for readers whose numbers are doubles." }),
   symbol: Type.String({ description: "The venue's own symbol." }),
@@ -160,50 +157,50 @@ export const venuetwoOrderSchema = reply({
   origType: Type.String(),
   updateTime: timeMs,
 });
-export type VenuetwoOrder = Static<typeof venuetwoOrderSchema>;
+export type NativeOrder = Static<typeof nativeOrderSchema>;
 
-export const venuetwoOrderReplySchema = reply(
-  { success: Type.Literal(true), data: venuetwoOrderSchema, timestamp: timeMs },
-  { $id: "VenuetwoOrderReply" },
+export const nativeOrderReplySchema = reply(
+  { success: Type.Literal(true), data: nativeOrderSchema, timestamp: timeMs },
+  { $id: `${titleOf(NATIVE_VENUE)}OrderReply` },
 );
 
-export const venuetwoCloseReplySchema = reply(
+export const nativeCloseReplySchema = reply(
   {
     success: Type.Literal(true),
     data: reply({
-      ...venuetwoOrderSchema.properties,
+      ...nativeOrderSchema.properties,
       orders: Type.Optional(
-        Type.Array(venuetwoOrderSchema, { description: "Both orders, where both hedge sides were closed." }),
+        Type.Array(nativeOrderSchema, { description: "Both orders, where both hedge sides were closed." }),
       ),
     }),
     timestamp: timeMs,
   },
-  { $id: "VenuetwoCloseReply" },
+  { $id: `${titleOf(NATIVE_VENUE)}CloseReply` },
 );
 
-/** venueone's order (2.7) is the normalized order, whose additions it gains. */
+/** Where the venue's own form is not asked for, an order (2.7) is the normalized order, whose additions it gains. */
 export const venueOrderReplySchema = reply(
   { success: Type.Literal(true), data: normalizedOrderSchema, timestamp: timeMs },
   { $id: "VenueOrderReply" },
 );
 
 /** Without the `data` wrapper, as the spec has it. */
-export const venuethreeOrderReplySchema = reply(
+export const keyOrderReplySchema = reply(
   {
     success: Type.Literal(true),
     orderId: Type.String(),
     status: Type.String({ description: "submitted, or UNKNOWN." }),
-    adapter: words(["venuethree"]),
+    adapter: words([KEY_VENUE]),
     timestamp: timeMs,
     order: normalizedOrderSchema,
   },
-  { $id: "VenuethreeOrderReply" },
+  { $id: `${titleOf(KEY_VENUE)}OrderReply` },
 );
 
 // ---------------------------------------------------------------- closes of one venue
 
 /** Spec 4.7: all fields required; the symbol of the path decides. */
-export const venueoneCloseRequestSchema = Type.Object(
+export const walletCloseRequestSchema = Type.Object(
   {
     userId: walletRef,
     ...otherCallerNames,
@@ -218,10 +215,10 @@ export const venueoneCloseRequestSchema = Type.Object(
     clientOrderId: additions.clientOrderId,
     maxSlippageBps: additions.maxSlippageBps,
   },
-  { $id: "VenueoneCloseRequest" },
+  { $id: `${titleOf(WALLET_VENUE)}CloseRequest` },
 );
 
-export const venueoneCloseReplySchema = reply(
+export const walletCloseReplySchema = reply(
   {
     success: Type.Literal(true),
     data: reply({
@@ -232,11 +229,11 @@ export const venueoneCloseReplySchema = reply(
     }),
     timestamp: timeMs,
   },
-  { $id: "VenueoneCloseReply" },
+  { $id: `${titleOf(WALLET_VENUE)}CloseReply` },
 );
 
 /** Spec 4.7 requires all of a close's fields; those that the positions of the venue decide may be missing, and are ignored. */
-export const venueoneCloseAllRequestSchema = Type.Object(
+export const walletCloseAllRequestSchema = Type.Object(
   {
     userId: walletRef,
     ...otherCallerNames,
@@ -248,7 +245,7 @@ export const venueoneCloseAllRequestSchema = Type.Object(
     reduceOnly: Type.Boolean({ description: "Must be true." }),
     maxSlippageBps: additions.maxSlippageBps,
   },
-  { $id: "VenueoneCloseAllRequest" },
+  { $id: `${titleOf(WALLET_VENUE)}CloseAllRequest` },
 );
 
 export const CLOSE_ITEM_WORDS = ["CLOSED", "PARTIAL", "FAILED", "UNKNOWN", "SIMULATED"] as const;
@@ -268,7 +265,7 @@ export const closeItemSchema = reply({
 });
 export type CloseItem = Static<typeof closeItemSchema>;
 
-export const venueoneCloseAllReplySchema = reply(
+export const walletCloseAllReplySchema = reply(
   {
     success: Type.Literal(true),
     data: reply({
@@ -280,10 +277,10 @@ export const venueoneCloseAllReplySchema = reply(
     }),
     timestamp: timeMs,
   },
-  { $id: "VenueoneCloseAllReply" },
+  { $id: `${titleOf(WALLET_VENUE)}CloseAllReply` },
 );
 
-export const venuetwoCloseRequestSchema = Type.Object(
+export const nativeCloseRequestSchema = Type.Object(
   {
     symbol,
     ...callerNames,
@@ -295,7 +292,7 @@ export const venuetwoCloseRequestSchema = Type.Object(
     clientOrderId: additions.clientOrderId,
     maxSlippageBps: additions.maxSlippageBps,
   },
-  { $id: "VenuetwoCloseRequest" },
+  { $id: `${titleOf(NATIVE_VENUE)}CloseRequest` },
 );
 
 /** Order status, open orders, histories: the normalized order (2.2) with the venue's own word and time. */

@@ -3,12 +3,19 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
+import { VENUES } from "../../feeds/registry.js";
 import { type BenchChild, startChild } from "./child.js";
 import { topOfFolder } from "./profile.js";
 import { NO_RATE_LIMITS } from "./no-rate-limits.js";
 
-const NO_LIMIT = "1000000000";
-const FIRST_ROOMS: readonly RoutableVenue[] = ["venueone", "venuetwo"];
+/** Every budget that an operator states for a venue. */
+const NO_VENUE_LIMITS = Object.fromEntries(
+  VENUES.flatMap(({ options }) => Object.keys(options))
+    .filter((name) => /_PER_/.test(name))
+    .map((name) => [name, "1000000000"]),
+);
+
+const FIRST_ROOMS = ROUTABLE_VENUES.slice(0, 2);
 
 interface VenueUrls {
   readonly restUrl: string;
@@ -43,14 +50,12 @@ export function systemEnvironment(
     DATA_DIR: dataDir,
     LOG_LEVEL: "error",
     // The local venues grant any rate: what is measured is the path, not a venue's budget.
-    VENUETWO_ORDERS_PER_MINUTE: NO_LIMIT,
-    VENUETWO_ORDERS_PER_10_SECONDS: NO_LIMIT,
+    ...NO_VENUE_LIMITS,
     RECORDING: String(isRecording),
     ...NO_RATE_LIMITS,
   };
   for (const venue of ROUTABLE_VENUES) {
     const name = venue.toUpperCase();
-    environment[`${name}_REST_WEIGHT_PER_MINUTE`] = NO_LIMIT;
     environment[`${name}_ENABLED`] = String(rooms.includes(venue));
     environment[`${name}_HTTP_CONNECTIONS`] = "512";
     environment[`${name}_REST_URL`] = venues[venue].restUrl;

@@ -3,17 +3,18 @@
  *
  *   gateway  POST /api/trade/position/close to TARGET_URL, the venue preferred
  *   direct   the same signed reduce-only order straight to the venue at TARGET_URL (its stream: TARGET_WS_URL), until its
- *            fill is known (direct-orders.ts)
+ *            fill is known
  *
  * Arrivals are on a schedule of `perSecond` over all callers, and a latency counts from the scheduled moment, so that
  * waiting for a busy caller is counted too. 0 runs closed loops instead, for throughput. Prints one JSON line: latencies in ms, outcome counts.
  */
 import { Pool } from "undici";
-import { credentialsOf, DEMO_TRADER } from "../sim/demo-accounts.js";
-import { startDirectTrader } from "./direct-orders.js";
-import type { Trader } from "./trader.js";
+import { isRoutableVenue } from "../../engine/domain/venue.js";
+import { DEMO_CREDENTIALS } from "../sim/demo-accounts.js";
+import { GOAL_VENUE, VENUE_BENCHES } from "../venues/table.js";
+import type { Trader } from "../lib/trader.js";
 
-const [mode = "gateway", callersText = "1", countText = "100", rateText = "0", venue = "venueone"] =
+const [mode = "gateway", callersText = "1", countText = "100", rateText = "0", venue = GOAL_VENUE] =
   process.argv.slice(2);
 const requestCount = Number(countText);
 const perSecond = Number(rateText);
@@ -26,7 +27,12 @@ const outcomes: Record<string, number> = {};
 let startedCount = 0;
 
 function startDirect(): Promise<Trader> {
-  return startDirectTrader(venue, target.origin, process.env.TARGET_WS_URL ?? "", Number(callersText));
+  if (!isRoutableVenue(venue)) throw new RangeError(`no venue ${venue}`);
+  return VENUE_BENCHES[venue].close.startDirect({
+    restUrl: target.origin,
+    wsUrl: process.env.TARGET_WS_URL ?? "",
+    callerCount: Number(callersText),
+  });
 }
 
 function gatewayTrader(): Trader {
@@ -40,7 +46,7 @@ function gatewayTrader(): Trader {
       direction: "LONG",
       size: SIZE,
       preferredExchange: venue,
-      credentials: Object.fromEntries(Object.entries(credentialsOf(DEMO_TRADER)).filter(([name]) => name === venue)),
+      credentials: Object.fromEntries(Object.entries(DEMO_CREDENTIALS).filter(([name]) => name === venue)),
     }),
   } as const;
   return {

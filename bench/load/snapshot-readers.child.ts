@@ -4,6 +4,7 @@
  */
 import { once } from "node:events";
 import { WebSocket } from "ws";
+import { ROUTABLE_VENUES } from "../../engine/domain/venue.js";
 
 export interface SnapshotRun {
   readonly keyCount: number;
@@ -13,6 +14,7 @@ export interface SnapshotRun {
   readonly elapsedMs: number;
 }
 
+const [FIRST] = ROUTABLE_VENUES;
 const SAME_EACH = 4;
 const INTERVALS_MS = [0, 50, 100, 250, 1_000];
 const SNAPSHOT = Buffer.from('{"type":"snapshot"');
@@ -47,7 +49,7 @@ for (const [index, socket] of sockets.entries()) {
   const group = Math.floor(index / SAME_EACH);
   const intervalMs = INTERVALS_MS[group % INTERVALS_MS.length];
   const depth = levels - Math.floor(group / INTERVALS_MS.length);
-  socket.send(JSON.stringify({ op: "subscribe", topic: "book", symbols, exchanges: ["venueone"], depth, intervalMs }));
+  socket.send(JSON.stringify({ op: "subscribe", topic: "book", symbols, exchanges: [FIRST], depth, intervalMs }));
 }
 await all;
 const run: SnapshotRun = {

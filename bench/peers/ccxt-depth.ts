@@ -14,12 +14,6 @@ interface CcxtPro {
   handleMessage(client: unknown, message: unknown): void;
 }
 
-const CLASSES = {
-  venueone: ccxt.pro.hyperliquid,
-  venuethree: ccxt.pro.lighter,
-  venuefour: ccxt.pro.pacifica,
-} as const;
-
 const SYMBOL = "BTC/USDC:USDC";
 
 export class CcxtDepth {
@@ -35,8 +29,11 @@ export class CcxtDepth {
   };
 
   /** `marketId`: what the class itself makes of the venue's name of the contract. */
-  constructor(venue: keyof typeof CLASSES, marketId: string) {
-    this.#exchange = new CLASSES[venue]({}) as unknown as CcxtPro;
+  constructor(className: string, marketId: string) {
+    const exchanges = ccxt.pro as unknown as Readonly<Record<string, new (options: object) => CcxtPro>>;
+    const Exchange = exchanges[className];
+    if (Exchange === undefined) throw new RangeError(`ccxt pro has no class ${className}`);
+    this.#exchange = new Exchange({});
     const market = this.#exchange.safeMarketStructure({
       id: marketId,
       symbol: SYMBOL,

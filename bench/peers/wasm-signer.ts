@@ -1,5 +1,5 @@
 /**
- * The venue's own signer for venuethree, compiled from Go to WebAssembly, as the npm package `lighter-ts-sdk` carries it.
+ * A venue's own signer, compiled from Go to WebAssembly, as the npm package `lighter-ts-sdk` carries it.
  * Loaded without that package's wrapper, which prints to the console and waits a second.
  */
 import { readFileSync } from "node:fs";

@@ -3,7 +3,7 @@
  * venue's answer after a fixed 5 ms, its fill, reply out; against the same signed order sent to the venue directly by a
  * bot that waits until it knows the fill, as the close does. Load in its own process.
  *
- * venuethree answers an order before it is executed, and executes it after a delay of its own: there both sides learn the
+ * A venue may answer an order before it is executed, and execute it after a delay of its own: there both sides learn the
  * fill from the account's stream, and most of both times is that delay. The milliseconds added say more than the ratio.
  */
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
@@ -11,30 +11,13 @@ import { startChild } from "../lib/child.js";
 import { latencyText, median, percentile } from "../lib/stats.js";
 import { type BenchSystem, profileGateway, startSystem } from "../lib/system.js";
 import { type BenchRow, type Scenario, type ScenarioContext, type ScenarioResult, verdict } from "../lib/types.js";
+import { LOCAL_VENUES } from "../sim/venues.js";
+import { GOAL_VENUE, VENUE_BENCHES } from "../venues/table.js";
+import type { Offered } from "../venues/venue-bench.js";
 
 const VENUE_DELAY_MS = 5;
 /** More than all runs close. */
 const SYSTEM = { btcSize: "500", rooms: ROUTABLE_VENUES };
-/** Its goal is the design's; the others are reported. */
-const GOAL_VENUE = "venueone";
-
-/** By callers, over all of them; well below what two cores carry for the load, the gateway and the venues together. */
-type Offered = Readonly<Record<1 | 50 | 500, number>>;
-
-const OFFERED_PER_SECOND: Readonly<Record<RoutableVenue, Offered>> = {
-  venueone: { 1: 20, 50: 100, 500: 200 },
-  venuetwo: { 1: 20, 50: 100, 500: 200 },
-  // One caller waits for the taker delay of each.
-  venuethree: { 1: 1, 50: 20, 500: 40 },
-  venuefour: { 1: 2, 50: 100, 500: 200 },
-};
-/** What the direct order is. */
-const PEERS: Readonly<Record<RoutableVenue, string>> = {
-  venueone: "same signed order sent directly",
-  venuetwo: "same signed order sent directly",
-  venuethree: "same signed order over a socket, until the account stream tells the fill",
-  venuefour: "same signed order sent directly",
-};
 const CALLER_COUNTS = [1, 50, 500] as const;
 /** A run of a slow rate is as long as it must be for so many. */
 const MIN_COUNT = 15;
@@ -66,18 +49,11 @@ export const close: Scenario = {
   },
 };
 
-const ORDER_ROUTES: Readonly<Record<RoutableVenue, string>> = {
-  venueone: "POST /exchange",
-  venuetwo: "POST /fapi/v1/order",
-  venuethree: "POST /api/v1/sendTx",
-  venuefour: "POST /api/v1/orders",
-};
-
 async function delayVenue(system: BenchSystem): Promise<void> {
   for (const venue of ROUTABLE_VENUES) {
     await fetch(`${system.venues[venue].restUrl}/_sim/faults`, {
       method: "POST",
-      body: JSON.stringify({ kind: "fixedDelay", delayMs: VENUE_DELAY_MS, match: ORDER_ROUTES[venue] }),
+      body: JSON.stringify({ kind: "fixedDelay", delayMs: VENUE_DELAY_MS, match: LOCAL_VENUES[venue].orderRoute }),
     });
   }
 }
@@ -105,7 +81,7 @@ async function compare(
   const isGoal = venue === GOAL_VENUE && callerCount === 50;
   // The row that is judged is the median of five; the others show what to expect.
   const runCount = context.smoke ? 1 : isGoal ? 5 : 2;
-  const offered = OFFERED_PER_SECOND[venue][callerCount];
+  const offered = VENUE_BENCHES[venue].close.offered[callerCount];
   const count = Math.max(MIN_COUNT, offered * (context.smoke ? 1 : 3));
   const ours: LoadResult[] = [];
   const direct: LoadResult[] = [];
@@ -122,7 +98,7 @@ async function compare(
     what: `${venue}: close, ${callers}, ${offered}/s offered, p${percent}`,
     unit: "ms",
     ours: at(ours, percent),
-    peerName: PEERS[venue],
+    peerName: VENUE_BENCHES[venue].close.peerName,
     peer: at(direct, percent),
     ratio: at(ours, percent) / at(direct, percent),
     goal: isGoal ? goal : null,
@@ -153,10 +129,10 @@ async function saturate(context: ScenarioContext, system: BenchSystem): Promise<
     direct.push((await load(system, "direct", 50, context.smoke ? 200 : 2_000, 0)).perSecond);
   }
   return {
-    what: "venueone: closes a second, 50 closed loops",
+    what: `${GOAL_VENUE}: closes a second, 50 closed loops`,
     unit: "closes/s",
     ours: median(ours),
-    peerName: PEERS[GOAL_VENUE],
+    peerName: VENUE_BENCHES[GOAL_VENUE].close.peerName,
     peer: median(direct),
     ratio: median(ours) / median(direct),
     goal: null,

@@ -2,7 +2,7 @@
  * The routing decision alone, and the path of a tick: frame bytes → book → best exit over two venues
  * recomputed. No I/O; one recorded (or generated) venue drives, the other stands beside it.
  */
-import { Desk } from "../lib/desk.js";
+import { Desk } from "../venues/desk.js";
 import { profileTop } from "../lib/profile.js";
 import { loadRecording, type RecordedFrame, USDM_RECORDING } from "../lib/recording.js";
 import { latencyText, median, percentile } from "../lib/stats.js";

@@ -6,12 +6,14 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ROUTABLE_VENUES } from "../../engine/domain/venue.js";
 import { type BenchChild, startChild } from "../lib/child.js";
 import { topOfFolder } from "../lib/profile.js";
 import { median } from "../lib/stats.js";
 import { type BenchRow, type Scenario, type ScenarioContext, verdict } from "../lib/types.js";
 import type { RunResult } from "../load/stream-readers.child.js";
 
+const [FIRST] = ROUTABLE_VENUES;
 const SOCKETS = 1_000;
 const GOAL = 0.85;
 const IDLE_SOCKETS = 10_000;
@@ -22,8 +24,8 @@ const KIB_PER_MIB = 1_024;
 type Topic = "ticker" | "book";
 
 const SUBSCRIBE: Readonly<Record<Topic | "status", string>> = {
-  ticker: '{"op":"subscribe","topic":"ticker","symbols":["BTC"],"exchanges":["venueone"],"intervalMs":0}',
-  book: '{"op":"subscribe","topic":"book","symbols":["BTC"],"exchanges":["venueone"],"depth":20,"intervalMs":0}',
+  ticker: `{"op":"subscribe","topic":"ticker","symbols":["BTC"],"exchanges":["${FIRST}"],"intervalMs":0}`,
+  book: `{"op":"subscribe","topic":"book","symbols":["BTC"],"exchanges":["${FIRST}"],"depth":20,"intervalMs":0}`,
   status: '{"op":"subscribe","topic":"status"}',
 };
 

@@ -3,18 +3,20 @@
  * autocannon at a fixed rate. Both servers run all the time, in processes of their own; runs alternate between them.
  */
 import autocannon from "autocannon";
-import { credentialsOf, DEMO_TRADER } from "../sim/demo-accounts.js";
+import { ROUTABLE_VENUES } from "../../engine/domain/venue.js";
+import { DEMO_CREDENTIALS } from "../sim/demo-accounts.js";
 import { startChild } from "../lib/child.js";
 import { median } from "../lib/stats.js";
 import { profileGateway, startSystem } from "../lib/system.js";
 import { type BenchRow, type Scenario, type ScenarioContext, type ScenarioResult, verdict } from "../lib/types.js";
 import { type HttpLoad, type LoadTool, loadTool } from "../lib/http-load.js";
 
+const [FIRST, SECOND] = ROUTABLE_VENUES;
 const CONNECTIONS = 64;
 const FIXED_RATE = 5_000;
 
 /**
- * A few in a thousand are refused (DEPTH_INSUFFICIENT), rightly: of venueone 20 levels are known, renewed now and then,
+ * A few in a thousand are refused (DEPTH_INSUFFICIENT), rightly: of the first venue 20 levels are known, renewed now and then,
  * and its best price as often as that moves. When it falls through all of them in between, nothing but the size at the
  * best price is known until the next levels come.
  */
@@ -23,8 +25,8 @@ export const DRY_RUN_BODY = JSON.stringify({
   direction: "LONG",
   size: "0.25",
   dryRun: true,
-  preferredExchange: "venueone",
-  credentials: { venueone: credentialsOf(DEMO_TRADER).venueone },
+  preferredExchange: FIRST,
+  credentials: { [FIRST]: DEMO_CREDENTIALS[FIRST] },
 });
 
 export const http: Scenario = {
@@ -58,7 +60,7 @@ export const http: Scenario = {
 async function measure(context: ScenarioContext, tool: LoadTool, url: string): Promise<ScenarioResult> {
   const closeBody = DRY_RUN_BODY;
   await heatAccount(url);
-  const ticker = await answerOf(`${url}/api/trading/venuetwo/ticker/BTC`);
+  const ticker = await answerOf(`${url}/api/trading/${SECOND}/ticker/BTC`);
   const routingPath = "/api/trade/routing/BTC?side=SELL&size=0.25";
   const routing = await answerOf(`${url}${routingPath}`);
   const closeReply = await answerOf(`${url}/api/trade/position/close`, closeBody);
@@ -71,7 +73,7 @@ async function measure(context: ScenarioContext, tool: LoadTool, url: string): P
       context,
       tool,
       "GET ticker of one venue, 64 connections",
-      `${url}/api/trading/venuetwo/ticker/BTC`,
+      `${url}/api/trading/${SECOND}/ticker/BTC`,
       ticker,
       undefined,
       0.9,
@@ -103,7 +105,7 @@ async function measure(context: ScenarioContext, tool: LoadTool, url: string): P
     await latency(
       context,
       `GET ticker latency p99 at ${FIXED_RATE}/s (autocannon)`,
-      `${url}/api/trading/venuetwo/ticker/BTC`,
+      `${url}/api/trading/${SECOND}/ticker/BTC`,
       ticker,
     ),
   );
@@ -141,8 +143,8 @@ export async function heatAccount(url: string): Promise<void> {
     direction: "LONG",
     size: "0.01",
     dryRun: true,
-    preferredExchange: "venueone",
-    credentials: { venueone: credentialsOf(DEMO_TRADER).venueone },
+    preferredExchange: FIRST,
+    credentials: { [FIRST]: DEMO_CREDENTIALS[FIRST] },
   });
   for (let attempt = 0; attempt < 100; attempt++) {
     const reply = (await (

@@ -2,56 +2,19 @@
  * The ingest of the three other wire formats: ours (scan, look up the contract, apply to its book) against `JSON.parse`
  * of the same frames alone, and against ccxt pro's handler of that venue. Both books end equal, or the run fails.
  */
-import type { Instrument } from "../../engine/domain/instrument.js";
-import type { Book } from "../../engine/market/book.js";
-import { createMarket } from "../../engine/market/market.js";
-import { NameTable } from "../../feeds/shared/book/name-table.js";
-import { DepthScanner as VenuefourScanner, SCAN_BOOK as VENUEFOUR_BOOK } from "../../feeds/venuefour/market/scan.js";
-import { MarketApplier as VenuefourApplier, REST_LINK } from "../../feeds/venuefour/market/apply.js";
-import { DepthScanner as VenueoneScanner, SCAN_BOOK as VENUEONE_BOOK } from "../../feeds/venueone/market/scan.js";
-import { MarketApplier as VenueoneApplier, TIER_FAST } from "../../feeds/venueone/market/apply.js";
-import { BookChain } from "../../feeds/venuethree/market/sync.js";
-import { VenuethreeDecoder } from "../../feeds/venuethree/market/decode.js";
-import { FRAME_SNAPSHOT, FRAME_UPDATE } from "../../feeds/venuethree/market/frame.js";
+import { ROUTABLE_VENUES } from "../../engine/domain/venue.js";
 import { compareRates } from "../lib/compare.js";
-import {
-  generatedVenuefour,
-  generatedVenueone,
-  generatedVenuethree,
-  recordedVenueone,
-  recordedVenuethree,
-  type Tape,
-} from "../lib/format-tapes.js";
-import { LISTED_BTC } from "../../engine/domain/test/instruments.js";
 import { profileTop } from "../lib/profile.js";
 import type { RecordedFrame } from "../lib/recording.js";
 import type { BenchRow, ScenarioContext } from "../lib/types.js";
 import { CcxtDepth } from "../peers/ccxt-depth.js";
-
-type Venue = "venueone" | "venuethree" | "venuefour";
-
-interface Ingest {
-  take(frame: RecordedFrame): void;
-  /** A short tape begins again, as after a reconnect. */
-  restart(): void;
-  readonly book: Book;
-}
-
-/** One venue's format: who reads it, and what it is called on both sides. */
-interface Format {
-  readonly venue: Venue;
-  readonly tape: Tape;
-  readonly ccxtMarketId: string;
-  readonly priceDecimals: number;
-  readonly qtyDecimals: number;
-  open(priceDecimals: number, qtyDecimals: number): Ingest;
-}
+import { VENUE_BENCHES } from "../venues/table.js";
+import type { Format, Ingest } from "../venues/venue-bench.js";
 
 /** Frames of one run; short recordings are played as often as it takes. */
 const RUN_FRAMES = 20_000;
 const CCXT_FRAMES = 2_000;
 const COMPARED_LEVELS = 100;
-const BOOK_LIMITS = { deepTier: false, maxBookAgeMs: 2_000, maxDeepAgeMs: 0 };
 
 export function measureFormats(context: ScenarioContext): BenchRow[] {
   return formatsOf(context).flatMap((format) => measure(format, context));
@@ -117,7 +80,7 @@ function playParse(frames: readonly RecordedFrame[], frameCount: number): number
 
 function playCcxt(format: Format, frameCount: number): CcxtDepth {
   const { frames } = format.tape;
-  const peer = new CcxtDepth(format.venue, format.ccxtMarketId);
+  const peer = new CcxtDepth(format.ccxtClass, format.ccxtMarketId);
   for (let index = 0; index < frameCount; index++)
     peer.applyFrame((frames[index % frames.length] as RecordedFrame).text);
   return peer;
@@ -142,96 +105,7 @@ function assertSameEnd(format: Format, frameCount: number): void {
   }
 }
 
-// ---------------------------------------------------------------- formats
-
-function formatsOf({ dataFolder, smoke }: ScenarioContext): Format[] {
-  const count = smoke ? 1_000 : RUN_FRAMES;
-  const one = {
-    venue: "venueone",
-    ccxtMarketId: "BTC/USDC:USDC",
-    priceDecimals: 1,
-    qtyDecimals: 5,
-    open: openVenueone,
-  } as const;
-  const three = { venue: "venuethree", open: openVenuethree } as const;
-  return [
-    { ...one, tape: dataFolder === null ? generatedVenueone(count, 20) : recordedVenueone(dataFolder) },
-    { ...one, tape: generatedVenueone(count, 5) },
-    ...(dataFolder === null
-      ? []
-      : [
-          {
-            ...three,
-            tape: recordedVenuethree(dataFolder),
-            ccxtMarketId: "36",
-            priceDecimals: 5,
-            qtyDecimals: 1,
-            open: (priceDecimals: number, qtyDecimals: number) => openVenuethree(priceDecimals, qtyDecimals, 36),
-          },
-        ]),
-    { ...three, tape: generatedVenuethree(count), ccxtMarketId: "1", priceDecimals: 1, qtyDecimals: 5 },
-    {
-      venue: "venuefour",
-      tape: generatedVenuefour(count),
-      ccxtMarketId: "BTC",
-      priceDecimals: 0,
-      qtyDecimals: 5,
-      open: openVenuefour,
-    },
-  ];
-}
-
-function marketOf(venue: Venue, nativeSymbol: string, priceDecimals: number, qtyDecimals: number) {
-  const instrument: Instrument = { ...LISTED_BTC.venueone, venue, nativeSymbol, priceDecimals, qtyDecimals };
-  return createMarket(instrument, BOOK_LIMITS);
-}
-
-function openVenueone(priceDecimals: number, qtyDecimals: number): Ingest {
-  const scanner = new VenueoneScanner();
-  const market = marketOf("venueone", "BTC", priceDecimals, qtyDecimals);
-  const coins = new NameTable<VenueoneApplier>();
-  const applier = new VenueoneApplier(market);
-  coins.set("BTC", applier);
-  return {
-    book: market.book,
-    restart: () => applier.reset(TIER_FAST),
-    take({ bytes }) {
-      if (scanner.scan(bytes) !== VENUEONE_BOOK) throw new Error("the scanner declined a frame");
-      coins.find(bytes, scanner.coinStart, scanner.coinEnd)?.applyBook(scanner, TIER_FAST, 0, 0);
-    },
-  };
-}
-
-function openVenuethree(priceDecimals: number, qtyDecimals: number, marketId = 1): Ingest {
-  const decoder = new VenuethreeDecoder();
-  decoder.register(marketId, priceDecimals, qtyDecimals);
-  const market = marketOf("venuethree", "BTC", priceDecimals, qtyDecimals);
-  const chain = new BookChain(market.book);
-  const { frame } = decoder;
-  return {
-    book: market.book,
-    restart: () => chain.beginSync(),
-    take({ bytes }) {
-      const kind = decoder.decodeFrame(bytes, 0, bytes.length);
-      if (kind === FRAME_UPDATE) chain.onUpdate(frame, 0);
-      else if (kind === FRAME_SNAPSHOT) chain.onSnapshot(frame, 0);
-      else throw new Error("the decoder declined a frame");
-    },
-  };
-}
-
-function openVenuefour(priceDecimals: number, qtyDecimals: number): Ingest {
-  const scanner = new VenuefourScanner();
-  const market = marketOf("venuefour", "BTC", priceDecimals, qtyDecimals);
-  const symbols = new NameTable<VenuefourApplier>();
-  const applier = new VenuefourApplier(market);
-  symbols.set("BTC", applier);
-  return {
-    book: market.book,
-    restart: () => applier.reset(),
-    take({ bytes }) {
-      if (scanner.scan(bytes) !== VENUEFOUR_BOOK) throw new Error("the scanner declined a frame");
-      symbols.find(bytes, scanner.symbolStart, scanner.symbolEnd)?.applyBook(scanner, 0, 0, REST_LINK);
-    },
-  };
+function formatsOf(context: ScenarioContext): Format[] {
+  const count = context.smoke ? 1_000 : RUN_FRAMES;
+  return ROUTABLE_VENUES.flatMap((venue) => VENUE_BENCHES[venue].formats(context, count));
 }

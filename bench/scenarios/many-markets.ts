@@ -1,6 +1,6 @@
 /**
  * A room with every market of a venue: from its start, and from the loss of every connection, until each book is LIVE.
- * The local venuetwo lists 250 and 580 contracts under the venue's own limits (weight, connections, messages), half of
+ * A local venue lists 250 and 580 contracts under the venue's own limits (weight, connections, messages), half of
  * them quiet. Somebody reads a few of the markets, quiet ones too. After that, how old the books of quiet ones become.
  */
 import { createSystemClock } from "../../engine/domain/clock.js";
@@ -10,9 +10,9 @@ import { BOOK_LIVE } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import { NO_MARKET_LISTENER, type Market } from "../../engine/market/market.js";
 import { type Connection, type Connector, connectWs } from "../../feeds/shared/net/connector.js";
-import { createVenuetwoRoom } from "../../feeds/venuetwo/room.js";
 import { startChild } from "../lib/child.js";
 import type { BenchRow, Scenario, ScenarioContext } from "../lib/types.js";
+import { MANY_MARKETS } from "../venues/table.js";
 
 interface Size {
   readonly count: number;
@@ -44,7 +44,7 @@ export const manyMarkets: Scenario = {
 };
 
 async function measure({ count, goalS }: Size, context: ScenarioContext): Promise<BenchRow[]> {
-  const venue = await startChild("load/many-markets.child.js", {}, [String(count)], 60_000);
+  const venue = await startChild(MANY_MARKETS.child, {}, [String(count)], 60_000);
   const { restUrl, wsUrl } = JSON.parse(venue.firstLine) as { restUrl: string; wsUrl: string };
   const connections = new Set<Connection>();
   const connector: Connector = (url, handlers, options) => {
@@ -57,7 +57,7 @@ async function measure({ count, goalS }: Size, context: ScenarioContext): Promis
     return connection;
   };
   const clock = createSystemClock();
-  const room = createVenuetwoRoom({
+  const room = MANY_MARKETS.createRoom({
     restUrl,
     wsUrl,
     connector,
@@ -65,8 +65,6 @@ async function measure({ count, goalS }: Size, context: ScenarioContext): Promis
     random: createSeededRandom(count),
     logger: silentLogger,
     nonces: { reserve: () => Promise.reject(new Error("not used")) },
-    symbols: "all",
-    isMainnet: true,
   });
   try {
     const startMs = performance.now();

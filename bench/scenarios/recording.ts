@@ -5,8 +5,8 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { createMarket } from "../../engine/market/market.js";
-import { Desk } from "../lib/desk.js";
-import { LISTED_BTC } from "../../engine/domain/test/instruments.js";
+import { Desk } from "../venues/desk.js";
+import { DRIVEN_BTC } from "../lib/instruments.js";
 import { profileTop } from "../lib/profile.js";
 import { type RecordBench, startRecordBench } from "../lib/record-bench.js";
 import { loadRecording, type RecordedFrame, USDM_RECORDING } from "../lib/recording.js";
@@ -163,7 +163,7 @@ async function counted(bench: RecordBench, rowCount: number, work: () => Promise
 /** Touches that all differ, as fast as the record takes them, until all are stored. */
 async function recordTicks(bench: RecordBench, tickCount: number): Promise<void> {
   const { recorder } = bench;
-  const market = createMarket(LISTED_BTC.venuetwo, { deepTier: false, maxBookAgeMs: 2_000, maxDeepAgeMs: 0 });
+  const market = createMarket(DRIVEN_BTC, { deepTier: false, maxBookAgeMs: 2_000, maxDeepAgeMs: 0 });
   const end = recorder.watch(market);
   const before = recorder.status().tables.ticks;
   for (let written = 0, turns = 0; written < tickCount; turns++) {

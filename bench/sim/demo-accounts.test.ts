@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as demo from "./demo-accounts.js";
+import { LOCAL_VENUES } from "./venues.js";
 
 describe("the demo wallet", () => {
   it("has another id at each start, so that no page can know it", () => {
@@ -13,8 +14,8 @@ describe("the demo wallet", () => {
 
 describe("the demo trader's credentials, as they are printed", () => {
   it("hold all that each venue signs with, the index of its key included", () => {
-    expect(demo.credentialsOf(demo.DEMO_TRADER)).toMatchObject({
-      venueone: { privateKey: demo.DEMO_TRADER.venueone.agentPrivateKey },
+    expect(demo.DEMO_CREDENTIALS).toMatchObject({
+      venueone: { privateKey: LOCAL_VENUES.venueone.trader.agentPrivateKey },
       venuetwo: { apiKey: expect.any(String) as string, apiSecret: expect.any(String) as string },
       venuethree: { accountIndex: 501, apiKeyIndex: 5 },
       venuefour: { apiKey: expect.any(String) as string, walletAddress: expect.any(String) as string },

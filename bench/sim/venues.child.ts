@@ -1,9 +1,9 @@
 /**
  * The local venues as a process of their own. Prints one line of JSON with their addresses; ends when the parent that
  * holds its IPC channel is gone or drops it, and by signals only where there is no such parent. Settings by environment:
- * SIM_SEED, SIM_VENUEONE_PORT, SIM_VENUETWO_PORT, SIM_VENUETHREE_PORT, SIM_VENUEFOUR_PORT, SIM_BTC_SIZE, SIM_UNLIMITED.
+ * SIM_SEED, SIM_{VENUE}_PORT of each venue, SIM_BTC_SIZE, SIM_UNLIMITED.
  */
-import { localVenuesOptions, startLocalVenues } from "./venues.js";
+import { LOCAL_VENUE_NAMES, localVenuesOptions, startLocalVenues } from "./venues.js";
 
 const hasParent = process.send !== undefined;
 if (hasParent) {
@@ -15,15 +15,8 @@ if (hasParent) {
 }
 
 const venues = await startLocalVenues(localVenuesOptions(process.env));
-const { venueone, venuetwo, venuethree, venuefour } = venues;
-process.stdout.write(
-  `${JSON.stringify({
-    venueone: { restUrl: venueone.restUrl, wsUrl: venueone.wsUrl },
-    venuetwo: { restUrl: venuetwo.restUrl, wsUrl: venuetwo.wsUrl },
-    venuethree: { restUrl: venuethree.restUrl, wsUrl: venuethree.wsUrl },
-    venuefour: { restUrl: venuefour.restUrl, wsUrl: venuefour.wsUrl },
-  })}\n`,
-);
+const addresses = LOCAL_VENUE_NAMES.map((name) => [name, { restUrl: venues[name].restUrl, wsUrl: venues[name].wsUrl }]);
+process.stdout.write(`${JSON.stringify(Object.fromEntries(addresses))}\n`);
 
 function stop(): void {
   void venues.stop().finally(() => process.exit(0));

@@ -1,8 +1,7 @@
 /** The local venues as they are started together. */
 import { describe, expect, it } from "vitest";
 import { publicKeyOf } from "../../feeds/venuethree/sign/schnorr.js";
-import { DEMO_TRADER } from "./demo-accounts.js";
-import { DEMO_SYMBOLS, localVenuesOptions, startLocalVenues } from "./venues.js";
+import { DEMO_SYMBOLS, LOCAL_VENUES, localVenuesOptions, startLocalVenues } from "./venues.js";
 
 const BASIS_BPS_MAX = 20;
 
@@ -36,7 +35,7 @@ describe("local venues", () => {
   });
 
   it("know the demo trader by the key it signs with, and hold its long of BTC on each", async () => {
-    const { accountIndex, apiKeyIndex, apiKeyPrivateKey, publicKey } = DEMO_TRADER.venuethree;
+    const { accountIndex, apiKeyIndex, apiKeyPrivateKey, publicKey } = LOCAL_VENUES.venuethree.trader;
     expect(Buffer.from(publicKeyOf(Buffer.from(apiKeyPrivateKey, "hex"))).toString("hex")).toBe(publicKey);
     const venues = await startLocalVenues({ seed: 4, flow: { levelCount: 20 }, unlimited: true, btcSize: "1.5" });
     try {

@@ -26,6 +26,8 @@ import { TickerWatch } from "./tickers.js";
 
 const TRADERS = 4;
 const SYMBOLS = ["BTC", "ETH"] as const;
+/** More of its book is read: it is made of diffs. */
+const DEEPER_VENUE = PAIR_VENUES.at(-1);
 const READ_EVERY_MS = 100;
 const QUOTES_AT_ONCE = 16;
 const FAULT_EVERY_MS = 4_000;
@@ -182,7 +184,7 @@ async function readBooks({ four, client, counts: done, violations: found, isRunn
   while (isRunning()) {
     for (const venue of FOUR_VENUES) {
       for (const symbol of SYMBOLS) {
-        const reply = await client.get(`/api/trading/${venue}/book/${symbol}?depth=${venue === "venuetwo" ? 20 : 3}`);
+        const reply = await client.get(`/api/trading/${venue}/book/${symbol}?depth=${venue === DEEPER_VENUE ? 20 : 3}`);
         await client.get(`/api/trading/${venue}/ticker/${symbol}`);
         done.reads += 2;
         const judged = PAIR_VENUES.find((one) => one === venue);

@@ -7,6 +7,7 @@ import type { Random } from "../../engine/domain/random.js";
 import { StreamClient } from "../../gateway/stream/test/stream-client.js";
 import type { TestClient } from "../../gateway/test/client.js";
 import { FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues } from "../test/support/four-venues.js";
+import { nativeName } from "../test/support/local-venues.js";
 import { baselineOf } from "../test/support/judge/evidence.js";
 import { closeAll, readPositions } from "../test/support/scenes/holdings.js";
 import { SceneOver, Stage } from "../test/support/scenes/stage.js";
@@ -169,7 +170,7 @@ async function watch(
 ): Promise<StreamClient | null> {
   for (let tried = 0; tried < STREAM_TRIES; tried++) {
     const stream = await StreamClient.open(port).catch(() => null);
-    const wish = { topic: "positions", walletAddress: accountIds.venueone, exchanges: FOUR_VENUES, credentials };
+    const wish = { topic: "positions", walletAddress: accountIds[FOUR_VENUES[0]], exchanges: FOUR_VENUES, credentials };
     const isUp = stream?.subscribe(wish).then(
       ({ type }) => type !== "error",
       () => false,
@@ -194,9 +195,9 @@ async function compareStream(parts: TraderParts, stage: Stage, stream: StreamCli
       ["BTC", "ETH"].flatMap((symbol) => {
         const row = [...fold.rows.values()].find((one) => one["exchange"] === venue && one["symbol"] === symbol);
         const told = Number(row?.["size"] ?? 0) * (row?.["direction"] === "SHORT" ? -1 : 1);
-        const { qtyDecimals } = four.venues[venue].exchange.instruments.get(
-          venue === "venuetwo" ? `${symbol}USDT` : symbol,
-        ) ?? { qtyDecimals: 0 };
+        const { qtyDecimals } = four.venues[venue].exchange.instruments.get(nativeName(venue, symbol)) ?? {
+          qtyDecimals: 0,
+        };
         const held = four.positionLots(venue, trader, symbol) / 10 ** qtyDecimals;
         return Math.abs(told - held) < 1e-9 ? [] : [`${venue} ${symbol} streamed as ${told}, held ${held}`];
       }),

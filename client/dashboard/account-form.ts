@@ -1,8 +1,6 @@
-/**
- * The form of the account to show. Credentials that a person enters go into this tab's memory, and the fields are
- * emptied at once.
- */
-import { type AccountFields, readAccountFields } from "../view/account-fields.js";
+/** Whose account is shown: what a person enters goes into this tab's memory, and the fields are emptied at once. */
+import { type AccountFields, fieldName, readAccountFields } from "../view/account-fields.js";
+import { KEY_FIELDS, type KeyField, VENUES, type VenueName } from "../view/venues.js";
 import type { AccountBoard } from "./account.js";
 import { part, setData, setText } from "./dom.js";
 
@@ -13,6 +11,7 @@ export class AccountForm {
 
   constructor(account: AccountBoard) {
     this.#account = account;
+    part("#account-keys", HTMLElement).replaceWith(...VENUES.map(keysOf));
     part("#account-open", HTMLElement).addEventListener("click", () => {
       if (this.#account.account !== null) {
         this.#account.forget();
@@ -52,4 +51,29 @@ export class AccountForm {
     setText(said, text);
     setData(said, "kind", text === "" ? "" : "bad");
   }
+}
+
+/** What is entered of an account on one venue. */
+function keysOf(venue: VenueName): HTMLElement {
+  const set = document.createElement("fieldset");
+  const legend = document.createElement("legend");
+  setText(legend, venue);
+  set.append(legend, ...KEY_FIELDS[venue].map((field) => inputOf(venue, field)));
+  return set;
+}
+
+function inputOf(venue: VenueName, field: KeyField): HTMLElement {
+  const row = document.createElement("label");
+  row.className = "row";
+  const words = document.createElement("span");
+  words.className = "label";
+  setText(words, field.label);
+  const input = document.createElement("input");
+  if (field.kind === "secret") input.type = "password";
+  if (field.kind === "index") input.inputMode = "numeric";
+  input.name = fieldName(venue, field);
+  input.autocomplete = "off";
+  input.maxLength = field.maxChars;
+  row.append(words, input);
+  return row;
 }

@@ -3,6 +3,7 @@
  * follows the pointer or the arrow keys and shows its values as text.
  */
 import { boundsOf, type ChartBounds, type CurvePoint, curvesOf, totalAt, type VenueCurve } from "../view/depth.js";
+import { placeOf } from "../view/venues.js";
 import type { Board } from "./board.js";
 import { part, setAttribute, setData, setHidden, setText, svg } from "./dom.js";
 
@@ -99,8 +100,10 @@ export class DepthChart {
       ] as const) {
         const path = stepsOf(frame, points, isBids);
         if (path === null) continue;
-        areas.push(svg("path", { class: `area fill-${venue}`, d: `${path.line}V${path.base}H${path.startX}Z` }));
-        lines.push(svg("path", { class: `line line-${venue}`, d: path.line, "data-venue": venue }));
+        areas.push(
+          svg("path", { class: `area fill-${placeOf(venue)}`, d: `${path.line}V${path.base}H${path.startX}Z` }),
+        );
+        lines.push(svg("path", { class: `line line-${placeOf(venue)}`, d: path.line, "data-venue": venue }));
       }
     }
     this.#lines.replaceChildren(...areas, ...lines);
@@ -122,7 +125,9 @@ export class DepthChart {
     for (const { venue, bids, asks } of curves) {
       const total = totalAt(isBids ? bids : asks, price, isBids);
       words.push(`${venue} ${shortNumber(total)}`);
-      nodes.push(svg("circle", { class: `fill-${venue}`, cx: String(x), cy: String(yOf(frame, total)), r: "4" }));
+      nodes.push(
+        svg("circle", { class: `fill-${placeOf(venue)}`, cx: String(x), cy: String(yOf(frame, total)), r: "4" }),
+      );
     }
     this.#cross.replaceChildren(...nodes);
     const places = placesOf(ticksOf(bounds.low, bounds.high, 5)) + 1;

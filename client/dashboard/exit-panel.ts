@@ -15,7 +15,7 @@ import {
 import { comparePriceText } from "../decimal.js";
 import { ageText, sizeLabel, UNKNOWN_TEXT } from "../view/format.js";
 import { offeredSizes } from "../view/sizes.js";
-import { VENUES } from "../view/venues.js";
+import { placeOf, VENUES } from "../view/venues.js";
 import { decimalField } from "../stream/topics.js";
 import { fetchData, type FetchResult } from "./api.js";
 import { type Board, isConnected } from "./board.js";
@@ -232,5 +232,5 @@ function showRow(node: HTMLElement, row: ExitRow | undefined): void {
 /** Shows the colour of a venue that has one; nothing for any other text. */
 function showKey(node: HTMLElement, venue: string): void {
   const name = VENUES.find((one) => one === venue);
-  setAttribute(node, "class", name === undefined ? "key" : `key key-${name}`);
+  setAttribute(node, "class", name === undefined ? "key" : `key key-${placeOf(name)}`);
 }

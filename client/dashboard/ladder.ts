@@ -1,6 +1,7 @@
 /** One ladder of all live venues: asks above the spread, bids below, each level split by venue in colour and in words. */
 import { type LadderLevel, ladderOf } from "../view/depth.js";
 import { fixedText, groupDigits, padPlaces, placesOf, signOf, UNKNOWN_TEXT } from "../view/format.js";
+import { placeOf } from "../view/venues.js";
 import type { Board } from "./board.js";
 import { part, parts, setData, setText, svg } from "./dom.js";
 
@@ -73,7 +74,9 @@ function drawRow(row: LadderRow, level: LadderLevel | undefined, places: Places)
   let x = 0;
   for (const { venue, size } of level?.venues ?? []) {
     const width = whole > 0 ? (Number(size) / whole) * 100 * (level?.totalShare ?? 0) : 0;
-    bars.push(svg("rect", { class: `fill-${venue}`, x: x.toFixed(2), y: "0", width: width.toFixed(2), height: "10" }));
+    bars.push(
+      svg("rect", { class: `fill-${placeOf(venue)}`, x: x.toFixed(2), y: "0", width: width.toFixed(2), height: "10" }),
+    );
     x += width;
   }
   row.bar.replaceChildren(...bars);

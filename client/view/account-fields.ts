@@ -1,47 +1,67 @@
 /** Reads credentials by venue from the fields of the account form. Problems name the field, never its content. */
 import type { Credentials } from "./close-ticket.js";
+import { KEY_FIELDS, type KeyField, VENUES, type VenueName } from "./venues.js";
 
 export type AccountFields = Readonly<Record<string, string>>;
 
 export type AccountRead =
   | { readonly ok: true; readonly account: { readonly walletAddress: string; readonly credentials: Credentials } }
-  | { readonly ok: false; readonly problem: string };
+  | Refused;
+
+interface Refused {
+  readonly ok: false;
+  readonly problem: string;
+}
+
+type Block = Readonly<Record<string, string | number>>;
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const INDEX = /^(0|[1-9][0-9]{0,14})$/;
 
-export function readAccountFields(fields: AccountFields): AccountRead {
-  const field = (name: string) => (fields[name] ?? "").trim();
-  const walletAddress = field("walletAddress");
-  if (!ADDRESS.test(walletAddress)) return refused("The wallet address is 0x and 40 hex digits.");
-  const credentials: Credentials = {};
-  const privateKey = field("venueone.privateKey");
-  if (privateKey !== "") credentials.venueone = { privateKey };
-  const two = { apiKey: field("venuetwo.apiKey"), apiSecret: field("venuetwo.apiSecret") };
-  if ((two.apiKey === "") !== (two.apiSecret === "")) return refused("venuetwo needs its key and its secret.");
-  if (two.apiKey !== "") credentials.venuetwo = two;
-  const key = field("venuethree.apiKeyPrivateKey");
-  const [accountIndex, apiKeyIndex] = [field("venuethree.accountIndex"), field("venuethree.apiKeyIndex")];
-  if ((key === "") !== (accountIndex === "")) return refused("venuethree needs its key and its account index.");
-  if (key !== "") {
-    if (!INDEX.test(accountIndex)) return refused("The account index of venuethree is a whole number.");
-    if (apiKeyIndex !== "" && (!INDEX.test(apiKeyIndex) || Number(apiKeyIndex) > 255))
-      return refused("The API key index of venuethree is a whole number up to 255.");
-    credentials.venuethree = {
-      apiKeyPrivateKey: key,
-      accountIndex: Number(accountIndex),
-      ...(apiKeyIndex === "" ? {} : { apiKeyIndex: Number(apiKeyIndex) }),
-    };
-  }
-  const four = { apiKey: field("venuefour.apiKey"), apiSecret: field("venuefour.apiSecret") };
-  if ((four.apiKey === "") !== (four.apiSecret === "")) return refused("venuefour needs its key and its secret.");
-  if (four.apiKey !== "") {
-    const address = field("venuefour.walletAddress");
-    credentials.venuefour = { ...four, ...(address === "" ? {} : { walletAddress: address }) };
-  }
-  return { ok: true, account: { walletAddress, credentials } };
+/** As the form calls a venue's field. */
+export function fieldName(venue: VenueName, { name }: KeyField): string {
+  return `${venue}.${name}`;
 }
 
-function refused(problem: string): AccountRead {
+export function readAccountFields(fields: AccountFields): AccountRead {
+  const walletAddress = (fields["walletAddress"] ?? "").trim();
+  if (!ADDRESS.test(walletAddress)) return refused("The wallet address is 0x and 40 hex digits.");
+  const blocks: Partial<Record<VenueName, Block>> = {};
+  for (const venue of VENUES) {
+    const read = readBlock(venue, fields);
+    if (!read.ok) return read;
+    if (read.block !== null) blocks[venue] = read.block;
+  }
+  // The service checks each block against its schema, of which these are the fields.
+  return { ok: true, account: { walletAddress, credentials: blocks as Credentials } };
+}
+
+/** Null means that nothing was entered. */
+function readBlock(
+  venue: VenueName,
+  fields: AccountFields,
+): { readonly ok: true; readonly block: Block | null } | Refused {
+  const entered = KEY_FIELDS[venue].map((field) => ({ field, text: (fields[fieldName(venue, field)] ?? "").trim() }));
+  const required = entered.filter(({ field }) => field.isRequired);
+  const missing = required.filter(({ text }) => text === "").length;
+  if (missing === required.length) return { ok: true, block: null };
+  if (missing > 0) return refused(`${venue} needs ${required.map(({ field }) => `its ${field.said}`).join(" and ")}.`);
+  const block: Record<string, string | number> = {};
+  for (const { field, text } of entered) {
+    if (text === "") continue;
+    if (field.kind === "index" && !isIndex(text, field.max)) {
+      const bound = field.max === undefined ? "" : ` up to ${field.max}`;
+      return refused(`The ${field.said} of ${venue} is a whole number${bound}.`);
+    }
+    block[field.name] = field.kind === "index" ? Number(text) : text;
+  }
+  return { ok: true, block };
+}
+
+function isIndex(text: string, max = Number.MAX_SAFE_INTEGER): boolean {
+  return INDEX.test(text) && Number(text) <= max;
+}
+
+function refused(problem: string): Refused {
   return { ok: false, problem };
 }

@@ -1,10 +1,78 @@
-/** The venues that have a place and a colour on the page, and how a feed's state is shown. Neutral names only. */
+/**
+ * The venues the page has a place and a colour for, what a person enters of an account there, and how a feed's state is
+ * shown. Neutral names only.
+ */
 import type { FeedHealth, FeedState } from "../stream/frames.js";
 
 export const VENUES = ["venueone", "venuetwo", "venuethree", "venuefour"] as const;
 export type VenueName = (typeof VENUES)[number];
 
-/** What a badge shows: a feed's state, that its venue gets no requests, or that the state cannot be known. */
+/** From 1: colours and strokes go by it (figures.css). */
+export function placeOf(venue: VenueName): number {
+  return VENUES.indexOf(venue) + 1;
+}
+
+/** One field of the account form. Those of a venue that are required are entered together or not at all. */
+export interface KeyField {
+  /** In the venue's block of credentials. */
+  readonly name: string;
+  readonly label: string;
+  /** In a problem. */
+  readonly said: string;
+  readonly kind: "secret" | "text" | "index";
+  readonly isRequired: boolean;
+  readonly maxChars: number;
+  /** Of an index. */
+  readonly max?: number;
+}
+
+const secret = (name: string, label: string, said: string): KeyField => ({
+  name,
+  label,
+  said,
+  kind: "secret",
+  isRequired: true,
+  maxChars: 512,
+});
+const KEY_AND_SECRET = [secret("apiKey", "API key", "key"), secret("apiSecret", "API secret", "secret")];
+
+export const KEY_FIELDS: Readonly<Record<VenueName, readonly KeyField[]>> = {
+  venueone: [secret("privateKey", "Private key of the agent", "key")],
+  venuetwo: KEY_AND_SECRET,
+  venuethree: [
+    secret("apiKeyPrivateKey", "API key, private", "key"),
+    {
+      name: "accountIndex",
+      label: "Account index",
+      said: "account index",
+      kind: "index",
+      isRequired: true,
+      maxChars: 16,
+    },
+    {
+      name: "apiKeyIndex",
+      label: "API key index",
+      said: "API key index",
+      kind: "index",
+      isRequired: false,
+      maxChars: 3,
+      max: 255,
+    },
+  ],
+  venuefour: [
+    ...KEY_AND_SECRET,
+    {
+      name: "walletAddress",
+      label: "Wallet address there",
+      said: "wallet address",
+      kind: "text",
+      isRequired: false,
+      maxChars: 64,
+    },
+  ],
+};
+
+/** What a badge says: a feed's state, that its venue is not asked, or that we cannot know it. */
 export type BadgeState = FeedState | "HELD" | "UNKNOWN" | "OFF";
 
 export const BADGE_TITLES: Readonly<Record<BadgeState, string>> = {

@@ -212,7 +212,15 @@ function formatDigits(sign: string, digits: string, decimals: number): string {
 
 // ---------------------------------------------------------------- arithmetic
 
-/** Divides numerator by denominator and rounds to an integer in the stated direction. */
+/** `text` × 10^exponent; null for what is no plain decimal, as a figure that the venue has not sent. */
+export function scaleText(text: string, exponent: number): string | null {
+  if (!isPlainDecimal(text)) return null;
+  const places = decimalPlaces(text);
+  const scaled = parseScaledBig(text, places);
+  return scaled === null ? null : formatScaledBig(scaled, places - exponent);
+}
+
+/** numerator / denominator to an integer in the stated direction. */
 export function divideBig(numerator: bigint, denominator: bigint, rounding: Rounding): bigint {
   if (denominator < 0n) return divideBig(-numerator, -denominator, rounding);
   if (rounding === "halfUp") return divideBig(2n * numerator + denominator, 2n * denominator, "floor");

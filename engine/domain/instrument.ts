@@ -19,7 +19,7 @@ export interface Instrument {
   readonly symbol: string;
   /** The venue's own name, exactly as its API spells it. */
   readonly nativeSymbol: string;
-  /** The venue's numeric id where it has one (venueone asset index), else -1. */
+  /** The venue's numeric id where it has one, else -1. */
   readonly nativeId: number;
   readonly multiplierExp10: number;
   readonly priceDecimals: number;
@@ -41,16 +41,14 @@ export interface Instrument {
   /** Higher minimums for orders that rest and may open, where the venue has them. */
   readonly restingMinimum?: { readonly qtyLots: number; readonly notional: string };
   /**
-   * Price band around the mark for limit prices, as integer parts per million of the mark (venuetwo PERCENT_PRICE: BUY
-   * ≤ mark × up, SELL ≥ mark × down). The limit price of a stop is checked the same way around its trigger. 0 where the
-   * venue has no band, or does not publish its width.
+   * Price band around the mark for limit prices, as integer parts per million of the mark (BUY ≤ mark × up, SELL ≥ mark × down).
+   * The limit of a stop is judged the same way around its trigger. 0 where the venue has none, or does not say how wide it is.
    */
   readonly bandUpPpm: number;
   readonly bandDownPpm: number;
   /**
-   * The venue accepts limit prices only above mark × low and up to mark × high, on both sides, as integer parts per
-   * million (venueone, "80% away from the reference price"). The band is so wide that no price of ours comes near.
-   * Absent: the venue has none.
+   * The venue takes limit prices above mark × low and up to mark × high only, on both sides, as integer parts per million
+   * ("80% away from the reference price"). Wide enough that nothing of ours comes near. Absent: it has none.
    */
   readonly wideBand?: { readonly lowPpm: number; readonly highPpm: number };
   /**

@@ -24,7 +24,7 @@ export interface VenuePosition {
   readonly marginMode: "cross" | "isolated" | null;
   readonly collateral: string | null;
   readonly tsVenueMs: number;
-  /** Texts of the venue's own row under its own names, where the interface shows that row (venuetwo, spec 2.5). */
+  /** Texts of the venue's own row under its own names, where the interface shows that row (spec 2.5). */
   readonly native?: Readonly<Record<string, string>>;
 }
 

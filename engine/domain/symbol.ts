@@ -20,7 +20,7 @@ export interface ParsedSymbol {
 const SEPARATED_TAILS: ReadonlySet<string> = new Set(["USD", "USDT", "USDC", "USD1", "PERP"]);
 /** Recognised without a separator. Plain `USD` is not: base assets end in it (FDUSD, RLUSD). */
 const GLUED_QUOTES = ["USDT", "USDC", "USD1"] as const;
-/** Venues list names in other scripts too (venuetwo). */
+/** Venues list names in other scripts too. */
 const BASE = /^[A-Z0-9\p{Script=Han}]{1,24}$/u;
 const POWER_PREFIX = /^(10{3,})(?=[A-Z])/;
 

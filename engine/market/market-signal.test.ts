@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { LISTED_BTC } from "../domain/test/instruments.js";
+import { DRIVEN_BTC } from "../../bench/lib/instruments.js";
 import { INVALID_GAP } from "./book.js";
 import { createMarket, MAX_MARKET_LISTENERS, type Market, type MarketListener } from "./market.js";
 
@@ -17,7 +17,7 @@ function heardBy(market: Market): string[] {
 }
 
 function deepMarket(): Market {
-  return createMarket(LISTED_BTC.venuetwo, { deepTier: true, maxBookAgeMs: 2_000, maxDeepAgeMs: 7_000 });
+  return createMarket(DRIVEN_BTC, { deepTier: true, maxBookAgeMs: 2_000, maxDeepAgeMs: 7_000 });
 }
 
 describe("the signal of a market", () => {

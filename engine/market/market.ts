@@ -14,9 +14,9 @@ export type FeedState = "LIVE" | "SYNCING" | "STALE" | "DOWN";
 
 export interface Market {
   readonly instrument: Instrument;
-  /** Main depth tier (venueone: the fast 5-level book; venuetwo: the full book). */
+  /** Main depth tier: the full book, or a fast one of few levels. */
   readonly book: Book;
-  /** Deeper, slower tier where the venue has one (venueone: the 20-level book), else null. A size that the main tier cannot fill continues here beyond the main tier's last price. */
+  /** Deeper, slower tier where the venue has one, else null. A size that the main tier cannot fill continues here beyond the main tier's last price. */
   readonly deep: Book | null;
   /**
    * Best bid and offer from a stream faster than the book. While newer, it overrides book levels better than itself.

@@ -10,15 +10,12 @@ export class Ticker {
   markPrice = "";
   lastPrice = "";
   indexPrice = "";
-  /** Price 24 h ago; venuetwo: its openPrice; venuefour: its oracle price 24 h ago. */
+  /** Price 24 h ago, of the kind that the venue compares: a last price, an opening price, an oracle price. */
   prevDayPrice = "";
   openPrice = "";
   high24h = "";
   low24h = "";
-  /**
-   * Percent, where the venue prints it; otherwise the gateway derives it from lastPrice (venuefour: indexPrice) and
-   * prevDayPrice.
-   */
+  /** Percent, where the venue prints it; else the room derives it from prevDayPrice and the price of its kind. */
   change24h = "";
   change24hAbs = "";
   /** Quote currency. */

@@ -1,8 +1,8 @@
 // hot path
 /**
- * Best bid and offer from a stream faster than the book. A side whose lots are 0 is empty: the venue reported no quote
- * there. `seq` shares the number space of the book's `seq` where the venue has one (venuetwo); else it is 0 and venue
- * times decide.
+ * Best bid and offer from a stream faster than the book. A side whose lots are 0 is empty: the venue
+ * said that nobody quotes there. `seq` shares the number space of the book's `seq` where the venue
+ * has one, else 0 and venue times decide.
  */
 
 import { type Changed, NO_LISTENER } from "./changed.js";

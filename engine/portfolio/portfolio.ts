@@ -22,28 +22,10 @@ export interface VenuePace {
   readonly orders: PollPace;
 }
 
-/**
- * Polls a minute over all polled accounts of a venue: about a sixth of what the venue grants (positions and open orders
- * weigh 2 and 20 of 1200 on venueone, 5 and 40 of 2400 on venuetwo, 1 each of 60 requests on venuethree's standard
- * tier). All run in the lanes `read` and `background`, whose share they cannot exceed whatever the numbers here.
- */
-export const DEFAULT_PACES: Readonly<Record<RoutableVenue, VenuePace>> = {
-  venueone: {
-    positions: { looksPerMinute: 60, intervalMsMin: 5_000 },
-    orders: { looksPerMinute: 3, intervalMsMin: 20_000 },
-  },
-  venuetwo: {
-    positions: { looksPerMinute: 40, intervalMsMin: 5_000 },
-    orders: { looksPerMinute: 4, intervalMsMin: 15_000 },
-  },
-  venuethree: {
-    positions: { looksPerMinute: 5, intervalMsMin: 15_000 },
-    orders: { looksPerMinute: 2, intervalMsMin: 30_000 },
-  },
-  venuefour: {
-    positions: { looksPerMinute: 40, intervalMsMin: 5_000 },
-    orders: { looksPerMinute: 4, intervalMsMin: 15_000 },
-  },
+/** Of a venue whose pace is not given. */
+const DEFAULT_PACE: VenuePace = {
+  positions: { looksPerMinute: 40, intervalMsMin: 5_000 },
+  orders: { looksPerMinute: 4, intervalMsMin: 15_000 },
 };
 const ACCOUNTS_MAX = 1_000;
 
@@ -89,7 +71,7 @@ export class Portfolio {
     this.#accountsMax = options.accountsMax ?? ACCOUNTS_MAX;
     this.#schedules = new Map(
       ROUTABLE_VENUES.map((venue) => {
-        const { positions, orders } = paces?.[venue] ?? DEFAULT_PACES[venue];
+        const { positions, orders } = paces?.[venue] ?? DEFAULT_PACE;
         return [venue, { positions: new PollSchedule(clock, positions), orders: new PollSchedule(clock, orders) }];
       }),
     );

@@ -9,7 +9,7 @@
  * typed arrays (`Scores`), not in fields or return values, because a double there may be boxed.
  */
 import type { Side } from "../domain/order.js";
-import type { Venue } from "../domain/venue.js";
+import { type Venue, VENUES } from "../domain/venue.js";
 import { BOOK_EMPTY, type BookState } from "../market/book.js";
 import { DepthWalk } from "../market/depth-walk.js";
 import type { Market } from "../market/market.js";
@@ -76,7 +76,7 @@ export const MAX_CANDIDATES = 8;
 
 /** One venue as the close service sees it at the time of the decision. */
 export class Candidate {
-  venue: Venue = "venueone";
+  venue: Venue = VENUES[0];
   /** Null when the venue does not list the symbol. */
   market: Market | null = null;
   /** Whether there are usable credentials. Ignored for QUOTE. */
@@ -99,7 +99,7 @@ export class Candidate {
   feeSource: FeeSource = "venueDefault";
   /** 90th percentile of send-to-acknowledgement. */
   latencyMsP90 = 0;
-  /** Documented delay the venue adds to taker orders (venuethree's standard tier). */
+  /** Documented delay the venue adds to taker orders on some tiers. */
   takerDelayMs = 0;
   /** Quote asset → common quote (USD). */
   quoteRatePpm = QUOTE_RATE_ONE_PPM;

@@ -6,9 +6,8 @@ import * as fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import { BOOK_INVALID, BOOK_LIVE, INVALID_GAP } from "../../engine/market/book.js";
-import { RawPlayer } from "./raw-player.js";
 import { replayFile, UnplayableFile } from "./replay.js";
-import { linesOf, playChunks, playRaw, TAPE, TAPE_BOOK, TAPE_PATH } from "./tape-fixture.js";
+import { createRawPlayer, linesOf, playChunks, playRaw, TAPE, TAPE_BOOK, TAPE_PATH } from "./test/tape-fixture.js";
 
 const folder = mkdtempSync(join(tmpdir(), "unwind-replay-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -128,7 +127,7 @@ describe("replay properties", () => {
           chunks.push(TAPE.subarray(at, at + size));
           at += size;
         }
-        const outcome = playChunks(new RawPlayer(), chunks).outcome();
+        const outcome = playChunks(createRawPlayer(), chunks).outcome();
         expect(outcome.symbols["KEEPUSDT"]).toEqual(TAPE_BOOK);
         expect(outcome).toMatchObject({ frames: 221, gaps: 0, crossings: 0 });
       }),

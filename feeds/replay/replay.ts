@@ -5,21 +5,11 @@
 import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import { type Clock, delay } from "../../engine/domain/clock.js";
-import {
-  type CompanionAnswer,
-  CompanionPlayer,
-  CryptofeedPlayer,
-  isCompanionLine,
-  parseCompanionLine,
-} from "./cryptofeed-player.js";
-import { createCsvPlayer } from "./csv-player.js";
-import { csvFormatOf } from "./csv-rows.js";
-import { isFields, parseJson, type Player } from "./player.js";
-import { frameStart, RawPlayer } from "./raw-player.js";
-import type { ReplayResult } from "./report.js";
-import { readTape } from "./tape.js";
-import { VenueoneRawPlayer } from "./venueone-player.js";
-import { VenuethreeLinesPlayer } from "./venuethree-player.js";
+import { VENUES } from "../registry.js";
+import { isFields, parseJson, type Player, type RecordingFormat } from "../shared/replay/player.js";
+import { frameStart } from "../shared/replay/raw-player.js";
+import type { ReplayResult } from "../shared/replay/report.js";
+import { readTape } from "../shared/replay/tape.js";
 
 export interface ReplayOptions {
   readonly clock: Clock;
@@ -106,28 +96,29 @@ class Pace {
   }
 }
 
-async function createPlayer(path: string, notes: string[]): Promise<Player> {
-  const head = await peek(path);
-  const name = basename(path).replace(/\.gz$/, "");
-  const header = head[0] ?? "";
-  const csv = csvFormatOf(header);
-  if (csv !== null) return createCsvPlayer(csv, symbolFromName(name));
-  if (head.some((line) => /^\d+(\.\d+)?: [{[]/.test(line)) || header.startsWith("wss://")) {
-    return new CryptofeedPlayer(await readCompanion(path, notes));
-  }
-  if (isCompanionLine(header)) return new CompanionPlayer();
+const RECORDINGS: readonly RecordingFormat[] = VENUES.flatMap(({ recordings }) => recordings);
+
+/** Of the first lines; null means none of ours. */
+function formatOf(head: readonly string[]): RecordingFormat | null {
+  const [header = ""] = head;
+  const byHeader = RECORDINGS.find((format) => format.header !== undefined && header.startsWith(format.header));
+  const byHead = byHeader ?? RECORDINGS.find((format) => format.isHead?.(head) === true);
+  if (byHead !== undefined) return byHead;
   for (const line of head) {
     const bytes = Buffer.from(line, "utf8");
     const at = frameStart(bytes, 0, bytes.length);
     const parsed = parseJson(bytes, Math.max(0, at), bytes.length);
     if (!isFields(parsed)) continue;
-    if (at < 0) {
-      if (isVenuethreeFrame(parsed)) return new VenuethreeLinesPlayer(symbolFromName(name));
-      continue;
-    }
-    if (typeof parsed["channel"] === "string") return new VenueoneRawPlayer();
-    return new RawPlayer();
+    const byFrame = RECORDINGS.find((format) => format.isFrame?.(parsed, at >= 0) === true);
+    if (byFrame !== undefined) return byFrame;
   }
+  return null;
+}
+
+async function createPlayer(path: string, notes: string[]): Promise<Player> {
+  const name = basename(path).replace(/\.gz$/, "");
+  const format = formatOf(await peek(path));
+  if (format !== null) return format.open({ path, symbol: symbolFromName(name), notes });
   const document = await wholeDocument(path);
   if (document !== null) {
     throw new UnplayableFile(
@@ -136,16 +127,6 @@ async function createPlayer(path: string, notes: string[]): Promise<Player> {
     );
   }
   throw new UnplayableFile(`${name}: not one of the recorded formats (${FORMATS})`);
-}
-
-function isVenuethreeFrame(parsed: Readonly<Record<string, unknown>>): boolean {
-  const { channel } = parsed;
-  // Its channels name their market: `order_book:36`.
-  return (
-    (typeof channel === "string" && channel.includes(":")) ||
-    "order_book" in parsed ||
-    typeof parsed["type"] === "string"
-  );
 }
 
 /** Of a file that is one JSON value, printed over many lines perhaps: its channel in words; null for other files. */
@@ -188,23 +169,6 @@ async function peek(path: string): Promise<readonly string[]> {
     if (error !== stop) throw error;
   }
   return head;
-}
-
-async function readCompanion(path: string, notes: string[]): Promise<readonly CompanionAnswer[]> {
-  const plain = path.replace(/\.ws(\.gz)?$/, ".http");
-  const companion = [`${plain}.gz`, plain].find((candidate) => candidate !== path && existsSync(candidate));
-  const answers: CompanionAnswer[] = [];
-  if (companion === undefined) {
-    notes.push("no .http companion beside the file: books stay without a snapshot");
-    return answers;
-  }
-  await readTape(companion, (lines) => {
-    for (const { bytes, start, end } of lines) {
-      const answer = parseCompanionLine(bytes, start, end);
-      if (answer !== null) answers.push(answer);
-    }
-  });
-  return answers;
 }
 
 /** `collector_btcusdt_bbo_20250924.csv` → BTCUSDT: the rows do not say. */

@@ -1,9 +1,17 @@
-/** What an operator may set of venuefour, and its room made of it. */
+/** What the rest of the program knows of venuefour: what an operator may set, and its room made of it. */
 import { BUDGET_MAX, defineVenue, FEE_OPTIONS, HTTP_CONNECTIONS } from "../shared/room/venue-descriptor.js";
 import { createVenuefourRoom } from "./room.js";
+import { tickerFields } from "./ticker.js";
+import { vectors } from "./vectors.js";
 
 export const venuefour = defineVenue({
   venue: "venuefour",
+  ticker: tickerFields,
+  paces: {
+    positions: { looksPerMinute: 40, intervalMsMin: 5_000 },
+    orders: { looksPerMinute: 4, intervalMsMin: 15_000 },
+  },
+  vectors,
   options: {
     REST_URL: {
       kind: "url",

@@ -1,9 +1,21 @@
-/** What an operator may set of venueone, and its room made of it. */
+/** What the rest of the program knows of venueone: what an operator may set, and its room made of it. */
 import { BUDGET_MAX, defineVenue, FEE_OPTIONS, HTTP_CONNECTIONS } from "../shared/room/venue-descriptor.js";
+import { recordings } from "./replay.js";
 import { createVenueoneRoom } from "./room.js";
+import { tickerFields } from "./ticker.js";
+import { vectors } from "./vectors.js";
 
 export const venueone = defineVenue({
   venue: "venueone",
+  ticker: tickerFields,
+  // Positions and open orders weigh 2 and 20 of 1200 a minute.
+  paces: {
+    positions: { looksPerMinute: 60, intervalMsMin: 5_000 },
+    orders: { looksPerMinute: 3, intervalMsMin: 20_000 },
+  },
+  readsNameAccount: true,
+  vectors,
+  recordings,
   options: {
     REST_URL: { kind: "url", default: "https://api.hyperliquid.xyz", doc: "Base URL of its REST API." },
     WS_URL: { kind: "url", default: "wss://api.hyperliquid.xyz/ws", doc: "URL of its WebSocket." },

@@ -1,10 +1,22 @@
-/** What an operator may set of venuethree, and its room made of it. */
+/** What the rest of the program knows of venuethree: what an operator may set, and its room made of it. */
 import { BUDGET_MAX, defineVenue, FEE_OPTIONS, HTTP_CONNECTIONS } from "../shared/room/venue-descriptor.js";
+import { recordings } from "./replay.js";
 import { createVenuethreeRoom } from "./room.js";
 import type { TierName } from "./rules/limits.js";
+import { tickerFields } from "./ticker.js";
+import { vectors } from "./vectors.js";
 
 export const venuethree = defineVenue({
   venue: "venuethree",
+  ticker: tickerFields,
+  // Each look is one of the 60 requests a minute of the standard tier.
+  paces: {
+    positions: { looksPerMinute: 5, intervalMsMin: 15_000 },
+    orders: { looksPerMinute: 2, intervalMsMin: 30_000 },
+  },
+  readsNameAccount: true,
+  vectors,
+  recordings,
   options: {
     REST_URL: {
       kind: "url",

@@ -1,9 +1,20 @@
-/** What an operator may set of venuetwo, and its room made of it. */
+/** What the rest of the program knows of venuetwo: what an operator may set, and its room made of it. */
 import { BUDGET_MAX, defineVenue, FEE_OPTIONS, HTTP_CONNECTIONS } from "../shared/room/venue-descriptor.js";
+import { recordings } from "./replay.js";
 import { createVenuetwoRoom } from "./room.js";
+import { tickerFields } from "./ticker.js";
+import { vectors } from "./vectors.js";
 
 export const venuetwo = defineVenue({
   venue: "venuetwo",
+  ticker: tickerFields,
+  // Positions and open orders weigh 5 and 40 of 2400 a minute.
+  paces: {
+    positions: { looksPerMinute: 40, intervalMsMin: 5_000 },
+    orders: { looksPerMinute: 4, intervalMsMin: 15_000 },
+  },
+  vectors,
+  recordings,
   options: {
     REST_URL: { kind: "url", default: "https://fapi.asterdex.com", doc: "Base URL of its REST API." },
     WS_URL: { kind: "url", default: "wss://fstream.asterdex.com", doc: "Base URL of its WebSocket." },

@@ -12,6 +12,7 @@ import type { CredentialSource, WalletCredentials } from "../../engine/custody/c
 import { ServiceError } from "../../engine/domain/errors.js";
 import { isRoutableVenue, type RoutableVenue, VENUES } from "../../engine/domain/venue.js";
 import { isTradingRoom, type VenueRoom } from "../../engine/ports.js";
+import { CONTRACTS } from "../../schemas/venues.js";
 import { type OperatorAccess, requireOperator } from "../http/operator-access.js";
 import type { Ask } from "../http/json-route.js";
 import { invalidParameters } from "../http/query.js";
@@ -22,7 +23,7 @@ import {
   readBodyCredentials,
   readVenueCredentials,
 } from "../api/venue-credentials.js";
-import { isBase58Key, isEvmAddress, isWalletId } from "./names.js";
+import { isAccountName, isEvmAddress, isWalletId } from "./names.js";
 
 export const WALLET_HEADER = "x-wallet-id";
 /** Headers read by every route that can take per-request credentials. */
@@ -151,8 +152,8 @@ function isOperator(operator: OperatorAccess, ask: Ask): boolean {
 
 /** Returns an address in the form that wallets and accounts use. Throws INVALID_WALLET_ADDRESS. */
 export function checkWalletAddress(text: string, venue: RoutableVenue | null): string {
-  const takesBase58 = venue === null || venue === "venuefour";
-  if (isEvmAddress(text) || (takesBase58 && isBase58Key(text))) return text;
+  const form = venue === null ? "base58" : CONTRACTS[venue].credentials.accountForm;
+  if (isEvmAddress(text) || isAccountName(text, form)) return text;
   throw new ServiceError("INVALID_WALLET_ADDRESS", {
     fields: [{ path: "walletAddress", problem: "must be 0x and 40 hex digits" }],
   });

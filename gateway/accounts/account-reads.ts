@@ -10,7 +10,9 @@ import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { within } from "../../engine/domain/deadline.js";
 import type { AccountSession, CallOptions, OpenSession, Read, ReadFailure, VenueRoom } from "../../engine/ports.js";
 import { scrub } from "../../engine/domain/scrub.js";
-import { isBase58Key, isEvmAddress } from "./names.js";
+import { DESCRIPTORS } from "../../feeds/registry.js";
+import { CONTRACTS } from "../../schemas/venues.js";
+import { isAccountName, isEvmAddress } from "./names.js";
 
 /** The account: the block decides where there is one, else the public data of the address is read. */
 export interface AccountRef {
@@ -105,14 +107,11 @@ function openAccount(room: VenueRoom, ref: AccountRef): OpenSession | null {
  * different one. Otherwise a caller could be shown another account's positions under the requested address.
  */
 export function namingAccount(venue: RoutableVenue, { block, walletAddress, takesAnyAccount }: AccountRef): unknown {
-  if (venue === "venuefour") return block;
-  if (takesAnyAccount === true && SAYS_ACCOUNT.has(venue)) return block;
+  if (CONTRACTS[venue].credentials.accountForm !== "evm") return block;
+  if (takesAnyAccount === true && DESCRIPTORS[venue].readsNameAccount) return block;
   if (block === null || typeof block !== "object" || !isEvmAddress(walletAddress)) return block;
   return namedAccount(venue, block) === null ? { ...block, walletAddress } : block;
 }
-
-/** Venues where a read reveals the account of the key. */
-const SAYS_ACCOUNT: ReadonlySet<RoutableVenue> = new Set(["venueone", "venuethree"]);
 
 /**
  * Throws MISSING_CREDENTIALS where the block names a different account than the path. Addresses of different forms are
@@ -120,11 +119,10 @@ const SAYS_ACCOUNT: ReadonlySet<RoutableVenue> = new Set(["venueone", "venuethre
  */
 export function requirePathsAccount(venue: RoutableVenue, { block, walletAddress }: AccountRef): void {
   if (block === null || typeof block !== "object") return;
-  const { vaultAddress, walletAddress: own } = block as Readonly<Record<"vaultAddress" | "walletAddress", unknown>>;
-  const named = venue === "venueone" ? [vaultAddress, own] : [own];
+  const named = CONTRACTS[venue].credentials.accountFields.map((field) => (block as Block)[field]);
   const isEvm = isEvmAddress(walletAddress);
   const comparable = named.filter(
-    (name) => typeof name === "string" && (isEvm ? isEvmAddress(name) : isBase58Key(name)),
+    (name) => typeof name === "string" && isAccountName(name, isEvm ? "evm" : "base58"),
   ) as string[];
   const same = (name: string): boolean =>
     isEvm ? name.toLowerCase() === walletAddress.toLowerCase() : name === walletAddress;
@@ -135,17 +133,16 @@ export function requirePathsAccount(venue: RoutableVenue, { block, walletAddress
     });
 }
 
-/**
- * The account in the block, unchecked. The vault that a venueone key trades for takes precedence over the master beside
- * it.
- */
+type Block = Readonly<Record<string, unknown>>;
+
+/** As the block has it: the first field that holds an address, else the last one, unchecked. */
 function namedAccount(venue: RoutableVenue, block: object): unknown {
-  const { vaultAddress, walletAddress } = block as {
-    readonly vaultAddress?: unknown;
-    readonly walletAddress?: unknown;
-  };
-  if (venue === "venueone" && typeof vaultAddress === "string" && isEvmAddress(vaultAddress)) return vaultAddress;
-  return walletAddress ?? null;
+  let name: unknown = null;
+  for (const field of CONTRACTS[venue].credentials.accountFields) {
+    name = (block as Block)[field];
+    if (typeof name === "string" && isEvmAddress(name)) return name;
+  }
+  return name ?? null;
 }
 
 /**
@@ -155,6 +152,5 @@ function namedAccount(venue: RoutableVenue, block: object): unknown {
 export function accountAddress(venue: RoutableVenue, { block, walletAddress }: AccountRef): string {
   const named = block !== null && typeof block === "object" ? namedAccount(venue, block) : null;
   if (typeof named !== "string") return walletAddress;
-  const isAddress = venue === "venuefour" ? isBase58Key(named) : isEvmAddress(named);
-  return isAddress ? named : walletAddress;
+  return isAccountName(named, CONTRACTS[venue].credentials.accountForm) ? named : walletAddress;
 }

@@ -5,12 +5,14 @@
  * Never throws: the route reports what is wrong with the credentials.
  */
 import type { ServiceError } from "../../engine/domain/errors.js";
+import { CONTRACTS, KEY_VENUE, OWN_KEY } from "../../schemas/venues.js";
 import { type Asked, type Payers, payersOf, tagOf } from "../http/caller-tags.js";
 import { carriedBlocks, WALLET_HEADER } from "./account-access.js";
 
-/** Spec 4.6: the key as query parameters, or as headers. */
-const VENUETHREE_KEYS = ["apiKeyPrivateKey", "accountIndex"] as const;
-const VENUETHREE_HEADERS = ["x-venuethree-api-key-private-key", "x-venuethree-account-index"] as const;
+/** Spec 4.6: the key as query parameters, or as headers. The first field is the secret. */
+const [SECRET, ...BESIDE] = OWN_KEY.headers
+  .filter(({ field }) => CONTRACTS[KEY_VENUE].credentials.keyFields.includes(field))
+  .map(({ field, name }) => ({ field, header: name.toLowerCase() }));
 
 export function callerOfAsk(ask: Asked): Payers {
   const payers = payersOf(blocksOf(ask));
@@ -21,11 +23,15 @@ export function callerOfAsk(ask: Asked): Payers {
 }
 
 function blocksOf(ask: Asked): Parameters<typeof payersOf>[0] {
-  const [key, accountIndex] = VENUETHREE_KEYS.map((name, index) => {
-    const text = ask.query[name] ?? ask.headers[VENUETHREE_HEADERS[index] ?? ""] ?? "";
-    return text === "" ? undefined : text;
-  });
-  if (key !== undefined) return { venuethree: { apiKeyPrivateKey: key, accountIndex } };
+  const secret = ownKeyText(ask, SECRET);
+  if (SECRET !== undefined && secret !== "") {
+    const block: Record<string, string> = { [SECRET.field]: secret };
+    for (const part of BESIDE) {
+      const text = ownKeyText(ask, part);
+      if (text !== "") block[part.field] = text;
+    }
+    return { [KEY_VENUE]: block };
+  }
   try {
     return carriedBlocks(ask);
   } catch (error) {
@@ -33,6 +39,10 @@ function blocksOf(ask: Asked): Parameters<typeof payersOf>[0] {
     if (isRefusal(error)) return {};
     throw error;
   }
+}
+
+function ownKeyText(ask: Asked, part: typeof SECRET): string {
+  return part === undefined ? "" : (ask.query[part.field] ?? ask.headers[part.header] ?? "");
 }
 
 function isRefusal(error: unknown): error is ServiceError {

@@ -1,4 +1,6 @@
-/** The forms of names of wallets and accounts. */
+/** How wallets and accounts are named: shapes only. */
+import type { AccountForm } from "../../schemas/venue-contract.js";
+
 const WALLET_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const EVM_ADDRESS = /^0x[0-9a-f]{40}$/i;
 /** 32 bytes in base58. */
@@ -13,7 +15,10 @@ export function isEvmAddress(text: string): boolean {
   return EVM_ADDRESS.test(text);
 }
 
-/** venuefour's accounts. */
-export function isBase58Key(text: string): boolean {
+function isBase58Key(text: string): boolean {
   return BASE58_KEY.test(text);
+}
+
+export function isAccountName(text: string, form: AccountForm): boolean {
+  return form === "base58" ? isBase58Key(text) : isEvmAddress(text);
 }

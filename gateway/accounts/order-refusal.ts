@@ -2,6 +2,7 @@
 import { type ErrorCode, type ErrorContext, ServiceError } from "../../engine/domain/errors.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import type { OrderRefusal } from "../../engine/orders/single/order-desk.js";
+import { KEY_VENUE } from "../../schemas/venues.js";
 import { ReplayedRefusal } from "../http/json-route.js";
 
 export function refusalError(refusal: OrderRefusal, venue: RoutableVenue | null = null): ServiceError {
@@ -9,10 +10,7 @@ export function refusalError(refusal: OrderRefusal, venue: RoutableVenue | null 
   return refusal.replayed ? new ReplayedRefusal(code, context) : new ServiceError(code, context);
 }
 
-/**
- * A key that the venue no longer accepts (expired, revoked, another account's) is the caller's to fix: 401, on
- * venuethree 403.
- */
+/** A key that the venue no longer takes (expired, revoked, another account's) is the caller's to repair: 401, or 403 where callers bring their own. */
 function errorOf(
   { code, details }: OrderRefusal,
   venue: RoutableVenue | null,
@@ -21,7 +19,7 @@ function errorOf(
   if (details["venueCode"] === "NOT_SUPPORTED" && code !== "NOT_SUPPORTED")
     return { code: "NOT_SUPPORTED", context: { what: details["venueText"], exchange: details["exchange"] } };
   const isAuth = code === "MISSING_CREDENTIALS" || code === "INVALID_API_CREDENTIALS" || isAuthReject(details);
-  if (venue === "venuethree" && isAuth) return { code: "INVALID_API_CREDENTIALS", context: details };
+  if (venue === KEY_VENUE && isAuth) return { code: "INVALID_API_CREDENTIALS", context: details };
   if (isAuth && venue !== null) return { code: "MISSING_CREDENTIALS", context: { exchange: venue, ...details } };
   return { code, context: details };
 }

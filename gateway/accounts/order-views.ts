@@ -13,9 +13,9 @@ import {
   type OrderFacts,
   type SingleOrderType,
 } from "../../engine/orders/single/order-desk.js";
-import type { CloseItem, OrderRecord, VenuetwoOrder } from "../../schemas/venue-orders.js";
+import type { CloseItem, OrderRecord, NativeOrder } from "../../schemas/venue-orders.js";
 import { scrub } from "../../engine/domain/scrub.js";
-import { scaleText } from "../api/ticker-payload.js";
+import { scaleText } from "../../engine/domain/decimal.js";
 
 export function normalizedOrder(order: OrderFacts): NormalizedOrder {
   return {
@@ -65,7 +65,7 @@ function kindOf(type: SingleOrderType): "STOP" | "TAKE_PROFIT" {
   return type.startsWith("TAKE_PROFIT") ? "TAKE_PROFIT" : "STOP";
 }
 
-/** The venue's own words (its API reference, read with the fact sheet of venuetwo). */
+/** The words of the one venue whose own form of an order the interface shows (its API reference). */
 const NATIVE_TYPE: Readonly<Record<SingleOrderType, string>> = {
   MARKET: "MARKET",
   LIMIT: "LIMIT",
@@ -82,8 +82,8 @@ const NATIVE_TIME_IN_FORCE: Readonly<Record<TimeInForce, string>> = {
 };
 const DIGITS = /^[0-9]{1,40}$/;
 
-/** Spec 2.7, in the venue's own quoting. `workingType` comes from the request, because no reply repeats it. */
-export function venuetwoOrder(order: OrderFacts, workingType: string): VenuetwoOrder {
+/** Spec 2.7, in the venue's own quoting. `workingType` is what was asked for: no answer repeats it. */
+export function nativeOrder(order: OrderFacts, workingType: string): NativeOrder {
   const { multiplierExp10 } = order.native;
   const price = (text: string | null): string => (text === null ? "0" : (scaleText(text, multiplierExp10) ?? "0"));
   const qty = (text: string): string => scaleText(text, -multiplierExp10) ?? "0";

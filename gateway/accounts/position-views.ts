@@ -5,7 +5,7 @@ import type { VenuePosition } from "../../engine/domain/position.js";
 import type { Market } from "../../engine/market/market.js";
 import { liveMark, positionFigures } from "../../engine/portfolio/pnl.js";
 import type { AggregatedPosition, NativePosition } from "../../schemas/positions.js";
-import { scaleText } from "../api/ticker-payload.js";
+import { scaleText } from "../../engine/domain/decimal.js";
 
 export interface ReadStamp {
   readonly asOfMs: number;

@@ -1,9 +1,10 @@
 /** venuefour's 24 h change and open interest: `yesterday_price` is an oracle price (fact sheet 4, `/info/prices`). */
 import { describe, expect, it } from "vitest";
 import { applyPrice } from "../../feeds/venuefour/market/normalize.js";
-import { fakeMarket } from "../test/fake-room.js";
-import { venuefourPayload, venuethreePayload } from "./ticker-payload.js";
+import { tickerFields as venuefourFields } from "../../feeds/venuefour/ticker.js";
+import { tickerFields as venuethreeFields } from "../../feeds/venuethree/ticker.js";
 import { anInstrument } from "../../engine/domain/test/instruments.js";
+import { fakeMarket } from "../test/fake-room.js";
 
 const ROW = {
   symbol: "BTC",
@@ -22,7 +23,7 @@ function tickerOf(lastPrice: string, wire: Partial<typeof ROW> = {}, multiplierE
   const market = fakeMarket(anInstrument({ venue: "venuefour", multiplierExp10 }));
   market.ticker.lastPrice = lastPrice;
   applyPrice(market.ticker, { ...ROW, ...wire }, lastPrice !== "", ROW.timestamp, 1);
-  return venuefourPayload(market, "LIVE", 0);
+  return venuefourFields(market, "LIVE", 0);
 }
 
 describe("venuefour's 24 h change", () => {
@@ -56,7 +57,7 @@ describe("a change that the venue prints itself", () => {
   ])("%s has four decimals at most", (printed, shown) => {
     const market = fakeMarket(anInstrument({ venue: "venuethree" }));
     Object.assign(market.ticker, { lastPrice: "97420", markPrice: "97421", change24h: printed });
-    expect(venuethreePayload(market, "LIVE", 0)).toMatchObject({ change24h: shown });
+    expect(venuethreeFields(market, "LIVE", 0)).toMatchObject({ change24h: shown });
   });
 });
 

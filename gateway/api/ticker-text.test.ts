@@ -1,13 +1,16 @@
 import { describe, expect, it } from "vitest";
+import { scaleText } from "../../engine/domain/decimal.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
+import { deriveChange } from "../../feeds/shared/room/ticker-fields.js";
+import { tickerFields } from "../../feeds/venuetwo/ticker.js";
 import { compileSerialiser } from "../../schemas/serialise.js";
-import { bestTouchSchema, tickerFailureSchema, venuetwoTickerSchema } from "../../schemas/ticker.js";
+import { bestTouchSchema, tickerFailureSchema } from "../../schemas/ticker.js";
+import { CONTRACTS } from "../../schemas/venues.js";
 import { fakeMarket, loadBook } from "../test/fake-room.js";
-import { deriveChange, scaleText, venuetwoPayload } from "./ticker-payload.js";
 import { AggregateText, TICKER_STALE_MS, TickerText } from "./ticker-text.js";
 import { anInstrument } from "../../engine/domain/test/instruments.js";
 
-const serialise = compileSerialiser(venuetwoTickerSchema);
+const serialise = compileSerialiser(CONTRACTS.venuetwo.ticker.schema);
 
 function setup() {
   const clock = new VirtualClock();
@@ -19,7 +22,7 @@ function setup() {
   let count = 0;
   const text = new TickerText(market, clock, (shown, state) => {
     count++;
-    return serialise(venuetwoPayload(shown, state, 0));
+    return serialise(tickerFields(shown, state, 0));
   });
   return { clock, market, text, serialised: () => count };
 }
@@ -39,7 +42,7 @@ describe("TickerText", () => {
       const state = market.book.state === 2 ? (age > TICKER_STALE_MS ? "STALE" : "LIVE") : "SYNCING";
       expect(reply).toEqual({
         success: true,
-        data: JSON.parse(serialise(venuetwoPayload(market, state, age))),
+        data: JSON.parse(serialise(tickerFields(market, state, age))),
         timestamp: clock.wallMs(),
       });
       clock.advance(step % 3);
@@ -82,7 +85,7 @@ describe("TickerText", () => {
     loadBook(market.book, [[1, 1]], [[2, 1]], clock.monoNs());
     market.ticker.stamp(1, clock.monoNs());
     clock.advance(40);
-    const text = new TickerText(market, clock, (shown, state) => serialise(venuetwoPayload(shown, state, 0)));
+    const text = new TickerText(market, clock, (shown, state) => serialise(tickerFields(shown, state, 0)));
     expect(JSON.parse(text.reply())).toMatchObject({ data: { asterSymbol: '"ageMs":0', ageMs: 40 } });
   });
 });

@@ -20,6 +20,7 @@ import { resolvedTrades } from "../../engine/portfolio/resolved-executions.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
 import { createKeyedHash, cryptoRandomIds, loadServerSecret } from "../../engine/storage/server-secret.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
+import { ACCOUNT_PACES } from "../../feeds/registry.js";
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
 import { createTradingDesk } from "../accounts/trading-desk.js";
 import type { Config } from "./config.js";
@@ -138,7 +139,7 @@ export async function createService(config: Config, overrides: ServiceOverrides 
     undo.push(() => orders.drain(DRAIN_EXTRA_MS));
     await orders.start();
     const resolved = allResolved([resolvedTrades(closeService), resolvedOrders(orders)]);
-    const portfolio = new Portfolio({ rooms: tradingRooms, clock, logger, hash, resolved });
+    const portfolio = new Portfolio({ rooms: tradingRooms, clock, logger, hash, resolved, paces: ACCOUNT_PACES });
     undo.push(async () => portfolio.stop());
     await waitForBooks(rooms, clock);
     const operator = { loopbackOnly: isLoopback(config.host), open: false };

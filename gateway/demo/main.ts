@@ -6,7 +6,8 @@ import { fork } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
-import { credentialsOf, DEMO_TRADER, mintDemoWallet } from "../../bench/sim/demo-accounts.js";
+import { DEMO_CREDENTIALS, mintDemoWallet } from "../../bench/sim/demo-accounts.js";
+import { NATIVE_VENUE, WALLET_VENUE } from "../../schemas/venues.js";
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
 import { loadConfigOrExit, runService } from "../app/run.js";
 
@@ -19,6 +20,9 @@ const CURL_SIZE = "0.05";
  * at a real venue (sixty reads a minute at one of them).
  */
 const ROOMY_BUDGETS = ofVenues((prefix) => ({ [`${prefix}_REST_WEIGHT_PER_MINUTE`]: "1000000" }));
+
+/** Of the first local venues: what one may try with any of them. */
+const HINTS = ["  (its own order log: /_sim/orders)", '  (move its price: POST /_sim/skew {"bps":-60})'];
 
 interface VenueUrls {
   readonly restUrl: string;
@@ -61,8 +65,8 @@ const config = loadConfigOrExit({
   })),
 });
 const demoWallet = mintDemoWallet();
-const wallets = new MemoryCredentials([{ ...demoWallet, credentials: credentialsOf(DEMO_TRADER) }]);
-const pageAccount = { walletAddress: demoWallet.address, credentials: credentialsOf(DEMO_TRADER) };
+const wallets = new MemoryCredentials([{ ...demoWallet, credentials: DEMO_CREDENTIALS }]);
+const pageAccount = { walletAddress: demoWallet.address, credentials: DEMO_CREDENTIALS };
 const service = await runService(config, { wallets, pageAccount }, async () => {
   venuesChild.disconnect();
 });
@@ -97,13 +101,16 @@ function guide(url: string, venues: LocalVenueUrls): string {
     symbol: "BTC",
     direction: "LONG",
     size: CURL_SIZE,
-    credentials: credentialsOf(DEMO_TRADER),
+    credentials: DEMO_CREDENTIALS,
   });
   const rows: [name: string, address: string][] = [
     ["dashboard", `${url}/`],
     ["best exit, public", `${url}/api/trade/routing/BTC?side=SELL&size=0.25`],
     ["positions, all venues", `${url}/api/trading/positions/all/${demoWallet.address}`],
-    ["demo wallet", `${demoWallet.walletId}  (x-wallet-id of /api/venueone, /api/venuetwo and single-venue orders)`],
+    [
+      "demo wallet",
+      `${demoWallet.walletId}  (x-wallet-id of /api/${WALLET_VENUE}, /api/${NATIVE_VENUE} and single-venue orders)`,
+    ],
     ["tickers", `${url}/api/trading/ticker/BTC`],
     ["all books in one", `${url}/api/book/BTC?depth=10`],
     ["instruments", `${url}/api/instruments`],
@@ -112,17 +119,17 @@ function guide(url: string, venues: LocalVenueUrls): string {
     ["recorded decisions", `${url}/api/history/routing?symbol=BTC`],
     ["API description", `${url}/docs  (/openapi.json, /asyncapi.json)`],
     ["metrics", `${url}/metrics`],
-    ["local venueone", `${venues.venueone.restUrl}  (its own order log: /_sim/orders)`],
-    ["local venuetwo", `${venues.venuetwo.restUrl}  (move its price: POST /_sim/skew {"bps":-60})`],
-    ["local venuethree", venues.venuethree.restUrl],
-    ["local venuefour", venues.venuefour.restUrl],
+    ...ROUTABLE_VENUES.map((venue, index): [string, string] => [
+      `local ${venue}`,
+      `${venues[venue].restUrl}${HINTS[index] ?? ""}`,
+    ]),
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   return [
     "",
     ...rows.map(([name, address]) => `  ${name.padEnd(width)}  ${address}`),
     "",
-    `The demo trader is long BTC and short ETH on all four venues. This closes ${CURL_SIZE} BTC at the best exit:`,
+    `The demo trader is long BTC and short ETH on every venue. This closes ${CURL_SIZE} BTC at the best exit:`,
     "",
     `curl -s ${url}/api/trade/position/close -H 'Content-Type: application/json' -d '${body}'`,
     "",

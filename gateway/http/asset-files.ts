@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ROUTABLE_VENUES } from "../../engine/domain/venue.js";
 
 export interface AssetFile {
   /** Path at which it is served. */
@@ -39,6 +40,7 @@ const STATIC = [
 const MODULES_MAX = 200;
 const IMPORT = /^(?:import|export)\b[^"';]*?["'](\.{1,2}\/[^"']+\.js)["']/gm;
 const STYLE_SHEET = /<link rel="stylesheet" href="\/assets\/(dashboard\/[a-z-]+\.css)"/g;
+const EACH_VENUE = /^ *<!-- each venue -->\n(.*?)^ *<!-- end -->\n/gms;
 const SOURCE_MAP = /^\/\/# sourceMappingURL=.*$/m;
 
 /**
@@ -55,9 +57,10 @@ export function builtClientFolder(): string | null {
 
 /** Throws when a file is missing. */
 export function readAssetFiles(folder: string): AssetFiles {
-  const files: AssetFile[] = STATIC.map(({ path, file, contentType }) =>
-    assetFile(path, contentType, readFileSync(join(folder, file))),
-  );
+  const files: AssetFile[] = STATIC.map(({ path, file, contentType }) => {
+    const text = readFileSync(join(folder, file), "utf8");
+    return assetFile(path, contentType, Buffer.from(file.endsWith(".html") ? withVenues(text) : text));
+  });
   const pages = files.filter(({ contentType }) => contentType.startsWith("text/html"));
   const sheets = pages.flatMap(({ body }) => [...body.toString().matchAll(STYLE_SHEET)].map(([, file = ""]) => file));
   for (const file of new Set(sheets))
@@ -74,7 +77,16 @@ export function readAssetFiles(folder: string): AssetFiles {
   return { files, modulePaths };
 }
 
-/** Adds the entry and everything it imports, by path within the client. */
+/** What the page says of a venue is written once in it; here each has its own, so that nothing moves when figures come. */
+function withVenues(page: string): string {
+  return page.replace(EACH_VENUE, (_, part: string) =>
+    ROUTABLE_VENUES.map((venue, index) =>
+      part.replaceAll("{venue}", venue).replaceAll("{place}", String(index + 1)),
+    ).join(""),
+  );
+}
+
+/** The entry and whatever it imports, by path within the client. */
 function addModules(modules: Map<string, string>, folder: string, entry: string): void {
   const open = [entry];
   for (let file = open.pop(); file !== undefined; file = open.pop()) {

@@ -11,6 +11,7 @@
  */
 import { hash, randomBytes } from "node:crypto";
 import { type RoutableVenue, ROUTABLE_VENUES } from "../../engine/domain/venue.js";
+import { perVenue } from "../../schemas/venues.js";
 
 export type CredentialBlocks = Readonly<Partial<Record<RoutableVenue, unknown>>>;
 
@@ -26,13 +27,7 @@ export interface Asked {
 /** Never leaves the process, and ends with it. */
 const SALT = randomBytes(32).toString("base64");
 
-/** Fields that distinguish one key from another; the rest of a block does not change the caller. */
-const KEY_FIELDS: Readonly<Record<RoutableVenue, readonly string[]>> = {
-  venueone: ["privateKey", "vaultAddress"],
-  venuetwo: ["apiKey", "apiSecret"],
-  venuethree: ["apiKeyPrivateKey", "accountIndex"],
-  venuefour: ["apiSecret", "walletAddress"],
-};
+const KEY_FIELDS = perVenue(({ credentials }) => credentials.keyFields);
 
 /** Who pays for a request: one caller, or each of several; null means its address. */
 export type Payers = string | readonly string[] | null;

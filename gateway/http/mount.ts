@@ -9,6 +9,7 @@
 import type { HttpRequest, HttpResponse, TemplatedApp } from "uWebSockets.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import { coversPath, type Operation } from "../../schemas/operation.js";
+import { OWN_KEY } from "../../schemas/venues.js";
 import type { Route } from "./route.js";
 import type { Edge } from "./edge.js";
 import type { Access, RouteCounts } from "./reply-state.js";
@@ -23,9 +24,7 @@ const REQUEST_HEADERS = [
   "Idempotency-Key",
   "X-Wallet-Id",
   "X-Venue-Credentials",
-  "X-Venuethree-Api-Key-Private-Key",
-  "X-Venuethree-Api-Key-Index",
-  "X-Venuethree-Account-Index",
+  ...OWN_KEY.headers.map(({ name }) => name),
   "X-API-KEY",
   "X-API-SECRET",
   "X-API-TIMESTAMP",

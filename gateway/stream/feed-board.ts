@@ -53,7 +53,7 @@ export class FeedBoard {
     this.version++;
   }
 
-  /** `{"venueone":{"state":"LIVE","ageMs":40,"breaker":"closed"},…}`; `isShown` selects rooms by index. */
+  /** `{"{venue}":{"state":"LIVE","ageMs":40,"breaker":"closed"},…}`; `isShown` picks rooms by index. */
   feedsText(
     health: readonly VenueHealth[],
     nowNs: number,

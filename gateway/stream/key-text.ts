@@ -1,7 +1,7 @@
 /**
- * Key texts of the public topics: `ticker:BTC:venueone,venuetwo:100`, `book:BTC:venuetwo:20:0`, `status`. Printing and
- * reading are inverse: a text that is not exactly what would be printed is no key. Exchanges are sorted alphabetically,
- * so that the same request always has the same key.
+ * Key texts of the public topics: `ticker:BTC:{venue},{venue}:100`, `book:BTC:{venue}:20:0`, `status`. Printing
+ * and reading are inverse: a text that is not exactly what would be printed is no key. Exchanges are sorted by
+ * alphabet, so that the same wish always has the same key.
  */
 import { isRoutableVenue, type RoutableVenue } from "../../engine/domain/venue.js";
 import { BOOK_DEPTH_BOUNDS } from "../../schemas/book.js";

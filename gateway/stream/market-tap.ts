@@ -3,32 +3,22 @@
  * One listener per market for all keys that show it: a market has room for few listeners, and a ticker becomes its
  * payload once for all readers. A tap exists while it has a reader.
  */
-import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { BOOK_LIVE, type BookState } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import type { FeedState, Market, MarketListener } from "../../engine/market/market.js";
+import { DESCRIPTORS } from "../../feeds/registry.js";
+import type { TickerFields } from "../../feeds/shared/room/ticker-fields.js";
 import { feedStateOf } from "../api/market-view.js";
-import { venuefourPayload, venueonePayload, venuethreePayload, venuetwoPayload } from "../api/ticker-payload.js";
 import { TICKER_STALE_MS } from "../api/ticker-text.js";
 import type { MarkDirty } from "./feed.js";
-
-/** Fields of a REST ticker payload, `ageMs` 0. */
-export type TickerFields = Readonly<Record<string, string | number | null>>;
 
 /** One venue's ticker at one moment; immutable. */
 export interface VenueTicker {
   readonly state: FeedState;
-  /** Null before the venue's first ticker. */
+  /** Those of REST, `ageMs` 0. Null before the venue's first ticker. */
   readonly fields: TickerFields | null;
   readonly tsRecvNs: number;
 }
-
-const PAYLOADS: Readonly<Record<RoutableVenue, (market: Market, state: FeedState, ageMs: number) => TickerFields>> = {
-  venueone: venueonePayload,
-  venuetwo: venuetwoPayload,
-  venuethree: venuethreePayload,
-  venuefour: venuefourPayload,
-};
 
 export class MarketTap implements MarketListener {
   readonly market: Market;
@@ -90,7 +80,7 @@ export class MarketTap implements MarketListener {
     this.#tickerMoved = false;
     this.#ticker = {
       state,
-      fields: ticker.known ? PAYLOADS[instrument.venue](this.market, state, 0) : null,
+      fields: ticker.known ? DESCRIPTORS[instrument.venue].ticker(this.market, state, 0) : null,
       tsRecvNs: ticker.tsRecvNs,
     };
     return this.#ticker;

@@ -15,7 +15,7 @@ import type { AccountChange } from "../../engine/portfolio/portfolio-types.js";
 import type { ResolvedExecution } from "../../engine/portfolio/resolved-executions.js";
 import type { FillRow } from "../../schemas/account-reads.js";
 import { orderRecord } from "../accounts/order-views.js";
-import { scaleText } from "../api/ticker-payload.js";
+import { scaleText } from "../../engine/domain/decimal.js";
 import {
   AccountMembers,
   type AccountSources,

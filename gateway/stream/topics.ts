@@ -25,7 +25,7 @@ import type { MemberSources } from "./venue-member.js";
 
 export interface TopicSources extends MemberSources {
   readonly board: FeedBoard;
-  /** The venuetwo ticker is withheld when no keys are configured (interface spec 5.5). */
+  /** Their tickers are withheld for want of configured keys (interface spec 5.5). */
   readonly refusedTickers: ReadonlySet<RoutableVenue>;
   readonly clock: Clock;
   /** Absent: the account topics are not served. */
@@ -103,12 +103,11 @@ export class Topics {
     const { view } = this.#sources;
     if (exchanges === undefined) {
       const symbol = view.resolve(text);
-      const listing = ROUTABLE_VENUES.filter(
-        (venue) => view.market(venue, symbol) !== null && !this.#isWithheld(topic, venue),
-      );
+      const listing = ROUTABLE_VENUES.filter((venue) => view.market(venue, symbol) !== null);
+      const shown = listing.filter((venue) => !this.#isWithheld(topic, venue));
       // Listed only where the ticker is withheld.
-      if (listing.length === 0) throw new ServiceError("MISSING_CREDENTIALS", { exchange: "venuetwo" });
-      return { symbol, exchanges: listing };
+      if (shown.length === 0) throw new ServiceError("MISSING_CREDENTIALS", { exchange: listing[0] ?? null });
+      return { symbol, exchanges: shown };
     }
     let symbol = "";
     for (const exchange of exchanges) {

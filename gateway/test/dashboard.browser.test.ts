@@ -171,7 +171,9 @@ describe.skipIf(chromium === null && !isRequired)(
       await becomes(page, "#event-list li:first-child .to", "DOWN");
       expect(await text(page, "#event-list li:first-child")).toMatch(/venuetwo LIVE → DOWN$/);
       await expect.poll(() => text(page, "#announcer"), POLLING).toMatch(/venuetwo DOWN|Best exit/);
-      await expect.poll(() => page.$$eval("#chart-lines .line-venuetwo", (lines) => lines.length), POLLING).toBe(0);
+      await expect
+        .poll(() => page.$$eval('#chart-lines [data-venue="venuetwo"]', (lines) => lines.length), POLLING)
+        .toBe(0);
       await shot(page, "down");
       stage.setState("venuetwo", "LIVE");
       await becomes(page, badge("venuetwo"), "LIVE", HEARTBEATS_MS);

@@ -4,6 +4,7 @@ import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ROUTABLE_VENUES } from "../../engine/domain/venue.js";
 import { readAssetFiles } from "../http/asset-files.js";
 import { type BuiltClient, buildClient } from "./dashboard-build.js";
 import { type Harness, startHarness } from "./harness.js";
@@ -60,6 +61,18 @@ describe("the page", () => {
     expect(headers["access-control-allow-origin"]).toBeUndefined();
     expect(headers["x-request-id"]).toBeTypeOf("string");
     expect(text).not.toMatch(/<style|\sstyle=|\son[a-z]+=|javascript:|<script(?![^>]* src=)/i);
+  });
+
+  it("has a row and a colour for every venue", async () => {
+    const { text } = await raw("/");
+    const { text: theme } = await raw("/assets/dashboard/theme.css");
+    const { text: figures } = await raw("/assets/dashboard/figures.css");
+    for (const [index, venue] of ROUTABLE_VENUES.entries()) {
+      expect(text).toContain(`<tr data-venue="${venue}">`);
+      expect(theme.split(`--venue-${index + 1}:`)).toHaveLength(3);
+      for (const name of ["key", "line", "fill"]) expect(figures).toContain(`.${name}-${index + 1} {`);
+    }
+    expect(text).not.toMatch(/\{venue\}|\{place\}|<!-- each/);
   });
 
   it("names every module it needs, and each of them is there", async () => {

@@ -15,6 +15,7 @@ import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
 import { createKeyedHash, cryptoRandomIds } from "../../engine/storage/server-secret.js";
 import { createTradeDesk } from "../app/trade-desk.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
+import { ACCOUNT_PACES } from "../../feeds/registry.js";
 import type { TradingDesk } from "../accounts/trading-desk.js";
 import { createLogger, type ServiceLogger } from "../app/log.js";
 import { MarketView } from "../api/market-view.js";
@@ -136,7 +137,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
           clock,
           logger,
           hash,
-          ...(options.paces === undefined ? {} : { paces: options.paces }),
+          paces: { ...ACCOUNT_PACES, ...options.paces },
         })
       : null;
   const trading = await options.trading?.({ clock, store, logger });

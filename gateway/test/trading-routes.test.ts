@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Operation } from "../../schemas/operation.js";
 import { OPERATIONS } from "../../schemas/operations.js";
 import { ACCOUNT_HEADERS } from "../accounts/account-access.js";
-import { VENUETHREE_KEY_HEADERS } from "../accounts/venuethree-key.js";
+import { OWN_KEY_HEADERS } from "../accounts/own-key.js";
 import type { Reply, RequestOptions } from "./client.js";
 import { closeLeg, createFakeDesk, FRESH_SCRIPT, orderFacts } from "./fake-desk.js";
 import { tradingWith } from "./fake-trading.js";
@@ -975,7 +975,7 @@ describe("among the methods,", () => {
     const allowed = String(reply.headers["access-control-allow-headers"]).toLowerCase().split(", ");
     // The spec's own four for keys among them: a browser sends nothing of a request whose preflight lacks one.
     const keys = ["x-api-key", "x-api-secret", "x-api-timestamp", "x-api-signature"];
-    const read = ["content-type", "idempotency-key", ...ACCOUNT_HEADERS, ...VENUETHREE_KEY_HEADERS];
+    const read = ["content-type", "idempotency-key", ...ACCOUNT_HEADERS, ...OWN_KEY_HEADERS];
     expect(allowed).toEqual(expect.arrayContaining([...read, ...keys]));
   });
 });

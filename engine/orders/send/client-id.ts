@@ -14,7 +14,7 @@ import type { KeyedHash, RandomIds } from "../../storage/keyed-hash.js";
 const CLIENT_ID = /^[0-9a-f]{32}$/;
 const CLIENT_ID_HEX_DIGITS = 32;
 const TAG_HEX_DIGITS = 8;
-/** Digits that a venue overwrites to make a UUID of the id (venuefour). */
+/** Digits that a venue overwrites to make a UUID of the id. */
 const VERSION_DIGIT = 12;
 const VARIANT_DIGIT = 16;
 

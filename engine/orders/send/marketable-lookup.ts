@@ -23,7 +23,7 @@ const MAX_LOOKS = 5;
 const FIRST_LOOK_MS = 60;
 /** Longer each time: after 250, 500, 750 ms. */
 const NEXT_LOOK_MS = 250;
-/** From the first read that shows it on: the venues' reads lag by up to 1.1 s (venueone, measured on order look-ups). */
+/** From the first read that shows it on: the venues' reads lag by up to 1.1 s (measured on order look-ups). */
 const BELIEVED_AFTER_MS = 1_500;
 
 /** An order that turned out to be of unknown outcome: it is with the resolver. */

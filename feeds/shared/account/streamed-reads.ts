@@ -27,8 +27,8 @@ import type { Read } from "../../../engine/ports.js";
 import { UnconfirmedOrders } from "./unconfirmed-orders.js";
 
 /**
- * A read tells of an order only when it began this long after its answer: the venues' reads lag by up to 1.1 s (venueone,
- * measured on order look-ups), and takers are delayed by up to 0.3 s (venuethree).
+ * A read tells of an order only when it began this long after its answer: the venues' reads lag by up to 1.1 s
+ * (measured on order look-ups), and takers are delayed by up to 0.3 s.
  */
 export const SURELY_LATER_MS = 1_500;
 /** Heard nothing for so long, pongs included: not proven alive. */

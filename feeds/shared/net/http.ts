@@ -20,7 +20,7 @@ export interface HttpRequest {
   readonly account: string | null;
   /** Who shares the lane with others; absent: the account. */
   readonly caller?: string;
-  /** Account budget units (venuetwo orders, venueone batch length); 0 for reads. */
+  /** Account budget units: orders, or the length of a batch; 0 for reads. */
   readonly accountWeight: number;
   /** May it take what is held back for idle lanes? For our own work that can wait for any caller's. */
   readonly borrowsIdle?: boolean;

@@ -29,7 +29,7 @@ export interface SocketHandlers {
 }
 
 export interface SocketOptions {
-  /** For logs: `venueone.market`. */
+  /** For logs: `{venue}.market`. */
   readonly name: string;
   /** A function where each connect needs a fresh one (listen keys); a rejection counts as a failed connect. */
   readonly url: string | (() => Promise<string>);

@@ -10,7 +10,7 @@ export interface UpgradeRefusal {
 /** Limited, banned, overloaded: the statuses whose `Retry-After` speaks of our address. */
 const WAITING_STATUSES: ReadonlySet<number> = new Set([429, 418, 503]);
 /**
- * Longest wait believed. A ban lasts up to three days (venuetwo), but a broken or hostile header must not keep every
+ * Longest wait believed. A ban lasts up to three days, but a broken or hostile header must not keep every
  * book of a venue away for a day, and one connect in five minutes is no load.
  */
 const MAX_TOLD_MS = 300_000;

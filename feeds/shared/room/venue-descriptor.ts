@@ -1,15 +1,20 @@
 /**
- * What the rest of the program knows of a venue: its name, what an operator may set, and how its room is made. Each room
- * exports one (descriptor.ts); feeds/registry.ts lists them.
+ * What the rest of the program knows of a venue: its name, what an operator may set, how its room is made, what its
+ * tickers show, how fast its accounts are polled. Each room exports one (descriptor.ts); feeds/registry.ts lists them.
+ * What callers see of it is in its file of `schemas`.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Logger } from "../../../engine/domain/logger.js";
 import type { FeeRates } from "../../../engine/domain/position.js";
 import type { Random } from "../../../engine/domain/random.js";
 import type { RoutableVenue } from "../../../engine/domain/venue.js";
+import type { VenuePace } from "../../../engine/portfolio/portfolio.js";
 import type { MarketRoom, NonceReservations } from "../../../engine/ports.js";
+import type { RecordingFormat } from "../replay/player.js";
+import type { VectorChecks } from "../sign/vector.js";
+import type { TickerView } from "./ticker-fields.js";
 
-/** One setting of an operator. Its environment name is the venue's prefix and its own: `VENUEONE_REST_URL`. */
+/** One setting of an operator. Its environment name is the venue in capitals and its own: `{VENUE}_REST_URL`. */
 export type VenueOption = (
   | { readonly kind: "boolean"; readonly default: boolean }
   | { readonly kind: "url"; readonly default: string }
@@ -45,6 +50,11 @@ export interface RoomParts {
 
 interface Definition<Options extends VenueOptions> {
   readonly venue: RoutableVenue;
+  readonly ticker: TickerView;
+  readonly paces: VenuePace;
+  readonly readsNameAccount?: true;
+  readonly vectors: VectorChecks;
+  readonly recordings?: readonly RecordingFormat[];
   readonly options: Options;
   createRoom(parts: RoomParts, values: VenueValues<Options>): MarketRoom;
   /** What is wrong between options, a sentence each, with `name` making the environment name of one. */
@@ -62,6 +72,18 @@ export interface CommonValues {
 
 export interface VenueDescriptor {
   readonly venue: RoutableVenue;
+  readonly ticker: TickerView;
+  /**
+   * Looks a minute over all accounts that are polled here: about a sixth of what the venue grants, all of it in the lanes
+   * `read` and `background`, whose share no look can exceed whatever stands here.
+   */
+  readonly paces: VenuePace;
+  /** A read says whose account a key is of. */
+  readonly readsNameAccount: boolean;
+  /** For `npm run conformance`. */
+  readonly vectors: VectorChecks;
+  /** For `npm run replay`. */
+  readonly recordings: readonly RecordingFormat[];
   /** By environment name, in the order of docs/configuration.md. */
   readonly options: VenueOptions;
   /** `values`: parsed, by environment name. */
@@ -78,7 +100,7 @@ export interface VenueReading {
 
 /** The first and the last options of every venue, and its own between them. */
 export function defineVenue<const Options extends VenueOptions>(definition: Definition<Options>): VenueDescriptor {
-  const { venue } = definition;
+  const { venue, ticker, paces, vectors, readsNameAccount = false, recordings = [] } = definition;
   const nameOf = (option: string): string => `${venue.toUpperCase()}_${option}`;
   const rows: VenueOptions = {
     ENABLED: { kind: "boolean", default: true, doc: `Run the ${venue} room.` },
@@ -86,6 +108,11 @@ export function defineVenue<const Options extends VenueOptions>(definition: Defi
   };
   return {
     venue,
+    ticker,
+    paces,
+    readsNameAccount,
+    vectors,
+    recordings,
     options: Object.fromEntries(Object.entries(rows).map(([option, row]) => [nameOf(option), row])),
     read(values) {
       const own = Object.fromEntries(Object.keys(rows).map((option) => [option, values[nameOf(option)]]));

@@ -53,7 +53,7 @@ export function parseJsonExact(text: string): unknown {
 function quoteLongIntegers(text: string): string {
   // A string literal is matched whole and kept, so digits inside texts stay as they are.
   return text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g, (token) =>
-    // A safe integer of 16 digits (venueone trade ids) stays a number.
+    // A safe integer of 16 digits, as trade ids are, stays a number.
     /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token,
   );
 }

@@ -1,5 +1,5 @@
 /**
- * What an account did: fills and funding on one venue, and all orders of a server wallet on venueone (interface spec
+ * What an account did: fills and funding on one venue, and on one of them all orders of a server wallet (interface spec
  * 4.10). Pages go from new to old by a cursor that the venue's room makes.
  */
 import { formatScaled } from "../../../engine/domain/decimal.js";
@@ -30,6 +30,7 @@ import {
 import { OPERATIONS } from "../../../schemas/operations.js";
 import { compileSerialiser } from "../../../schemas/serialise.js";
 import { compileValidator } from "../../../schemas/validate.js";
+import { WALLET_VENUE } from "../../../schemas/venues.js";
 import {
   ACCOUNT_HEADERS,
   addressBlocks,
@@ -216,9 +217,9 @@ function historicalOrdersRoute(context: TradingContext): Route {
       const asked = checkedQuery(validate, ask.query, INTEGERS, TIMES);
       const wallet = await findWallet(trading.wallets, walletId);
       requireSameWallet(wallet, ask.params["walletId"]);
-      const room = tradingRoom(view, "venueone");
-      const query = historyQuery(context, "venueone", asked);
-      const ref = { walletAddress: wallet.address, block: walletBlock(wallet, "venueone") };
+      const room = tradingRoom(view, WALLET_VENUE);
+      const query = historyQuery(context, WALLET_VENUE, asked);
+      const ref = { walletAddress: wallet.address, block: walletBlock(wallet, WALLET_VENUE) };
       let account: Pick<AccountSession, "venue" | "accountId"> | null = null;
       const page = await readPage(context, room, ref, (history, session, options) => {
         account = { venue: session.venue, accountId: session.accountId };

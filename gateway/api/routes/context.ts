@@ -26,7 +26,7 @@ export interface RouteContext extends JsonRouteParts {
   readonly recorder: Recorder | null;
   readonly stream: StreamCounts;
   readonly closeDefaults: CloseDefaults;
-  /** 401 on the venuetwo ticker while its keys are missing (interface spec 5.5). */
+  /** 401 on the ticker of these while its keys are missing (interface spec 5.5). */
   readonly refusedTickers: ReadonlySet<RoutableVenue>;
   readonly version: string;
   /** Accounts and single-venue orders; absent: those routes are not served. */

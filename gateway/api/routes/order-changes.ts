@@ -13,11 +13,12 @@ import {
   leverageRequestSchema,
   marginModeRequestSchema,
   settingsReplySchema,
-  venuetwoLeverageReplySchema,
-  venuetwoLeverageRequestSchema,
+  nativeLeverageReplySchema,
+  nativeLeverageRequestSchema,
 } from "../../../schemas/order-changes.js";
 import { compileSerialiser } from "../../../schemas/serialise.js";
 import { compileValidator } from "../../../schemas/validate.js";
+import { NATIVE_VENUE } from "../../../schemas/venues.js";
 import {
   ACCOUNT_HEADERS,
   callerBlock,
@@ -40,7 +41,7 @@ export function orderChangeRoutes(context: TradingContext): Route[] {
     cancelRoute(context),
     cancelAllRoute(context),
     amendRoute(context),
-    venuetwoLeverageRoute(context),
+    nativeLeverageRoute(context),
     leverageRoute(context),
     marginModeRoute(context),
   ];
@@ -179,12 +180,12 @@ function withSymbolText<T>(check: () => T): T {
   }
 }
 
-function venuetwoLeverageRoute(context: TradingContext): Route {
+function nativeLeverageRoute(context: TradingContext): Route {
   const { edge, clock, trading, closeDefaults } = context;
-  const validate = compileValidator(venuetwoLeverageRequestSchema);
-  const serialise = compileSerialiser(venuetwoLeverageReplySchema);
+  const validate = compileValidator(nativeLeverageRequestSchema);
+  const serialise = compileSerialiser(nativeLeverageReplySchema);
   return jsonRoute(context, {
-    operation: OPERATIONS.venuetwoLeverage,
+    operation: OPERATIONS[`${NATIVE_VENUE}Leverage`],
     headers: [WALLET_HEADER],
     sends: true,
     async answer(ask) {
@@ -192,18 +193,18 @@ function venuetwoLeverageRoute(context: TradingContext): Route {
       const leverage = checkLeverage(body.leverage);
       const wallet = await findWallet(trading.wallets, ask.params["walletId"] ?? "", "INVALID_WALLET_ID");
       requireSameWallet(wallet, ask.headers[WALLET_HEADER], body.userId, body.walletIdOrAddress);
-      const symbol = settingSymbol(context, "venuetwo", body.symbol);
+      const symbol = settingSymbol(context, NATIVE_VENUE, body.symbol);
       const answer = await trading.orders.setLeverage(
         {
-          venue: "venuetwo",
-          credentials: walletBlock(wallet, "venuetwo"),
+          venue: NATIVE_VENUE,
+          credentials: walletBlock(wallet, NATIVE_VENUE),
           symbol,
           leverage,
           deadlineMs: closeDefaults.deadlineMs,
         },
         orderContext(ask),
       );
-      if (!answer.ok) throw refusalError(answer, "venuetwo");
+      if (!answer.ok) throw refusalError(answer, NATIVE_VENUE);
       const data = {
         symbol: answer.nativeSymbol,
         leverage: answer.settings.leverage ?? leverage,

@@ -1,5 +1,5 @@
 /**
- * Positions (interface spec 4.9): of one address on all venues, on one venue, and venuetwo's native form for a server
+ * Positions (interface spec 4.9): of one address on all venues, on one venue, and one venue's native form for a server
  * wallet. Each is a read of its moment; the stream has what moves.
  *
  * Invariants: one venue's failure never hides another's positions; what could not be read is an error or a coverage
@@ -26,6 +26,7 @@ import {
 } from "../../../schemas/positions.js";
 import { compileSerialiser } from "../../../schemas/serialise.js";
 import { compileValidator } from "../../../schemas/validate.js";
+import { NATIVE_VENUE } from "../../../schemas/venues.js";
 import {
   ACCOUNT_HEADERS,
   addressBlocks,
@@ -197,21 +198,21 @@ function nativeRoute(context: TradingContext): Route {
   const validate = compileValidator(nativePositionsQuerySchema);
   const serialise = compileSerialiser(nativePositionsReplySchema);
   return jsonRoute(context, {
-    operation: OPERATIONS.venuetwoNativePositions,
+    operation: OPERATIONS[`${NATIVE_VENUE}NativePositions`],
     headers: [WALLET_HEADER],
     sends: false,
     async answer(ask) {
       const query = checkedQuery(validate, ask.query);
       const wallet = await findWallet(trading.wallets, ask.params["walletId"] ?? "");
       requireSameWallet(wallet, ask.headers[WALLET_HEADER]);
-      const room = tradingRoom(view, "venuetwo");
-      const symbol = query.symbol === undefined ? null : symbolOn(context, "venuetwo", query.symbol);
-      const instrument = symbol === null ? null : (view.market("venuetwo", symbol)?.instrument ?? null);
-      const ref = { walletAddress: wallet.address, block: walletBlock(wallet, "venuetwo") };
+      const room = tradingRoom(view, NATIVE_VENUE);
+      const symbol = query.symbol === undefined ? null : symbolOn(context, NATIVE_VENUE, query.symbol);
+      const instrument = symbol === null ? null : (view.market(NATIVE_VENUE, symbol)?.instrument ?? null);
+      const ref = { walletAddress: wallet.address, block: walletBlock(wallet, NATIVE_VENUE) };
       const read = await trading.reads.read(room, ref, (session, options) =>
         readWhole(room.reader, session, instrument, options),
       );
-      if (!read.ok) throw readError("venuetwo", read, "FAILED_TO_FETCH_POSITIONS");
+      if (!read.ok) throw readError(NATIVE_VENUE, read, "FAILED_TO_FETCH_POSITIONS");
       const now = { wallMs: clock.wallMs(), monoNs: clock.monoNs() };
       const positions = read.value.flatMap((position) => {
         if (position.uncounted !== undefined) return [uncountedNative(position)];

@@ -8,20 +8,13 @@ import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import { ServiceError } from "../../../engine/domain/errors.js";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../../engine/domain/venue.js";
 import type { FeedState, Market } from "../../../engine/market/market.js";
+import { DESCRIPTORS } from "../../../feeds/registry.js";
 import { OPERATIONS } from "../../../schemas/operations.js";
 import { compileSerialiser } from "../../../schemas/serialise.js";
-import {
-  bestTouchSchema,
-  type TickerFailure,
-  tickerFailureSchema,
-  venuefourTickerSchema,
-  venueoneTickerSchema,
-  venuethreeTickerSchema,
-  venuetwoTickerSchema,
-} from "../../../schemas/ticker.js";
+import { bestTouchSchema, type TickerFailure, tickerFailureSchema } from "../../../schemas/ticker.js";
+import { perVenue } from "../../../schemas/venues.js";
 import { decodeComponent } from "../../http/query.js";
 import { venueUnavailable } from "../market-view.js";
-import { venuefourPayload, venueonePayload, venuethreePayload, venuetwoPayload } from "../ticker-payload.js";
 import { type AggregatePart, AggregateText, type PayloadSerialiser, TickerText } from "../ticker-text.js";
 import type { RouteContext } from "./context.js";
 import type { Route } from "../../http/route.js";
@@ -30,22 +23,14 @@ import { checkSymbolText } from "./symbol-parameter.js";
 type Texts = Readonly<Record<RoutableVenue, TickerTexts>>;
 
 export function tickerRoutes(context: RouteContext): Route[] {
-  const one = compileSerialiser(venueoneTickerSchema);
-  const two = compileSerialiser(venuetwoTickerSchema);
-  const three = compileSerialiser(venuethreeTickerSchema);
-  const four = compileSerialiser(venuefourTickerSchema);
-  const texts: Texts = {
-    venueone: new TickerTexts(context, "venueone", (market, state) => one(venueonePayload(market, state, 0))),
-    venuetwo: new TickerTexts(context, "venuetwo", (market, state) => two(venuetwoPayload(market, state, 0))),
-    venuethree: new TickerTexts(context, "venuethree", (market, state) => three(venuethreePayload(market, state, 0))),
-    venuefour: new TickerTexts(context, "venuefour", (market, state) => four(venuefourPayload(market, state, 0))),
-  };
+  const texts: Texts = perVenue(({ ticker }, venue) => {
+    const serialise = compileSerialiser(ticker.schema);
+    const fieldsOf = DESCRIPTORS[venue].ticker;
+    return new TickerTexts(context, venue, (market, state) => serialise(fieldsOf(market, state, 0)));
+  });
   return [
     aggregatedRoute(context, texts),
-    venueRoute(context, texts.venueone, OPERATIONS.venueoneTicker),
-    venueRoute(context, texts.venuetwo, OPERATIONS.venuetwoTicker),
-    venueRoute(context, texts.venuethree, OPERATIONS.venuethreeTicker),
-    venueRoute(context, texts.venuefour, OPERATIONS.venuefourTicker),
+    ...ROUTABLE_VENUES.map((venue) => venueRoute(context, texts[venue], OPERATIONS[`${venue}Ticker`])),
   ];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Closes on one venue (interface spec 4.7): one position and all of them on venueone, the positions of a symbol on
- * venuetwo. The desk re-reads the live position, derives the side from it and sends reduce-only.
+ * Closes on one venue (interface spec 4.7): one position and all of them on the one, the positions of a symbol on the
+ * other. The desk re-reads the live position, derives the side from it and sends reduce-only.
  */
 import { ServiceError } from "../../../engine/domain/errors.js";
 import type { CloseLeg } from "../../../engine/orders/single/order-desk.js";
@@ -8,13 +8,14 @@ import { OPERATIONS } from "../../../schemas/operations.js";
 import { compileSerialiser } from "../../../schemas/serialise.js";
 import { compileValidator } from "../../../schemas/validate.js";
 import {
-  venueoneCloseAllReplySchema,
-  venueoneCloseAllRequestSchema,
-  venueoneCloseReplySchema,
-  venueoneCloseRequestSchema,
-  venuetwoCloseReplySchema,
-  venuetwoCloseRequestSchema,
+  walletCloseAllReplySchema,
+  walletCloseAllRequestSchema,
+  walletCloseReplySchema,
+  walletCloseRequestSchema,
+  nativeCloseReplySchema,
+  nativeCloseRequestSchema,
 } from "../../../schemas/venue-orders.js";
+import { NATIVE_VENUE, WALLET_VENUE } from "../../../schemas/venues.js";
 import {
   findWallet,
   requireSameWallet,
@@ -22,7 +23,7 @@ import {
   walletBlock,
   walletIdHeader,
 } from "../../accounts/account-access.js";
-import { closeItem, normalizedOrder, orderIdText, venuetwoOrder } from "../../accounts/order-views.js";
+import { closeItem, normalizedOrder, orderIdText, nativeOrder } from "../../accounts/order-views.js";
 import { checkedBody, jsonRoute, replyText } from "../../http/json-route.js";
 import { invalidParameters } from "../../http/query.js";
 import { checkReduceOnly, checkTimeInForce } from "../spec-fields.js";
@@ -33,15 +34,15 @@ import { checkSymbolText } from "./symbol-parameter.js";
 import { withTypeText } from "./venue-orders.js";
 
 export function venueCloseRoutes(context: TradingContext): Route[] {
-  return [venueoneClose(context), venueoneCloseAll(context), venuetwoClose(context)];
+  return [walletClose(context), walletCloseAll(context), nativeClose(context)];
 }
 
-function venueoneClose(context: TradingContext): Route {
+function walletClose(context: TradingContext): Route {
   const { edge, clock, trading, closeDefaults } = context;
-  const validate = compileValidator(venueoneCloseRequestSchema);
-  const serialise = compileSerialiser(venueoneCloseReplySchema);
+  const validate = compileValidator(walletCloseRequestSchema);
+  const serialise = compileSerialiser(walletCloseReplySchema);
   return jsonRoute(context, {
-    operation: OPERATIONS.venueoneClose,
+    operation: OPERATIONS[`${WALLET_VENUE}Close`],
     headers: [WALLET_HEADER],
     sends: true,
     async answer(ask) {
@@ -51,13 +52,13 @@ function venueoneClose(context: TradingContext): Route {
       checkTimeInForce(body.type, body.timeInForce);
       const wallet = await findWallet(trading.wallets, walletId);
       requireSameWallet(wallet, ask.params["walletId"], body.userId, body.walletIdOrAddress);
-      const symbol = symbolOn(context, "venueone", checkSymbolText(ask.params["symbol"] ?? ""));
-      if (symbolOn(context, "venueone", body.symbol) !== symbol)
+      const symbol = symbolOn(context, WALLET_VENUE, checkSymbolText(ask.params["symbol"] ?? ""));
+      if (symbolOn(context, WALLET_VENUE, body.symbol) !== symbol)
         throw invalidParameters({ path: "symbol", problem: "must be the symbol of the path" });
       const answer = await trading.orders.closePosition(
         {
-          venue: "venueone",
-          credentials: walletBlock(wallet, "venueone"),
+          venue: WALLET_VENUE,
+          credentials: walletBlock(wallet, WALLET_VENUE),
           symbol,
           // The side is the opposite of the position: a position of the other direction is not what is meant.
           direction: body.side === "SELL" ? "LONG" : "SHORT",
@@ -70,7 +71,7 @@ function venueoneClose(context: TradingContext): Route {
         },
         orderContext(ask),
       );
-      if (!answer.ok) throw refusalError(answer, "venueone");
+      if (!answer.ok) throw refusalError(answer, WALLET_VENUE);
       const order = orderOf(answer.legs[0]);
       const nowMs = clock.wallMs();
       const data = {
@@ -100,12 +101,12 @@ function orderOf(leg: CloseLeg | undefined): NonNullable<CloseLeg["order"]> {
   });
 }
 
-function venueoneCloseAll(context: TradingContext): Route {
+function walletCloseAll(context: TradingContext): Route {
   const { edge, clock, trading, closeDefaults } = context;
-  const validate = compileValidator(venueoneCloseAllRequestSchema);
-  const serialise = compileSerialiser(venueoneCloseAllReplySchema);
+  const validate = compileValidator(walletCloseAllRequestSchema);
+  const serialise = compileSerialiser(walletCloseAllReplySchema);
   return jsonRoute(context, {
-    operation: OPERATIONS.venueoneCloseAll,
+    operation: OPERATIONS[`${WALLET_VENUE}CloseAll`],
     headers: [WALLET_HEADER],
     sends: true,
     async answer(ask) {
@@ -116,7 +117,7 @@ function venueoneCloseAll(context: TradingContext): Route {
       requireSameWallet(wallet, ask.params["walletId"], body.userId, body.walletIdOrAddress);
       const answer = await trading.orders.closeAll(
         {
-          accounts: [{ venue: "venueone", credentials: walletBlock(wallet, "venueone") }],
+          accounts: [{ venue: WALLET_VENUE, credentials: walletBlock(wallet, WALLET_VENUE) }],
           symbols: null,
           dryRun: false,
           cancelFirst: false,
@@ -125,10 +126,10 @@ function venueoneCloseAll(context: TradingContext): Route {
         },
         orderContext(ask),
       );
-      if (!answer.ok) throw refusalError(answer, "venueone");
+      if (!answer.ok) throw refusalError(answer, WALLET_VENUE);
       const venue = answer.venues[0];
       // Positions that could not be read are not the same as none.
-      if (venue?.error != null) throw refusalError({ ok: false, replayed: false, ...venue.error }, "venueone");
+      if (venue?.error != null) throw refusalError({ ok: false, replayed: false, ...venue.error }, WALLET_VENUE);
       const results = (venue?.legs ?? []).map(closeItem);
       const closedCount = results.filter((item) => item.status === "CLOSED").length;
       const data = {
@@ -144,12 +145,12 @@ function venueoneCloseAll(context: TradingContext): Route {
   });
 }
 
-function venuetwoClose(context: TradingContext): Route {
+function nativeClose(context: TradingContext): Route {
   const { edge, clock, trading, closeDefaults } = context;
-  const validate = compileValidator(venuetwoCloseRequestSchema);
-  const serialise = compileSerialiser(venuetwoCloseReplySchema);
+  const validate = compileValidator(nativeCloseRequestSchema);
+  const serialise = compileSerialiser(nativeCloseReplySchema);
   return jsonRoute(context, {
-    operation: OPERATIONS.venuetwoClose,
+    operation: OPERATIONS[`${NATIVE_VENUE}Close`],
     headers: [WALLET_HEADER],
     sends: true,
     async answer(ask) {
@@ -160,9 +161,9 @@ function venuetwoClose(context: TradingContext): Route {
       requireSameWallet(wallet, ask.headers[WALLET_HEADER], body.userId, body.walletIdOrAddress);
       const answer = await trading.orders.closePosition(
         {
-          venue: "venuetwo",
-          credentials: walletBlock(wallet, "venuetwo"),
-          symbol: symbolOn(context, "venuetwo", body.symbol),
+          venue: NATIVE_VENUE,
+          credentials: walletBlock(wallet, NATIVE_VENUE),
+          symbol: symbolOn(context, NATIVE_VENUE, body.symbol),
           direction: body.positionSide ?? null,
           quantity: null,
           type: "MARKET",
@@ -173,12 +174,12 @@ function venuetwoClose(context: TradingContext): Route {
         },
         orderContext(ask),
       );
-      if (!answer.ok) throw refusalError(answer, "venuetwo");
+      if (!answer.ok) throw refusalError(answer, NATIVE_VENUE);
       // The larger position comes first. A side that failed beside one that was sent must not hide that one.
       const orders = answer.legs.flatMap((leg) =>
-        leg.order === null || leg.status === "FAILED" ? [] : [venuetwoOrder(leg.order, WORKING_TYPE)],
+        leg.order === null || leg.status === "FAILED" ? [] : [nativeOrder(leg.order, WORKING_TYPE)],
       );
-      const first = orders[0] ?? venuetwoOrder(orderOf(answer.legs[0]), WORKING_TYPE);
+      const first = orders[0] ?? nativeOrder(orderOf(answer.legs[0]), WORKING_TYPE);
       const data = answer.legs.length > 1 ? { ...first, orders } : first;
       const text = replyText(edge, serialise, { success: true, data, timestamp: clock.wallMs() });
       return { text, replayed: answer.replayed };

@@ -1,6 +1,6 @@
 /**
- * Orders on one venue (interface spec 4.6): venuetwo by wallet in the path or in the header, venueone by wallet,
- * venuethree and venuefour with the caller's own credentials.
+ * Orders on one venue (interface spec 4.6), in four forms: the venue's own form, by wallet in the path or in the header;
+ * by wallet; with the caller's own key; and, on every other venue, with the credentials of the request or a wallet's.
  *
  * Invariant: a refusal (4xx) means that nothing was sent; an order whose outcome nobody knows is a 200 that says so.
  */
@@ -11,14 +11,15 @@ import { OPERATIONS } from "../../../schemas/operations.js";
 import { compileSerialiser } from "../../../schemas/serialise.js";
 import { compileValidator } from "../../../schemas/validate.js";
 import {
-  venuefourOrderRequestSchema,
+  callerOrderRequest,
   venueOrderReplySchema,
-  venueoneOrderRequestSchema,
-  venuethreeOrderReplySchema,
-  venuethreeOrderRequestSchema,
-  venuetwoOrderReplySchema,
-  venuetwoOrderRequestSchema,
+  walletOrderRequestSchema,
+  keyOrderReplySchema,
+  keyOrderRequestSchema,
+  nativeOrderReplySchema,
+  nativeOrderRequestSchema,
 } from "../../../schemas/venue-orders.js";
+import { CALLER_VENUES, KEY_VENUE, NATIVE_VENUE, WALLET_VENUE } from "../../../schemas/venues.js";
 import {
   ACCOUNT_HEADERS,
   callerBlock,
@@ -28,8 +29,8 @@ import {
   walletBlock,
   walletIdHeader,
 } from "../../accounts/account-access.js";
-import { normalizedOrder, orderIdText, venuetwoOrder } from "../../accounts/order-views.js";
-import { VENUETHREE_KEY_HEADERS, venuethreeBlock } from "../../accounts/venuethree-key.js";
+import { normalizedOrder, orderIdText, nativeOrder } from "../../accounts/order-views.js";
+import { OWN_KEY_HEADERS, ownKeyBlock } from "../../accounts/own-key.js";
 import { type Answer, type Ask, checkedBody, jsonRoute, replyText } from "../../http/json-route.js";
 import type { Route } from "../../http/route.js";
 import { orderContext, symbolOn, type TradingContext } from "./order-desk-call.js";
@@ -50,7 +51,12 @@ type Particulars = Pick<PlaceRequest, "type" | "price"> &
   Partial<Pick<PlaceRequest, "stopPrice" | "triggerSource" | "positionSide" | "accountNames">>;
 
 export function venueOrderRoutes(context: TradingContext): Route[] {
-  return [...venuetwoRoutes(context), venueoneRoute(context), venuethreeRoute(context), venuefourRoute(context)];
+  return [
+    ...nativeRoutes(context),
+    walletRoute(context),
+    keyRoute(context),
+    ...CALLER_VENUES.map((venue) => callerRoute(context, venue)),
+  ];
 }
 
 /** Throws what the desk refuses. */
@@ -110,12 +116,12 @@ export function withTypeText<T>(check: () => T): T {
   }
 }
 
-// ---------------------------------------------------------------- venuetwo
+// ---------------------------------------------------------------- in the venue's own form
 
-function venuetwoRoutes(context: TradingContext): Route[] {
+function nativeRoutes(context: TradingContext): Route[] {
   const { edge, clock, trading } = context;
-  const validate = compileValidator(venuetwoOrderRequestSchema);
-  const serialise = compileSerialiser(venuetwoOrderReplySchema);
+  const validate = compileValidator(nativeOrderRequestSchema);
+  const serialise = compileSerialiser(nativeOrderReplySchema);
 
   async function answer(ask: Ask, walletId: string): Promise<Answer> {
     const body = checkedBody(validate, ask.body);
@@ -130,14 +136,14 @@ function venuetwoRoutes(context: TradingContext): Route[] {
     const wallet = await findWallet(trading.wallets, walletId);
     requireSameWallet(wallet, ask.headers[WALLET_HEADER], body.userId, body.walletIdOrAddress);
     const workingType = body.workingType ?? "CONTRACT_PRICE";
-    const { order, replayed } = await place(context, ask, "venuetwo", walletBlock(wallet, "venuetwo"), body, {
+    const { order, replayed } = await place(context, ask, NATIVE_VENUE, walletBlock(wallet, NATIVE_VENUE), body, {
       type: body.type,
       price,
       stopPrice,
       triggerSource: workingType === "MARK_PRICE" ? "MARK" : "LAST",
       positionSide: body.positionSide ?? "BOTH",
     });
-    const data = venuetwoOrder(order, workingType);
+    const data = nativeOrder(order, workingType);
     return { text: replyText(edge, serialise, { success: true, data, timestamp: clock.wallMs() }), replayed };
   }
 
@@ -145,25 +151,25 @@ function venuetwoRoutes(context: TradingContext): Route[] {
   return [
     jsonRoute(context, {
       ...common,
-      operation: OPERATIONS.venuetwoPerpOrder,
+      operation: OPERATIONS[`${NATIVE_VENUE}PerpOrder`],
       answer: (ask) => answer(ask, ask.params["walletId"] ?? ""),
     }),
     jsonRoute(context, {
       ...common,
-      operation: OPERATIONS.venuetwoOrder,
+      operation: OPERATIONS[`${NATIVE_VENUE}Order`],
       answer: async (ask) => answer(ask, walletIdHeader(ask)),
     }),
   ];
 }
 
-// ---------------------------------------------------------------- venueone
+// ---------------------------------------------------------------- by wallet
 
-function venueoneRoute(context: TradingContext): Route {
+function walletRoute(context: TradingContext): Route {
   const { edge, clock, trading } = context;
-  const validate = compileValidator(venueoneOrderRequestSchema);
+  const validate = compileValidator(walletOrderRequestSchema);
   const serialise = compileSerialiser(venueOrderReplySchema);
   return jsonRoute(context, {
-    operation: OPERATIONS.venueoneOrder,
+    operation: OPERATIONS[`${WALLET_VENUE}Order`],
     headers: [WALLET_HEADER],
     sends: true,
     async answer(ask) {
@@ -171,9 +177,9 @@ function venueoneRoute(context: TradingContext): Route {
       const body = withTypeText(() => checkedBody(validate, ask.body));
       const wallet = await findWallet(trading.wallets, walletId);
       requireSameWallet(wallet, body.userId, body.walletIdOrAddress);
-      const block = walletBlock(wallet, "venueone");
+      const block = walletBlock(wallet, WALLET_VENUE);
       // The price of a MARKET order is its worst price here.
-      const { order, replayed } = await place(context, ask, "venueone", block, body, {
+      const { order, replayed } = await place(context, ask, WALLET_VENUE, block, body, {
         type: body.type,
         price: body.price,
       });
@@ -183,27 +189,27 @@ function venueoneRoute(context: TradingContext): Route {
   });
 }
 
-// ---------------------------------------------------------------- venuethree, venuefour
+// ---------------------------------------------------------------- with what the caller brings
 
-function venuethreeRoute(context: TradingContext): Route {
+function keyRoute(context: TradingContext): Route {
   const { edge, clock } = context;
-  const validate = compileValidator(venuethreeOrderRequestSchema);
-  const serialise = compileSerialiser(venuethreeOrderReplySchema);
+  const validate = compileValidator(keyOrderRequestSchema);
+  const serialise = compileSerialiser(keyOrderReplySchema);
   return jsonRoute(context, {
-    operation: OPERATIONS.venuethreeOrder,
-    headers: [...ACCOUNT_HEADERS, ...VENUETHREE_KEY_HEADERS],
+    operation: OPERATIONS[`${KEY_VENUE}Order`],
+    headers: [...ACCOUNT_HEADERS, ...OWN_KEY_HEADERS],
     sends: true,
     async answer(ask) {
-      const block = venuethreeBlock(ask);
+      const block = ownKeyBlock(ask);
       const body = withTypeText(() => checkedBody(validate, ask.body));
       const price = limitPrice(body);
       const particulars = { type: body.type, price, accountNames: accountNames(body) };
-      const { order, replayed } = await place(context, ask, "venuethree", block, body, particulars);
+      const { order, replayed } = await place(context, ask, KEY_VENUE, block, body, particulars);
       const reply = {
         success: true as const,
         orderId: orderIdText(order),
         status: order.outcome === "UNKNOWN" ? "UNKNOWN" : "submitted",
-        adapter: "venuethree" as const,
+        adapter: KEY_VENUE,
         timestamp: clock.wallMs(),
         order: normalizedOrder(order),
       };
@@ -219,19 +225,19 @@ function accountNames(body: { readonly userId: string; readonly walletIdOrAddres
   return [{ path: "userId", name: userId }, ...other];
 }
 
-function venuefourRoute(context: TradingContext): Route {
+function callerRoute(context: TradingContext, venue: (typeof CALLER_VENUES)[number]): Route {
   const { edge, clock, trading } = context;
-  const validate = compileValidator(venuefourOrderRequestSchema);
+  const validate = compileValidator(callerOrderRequest(venue));
   const serialise = compileSerialiser(venueOrderReplySchema);
   return jsonRoute(context, {
-    operation: OPERATIONS.venuefourOrder,
+    operation: OPERATIONS[`${venue}Order`],
     headers: ACCOUNT_HEADERS,
     sends: true,
     async answer(ask) {
       const body = withTypeText(() => checkedBody(validate, ask.body));
       const price = limitPrice(body);
-      const block = await callerBlock(trading.wallets, ask, "venuefour");
-      const { order, replayed } = await place(context, ask, "venuefour", block, body, { type: body.type, price });
+      const block = await callerBlock(trading.wallets, ask, venue);
+      const { order, replayed } = await place(context, ask, venue, block, body, { type: body.type, price });
       const reply = { success: true as const, data: normalizedOrder(order), timestamp: clock.wallMs() };
       return { text: replyText(edge, serialise, reply), replayed };
     },

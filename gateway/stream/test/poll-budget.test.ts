@@ -7,10 +7,11 @@ import { silentLogger } from "../../../engine/domain/logger.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { AccountWatch } from "../../../engine/portfolio/account-watch.js";
-import { DEFAULT_PACES, Portfolio, type VenuePace } from "../../../engine/portfolio/portfolio.js";
+import { Portfolio, type VenuePace } from "../../../engine/portfolio/portfolio.js";
 import { AccountVenue } from "../../../engine/portfolio/test/fake-accounts.js";
 import { createKeyedHash } from "../../../engine/storage/server-secret.js";
 import type { Lane } from "../../../engine/ports.js";
+import { DESCRIPTORS } from "../../../feeds/registry.js";
 import { LaneQueue } from "../../../feeds/shared/net/lane-queue.js";
 import { LANE_SHARES, LaneBudget } from "../../../feeds/shared/net/lanes.js";
 import { MAX_STREAMED_USERS, REST_WEIGHT_PER_MINUTE, REST_WINDOW_MS } from "../../../feeds/venueone/rules/limits.js";
@@ -74,8 +75,8 @@ function worstWindow(spent: readonly Spent[], counts: (one: Spent) => boolean): 
 
 describe("the budget of polling", () => {
   it.each([
-    ["its own pace", DEFAULT_PACES.venueone],
-    // As if the unit had been mistaken: the lanes alone must hold.
+    ["its own pace", DESCRIPTORS.venueone.paces],
+    // As if somebody had mistaken the unit: the lanes alone must hold.
     [
       "a pace a hundred times too fast",
       {
@@ -125,8 +126,8 @@ describe("the budget of polling", () => {
       expect([...lanes].sort()).toEqual(["background", "read"]);
       // A pace that is too fast is limited by the lanes, not by itself.
       const polled = worstWindow(spent, ({ lane }) => lane !== "exit");
-      expect(polled > REST_WEIGHT_PER_MINUTE / 3).toBe(pace !== DEFAULT_PACES.venueone);
-      // No account is left out: the streamed ones are pushed, each of the others was polled.
+      expect(polled > REST_WEIGHT_PER_MINUTE / 3).toBe(pace !== DESCRIPTORS.venueone.paces);
+      // Nobody is left out: the streamed ones are pushed, each of the others was looked at.
       expect(venue.streamedCount()).toBe(MAX_STREAMED_USERS);
       expect(watches.map((watch) => watch.positions?.[0]?.qtyLots)).toEqual(accounts.map((_one, index) => index + 1));
       expect(portfolio.counts()).toEqual({ accounts: ACCOUNTS, polled: ACCOUNTS - MAX_STREAMED_USERS });
@@ -136,8 +137,8 @@ describe("the budget of polling", () => {
     240_000,
   );
 
-  it("is kept by the default pace alone, within a sixth of the venue's grant", async () => {
-    const { clock, venue, spent, portfolio } = bench(DEFAULT_PACES.venueone);
+  it("the default pace alone stays within a sixth of the venue's grant", async () => {
+    const { clock, venue, spent, portfolio } = bench(DESCRIPTORS.venueone.paces);
     for (let index = 0; index < ACCOUNTS; index++) {
       const account = venue.addAccount(`account-${index}`);
       portfolio.open("venueone", { kind: "credentials", block: venue.credentials(account) }, true, () => {});

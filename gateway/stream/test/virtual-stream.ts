@@ -9,6 +9,7 @@ import type { ResolvedExecution } from "../../../engine/portfolio/resolved-execu
 import { AccountVenue } from "../../../engine/portfolio/test/fake-accounts.js";
 import { createKeyedHash } from "../../../engine/storage/server-secret.js";
 import type { Market } from "../../../engine/market/market.js";
+import { ACCOUNT_PACES } from "../../../feeds/registry.js";
 import { MarketView } from "../../api/market-view.js";
 import { createFakeRoom, type FakeRoom, fakeMarket, loadBook } from "../../test/fake-room.js";
 import type { Connection, StreamSocket } from "../connection.js";
@@ -255,6 +256,7 @@ export class VirtualStream {
       logger: silentLogger,
       hash,
       paces: {
+        ...ACCOUNT_PACES,
         venuetwo: {
           positions: { looksPerMinute: 600, intervalMsMin: 500 },
           orders: { looksPerMinute: 600, intervalMsMin: 500 },

@@ -2,9 +2,9 @@
  * A local venuetwo that lists many contracts, in a process of its own: argument 1 is their number. Every second one is
  * quiet from the start: its book stands and nothing ever changes in it. Prints its addresses when it listens.
  */
-import { createSystemClock } from "../../engine/domain/clock.js";
-import { createFactorModel } from "../sim/core/factor-model.js";
-import { startVenuetwoSim } from "../sim/venuetwo/sim.js";
+import { createSystemClock } from "../../../engine/domain/clock.js";
+import { createFactorModel } from "../core/factor-model.js";
+import { startVenuetwoSim } from "./sim.js";
 
 const SEED = 580;
 const SYMBOLS = ["BTCUSDT", "ETHUSDT", "SOLUSDT"];

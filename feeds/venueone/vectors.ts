@@ -1,4 +1,4 @@
-/** Checks of the vector kinds of venueone: `l1`, `user`, `hash`, `wire`. */
+/** Vectors of venueone: its signing and encoding against what no code of ours made, one check per kind of entry. */
 import {
   encodeTypeString,
   hashDomain,
@@ -10,16 +10,16 @@ import {
   type TypedField,
   type TypedValue,
 } from "../shared/sign/eip712.js";
-import { packMsgpack, type MsgpackValue } from "../venueone/sign/msgpack.js";
-import { AGENT_DOMAIN_SEPARATOR, L1Signer, signatureBytes, type WireSignature } from "../venueone/sign/sign.js";
-import { permitDepositCalldata, signDigest, userActionDigest } from "../venueone/sign/sign-user.js";
+import { packMsgpack, type MsgpackValue } from "./sign/msgpack.js";
+import { AGENT_DOMAIN_SEPARATOR, L1Signer, signatureBytes, type WireSignature } from "./sign/sign.js";
+import { permitDepositCalldata, signDigest, userActionDigest } from "./sign/sign-user.js";
 import {
   isUserActionType,
   MULTI_SIG_FIELDS,
   PERMIT_FIELDS,
   USER_ACTION_TYPES,
   userActionDomain,
-} from "../venueone/sign/typed-data.js";
+} from "./sign/typed-data.js";
 import {
   floatToInt,
   floatToWire,
@@ -28,14 +28,21 @@ import {
   isValidPrice,
   roundPrice,
   type MarketKind,
-} from "../venueone/orders/wire-number.js";
-import { expectEqual, expectTrue, isObject, Vector, VectorMismatch } from "./vector.js";
+} from "./orders/wire-number.js";
+import { expectEqual, expectTrue, isObject, Vector, VectorMismatch, type VectorChecks } from "../shared/sign/vector.js";
+
+export const vectors: VectorChecks = {
+  l1: checkL1,
+  hash: checkHash,
+  user: checkUser,
+  wire: checkWire,
+};
 
 const mainnet = new L1Signer(true);
 const testnet = new L1Signer(false);
 
 /** Signed trading action: hash, signature bit for bit, recovery. */
-export function checkL1(vector: Vector): void {
+function checkL1(vector: Vector): void {
   const expected = vector.object("expected");
   // venueResponse tells what the venue said to the captured request; there is nothing in it to compute.
   expected.allowOnly(["actionHash", "r", "s", "v", "signer", "venueResponse"]);
@@ -53,7 +60,7 @@ export function checkL1(vector: Vector): void {
   expected.expectHex("signer", recovered ?? "");
 }
 
-export function checkHash(vector: Vector): void {
+function checkHash(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly([
     "actionHash",
@@ -77,7 +84,7 @@ export function checkHash(vector: Vector): void {
   expected.expectHex("eip712DigestMainnet", mainnet.agentDigest(connectionId));
 }
 
-export function checkUser(vector: Vector): void {
+function checkUser(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["eip712Digest", "r", "s", "v", "signer", "venueResponse", "batchedDepositWithPermitCalldata"]);
   const action = vector.object("action");
@@ -108,7 +115,7 @@ export function checkUser(vector: Vector): void {
 }
 
 /** Number texts. A null of ours is the vector's `error`. */
-export function checkWire(vector: Vector): void {
+function checkWire(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["result", "valid", "error"]);
   const call = vector.object("action");

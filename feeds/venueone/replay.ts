@@ -1,15 +1,37 @@
 /**
- * Plays frames of venueone: whole books of up to 20 levels a side, best bid and offer, trades, through
- * that room's decoder. Its books carry no sequence; their `time` orders them.
+ * Recordings of venueone: whole books of up to 20 levels a side, best bid and offer, trades, played
+ * through this room's decoder. Its books carry no sequence; their `time` orders them.
  */
 import { parseScaled } from "../../engine/domain/decimal.js";
 import { Book, INVALID_CROSSED } from "../../engine/market/book.js";
 import { Touch } from "../../engine/market/touch.js";
-import { decodeFrame } from "../venueone/market/decode.js";
-import type { VenueoneWireBbo, VenueoneWireBook } from "../venueone/market/wire.js";
-import { DecimalScan, NO_TIME, type PlayOutcome, type Player, reportBook } from "./player.js";
-import { frameStart } from "./raw-player.js";
-import { emptyCounts, type SymbolReport } from "./report.js";
+import { decodeFrame } from "./market/decode.js";
+import type { VenueoneWireBbo, VenueoneWireBook } from "./market/wire.js";
+import { type CsvRows, csvFormat, figure, sideOf } from "../shared/replay/csv-player.js";
+import {
+  DecimalScan,
+  NO_TIME,
+  type PlayOutcome,
+  type Player,
+  type RecordingFormat,
+  reportBook,
+} from "../shared/replay/player.js";
+import { frameStart } from "../shared/replay/raw-player.js";
+import { emptyCounts, type SymbolReport } from "../shared/replay/report.js";
+
+export const recordings: readonly RecordingFormat[] = [
+  csvFormat("csv-book20", "timestamp,sequence,exchange_timestamp,bid_price_0,", (coin) =>
+    rowsOf(coin, () => book20ToL2Book),
+  ),
+  csvFormat("csv-bbo-sided", "timestamp,price,size,side,exchange_timestamp", (coin) => rowsOf(coin, sidesToBbo)),
+  csvFormat("csv-trades-venueone", "timestamp,price,size,side,trade_id,exchange_timestamp", (coin) =>
+    rowsOf(coin, () => tradeToTrades),
+  ),
+  {
+    isFrame: ({ channel }, isTimed) => isTimed && typeof channel === "string",
+    open: () => new VenueoneRawPlayer(),
+  },
+];
 
 interface PlayedMarket {
   readonly book: Book;
@@ -18,7 +40,7 @@ interface PlayedMarket {
   readonly qtyDecimals: number;
 }
 
-export class VenueonePlayer {
+class VenueonePlayer {
   readonly counts = emptyCounts();
   readonly #scan = new DecimalScan();
   readonly #markets = new Map<string, PlayedMarket>();
@@ -112,7 +134,7 @@ export class VenueonePlayer {
 }
 
 /** Format `raw-ws-lines` with frames of venueone. */
-export class VenueoneRawPlayer implements Player {
+class VenueoneRawPlayer implements Player {
   readonly format = "raw-ws-lines (venueone)";
   readonly venue = new VenueonePlayer();
 
@@ -143,4 +165,69 @@ export class VenueoneRawPlayer implements Player {
   outcome(): PlayOutcome {
     return this.venue.outcome();
   }
+}
+
+// ---------------------------------------------------------------- rows
+
+type RowToFrame = (cells: readonly string[], coin: string) => string | null;
+
+/** `createRows`: for each of the two passes, as rows may build on each other. */
+function rowsOf(coin: string, createRows: () => RowToFrame): CsvRows {
+  const player = new VenueonePlayer();
+  let toFrame = createRows();
+  return {
+    counts: player.counts,
+    frame: (cells) => toFrame(cells, coin),
+    timeMs: (cells) => Number(cells[0]) * 1000,
+    scan: (frame) => player.scan(frame),
+    prepare() {
+      toFrame = createRows();
+      player.prepare();
+    },
+    play: (frame, tsRecvNs) => player.play(frame, tsRecvNs),
+    outcome: () => player.outcome(),
+  };
+}
+
+/** csv-book20 row → l2Book with an invented order count. */
+function book20ToL2Book(row: readonly string[], coin: string): string | null {
+  const time = Number(row[2]);
+  const bids = sideOf(row, 3, 4, 20);
+  const asks = sideOf(row, 5, 4, 20);
+  if (!Number.isSafeInteger(time) || bids === null || asks === null) return null;
+  const side = (levels: readonly [string, string][]) => levels.map(([px, sz]) => ({ px, sz, n: 1 }));
+  return JSON.stringify({ channel: "l2Book", data: { coin, time, levels: [side(bids), side(asks)] } });
+}
+
+/**
+ * csv-bbo-sided row → bbo. Both sides come in rows of their own; a pair of one exchange time is one update, here sent after
+ * each row: a frame is the latest of both.
+ */
+function sidesToBbo(): RowToFrame {
+  let bid: { px: string; sz: string; n: number } | null = null;
+  let ask: { px: string; sz: string; n: number } | null = null;
+  return (cells, coin) => {
+    const px = figure(cells[1]);
+    const sz = figure(cells[2]);
+    const time = Number(cells[4]);
+    if (px === null || sz === null || !Number.isSafeInteger(time)) return null;
+    if (cells[3] === "bid") bid = { px, sz, n: 1 };
+    else if (cells[3] === "ask") ask = { px, sz, n: 1 };
+    else return null;
+    return JSON.stringify({ channel: "bbo", data: { coin, time, bbo: [bid, ask] } });
+  };
+}
+
+/** csv-trades-venueone row → trades of one. */
+function tradeToTrades(row: readonly string[], coin: string): string | null {
+  const px = figure(row[1]);
+  const sz = figure(row[2]);
+  const tid = Number(row[4]);
+  const time = Number(row[5]);
+  if (px === null || sz === null || !Number.isSafeInteger(tid) || !Number.isSafeInteger(time)) return null;
+  if (row[3] !== "buy" && row[3] !== "sell") return null;
+  return JSON.stringify({
+    channel: "trades",
+    data: [{ coin, side: row[3] === "buy" ? "B" : "A", px, sz, time, hash: "0x", tid }],
+  });
 }

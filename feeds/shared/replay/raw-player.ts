@@ -1,21 +1,24 @@
 /**
- * Format `raw-ws-lines` with frames of venuetwo's dialect: `<receive time, ns> <frame>`, one frame per
+ * Format `raw-ws-lines` with frames of a dialect of diffs: `<receive time, ns> <frame>`, one frame per
  * line, REST depth snapshots (no symbol in them) as lines between.
  */
-import { indexOfByte, isFields, NO_TIME, parseJson, type PlayOutcome, type Player } from "./player.js";
-import { VenuetwoPlayer } from "./venuetwo-player.js";
+import { type DiffPlayer, indexOfByte, isFields, NO_TIME, parseJson, type PlayOutcome, type Player } from "./player.js";
 
 const SPACE = 0x20;
 const SNAPSHOT_MARK = Buffer.from('"lastUpdateId"');
 /** A snapshot names itself near its start. */
 const MARK_WITHIN_BYTES = 200;
 
-export class RawPlayer implements Player {
+export class RawPlayer<Venue extends DiffPlayer> implements Player {
   readonly format = "raw-ws-lines";
-  readonly venue = new VenuetwoPlayer();
+  readonly venue: Venue;
   /** Snapshots scanned before any frame named the symbol. */
   #snapshots: { readonly bytes: Buffer }[] = [];
   #symbol: string | null = null;
+
+  constructor(venue: Venue) {
+    this.venue = venue;
+  }
 
   get counts() {
     return this.venue.counts;

@@ -2,11 +2,12 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { type LineHandler, LineSplitter } from "./line-splitter.js";
-import type { Player } from "./player.js";
-import { RawPlayer } from "./raw-player.js";
+import { type LineHandler, LineSplitter } from "../../shared/replay/line-splitter.js";
+import type { Player } from "../../shared/replay/player.js";
+import { RawPlayer } from "../../shared/replay/raw-player.js";
+import { VenuetwoPlayer } from "../../venuetwo/replay.js";
 
-export const TAPE_PATH = fileURLToPath(new URL("./fixtures/keepusdt.raw.gz", import.meta.url));
+export const TAPE_PATH = fileURLToPath(new URL("../fixtures/keepusdt.raw.gz", import.meta.url));
 /** Decompressed. */
 export const TAPE = gunzipSync(readFileSync(TAPE_PATH));
 
@@ -39,6 +40,10 @@ export function playChunks<P extends Player>(player: P, chunks: readonly Buffer[
   return player;
 }
 
-export function playRaw(lines: readonly string[]): RawPlayer {
-  return playChunks(new RawPlayer(), [Buffer.from(`${lines.join("\n")}\n`)]);
+export function createRawPlayer(): RawPlayer<VenuetwoPlayer> {
+  return new RawPlayer(new VenuetwoPlayer());
+}
+
+export function playRaw(lines: readonly string[]): RawPlayer<VenuetwoPlayer> {
+  return playChunks(createRawPlayer(), [Buffer.from(`${lines.join("\n")}\n`)]);
 }

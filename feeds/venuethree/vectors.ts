@@ -1,4 +1,4 @@
-/** Checks of the vector kinds of venuethree, one function per kind. */
+/** Vectors of venuethree: its signing and encoding against what no code of ours made, one check per kind of entry. */
 import {
   addPoints,
   decode,
@@ -10,14 +10,53 @@ import {
   type Point,
   scalarFromBytes,
   scalarToBytes,
-} from "../venuethree/sign/curve.js";
-import * as base from "../venuethree/sign/goldilocks.js";
-import { hash, hashToQuintic, permute, WIDTH } from "../venuethree/sign/poseidon2.js";
-import * as quintic from "../venuethree/sign/quintic.js";
-import { nonceOf, publicKeyOf, signMessage, verifySignature } from "../venuethree/sign/schnorr.js";
-import { foldDigests, hashText, hashTransaction, type TxAttributes, type TxFields } from "../venuethree/sign/tx.js";
-import { authMessage, changePublicKeyMessage, signAuthToken, signTransaction } from "../venuethree/sign/sign.js";
-import { expectEqual, expectTrue, isObject, type Vector, VectorMismatch } from "./vector.js";
+} from "./sign/curve.js";
+import * as base from "./sign/goldilocks.js";
+import { hash, hashToQuintic, permute, WIDTH } from "./sign/poseidon2.js";
+import * as quintic from "./sign/quintic.js";
+import { nonceOf, publicKeyOf, signMessage, verifySignature } from "./sign/schnorr.js";
+import { foldDigests, hashText, hashTransaction, type TxAttributes, type TxFields } from "./sign/tx.js";
+import { authMessage, changePublicKeyMessage, signAuthToken, signTransaction } from "./sign/sign.js";
+import {
+  expectEqual,
+  expectTrue,
+  isObject,
+  type Vector,
+  VectorMismatch,
+  type VectorChecks,
+} from "../shared/sign/vector.js";
+
+export const vectors: VectorChecks = {
+  "goldilocks-field": checkBaseField,
+  "quintic-field": checkQuinticField,
+  "scalar-field": checkScalarField,
+  "poseidon2-permute": checkPermutation,
+  "poseidon2-hash-n-to-m": checkHashElements,
+  "poseidon2-hash-to-quintic": checkHashToQuintic,
+  "poseidon2-fold-4": checkFold,
+  "ecgfp5-decode": checkDecode,
+  "ecgfp5-add": checkAddition,
+  "ecgfp5-scalar-mul": checkMultiple,
+  "public-key": checkPublicKey,
+  "schnorr-sign-with-k": checkSchnorr,
+  "tx-sign-with-k": checkSignedTransaction,
+  "tx-createOrder": checkTransaction,
+  "tx-cancelOrder": checkTransaction,
+  "tx-cancelAllOrders": checkTransaction,
+  "tx-modifyOrder": checkTransaction,
+  "tx-updateLeverage": checkTransaction,
+  "tx-updateMargin": checkTransaction,
+  "tx-withdraw": checkTransaction,
+  "tx-createGroupedOrders": checkTransaction,
+  "tx-createSubAccount": checkTransaction,
+  "tx-changePubKey": checkTransaction,
+  "tx-transfer": checkTransaction,
+  "tx-approveIntegrator": checkTransaction,
+  "tx-invalid-signature": checkTransaction,
+  "auth-token": checkAuthToken,
+  "auth-token-with-k": checkAuthTokenWithK,
+  "change-pub-key-l1-message": checkChangeKeyMessage,
+};
 
 function wordsOf(bytes: Uint8Array): Uint32Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -35,7 +74,7 @@ function words(vector: Vector, name: string): Uint32Array {
   return wordsOf(vector.bytes(name));
 }
 
-export function checkBaseField(vector: Vector): void {
+function checkBaseField(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["add", "sub", "mul", "neg_a", "inv_a", "pow_a_e"]);
   const input = vector.object("input");
@@ -72,7 +111,7 @@ export function checkBaseField(vector: Vector): void {
   );
 }
 
-export function checkQuinticField(vector: Vector): void {
+function checkQuinticField(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["add", "sub", "mul", "neg_a", "inv_a", "pow_a_e"]);
   const input = vector.object("input");
@@ -109,7 +148,7 @@ export function checkQuinticField(vector: Vector): void {
   );
 }
 
-export function checkScalarField(vector: Vector): void {
+function checkScalarField(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["add", "sub", "mul", "negA"]);
   const a = scalarFromBytes(vector.object("input").bytes("a"));
@@ -126,7 +165,7 @@ function scalarBytes(scalar: bigint): Uint8Array {
   return out;
 }
 
-export function checkPermutation(vector: Vector): void {
+function checkPermutation(vector: Vector): void {
   const state = words(vector.object("input"), "state");
   expectTrue(state.length === 2 * WIDTH, "the state has another width");
   permute(state);
@@ -135,7 +174,7 @@ export function checkPermutation(vector: Vector): void {
   expected.expectHex("state", bytesOf(state));
 }
 
-export function checkHashElements(vector: Vector): void {
+function checkHashElements(vector: Vector): void {
   const input = vector.object("input");
   const elements = words(input, "elements");
   const expected = vector.object("expected");
@@ -143,14 +182,14 @@ export function checkHashElements(vector: Vector): void {
   expected.expectHex("elements", bytesOf(hash(elements, elements.length / 2, input.integer("numOutputs"))));
 }
 
-export function checkHashToQuintic(vector: Vector): void {
+function checkHashToQuintic(vector: Vector): void {
   const elements = words(vector.object("input"), "elements");
   const expected = vector.object("expected");
   expected.allowOnly(["element5"]);
   expected.expectHex("element5", bytesOf(hashToQuintic(elements, elements.length / 2)));
 }
 
-export function checkFold(vector: Vector): void {
+function checkFold(vector: Vector): void {
   const digests = vector
     .object("input")
     .list("digests")
@@ -160,7 +199,7 @@ export function checkFold(vector: Vector): void {
   expected.expectHex("digest", bytesOf(foldDigests(digests)));
 }
 
-export function checkDecode(vector: Vector): void {
+function checkDecode(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["decodes", "isNeutral", "encodedBack"]);
   const point = decode(words(vector.object("input"), "w"));
@@ -178,7 +217,7 @@ function point(vector: Vector, name: string): Point {
   return found;
 }
 
-export function checkAddition(vector: Vector): void {
+function checkAddition(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["sum", "doubleA"]);
   const a = point(vector.object("input"), "a");
@@ -189,14 +228,14 @@ export function checkAddition(vector: Vector): void {
   expected.expectHex("doubleA", quintic.toBytes(encode(out)));
 }
 
-export function checkMultiple(vector: Vector): void {
+function checkMultiple(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["result"]);
   const scalar = scalarFromBytes(vector.object("input").bytes("scalar"));
   expected.expectHex("result", quintic.toBytes(encode(multiplyPoint(point(vector.object("input"), "base"), scalar))));
 }
 
-export function checkPublicKey(vector: Vector): void {
+function checkPublicKey(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["publicKey", "canonicalPrivateKey"]);
   const key = vector.bytes("privateKey");
@@ -207,7 +246,7 @@ export function checkPublicKey(vector: Vector): void {
   expected.expectHex("publicKey", quintic.toBytes(encode(multiplyGenerator(scalar))));
 }
 
-export function checkSchnorr(vector: Vector): void {
+function checkSchnorr(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["signature", "publicKey"]);
   const input = vector.object("input");
@@ -243,7 +282,7 @@ function parseTransaction(text: string): ParsedTransaction {
   };
 }
 
-export function checkTransaction(vector: Vector): void {
+function checkTransaction(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["txHash", "publicKey", "signature", "signatureValid"]);
   const input = vector.object("input");
@@ -264,7 +303,7 @@ export function checkTransaction(vector: Vector): void {
   expectTrue(verifySignature(message, ours.signature, expected.bytes("publicKey")), "our own signature");
 }
 
-export function checkSignedTransaction(vector: Vector): void {
+function checkSignedTransaction(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["txHash", "publicKey", "signature", "txInfo"]);
   const input = vector.object("input");
@@ -284,7 +323,7 @@ export function checkSignedTransaction(vector: Vector): void {
   expected.expectText("txInfo", signed.text);
 }
 
-export function checkAuthToken(vector: Vector): void {
+function checkAuthToken(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["message", "messageHash", "publicKey", "signature", "signatureValid"]);
   const input = vector.object("input");
@@ -302,7 +341,7 @@ export function checkAuthToken(vector: Vector): void {
   );
 }
 
-export function checkAuthTokenWithK(vector: Vector): void {
+function checkAuthTokenWithK(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["messageHash", "token", "publicKey"]);
   const input = vector.object("input");
@@ -312,7 +351,7 @@ export function checkAuthTokenWithK(vector: Vector): void {
   expected.expectHex("publicKey", publicKeyOf(key));
 }
 
-export function checkChangeKeyMessage(vector: Vector): void {
+function checkChangeKeyMessage(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["message", "publicKey"]);
   const input = vector.object("input");

@@ -1,15 +1,39 @@
 /**
- * Plays frames of venuetwo and of the dialect it descends from: decoder → book sync → book, exactly
+ * Recordings of venuetwo and of the dialect it descends from: decoder → book sync → book, exactly
  * the code the live room runs. One book per symbol; a gap leaves the book INVALID until a snapshot in
  * the recording bridges again, as there is nobody to ask for one.
  */
 import { Book, INVALID_CROSSED, INVALID_DECODE } from "../../engine/market/book.js";
 import { Touch } from "../../engine/market/touch.js";
-import { BookSync, DIFF_BROKEN } from "../venuetwo/market/sync.js";
-import { VenuetwoDecoder } from "../venuetwo/market/decode.js";
-import { FRAME_BOOK_TICKER, FRAME_DEPTH, FRAME_DRIFT, FRAME_MALFORMED, FRAME_TRADE } from "../venuetwo/market/frame.js";
-import { DecimalScan, isFields, parseJson, type PlayOutcome, reportBook } from "./player.js";
-import { emptyCounts, type SymbolReport } from "./report.js";
+import { BookSync, DIFF_BROKEN } from "./market/sync.js";
+import { VenuetwoDecoder } from "./market/decode.js";
+import { FRAME_BOOK_TICKER, FRAME_DEPTH, FRAME_DRIFT, FRAME_MALFORMED, FRAME_TRADE } from "./market/frame.js";
+import { cryptofeedFormats } from "../shared/replay/cryptofeed-player.js";
+import { type CsvRows, csvFormat, figure, sideOf } from "../shared/replay/csv-player.js";
+import {
+  DecimalScan,
+  type DiffPlayer,
+  isFields,
+  parseJson,
+  type PlayOutcome,
+  type RecordingFormat,
+  reportBook,
+} from "../shared/replay/player.js";
+import { RawPlayer } from "../shared/replay/raw-player.js";
+import { emptyCounts, type SymbolReport } from "../shared/replay/report.js";
+
+export const recordings: readonly RecordingFormat[] = [
+  csvFormat("csv-book10", "unix_timestamp,lastUpdateId,bid_price_0,", (symbol) => bookRows(symbol)),
+  csvFormat("csv-bbo", "unix_timestamp,bid,ask,mid", (symbol) => frameRows(symbol, 0, 1_000, bboToBookTicker)),
+  csvFormat("csv-trades", "id,unix_timestamp_ms,side,price,quantity", (symbol) =>
+    frameRows(symbol, 1, 1, tradeToAggTrade),
+  ),
+  ...cryptofeedFormats(() => new VenuetwoPlayer()),
+  {
+    isFrame: ({ channel }, isTimed) => isTimed && typeof channel !== "string",
+    open: () => new RawPlayer(new VenuetwoPlayer()),
+  },
+];
 
 interface PlayedMarket {
   readonly symbol: string;
@@ -18,7 +42,7 @@ interface PlayedMarket {
   readonly touch: Touch;
 }
 
-export class VenuetwoPlayer {
+export class VenuetwoPlayer implements DiffPlayer {
   readonly counts = emptyCounts();
   readonly decoder = new VenuetwoDecoder();
   readonly #scan = new DecimalScan();
@@ -156,4 +180,73 @@ export class VenuetwoPlayer {
   #note(symbol: string, price: unknown, qty: unknown): void {
     if (typeof price === "string" && typeof qty === "string") this.#scan.note(symbol, price, qty);
   }
+}
+
+// ---------------------------------------------------------------- rows
+
+function rowsOf(symbol: string, player: VenuetwoPlayer, rest: Pick<CsvRows, "frame" | "timeMs" | "play">): CsvRows {
+  return {
+    ...rest,
+    counts: player.counts,
+    scan: (frame) => player.scan(frame, 0, frame.length, symbol),
+    prepare: () => player.prepare(),
+    outcome: () => player.outcome(),
+  };
+}
+
+/** Partial depth: whole levels. */
+function bookRows(symbol: string): CsvRows {
+  const player = new VenuetwoPlayer();
+  return rowsOf(symbol, player, {
+    frame: book10ToSnapshot,
+    timeMs: (cells) => Number(cells[0]) * 1000,
+    play: (frame, tsRecvNs) => player.playWhole(frame, 0, frame.length, symbol, tsRecvNs),
+  });
+}
+
+/** `timeColumn` counts units of `timeUnitMs`. */
+function frameRows(
+  symbol: string,
+  timeColumn: number,
+  timeUnitMs: number,
+  toFrame: (cells: readonly string[], symbol: string, rowId: number) => string | null,
+): CsvRows {
+  const player = new VenuetwoPlayer();
+  return rowsOf(symbol, player, {
+    frame: (cells, rowId) => toFrame(cells, symbol, rowId),
+    timeMs: (cells) => Number(cells[timeColumn]) * timeUnitMs,
+    play: (frame, tsRecvNs) => player.playFrame(frame, 0, frame.length, tsRecvNs),
+  });
+}
+
+/** csv-book10 row → REST-shaped whole book (the partial-depth stream carries whole levels). */
+function book10ToSnapshot(row: readonly string[]): string | null {
+  const timeMs = Number(row[0]) * 1000;
+  const id = Number(row[1]);
+  const bids = sideOf(row, 2, 2, 10);
+  const asks = sideOf(row, 22, 2, 10);
+  if (!Number.isFinite(timeMs) || !Number.isSafeInteger(id) || bids === null || asks === null) return null;
+  const stampMs = Math.floor(timeMs);
+  return JSON.stringify({ lastUpdateId: id, E: stampMs, T: stampMs, bids, asks });
+}
+
+/** csv-bbo row → bookTicker; the file has no sizes, one is invented. */
+function bboToBookTicker(row: readonly string[], symbol: string, id: number): string | null {
+  const timeMs = Math.floor(Number(row[0]) * 1000);
+  const bid = figure(row[1]);
+  const ask = figure(row[2]);
+  if (!Number.isFinite(timeMs) || bid === null || ask === null) return null;
+  return JSON.stringify({ e: "bookTicker", u: id, s: symbol, b: bid, B: "1", a: ask, A: "1", T: timeMs, E: timeMs });
+}
+
+/** csv-trades row → aggTrade of one trade. */
+function tradeToAggTrade(row: readonly string[], symbol: string): string | null {
+  const id = Number(row[0]);
+  const timeMs = Number(row[1]);
+  const price = figure(row[3]);
+  const qty = figure(row[4]);
+  if (!Number.isSafeInteger(id) || !Number.isSafeInteger(timeMs) || price === null || qty === null) return null;
+  if (row[2] !== "buy" && row[2] !== "sell") return null;
+  const m = row[2] === "sell";
+  return JSON.stringify({ e: "aggTrade", E: timeMs, s: symbol, a: id, p: price, q: qty, f: id, l: id, T: timeMs, m });
 }

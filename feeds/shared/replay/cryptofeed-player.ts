@@ -2,23 +2,49 @@
  * Format `cryptofeed-ws-lines` with its `.http` companion: several symbols on one socket, the REST
  * snapshots in a second file. Both are played in order of receive time; the second plays alone too.
  */
-import { isFields, NO_TIME, parseJson, type PlayOutcome, type Player } from "./player.js";
-import { VenuetwoPlayer } from "./venuetwo-player.js";
+import { existsSync } from "node:fs";
+import {
+  type DiffPlayer,
+  isFields,
+  NO_TIME,
+  parseJson,
+  type PlayOutcome,
+  type Player,
+  type RecordingFile,
+  type RecordingFormat,
+} from "./player.js";
+import { readTape } from "./tape.js";
+
+/** Both files, with the frames of one venue. */
+export function cryptofeedFormats(createPlayer: () => DiffPlayer): readonly RecordingFormat[] {
+  return [
+    {
+      isHead: (lines) =>
+        lines.some((line) => /^\d+(\.\d+)?: [{[]/.test(line)) || lines[0]?.startsWith("wss://") === true,
+      open: async (file) => new CryptofeedPlayer(createPlayer(), await readCompanion(file)),
+    },
+    {
+      isHead: ([header = ""]) => ANSWER.test(header),
+      open: () => new CompanionPlayer(createPlayer()),
+    },
+  ];
+}
 
 /** One REST answer of the companion file. */
-export interface CompanionAnswer {
+interface CompanionAnswer {
   readonly timeMs: number;
   readonly symbol: string;
   readonly body: Buffer;
 }
 
-export class CryptofeedPlayer implements Player {
+class CryptofeedPlayer implements Player {
   readonly format = "cryptofeed-ws-lines";
-  readonly venue = new VenuetwoPlayer();
+  readonly venue: DiffPlayer;
   readonly #answers: CompanionAnswer[];
   #nextAnswer = 0;
 
-  constructor(answers: readonly CompanionAnswer[]) {
+  constructor(venue: DiffPlayer, answers: readonly CompanionAnswer[]) {
+    this.venue = venue;
     this.#answers = [...answers].sort((left, right) => left.timeMs - right.timeMs);
   }
 
@@ -69,9 +95,13 @@ export class CryptofeedPlayer implements Player {
 }
 
 /** The `.http` file alone: each depth answer is a whole book, as no diffs lie beside it. */
-export class CompanionPlayer implements Player {
+class CompanionPlayer implements Player {
   readonly format = "cryptofeed-http-lines";
-  readonly venue = new VenuetwoPlayer();
+  readonly venue: DiffPlayer;
+
+  constructor(venue: DiffPlayer) {
+    this.venue = venue;
+  }
 
   get counts() {
     return this.venue.counts;
@@ -106,16 +136,12 @@ export class CompanionPlayer implements Player {
 
 const ANSWER = /^(\S+) -> (\d+(?:\.\d+)?): /;
 
-export function isCompanionLine(text: string): boolean {
-  return ANSWER.test(text);
-}
-
 function answerSeconds(text: string): string | undefined {
   return ANSWER.exec(text)?.[2];
 }
 
 /** One line of the `.http` file: `<url> -> <seconds>: <body>`; null for lines that are no depth answer. */
-export function parseCompanionLine(bytes: Buffer, start: number, end: number): CompanionAnswer | null {
+function parseCompanionLine(bytes: Buffer, start: number, end: number): CompanionAnswer | null {
   const text = bytes.toString("utf8", start, end);
   const match = ANSWER.exec(text);
   if (match === null) return null;
@@ -139,4 +165,21 @@ function bodyStart(bytes: Buffer, start: number, end: number): number {
 
 function lineTimeMs(bytes: Buffer, start: number, bodyAt: number): number {
   return Number(bytes.toString("latin1", start, bodyAt - 2)) * 1000;
+}
+
+async function readCompanion({ path, notes }: RecordingFile): Promise<readonly CompanionAnswer[]> {
+  const plain = path.replace(/\.ws(\.gz)?$/, ".http");
+  const companion = [`${plain}.gz`, plain].find((candidate) => candidate !== path && existsSync(candidate));
+  const answers: CompanionAnswer[] = [];
+  if (companion === undefined) {
+    notes.push("no .http companion beside the file: books stay without a snapshot");
+    return answers;
+  }
+  await readTape(companion, (lines) => {
+    for (const { bytes, start, end } of lines) {
+      const answer = parseCompanionLine(bytes, start, end);
+      if (answer !== null) answers.push(answer);
+    }
+  });
+  return answers;
 }

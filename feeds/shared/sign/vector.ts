@@ -2,7 +2,7 @@
  * Access to one entry of a vector file and the comparisons that a check makes. Entries are foreign JSON, so every
  * read is checked; a miss is a VectorMismatch, which the runner reports as that entry's failure.
  */
-import { fromHex, toHex } from "../shared/sign/eip712.js";
+import { fromHex, toHex } from "./eip712.js";
 
 export class VectorMismatch extends Error {
   override readonly name = "VectorMismatch";
@@ -13,6 +13,9 @@ export type VectorObject = Readonly<Record<string, unknown>>;
 export function isObject(value: unknown): value is VectorObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** By the kind that an entry names. A check throws what is wrong with it. */
+export type VectorChecks = Readonly<Record<string, (vector: Vector) => void>>;
 
 /** One entry, or a nested object of it. */
 export class Vector {

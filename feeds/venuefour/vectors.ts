@@ -1,6 +1,6 @@
-/** Checks of the vector kinds of venuefour, one function per kind. */
+/** Vectors of venuefour: its signing and encoding against what no code of ours made, one check per kind of entry. */
 import { toHex } from "../shared/sign/eip712.js";
-import { decodeBase58 } from "../venuefour/sign/base58.js";
+import { decodeBase58 } from "./sign/base58.js";
 import {
   canonicalJson,
   isAddress,
@@ -15,12 +15,23 @@ import {
   signedMessage,
   type SigningKey,
   verifySignature,
-} from "../venuefour/sign/sign.js";
-import { expectEqual, expectTrue, type Vector, VectorMismatch } from "./vector.js";
+} from "./sign/sign.js";
+import { expectEqual, expectTrue, type Vector, VectorMismatch, type VectorChecks } from "../shared/sign/vector.js";
+
+export const vectors: VectorChecks = {
+  "signed-request": checkSignedRequest,
+  "signed-ws-frame": checkSignedFrame,
+  "canonical-message": checkCanonicalMessage,
+  verify: checkVerify,
+  expiry: checkExpiry,
+  "key-pair": checkKeyPair,
+  "key-pair-invalid": checkInvalidKeyPair,
+  "wallet-address": checkWalletAddress,
+};
 
 const API_ROOT = "/api/v1";
 
-export function checkSignedRequest(vector: Vector): void {
+function checkSignedRequest(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly([
     "message",
@@ -41,7 +52,7 @@ export function checkSignedRequest(vector: Vector): void {
     expectSame("restBody", signedBody(operation, vector.text("account"), key), expected.object("restBody"));
 }
 
-export function checkSignedFrame(vector: Vector): void {
+function checkSignedFrame(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["message", "signature", "signerPublicKey", "wsFrame"]);
   const operation = operationOf(vector);
@@ -51,13 +62,13 @@ export function checkSignedFrame(vector: Vector): void {
   expectSame("wsFrame", frame, expected.object("wsFrame"));
 }
 
-export function checkCanonicalMessage(vector: Vector): void {
+function checkCanonicalMessage(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["message"]);
   expectEqual("message", signedMessage(operationOf(vector)), expected.text("message"));
 }
 
-export function checkVerify(vector: Vector): void {
+function checkVerify(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["signatureValid", "why"]);
   const message = signedMessage(operationOf(vector));
@@ -65,14 +76,14 @@ export function checkVerify(vector: Vector): void {
   expectEqual("signatureValid", String(verdict === "valid"), String(expected.flag("signatureValid")));
 }
 
-export function checkExpiry(vector: Vector): void {
+function checkExpiry(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["expired", "why"]);
   const actual = isExpired(vector.integer("timestamp"), vector.integer("expiryWindow"), vector.integer("now"));
   expectEqual("expired", String(actual), String(expected.flag("expired")));
 }
 
-export function checkKeyPair(vector: Vector): void {
+function checkKeyPair(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["seedHex", "publicKey", "publicKeyHex", "privateKeyBytes"]);
   const text = vector.text("privateKey");
@@ -84,14 +95,14 @@ export function checkKeyPair(vector: Vector): void {
   expectHexDigits("seedHex", expected, (decodeBase58(text) ?? new Uint8Array()).subarray(0, 32));
 }
 
-export function checkInvalidKeyPair(vector: Vector): void {
+function checkInvalidKeyPair(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["valid", "why"]);
   const isValid = readPrivateKey(vector.text("privateKey")) !== null;
   expectEqual("valid", String(isValid), String(expected.flag("valid")));
 }
 
-export function checkWalletAddress(vector: Vector): void {
+function checkWalletAddress(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["valid", "decodedLength", "why"]);
   const input = vector.text("input");

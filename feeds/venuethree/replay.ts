@@ -1,5 +1,5 @@
 /**
- * Plays frames of venuethree through that room's decoders and its chain of books: `jsonl-frames`, one received frame per
+ * Recordings of venuethree, played through this room's decoders and its chain of books: `jsonl-frames`, one received frame per
  * line without a receive time, for which the frame's own `timestamp` stands.
  *
  * Frames name a market by number; only tickers say its name too. Where one market has a book and no ticker names it,
@@ -7,10 +7,10 @@
  */
 import { Book, INVALID_CROSSED, INVALID_DECODE } from "../../engine/market/book.js";
 import { Touch } from "../../engine/market/touch.js";
-import { BookChain, CHAIN_BROKEN } from "../venuethree/market/sync.js";
-import { readChannel } from "../venuethree/market/channel.js";
-import { VenuethreeDecoder } from "../venuethree/market/decode.js";
-import { decodeSlowFrame } from "../venuethree/market/decode-slow.js";
+import { BookChain, CHAIN_BROKEN } from "./market/sync.js";
+import { readChannel } from "./market/channel.js";
+import { VenuethreeDecoder } from "./market/decode.js";
+import { decodeSlowFrame } from "./market/decode-slow.js";
 import {
   FRAME_DRIFT,
   FRAME_FOREIGN,
@@ -18,10 +18,43 @@ import {
   FRAME_OTHER,
   FRAME_SNAPSHOT,
   FRAME_TICKER,
-} from "../venuethree/market/frame.js";
-import { MAX_MARKET_ID } from "../venuethree/market/market-table.js";
-import { DecimalScan, isFields, NO_TIME, parseJson, type PlayOutcome, type Player, reportBook } from "./player.js";
-import { emptyCounts, type SymbolReport } from "./report.js";
+} from "./market/frame.js";
+import { MAX_MARKET_ID } from "./market/market-table.js";
+import { type CsvRows, csvFormat, figure, isoMs } from "../shared/replay/csv-player.js";
+import {
+  DecimalScan,
+  isFields,
+  NO_TIME,
+  parseJson,
+  type PlayOutcome,
+  type Player,
+  type RecordingFormat,
+  reportBook,
+} from "../shared/replay/player.js";
+import { emptyCounts, type SymbolReport } from "../shared/replay/report.js";
+
+export const recordings: readonly RecordingFormat[] = [
+  csvFormat("csv-bbo-venuethree", "timestamp,bid_price,bid_size,ask_price,ask_size,market_id", (symbol) =>
+    rowsOf(symbol, (cells, rowId) => bboToTicker(cells, symbol, rowId)),
+  ),
+  csvFormat("csv-trades-venuethree", "timestamp,price,size,side,trade_id,usd_amount", (symbol) =>
+    rowsOf(symbol, tradeToPrint),
+  ),
+  {
+    isFrame: (frame, isTimed) => !isTimed && isOwnFrame(frame),
+    open: ({ symbol }) => new VenuethreeLinesPlayer(symbol),
+  },
+];
+
+function isOwnFrame(parsed: Readonly<Record<string, unknown>>): boolean {
+  const { channel } = parsed;
+  // Its channels name their market: `order_book:36`.
+  return (
+    (typeof channel === "string" && channel.includes(":")) ||
+    "order_book" in parsed ||
+    typeof parsed["type"] === "string"
+  );
+}
 
 interface PlayedMarket {
   readonly marketId: number;
@@ -29,7 +62,7 @@ interface PlayedMarket {
   readonly touch: Touch;
 }
 
-export class VenuethreePlayer {
+class VenuethreePlayer {
   readonly counts = emptyCounts();
   readonly decoder = new VenuethreeDecoder();
   /** Decimals by the market's number as text. */
@@ -161,7 +194,7 @@ export class VenuethreePlayer {
 }
 
 /** Format `jsonl-frames`. */
-export class VenuethreeLinesPlayer implements Player {
+class VenuethreeLinesPlayer implements Player {
   readonly format = "jsonl-frames (venuethree)";
   readonly venue: VenuethreePlayer;
 
@@ -195,4 +228,50 @@ export class VenuethreeLinesPlayer implements Player {
   outcome(): PlayOutcome {
     return this.venue.outcome();
   }
+}
+
+// ---------------------------------------------------------------- rows
+
+function rowsOf(symbol: string, frame: CsvRows["frame"]): CsvRows {
+  const player = new VenuethreePlayer(symbol);
+  return {
+    counts: player.counts,
+    frame,
+    timeMs: (cells) => isoMs(cells[0] ?? ""),
+    scan: (bytes) => player.scan(bytes, 0, bytes.length),
+    prepare: () => player.prepare(),
+    play: (bytes, tsRecvNs) => player.play(bytes, 0, bytes.length, tsRecvNs),
+    outcome: () => player.outcome(),
+  };
+}
+
+/** Number of the one market of such a file: not every row, nor every file, says it. */
+const ONLY_MARKET_ID = 0;
+
+/** csv-bbo-venuethree row → ticker; `rowId` stands for the nonce, so that rows order as they lie. */
+function bboToTicker(row: readonly string[], symbol: string, rowId: number): string | null {
+  const timestamp = isoMs(row[0] ?? "");
+  const [bid, bidSize, ask, askSize] = [figure(row[1]), figure(row[2]), figure(row[3]), figure(row[4])];
+  if (bid === null || bidSize === null || ask === null || askSize === null) return null;
+  if (Number.isNaN(timestamp)) return null;
+  const ticker = { s: symbol, a: { price: ask, size: askSize }, b: { price: bid, size: bidSize } };
+  const channel = `ticker:${ONLY_MARKET_ID}`;
+  return JSON.stringify({ channel, nonce: rowId, ticker, timestamp, type: "update/ticker" });
+}
+
+/** csv-trades-venuethree row → trade of one. */
+function tradeToPrint(row: readonly string[]): string | null {
+  const timestamp = isoMs(row[0] ?? "");
+  const price = figure(row[1]);
+  const size = figure(row[2]);
+  const tradeId = row[4] ?? "";
+  if (Number.isNaN(timestamp) || price === null || size === null || !/^\d{1,20}$/.test(tradeId)) return null;
+  if (row[3] !== "buy" && row[3] !== "sell") return null;
+  const print = { trade_id_str: tradeId, type: "trade", size, price, is_maker_ask: row[3] === "buy", timestamp };
+  return JSON.stringify({
+    channel: `trade:${ONLY_MARKET_ID}`,
+    liquidation_trades: [],
+    trades: [print],
+    type: "update/trade",
+  });
 }

@@ -3,8 +3,8 @@
  * venue's own decoder and books. It sees the file twice: first to learn how many decimals each symbol
  * is printed with, then to play it.
  */
-import { formatScaled } from "../../engine/domain/decimal.js";
-import type { Book } from "../../engine/market/book.js";
+import { formatScaled } from "../../../engine/domain/decimal.js";
+import type { Book } from "../../../engine/market/book.js";
 import type { PrintedLevel, ReplayCounts, SymbolReport } from "./report.js";
 
 /** Receive time of a line that has none. */
@@ -22,6 +22,41 @@ export interface Player {
   /** Second pass. Never throws on content. */
   play(bytes: Buffer, start: number, end: number): void;
   /** After the last line. */
+  outcome(): PlayOutcome;
+}
+
+/** One file to play. */
+export interface RecordingFile {
+  readonly path: string;
+  /** What the file is named after: rows do not say. */
+  readonly symbol: string;
+  /** For people, added to while it is opened. */
+  readonly notes: string[];
+}
+
+/** How a room's recordings are recognised, and who plays them. Formats are asked in the order of the rooms. */
+export interface RecordingFormat {
+  /** What the first line begins with. */
+  readonly header?: string;
+  /** By the first lines. */
+  isHead?(lines: readonly string[]): boolean;
+  /** By one line's frame; `isTimed`: its receive time stands before it. */
+  isFrame?(frame: Readonly<Record<string, unknown>>, isTimed: boolean): boolean;
+  open(file: RecordingFile): Player | Promise<Player>;
+}
+
+/** A room's player of frames whose books need snapshots, as REST answers them. */
+export interface DiffPlayer {
+  readonly counts: ReplayCounts;
+  /** Those of the recording, after `prepare`. */
+  readonly symbols: readonly string[];
+  /** First pass over one frame. A snapshot without a symbol belongs to the symbol of the recording. */
+  scan(bytes: Buffer, start: number, end: number, snapshotSymbol: string | null): void;
+  prepare(): void;
+  playFrame(bytes: Buffer, start: number, end: number, tsRecvNs: number): void;
+  playSnapshot(bytes: Buffer, start: number, end: number, symbol: string, tsRecvNs: number): void;
+  /** A snapshot that no diff follows: it is the book. False: it is none, or its market is unknown. */
+  playAnswer(bytes: Buffer, start: number, end: number, symbol: string, tsRecvNs: number): boolean;
   outcome(): PlayOutcome;
 }
 

@@ -1,6 +1,6 @@
-/** Checks of the vector kinds of venuetwo, one function per kind. */
+/** Vectors of venuetwo: its signing and encoding against what no code of ours made, one check per kind of entry. */
 import { addressOfPrivateKey } from "../shared/sign/eip712.js";
-import { encodeForm, MessageSigner, signHmac, type FormParams } from "../venuetwo/sign/sign.js";
+import { encodeForm, MessageSigner, signHmac, type FormParams } from "./sign/sign.js";
 import {
   approveCalldata,
   depositCalldata,
@@ -15,12 +15,23 @@ import {
   signWithdraw,
   type ManagementParams,
   type TypedSignature,
-} from "../venuetwo/sign/sign-wallet.js";
-import { expectEqual, expectTrue, type Vector, VectorMismatch } from "./vector.js";
+} from "./sign/sign-wallet.js";
+import { expectEqual, expectTrue, type Vector, VectorMismatch, type VectorChecks } from "../shared/sign/vector.js";
+
+export const vectors: VectorChecks = {
+  "hmac-sha256": checkHmac,
+  "v3-eip712-message": checkMessage,
+  "v3-eip712-management": checkManagement,
+  "v3-eip712-register-agent": checkRegisterAgent,
+  "v3-legacy-abi-keccak": checkLegacy,
+  "eip712-withdraw": checkWithdraw,
+  "personal-sign-api-key": checkPersonalSign,
+  "deposit-calldata": checkDepositCalldata,
+};
 
 const TYPED_EXPECTATIONS = ["address", "typeString", "domainSeparator", "structHash", "digest", "signature"];
 
-export function checkHmac(vector: Vector): void {
+function checkHmac(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["signature"]);
   const input = vector.object("input");
@@ -32,7 +43,7 @@ export function checkHmac(vector: Vector): void {
   expected.expectHex("signature", signature);
 }
 
-export function checkMessage(vector: Vector): void {
+function checkMessage(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(TYPED_EXPECTATIONS);
   const input = vector.object("input");
@@ -49,7 +60,7 @@ export function checkMessage(vector: Vector): void {
   expectTyped(expected, signWalletMessage(message, chainId, privateKey), privateKey);
 }
 
-export function checkManagement(vector: Vector): void {
+function checkManagement(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(TYPED_EXPECTATIONS);
   const input = vector.object("input");
@@ -59,7 +70,7 @@ export function checkManagement(vector: Vector): void {
   expectTyped(expected, signManagement(input.text("primaryType"), params, privateKey), privateKey);
 }
 
-export function checkRegisterAgent(vector: Vector): void {
+function checkRegisterAgent(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(TYPED_EXPECTATIONS);
   const input = vector.object("input");
@@ -88,7 +99,7 @@ export function checkRegisterAgent(vector: Vector): void {
   expectTyped(expected, signWalletMessage(rebuilt, input.object("domain").integer("chainId"), privateKey), privateKey);
 }
 
-export function checkWithdraw(vector: Vector): void {
+function checkWithdraw(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(TYPED_EXPECTATIONS);
   const input = vector.object("input");
@@ -107,7 +118,7 @@ export function checkWithdraw(vector: Vector): void {
   expectTyped(expected, signed, privateKey);
 }
 
-export function checkPersonalSign(vector: Vector): void {
+function checkPersonalSign(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["address", "messageHash", "signature"]);
   const input = vector.object("input");
@@ -120,7 +131,7 @@ export function checkPersonalSign(vector: Vector): void {
   expected.expectHex("address", addressOfPrivateKey(privateKey));
 }
 
-export function checkLegacy(vector: Vector): void {
+function checkLegacy(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["json", "abiEncoded", "keccak", "signature"]);
   const input = vector.object("input");
@@ -139,7 +150,7 @@ export function checkLegacy(vector: Vector): void {
   expected.expectHex("signature", signed.signature);
 }
 
-export function checkDepositCalldata(vector: Vector): void {
+function checkDepositCalldata(vector: Vector): void {
   const expected = vector.object("expected");
   expected.allowOnly(["selector", "data", "value"]);
   const input = vector.object("input");

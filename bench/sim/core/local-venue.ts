@@ -1,0 +1,46 @@
+/** What the table of local venues holds of each: the demo trader there, how the venue is spoken to, and how it starts. */
+import type { Clock } from "../../../engine/domain/clock.js";
+import type { SimExchange } from "./exchange.js";
+import type { FlowOptions } from "./flow.js";
+import type { PriceSource } from "./factor-model.js";
+
+export interface LocalVenue {
+  /** Names and keys of the demo trader. They open nothing else. */
+  readonly trader: object;
+  /** Its block of a request's `credentials` (interface spec 2.3). */
+  readonly credentials: object;
+  /** The venue's name of a coin's contract. */
+  symbolOf(coin: string): string;
+  /** Where orders are sent, as faults match it. */
+  readonly orderRoute: string;
+  start(options: DemoOptions): Promise<LocalVenueServer>;
+}
+
+export interface LocalVenueServer {
+  readonly exchange: SimExchange;
+  readonly port: number;
+  readonly restUrl: string;
+  readonly wsUrl: string;
+  stop(): Promise<void>;
+}
+
+export interface DemoOptions {
+  readonly seed: number;
+  readonly clock: Clock;
+  readonly priceSource: PriceSource;
+  readonly coins: readonly string[];
+  readonly port: number;
+  /** Open size in BTC, decimal text. */
+  readonly btcSize: string;
+  /** Also lists contracts that do not trade, as the venue does. */
+  readonly listsOthers: boolean;
+  /** Lifts request budgets, for load. */
+  readonly unlimited: boolean;
+  readonly flow: Partial<FlowOptions>;
+}
+
+/** Of a budget that is lifted. */
+export const NO_LIMIT = 1_000_000_000;
+
+/** The demo trader's wallet, where accounts are addresses of EVM chains: published, of a test chain. */
+export const DEMO_ADDRESS = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
