@@ -6,7 +6,7 @@
  * The venue checks against its mark when the order arrives, and ours is older by then. A bound that we set keeps a
  * margin from the edge: an eighth of the band's width, more where the market's own movement requires it (six standard
  * deviations over the mark's age and the order's flight), at most half of the width. The venue refuses an order that
- * crosses even that, and it is priced once more with a fresh mark (orders/band-retry.ts). A refusal of our own keeps
+ * crosses even that, and orders/send/band-retry.ts prices it once more with a fresh mark. A refusal of our own keeps
  * the same distance on the other side, at least half of the width and without an upper limit: it must be right wherever
  * the mark moves.
  */

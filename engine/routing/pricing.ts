@@ -223,7 +223,7 @@ function setProtectedPrice(input: RouteInput, market: Market, result: CandidateR
 
 /**
  * Reports whether the venue's band replaces the bound. A caller's LIMIT is replaced only where it lies outside the band
- * by our mark. A stop's limit never is: the venue checks it around the trigger (orders/stop-limit.ts).
+ * by our mark. A stop's limit never is: the venue checks it around the trigger (orders/decide/stop-limit.ts).
  */
 function isOutsideBand(input: RouteInput, market: Market, ticks: number): boolean {
   if (input.kind === "CLOSE_STOP") return false;
