@@ -4,21 +4,21 @@
  */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { CONTROL_ROUTES } from "./core/control.js";
+import { CONTROL_ROUTES } from "./core/server/control.js";
 import { servedRoutes as venuefourRoutes } from "./venuefour/router.js";
 import { startVenuefourSim } from "./venuefour/sim.js";
-import { SOCKET_CALLS } from "./venuefour/socket-trading.js";
-import { MARKET_CHANNELS } from "./venuefour/subscriptions.js";
-import { ACCOUNT_CHANNELS } from "./venuefour/account-streams.js";
-import { ACTION_TYPES } from "./venueone/actions.js";
+import { SOCKET_CALLS } from "./venuefour/orders/socket-trading.js";
+import { MARKET_CHANNELS } from "./venuefour/market/subscriptions.js";
+import { ACCOUNT_CHANNELS } from "./venuefour/account/account-streams.js";
+import { ACTION_TYPES } from "./venueone/wire/actions.js";
 import { INFO_TYPES } from "./venueone/info.js";
 import { startVenueoneSim } from "./venueone/sim.js";
-import { STREAM_TYPES } from "./venueone/subscriptions.js";
-import { CHANNELS } from "./venuethree/channels.js";
+import { STREAM_TYPES } from "./venueone/market/subscriptions.js";
+import { CHANNELS } from "./venuethree/market/channels.js";
 import { SERVED_ROUTES } from "./venuethree/router.js";
 import { startVenuethreeSim } from "./venuethree/sim.js";
-import { TRANSACTION_TYPES } from "./venuethree/transaction.js";
-import { STREAM_NAMES } from "./venuetwo/market-streams.js";
+import { TRANSACTION_TYPES } from "./venuethree/wire/transaction.js";
+import { STREAM_NAMES } from "./venuetwo/market/market-streams.js";
 import { servedRoutes as venuetwoRoutes } from "./venuetwo/router.js";
 import { startVenuetwoSim } from "./venuetwo/sim.js";
 

@@ -1,6 +1,6 @@
 /** The table of local venues, and all of them on one price model. On each the demo trader holds a long of BTC and a short of ETH. */
 import { createSystemClock } from "../../engine/domain/clock.js";
-import { createFactorModel } from "./core/factor-model.js";
+import { createFactorModel } from "./core/market/factor-model.js";
 import type { DemoOptions, LocalVenue, LocalVenueServer } from "./core/local-venue.js";
 import { venuefour } from "./venuefour/demo.js";
 import { venueone } from "./venueone/demo.js";

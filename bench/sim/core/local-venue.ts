@@ -1,8 +1,8 @@
 /** What the table of local venues holds of each: the demo trader there, how the venue is spoken to, and how it starts. */
 import type { Clock } from "../../../engine/domain/clock.js";
-import type { SimExchange } from "./exchange.js";
-import type { FlowOptions } from "./flow.js";
-import type { PriceSource } from "./factor-model.js";
+import type { SimExchange } from "./engine/exchange.js";
+import type { FlowOptions } from "./engine/flow.js";
+import type { PriceSource } from "./market/factor-model.js";
 
 export interface LocalVenue {
   /** Names and keys of the demo trader. They open nothing else. */

@@ -2,14 +2,14 @@
  * Client messages of one connection, fact sheet section 7. The echo is the only sign of a subscription's success: a
  * symbol that the venue does not know gets no answer at all.
  */
-import type { FaultInjector } from "../core/faults.js";
-import type { SimSocket } from "../core/server-types.js";
-import { ACCOUNT_CHANNELS, type AccountStreams, type AccountSubscription } from "./account-streams.js";
-import { fromBase58 } from "./base58.js";
+import type { FaultInjector } from "../core/server/faults.js";
+import type { SimSocket } from "../core/server/server-types.js";
+import { ACCOUNT_CHANNELS, type AccountStreams, type AccountSubscription } from "./account/account-streams.js";
+import { fromBase58 } from "./wire/base58.js";
 import type { VenuefourContext } from "./context.js";
-import type { MarketStreams } from "./market-streams.js";
-import type { SocketTrading } from "./socket-trading.js";
-import { readSubscription } from "./subscriptions.js";
+import type { MarketStreams } from "./market/market-streams.js";
+import type { SocketTrading } from "./orders/socket-trading.js";
+import { readSubscription } from "./market/subscriptions.js";
 
 interface SocketState {
   lastClientMs: number;

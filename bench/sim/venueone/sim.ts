@@ -1,28 +1,34 @@
 /** The local venueone: what differs from the other local venues. `startVenueoneSim` is the way in. */
 import { createSeededRandom } from "../../../engine/domain/random.js";
-import { seedOf } from "../core/factor-model.js";
-import type { ListingChange } from "../core/listing-change.js";
-import { openPosition } from "../core/starting-position.js";
-import type { SimInstrument, SimPolicies } from "../core/types.js";
-import { type RoomTimer, type SimRoom, startVenueServer, VenueCore, type VenueServer } from "../core/venue-server.js";
-import { parseWireDecimalE8 } from "./decimals.js";
-import { ExchangeApi, fireScheduledCancels } from "./exchange-api.js";
-import { Journal } from "./journal.js";
-import { keepAccounts } from "./keeper.js";
-import { Publisher } from "./market-rows.js";
+import { seedOf } from "../core/market/factor-model.js";
+import type { ListingChange } from "../core/engine/listing-change.js";
+import { openPosition } from "../core/engine/starting-position.js";
+import type { SimInstrument, SimPolicies } from "../core/model/types.js";
+import {
+  type RoomTimer,
+  type SimRoom,
+  startVenueServer,
+  VenueCore,
+  type VenueServer,
+} from "../core/server/venue-server.js";
+import { parseWireDecimalE8 } from "./wire/decimals.js";
+import { ExchangeApi, fireScheduledCancels } from "./orders/exchange-api.js";
+import { Journal } from "./orders/journal.js";
+import { keepAccounts } from "./orders/keeper.js";
+import { Publisher } from "./market/market-rows.js";
 import {
   resolveCadences,
   VENUE_LIMITS,
   type VenueoneAccountOptions,
   type VenueoneAgentOptions,
   type VenueoneSimOptions,
-} from "./options.js";
+} from "./records/options.js";
 import { Protocol, SOCKET_PATH } from "./protocol.js";
-import { RequestHandler } from "./requests.js";
-import { Sessions } from "./sockets.js";
-import { Tpsl } from "./tpsl.js";
-import { Universe } from "./universe.js";
-import { Venue } from "./venue.js";
+import { RequestHandler } from "./router.js";
+import { Sessions } from "./socket-session.js";
+import { Tpsl } from "./orders/tpsl.js";
+import { Universe } from "./records/universe.js";
+import { Venue } from "./records/venue.js";
 
 export type VenueoneSim = VenueServer<VenueoneAccountOptions, void, VenueoneRoom>;
 

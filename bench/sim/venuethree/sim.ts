@@ -1,16 +1,22 @@
 /** The local venuethree: what differs from the other local venues. `startVenuethreeSim` is the way in. */
 import { createSeededRandom } from "../../../engine/domain/random.js";
-import { seedOf } from "../core/factor-model.js";
-import type { ListingChange } from "../core/listing-change.js";
-import { withKnown } from "../core/settings.js";
-import type { SimListener } from "../core/listeners.js";
-import type { SimInstrument } from "../core/types.js";
-import { type RoomTimer, type SimRoom, startVenueServer, VenueCore, type VenueServer } from "../core/venue-server.js";
-import { AccountSide } from "./account-side.js";
-import { ApiServers, seqOfNonce } from "./api-servers.js";
-import type { VenuethreeContext } from "./context.js";
-import { RestingIdentities, tradeKey } from "./ids.js";
-import { DEFAULT_SYMBOLS, Listing, VENUETHREE_POLICIES } from "./listing.js";
+import { seedOf } from "../core/market/factor-model.js";
+import type { ListingChange } from "../core/engine/listing-change.js";
+import { withKnown } from "../core/server/settings.js";
+import type { SimListener } from "../core/model/listeners.js";
+import type { SimInstrument } from "../core/model/types.js";
+import {
+  type RoomTimer,
+  type SimRoom,
+  startVenueServer,
+  VenueCore,
+  type VenueServer,
+} from "../core/server/venue-server.js";
+import { AccountSide } from "./account/account-side.js";
+import { ApiServers, seqOfNonce } from "./market/api-servers.js";
+import type { VenuethreeContext } from "./orders/context.js";
+import { RestingIdentities, tradeKey } from "./wire/ids.js";
+import { DEFAULT_SYMBOLS, Listing, VENUETHREE_POLICIES } from "./records/listing.js";
 import {
   changeQuirks,
   DEFAULT_QUIRKS,
@@ -19,7 +25,7 @@ import {
   type VenuethreeAccount,
   type VenuethreeQuirks,
   type VenuethreeSimOptions,
-} from "./options.js";
+} from "./records/options.js";
 import { Protocol, SOCKET_PATH } from "./protocol.js";
 import { Router } from "./router.js";
 import { Sessions } from "./socket-session.js";

@@ -3,7 +3,7 @@
  * No accounts; local-pair.ts has those.
  */
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../../engine/domain/venue.js";
-import type { FaultSpec } from "../../sim/core/fault-types.js";
+import type { FaultSpec } from "../../sim/core/server/fault-types.js";
 import { addFaults, type LocalVenues, type LocalVenuesOptions, startLocalVenues, stopVenues } from "./local-venues.js";
 
 export interface LocalMarkets extends LocalVenues {

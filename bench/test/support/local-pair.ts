@@ -5,8 +5,8 @@
 import { createHash } from "node:crypto";
 import { privateKeyToAccount } from "viem/accounts";
 import type { Clock } from "../../../engine/domain/clock.js";
-import type { FaultSpec } from "../../sim/core/fault-types.js";
-import type { FlowOptions } from "../../sim/core/flow.js";
+import type { FaultSpec } from "../../sim/core/server/fault-types.js";
+import type { FlowOptions } from "../../sim/core/engine/flow.js";
 import type { VenueoneSim } from "../../sim/venueone/sim.js";
 import type { VenuetwoSim } from "../../sim/venuetwo/sim.js";
 import { addFaults, entryPrice, nativeName, startLocalVenues, stopVenues } from "./local-venues.js";

@@ -17,10 +17,10 @@ import type {
   OrderRef,
   OrderSender,
 } from "../../../../engine/ports.js";
-import type { FaultInjector } from "../../../sim/core/faults.js";
-import type { SimRequestLog, SimRequestRecord } from "../../../sim/core/request-log.js";
-import type { SimExchange } from "../../../sim/core/exchange.js";
-import type { SimInstrument } from "../../../sim/core/types.js";
+import type { FaultInjector } from "../../../sim/core/server/faults.js";
+import type { SimRequestLog, SimRequestRecord } from "../../../sim/core/server/request-log.js";
+import type { SimExchange } from "../../../sim/core/engine/exchange.js";
+import type { SimInstrument } from "../../../sim/core/model/types.js";
 import { commandOf, OPTIONS, unwrapRead, wholeTicks } from "../trading-half.js";
 
 export interface TradingHalf {

@@ -8,7 +8,7 @@ import { openVenuefourAddress, openVenuefourSession } from "../../../../feeds/ve
 import { VenuefourRest } from "../../../../feeds/venuefour/market/rest.js";
 import { buildInstruments, DEFAULT_FEES } from "../../../../feeds/venuefour/market/symbols.js";
 import { createVenuefourTrading } from "../../../../feeds/venuefour/trading.js";
-import { keyPairOf } from "../../../sim/venuefour/keys.js";
+import { keyPairOf } from "../../../sim/venuefour/records/keys.js";
 import { startVenuefourSim, type VenuefourSim } from "../../../sim/venuefour/sim.js";
 import { halfDeps, loggerInto, OPTIONS, unwrapRead } from "../trading-half.js";
 import type { StartOptions, TradingHalf, TradingParts, TradingVenue } from "./bench.js";
