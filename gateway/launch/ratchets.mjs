@@ -10,7 +10,7 @@ import { listSources, repoRoot } from "./prepare.mjs";
 const LINES_MAX = 50;
 const METHODS_MAX = 15;
 /** As many as there are. */
-const LONG_FUNCTIONS = 70;
+const LONG_FUNCTIONS = 59;
 const LARGE_CLASSES = 48;
 
 const TEST = /\.test\.ts$|\/test\/|\.contract\.ts$/;
