@@ -3,7 +3,7 @@
  * quiet from the start: its book stands and nothing ever changes in it. Prints its addresses when it listens.
  */
 import { createSystemClock } from "../../engine/domain/clock.js";
-import { createFactorModel } from "../sim/core/factor-model.js";
+import { createFactorModel } from "../sim/core/market/factor-model.js";
 import { startVenuetwoSim } from "../sim/venuetwo/sim.js";
 
 const SEED = 580;

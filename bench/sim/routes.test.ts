@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { CONTROL_ROUTES } from "./core/control.js";
+import { CONTROL_ROUTES } from "./core/server/control.js";
 import { servedRoutes as venuefourRoutes } from "./venuefour/router.js";
 import { startVenuefourSim } from "./venuefour/sim.js";
 import { SOCKET_CALLS } from "./venuefour/socket-trading.js";

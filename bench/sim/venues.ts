@@ -1,7 +1,7 @@
 /** The local venues on one price model. On each the demo trader holds a long of BTC and a short of ETH. */
 import { createSystemClock } from "../../engine/domain/clock.js";
-import { createFactorModel } from "./core/factor-model.js";
-import type { FlowOptions } from "./core/flow.js";
+import { createFactorModel } from "./core/market/factor-model.js";
+import type { FlowOptions } from "./core/engine/flow.js";
 import { DEMO_TRADER } from "./demo-accounts.js";
 import { startVenuefourSim, type VenuefourSim } from "./venuefour/sim.js";
 import { startVenueoneSim, type VenueoneSim } from "./venueone/sim.js";

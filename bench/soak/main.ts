@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { createSeededRandom, type Random } from "../../engine/domain/random.js";
 import { MAX_QUOTES } from "../../engine/orders/quote-book.js";
 import { ContractJudge, TestClient } from "../../gateway/test/client.js";
-import type { FaultKind, FaultSpec } from "../sim/core/fault-types.js";
+import type { FaultKind, FaultSpec } from "../sim/core/server/fault-types.js";
 import { FOUR_VENUES, type FourVenue, type FourVenues, startFourVenues } from "../test/support/four-venues.js";
 import { isNetworkError } from "../test/support/close-judge.js";
 import { PAIR_VENUES } from "../test/support/local-pair.js";

@@ -1,6 +1,6 @@
 /** Reads of an account, fact sheet section 5: public by address, no signature. */
-import { maxBig } from "../core/fixed.js";
-import type { SimFill, SimIncome, SimOrder } from "../core/types.js";
+import { maxBig } from "../core/model/fixed.js";
+import type { SimFill, SimIncome, SimOrder } from "../core/model/types.js";
 import type { VenuefourContext } from "./context.js";
 import { fromBase58 } from "./base58.js";
 import { refuseQuery, VenuefourRefusal } from "./errors.js";

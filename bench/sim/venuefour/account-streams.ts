@@ -3,9 +3,9 @@
  * rest on change. Channels name an account and carry no signature. Fills may come before their order's update or after.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
-import { TopicBoard } from "../core/topic-board.js";
-import type { SimAccount, SimConfigChange } from "../core/types.js";
-import type { SimSocket } from "../core/server-types.js";
+import { TopicBoard } from "../core/server/topic-board.js";
+import type { SimAccount, SimConfigChange } from "../core/model/types.js";
+import type { SimSocket } from "../core/server/server-types.js";
 import type { JournalEvent } from "./account-journal.js";
 import { printAccount } from "./account-routes.js";
 import type { VenuefourContext } from "./context.js";

@@ -3,7 +3,7 @@
  * logged was signed by somebody who may; what was refused says so in the log.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
-import type { SimRequestDraft } from "../core/request-log.js";
+import type { SimRequestDraft } from "../core/server/request-log.js";
 import { AccountSettings } from "./account-settings.js";
 import type { VenuefourContext } from "./context.js";
 import { refuseBody, refuseBusiness, VenuefourRefusal } from "./errors.js";

@@ -1,7 +1,7 @@
 /** What the routes and streams of the local venue share. */
 import type { Random } from "../../../engine/domain/random.js";
-import type { SimExchange } from "../core/exchange.js";
-import type { SimRequestLog } from "../core/request-log.js";
+import type { SimExchange } from "../core/engine/exchange.js";
+import type { SimRequestLog } from "../core/server/request-log.js";
 import type { AccountJournal } from "./account-journal.js";
 import type { KeyRing } from "./keys.js";
 import type { Listing } from "./listing.js";

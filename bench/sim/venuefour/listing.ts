@@ -1,7 +1,7 @@
 /** What the venue lists: rows of the captured `/info`, and the engine's instruments read out of them. */
-import { parseSafe, trimZeros } from "../core/fixed.js";
-import type { ListingChange } from "../core/listing-change.js";
-import type { SimInstrument, SimPolicies } from "../core/types.js";
+import { parseSafe, trimZeros } from "../core/model/fixed.js";
+import type { ListingChange } from "../core/engine/listing-change.js";
+import type { SimInstrument, SimPolicies } from "../core/model/types.js";
 import captured from "./fixtures/info.json" with { type: "json" };
 
 export type InfoRow = (typeof captured)[number];

@@ -1,5 +1,5 @@
 /** Public market data over REST, fact sheet section 4. */
-import type { SimInstrument } from "../core/types.js";
+import type { SimInstrument } from "../core/model/types.js";
 import type { VenuefourContext } from "./context.js";
 import { refuseBook, refuseQuery, VenuefourRefusal } from "./errors.js";
 import { e8, INTERVALS, price, printCandle, printPrices, printTrade, type Row } from "./market-view.js";

@@ -5,9 +5,9 @@
  * and `li`.
  */
 import type { Random } from "../../../engine/domain/random.js";
-import type { SimExchange } from "../core/exchange.js";
-import type { SimInstrument } from "../core/types.js";
-import { publicationMs } from "../core/publication-time.js";
+import type { SimExchange } from "../core/engine/exchange.js";
+import type { SimInstrument } from "../core/model/types.js";
+import { publicationMs } from "../core/market/publication-time.js";
 import { aggregate, type BookLevels, printTouch, type Touch } from "./market-view.js";
 
 export const AGG_LEVELS: readonly number[] = [1, 10, 100, 1_000, 10_000];

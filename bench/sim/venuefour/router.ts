@@ -1,5 +1,5 @@
 /** From a request to its route: credits, answer, envelope with all four keys. Paths are `/api/v1/<name>`. */
-import type { SimHttpReply, SimHttpRequest } from "../core/server-types.js";
+import type { SimHttpReply, SimHttpRequest } from "../core/server/server-types.js";
 import { accountRoutes } from "./account-routes.js";
 import type { AccountSettings } from "./account-settings.js";
 import type { Actions } from "./actions.js";

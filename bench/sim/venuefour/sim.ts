@@ -1,11 +1,17 @@
 /** The local venuefour: what differs from the other local venues. `startVenuefourSim` is the way in. */
 import { createSeededRandom } from "../../../engine/domain/random.js";
-import { seedOf } from "../core/factor-model.js";
-import type { ListingChange } from "../core/listing-change.js";
-import { withKnown } from "../core/settings.js";
-import { openPosition } from "../core/starting-position.js";
-import type { SimInstrument } from "../core/types.js";
-import { type RoomTimer, type SimRoom, startVenueServer, VenueCore, type VenueServer } from "../core/venue-server.js";
+import { seedOf } from "../core/market/factor-model.js";
+import type { ListingChange } from "../core/engine/listing-change.js";
+import { withKnown } from "../core/server/settings.js";
+import { openPosition } from "../core/engine/starting-position.js";
+import type { SimInstrument } from "../core/model/types.js";
+import {
+  type RoomTimer,
+  type SimRoom,
+  startVenueServer,
+  VenueCore,
+  type VenueServer,
+} from "../core/server/venue-server.js";
 import { AccountJournal } from "./account-journal.js";
 import { AccountStreams } from "./account-streams.js";
 import { Actions } from "./actions.js";

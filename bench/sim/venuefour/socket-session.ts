@@ -2,8 +2,8 @@
  * Client messages of one connection, fact sheet section 7. The echo is the only sign of a subscription's success: a
  * symbol that the venue does not know gets no answer at all.
  */
-import type { FaultInjector } from "../core/faults.js";
-import type { SimSocket } from "../core/server-types.js";
+import type { FaultInjector } from "../core/server/faults.js";
+import type { SimSocket } from "../core/server/server-types.js";
 import { ACCOUNT_CHANNELS, type AccountStreams, type AccountSubscription } from "./account-streams.js";
 import { fromBase58 } from "./base58.js";
 import type { VenuefourContext } from "./context.js";

@@ -2,7 +2,7 @@
  * Orders over the socket, fact sheet section 7: `{id, params: {<operation>: <signed body>}}`. The answer goes out before
  * the updates that the operation causes. A request whose id cannot be read is answered without one.
  */
-import type { SimSocket } from "../core/server-types.js";
+import type { SimSocket } from "../core/server/server-types.js";
 import type { ActionResult, Actions } from "./actions.js";
 import type { VenuefourContext } from "./context.js";
 import type { Credits } from "./credits.js";

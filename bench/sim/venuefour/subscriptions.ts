@@ -1,5 +1,5 @@
 /** Subscriptions of clients: `{source, …}` to the topic of the local venue. */
-import type { SimInstrument } from "../core/types.js";
+import type { SimInstrument } from "../core/model/types.js";
 import type { VenuefourContext } from "./context.js";
 import { INTERVALS } from "./market-view.js";
 import { AGG_LEVELS } from "./publisher.js";

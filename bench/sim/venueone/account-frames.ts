@@ -1,5 +1,5 @@
 /** Data of the user streams, snapshot and live. Pure reading of venue and exchange; who gets it is streams.ts' business. */
-import type { SimFill, SimIncome, SimOrder } from "../core/types.js";
+import type { SimFill, SimIncome, SimOrder } from "../core/model/types.js";
 import { replyTextScaled } from "./decimals.js";
 import { frontendOrders, fundingRows, historicalOrders, latestFills, spotState } from "./info-account.js";
 import type { InfoContext } from "./info-query.js";

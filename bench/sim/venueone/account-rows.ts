@@ -1,5 +1,5 @@
 /** Account state in the venue's JSON shapes: margin summaries, positions, what could still be traded. Pure. */
-import type { SimPosition } from "../core/types.js";
+import type { SimPosition } from "../core/model/types.js";
 import { replyTextScaled } from "./decimals.js";
 import { instrumentOf, markText, szText } from "./rows.js";
 import { usdText, type Venue } from "./venue.js";

@@ -1,5 +1,5 @@
 /** `/info` queries about one account. Anybody may ask about anybody; an unknown account answers empty, never an error. */
-import type { SimFill, SimOrder } from "../core/types.js";
+import type { SimFill, SimOrder } from "../core/model/types.js";
 import type { InfoContext, InfoQuery } from "./info-query.js";
 import { SERVER_ERROR } from "./info-query.js";
 import { activeAssetRow, clearinghouseRow } from "./account-rows.js";

@@ -3,9 +3,9 @@
  * (but where a clock far ahead was set right); the same time always means the same levels, over REST and every socket alike, and the exchange remembers each
  * publication, so that a test can ask for the true book of any time it was shown.
  */
-import { publicationMs } from "../core/publication-time.js";
-import type { SimExchange } from "../core/exchange.js";
-import type { SimBookSnapshot, SimInstrument, SimLevel } from "../core/types.js";
+import { publicationMs } from "../core/market/publication-time.js";
+import type { SimExchange } from "../core/engine/exchange.js";
+import type { SimBookSnapshot, SimInstrument, SimLevel } from "../core/model/types.js";
 import { replyTextScaled } from "./decimals.js";
 import { aggregateLevels, instrumentOf, type LevelRow, levelRow, markText, pxText } from "./rows.js";
 import type { Perp } from "./universe.js";

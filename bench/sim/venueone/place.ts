@@ -2,7 +2,7 @@
  * Placing orders: whole-batch pre-validation, then one order after the other. Invariant: a batch that
  * fails pre-validation executes nothing; a later failure never undoes an earlier fill.
  */
-import type { SimInstrument, SimOrder, SimOrderRequest, SimRefusal } from "../core/types.js";
+import type { SimInstrument, SimOrder, SimOrderRequest, SimRefusal } from "../core/model/types.js";
 import type { L1Action } from "./actions.js";
 import { isPriceAligned, isSizeAligned, replyTextScaled, wireText } from "./decimals.js";
 import type { OrderRequest } from "./order-request.js";

@@ -2,7 +2,7 @@
  * Cancelling and modifying. Invariant: a modification that is refused leaves the old order where it was; one that
  * succeeds gives the order a new id.
  */
-import type { SimOrder } from "../core/types.js";
+import type { SimOrder } from "../core/model/types.js";
 import type { L1Action } from "./actions.js";
 import type { ModifyRequest, OrderRef, OrderRequest } from "./order-request.js";
 import {

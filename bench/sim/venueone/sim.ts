@@ -1,10 +1,16 @@
 /** The local venueone: what differs from the other local venues. `startVenueoneSim` is the way in. */
 import { createSeededRandom } from "../../../engine/domain/random.js";
-import { seedOf } from "../core/factor-model.js";
-import type { ListingChange } from "../core/listing-change.js";
-import { openPosition } from "../core/starting-position.js";
-import type { SimInstrument, SimPolicies } from "../core/types.js";
-import { type RoomTimer, type SimRoom, startVenueServer, VenueCore, type VenueServer } from "../core/venue-server.js";
+import { seedOf } from "../core/market/factor-model.js";
+import type { ListingChange } from "../core/engine/listing-change.js";
+import { openPosition } from "../core/engine/starting-position.js";
+import type { SimInstrument, SimPolicies } from "../core/model/types.js";
+import {
+  type RoomTimer,
+  type SimRoom,
+  startVenueServer,
+  VenueCore,
+  type VenueServer,
+} from "../core/server/venue-server.js";
 import { parseWireDecimalE8 } from "./decimals.js";
 import { ExchangeApi, fireScheduledCancels } from "./exchange-api.js";
 import { Journal } from "./journal.js";

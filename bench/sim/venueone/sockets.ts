@@ -3,7 +3,7 @@
  * text frame and leaves the socket open, except the subscriptions that the venue answers by dropping the connection.
  */
 import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
-import type { SimSocket } from "../core/server-types.js";
+import type { SimSocket } from "../core/server/server-types.js";
 import { MinuteBudget } from "./budgets.js";
 import type { InfoContext } from "./info-query.js";
 import type { Journal } from "./journal.js";

@@ -5,8 +5,8 @@
  */
 import { deflateRawSync } from "node:zlib";
 import type { TimerHandle } from "../../../engine/domain/clock.js";
-import type { SimSocket } from "../core/server-types.js";
-import type { SimFill, SimIncome, SimOrder, SimTrade } from "../core/types.js";
+import type { SimSocket } from "../core/server/server-types.js";
+import type { SimFill, SimIncome, SimOrder, SimTrade } from "../core/model/types.js";
 import { fillData, fundingData, orderHistoryData, orderUpdateData, snapshotData, stateData } from "./account-frames.js";
 import { CANDLE_INTERVALS, spotMids } from "./info.js";
 import type { InfoContext } from "./info-query.js";

@@ -5,9 +5,9 @@
  */
 import { createHash } from "node:crypto";
 import type { Random } from "../../../engine/domain/random.js";
-import type { SimExchange } from "../core/exchange.js";
-import type { SimAccountCause, SimOrder } from "../core/types.js";
-import type { SimRequestLog } from "../core/request-log.js";
+import type { SimExchange } from "../core/engine/exchange.js";
+import type { SimAccountCause, SimOrder } from "../core/model/types.js";
+import type { SimRequestLog } from "../core/server/request-log.js";
 import type { GroupingWord, TimeInForceWord } from "./order-request.js";
 import { AgentRegistry } from "./agents.js";
 import { NonceSet } from "./nonces.js";

@@ -2,7 +2,7 @@
  * What a transaction changes about an account besides its orders: leverage, margin, keys, sub-accounts, approvals, money.
  * Each answers null, or the sequencer's code and nothing changed.
  */
-import type { SimExchange } from "../core/exchange.js";
+import type { SimExchange } from "../core/engine/exchange.js";
 import { type Accounts, setKey, type VenueAccount } from "./accounts.js";
 import type { TransactionCode } from "./errors.js";
 import type { Listing } from "./listing.js";

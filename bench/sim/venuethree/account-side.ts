@@ -2,9 +2,9 @@
  * The account side as a whole: registered accounts, the way of a transaction from the API's door over the sequencer into
  * the core, what follows from the core's events, and the streams that tell it.
  */
-import { openPosition } from "../core/starting-position.js";
-import type { SimExchange } from "../core/exchange.js";
-import type { SimRequestLog } from "../core/request-log.js";
+import { openPosition } from "../core/engine/starting-position.js";
+import type { SimExchange } from "../core/engine/exchange.js";
+import type { SimRequestLog } from "../core/server/request-log.js";
 import { type AccountRegistration, Accounts, type AccountTier, type ApiKeyRegistration } from "./accounts.js";
 import { AccountStreams } from "./account-streams.js";
 import { AuthTokens } from "./auth-tokens.js";

@@ -2,8 +2,8 @@
  * Account channels of the socket (fact sheet 9.3): a snapshot on subscribe, and after each round of events one update per
  * channel with what changed. Everything is printed from the state of that moment, so what a frame says was true then.
  */
-import type { SimSocket } from "../core/server-types.js";
-import { TopicBoard } from "../core/topic-board.js";
+import type { SimSocket } from "../core/server/server-types.js";
+import { TopicBoard } from "../core/server/topic-board.js";
 import { printOwnTrade } from "./account-trades.js";
 import {
   printAsset,

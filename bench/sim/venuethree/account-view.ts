@@ -1,6 +1,6 @@
 /** Accounts, positions, balances and statistics as the venue prints them (fact sheet 3.2, 9.3). Key order as recorded. */
-import { absBig, moneyText, priceText, qtyText, scaledText, trimZeros } from "../core/fixed.js";
-import type { SimIncome, SimMargin, SimPosition } from "../core/types.js";
+import { absBig, moneyText, priceText, qtyText, scaledText, trimZeros } from "../core/model/fixed.js";
+import type { SimIncome, SimMargin, SimPosition } from "../core/model/types.js";
 import type { ApiKey, VenueAccount } from "./accounts.js";
 import type { VenuethreeContext } from "./context.js";
 import type { Row } from "./json.js";

@@ -3,9 +3,9 @@
  * holds. Frames of one channel go to all its listeners alike; a channel without listeners costs nothing.
  */
 import type { Random } from "../../../engine/domain/random.js";
-import type { SimSide, SimTrade } from "../core/types.js";
-import type { SimSocket } from "../core/server-types.js";
-import { TopicBoard } from "../core/topic-board.js";
+import type { SimSide, SimTrade } from "../core/model/types.js";
+import type { SimSocket } from "../core/server/server-types.js";
+import { TopicBoard } from "../core/server/topic-board.js";
 import { BookFeed, emptyBook } from "./book-feed.js";
 import { type Channel, type ChannelReading, readChannel } from "./channels.js";
 import { isLiquidation, type VenuethreeContext } from "./context.js";

@@ -4,7 +4,7 @@
  * belongs to the server and has holes.
  */
 import type { Random } from "../../../engine/domain/random.js";
-import type { SimBookSnapshot, SimInstrument, SimSide } from "../core/types.js";
+import type { SimBookSnapshot, SimInstrument, SimSide } from "../core/model/types.js";
 import { microseconds } from "./ids.js";
 import type { Row } from "./json.js";
 import type { VenuethreeMarket } from "./listing.js";

@@ -1,6 +1,6 @@
 /** What the routes and streams of the local venue share. */
-import type { SimExchange } from "../core/exchange.js";
-import type { SimTrade } from "../core/types.js";
+import type { SimExchange } from "../core/engine/exchange.js";
+import type { SimTrade } from "../core/model/types.js";
 import type { Accounts } from "./accounts.js";
 import type { AuthTokens } from "./auth-tokens.js";
 import { type RestingIdentities, tradeKey } from "./ids.js";

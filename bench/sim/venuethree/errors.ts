@@ -1,5 +1,5 @@
 /** Refusals of the venue: HTTP 400 with code and message, error frames without type or channel (fact sheet 3, 9.2, 12). */
-import type { SimHttpReply } from "../core/server-types.js";
+import type { SimHttpReply } from "../core/server/server-types.js";
 
 export class VenuethreeRefusal extends Error {
   readonly code: number;

@@ -1,5 +1,5 @@
 /** Fields of a POST: `application/x-www-form-urlencoded`, or multipart as some client libraries send (fact sheet 3). */
-import type { SimHttpRequest } from "../core/server-types.js";
+import type { SimHttpRequest } from "../core/server/server-types.js";
 
 const BOUNDARY = /boundary=(?:"([^"]{1,70})"|([^;\s]{1,70}))/i;
 /** Parts of a body; a transaction has three fields. */

@@ -4,7 +4,7 @@
  * engine's own numbers, so that the same trade or order has the same id in every frame and answer.
  */
 import { createHash } from "node:crypto";
-import type { SimResting, SimSide, SimTrade } from "../core/types.js";
+import type { SimResting, SimSide, SimTrade } from "../core/model/types.js";
 
 const SPAN = 1n << 48n;
 const FIRST_TRADE_ID = 19_000_000_000;

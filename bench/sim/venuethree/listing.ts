@@ -3,8 +3,8 @@
  * HYPE, CRV and HYUNDAI are recorded ones (2026-07), those of the others follow public lists and are good enough for a
  * local market. Only active perps have an engine behind them.
  */
-import { type ListingChange, printedDecimals } from "../core/listing-change.js";
-import type { SimInstrument, SimPolicies } from "../core/types.js";
+import { type ListingChange, printedDecimals } from "../core/engine/listing-change.js";
+import type { SimInstrument, SimPolicies } from "../core/model/types.js";
 
 export interface VenuethreeMarket {
   readonly symbol: string;

@@ -1,5 +1,5 @@
 /** Public market data over REST, fact sheet 3.1. Bad parameters are refused with HTTP 400, code and message. */
-import type { SimCandle } from "../core/types.js";
+import type { SimCandle } from "../core/model/types.js";
 import type { VenuethreeContext } from "./context.js";
 import { accountTrades } from "./account-trades.js";
 import { CODE, refuseParameter, VenuethreeRefusal } from "./errors.js";

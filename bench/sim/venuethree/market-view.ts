@@ -1,6 +1,6 @@
 /** Public market data as the venue prints it, shared by the REST routes and the streams. Key order as recorded. */
-import { moneyText, notionalE12, priceText, qtyText, scaledText } from "../core/fixed.js";
-import type { SimCandle, SimInstrument, SimLevel, SimResting, SimSide } from "../core/types.js";
+import { moneyText, notionalE12, priceText, qtyText, scaledText } from "../core/model/fixed.js";
+import type { SimCandle, SimInstrument, SimLevel, SimResting, SimSide } from "../core/model/types.js";
 import type { VenuethreeContext } from "./context.js";
 import { houseAccount, microseconds, orderIndex, wireTradeId } from "./ids.js";
 import type { Row } from "./json.js";

@@ -1,5 +1,5 @@
 /** Options of the local venue, with every limit, cadence and oddity it obeys. */
-import type { VenueOptions } from "../core/venue-server.js";
+import type { VenueOptions } from "../core/server/venue-server.js";
 import type { AccountRegistration } from "./accounts.js";
 
 /** Fact sheet section 10. Reads and connections count per IP over a rolling minute. */

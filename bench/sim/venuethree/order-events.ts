@@ -3,7 +3,7 @@
  * on another (pairs that cancel each other, children of a filled parent, orders tied to a position, expiry). Effects wait
  * until the core has finished what it does; `settle` carries them out and then lets the streams tell everything.
  */
-import type { SimExchange } from "../core/exchange.js";
+import type { SimExchange } from "../core/engine/exchange.js";
 import type {
   SimAccount,
   SimAccountCause,
@@ -13,8 +13,8 @@ import type {
   SimOrderEvent,
   SimPosition,
   SimTrade,
-} from "../core/types.js";
-import type { SimRequestLog } from "../core/request-log.js";
+} from "../core/model/types.js";
+import type { SimRequestLog } from "../core/server/request-log.js";
 import type { Accounts, VenueAccount } from "./accounts.js";
 import type { Listing } from "./listing.js";
 import { endStatusOf } from "./order-view.js";

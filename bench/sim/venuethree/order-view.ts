@@ -1,5 +1,5 @@
 /** Orders of an account as the venue prints them (fact sheet 3.2, 6.1). Key order as recorded. */
-import { moneyText, priceText, qtyText } from "../core/fixed.js";
+import { moneyText, priceText, qtyText } from "../core/model/fixed.js";
 import { heightAt, microseconds } from "./ids.js";
 import type { Row } from "./json.js";
 import { isPending, type VenueOrder } from "./orders.js";

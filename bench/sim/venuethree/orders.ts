@@ -3,7 +3,7 @@
  * (waiting for its parent), without one (refused for margin), or over several (modified triggers). Invariant: an order
  * ends once, and its index, made of market, side and running number (fact sheet 6.5), never changes.
  */
-import type { SimInstrument, SimOrder } from "../core/types.js";
+import type { SimInstrument, SimOrder } from "../core/model/types.js";
 import type { VenueAccount } from "./accounts.js";
 import { orderIndex } from "./ids.js";
 import type { VenuethreeMarket } from "./listing.js";

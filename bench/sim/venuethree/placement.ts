@@ -1,6 +1,6 @@
 /** An order of this venue as the core takes it. Types: market, limit and both kinds of triggers at market or limit. */
-import type { SimExchange } from "../core/exchange.js";
-import type { SimOrder, SimOrderRequest, SimRefusal, SimResult } from "../core/types.js";
+import type { SimExchange } from "../core/engine/exchange.js";
+import type { SimOrder, SimOrderRequest, SimRefusal, SimResult } from "../core/model/types.js";
 import type { TransactionCode } from "./errors.js";
 import { isPositionTied, type TradingMarket, type VenueOrder } from "./orders.js";
 import type { OrderFields } from "./transaction.js";

@@ -1,7 +1,7 @@
 /** HTTP and WebSocket of the venue as the shell serves them. */
-import type { RestVerdict } from "../core/fault-types.js";
-import { retryAfterHeaders } from "../core/faults.js";
-import type { SimHttpReply, SimHttpRequest, SimProtocol, SimSocket } from "../core/server-types.js";
+import type { RestVerdict } from "../core/server/fault-types.js";
+import { retryAfterHeaders } from "../core/server/faults.js";
+import type { SimHttpReply, SimHttpRequest, SimProtocol, SimSocket } from "../core/server/server-types.js";
 import type { ApiServers } from "./api-servers.js";
 import { CODE } from "./errors.js";
 import type { Router } from "./router.js";

@@ -1,5 +1,5 @@
 /** What a REST read costs an address, fact sheet 10: one of sixty for a standard account, a weight for a premium one. */
-import { RollingBudget } from "../core/rolling-budget.js";
+import { RollingBudget } from "../core/server/rolling-budget.js";
 import { CODE, VenuethreeRefusal } from "./errors.js";
 import type { VenuethreeLimits } from "./options.js";
 

@@ -2,7 +2,7 @@
  * From a request to its route: budget, answer, refusals. Paths are `/`, `/info` and `/api/v1/<name>`; reads are GET,
  * transactions are POST with form fields. A token comes bare in `Authorization`, or the older way as `auth`.
  */
-import type { SimHttpReply, SimHttpRequest } from "../core/server-types.js";
+import type { SimHttpReply, SimHttpRequest } from "../core/server/server-types.js";
 import { ACCOUNT_ROUTES } from "./account-routes.js";
 import type { VenuethreeContext } from "./context.js";
 import { CODE, refusalReply, refuseParameter, VenuethreeRefusal } from "./errors.js";

@@ -4,8 +4,8 @@
  * Invariant: each accepted transaction is executed once or dies once.
  */
 import type { TimerHandle } from "../../../engine/domain/clock.js";
-import type { SimExchange } from "../core/exchange.js";
-import type { SimRequestLog } from "../core/request-log.js";
+import type { SimExchange } from "../core/engine/exchange.js";
+import type { SimRequestLog } from "../core/server/request-log.js";
 import { AccountChanges } from "./account-changes.js";
 import { type Accounts, type ApiKey, releaseNonce, type VenueAccount } from "./accounts.js";
 import { type TransactionCode, transactionText } from "./errors.js";

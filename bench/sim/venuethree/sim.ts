@@ -1,11 +1,17 @@
 /** The local venuethree: what differs from the other local venues. `startVenuethreeSim` is the way in. */
 import { createSeededRandom } from "../../../engine/domain/random.js";
-import { seedOf } from "../core/factor-model.js";
-import type { ListingChange } from "../core/listing-change.js";
-import { withKnown } from "../core/settings.js";
-import type { SimListener } from "../core/listeners.js";
-import type { SimInstrument } from "../core/types.js";
-import { type RoomTimer, type SimRoom, startVenueServer, VenueCore, type VenueServer } from "../core/venue-server.js";
+import { seedOf } from "../core/market/factor-model.js";
+import type { ListingChange } from "../core/engine/listing-change.js";
+import { withKnown } from "../core/server/settings.js";
+import type { SimListener } from "../core/model/listeners.js";
+import type { SimInstrument } from "../core/model/types.js";
+import {
+  type RoomTimer,
+  type SimRoom,
+  startVenueServer,
+  VenueCore,
+  type VenueServer,
+} from "../core/server/venue-server.js";
 import { AccountSide } from "./account-side.js";
 import { ApiServers, seqOfNonce } from "./api-servers.js";
 import type { VenuethreeContext } from "./context.js";

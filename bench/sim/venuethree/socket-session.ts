@@ -7,10 +7,10 @@
  * a route that names both (`WS jsonapi/sendtx POST /api/v1/sendTx`); their answers are frames of the stream `txAnswer`.
  */
 import type { Random } from "../../../engine/domain/random.js";
-import { RollingBudget } from "../core/rolling-budget.js";
-import type { FaultInjector } from "../core/faults.js";
-import type { RestVerdict } from "../core/fault-types.js";
-import type { SimSocket } from "../core/server-types.js";
+import { RollingBudget } from "../core/server/rolling-budget.js";
+import type { FaultInjector } from "../core/server/faults.js";
+import type { RestVerdict } from "../core/server/fault-types.js";
+import type { SimSocket } from "../core/server/server-types.js";
 import type { AccountStreams } from "./account-streams.js";
 import type { ApiServer } from "./api-server.js";
 import { type AccountChannel, type AccountChannelKind, accountKindOf, readAccountChannel } from "./channels.js";

@@ -2,7 +2,7 @@
  * Who was in a print: the core's tape names accounts only, clients are shown orders, fees and what the position was.
  * Prints without an account in them have no entry and keep the crowd's made-up sides.
  */
-import type { SimFill, SimTrade } from "../core/types.js";
+import type { SimFill, SimTrade } from "../core/model/types.js";
 import { tradeKey } from "./ids.js";
 import type { VenueOrder } from "./orders.js";
 

@@ -1,6 +1,6 @@
 /** Prints as the venue shows them, with the orders and positions behind them where accounts were in them. Key order as recorded. */
-import { absBig, moneyText, notionalE12, priceText, qtyText } from "../core/fixed.js";
-import type { SimInstrument, SimTrade } from "../core/types.js";
+import { absBig, moneyText, notionalE12, priceText, qtyText } from "../core/model/fixed.js";
+import type { SimInstrument, SimTrade } from "../core/model/types.js";
 import type { VenueAccount } from "./accounts.js";
 import { isLiquidation, type VenuethreeContext } from "./context.js";
 import { heightAt, houseAccount, microseconds, tradeOrderIds, transactionHash, wireTradeId } from "./ids.js";

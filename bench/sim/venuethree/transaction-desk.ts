@@ -6,10 +6,10 @@
 import { toBytes } from "../../../feeds/venuethree/sign/quintic.js";
 import { hashTransaction } from "../../../feeds/venuethree/sign/tx.js";
 import { verifySignature } from "../../../feeds/venuethree/sign/schnorr.js";
-import { priceText, qtyText } from "../core/fixed.js";
-import { RollingBudget } from "../core/rolling-budget.js";
-import type { SimExchange } from "../core/exchange.js";
-import type { SimRequestDraft, SimRequestLog } from "../core/request-log.js";
+import { priceText, qtyText } from "../core/model/fixed.js";
+import { RollingBudget } from "../core/server/rolling-budget.js";
+import type { SimExchange } from "../core/engine/exchange.js";
+import type { SimRequestDraft, SimRequestLog } from "../core/server/request-log.js";
 import { acceptsNonce, type Accounts, type ApiKey, type VenueAccount } from "./accounts.js";
 import { CODE, refuseTransaction, VenuethreeRefusal } from "./errors.js";
 import { microseconds } from "./ids.js";

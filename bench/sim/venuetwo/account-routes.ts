@@ -1,6 +1,6 @@
 /** Account routes, fact sheet 5.4, and the listen keys of 6.7. */
-import { moneyText, parseScaled } from "../core/fixed.js";
-import type { SimIncome, SimPositionSide, SimRefusal } from "../core/types.js";
+import { moneyText, parseScaled } from "../core/model/fixed.js";
+import type { SimIncome, SimPositionSide, SimRefusal } from "../core/model/types.js";
 import { RawJson, type Route, type SignedCall, tradedRules } from "./context.js";
 import { printAccount, printBalances, printIncome, printPositions, transactionId } from "./account-view.js";
 import { refuse, refuseInvalid, refuseMandatory, VenuetwoRefusal } from "./errors.js";

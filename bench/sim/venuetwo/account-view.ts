@@ -1,8 +1,8 @@
 /** Balances, positions and the account as the venue prints them (formats of the captures in fact sheet 5.4). */
 import { createHash } from "node:crypto";
-import { maxBig, moneyText, qtyText, trimZeros } from "../core/fixed.js";
-import type { SimExchange } from "../core/exchange.js";
-import type { SimAccount, SimIncome, SimPosition, SimPositionFigures, SimPositionSide } from "../core/types.js";
+import { maxBig, moneyText, qtyText, trimZeros } from "../core/model/fixed.js";
+import type { SimExchange } from "../core/engine/exchange.js";
+import type { SimAccount, SimIncome, SimPosition, SimPositionFigures, SimPositionSide } from "../core/model/types.js";
 import type { VenuetwoRules } from "./listing.js";
 import { maxNotional } from "./order-rules.js";
 

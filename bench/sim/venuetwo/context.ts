@@ -1,9 +1,9 @@
 /** What the routes of the room share. One instance per local venue. */
-import type { FaultInjector } from "../core/faults.js";
-import type { SimExchange } from "../core/exchange.js";
-import type { SimAccount } from "../core/types.js";
-import type { SimHttpRequest } from "../core/server-types.js";
-import type { SimRequestLog } from "../core/request-log.js";
+import type { FaultInjector } from "../core/server/faults.js";
+import type { SimExchange } from "../core/engine/exchange.js";
+import type { SimAccount } from "../core/model/types.js";
+import type { SimHttpRequest } from "../core/server/server-types.js";
+import type { SimRequestLog } from "../core/server/request-log.js";
 import type { AggregateTape } from "./aggregate-tape.js";
 import type { Authenticator, Caller } from "./auth.js";
 import type { KeyRing } from "./keys.js";

@@ -1,5 +1,5 @@
 /** Public market data, fact sheet 5.1. */
-import type { SimInstrument } from "../core/types.js";
+import type { SimInstrument } from "../core/model/types.js";
 import { type Call, RawJson, type Route, tradedRules } from "./context.js";
 import { refuse, refuseMandatory } from "./errors.js";
 import {
@@ -13,7 +13,7 @@ import {
   printTicker,
   printTrade,
 } from "./market-view.js";
-import { priceText } from "../core/fixed.js";
+import { priceText } from "../core/model/fixed.js";
 import type { Params } from "./params.js";
 
 const DEPTH_WEIGHTS: ReadonlyMap<number, number> = new Map([

@@ -2,9 +2,9 @@
  * Market streams, fact sheet 6.2: each name is produced at its own speed, only while somebody listens. One timer counts
  * in units of 50 ms; bookTicker follows each change of the top at once.
  */
-import { priceText, qtyText } from "../core/fixed.js";
-import type { SimExchange } from "../core/exchange.js";
-import type { SimFill, SimInstrument, SimOrder, SimSide } from "../core/types.js";
+import { priceText, qtyText } from "../core/model/fixed.js";
+import type { SimExchange } from "../core/engine/exchange.js";
+import type { SimFill, SimInstrument, SimOrder, SimSide } from "../core/model/types.js";
 import type { AggregateTape } from "./aggregate-tape.js";
 import { DepthDiff } from "./depth-diff.js";
 import {

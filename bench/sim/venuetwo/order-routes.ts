@@ -1,7 +1,7 @@
 /** Trading routes, fact sheet 5.3. Every instruction that passed the signature check is written to the venue's log. */
 import type { TimerHandle } from "../../../engine/domain/clock.js";
-import type { SimOrder, SimSide, SimPositionSide } from "../core/types.js";
-import type { SimRequestDraft } from "../core/request-log.js";
+import type { SimOrder, SimSide, SimPositionSide } from "../core/model/types.js";
+import type { SimRequestDraft } from "../core/server/request-log.js";
 import type { Route, SignedCall } from "./context.js";
 import { refuse, refuseInvalid, refuseMandatory, VenuetwoRefusal } from "./errors.js";
 import { checkAmend, checkOrder, refusalOf, rulesOf } from "./order-rules.js";

@@ -1,6 +1,6 @@
 /** From a request to its route: weight, authentication, answer, headers. Paths are `/fapi/<version>/<name>`. */
-import { moneyText } from "../core/fixed.js";
-import type { SimHttpReply, SimHttpRequest } from "../core/server-types.js";
+import { moneyText } from "../core/model/fixed.js";
+import type { SimHttpReply, SimHttpRequest } from "../core/server/server-types.js";
 import { accountRoutes } from "./account-routes.js";
 import { AGENT_ROUTES } from "./agent-routes.js";
 import type { Caller } from "./auth.js";

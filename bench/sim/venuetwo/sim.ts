@@ -1,15 +1,21 @@
 /** The local venuetwo: what differs from the other local venues. `startVenuetwoSim` is the way in. */
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
-import { seedOf } from "../core/factor-model.js";
-import type { ListingChange } from "../core/listing-change.js";
-import { loadRecordedMarket, type RecordedMarket } from "../core/recorded.js";
-import type { SimSocket } from "../core/server-types.js";
-import { withKnown } from "../core/settings.js";
-import { openPosition } from "../core/starting-position.js";
-import type { SimExchange } from "../core/exchange.js";
-import type { SimListener } from "../core/listeners.js";
-import type { SimInstrument } from "../core/types.js";
-import { type RoomTimer, type SimRoom, startVenueServer, VenueCore, type VenueServer } from "../core/venue-server.js";
+import { seedOf } from "../core/market/factor-model.js";
+import type { ListingChange } from "../core/engine/listing-change.js";
+import { loadRecordedMarket, type RecordedMarket } from "../core/engine/recorded.js";
+import type { SimSocket } from "../core/server/server-types.js";
+import { withKnown } from "../core/server/settings.js";
+import { openPosition } from "../core/engine/starting-position.js";
+import type { SimExchange } from "../core/engine/exchange.js";
+import type { SimListener } from "../core/model/listeners.js";
+import type { SimInstrument } from "../core/model/types.js";
+import {
+  type RoomTimer,
+  type SimRoom,
+  startVenueServer,
+  VenueCore,
+  type VenueServer,
+} from "../core/server/venue-server.js";
 import { AggregateTape } from "./aggregate-tape.js";
 import { Authenticator } from "./auth.js";
 import { KeyRing, type KeyRequest } from "./keys.js";

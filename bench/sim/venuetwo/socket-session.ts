@@ -1,5 +1,5 @@
 /** Client messages on a stream connection, fact sheet 6.1: methods, properties, their errors, and the limits of a connection. */
-import type { SimSocket } from "../core/server-types.js";
+import type { SimSocket } from "../core/server/server-types.js";
 import { type SocketState, STREAMS_PER_SOCKET_MAX, stateOf, type Topics } from "./topics.js";
 
 export interface SessionDeps {

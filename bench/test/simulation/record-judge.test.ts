@@ -18,7 +18,7 @@ import {
   type TextRow,
 } from "../support/record-judge.js";
 import type { LocalPair, Trader } from "../support/local-pair.js";
-import type { SimRequestRecord } from "../../sim/core/request-log.js";
+import type { SimRequestRecord } from "../../sim/core/server/request-log.js";
 
 const ORDER = {
   ...{ action: "place", orderId: "91", clientId: "c-1", symbol: "BTC", side: "SELL", status: "FILLED" },

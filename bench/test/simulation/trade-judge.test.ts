@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import type { Json } from "../../../gateway/test/client.js";
 import { type FourTrader, type FourVenues, startFourVenues } from "../support/four-venues.js";
-import type { SimRequestRecord } from "../../sim/core/request-log.js";
+import type { SimRequestRecord } from "../../sim/core/server/request-log.js";
 import { type Baseline, baselineOf, gatherEvidence } from "../support/judge/evidence.js";
 import { claims, nonces } from "../support/judge/orders.js";
 import { LONG_BTC, Stage } from "../support/scenes/stage.js";

@@ -11,8 +11,8 @@ import { type Book, BOOK_LIVE } from "../../../engine/market/book.js";
 import type { Market } from "../../../engine/market/market.js";
 import type { RoutableVenue } from "../../../engine/domain/venue.js";
 import type { MarketRoom } from "../../../engine/ports.js";
-import type { SimExchange } from "../../sim/core/exchange.js";
-import type { SimBookSnapshot, SimInstrument, SimLevel } from "../../sim/core/types.js";
+import type { SimExchange } from "../../sim/core/engine/exchange.js";
+import type { SimBookSnapshot, SimInstrument, SimLevel } from "../../sim/core/model/types.js";
 import { nativeSymbol } from "./local-markets.js";
 
 /** Levels of each venue's main tier, and of venueone's deep one. */

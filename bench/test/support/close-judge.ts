@@ -6,8 +6,8 @@
  * claims, or one claimed twice, is a violation, and so is a fill that a reply did not report.
  */
 import type { Json, Reply, TestClient } from "../../../gateway/test/client.js";
-import type { SimOrder } from "../../sim/core/types.js";
-import type { SimRequestRecord } from "../../sim/core/request-log.js";
+import type { SimOrder } from "../../sim/core/model/types.js";
+import type { SimRequestRecord } from "../../sim/core/server/request-log.js";
 import {
   accountOf,
   credentialsOf,

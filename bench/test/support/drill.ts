@@ -2,8 +2,8 @@
  * What a planted fault needs to show, on each venue by a trader of its own: asked again, one trade after another, until
  * the venue's log has it. A machine that stands still makes it longer, and nothing else.
  */
-import type { FaultSpec } from "../../sim/core/fault-types.js";
-import type { SimRequestRecord } from "../../sim/core/request-log.js";
+import type { FaultSpec } from "../../sim/core/server/fault-types.js";
+import type { SimRequestRecord } from "../../sim/core/server/request-log.js";
 import { FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues } from "./four-venues.js";
 import { recovered, type TradeSystem } from "./trade-run.js";
 import { sendTrade, type TradeLeg, type TradeSender, type TradeTrial } from "./trade-trial.js";

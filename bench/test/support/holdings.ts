@@ -1,5 +1,5 @@
 /** What traders held on the venues at any time, put together from the venues' own fills. */
-import type { SimFill } from "../../sim/core/types.js";
+import type { SimFill } from "../../sim/core/model/types.js";
 import { type FourTrader, type FourVenue, type FourVenues, nativeName } from "./four-venues.js";
 
 /** Two stamps of one clock, taken on either side of a socket. */

@@ -6,7 +6,7 @@
 import type { RoutableVenue } from "../../../engine/domain/venue.js";
 import { type Book, BOOK_LIVE } from "../../../engine/market/book.js";
 import type { MarketRoom } from "../../../engine/ports.js";
-import type { SimExchange } from "../../sim/core/exchange.js";
+import type { SimExchange } from "../../sim/core/engine/exchange.js";
 import { nativeSymbol } from "./local-markets.js";
 
 export type RuleBreach = "routable" | "unstreamed" | "off grid";

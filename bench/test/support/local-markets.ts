@@ -4,13 +4,13 @@
  */
 import { type Clock, createSystemClock } from "../../../engine/domain/clock.js";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../../engine/domain/venue.js";
-import { createFactorModel } from "../../sim/core/factor-model.js";
-import type { ListingChange } from "../../sim/core/listing-change.js";
-import type { FaultInjector } from "../../sim/core/faults.js";
-import type { FaultSpec } from "../../sim/core/fault-types.js";
-import type { FlowOptions } from "../../sim/core/flow.js";
-import type { SimExchange } from "../../sim/core/exchange.js";
-import type { SimShell } from "../../sim/core/shell.js";
+import { createFactorModel } from "../../sim/core/market/factor-model.js";
+import type { ListingChange } from "../../sim/core/engine/listing-change.js";
+import type { FaultInjector } from "../../sim/core/server/faults.js";
+import type { FaultSpec } from "../../sim/core/server/fault-types.js";
+import type { FlowOptions } from "../../sim/core/engine/flow.js";
+import type { SimExchange } from "../../sim/core/engine/exchange.js";
+import type { SimShell } from "../../sim/core/server/shell.js";
 import { startVenuefourSim, type VenuefourSim } from "../../sim/venuefour/sim.js";
 import { startVenueoneSim, type VenueoneSim } from "../../sim/venueone/sim.js";
 import { startVenuethreeSim, type VenuethreeSim } from "../../sim/venuethree/sim.js";

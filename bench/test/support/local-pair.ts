@@ -5,9 +5,9 @@
 import { createHash } from "node:crypto";
 import { privateKeyToAccount } from "viem/accounts";
 import { type Clock, createSystemClock } from "../../../engine/domain/clock.js";
-import { createFactorModel } from "../../sim/core/factor-model.js";
-import type { FaultSpec } from "../../sim/core/fault-types.js";
-import type { FlowOptions } from "../../sim/core/flow.js";
+import { createFactorModel } from "../../sim/core/market/factor-model.js";
+import type { FaultSpec } from "../../sim/core/server/fault-types.js";
+import type { FlowOptions } from "../../sim/core/engine/flow.js";
 import { startVenueoneSim, type VenueoneSim } from "../../sim/venueone/sim.js";
 import { startVenuetwoSim, type VenuetwoSim } from "../../sim/venuetwo/sim.js";
 

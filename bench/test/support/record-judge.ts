@@ -8,7 +8,7 @@
  */
 import { compareDecimals } from "../../../engine/domain/decimal.js";
 import type { RecordRow, RecordsStore } from "../../../engine/storage/records/records-store.js";
-import type { SimRequestRecord } from "../../sim/core/request-log.js";
+import type { SimRequestRecord } from "../../sim/core/server/request-log.js";
 import type { CloseTrial } from "./close-judge.js";
 import { accountOf, type LocalPair, NATIVE, PAIR_VENUES, type PairVenue, type Trader } from "./local-pair.js";
 

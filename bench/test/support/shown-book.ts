@@ -1,8 +1,8 @@
 /** Compares a book as the API shows it with the venue's true book: for judges outside the service's process. */
 import type { Json } from "../../../gateway/test/client.js";
-import type { SimInstrument, SimLevel, SimSide } from "../../sim/core/types.js";
-import { priceText, qtyText } from "../../sim/core/fixed.js";
-import type { SimExchange } from "../../sim/core/exchange.js";
+import type { SimInstrument, SimLevel, SimSide } from "../../sim/core/model/types.js";
+import { priceText, qtyText } from "../../sim/core/model/fixed.js";
+import type { SimExchange } from "../../sim/core/engine/exchange.js";
 import { nativeOf, PAIR_VENUES, type PairVenue } from "./local-pair.js";
 
 interface ShownBook {

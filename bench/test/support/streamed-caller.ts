@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { StreamClient } from "../../../gateway/stream/test/stream-client.js";
 import type { Json } from "../../../gateway/test/client.js";
-import type { FaultSpec } from "../../sim/core/fault-types.js";
+import type { FaultSpec } from "../../sim/core/server/fault-types.js";
 import { FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues, startFourVenues } from "./four-venues.js";
 import { pause } from "./system.js";
 import { startTradeSystem, type TradeSystem } from "./trade-run.js";

@@ -12,7 +12,7 @@ import { bestTicks } from "../../../engine/market/depth-walk.js";
 import { ageMs } from "../../../engine/market/freshness.js";
 import type { Market } from "../../../engine/market/market.js";
 import type { MarketRoom } from "../../../engine/ports.js";
-import type { SimExchange } from "../../sim/core/exchange.js";
+import type { SimExchange } from "../../sim/core/engine/exchange.js";
 import { nativeSymbol } from "./local-markets.js";
 
 /** A frame may be as late as a book may be old, and its book that old again; and what a busy machine adds. */

@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
-import type { FaultSpec } from "../../sim/core/fault-types.js";
+import type { FaultSpec } from "../../sim/core/server/fault-types.js";
 import { FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues } from "./four-venues.js";
 import { SCENES, type SceneKind } from "./scenes/scenes.js";
 import { MARKET_TERMS, type TradeTrial } from "./trade-trial.js";

@@ -18,7 +18,7 @@ import { FRAME_DEPTH, type VenuetwoFrame } from "../../../feeds/venuetwo/market/
 import { createVenuethreeRoom } from "../../../feeds/venuethree/room.js";
 import { createVenuetwoRoom } from "../../../feeds/venuetwo/room.js";
 import { WebSocket } from "ws";
-import type { FaultSpec } from "../../sim/core/fault-types.js";
+import type { FaultSpec } from "../../sim/core/server/fault-types.js";
 import { BookChecker } from "../support/book-checker.js";
 import { type LocalMarkets, startLocalMarkets } from "../support/local-markets.js";
 import { pause, waitUntil } from "../support/system.js";

@@ -7,7 +7,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { chromiumPath, launchBrowser, type OpenPage, openPage } from "../../../gateway/test/browser.js";
 import { type BuiltClient, buildClient } from "../../../gateway/test/dashboard-build.js";
-import type { SimOrder } from "../../sim/core/types.js";
+import type { SimOrder } from "../../sim/core/model/types.js";
 import {
   accountOf,
   credentialsOf,

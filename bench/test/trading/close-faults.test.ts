@@ -4,7 +4,7 @@
  */
 import { afterAll, describe, expect, it } from "vitest";
 import { createSeededRandom } from "../../../engine/domain/random.js";
-import type { FaultSpec } from "../../sim/core/fault-types.js";
+import type { FaultSpec } from "../../sim/core/server/fault-types.js";
 import {
   closeTrial,
   type CloseTrial,

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSystemClock } from "../../../engine/domain/clock.js";
 import { ageMs } from "../../../engine/market/freshness.js";
-import type { SimRequestRecord } from "../../sim/core/request-log.js";
+import type { SimRequestRecord } from "../../sim/core/server/request-log.js";
 import { closeTrial, sendClose } from "../support/close-judge.js";
 import {
   accountOf,

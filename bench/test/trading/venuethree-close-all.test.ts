@@ -4,7 +4,7 @@
  * a second order for one position. What is held and what was sent come from the venue's own book and log.
  */
 import { describe, expect, it } from "vitest";
-import type { FaultSpec } from "../../sim/core/fault-types.js";
+import type { FaultSpec } from "../../sim/core/server/fault-types.js";
 import type { FourTrader } from "../support/four-venues.js";
 import { Caller, streamed, streamedSystem, TEST_MS } from "../support/streamed-caller.js";
 

@@ -1,7 +1,7 @@
 /** Small instruments and policies for the engine's own tests. */
 import { VirtualClock } from "../../../../engine/domain/virtual-clock.js";
-import { type ExchangeOptions, SimExchange } from "../exchange.js";
-import type { SimInstrument, SimOrderRequest, SimPolicies } from "../types.js";
+import { type ExchangeOptions, SimExchange } from "../engine/exchange.js";
+import type { SimInstrument, SimOrderRequest, SimPolicies } from "../model/types.js";
 
 export const BTC: SimInstrument = {
   symbol: "BTCUSDT",

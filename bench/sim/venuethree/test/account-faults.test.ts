@@ -1,6 +1,6 @@
 /** Fault knobs on the account side: what is executed, what is answered, and what the order log says of it afterwards. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { FaultSpec } from "../../core/fault-types.js";
+import type { FaultSpec } from "../../core/server/fault-types.js";
 import type { Listener } from "../../core/test/listener.js";
 import { connect } from "./support.js";
 import { startTraders, type Trader, type TraderVenue } from "./trader.js";

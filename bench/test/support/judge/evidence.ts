@@ -2,8 +2,8 @@
  * What the checks of the judge look at: who claims which order of the venues' logs. The replies claim orders by their
  * venue client ids; the logs say what those orders did. Nothing here comes from the engine.
  */
-import type { SimOrder } from "../../../sim/core/types.js";
-import type { SimRequestRecord } from "../../../sim/core/request-log.js";
+import type { SimOrder } from "../../../sim/core/model/types.js";
+import type { SimRequestRecord } from "../../../sim/core/server/request-log.js";
 import {
   FOLLOWED,
   FOUR_VENUES,

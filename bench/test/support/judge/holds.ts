@@ -1,5 +1,5 @@
 /** What replies say of positions, against what the venues held then: sizes, flat, all of it, nothing left to reduce. */
-import type { SimFill } from "../../../sim/core/types.js";
+import type { SimFill } from "../../../sim/core/model/types.js";
 import { scaled } from "../close-judge.js";
 import { FOUR_VENUES, type FourVenue, nativeName } from "../four-venues.js";
 import { tradeOutcome, type TradeAnswer, type TradeCandidate, type TradeTrial } from "../trade-trial.js";

@@ -1,5 +1,5 @@
 /** The orders in the venues' logs as they were sent, and what they did to the positions. */
-import type { SimRequestRecord } from "../../../sim/core/request-log.js";
+import type { SimRequestRecord } from "../../../sim/core/server/request-log.js";
 import { scaled } from "../close-judge.js";
 import { FOUR_VENUES, type FourVenue, nativeName } from "../four-venues.js";
 import type { Ask } from "../trade-ask.js";

@@ -1,6 +1,6 @@
 /** What follows an entry: a stop of the size that filled stands at its venue, or the reply says that none does. */
-import { qtyText } from "../../../sim/core/fixed.js";
-import type { SimOrder } from "../../../sim/core/types.js";
+import { qtyText } from "../../../sim/core/model/fixed.js";
+import type { SimOrder } from "../../../sim/core/model/types.js";
 import { scaled } from "../close-judge.js";
 import { FOUR_VENUES, type FourVenue, nativeName } from "../four-venues.js";
 import { isEnd, type TradeTrial } from "../trade-trial.js";

@@ -1,5 +1,5 @@
 /** Orders of the single-venue routes, asked again under one key, and the status that lists orders without an end. */
-import type { SimRequestRecord } from "../../../sim/core/request-log.js";
+import type { SimRequestRecord } from "../../../sim/core/server/request-log.js";
 import type { Json } from "../../../../gateway/test/client.js";
 import { NEUTRAL, scaled } from "../close-judge.js";
 import type { Ask } from "../trade-ask.js";

@@ -1,5 +1,5 @@
 /** Orders whose prices are their caller's: limits, and stops with their triggers. */
-import { priceText } from "../../../sim/core/fixed.js";
+import { priceText } from "../../../sim/core/model/fixed.js";
 import { scaled } from "../close-judge.js";
 import { nativeName } from "../four-venues.js";
 import { type Evidence, placeOf, type Sent, type TradeCheck } from "./evidence.js";

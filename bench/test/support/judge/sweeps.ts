@@ -1,6 +1,6 @@
 /** Close-all, cancels and dead-man's switches, by what they left at the venues. */
-import type { SimOrder } from "../../../sim/core/types.js";
-import type { SimRequestRecord } from "../../../sim/core/request-log.js";
+import type { SimOrder } from "../../../sim/core/model/types.js";
+import type { SimRequestRecord } from "../../../sim/core/server/request-log.js";
 import { FOUR_VENUES, type FourVenue, nativeName } from "../four-venues.js";
 import type { Ask } from "../trade-ask.js";
 import { type Evidence, isWorking, JUDGED_SYMBOLS, type TradeCheck } from "./evidence.js";

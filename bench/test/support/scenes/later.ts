@@ -1,5 +1,5 @@
 /** Scenes about what comes after the reply: orders that the market comes to, and stops that a venue refuses at first. */
-import type { SimOrder } from "../../../sim/core/types.js";
+import type { SimOrder } from "../../../sim/core/model/types.js";
 import { FOUR_VENUES, type FourVenue } from "../four-venues.js";
 import { STOP_BOUND_MS, stopLotsOf } from "../judge/later.js";
 import { pause } from "../system.js";

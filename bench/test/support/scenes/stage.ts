@@ -4,7 +4,7 @@
  * asks that it leaves are judged with all the others.
  */
 import type { Random } from "../../../../engine/domain/random.js";
-import type { SimOrderRequest, SimRefusal } from "../../../sim/core/types.js";
+import type { SimOrderRequest, SimRefusal } from "../../../sim/core/model/types.js";
 import { type Ask, type AskKind, type AskTerms, EVERYTHING, sendAsk } from "../trade-ask.js";
 import { FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues } from "../four-venues.js";
 import {
