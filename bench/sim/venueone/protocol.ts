@@ -2,10 +2,10 @@
 import type { RestVerdict } from "../core/server/fault-types.js";
 import { retryAfterHeaders } from "../core/server/faults.js";
 import type { SimHttpReply, SimHttpRequest, SimProtocol, SimSocket } from "../core/server/server-types.js";
-import { readJson } from "./json.js";
-import type { RequestHandler } from "./requests.js";
-import type { Sessions } from "./sockets.js";
-import { TEXT_BAD_CONTENT_TYPE, TEXT_BAD_JSON } from "./texts.js";
+import { readJson } from "./wire/json.js";
+import type { RequestHandler } from "./router.js";
+import type { Sessions } from "./socket-session.js";
+import { TEXT_BAD_CONTENT_TYPE, TEXT_BAD_JSON } from "./wire/texts.js";
 
 export const SOCKET_PATH = "/ws";
 const CORS = { "access-control-allow-origin": "*" };

@@ -11,24 +11,24 @@ import {
   VenueCore,
   type VenueServer,
 } from "../core/server/venue-server.js";
-import { parseWireDecimalE8 } from "./decimals.js";
-import { ExchangeApi, fireScheduledCancels } from "./exchange-api.js";
-import { Journal } from "./journal.js";
-import { keepAccounts } from "./keeper.js";
-import { Publisher } from "./market-rows.js";
+import { parseWireDecimalE8 } from "./wire/decimals.js";
+import { ExchangeApi, fireScheduledCancels } from "./orders/exchange-api.js";
+import { Journal } from "./orders/journal.js";
+import { keepAccounts } from "./orders/keeper.js";
+import { Publisher } from "./market/market-rows.js";
 import {
   resolveCadences,
   VENUE_LIMITS,
   type VenueoneAccountOptions,
   type VenueoneAgentOptions,
   type VenueoneSimOptions,
-} from "./options.js";
+} from "./records/options.js";
 import { Protocol, SOCKET_PATH } from "./protocol.js";
-import { RequestHandler } from "./requests.js";
-import { Sessions } from "./sockets.js";
-import { Tpsl } from "./tpsl.js";
-import { Universe } from "./universe.js";
-import { Venue } from "./venue.js";
+import { RequestHandler } from "./router.js";
+import { Sessions } from "./socket-session.js";
+import { Tpsl } from "./orders/tpsl.js";
+import { Universe } from "./records/universe.js";
+import { Venue } from "./records/venue.js";
 
 export type VenueoneSim = VenueServer<VenueoneAccountOptions, void, VenueoneRoom>;
 

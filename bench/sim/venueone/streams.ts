@@ -7,16 +7,23 @@ import { deflateRawSync } from "node:zlib";
 import type { TimerHandle } from "../../../engine/domain/clock.js";
 import type { SimSocket } from "../core/server/server-types.js";
 import type { SimFill, SimIncome, SimOrder, SimTrade } from "../core/model/types.js";
-import { fillData, fundingData, orderHistoryData, orderUpdateData, snapshotData, stateData } from "./account-frames.js";
-import { CANDLE_INTERVALS, spotMids } from "./info.js";
-import type { InfoContext } from "./info-query.js";
-import type { Commit } from "./journal.js";
-import { allMidsData, assetCtx } from "./market-rows.js";
-import type { VenueoneCadences } from "./options.js";
-import { candleRow, instrumentOf, tradeRow } from "./rows.js";
-import type { StreamType, Subscription } from "./subscriptions.js";
-import { SPOT_PAIRS, spotCtx } from "./universe.js";
-import type { LedgerRow, Venue } from "./venue.js";
+import {
+  fillData,
+  fundingData,
+  orderHistoryData,
+  orderUpdateData,
+  snapshotData,
+  stateData,
+} from "./account/account-frames.js";
+import { CANDLE_INTERVALS, spotMids } from "./market/info.js";
+import type { InfoContext } from "./orders/info-query.js";
+import type { Commit } from "./orders/journal.js";
+import { allMidsData, assetCtx } from "./market/market-rows.js";
+import type { VenueoneCadences } from "./records/options.js";
+import { candleRow, instrumentOf, tradeRow } from "./records/rows.js";
+import type { StreamType, Subscription } from "./market/subscriptions.js";
+import { SPOT_PAIRS, spotCtx } from "./records/universe.js";
+import type { LedgerRow, Venue } from "./records/venue.js";
 
 /** Trades older than this are not replayed on subscribing. */
 const TRADE_REPLAY_MS = 20_000;

@@ -1,6 +1,6 @@
 /** The write path: who may act, in which order refusals come, and their exact words. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { agentDigest, hashAction } from "../signature.js";
+import { agentDigest, hashAction } from "../wire/signature.js";
 import {
   addressOf,
   AGENT,

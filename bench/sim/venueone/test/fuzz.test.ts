@@ -1,12 +1,12 @@
 /** Malformed input of every kind: the venue answers in its own form and goes on; nothing throws, nothing executes. */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { decodeExchange } from "../actions.js";
-import { answerInfo } from "../info.js";
-import { type JsonNode, readJson } from "../json.js";
-import { Publisher } from "../market-rows.js";
-import { readSubscription } from "../subscriptions.js";
-import { Tpsl } from "../tpsl.js";
+import { decodeExchange } from "../wire/actions.js";
+import { answerInfo } from "../market/info.js";
+import { type JsonNode, readJson } from "../wire/json.js";
+import { Publisher } from "../market/market-rows.js";
+import { readSubscription } from "../market/subscriptions.js";
+import { Tpsl } from "../orders/tpsl.js";
 import { ALICE, type Bench, orderAction, startBench } from "./kit.js";
 
 let bench: Bench;

@@ -2,11 +2,11 @@
 import { secp256k1 } from "@noble/curves/secp256k1";
 import { privateKeyToAddress } from "viem/accounts";
 import { VirtualClock } from "../../../../engine/domain/virtual-clock.js";
-import type { PackMap } from "../msgpack.js";
-import type { VenueoneAccountOptions, VenueoneSimOptions } from "../options.js";
-import { agentDigest, type Hex, hashAction, userDigest } from "../signature.js";
+import type { PackMap } from "../wire/msgpack.js";
+import type { VenueoneAccountOptions, VenueoneSimOptions } from "../records/options.js";
+import { agentDigest, type Hex, hashAction, userDigest } from "../wire/signature.js";
 import { startVenueoneSim, type VenueoneSim } from "../sim.js";
-import type { TypedField } from "../user-actions.js";
+import type { TypedField } from "../wire/user-actions.js";
 
 export const KEYS = {
   alice: `0x${"a1".repeat(32)}`,

@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { decodeExchange } from "../actions.js";
-import { readJson } from "../json.js";
-import { BARE, ITEM, perItem, REFUSED } from "../texts.js";
+import { decodeExchange } from "../wire/actions.js";
+import { readJson } from "../wire/json.js";
+import { BARE, ITEM, perItem, REFUSED } from "../wire/texts.js";
 import { type Bench, startBench } from "./kit.js";
 
 const FOLDER = join(dirname(fileURLToPath(import.meta.url)), "../../../../../shared/fixtures/venueone");

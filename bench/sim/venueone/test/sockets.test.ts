@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { inflateRawSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { agentDigest, hashAction } from "../signature.js";
+import { agentDigest, hashAction } from "../wire/signature.js";
 import {
   addressOf,
   ALICE,

@@ -3,13 +3,13 @@
  * (but where a clock far ahead was set right); the same time always means the same levels, over REST and every socket alike, and the exchange remembers each
  * publication, so that a test can ask for the true book of any time it was shown.
  */
-import { publicationMs } from "../core/market/publication-time.js";
-import type { SimExchange } from "../core/engine/exchange.js";
-import type { SimBookSnapshot, SimInstrument, SimLevel } from "../core/model/types.js";
-import { replyTextScaled } from "./decimals.js";
-import { aggregateLevels, instrumentOf, type LevelRow, levelRow, markText, pxText } from "./rows.js";
-import type { Perp } from "./universe.js";
-import type { Venue } from "./venue.js";
+import { publicationMs } from "../../core/market/publication-time.js";
+import type { SimExchange } from "../../core/engine/exchange.js";
+import type { SimBookSnapshot, SimInstrument, SimLevel } from "../../core/model/types.js";
+import { replyTextScaled } from "../wire/decimals.js";
+import { aggregateLevels, instrumentOf, type LevelRow, levelRow, markText, pxText } from "../records/rows.js";
+import type { Perp } from "../records/universe.js";
+import type { Venue } from "../records/venue.js";
 
 const LEVELS_MAX = 20;
 const FAST_LEVELS = 5;

@@ -2,12 +2,12 @@
  * `POST /info`: typed reading of a query (object or positional array form), its weight, and its answer. Queries about
  * markets are here, those about accounts in info-account.ts. Unknown types and mistyped fields are the venue's 422.
  */
-import { ACCOUNT_QUERIES } from "./info-account.js";
-import type { InfoContext, InfoQuery } from "./info-query.js";
-import { SERVER_ERROR } from "./info-query.js";
-import type { JsonNode } from "./json.js";
+import { ACCOUNT_QUERIES } from "../account/info-account.js";
+import type { InfoContext, InfoQuery } from "../orders/info-query.js";
+import { SERVER_ERROR } from "../orders/info-query.js";
+import type { JsonNode } from "../wire/json.js";
 import { allMidsData, assetCtx, type BookView, premiumOfRate } from "./market-rows.js";
-import { candleRow, instrumentOf, tradeRow } from "./rows.js";
+import { candleRow, instrumentOf, tradeRow } from "../records/rows.js";
 import {
   decodeOrNull,
   mismatch,
@@ -17,9 +17,9 @@ import {
   readText,
   readUint,
   type Struct,
-} from "./shape.js";
-import { metaReply, SPOT_PAIRS, spotCtx, spotMetaReply } from "./universe.js";
-import { usdText, type Venue } from "./venue.js";
+} from "../wire/shape.js";
+import { metaReply, SPOT_PAIRS, spotCtx, spotMetaReply } from "../records/universe.js";
+import { usdText, type Venue } from "../records/venue.js";
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;

@@ -1,7 +1,7 @@
 /** Replies about an account that trading does not need but client libraries read: fees, portfolio. Pure. */
-import { replyTextScaled } from "./decimals.js";
-import { volumeText } from "./rows.js";
-import { usdText, type Venue } from "./venue.js";
+import { replyTextScaled } from "../wire/decimals.js";
+import { volumeText } from "../records/rows.js";
+import { usdText, type Venue } from "../records/venue.js";
 
 const DAY_MS = 86_400_000;
 

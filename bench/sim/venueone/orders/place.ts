@@ -2,15 +2,15 @@
  * Placing orders: whole-batch pre-validation, then one order after the other. Invariant: a batch that
  * fails pre-validation executes nothing; a later failure never undoes an earlier fill.
  */
-import type { SimInstrument, SimOrder, SimOrderRequest, SimRefusal } from "../core/model/types.js";
-import type { L1Action } from "./actions.js";
-import { isPriceAligned, isSizeAligned, replyTextScaled, wireText } from "./decimals.js";
-import type { OrderRequest } from "./order-request.js";
-import { instrumentOf, plainPx, szText } from "./rows.js";
-import { BARE, ITEM, perItem } from "./texts.js";
+import type { SimInstrument, SimOrder, SimOrderRequest, SimRefusal } from "../../core/model/types.js";
+import type { L1Action } from "../wire/actions.js";
+import { isPriceAligned, isSizeAligned, replyTextScaled, wireText } from "../wire/decimals.js";
+import type { OrderRequest } from "../wire/order-request.js";
+import { instrumentOf, plainPx, szText } from "../records/rows.js";
+import { BARE, ITEM, perItem } from "../wire/texts.js";
 import type { Tpsl } from "./tpsl.js";
-import { fillNotionalE12, type OrderTag, type Venue, type VenueAccount } from "./venue.js";
-import { E12_PER_USD } from "./venue.js";
+import { fillNotionalE12, type OrderTag, type Venue, type VenueAccount } from "../records/venue.js";
+import { E12_PER_USD } from "../records/venue.js";
 
 const SPOT_ASSET_BASE = 10_000;
 /** The documented ceilings of a builder's fee, tenths of a basis point. */

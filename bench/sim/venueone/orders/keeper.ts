@@ -2,10 +2,10 @@
  * What the venue does by itself after a fill: charges the builder's share and, after a liquidation, writes the ledger
  * row and the user's event. Follows the journal.
  */
-import type { SimFill, SimOrder } from "../core/model/types.js";
+import type { SimFill, SimOrder } from "../../core/model/types.js";
 import type { Commit, Journal } from "./journal.js";
-import { builderFeeE12, instrumentOf, szText } from "./rows.js";
-import { fillNotionalE12, hash64, tagOf, usdText, type Venue } from "./venue.js";
+import { builderFeeE12, instrumentOf, szText } from "../records/rows.js";
+import { fillNotionalE12, hash64, tagOf, usdText, type Venue } from "../records/venue.js";
 
 export function keepAccounts(venue: Venue, journal: Journal): void {
   journal.addFollower((changes: Commit) => {

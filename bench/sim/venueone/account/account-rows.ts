@@ -1,8 +1,8 @@
 /** Account state in the venue's JSON shapes: margin summaries, positions, what could still be traded. Pure. */
-import type { SimPosition } from "../core/model/types.js";
-import { replyTextScaled } from "./decimals.js";
-import { instrumentOf, markText, szText } from "./rows.js";
-import { usdText, type Venue } from "./venue.js";
+import type { SimPosition } from "../../core/model/types.js";
+import { replyTextScaled } from "../wire/decimals.js";
+import { instrumentOf, markText, szText } from "../records/rows.js";
+import { usdText, type Venue } from "../records/venue.js";
 
 interface MarginSummary {
   readonly accountValue: string;

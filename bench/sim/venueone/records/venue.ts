@@ -4,11 +4,11 @@
  * lower-case address, and every user-facing record can be rebuilt from here and the exchange alone.
  */
 import { createHash } from "node:crypto";
-import type { Random } from "../../../engine/domain/random.js";
-import type { SimExchange } from "../core/engine/exchange.js";
-import type { SimAccountCause, SimOrder } from "../core/model/types.js";
-import type { SimRequestLog } from "../core/server/request-log.js";
-import type { GroupingWord, TimeInForceWord } from "./order-request.js";
+import type { Random } from "../../../../engine/domain/random.js";
+import type { SimExchange } from "../../core/engine/exchange.js";
+import type { SimAccountCause, SimOrder } from "../../core/model/types.js";
+import type { SimRequestLog } from "../../core/server/request-log.js";
+import type { GroupingWord, TimeInForceWord } from "../wire/order-request.js";
 import { AgentRegistry } from "./agents.js";
 import { NonceSet } from "./nonces.js";
 import type { VenueoneCadences, VenueoneLimits } from "./options.js";

@@ -1,12 +1,12 @@
 /** Data of the user streams, snapshot and live. Pure reading of venue and exchange; who gets it is streams.ts' business. */
-import type { SimFill, SimIncome, SimOrder } from "../core/model/types.js";
-import { replyTextScaled } from "./decimals.js";
+import type { SimFill, SimIncome, SimOrder } from "../../core/model/types.js";
+import { replyTextScaled } from "../wire/decimals.js";
 import { frontendOrders, fundingRows, historicalOrders, latestFills, spotState } from "./info-account.js";
-import type { InfoContext } from "./info-query.js";
+import type { InfoContext } from "../orders/info-query.js";
 import { activeAssetRow, clearinghouseRow } from "./account-rows.js";
-import { basicOrderRow, fillRow, statusWord } from "./rows.js";
-import type { Subscription } from "./subscriptions.js";
-import { usdText, type Venue } from "./venue.js";
+import { basicOrderRow, fillRow, statusWord } from "../records/rows.js";
+import type { Subscription } from "../market/subscriptions.js";
+import { usdText, type Venue } from "../records/venue.js";
 
 /** Rows in the first frame of a stream with history. */
 const SNAPSHOT_ROWS_MAX = 500;

@@ -1,8 +1,8 @@
 /** What an `/info` query is made of; shared by the tables of market and account queries. */
-import type { Publisher } from "./market-rows.js";
-import type { Struct } from "./shape.js";
+import type { Publisher } from "../market/market-rows.js";
+import type { Struct } from "../wire/shape.js";
 import type { Tpsl } from "./tpsl.js";
-import type { Venue } from "./venue.js";
+import type { Venue } from "../records/venue.js";
 
 export interface InfoContext {
   readonly venue: Venue;

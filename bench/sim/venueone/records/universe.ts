@@ -2,8 +2,8 @@
  * What the venue lists: perpetuals with their indices, margin tables, and a small spot table. Invariant: an asset's
  * index never depends on which coins trade; an unselected coin stays in the list as delisted, as the venue does it.
  */
-import { type ListingChange, printedDecimals } from "../core/engine/listing-change.js";
-import type { SimBracket, SimInstrument } from "../core/model/types.js";
+import { type ListingChange, printedDecimals } from "../../core/engine/listing-change.js";
+import type { SimBracket, SimInstrument } from "../../core/model/types.js";
 
 const HOUR_MS = 3_600_000;
 /** Perp prices carry at most 6 - szDecimals decimals. */

@@ -3,9 +3,18 @@
  * for the same stream have the same key, however their JSON was written.
  */
 import { CANDLE_INTERVALS, isBookView } from "./info.js";
-import type { JsonNode } from "./json.js";
-import { decodeOrNull, mismatch, readAddress, readBool, readInt, readStruct, readText, type Struct } from "./shape.js";
-import { SPOT_PAIRS, type Universe } from "./universe.js";
+import type { JsonNode } from "../wire/json.js";
+import {
+  decodeOrNull,
+  mismatch,
+  readAddress,
+  readBool,
+  readInt,
+  readStruct,
+  readText,
+  type Struct,
+} from "../wire/shape.js";
+import { SPOT_PAIRS, type Universe } from "../records/universe.js";
 
 export interface Subscription {
   readonly type: StreamType;

@@ -1,5 +1,5 @@
 /** Options of the local venue, with every limit and cadence it obeys. */
-import type { VenueOptions } from "../core/server/venue-server.js";
+import type { VenueOptions } from "../../core/server/venue-server.js";
 
 /** Bounds per IP and per account, from the venue's rate-limit page; measured where noted. */
 export interface VenueoneLimits {

@@ -2,13 +2,13 @@
  * The two request paths behind both transports: budget per IP, typing, execution. A refusal before typing costs the
  * base weight, as the venue counts requests and not answers.
  */
-import { decodeExchange } from "./actions.js";
-import { MinuteBudget } from "./budgets.js";
-import { type ExchangeApi, itemCount } from "./exchange-api.js";
-import { answerInfo, infoWeight } from "./info.js";
-import type { InfoContext } from "./info-query.js";
-import type { JsonNode } from "./json.js";
-import { TEXT_BAD_SHAPE } from "./texts.js";
+import { decodeExchange } from "./wire/actions.js";
+import { MinuteBudget } from "./records/budgets.js";
+import { type ExchangeApi, itemCount } from "./orders/exchange-api.js";
+import { answerInfo, infoWeight } from "./market/info.js";
+import type { InfoContext } from "./orders/info-query.js";
+import type { JsonNode } from "./wire/json.js";
+import { TEXT_BAD_SHAPE } from "./wire/texts.js";
 
 export interface RequestOutcome {
   readonly status: number;

@@ -3,12 +3,12 @@
  * null on success or the text that refuses the action. Invariant: cash leaves one place before it appears in another,
  * and every movement writes its ledger rows.
  */
-import type { L1Action } from "./actions.js";
-import { parseWireDecimalE8 } from "./decimals.js";
-import { REFUSED } from "./texts.js";
-import type { UserAction } from "./user-actions.js";
-import { USDC_TOKEN_ID } from "./universe.js";
-import { E12_PER_USD, usdText, type Venue, type VenueAccount } from "./venue.js";
+import type { L1Action } from "../wire/actions.js";
+import { parseWireDecimalE8 } from "../wire/decimals.js";
+import { REFUSED } from "../wire/texts.js";
+import type { UserAction } from "../wire/user-actions.js";
+import { USDC_TOKEN_ID } from "../records/universe.js";
+import { E12_PER_USD, usdText, type Venue, type VenueAccount } from "../records/venue.js";
 
 /** Charged by the venue on a bridge withdrawal, out of the amount (whether on top or inside is not documented). */
 const WITHDRAW_FEE_E12 = E12_PER_USD;

@@ -2,10 +2,10 @@
  * Take-profit and stop-loss orders as groups: children wait for their parent to fill whole, one filled sibling cancels
  * the other, and orders that may only reduce shrink and end with the position. Driven by the journal.
  */
-import type { SimOrder, SimOrderRequest } from "../core/model/types.js";
+import type { SimOrder, SimOrderRequest } from "../../core/model/types.js";
 import type { Commit } from "./journal.js";
-import { instrumentOf, pxText, szText } from "./rows.js";
-import type { Venue } from "./venue.js";
+import { instrumentOf, pxText, szText } from "../records/rows.js";
+import type { Venue } from "../records/venue.js";
 
 /** Parents with waiting children, per venue; overflow forgets the oldest parent's children. */
 const PARENTS_MAX = 10_000;

@@ -6,7 +6,7 @@ import { decodeExchange } from "./actions.js";
 import { readJson } from "./json.js";
 import { type PackValue, packMessage } from "./msgpack.js";
 import { agentDigest, hashAction, recoverSigner, recoverSignerSlowly, requestDigest } from "./signature.js";
-import { addressOf, sign } from "./test/kit.js";
+import { addressOf, sign } from "../test/kit.js";
 
 interface Vector {
   readonly id: string;
@@ -22,7 +22,7 @@ interface Vector {
 }
 
 const VECTORS = JSON.parse(
-  readFileSync(new URL("fixtures/signing-vectors.json", import.meta.url), "utf8"),
+  readFileSync(new URL("../fixtures/signing-vectors.json", import.meta.url), "utf8"),
 ) as readonly Vector[];
 
 function vectorOf(id: string): Vector {

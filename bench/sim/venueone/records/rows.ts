@@ -1,7 +1,7 @@
 /** Records of the exchange in the venue's JSON shapes: orders, fills, books, trades, candles. Pure. */
-import type { SimExchange } from "../core/engine/exchange.js";
-import type { SimCandle, SimFill, SimInstrument, SimLevel, SimOrder, SimTrade } from "../core/model/types.js";
-import { replyTextScaled, wireText } from "./decimals.js";
+import type { SimExchange } from "../../core/engine/exchange.js";
+import type { SimCandle, SimFill, SimInstrument, SimLevel, SimOrder, SimTrade } from "../../core/model/types.js";
+import { replyTextScaled, wireText } from "../wire/decimals.js";
 import { E12_PER_USD, hash64, tagOf, usdText, type Venue } from "./venue.js";
 
 export interface LevelRow {

@@ -2,8 +2,8 @@
  * What happened to accounts since the last commit. The venue speaks in blocks: everything one action or market step
  * causes leaves together. Invariant: an order appears at most once per commit, in its latest state.
  */
-import type { SimExchange } from "../core/engine/exchange.js";
-import type { SimFill, SimIncome, SimOrder } from "../core/model/types.js";
+import type { SimExchange } from "../../core/engine/exchange.js";
+import type { SimFill, SimIncome, SimOrder } from "../../core/model/types.js";
 
 export interface Commit {
   readonly orders: ReadonlyMap<string, readonly SimOrder[]>;

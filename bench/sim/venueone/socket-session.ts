@@ -4,15 +4,15 @@
  */
 import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
 import type { SimSocket } from "../core/server/server-types.js";
-import { MinuteBudget } from "./budgets.js";
-import type { InfoContext } from "./info-query.js";
-import type { Journal } from "./journal.js";
-import { type JsonNode, readJson } from "./json.js";
-import type { RequestHandler, RequestOutcome } from "./requests.js";
-import { decodeOrNull, mismatch, readOneOf, readStruct, readUint } from "./shape.js";
+import { MinuteBudget } from "./records/budgets.js";
+import type { InfoContext } from "./orders/info-query.js";
+import type { Journal } from "./orders/journal.js";
+import { type JsonNode, readJson } from "./wire/json.js";
+import type { RequestHandler, RequestOutcome } from "./router.js";
+import { decodeOrNull, mismatch, readOneOf, readStruct, readUint } from "./wire/shape.js";
 import { SocketStreams } from "./streams.js";
-import { readSubscription, type Subscription } from "./subscriptions.js";
-import { SOCKET } from "./texts.js";
+import { readSubscription, type Subscription } from "./market/subscriptions.js";
+import { SOCKET } from "./wire/texts.js";
 
 /** A user that nobody watches any more still counts for this long. */
 const USER_RELEASE_MS = 2_000;

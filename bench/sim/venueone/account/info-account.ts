@@ -1,14 +1,14 @@
 /** `/info` queries about one account. Anybody may ask about anybody; an unknown account answers empty, never an error. */
-import type { SimFill, SimOrder } from "../core/model/types.js";
-import type { InfoContext, InfoQuery } from "./info-query.js";
-import { SERVER_ERROR } from "./info-query.js";
+import type { SimFill, SimOrder } from "../../core/model/types.js";
+import type { InfoContext, InfoQuery } from "../orders/info-query.js";
+import { SERVER_ERROR } from "../orders/info-query.js";
 import { activeAssetRow, clearinghouseRow } from "./account-rows.js";
-import { basicOrderRow, fillRow, frontendOrderRow, statusWord } from "./rows.js";
-import { readAddress, readBool, readCloid, readText, readUint, type Struct } from "./shape.js";
-import { addressCap } from "./budgets.js";
+import { basicOrderRow, fillRow, frontendOrderRow, statusWord } from "../records/rows.js";
+import { readAddress, readBool, readCloid, readText, readUint, type Struct } from "../wire/shape.js";
+import { addressCap } from "../records/budgets.js";
 import { feesRow, portfolioRows } from "./account-extras.js";
-import { replyTextScaled } from "./decimals.js";
-import { tagOf, usdText, type Venue } from "./venue.js";
+import { replyTextScaled } from "../wire/decimals.js";
+import { tagOf, usdText, type Venue } from "../records/venue.js";
 
 const FILLS_MAX = 2_000;
 const FILLS_REACHABLE = 10_000;

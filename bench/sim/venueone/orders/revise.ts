@@ -2,9 +2,9 @@
  * Cancelling and modifying. Invariant: a modification that is refused leaves the old order where it was; one that
  * succeeds gives the order a new id.
  */
-import type { SimOrder } from "../core/model/types.js";
-import type { L1Action } from "./actions.js";
-import type { ModifyRequest, OrderRef, OrderRequest } from "./order-request.js";
+import type { SimOrder } from "../../core/model/types.js";
+import type { L1Action } from "../wire/actions.js";
+import type { ModifyRequest, OrderRef, OrderRequest } from "../wire/order-request.js";
 import {
   coreRequest,
   findItemError,
@@ -15,8 +15,8 @@ import {
   refusalText,
   statusOf,
 } from "./place.js";
-import { ITEM, perItem } from "./texts.js";
-import type { Venue, VenueAccount } from "./venue.js";
+import { ITEM, perItem } from "../wire/texts.js";
+import type { Venue, VenueAccount } from "../records/venue.js";
 
 export type CancelStatusItem = "success" | { readonly error: string };
 

@@ -2,17 +2,17 @@
  * `POST /exchange` after typing, in the venue's order: recover the signer, vault ownership, account, request budget,
  * nonce (consumed from here on), expiry, whole-batch validation, execution. Refusals are HTTP 200 in three shapes.
  */
-import type { ExchangeRequest, L1Action } from "./actions.js";
-import { addressCap, withinAddressBudget } from "./budgets.js";
+import type { ExchangeRequest, L1Action } from "../wire/actions.js";
+import { addressCap, withinAddressBudget } from "../records/budgets.js";
 import type { Journal } from "./journal.js";
 import { executeOrders, findBatchError, logged, type OrderContext, type OrderStatusItem } from "./place.js";
 import { executeCancels, executeModify } from "./revise.js";
-import { volumeText } from "./rows.js";
-import { recoverSigner, requestDigest } from "./signature.js";
-import { REFUSED } from "./texts.js";
+import { volumeText } from "../records/rows.js";
+import { recoverSigner, requestDigest } from "../wire/signature.js";
+import { REFUSED } from "../wire/texts.js";
 import type { Tpsl } from "./tpsl.js";
 import { executeAgentSend, executeSubAccountTransfer, executeUserAction } from "./transfers.js";
-import { E12_PER_USD, type Venue, type VenueAccount } from "./venue.js";
+import { E12_PER_USD, type Venue, type VenueAccount } from "../records/venue.js";
 
 const ITEMS_MAX = 200;
 /** Expired actions are charged five times to the account's request budget. */
