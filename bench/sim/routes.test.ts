@@ -18,7 +18,7 @@ import { CHANNELS } from "./venuethree/channels.js";
 import { SERVED_ROUTES } from "./venuethree/router.js";
 import { startVenuethreeSim } from "./venuethree/sim.js";
 import { TRANSACTION_TYPES } from "./venuethree/transaction.js";
-import { STREAM_NAMES } from "./venuetwo/market-streams.js";
+import { STREAM_NAMES } from "./venuetwo/market/market-streams.js";
 import { servedRoutes as venuetwoRoutes } from "./venuetwo/router.js";
 import { startVenuetwoSim } from "./venuetwo/sim.js";
 

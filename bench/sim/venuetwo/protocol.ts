@@ -4,7 +4,7 @@ import { retryAfterHeaders } from "../core/server/faults.js";
 import type { SimHttpReply, SimHttpRequest, SimProtocol, SimSocket } from "../core/server/server-types.js";
 import type { Router } from "./router.js";
 import { acceptSocket, onMessage, openSession, type SessionDeps } from "./socket-session.js";
-import { stateOf } from "./topics.js";
+import { stateOf } from "./records/topics.js";
 
 export interface ProtocolDeps {
   readonly router: Router;

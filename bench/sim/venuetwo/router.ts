@@ -1,14 +1,14 @@
 /** From a request to its route: weight, authentication, answer, headers. Paths are `/fapi/<version>/<name>`. */
 import { moneyText } from "../core/model/fixed.js";
 import type { SimHttpReply, SimHttpRequest } from "../core/server/server-types.js";
-import { accountRoutes } from "./account-routes.js";
-import { AGENT_ROUTES } from "./agent-routes.js";
-import type { Caller } from "./auth.js";
-import { type Call, RawJson, type Route, type SignedCall, type VenuetwoContext } from "./context.js";
-import { refusalReply, refuse, VenuetwoRefusal } from "./errors.js";
-import { MARKET_ROUTES } from "./market-routes.js";
-import { orderRoutes } from "./order-routes.js";
-import { Params } from "./params.js";
+import { accountRoutes } from "./account/account-routes.js";
+import { AGENT_ROUTES } from "./account/agent-routes.js";
+import type { Caller } from "./records/auth.js";
+import { type Call, RawJson, type Route, type SignedCall, type VenuetwoContext } from "./records/context.js";
+import { refusalReply, refuse, VenuetwoRefusal } from "./wire/errors.js";
+import { MARKET_ROUTES } from "./market/market-routes.js";
+import { orderRoutes } from "./orders/order-routes.js";
+import { Params } from "./wire/params.js";
 
 /** Calls that exist in other versions than v1 and v3. */
 const OTHER_VERSIONS: ReadonlySet<string> = new Set(["v2/balance", "v2/positionRisk", "v4/account", "v2/account"]);

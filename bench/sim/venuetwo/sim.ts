@@ -16,19 +16,19 @@ import {
   VenueCore,
   type VenueServer,
 } from "../core/server/venue-server.js";
-import { AggregateTape } from "./aggregate-tape.js";
-import { Authenticator } from "./auth.js";
-import { KeyRing, type KeyRequest } from "./keys.js";
-import { RateLimits, VENUE_LIMITS } from "./limits.js";
-import { DEFAULT_SYMBOLS, Listing, VENUETWO_POLICIES } from "./listing.js";
-import { ListenKeys } from "./listen-keys.js";
-import { MarketStreams, TICK_MS } from "./market-streams.js";
-import type { VenuetwoAccount, VenuetwoSimOptions } from "./options.js";
+import { AggregateTape } from "./records/aggregate-tape.js";
+import { Authenticator } from "./records/auth.js";
+import { KeyRing, type KeyRequest } from "./records/keys.js";
+import { RateLimits, VENUE_LIMITS } from "./records/limits.js";
+import { DEFAULT_SYMBOLS, Listing, VENUETWO_POLICIES } from "./records/listing.js";
+import { ListenKeys } from "./records/listen-keys.js";
+import { MarketStreams, TICK_MS } from "./market/market-streams.js";
+import type { VenuetwoAccount, VenuetwoSimOptions } from "./records/options.js";
 import { Protocol } from "./protocol.js";
 import { Router } from "./router.js";
 import { sweepSessions } from "./socket-session.js";
-import { Topics } from "./topics.js";
-import { UserStreams } from "./user-streams.js";
+import { Topics } from "./records/topics.js";
+import { UserStreams } from "./account/user-streams.js";
 
 export type VenuetwoSim = VenueServer<VenuetwoAccount, VenuetwoKeys, VenuetwoRoom>;
 

@@ -1,6 +1,6 @@
 /** Client messages on a stream connection, fact sheet 6.1: methods, properties, their errors, and the limits of a connection. */
 import type { SimSocket } from "../core/server/server-types.js";
-import { type SocketState, STREAMS_PER_SOCKET_MAX, stateOf, type Topics } from "./topics.js";
+import { type SocketState, STREAMS_PER_SOCKET_MAX, stateOf, type Topics } from "./records/topics.js";
 
 export interface SessionDeps {
   readonly topics: Topics;

@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import { privateKeyToAccount } from "viem/accounts";
 import { WebSocket } from "ws";
-import type { VenuetwoSimOptions } from "../options.js";
+import type { VenuetwoSimOptions } from "../records/options.js";
 import { startVenuetwoSim, type VenuetwoSim } from "../sim.js";
 
 /** Keys of local test accounts; they sign for nothing outside this process. */

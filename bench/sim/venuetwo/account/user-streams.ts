@@ -1,5 +1,5 @@
 /** User stream events, fact sheet 6.7: account and order updates of accounts that hold a listen key. */
-import type { SimExchange } from "../core/engine/exchange.js";
+import type { SimExchange } from "../../core/engine/exchange.js";
 import type {
   SimAccount,
   SimAccountCause,
@@ -8,12 +8,12 @@ import type {
   SimOrder,
   SimOrderEvent,
   SimPosition,
-} from "../core/model/types.js";
-import { notionalE12 } from "../core/model/fixed.js";
+} from "../../core/model/types.js";
+import { notionalE12 } from "../../core/model/fixed.js";
 import { printAccountUpdate } from "./account-view.js";
-import type { ListenKeys } from "./listen-keys.js";
-import { printOrderEvent } from "./order-view.js";
-import type { Topics } from "./topics.js";
+import type { ListenKeys } from "../records/listen-keys.js";
+import { printOrderEvent } from "../orders/order-view.js";
+import type { Topics } from "../records/topics.js";
 
 export class UserStreams {
   readonly #exchange: SimExchange;

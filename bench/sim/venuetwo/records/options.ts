@@ -1,6 +1,6 @@
 /** Options of the local venue. Its limits are in limits.ts. */
-import type { StartingPosition } from "../core/engine/starting-position.js";
-import type { VenueOptions } from "../core/server/venue-server.js";
+import type { StartingPosition } from "../../core/engine/starting-position.js";
+import type { VenueOptions } from "../../core/server/venue-server.js";
 import type { KeyRequest } from "./keys.js";
 import type { LimitOptions } from "./limits.js";
 

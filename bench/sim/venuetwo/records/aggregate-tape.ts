@@ -1,6 +1,6 @@
 /** Aggregated trades: prints of one taking order at one price are one row, as on the venue. */
-import { keepBounded } from "../core/model/state.js";
-import type { SimTrade } from "../core/model/types.js";
+import { keepBounded } from "../../core/model/state.js";
+import type { SimTrade } from "../../core/model/types.js";
 
 export interface AggregateTrade {
   readonly id: number;

@@ -2,8 +2,8 @@
  * Changes of one book between two pushes of one stream speed. `pu` of an event is the `u` of the one before, whoever
  * listened then; ids jump over the whole engine, so nothing but that chain proves continuity.
  */
-import { priceText, qtyText } from "../core/model/fixed.js";
-import type { SimInstrument, SimSide } from "../core/model/types.js";
+import { priceText, qtyText } from "../../core/model/fixed.js";
+import type { SimInstrument, SimSide } from "../../core/model/types.js";
 
 export class DepthDiff {
   readonly #instrument: SimInstrument;

@@ -1,5 +1,5 @@
 /** The venue's refusals: code, text and HTTP status as it answers them. Texts in the wording of the venue family. */
-import type { SimHttpReply } from "../core/server/server-types.js";
+import type { SimHttpReply } from "../../core/server/server-types.js";
 
 /** Thrown inside the room, answered by the router as the venue's JSON body. */
 export class VenuetwoRefusal extends Error {

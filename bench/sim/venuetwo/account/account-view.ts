@@ -1,10 +1,16 @@
 /** Balances, positions and the account as the venue prints them (formats of the captures in fact sheet 5.4). */
 import { createHash } from "node:crypto";
-import { maxBig, moneyText, qtyText, trimZeros } from "../core/model/fixed.js";
-import type { SimExchange } from "../core/engine/exchange.js";
-import type { SimAccount, SimIncome, SimPosition, SimPositionFigures, SimPositionSide } from "../core/model/types.js";
-import type { VenuetwoRules } from "./listing.js";
-import { maxNotional } from "./order-rules.js";
+import { maxBig, moneyText, qtyText, trimZeros } from "../../core/model/fixed.js";
+import type { SimExchange } from "../../core/engine/exchange.js";
+import type {
+  SimAccount,
+  SimIncome,
+  SimPosition,
+  SimPositionFigures,
+  SimPositionSide,
+} from "../../core/model/types.js";
+import type { VenuetwoRules } from "../records/listing.js";
+import { maxNotional } from "../orders/order-rules.js";
 
 const QUOTE = "USDT";
 

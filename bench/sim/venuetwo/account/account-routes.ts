@@ -1,12 +1,12 @@
 /** Account routes, fact sheet 5.4, and the listen keys of 6.7. */
-import { moneyText, parseScaled } from "../core/model/fixed.js";
-import type { SimIncome, SimPositionSide, SimRefusal } from "../core/model/types.js";
-import { RawJson, type Route, type SignedCall, tradedRules } from "./context.js";
+import { moneyText, parseScaled } from "../../core/model/fixed.js";
+import type { SimIncome, SimPositionSide, SimRefusal } from "../../core/model/types.js";
+import { RawJson, type Route, type SignedCall, tradedRules } from "../records/context.js";
 import { printAccount, printBalances, printIncome, printPositions, transactionId } from "./account-view.js";
-import { refuse, refuseInvalid, refuseMandatory, VenuetwoRefusal } from "./errors.js";
-import type { VenuetwoRules } from "./listing.js";
-import { maxNotional, refusalOf, rulesOf } from "./order-rules.js";
-import { printUserTrade } from "./order-view.js";
+import { refuse, refuseInvalid, refuseMandatory, VenuetwoRefusal } from "../wire/errors.js";
+import type { VenuetwoRules } from "../records/listing.js";
+import { maxNotional, refusalOf, rulesOf } from "../orders/order-rules.js";
+import { printUserTrade } from "../orders/order-view.js";
 
 const WEEK_MS = 7 * 24 * 3600 * 1000;
 const TRANSFER_IDS_MAX = 10_000;

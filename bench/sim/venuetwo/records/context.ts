@@ -1,16 +1,16 @@
 /** What the routes of the room share. One instance per local venue. */
-import type { FaultInjector } from "../core/server/faults.js";
-import type { SimExchange } from "../core/engine/exchange.js";
-import type { SimAccount } from "../core/model/types.js";
-import type { SimHttpRequest } from "../core/server/server-types.js";
-import type { SimRequestLog } from "../core/server/request-log.js";
+import type { FaultInjector } from "../../core/server/faults.js";
+import type { SimExchange } from "../../core/engine/exchange.js";
+import type { SimAccount } from "../../core/model/types.js";
+import type { SimHttpRequest } from "../../core/server/server-types.js";
+import type { SimRequestLog } from "../../core/server/request-log.js";
 import type { AggregateTape } from "./aggregate-tape.js";
 import type { Authenticator, Caller } from "./auth.js";
 import type { KeyRing } from "./keys.js";
 import type { RateLimits } from "./limits.js";
 import type { Listing, VenuetwoRules } from "./listing.js";
 import type { ListenKeys } from "./listen-keys.js";
-import type { Params } from "./params.js";
+import type { Params } from "../wire/params.js";
 
 export interface VenuetwoContext {
   readonly exchange: SimExchange;

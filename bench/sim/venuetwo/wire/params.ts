@@ -1,5 +1,5 @@
 /** Request parameters as the venue reads them: query and form body, the query's value wins, names are exact. */
-import type { SimHttpRequest } from "../core/server/server-types.js";
+import type { SimHttpRequest } from "../../core/server/server-types.js";
 import { refuseIllegal, refuseInvalid, refuseMandatory, VenuetwoRefusal } from "./errors.js";
 
 export class Params {

@@ -1,7 +1,7 @@
 /** Agents and builders of V3, fact sheet 4.3. Management calls are signed by the main wallet in their own typed data. */
 import { recoverTypedDataAddress, type Hex } from "viem";
-import type { Call, Route } from "./context.js";
-import { refuse, refuseInvalid, VenuetwoRefusal } from "./errors.js";
+import type { Call, Route } from "../records/context.js";
+import { refuse, refuseInvalid, VenuetwoRefusal } from "../wire/errors.js";
 
 const SUCCESS = { code: 200, msg: "success" };
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;

@@ -2,8 +2,8 @@
  * Order parameters to an engine request: presence, enums and filters in the venue's order of checks, each with its
  * own code (fact sheet sections 5.2, 5.3 and 10). What passes here can only be refused by margin or position.
  */
-import { absBig, notionalE12, parseScaled, trimZeros, moneyText, valueAtE8 } from "../core/model/fixed.js";
-import type { SimExchange } from "../core/engine/exchange.js";
+import { absBig, notionalE12, parseScaled, trimZeros, moneyText, valueAtE8 } from "../../core/model/fixed.js";
+import type { SimExchange } from "../../core/engine/exchange.js";
 import type {
   SimOrder,
   SimOrderRequest,
@@ -12,7 +12,7 @@ import type {
   SimSide,
   SimTimeInForce,
   SimTrigger,
-} from "../core/model/types.js";
+} from "../../core/model/types.js";
 import {
   refuse,
   refuseIllegal,
@@ -20,9 +20,9 @@ import {
   refuseNotional,
   refuseNotRequired,
   type VenuetwoRefusal,
-} from "./errors.js";
-import type { VenuetwoRules } from "./listing.js";
-import type { Params } from "./params.js";
+} from "../wire/errors.js";
+import type { VenuetwoRules } from "../records/listing.js";
+import type { Params } from "../wire/params.js";
 
 /** The venue's own fields of an order, kept with it. */
 export interface OrderTag {

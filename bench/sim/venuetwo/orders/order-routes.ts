@@ -1,12 +1,12 @@
 /** Trading routes, fact sheet 5.3. Every instruction that passed the signature check is written to the venue's log. */
-import type { TimerHandle } from "../../../engine/domain/clock.js";
-import type { SimOrder, SimSide, SimPositionSide } from "../core/model/types.js";
-import type { SimRequestDraft } from "../core/server/request-log.js";
-import type { Route, SignedCall } from "./context.js";
-import { refuse, refuseInvalid, refuseMandatory, VenuetwoRefusal } from "./errors.js";
+import type { TimerHandle } from "../../../../engine/domain/clock.js";
+import type { SimOrder, SimSide, SimPositionSide } from "../../core/model/types.js";
+import type { SimRequestDraft } from "../../core/server/request-log.js";
+import type { Route, SignedCall } from "../records/context.js";
+import { refuse, refuseInvalid, refuseMandatory, VenuetwoRefusal } from "../wire/errors.js";
 import { checkAmend, checkOrder, refusalOf, rulesOf } from "./order-rules.js";
 import { type OrderView, printOrder } from "./order-view.js";
-import { Params } from "./params.js";
+import { Params } from "../wire/params.js";
 
 const BATCH_MAX = 5;
 const CANCEL_BATCH_MAX = 10;

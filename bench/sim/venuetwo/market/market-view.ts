@@ -1,8 +1,8 @@
 /** Public market data as the venue prints it, shared by the REST routes and the streams. */
-import { moneyText, notionalE12, pow10, priceText, qtyText, scaledText } from "../core/model/fixed.js";
-import type { SimExchange } from "../core/engine/exchange.js";
-import type { SimCandle, SimInstrument, SimLevel, SimMark, SimTicker } from "../core/model/types.js";
-import type { AggregateTrade } from "./aggregate-tape.js";
+import { moneyText, notionalE12, pow10, priceText, qtyText, scaledText } from "../../core/model/fixed.js";
+import type { SimExchange } from "../../core/engine/exchange.js";
+import type { SimCandle, SimInstrument, SimLevel, SimMark, SimTicker } from "../../core/model/types.js";
+import type { AggregateTrade } from "../records/aggregate-tape.js";
 
 export const INTERVALS: ReadonlyMap<string, number> = new Map([
   ["1m", 60_000],

@@ -1,7 +1,7 @@
 /** Public market data, fact sheet 5.1. */
-import type { SimInstrument } from "../core/model/types.js";
-import { type Call, RawJson, type Route, tradedRules } from "./context.js";
-import { refuse, refuseMandatory } from "./errors.js";
+import type { SimInstrument } from "../../core/model/types.js";
+import { type Call, RawJson, type Route, tradedRules } from "../records/context.js";
+import { refuse, refuseMandatory } from "../wire/errors.js";
 import {
   e8Text,
   INTERVALS,
@@ -13,8 +13,8 @@ import {
   printTicker,
   printTrade,
 } from "./market-view.js";
-import { priceText } from "../core/model/fixed.js";
-import type { Params } from "./params.js";
+import { priceText } from "../../core/model/fixed.js";
+import type { Params } from "../wire/params.js";
 
 const DEPTH_WEIGHTS: ReadonlyMap<number, number> = new Map([
   [5, 2],

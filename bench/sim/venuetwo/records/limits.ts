@@ -2,7 +2,7 @@
  * Request weight per IP and order count per account, in fixed windows as the venue's headers show them; who goes on
  * after a 429 is banned with 418. Limits of fact sheet section 8.
  */
-import { VenuetwoRefusal } from "./errors.js";
+import { VenuetwoRefusal } from "../wire/errors.js";
 
 export interface LimitOptions {
   readonly weightPerMinute: number;

@@ -1,5 +1,5 @@
 /** Who listens to which stream name. A frame is printed once and sent to all, wrapped where the connection is combined. */
-import type { SimSocket } from "../core/server/server-types.js";
+import type { SimSocket } from "../../core/server/server-types.js";
 
 export const STREAMS_PER_SOCKET_MAX = 200;
 

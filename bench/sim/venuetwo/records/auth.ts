@@ -5,10 +5,10 @@
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { recoverTypedDataAddress, type Hex } from "viem";
-import type { SimHttpRequest } from "../core/server/server-types.js";
-import { refuse, refuseMandatory, VenuetwoRefusal } from "./errors.js";
+import type { SimHttpRequest } from "../../core/server/server-types.js";
+import { refuse, refuseMandatory, VenuetwoRefusal } from "../wire/errors.js";
 import type { KeyRing } from "./keys.js";
-import type { Params } from "./params.js";
+import type { Params } from "../wire/params.js";
 
 export interface Caller {
   readonly accountId: string;

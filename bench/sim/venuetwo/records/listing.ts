@@ -1,8 +1,8 @@
 /** What the venue lists: the captured exchangeInfo, and the engine's instruments and rules read out of it. */
-import { parseScaled, parseSafe } from "../core/model/fixed.js";
-import { type ListingChange, printedDecimals } from "../core/engine/listing-change.js";
-import type { SimBracket, SimInstrument, SimPolicies } from "../core/model/types.js";
-import exchangeInfo from "./fixtures/exchange-info.json" with { type: "json" };
+import { parseScaled, parseSafe } from "../../core/model/fixed.js";
+import { type ListingChange, printedDecimals } from "../../core/engine/listing-change.js";
+import type { SimBracket, SimInstrument, SimPolicies } from "../../core/model/types.js";
+import exchangeInfo from "../fixtures/exchange-info.json" with { type: "json" };
 
 export interface VenuetwoRules {
   readonly symbol: string;

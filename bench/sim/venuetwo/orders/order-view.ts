@@ -1,6 +1,6 @@
 /** Orders, trades and their events as the venue prints them: which numbers are text, and with how many decimals. */
-import { absBig, moneyText, pow10, priceText, qtyText, trimZeros } from "../core/model/fixed.js";
-import type { SimFill, SimInstrument, SimOrder, SimOrderEvent } from "../core/model/types.js";
+import { absBig, moneyText, pow10, priceText, qtyText, trimZeros } from "../../core/model/fixed.js";
+import type { SimFill, SimInstrument, SimOrder, SimOrderEvent } from "../../core/model/types.js";
 import type { OrderTag } from "./order-rules.js";
 
 /** Untouched prices and quantities print as a bare zero. */

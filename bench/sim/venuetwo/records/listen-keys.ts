@@ -1,5 +1,5 @@
 /** Listen keys: one per account, valid 60 minutes, extended by POST and PUT; after expiry one last event, then silence. */
-import type { Random } from "../../../engine/domain/random.js";
+import type { Random } from "../../../../engine/domain/random.js";
 
 export const LISTEN_KEY_LIFE_MS = 60 * 60 * 1000;
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";

@@ -2,10 +2,10 @@
  * Market streams, fact sheet 6.2: each name is produced at its own speed, only while somebody listens. One timer counts
  * in units of 50 ms; bookTicker follows each change of the top at once.
  */
-import { priceText, qtyText } from "../core/model/fixed.js";
-import type { SimExchange } from "../core/engine/exchange.js";
-import type { SimFill, SimInstrument, SimOrder, SimSide } from "../core/model/types.js";
-import type { AggregateTape } from "./aggregate-tape.js";
+import { priceText, qtyText } from "../../core/model/fixed.js";
+import type { SimExchange } from "../../core/engine/exchange.js";
+import type { SimFill, SimInstrument, SimOrder, SimSide } from "../../core/model/types.js";
+import type { AggregateTape } from "../records/aggregate-tape.js";
 import { DepthDiff } from "./depth-diff.js";
 import {
   INTERVALS,
@@ -16,7 +16,7 @@ import {
   printLevels,
   tickerEvent,
 } from "./market-view.js";
-import type { Topics } from "./topics.js";
+import type { Topics } from "../records/topics.js";
 
 /** Unit of all speeds; the venue calls `onTick` at this interval. */
 export const TICK_MS = 50;
