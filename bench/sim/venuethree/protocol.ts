@@ -2,8 +2,8 @@
 import type { RestVerdict } from "../core/server/fault-types.js";
 import { retryAfterHeaders } from "../core/server/faults.js";
 import type { SimHttpReply, SimHttpRequest, SimProtocol, SimSocket } from "../core/server/server-types.js";
-import type { ApiServers } from "./api-servers.js";
-import { CODE } from "./errors.js";
+import type { ApiServers } from "./market/api-servers.js";
+import { CODE } from "./wire/errors.js";
 import type { Router } from "./router.js";
 import type { Sessions } from "./socket-session.js";
 

@@ -3,14 +3,14 @@
  * transactions are POST with form fields. A token comes bare in `Authorization`, or the older way as `auth`.
  */
 import type { SimHttpReply, SimHttpRequest } from "../core/server/server-types.js";
-import { ACCOUNT_ROUTES } from "./account-routes.js";
-import type { VenuethreeContext } from "./context.js";
-import { CODE, refusalReply, refuseParameter, VenuethreeRefusal } from "./errors.js";
-import { readForm } from "./form.js";
-import { printJson, type Row } from "./json.js";
-import { MARKET_ROUTES, ROOT_ROUTES, type Route } from "./market-routes.js";
-import { ReadBudget } from "./read-budget.js";
-import { sendTx, sendTxBatch } from "./transaction-routes.js";
+import { ACCOUNT_ROUTES } from "./account/account-routes.js";
+import type { VenuethreeContext } from "./orders/context.js";
+import { CODE, refusalReply, refuseParameter, VenuethreeRefusal } from "./wire/errors.js";
+import { readForm } from "./wire/form.js";
+import { printJson, type Row } from "./wire/json.js";
+import { MARKET_ROUTES, ROOT_ROUTES, type Route } from "./market/market-routes.js";
+import { ReadBudget } from "./records/read-budget.js";
+import { sendTx, sendTxBatch } from "./orders/transaction-routes.js";
 
 const PREFIX = "/api/v1/";
 const SENDING = { sendTx, sendTxBatch } as const;

@@ -12,11 +12,11 @@ import {
   VenueCore,
   type VenueServer,
 } from "../core/server/venue-server.js";
-import { AccountSide } from "./account-side.js";
-import { ApiServers, seqOfNonce } from "./api-servers.js";
-import type { VenuethreeContext } from "./context.js";
-import { RestingIdentities, tradeKey } from "./ids.js";
-import { DEFAULT_SYMBOLS, Listing, VENUETHREE_POLICIES } from "./listing.js";
+import { AccountSide } from "./account/account-side.js";
+import { ApiServers, seqOfNonce } from "./market/api-servers.js";
+import type { VenuethreeContext } from "./orders/context.js";
+import { RestingIdentities, tradeKey } from "./wire/ids.js";
+import { DEFAULT_SYMBOLS, Listing, VENUETHREE_POLICIES } from "./records/listing.js";
 import {
   changeQuirks,
   DEFAULT_QUIRKS,
@@ -25,7 +25,7 @@ import {
   type VenuethreeAccount,
   type VenuethreeQuirks,
   type VenuethreeSimOptions,
-} from "./options.js";
+} from "./records/options.js";
 import { Protocol, SOCKET_PATH } from "./protocol.js";
 import { Router } from "./router.js";
 import { Sessions } from "./socket-session.js";

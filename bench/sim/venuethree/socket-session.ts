@@ -11,13 +11,13 @@ import { RollingBudget } from "../core/server/rolling-budget.js";
 import type { FaultInjector } from "../core/server/faults.js";
 import type { RestVerdict } from "../core/server/fault-types.js";
 import type { SimSocket } from "../core/server/server-types.js";
-import type { AccountStreams } from "./account-streams.js";
-import type { ApiServer } from "./api-server.js";
-import { type AccountChannel, type AccountChannelKind, accountKindOf, readAccountChannel } from "./channels.js";
-import { CODE, errorFrame, refuseTransaction, VenuethreeRefusal } from "./errors.js";
-import type { VenuethreeContext } from "./context.js";
-import { printJson, readJson, type Row } from "./json.js";
-import { sendOverSocket } from "./transaction-routes.js";
+import type { AccountStreams } from "./account/account-streams.js";
+import type { ApiServer } from "./market/api-server.js";
+import { type AccountChannel, type AccountChannelKind, accountKindOf, readAccountChannel } from "./market/channels.js";
+import { CODE, errorFrame, refuseTransaction, VenuethreeRefusal } from "./wire/errors.js";
+import type { VenuethreeContext } from "./orders/context.js";
+import { printJson, readJson, type Row } from "./wire/json.js";
+import { sendOverSocket } from "./orders/transaction-routes.js";
 
 interface SocketState {
   readonly server: ApiServer;

@@ -1,7 +1,7 @@
 /** Whatever accounts do to each other and to the crowd, the venue's books stay sound: judged after every round. */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { VenueOrder } from "../orders.js";
+import type { VenueOrder } from "../orders/orders.js";
 import { ASTER, BTC, ETH, startTraders, type Trader, type TraderVenue } from "./trader.js";
 
 const MARKETS = [BTC, ETH, ASTER] as const;

@@ -1,7 +1,7 @@
 /** Fault knobs and oddities as a client meets them on the wire. */
 import { afterEach, describe, expect, it } from "vitest";
 import type { Frame, Listener } from "../../core/test/listener.js";
-import type { VenuethreeSimOptions } from "../options.js";
+import type { VenuethreeSimOptions } from "../records/options.js";
 import type { VenuethreeSim } from "../sim.js";
 import { bookOf, connect, get, startTestVenue, subscribe, type TestVenue } from "./support.js";
 

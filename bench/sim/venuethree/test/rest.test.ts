@@ -1,6 +1,6 @@
 /** Public reads: answers of each route, refusals with code and message, budgets per address. */
 import { afterEach, describe, expect, it } from "vitest";
-import type { VenuethreeSimOptions } from "../options.js";
+import type { VenuethreeSimOptions } from "../records/options.js";
 import type { VenuethreeSim } from "../sim.js";
 import { control, get, startTestVenue, type TestVenue } from "./support.js";
 

@@ -1,7 +1,7 @@
 /** The socket as the venue's clients meet it: greeting, exact texts, chained books, repeated trades, limits. */
 import { afterEach, describe, expect, it } from "vitest";
 import { listenTo } from "../../core/test/listener.js";
-import type { VenuethreeSimOptions } from "../options.js";
+import type { VenuethreeSimOptions } from "../records/options.js";
 import type { VenuethreeSim } from "../sim.js";
 import { bookOf, connect, NaiveBook, startTestVenue, subscribe, type TestVenue } from "./support.js";
 

@@ -1,7 +1,7 @@
 /** A running local venue on a virtual clock, and plain calls to it. Shared by this room's tests. */
 import { VirtualClock } from "../../../../engine/domain/virtual-clock.js";
 import { type Frame, type Listener, listenTo } from "../../core/test/listener.js";
-import type { VenuethreeSimOptions } from "../options.js";
+import type { VenuethreeSimOptions } from "../records/options.js";
 import { startVenuethreeSim, type VenuethreeSim } from "../sim.js";
 
 export interface TestVenue {

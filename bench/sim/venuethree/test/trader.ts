@@ -13,7 +13,7 @@ import {
   type TxFields,
 } from "../../../../feeds/venuethree/sign/tx.js";
 import type { VirtualClock } from "../../../../engine/domain/virtual-clock.js";
-import type { VenuethreeAccount, VenuethreeSimOptions } from "../options.js";
+import type { VenuethreeAccount, VenuethreeSimOptions } from "../records/options.js";
 import type { VenuethreeSim } from "../sim.js";
 import { type Answer, get, startTestVenue } from "./support.js";
 

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { readTransaction } from "../transaction.js";
+import { readTransaction } from "../wire/transaction.js";
 import { startVenuethreeSim, type VenuethreeSim } from "../sim.js";
 import { postForm } from "./trader.js";
 import { VirtualClock } from "../../../../engine/domain/virtual-clock.js";
