@@ -2,7 +2,7 @@
 import type { RestVerdict } from "../core/server/fault-types.js";
 import { retryAfterHeaders } from "../core/server/faults.js";
 import type { SimHttpReply, SimHttpRequest, SimProtocol, SimSocket } from "../core/server/server-types.js";
-import type { AccountStreams } from "./account-streams.js";
+import type { AccountStreams } from "./account/account-streams.js";
 import type { Router } from "./router.js";
 import type { Sessions } from "./socket-session.js";
 

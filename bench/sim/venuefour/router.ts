@@ -1,13 +1,13 @@
 /** From a request to its route: credits, answer, envelope with all four keys. Paths are `/api/v1/<name>`. */
 import type { SimHttpReply, SimHttpRequest } from "../core/server/server-types.js";
-import { accountRoutes } from "./account-routes.js";
-import type { AccountSettings } from "./account-settings.js";
-import type { Actions } from "./actions.js";
-import type { Credits } from "./credits.js";
-import type { VenuefourContext } from "./context.js";
-import { refusalReply, VenuefourRefusal } from "./errors.js";
-import { type Answer, MARKET_ROUTES, type Route } from "./market-routes.js";
-import { OPERATION_OF_PATH } from "./operations.js";
+import { accountRoutes } from "./account/account-routes.js";
+import type { AccountSettings } from "./orders/account-settings.js";
+import type { Actions } from "./orders/actions.js";
+import type { Credits } from "./records/credits.js";
+import type { VenuefourContext } from "./orders/context.js";
+import { refusalReply, VenuefourRefusal } from "./wire/errors.js";
+import { type Answer, MARKET_ROUTES, type Route } from "./market/market-routes.js";
+import { OPERATION_OF_PATH } from "./wire/operations.js";
 
 const PREFIX = "/api/v1/";
 const BATCH = "orders/batch";

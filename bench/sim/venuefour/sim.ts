@@ -12,14 +12,14 @@ import {
   VenueCore,
   type VenueServer,
 } from "../core/server/venue-server.js";
-import { AccountJournal } from "./account-journal.js";
-import { AccountStreams } from "./account-streams.js";
-import { Actions } from "./actions.js";
-import type { VenuefourContext } from "./context.js";
-import { Credits } from "./credits.js";
-import { KeyRing, type KeyRequest, type RegisteredKeys } from "./keys.js";
-import { DEFAULT_SYMBOLS, Listing, VENUEFOUR_POLICIES } from "./listing.js";
-import { MarketStreams } from "./market-streams.js";
+import { AccountJournal } from "./orders/account-journal.js";
+import { AccountStreams } from "./account/account-streams.js";
+import { Actions } from "./orders/actions.js";
+import type { VenuefourContext } from "./orders/context.js";
+import { Credits } from "./records/credits.js";
+import { KeyRing, type KeyRequest, type RegisteredKeys } from "./records/keys.js";
+import { DEFAULT_SYMBOLS, Listing, VENUEFOUR_POLICIES } from "./records/listing.js";
+import { MarketStreams } from "./market/market-streams.js";
 import {
   changeQuirks,
   DEFAULT_QUIRKS,
@@ -28,12 +28,12 @@ import {
   type VenuefourAccount,
   type VenuefourQuirks,
   type VenuefourSimOptions,
-} from "./options.js";
+} from "./wire/options.js";
 import { Protocol, SOCKET_PATH } from "./protocol.js";
-import { Publisher } from "./publisher.js";
+import { Publisher } from "./market/publisher.js";
 import { Router } from "./router.js";
 import { Sessions } from "./socket-session.js";
-import { SocketTrading } from "./socket-trading.js";
+import { SocketTrading } from "./orders/socket-trading.js";
 
 export type VenuefourSim = VenueServer<VenuefourAccount, RegisteredKeys, VenuefourRoom>;
 

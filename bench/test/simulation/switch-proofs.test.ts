@@ -14,7 +14,7 @@ import type { KeyedHash } from "../../../engine/storage/keyed-hash.js";
 import { createMemoryReservations } from "../../../feeds/shared/test/memory-reservations.js";
 import { createVenuefourRoom } from "../../../feeds/venuefour/room.js";
 import { createVenueoneRoom } from "../../../feeds/venueone/room.js";
-import { keyPairOf } from "../../sim/venuefour/keys.js";
+import { keyPairOf } from "../../sim/venuefour/records/keys.js";
 import { startVenuefourSim } from "../../sim/venuefour/sim.js";
 import { KEYS, startBench } from "../../sim/venueone/test/kit.js";
 import { open, PATIENT } from "../support/trading-half.js";

@@ -8,7 +8,7 @@ import { createSeededRandom } from "../../../engine/domain/random.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { AccountSession, Lane, VenueRoom } from "../../../engine/ports.js";
 import { createVenuefourRoom } from "../../../feeds/venuefour/room.js";
-import { keyPairOf } from "../../sim/venuefour/keys.js";
+import { keyPairOf } from "../../sim/venuefour/records/keys.js";
 import { startVenuefourSim } from "../../sim/venuefour/sim.js";
 import { open } from "../support/trading-half.js";
 

@@ -13,8 +13,8 @@ import type {
   VenueRoom,
 } from "../../../engine/ports.js";
 import { createVenuefourRoom } from "../../../feeds/venuefour/room.js";
-import { keyPairOf } from "../../sim/venuefour/keys.js";
-import type { VenuefourSimOptions } from "../../sim/venuefour/options.js";
+import { keyPairOf } from "../../sim/venuefour/records/keys.js";
+import type { VenuefourSimOptions } from "../../sim/venuefour/wire/options.js";
 import { startVenuefourSim, type VenuefourSim } from "../../sim/venuefour/sim.js";
 import { allRows, commandOf, open, opened, PATIENT, unwrapRead, watch } from "../support/trading-half.js";
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { VirtualClock } from "../../../../engine/domain/virtual-clock.js";
 import type { Frame, Listener } from "../../core/test/listener.js";
-import { keyPairOf } from "../keys.js";
+import { keyPairOf } from "../records/keys.js";
 import type { VenuefourSim } from "../sim.js";
 import { act, type Signer, signedBody } from "./signer.js";
 import { connect, control, startTestVenue, subscribe } from "./support.js";

@@ -1,7 +1,7 @@
 /** The foreign client library trades unchanged against the local venue: only addresses and keys are set. */
 import ccxt, { type Exchange } from "ccxt";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { keyPairOf } from "../keys.js";
+import { keyPairOf } from "../records/keys.js";
 import { startVenuefourSim, type VenuefourSim } from "../sim.js";
 
 const BTC = "BTC/USDC:USDC";

@@ -1,6 +1,6 @@
 /** Fault knobs and oddities as a client meets them on the wire. */
 import { afterEach, describe, expect, it } from "vitest";
-import type { VenuefourSimOptions } from "../options.js";
+import type { VenuefourSimOptions } from "../wire/options.js";
 import type { VenuefourSim } from "../sim.js";
 import { booksOf, connect, get, startTestVenue, subscribe, type TestVenue } from "./support.js";
 

@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { VenuefourSim } from "../sim.js";
-import { keyPairOf } from "../keys.js";
+import { keyPairOf } from "../records/keys.js";
 import { type Signer, signedBody } from "./signer.js";
-import { OPERATION_OF_PATH, type OperationName } from "../operations.js";
+import { OPERATION_OF_PATH, type OperationName } from "../wire/operations.js";
 import { connect, get, post, startTestVenue } from "./support.js";
 
 const LITERALS = fc.constantFrom<unknown>(null, true, 0, -1, 1e21, "", "all", [], {}, ["x"], { a: 1 });

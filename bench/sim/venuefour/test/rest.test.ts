@@ -1,6 +1,6 @@
 /** Public reads: envelopes, plain-text refusals, credits and their headers. */
 import { afterEach, describe, expect, it } from "vitest";
-import type { VenuefourSimOptions } from "../options.js";
+import type { VenuefourSimOptions } from "../wire/options.js";
 import type { VenuefourSim } from "../sim.js";
 import { control, get, startTestVenue, type TestVenue } from "./support.js";
 

@@ -1,8 +1,8 @@
 /** A client's side of signing for this room's tests: flat bodies, and the calls that carry them. */
 import { createPrivateKey, sign } from "node:crypto";
-import { fromBase58, toBase58 } from "../base58.js";
-import type { Fields, OperationName } from "../operations.js";
-import { signedText } from "../signature.js";
+import { fromBase58, toBase58 } from "../wire/base58.js";
+import type { Fields, OperationName } from "../wire/operations.js";
+import { signedText } from "../records/signature.js";
 import type { VenuefourSim } from "../sim.js";
 import { type Answer, post } from "./support.js";
 

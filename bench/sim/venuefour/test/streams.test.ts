@@ -1,7 +1,7 @@
 /** The socket as the venue's clients meet it: echoes, silence, repeated books, changes of the touch, limits. */
 import { afterEach, describe, expect, it } from "vitest";
 import { listenTo } from "../../core/test/listener.js";
-import type { VenuefourSimOptions } from "../options.js";
+import type { VenuefourSimOptions } from "../wire/options.js";
 import type { VenuefourSim } from "../sim.js";
 import { booksOf, connect, dataOf, startTestVenue, subscribe, type TestVenue } from "./support.js";
 

@@ -1,7 +1,7 @@
 /** A running local venue on a virtual clock, and plain calls to it. Shared by this room's tests. */
 import { VirtualClock } from "../../../../engine/domain/virtual-clock.js";
 import { type Frame, type Listener, listenTo } from "../../core/test/listener.js";
-import type { VenuefourSimOptions } from "../options.js";
+import type { VenuefourSimOptions } from "../wire/options.js";
 import { startVenuefourSim, type VenuefourSim } from "../sim.js";
 
 export interface TestVenue {

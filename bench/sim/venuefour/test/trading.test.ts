@@ -1,7 +1,7 @@
 /** Orders and accounts over REST: signatures, refusals in the venue's words, fills, protection, histories. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { VirtualClock } from "../../../../engine/domain/virtual-clock.js";
-import { keyPairOf } from "../keys.js";
+import { keyPairOf } from "../records/keys.js";
 import type { VenuefourSim } from "../sim.js";
 import { act, type Signer, signedBody } from "./signer.js";
 import { control, get, post, startTestVenue } from "./support.js";

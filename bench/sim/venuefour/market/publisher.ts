@@ -4,10 +4,10 @@
  * each, so that a test can ask for the true book of any `t` it was shown; a picture that did not change keeps its `t`
  * and `li`.
  */
-import type { Random } from "../../../engine/domain/random.js";
-import type { SimExchange } from "../core/engine/exchange.js";
-import type { SimInstrument } from "../core/model/types.js";
-import { publicationMs } from "../core/market/publication-time.js";
+import type { Random } from "../../../../engine/domain/random.js";
+import type { SimExchange } from "../../core/engine/exchange.js";
+import type { SimInstrument } from "../../core/model/types.js";
+import { publicationMs } from "../../core/market/publication-time.js";
 import { aggregate, type BookLevels, printTouch, type Touch } from "./market-view.js";
 
 export const AGG_LEVELS: readonly number[] = [1, 10, 100, 1_000, 10_000];

@@ -3,7 +3,7 @@
  * serves one wallet at a time. Keys that nobody brought are derived from the seed, so a run can be repeated.
  */
 import { createHash, createPrivateKey, createPublicKey } from "node:crypto";
-import { fromBase58, toBase58 } from "./base58.js";
+import { fromBase58, toBase58 } from "../wire/base58.js";
 
 export interface KeyPair {
   /** Base58 of 32 bytes. */

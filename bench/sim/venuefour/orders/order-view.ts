@@ -1,8 +1,8 @@
 /** Orders, fills, positions and accounts as the venue prints them, fact sheet sections 5 and 7. */
-import { absBig, moneyText, notionalE12, pow10, trimZeros } from "../core/model/fixed.js";
-import type { SimExchange } from "../core/engine/exchange.js";
-import type { SimFill, SimInstrument, SimOrder, SimOrderEvent, SimPosition } from "../core/model/types.js";
-import { amount, price, type Row } from "./market-view.js";
+import { absBig, moneyText, notionalE12, pow10, trimZeros } from "../../core/model/fixed.js";
+import type { SimExchange } from "../../core/engine/exchange.js";
+import type { SimFill, SimInstrument, SimOrder, SimOrderEvent, SimPosition } from "../../core/model/types.js";
+import { amount, price, type Row } from "../market/market-view.js";
 
 const MONEY_DECIMALS = 6;
 

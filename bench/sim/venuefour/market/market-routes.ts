@@ -1,7 +1,7 @@
 /** Public market data over REST, fact sheet section 4. */
-import type { SimInstrument } from "../core/model/types.js";
-import type { VenuefourContext } from "./context.js";
-import { refuseBook, refuseQuery, VenuefourRefusal } from "./errors.js";
+import type { SimInstrument } from "../../core/model/types.js";
+import type { VenuefourContext } from "../orders/context.js";
+import { refuseBook, refuseQuery, VenuefourRefusal } from "../wire/errors.js";
 import { e8, INTERVALS, price, printCandle, printPrices, printTrade, type Row } from "./market-view.js";
 import { AGG_LEVELS } from "./publisher.js";
 

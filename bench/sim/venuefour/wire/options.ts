@@ -1,6 +1,6 @@
 /** Options of the local venue, with every limit, cadence and oddity it obeys. */
-import type { StartingPosition } from "../core/engine/starting-position.js";
-import type { VenueOptions } from "../core/server/venue-server.js";
+import type { StartingPosition } from "../../core/engine/starting-position.js";
+import type { VenueOptions } from "../../core/server/venue-server.js";
 
 /** Fact sheet sections 7 and 10. Credits count over a rolling minute. */
 export interface VenuefourLimits {

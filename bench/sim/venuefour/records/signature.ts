@@ -3,10 +3,10 @@
  * signs. Order of the checks as the venue has them: form, time, signature, and only then what the key may do.
  */
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
-import { fromBase58 } from "./base58.js";
-import { refuseBody, VenuefourRefusal } from "./errors.js";
+import { fromBase58 } from "../wire/base58.js";
+import { refuseBody, VenuefourRefusal } from "../wire/errors.js";
 import type { KeyRing } from "./keys.js";
-import { type Fields, type OperationName, OWNER_ONLY, readPayload } from "./operations.js";
+import { type Fields, type OperationName, OWNER_ONLY, readPayload } from "../wire/operations.js";
 
 export interface SignedCall {
   readonly operation: OperationName;

@@ -3,9 +3,9 @@
  * payments, the birth of positions. Invariants: history ids only grow over everything; the sequence number `li` that a
  * private channel shows never falls, and what an order's own arrival caused carries the order's id.
  */
-import type { SimExchange } from "../core/engine/exchange.js";
-import type { SimAccount, SimFill, SimIncome, SimOrder, SimOrderEvent, SimPosition } from "../core/model/types.js";
-import type { Row } from "./market-view.js";
+import type { SimExchange } from "../../core/engine/exchange.js";
+import type { SimAccount, SimFill, SimIncome, SimOrder, SimOrderEvent, SimPosition } from "../../core/model/types.js";
+import type { Row } from "../market/market-view.js";
 import { orderEventRow, orderUpdateRow, accountTradeRow, type PositionBirth } from "./order-view.js";
 
 /** One step of an order's life, ready for whoever listens. */

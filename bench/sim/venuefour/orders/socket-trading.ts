@@ -2,12 +2,12 @@
  * Orders over the socket, fact sheet section 7: `{id, params: {<operation>: <signed body>}}`. The answer goes out before
  * the updates that the operation causes. A request whose id cannot be read is answered without one.
  */
-import type { SimSocket } from "../core/server/server-types.js";
+import type { SimSocket } from "../../core/server/server-types.js";
 import type { ActionResult, Actions } from "./actions.js";
 import type { VenuefourContext } from "./context.js";
-import type { Credits } from "./credits.js";
-import { VenuefourRefusal } from "./errors.js";
-import { isObject, type OperationName, SOCKET_OPERATIONS } from "./operations.js";
+import type { Credits } from "../records/credits.js";
+import { VenuefourRefusal } from "../wire/errors.js";
+import { isObject, type OperationName, SOCKET_OPERATIONS } from "../wire/operations.js";
 
 const BATCH = "batch_orders";
 const OK = 200;

@@ -2,13 +2,13 @@
  * Executes orders of callers whose signature has been checked, fact sheet section 6. Each method answers what the venue
  * answers or throws its refusal; a refusal has changed nothing.
  */
-import { parseSafe, pow10 } from "../core/model/fixed.js";
-import type { SimExchange } from "../core/engine/exchange.js";
-import type { SimInstrument, SimOrder, SimOrderRequest, SimSide, SimTrigger } from "../core/model/types.js";
+import { parseSafe, pow10 } from "../../core/model/fixed.js";
+import type { SimExchange } from "../../core/engine/exchange.js";
+import type { SimInstrument, SimOrder, SimOrderRequest, SimSide, SimTrigger } from "../../core/model/types.js";
 import type { VenuefourContext } from "./context.js";
-import { refuseBody, refuseBusiness } from "./errors.js";
-import { amount as amountText } from "./market-view.js";
-import type { Fields } from "./operations.js";
+import { refuseBody, refuseBusiness } from "../wire/errors.js";
+import { amount as amountText } from "../market/market-view.js";
+import type { Fields } from "../wire/operations.js";
 import { type Caller, OrderChecks } from "./order-checks.js";
 import { type OrderTag, type OrderWord, tagOf } from "./order-view.js";
 

@@ -1,5 +1,5 @@
 /** Refusals over REST: the envelope for what the engine refuses, plain text for what the front does not understand. */
-import type { SimHttpReply } from "../core/server/server-types.js";
+import type { SimHttpReply } from "../../core/server/server-types.js";
 import type { VenuefourQuirks } from "./options.js";
 
 export class VenuefourRefusal extends Error {

@@ -2,13 +2,13 @@
  * What the venue holds against an order before its engine sees it, in the order of fact sheet section 6, and its words
  * for what the engine refuses. Nothing here changes anything.
  */
-import { moneyText, notionalE12, parseSafe, parseScaled, trimZeros } from "../core/model/fixed.js";
-import type { SimExchange } from "../core/engine/exchange.js";
-import type { SimInstrument, SimOrderRequest, SimRefusal, SimSide, SimTimeInForce } from "../core/model/types.js";
+import { moneyText, notionalE12, parseSafe, parseScaled, trimZeros } from "../../core/model/fixed.js";
+import type { SimExchange } from "../../core/engine/exchange.js";
+import type { SimInstrument, SimOrderRequest, SimRefusal, SimSide, SimTimeInForce } from "../../core/model/types.js";
 import type { VenuefourContext } from "./context.js";
-import { refuseBook, refuseBusiness, refuseMultiple, VenuefourRefusal } from "./errors.js";
-import { amount as amountText, price as priceText } from "./market-view.js";
-import type { Fields } from "./operations.js";
+import { refuseBook, refuseBusiness, refuseMultiple, VenuefourRefusal } from "../wire/errors.js";
+import { amount as amountText, price as priceText } from "../market/market-view.js";
+import type { Fields } from "../wire/operations.js";
 
 export interface Caller {
   readonly accountId: string;

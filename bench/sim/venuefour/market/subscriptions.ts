@@ -1,6 +1,6 @@
 /** Subscriptions of clients: `{source, …}` to the topic of the local venue. */
-import type { SimInstrument } from "../core/model/types.js";
-import type { VenuefourContext } from "./context.js";
+import type { SimInstrument } from "../../core/model/types.js";
+import type { VenuefourContext } from "../orders/context.js";
 import { INTERVALS } from "./market-view.js";
 import { AGG_LEVELS } from "./publisher.js";
 

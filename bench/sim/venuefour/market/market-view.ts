@@ -1,7 +1,7 @@
 /** Public market data as the venue prints it, shared by the REST routes and the streams: decimals without idle zeros. */
-import { moneyText, priceText, qtyText, scaledText, trimZeros } from "../core/model/fixed.js";
-import type { SimExchange } from "../core/engine/exchange.js";
-import type { SimBookSnapshot, SimCandle, SimInstrument, SimLevel, SimTrade } from "../core/model/types.js";
+import { moneyText, priceText, qtyText, scaledText, trimZeros } from "../../core/model/fixed.js";
+import type { SimExchange } from "../../core/engine/exchange.js";
+import type { SimBookSnapshot, SimCandle, SimInstrument, SimLevel, SimTrade } from "../../core/model/types.js";
 
 export type Row = Readonly<Record<string, unknown>>;
 

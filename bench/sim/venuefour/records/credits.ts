@@ -2,8 +2,8 @@
  * Credits over a rolling minute, per IP without a config key, per main account with one, whichever of its keys. The headers show them times ten, which
  * is also what the venue counts in.
  */
-import { RollingBudget } from "../core/server/rolling-budget.js";
-import type { VenuefourLimits } from "./options.js";
+import { RollingBudget } from "../../core/server/rolling-budget.js";
+import type { VenuefourLimits } from "../wire/options.js";
 
 const WINDOW_S = 60;
 const TENTHS = 10;

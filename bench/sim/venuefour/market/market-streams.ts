@@ -2,10 +2,10 @@
  * Market streams, fact sheet section 7: books on a timer and repeated when nothing changed, the best bid and offer on
  * change only, trades as they happen. What nobody listens to is not produced.
  */
-import { TopicBoard } from "../core/server/topic-board.js";
-import type { SimInstrument, SimTrade } from "../core/model/types.js";
-import type { SimSocket } from "../core/server/server-types.js";
-import type { VenuefourContext } from "./context.js";
+import { TopicBoard } from "../../core/server/topic-board.js";
+import type { SimInstrument, SimTrade } from "../../core/model/types.js";
+import type { SimSocket } from "../../core/server/server-types.js";
+import type { VenuefourContext } from "../orders/context.js";
 import { printCandle, printPrices, tradeFrameRow } from "./market-view.js";
 import type { BookPicture } from "./publisher.js";
 import type { Subscription } from "./subscriptions.js";

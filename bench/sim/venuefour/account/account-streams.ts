@@ -2,15 +2,15 @@
  * Private channels, fact sheet section 7: order updates and fills as they happen, positions after both and whole, the
  * rest on change. Channels name an account and carry no signature. Fills may come before their order's update or after.
  */
-import type { Clock } from "../../../engine/domain/clock.js";
-import { TopicBoard } from "../core/server/topic-board.js";
-import type { SimAccount, SimConfigChange } from "../core/model/types.js";
-import type { SimSocket } from "../core/server/server-types.js";
-import type { JournalEvent } from "./account-journal.js";
+import type { Clock } from "../../../../engine/domain/clock.js";
+import { TopicBoard } from "../../core/server/topic-board.js";
+import type { SimAccount, SimConfigChange } from "../../core/model/types.js";
+import type { SimSocket } from "../../core/server/server-types.js";
+import type { JournalEvent } from "../orders/account-journal.js";
 import { printAccount } from "./account-routes.js";
-import type { VenuefourContext } from "./context.js";
-import type { Row } from "./market-view.js";
-import { accountOrderRow, accountPositionRow } from "./order-view.js";
+import type { VenuefourContext } from "../orders/context.js";
+import type { Row } from "../market/market-view.js";
+import { accountOrderRow, accountPositionRow } from "../orders/order-view.js";
 
 export const ACCOUNT_CHANNELS = [
   "account_positions",

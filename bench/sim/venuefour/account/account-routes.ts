@@ -1,13 +1,13 @@
 /** Reads of an account, fact sheet section 5: public by address, no signature. */
-import { maxBig } from "../core/model/fixed.js";
-import type { SimFill, SimIncome, SimOrder } from "../core/model/types.js";
-import type { VenuefourContext } from "./context.js";
-import { fromBase58 } from "./base58.js";
-import { refuseQuery, VenuefourRefusal } from "./errors.js";
-import { type Answer, type Call, integer, required, type Route } from "./market-routes.js";
-import { amount, e8, type Row } from "./market-view.js";
-import { money, openOrderRow, orderHistoryRow, positionRow, tradeHistoryRow } from "./order-view.js";
-import type { AccountSettings } from "./account-settings.js";
+import { maxBig } from "../../core/model/fixed.js";
+import type { SimFill, SimIncome, SimOrder } from "../../core/model/types.js";
+import type { VenuefourContext } from "../orders/context.js";
+import { fromBase58 } from "../wire/base58.js";
+import { refuseQuery, VenuefourRefusal } from "../wire/errors.js";
+import { type Answer, type Call, integer, required, type Route } from "../market/market-routes.js";
+import { amount, e8, type Row } from "../market/market-view.js";
+import { money, openOrderRow, orderHistoryRow, positionRow, tradeHistoryRow } from "../orders/order-view.js";
+import type { AccountSettings } from "../orders/account-settings.js";
 
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1_000;

@@ -2,16 +2,16 @@
  * Signed operations, over REST, over the socket and in batches: signature, request log, speed bump, execution. What is
  * logged was signed by somebody who may; what was refused says so in the log.
  */
-import type { Clock } from "../../../engine/domain/clock.js";
-import type { SimRequestDraft } from "../core/server/request-log.js";
+import type { Clock } from "../../../../engine/domain/clock.js";
+import type { SimRequestDraft } from "../../core/server/request-log.js";
 import { AccountSettings } from "./account-settings.js";
 import type { VenuefourContext } from "./context.js";
-import { refuseBody, refuseBusiness, VenuefourRefusal } from "./errors.js";
-import { AGENTS_MAX, CONFIG_KEYS_MAX } from "./keys.js";
-import { type Fields, isObject, type OperationName } from "./operations.js";
+import { refuseBody, refuseBusiness, VenuefourRefusal } from "../wire/errors.js";
+import { AGENTS_MAX, CONFIG_KEYS_MAX } from "../records/keys.js";
+import { type Fields, isObject, type OperationName } from "../wire/operations.js";
 import type { Caller } from "./order-checks.js";
 import { OrderDesk } from "./order-desk.js";
-import { type SignedCall, Signatures } from "./signature.js";
+import { type SignedCall, Signatures } from "../records/signature.js";
 
 /** What an operation answers. `symbol` and ids are what the socket shows of it. */
 export interface ActionResult {

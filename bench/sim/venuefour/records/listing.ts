@@ -1,8 +1,8 @@
 /** What the venue lists: rows of the captured `/info`, and the engine's instruments read out of them. */
-import { parseSafe, trimZeros } from "../core/model/fixed.js";
-import type { ListingChange } from "../core/engine/listing-change.js";
-import type { SimInstrument, SimPolicies } from "../core/model/types.js";
-import captured from "./fixtures/info.json" with { type: "json" };
+import { parseSafe, trimZeros } from "../../core/model/fixed.js";
+import type { ListingChange } from "../../core/engine/listing-change.js";
+import type { SimInstrument, SimPolicies } from "../../core/model/types.js";
+import captured from "../fixtures/info.json" with { type: "json" };
 
 export type InfoRow = (typeof captured)[number];
 
