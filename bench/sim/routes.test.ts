@@ -11,7 +11,7 @@ import { SOCKET_CALLS } from "./venuefour/orders/socket-trading.js";
 import { MARKET_CHANNELS } from "./venuefour/market/subscriptions.js";
 import { ACCOUNT_CHANNELS } from "./venuefour/account/account-streams.js";
 import { ACTION_TYPES } from "./venueone/wire/actions.js";
-import { INFO_TYPES } from "./venueone/market/info.js";
+import { INFO_TYPES } from "./venueone/info.js";
 import { startVenueoneSim } from "./venueone/sim.js";
 import { STREAM_TYPES } from "./venueone/market/subscriptions.js";
 import { CHANNELS } from "./venuethree/market/channels.js";

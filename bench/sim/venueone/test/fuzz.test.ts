@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeExchange } from "../wire/actions.js";
-import { answerInfo } from "../market/info.js";
+import { answerInfo } from "../info.js";
 import { type JsonNode, readJson } from "../wire/json.js";
 import { Publisher } from "../market/market-rows.js";
 import { readSubscription } from "../market/subscriptions.js";

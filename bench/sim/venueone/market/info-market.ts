@@ -1,15 +1,8 @@
-/**
- * `POST /info`: typed reading of a query (object or positional array form), its weight, and its answer. Queries about
- * markets are here, those about accounts in info-account.ts. Unknown types and mistyped fields are the venue's 422.
- */
-import { ACCOUNT_QUERIES } from "../account/info-account.js";
-import type { InfoContext, InfoQuery } from "../orders/info-query.js";
-import { SERVER_ERROR } from "../orders/info-query.js";
-import type { JsonNode } from "../wire/json.js";
-import { allMidsData, assetCtx, type BookView, premiumOfRate } from "./market-rows.js";
+/** `/info` queries about markets. */
+import { type InfoQuery, SERVER_ERROR } from "../records/info-query.js";
+import { allMidsData, assetCtx, type BookView, premiumOfRate, type Publisher } from "./market-rows.js";
 import { candleRow, instrumentOf, tradeRow } from "../records/rows.js";
 import {
-  decodeOrNull,
   mismatch,
   readInt,
   readOneOf,
@@ -20,6 +13,12 @@ import {
 } from "../wire/shape.js";
 import { metaReply, SPOT_PAIRS, spotCtx, spotMetaReply } from "../records/universe.js";
 import { usdText, type Venue } from "../records/venue.js";
+
+/** What queries about markets are answered from. */
+export interface MarketInfo {
+  readonly venue: Venue;
+  readonly publisher: Publisher;
+}
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
@@ -53,13 +52,7 @@ export const CANDLE_INTERVALS: Readonly<Record<string, number>> = {
   "1M": 720 * HOUR_MS,
 };
 
-export type InfoAnswer =
-  | { readonly kind: "ok"; readonly type: string; readonly data: unknown; readonly extraWeight: number }
-  | { readonly kind: "badShape" }
-  /** HTTP 500 with body `null`. */
-  | { readonly kind: "serverError" };
-
-const MARKET_QUERIES: Readonly<Record<string, InfoQuery>> = {
+export const MARKET_QUERIES: Readonly<Record<string, InfoQuery<MarketInfo>>> = {
   meta: {
     keys: ["dex"],
     weight: 20,
@@ -127,45 +120,6 @@ const MARKET_QUERIES: Readonly<Record<string, InfoQuery>> = {
   spotMetaAndAssetCtxs: { keys: [], weight: 20, answer: () => [spotMetaReply(), SPOT_PAIRS.map(spotCtx)] },
 };
 
-const QUERIES: ReadonlyMap<string, InfoQuery> = new Map([
-  ...Object.entries(MARKET_QUERIES),
-  ...Object.entries(ACCOUNT_QUERIES),
-]);
-
-/** @testonly What README.md lists. */
-export const INFO_TYPES: readonly string[] = [...QUERIES.keys()];
-
-/** Weight of the query before its rows are known; 20 for anything unreadable. */
-export function infoWeight(node: JsonNode): number {
-  const type = queryType(node);
-  return (type === null ? undefined : QUERIES.get(type)?.weight) ?? 20;
-}
-
-/** Answers one query. */
-export function answerInfo(node: JsonNode, context: InfoContext): InfoAnswer {
-  const type = queryType(node);
-  const query = type === null ? undefined : QUERIES.get(type);
-  if (type === null || query === undefined) return { kind: "badShape" };
-  const answered = decodeOrNull(() => {
-    const fields = readStructOrArray(node, ["type", ...query.keys], "ignore");
-    return { data: query.answer(fields, context) };
-  });
-  if (answered === null) return { kind: "badShape" };
-  if (answered.data === SERVER_ERROR) return { kind: "serverError" };
-  const rowCount = Array.isArray(answered.data) ? answered.data.length : 0;
-  const extraWeight = query.rowsPerWeight === undefined ? 0 : Math.floor(rowCount / query.rowsPerWeight);
-  return { kind: "ok", type, data: answered.data, extraWeight };
-}
-
-/** A `type` given twice is refused like any duplicate key. */
-function queryType(node: JsonNode): string | null {
-  if (node.kind === "array") return node.items[0]?.kind === "string" ? node.items[0].value : null;
-  if (node.kind !== "object") return null;
-  const tags = node.entries.filter(([key]) => key === "type");
-  const tag = tags.length === 1 ? tags[0]?.[1] : undefined;
-  return tag?.kind === "string" ? tag.value : null;
-}
-
 /** Settled cash of all accounts: what the venue's own net deposits come to here, profits and fees included. */
 function heldE12(venue: Venue): bigint {
   return venue.exchange.accounts().reduce((sum, { walletE12 }) => sum + walletE12, 0n);
@@ -177,7 +131,7 @@ function onFirstDex(fields: Struct, answer: () => unknown): unknown {
   return dex === undefined || readText(dex) === "" ? answer() : SERVER_ERROR;
 }
 
-function answerBook(fields: Struct, { venue, publisher }: InfoContext): unknown {
+function answerBook(fields: Struct, { venue, publisher }: MarketInfo): unknown {
   const coin = readText(fields.required("coin"));
   const view = readBookView(fields);
   if (view === null) return SERVER_ERROR;
@@ -203,7 +157,7 @@ export function isBookView(nSigFigs: number | null, mantissa: number | null): bo
   return mantissa === null || (nSigFigs === 5 && (mantissa === 2 || mantissa === 5));
 }
 
-function answerCandles(fields: Struct, { venue }: InfoContext): unknown {
+function answerCandles(fields: Struct, { venue }: MarketInfo): unknown {
   const request = readStructOrArray(fields.required("req"), ["coin", "interval", "startTime", "endTime"], "ignore");
   const coin = readText(request.required("coin"));
   const interval = readOneOf(request.required("interval"), Object.keys(CANDLE_INTERVALS));
