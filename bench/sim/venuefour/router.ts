@@ -12,7 +12,7 @@ import { OPERATION_OF_PATH } from "./wire/operations.js";
 const PREFIX = "/api/v1/";
 const BATCH = "orders/batch";
 
-function readRoutes(settings: Pick<AccountSettings, "print">): Readonly<Record<string, Route>> {
+function readRoutes(settings: Pick<AccountSettings, "print">): Readonly<Record<string, Route<VenuefourContext>>> {
   return { ...MARKET_ROUTES, ...accountRoutes(settings) };
 }
 
@@ -32,7 +32,7 @@ export interface RouterDeps {
 
 export class Router {
   readonly #deps: RouterDeps;
-  readonly #reads: ReadonlyMap<string, Route>;
+  readonly #reads: ReadonlyMap<string, Route<VenuefourContext>>;
 
   constructor(deps: RouterDeps) {
     this.#deps = deps;
