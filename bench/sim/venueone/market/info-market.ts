@@ -2,15 +2,7 @@
 import { type InfoQuery, SERVER_ERROR } from "../records/info-query.js";
 import { allMidsData, assetCtx, type BookView, premiumOfRate, type Publisher } from "./market-rows.js";
 import { candleRow, instrumentOf, tradeRow } from "../records/rows.js";
-import {
-  mismatch,
-  readInt,
-  readOneOf,
-  readStructOrArray,
-  readText,
-  readUint,
-  type Struct,
-} from "../wire/shape.js";
+import { mismatch, readInt, readOneOf, readStructOrArray, readText, readUint, type Struct } from "../wire/shape.js";
 import { metaReply, SPOT_PAIRS, spotCtx, spotMetaReply } from "../records/universe.js";
 import { usdText, type Venue } from "../records/venue.js";
 
