@@ -197,6 +197,26 @@ module.exports = {
       to: { path: "^bench/" },
     },
     {
+      name: "local-core-knows-no-venue",
+      severity: "error",
+      from: { path: "^bench/sim/core/", pathNot: TEST },
+      to: { path: "^bench/sim/venue[a-z]+/" },
+    },
+    {
+      name: "local-engine-knows-no-server",
+      comment: "Faults, sockets and the control API are around the engine.",
+      severity: "error",
+      from: { path: "^bench/sim/core/(model|money|market|engine)/", pathNot: TEST },
+      to: { path: "^bench/sim/core/server/" },
+    },
+    {
+      name: "local-wire-is-lowest",
+      comment: "How a venue writes things down is read without what it knows.",
+      severity: "error",
+      from: { path: "^bench/sim/(venue[a-z]+)/wire/", pathNot: TEST },
+      to: { path: "^bench/sim/$1/", pathNot: "^bench/sim/$1/wire/" },
+    },
+    {
       name: "local-venues-prove-on-their-own",
       comment: "A local venue that checked orders with the code under test would prove nothing.",
       severity: "error",

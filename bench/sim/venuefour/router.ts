@@ -4,7 +4,7 @@ import { accountRoutes } from "./account/account-routes.js";
 import type { AccountSettings } from "./orders/account-settings.js";
 import type { Actions } from "./orders/actions.js";
 import type { Credits } from "./records/credits.js";
-import type { VenuefourContext } from "./context.js";
+import type { VenuefourContext } from "./orders/context.js";
 import { refusalReply, VenuefourRefusal } from "./wire/errors.js";
 import { type Answer, MARKET_ROUTES, type Route } from "./market/market-routes.js";
 import { OPERATION_OF_PATH } from "./wire/operations.js";
@@ -12,7 +12,7 @@ import { OPERATION_OF_PATH } from "./wire/operations.js";
 const PREFIX = "/api/v1/";
 const BATCH = "orders/batch";
 
-function readRoutes(settings: Pick<AccountSettings, "print">): Readonly<Record<string, Route>> {
+function readRoutes(settings: Pick<AccountSettings, "print">): Readonly<Record<string, Route<VenuefourContext>>> {
   return { ...MARKET_ROUTES, ...accountRoutes(settings) };
 }
 
@@ -32,7 +32,7 @@ export interface RouterDeps {
 
 export class Router {
   readonly #deps: RouterDeps;
-  readonly #reads: ReadonlyMap<string, Route>;
+  readonly #reads: ReadonlyMap<string, Route<VenuefourContext>>;
 
   constructor(deps: RouterDeps) {
     this.#deps = deps;

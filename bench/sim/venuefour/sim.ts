@@ -15,7 +15,7 @@ import {
 import { AccountJournal } from "./orders/account-journal.js";
 import { AccountStreams } from "./account/account-streams.js";
 import { Actions } from "./orders/actions.js";
-import type { VenuefourContext } from "./context.js";
+import type { VenuefourContext } from "./orders/context.js";
 import { Credits } from "./records/credits.js";
 import { KeyRing, type KeyRequest, type RegisteredKeys } from "./records/keys.js";
 import { DEFAULT_SYMBOLS, Listing, VENUEFOUR_POLICIES } from "./records/listing.js";

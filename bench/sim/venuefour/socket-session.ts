@@ -6,7 +6,7 @@ import type { FaultInjector } from "../core/server/faults.js";
 import type { SimSocket } from "../core/server/server-types.js";
 import { ACCOUNT_CHANNELS, type AccountStreams, type AccountSubscription } from "./account/account-streams.js";
 import { fromBase58 } from "./wire/base58.js";
-import type { VenuefourContext } from "./context.js";
+import type { VenuefourContext } from "./orders/context.js";
 import type { MarketStreams } from "./market/market-streams.js";
 import type { SocketTrading } from "./orders/socket-trading.js";
 import { readSubscription } from "./market/subscriptions.js";

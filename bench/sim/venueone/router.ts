@@ -6,7 +6,7 @@ import { decodeExchange } from "./wire/actions.js";
 import { MinuteBudget } from "./records/budgets.js";
 import { type ExchangeApi, itemCount } from "./orders/exchange-api.js";
 import { answerInfo, infoWeight } from "./info.js";
-import type { InfoContext } from "./records/info-query.js";
+import type { InfoContext } from "./account/info-account.js";
 import type { JsonNode } from "./wire/json.js";
 import { TEXT_BAD_SHAPE } from "./wire/texts.js";
 

@@ -5,7 +5,7 @@
 import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
 import type { SimSocket } from "../core/server/server-types.js";
 import { MinuteBudget } from "./records/budgets.js";
-import type { InfoContext } from "./records/info-query.js";
+import type { InfoContext } from "./account/info-account.js";
 import type { Journal } from "./orders/journal.js";
 import { type JsonNode, readJson } from "./wire/json.js";
 import type { RequestHandler, RequestOutcome } from "./router.js";

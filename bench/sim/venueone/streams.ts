@@ -15,8 +15,8 @@ import {
   snapshotData,
   stateData,
 } from "./account/account-frames.js";
-import { CANDLE_INTERVALS, spotMids } from "./info.js";
-import type { InfoContext } from "./records/info-query.js";
+import { CANDLE_INTERVALS, spotMids } from "./market/info-market.js";
+import type { InfoContext } from "./account/info-account.js";
 import type { Commit } from "./orders/journal.js";
 import { allMidsData, assetCtx } from "./market/market-rows.js";
 import type { VenueoneCadences } from "./records/options.js";

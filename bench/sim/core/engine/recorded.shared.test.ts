@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { loadRecordedMarket } from "./recorded.js";
 import { BTC, testExchange } from "../test/support.js";
 
-const FILE = join(import.meta.dirname, "../../../../shared/data/binance-usdm_btcusdt_20240808.raw.gz");
+const FILE = join(import.meta.dirname, "../../../../../shared/data/binance-usdm_btcusdt_20240808.raw.gz");
 
 describe.skipIf(!existsSync(FILE))("recorded market from the shared data (needs ../shared)", () => {
   it("ends with the published golden book", async () => {

@@ -1,7 +1,7 @@
 /** Reads of an account, fact sheet section 5: public by address, no signature. */
 import { maxBig } from "../../core/model/fixed.js";
 import type { SimFill, SimIncome, SimOrder } from "../../core/model/types.js";
-import type { VenuefourContext } from "../context.js";
+import type { VenuefourContext } from "../orders/context.js";
 import { fromBase58 } from "../wire/base58.js";
 import { refuseQuery, VenuefourRefusal } from "../wire/errors.js";
 import { type Answer, type Call, integer, required, type Route } from "../market/market-routes.js";
@@ -9,11 +9,15 @@ import { amount, e8, type Row } from "../market/market-view.js";
 import { money, openOrderRow, orderHistoryRow, positionRow, tradeHistoryRow } from "../orders/order-view.js";
 import type { AccountSettings } from "../orders/account-settings.js";
 
+type AccountCall = Call<VenuefourContext>;
+
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1_000;
 const CURSOR_PREFIX = "1111";
 
-export function accountRoutes(settings: Pick<AccountSettings, "print">): Readonly<Record<string, Route>> {
+export function accountRoutes(
+  settings: Pick<AccountSettings, "print">,
+): Readonly<Record<string, Route<VenuefourContext>>> {
   return {
     positions,
     account: accountInfo,
@@ -28,13 +32,13 @@ export function accountRoutes(settings: Pick<AccountSettings, "print">): Readonl
 }
 
 /** Null means an address that nobody here has. Everything of it is empty. */
-function accountIdOf({ context, params }: Call): string | null {
+function accountIdOf({ context, params }: AccountCall): string | null {
   const address = required(params, "account");
   if (fromBase58(address, 32) === null) throw refuseQuery("account: invalid public key");
   return context.keys.accountIdOf(address);
 }
 
-function positions(call: Call): Answer {
+function positions(call: AccountCall): Answer {
   const { exchange, journal } = call.context;
   const accountId = accountIdOf(call);
   const data = [...(accountId === null ? [] : (exchange.account(accountId)?.positions.values() ?? []))]
@@ -43,7 +47,7 @@ function positions(call: Call): Answer {
   return { data, more: { last_order_id: accountId === null ? exchange.engineSeq() : journal.li(accountId) } };
 }
 
-function accountInfo(call: Call): Answer {
+function accountInfo(call: AccountCall): Answer {
   const accountId = accountIdOf(call);
   if (accountId === null) throw new VenuefourRefusal(404, `Account not found: ${call.params.get("account")}`, 404);
   const data = printAccount(call.context, accountId);
@@ -89,7 +93,7 @@ function rate(milliBps: number): string {
 }
 
 /** Newest first; waiting stop orders are listed with the others. */
-function orders(call: Call): Answer {
+function orders(call: AccountCall): Answer {
   const { exchange, journal } = call.context;
   const accountId = accountIdOf(call);
   const open = accountId === null ? [] : [...exchange.openOrders(accountId)].reverse();
@@ -98,7 +102,7 @@ function orders(call: Call): Answer {
   return accountId === null || data.length === 0 ? { data } : { data, more: { last_order_id: journal.li(accountId) } };
 }
 
-function ordersHistory(call: Call): Answer {
+function ordersHistory(call: AccountCall): Answer {
   const { exchange } = call.context;
   const accountId = accountIdOf(call);
   const all = accountId === null ? [] : [...exchange.allOrders(accountId)].reverse();
@@ -121,7 +125,7 @@ function rowOf<T>(
 }
 
 /** Of any account, by anybody. */
-function orderHistoryById({ context, params }: Call): Answer {
+function orderHistoryById({ context, params }: AccountCall): Answer {
   required(params, "order_id");
   const orderId = integer(params, "order_id") ?? 0;
   const data = context.journal.orderEvents(orderId, context.quirks.historyLagMs);
@@ -129,7 +133,7 @@ function orderHistoryById({ context, params }: Call): Answer {
   return { data };
 }
 
-function tradesHistory(call: Call): Answer {
+function tradesHistory(call: AccountCall): Answer {
   const { exchange, journal } = call.context;
   const { params } = call;
   const accountId = accountIdOf(call);
@@ -151,7 +155,7 @@ function tradesHistory(call: Call): Answer {
   );
 }
 
-function fundingHistory(call: Call): Answer {
+function fundingHistory(call: AccountCall): Answer {
   const { exchange, journal } = call.context;
   const accountId = accountIdOf(call);
   const paid = (accountId === null ? [] : [...exchange.income(accountId)])
@@ -180,7 +184,7 @@ function fundingRow({ exchange, journal }: VenuefourContext, income: SimIncome):
 }
 
 /** The history of an account's value is not kept here: the present one stands for it. */
-function portfolio(call: Call): Answer {
+function portfolio(call: AccountCall): Answer {
   const { exchange } = call.context;
   const accountId = accountIdOf(call);
   if (accountId === null) return { data: [] };
@@ -193,7 +197,7 @@ function portfolio(call: Call): Answer {
 }
 
 /** Items newest first; a page begins behind the id that its cursor names, whatever came on top meanwhile. */
-function page<T>(call: Call, items: readonly T[], idOf: (item: T) => number, print: (item: T) => Row): Answer {
+function page<T>(call: AccountCall, items: readonly T[], idOf: (item: T) => number, print: (item: T) => Row): Answer {
   const limit = Math.min(integer(call.params, "limit") ?? LIMIT_DEFAULT, LIMIT_MAX);
   if (limit < 1) throw refuseQuery("limit: must be positive");
   const cursor = call.params.get("cursor");

@@ -8,7 +8,7 @@ import type { SimAccount, SimConfigChange } from "../../core/model/types.js";
 import type { SimSocket } from "../../core/server/server-types.js";
 import type { JournalEvent } from "../orders/account-journal.js";
 import { printAccount } from "./account-routes.js";
-import type { VenuefourContext } from "../context.js";
+import type { VenuefourContext } from "../orders/context.js";
 import type { Row } from "../market/market-view.js";
 import { accountOrderRow, accountPositionRow } from "../orders/order-view.js";
 

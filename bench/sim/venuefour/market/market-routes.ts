@@ -1,12 +1,12 @@
 /** Public market data over REST, fact sheet section 4. */
 import type { SimInstrument } from "../../core/model/types.js";
-import type { VenuefourContext } from "../context.js";
+import type { MarketContext } from "./market-context.js";
 import { refuseBook, refuseQuery, VenuefourRefusal } from "../wire/errors.js";
 import { e8, INTERVALS, price, printCandle, printPrices, printTrade, type Row } from "./market-view.js";
 import { AGG_LEVELS } from "./publisher.js";
 
-export interface Call {
-  readonly context: VenuefourContext;
+export interface Call<Context = MarketContext> {
+  readonly context: Context;
   readonly params: URLSearchParams;
 }
 
@@ -16,7 +16,7 @@ export interface Answer {
   readonly more?: Row;
 }
 
-export type Route = (call: Call) => Answer;
+export type Route<Context = MarketContext> = (call: Call<Context>) => Answer;
 
 const TRADES_SHOWN = 100;
 /** By one client's experience; the documentation says 4000. */

@@ -5,7 +5,7 @@
 import { TopicBoard } from "../../core/server/topic-board.js";
 import type { SimInstrument, SimTrade } from "../../core/model/types.js";
 import type { SimSocket } from "../../core/server/server-types.js";
-import type { VenuefourContext } from "../context.js";
+import type { MarketContext } from "./market-context.js";
 import { printCandle, printPrices, tradeFrameRow } from "./market-view.js";
 import type { BookPicture } from "./publisher.js";
 import type { Subscription } from "./subscriptions.js";
@@ -22,7 +22,7 @@ interface ShownBook {
 
 export class MarketStreams {
   readonly board = new TopicBoard();
-  readonly #context: VenuefourContext;
+  readonly #context: MarketContext;
   readonly #subscriptions = new Map<string, Subscription>();
   readonly #marketIndex: ReadonlyMap<string, number>;
   readonly #waitingTrades = new Map<string, { trade: SimTrade; li: number }[]>();
@@ -31,7 +31,7 @@ export class MarketStreams {
   readonly #told = new Map<string, string>();
   #pulse = 0;
 
-  constructor(context: VenuefourContext) {
+  constructor(context: MarketContext) {
     this.#context = context;
     this.#marketIndex = new Map([...context.exchange.instruments.keys()].map((symbol, index) => [symbol, index]));
   }

@@ -1,6 +1,6 @@
 /** Subscriptions of clients: `{source, …}` to the topic of the local venue. */
 import type { SimInstrument } from "../../core/model/types.js";
-import type { VenuefourContext } from "../context.js";
+import type { MarketContext } from "./market-context.js";
 import { INTERVALS } from "./market-view.js";
 import { AGG_LEVELS } from "./publisher.js";
 
@@ -27,7 +27,7 @@ export const MARKET_CHANNELS: readonly string[] = ["prices", ...PER_SYMBOL, ...C
  */
 export type SubscriptionReading = Subscription | "invalid" | "unanswered";
 
-export function readSubscription(params: unknown, context: VenuefourContext): SubscriptionReading {
+export function readSubscription(params: unknown, context: MarketContext): SubscriptionReading {
   if (typeof params !== "object" || params === null || Array.isArray(params)) return "invalid";
   const { source, symbol, agg_level: aggLevel = 1, interval } = params as Record<string, unknown>;
   if (source === "prices") return { source, topic: "prices" };

@@ -1,5 +1,5 @@
 /** Leverage and margin mode per market; what differs from the default is listed with the times of its changes. */
-import type { VenuefourContext } from "../context.js";
+import type { VenuefourContext } from "./context.js";
 import { refuseBook, refuseBusiness } from "../wire/errors.js";
 import type { Row } from "../market/market-view.js";
 import type { Fields } from "../wire/operations.js";

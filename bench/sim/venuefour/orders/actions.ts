@@ -5,7 +5,7 @@
 import type { Clock } from "../../../../engine/domain/clock.js";
 import type { SimRequestDraft } from "../../core/server/request-log.js";
 import { AccountSettings } from "./account-settings.js";
-import type { VenuefourContext } from "../context.js";
+import type { VenuefourContext } from "./context.js";
 import { refuseBody, refuseBusiness, VenuefourRefusal } from "../wire/errors.js";
 import { AGENTS_MAX, CONFIG_KEYS_MAX } from "../records/keys.js";
 import { type Fields, isObject, type OperationName } from "../wire/operations.js";

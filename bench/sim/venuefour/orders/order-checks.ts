@@ -5,7 +5,7 @@
 import { moneyText, notionalE12, parseSafe, parseScaled, trimZeros } from "../../core/model/fixed.js";
 import type { SimExchange } from "../../core/engine/exchange.js";
 import type { SimInstrument, SimOrderRequest, SimRefusal, SimSide, SimTimeInForce } from "../../core/model/types.js";
-import type { VenuefourContext } from "../context.js";
+import type { VenuefourContext } from "./context.js";
 import { refuseBook, refuseBusiness, refuseMultiple, VenuefourRefusal } from "../wire/errors.js";
 import { amount as amountText, price as priceText } from "../market/market-view.js";
 import type { Fields } from "../wire/operations.js";

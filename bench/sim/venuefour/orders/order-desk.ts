@@ -5,7 +5,7 @@
 import { parseSafe, pow10 } from "../../core/model/fixed.js";
 import type { SimExchange } from "../../core/engine/exchange.js";
 import type { SimInstrument, SimOrder, SimOrderRequest, SimSide, SimTrigger } from "../../core/model/types.js";
-import type { VenuefourContext } from "../context.js";
+import type { VenuefourContext } from "./context.js";
 import { refuseBody, refuseBusiness } from "../wire/errors.js";
 import { amount as amountText } from "../market/market-view.js";
 import type { Fields } from "../wire/operations.js";

@@ -4,7 +4,7 @@
  */
 import type { SimSocket } from "../../core/server/server-types.js";
 import type { ActionResult, Actions } from "./actions.js";
-import type { VenuefourContext } from "../context.js";
+import type { VenuefourContext } from "./context.js";
 import type { Credits } from "../records/credits.js";
 import { VenuefourRefusal } from "../wire/errors.js";
 import { isObject, type OperationName, SOCKET_OPERATIONS } from "../wire/operations.js";

@@ -2,7 +2,7 @@
 import type { SimFill, SimIncome, SimOrder } from "../../core/model/types.js";
 import { replyTextScaled } from "../wire/decimals.js";
 import { frontendOrders, fundingRows, historicalOrders, latestFills, spotState } from "./info-account.js";
-import type { InfoContext } from "../records/info-query.js";
+import type { InfoContext } from "./info-account.js";
 import { activeAssetRow, clearinghouseRow } from "./account-rows.js";
 import { basicOrderRow, fillRow, statusWord } from "../records/rows.js";
 import type { Subscription } from "../market/subscriptions.js";

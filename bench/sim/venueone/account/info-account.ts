@@ -1,7 +1,8 @@
 /** `/info` queries about one account. Anybody may ask about anybody; an unknown account answers empty, never an error. */
+import type { MarketInfo } from "../market/info-market.js";
+import type { Tpsl } from "../orders/tpsl.js";
+import { type InfoQuery, SERVER_ERROR } from "../records/info-query.js";
 import type { SimFill, SimOrder } from "../../core/model/types.js";
-import type { InfoContext, InfoQuery } from "../records/info-query.js";
-import { SERVER_ERROR } from "../records/info-query.js";
 import { activeAssetRow, clearinghouseRow } from "./account-rows.js";
 import { basicOrderRow, fillRow, frontendOrderRow, statusWord } from "../records/rows.js";
 import { readAddress, readBool, readCloid, readText, readUint, type Struct } from "../wire/shape.js";
@@ -15,7 +16,12 @@ const FILLS_REACHABLE = 10_000;
 const ORDERS_MAX = 2_000;
 const LEDGER_ROWS_MAX = 500;
 
-export const ACCOUNT_QUERIES: Readonly<Record<string, InfoQuery>> = {
+/** What queries are answered from. */
+export interface InfoContext extends MarketInfo {
+  readonly tpsl: Tpsl;
+}
+
+export const ACCOUNT_QUERIES: Readonly<Record<string, InfoQuery<InfoContext>>> = {
   clearinghouseState: {
     keys: ["user", "dex"],
     weight: 2,

@@ -2,7 +2,7 @@
  * Subscriptions of the socket: typed reading, the normalized echo, and what is wrong with one. Invariant: two requests
  * for the same stream have the same key, however their JSON was written.
  */
-import { CANDLE_INTERVALS, isBookView } from "../info.js";
+import { CANDLE_INTERVALS, isBookView } from "./info-market.js";
 import type { JsonNode } from "../wire/json.js";
 import {
   decodeOrNull,

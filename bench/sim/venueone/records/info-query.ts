@@ -1,22 +1,13 @@
 /** What an `/info` query is made of; shared by the tables of market and account queries. */
-import type { Publisher } from "../market/market-rows.js";
 import type { Struct } from "../wire/shape.js";
-import type { Tpsl } from "../orders/tpsl.js";
-import type { Venue } from "./venue.js";
 
-export interface InfoContext {
-  readonly venue: Venue;
-  readonly publisher: Publisher;
-  readonly tpsl: Tpsl;
-}
-
-export interface InfoQuery {
+export interface InfoQuery<Context> {
   /** Known fields after `type`, in the order of the positional form. */
   readonly keys: readonly string[];
   readonly weight: number;
   /** One more weight per so many rows returned. */
   readonly rowsPerWeight?: number;
-  readonly answer: (fields: Struct, context: InfoContext) => unknown;
+  readonly answer: (fields: Struct, context: Context) => unknown;
 }
 
 /** Answer of a query that the venue meets with HTTP 500 and body `null`. */

@@ -11,7 +11,7 @@ import { type PackValue, packMessage } from "./msgpack.js";
 import { agentDigest, type Hex, hashAction, recoverSigner, requestDigest, userDigest } from "./signature.js";
 import type { TypedField } from "./user-actions.js";
 
-const FILE = join(dirname(fileURLToPath(import.meta.url)), "../../../../shared/vectors/venueone-signing.json");
+const FILE = join(dirname(fileURLToPath(import.meta.url)), "../../../../../shared/vectors/venueone-signing.json");
 
 interface Vector {
   readonly id: string;

@@ -22,7 +22,7 @@ interface Vector {
 }
 
 const VECTORS = JSON.parse(
-  readFileSync(new URL("fixtures/signing-vectors.json", import.meta.url), "utf8"),
+  readFileSync(new URL("../fixtures/signing-vectors.json", import.meta.url), "utf8"),
 ) as readonly Vector[];
 
 function vectorOf(id: string): Vector {

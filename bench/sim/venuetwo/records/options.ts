@@ -20,7 +20,7 @@ export interface VenuetwoSimOptions extends VenueOptions<VenuetwoAccount> {
   readonly listsOthers?: boolean;
   /** Contracts listed besides, copies of a captured one; a price source of one's own must know their bases (listing.ts). */
   readonly copyCount?: number;
-  /** A collector file as the market instead of the synthetic crowd (see core/recorded.ts). */
+  /** A collector file as the market instead of the synthetic crowd (see core/engine/recorded.ts). */
   readonly recording?: { readonly path: string; readonly speed?: number };
   readonly limits?: Partial<LimitOptions>;
   readonly nonceWindowMs?: number;
