@@ -20,7 +20,7 @@ import {
   type VenueBench,
 } from "./venue-bench.js";
 
-const RECORDING = "hyperliquid_btc_20250126.raw.gz";
+const VENUEONE_RECORDING = "hyperliquid_btc_20250126.raw.gz";
 
 export const venueone: VenueBench = {
   close: {
@@ -132,7 +132,7 @@ function openIngest(priceDecimals: number, qtyDecimals: number): Ingest {
 
 /** 46 whole books of 20 levels a side. */
 function recordedBooks(dataFolder: string): Tape {
-  const frames = loadRecording(dataFolder, RECORDING).filter(({ text }) => text.includes('"l2Book"'));
+  const frames = loadRecording(dataFolder, VENUEONE_RECORDING).filter(({ text }) => text.includes('"l2Book"'));
   return { what: "recorded books of 20 levels", frames };
 }
 

@@ -45,7 +45,7 @@ export interface ReconcilePace {
 }
 
 export interface ReconcilerOptions<S> {
-  /** Begins each line of the log: `venuetwo.account`. */
+  /** Begins each line of the log, as `<venue>.account`. */
   readonly name: string;
   readonly clock: Clock;
   readonly random: Random;

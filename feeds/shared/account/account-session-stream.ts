@@ -49,7 +49,7 @@ export interface FeedParts<S> {
 
 /** A venue with one connection for each set of credentials. */
 export interface SessionVenue<S extends AccountSession> {
-  /** Begins the names of sockets and each line of the log: `venuetwo.account`. */
+  /** Begins the names of sockets and each line of the log, as `<venue>.account`. */
   readonly name: string;
   readonly clock: Clock;
   readonly random: Random;

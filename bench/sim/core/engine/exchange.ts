@@ -48,7 +48,7 @@ import type {
 const TRADES_SHOWN_MAX = 5000;
 
 export interface ExchangeOptions {
-  /** Neutral venue name, e.g. `venuetwo`. Seeds the venue's own randomness together with `seed`. */
+  /** Neutral venue name. Seeds the venue's own randomness together with `seed`. */
   readonly venue: string;
   readonly seed: number;
   readonly clock: Clock;
