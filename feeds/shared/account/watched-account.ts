@@ -169,7 +169,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
 
   /** The venue has taken the subscription of this channel. */
   acknowledge(name: string): void {
-    this.#acknowledged.add(name);
+    if (this.source.channels.some((channel) => channel.name === name)) this.#acknowledged.add(name);
     if (this.#options.connection === null) this.life.noteFrame();
     // From here on nothing is missed: a read begun now and the streams together are the whole truth.
     if (this.#state !== "LIVE") this.#reconcile();
