@@ -90,6 +90,20 @@ describe("a frame that is lost", () => {
     expect(bench.venue.calls).toEqual(["account alice", "positions alice"]);
   });
 
+  it("of an order that was answered later is waited for as long as a read would not surely tell of it", async () => {
+    const bench = new WatchBench();
+    await bench.live("alice");
+    const account = bench.watcher.get("alice");
+    account?.reads.sent({ clientId: "1", coin: COIN, side: "BUY", qtyLots: 3, rests: false });
+    account?.refreshSoon();
+    await bench.clock.advanceAsync(1_000);
+    account?.reads.answered("1", { status: "FILLED", filledLots: 3 });
+    await bench.clock.advanceAsync(1_400);
+    expect(bench.venue.calls).toEqual(["account alice"]);
+    await bench.clock.advanceAsync(1_000);
+    expect(bench.venue.calls).toEqual(["account alice", "positions alice"]);
+  });
+
   it("of an order of ours ends LIVE where it can be neither streamed nor read", async () => {
     const bench = new WatchBench();
     const stream = await bench.live("alice");
@@ -220,6 +234,20 @@ describe("a connection that is silent", () => {
     expect(bench.lots(stream)).toBe(4);
   });
 
+  it("is not made LIVE by a read that was under way when it fell silent", async () => {
+    const bench = new WatchBench();
+    bench.venue.readMs = 9_000;
+    const stream = await bench.written("alice");
+    bench.acknowledge("alice");
+    bench.network.pong = null;
+    await bench.clock.advanceAsync(9_500);
+    expect([stream.state, bench.venue.calls.length]).toEqual(["SYNCING", 1]);
+    bench.venue.readMs = 0;
+    bench.receive({ pong: true });
+    await bench.clock.advanceAsync(1_500);
+    expect([stream.state, bench.venue.calls.length]).toEqual(["LIVE", 2]);
+  });
+
   it("of whole states is probed where only they prove an account: quiet it stays LIVE, dead it is asked for again", async () => {
     const bench = new WatchBench({ isProvenByConnection: false, livenessMs: 20_000 });
     const stream = await bench.live("alice");
@@ -322,10 +350,17 @@ describe("a channel that the venue does not acknowledge", () => {
       beforeMs = bench.clock.trueMs();
     }
     expect(rounds.length).toBeGreaterThanOrEqual(3);
-    expect(rounds).toEqual([...rounds].sort((left, right) => left - right));
+    expect(rounds).toEqual([...new Set(rounds)].sort((left, right) => left - right));
     bench.acknowledge("alice");
-    await bench.clock.advanceAsync(10);
+    await bench.clock.advanceAsync(2_000);
     expect(stream.state).toBe("LIVE");
+    // As patient as at first: what was refused then says nothing of now.
+    bench.venue.ending.add("alice");
+    await bench.clock.advanceAsync(1_000);
+    bench.venue.ending.clear();
+    const count = bench.sent.length;
+    await bench.clock.advanceAsync(6_500);
+    expect(bench.sent.length - count).toBe(4);
   });
 
   it("is not taken for refused while it waits for the pace of messages", async () => {
@@ -336,6 +371,17 @@ describe("a channel that the venue does not acknowledge", () => {
     expect(bench.sent).toHaveLength(3);
     await bench.clock.advanceAsync(23_000);
     expect(bench.sent).toHaveLength(4);
+  });
+
+  it("is not taken for refused while it waits for the pace on the next connection either", async () => {
+    const bench = new WatchBench({ messagesPerMinute: 2 });
+    await bench.live("alice");
+    await bench.clock.advanceAsync(20_000);
+    bench.network.last.end(1006);
+    await bench.clock.advanceAsync(1_000);
+    bench.network.last.open();
+    await bench.clock.advanceAsync(45_000);
+    expect(bench.sent).toEqual([...askedFor(CHANNELS), ...askedFor(CHANNELS)]);
   });
 });
 
@@ -374,6 +420,40 @@ describe("an account that nobody asked for", () => {
     expect(bench.watcher.accounts().map(({ key }) => key)).toEqual(["alice", "carol"]);
   });
 
+  it("is watched beside few others of its kind, and stays beside few when the last who asked for it has left", async () => {
+    const bench = new WatchBench();
+    const carol = bench.open("carol");
+    for (const key of ["alice", "bob", "alice", "bob", "dave", "dave", "carol"]) use(bench, key);
+    await bench.clock.advanceAsync(0);
+    use(bench, "carol");
+    expect(bench.watcher.accounts().map(({ key }) => key)).toEqual(["alice", "bob", "carol"]);
+    carol.close();
+    expect(bench.watcher.accounts().map(({ key }) => key)).toEqual(["alice", "bob"]);
+    const few = new WatchBench({ limits: { maxAccounts: 5 } });
+    for (const key of ["alice", "alice", "bob", "bob", "carol", "carol"]) use(few, key);
+    expect(few.watcher.accounts().map(({ key }) => key)).toEqual(["alice", "bob"]);
+  });
+
+  it("makes no room while somebody listens to it", async () => {
+    const bench = new WatchBench({ limits: { maxAccounts: 1 } });
+    use(bench, "alice");
+    use(bench, "alice");
+    bench.open("alice");
+    await bench.clock.advanceAsync(0);
+    expect(bench.watcher.openAccountStream(sessionOf("bob"), () => {})).toMatchObject({ ok: false });
+  });
+
+  it("is dropped where the venue does not take its subscription: nobody is there to ask in another way", async () => {
+    const bench = new WatchBench();
+    const stream = await bench.written("alice");
+    use(bench, "alice");
+    stream.close();
+    await bench.clock.advanceAsync(4_000);
+    expect(bench.watcher.stats().accountCount).toBe(1);
+    await bench.clock.advanceAsync(3_000);
+    expect(bench.watcher.stats().accountCount).toBe(0);
+  });
+
   it("takes the place of another only where beginning costs the venue nothing", async () => {
     for (const hotReplaces of [false, true]) {
       const bench = new WatchBench({ limits: { maxAccounts: 1, hotReplaces } });
@@ -408,6 +488,17 @@ describe("an account that nobody may read any more", () => {
     expect(bench.watcher.stats().accountCount).toBe(1);
     second.close();
     expect(bench.watcher.stats().accountCount).toBe(0);
+  });
+
+  it("is dropped also where a trade was allowed to, once the last trade is a while ago", async () => {
+    const bench = new WatchBench();
+    const stream = await bench.live("alice");
+    bench.watcher.noteUse("alice");
+    bench.venue.closed.add("alice");
+    await bench.clock.advanceAsync(58_000);
+    expect(stream.state).toBe("LIVE");
+    await bench.clock.advanceAsync(5_000);
+    expect(stream.state).toBe("DOWN");
   });
 
   it("is asked for again as a whole before that, where only its subscription ends", async () => {
