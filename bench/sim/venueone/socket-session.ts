@@ -42,8 +42,7 @@ export class Sessions {
   readonly #clock: Clock;
   readonly #messages: MinuteBudget;
   readonly #sessions = new Map<SimSocket, Session>();
-  /** Per IP: users released lately, by the time they stop counting. */
-  readonly #released = new Map<string, Map<string, number>>();
+  readonly #released = new ReleasedUsers();
   readonly #unlisten: readonly (() => void)[];
 
   constructor(context: InfoContext, journal: Journal, handler: RequestHandler) {
@@ -90,20 +89,15 @@ export class Sessions {
     const session = this.#sessions.get(socket);
     if (session === undefined) return;
     const before = session.streams.users;
-    this.#end(session);
+    endSession(session, this.#clock);
     this.#sessions.delete(socket);
     this.#releaseUsers(session, before);
   }
 
   stop(): void {
     for (const unlisten of this.#unlisten) unlisten();
-    for (const session of this.#sessions.values()) this.#end(session);
+    for (const session of this.#sessions.values()) endSession(session, this.#clock);
     this.#sessions.clear();
-  }
-
-  #end({ streams, idleTimer }: Session): void {
-    streams.stop();
-    if (idleTimer !== null) this.#clock.clearTimer(idleTimer);
   }
 
   #ofAddress(remoteAddress: string): Session[] {
@@ -156,7 +150,7 @@ export class Sessions {
     const refusal = this.#exceedsLimits(session, subscription);
     if (refusal !== null) return refusal;
     streams.add(subscription);
-    this.#acknowledge(session, "subscribe", subscription);
+    this.#reply(session, acknowledgement("subscribe", subscription));
     streams.sendFirst(subscription);
     return null;
   }
@@ -167,12 +161,8 @@ export class Sessions {
     const before = streams.users;
     streams.remove(subscription.key);
     this.#releaseUsers(session, before);
-    this.#acknowledge(session, "unsubscribe", subscription);
+    this.#reply(session, acknowledgement("unsubscribe", subscription));
     return null;
-  }
-
-  #acknowledge(session: Session, method: "subscribe" | "unsubscribe", { echo }: Subscription): void {
-    this.#reply(session, { channel: "subscriptionResponse", data: { method, subscription: echo } });
   }
 
   #exceedsLimits(session: Session, subscription: Subscription): string | null {
@@ -186,20 +176,13 @@ export class Sessions {
   }
 
   #usersOf(remoteAddress: string): Set<string> {
-    const nowMs = this.#clock.wallMs();
-    const users = new Set<string>();
-    for (const session of this.#ofAddress(remoteAddress)) for (const user of session.streams.users) users.add(user);
-    for (const [user, untilMs] of this.#released.get(remoteAddress) ?? []) if (untilMs > nowMs) users.add(user);
-    return users;
+    const users = this.#ofAddress(remoteAddress).flatMap((session) => [...session.streams.users]);
+    return new Set([...users, ...this.#released.of(remoteAddress, this.#clock.wallMs())]);
   }
 
-  #releaseUsers(session: Session, before: ReadonlySet<string>): void {
-    const nowMs = this.#clock.wallMs();
-    const { remoteAddress } = session.socket;
-    const lately = this.#released.get(remoteAddress) ?? new Map<string, number>();
-    for (const user of before) if (!session.streams.users.has(user)) lately.set(user, nowMs + USER_RELEASE_MS);
-    for (const [user, untilMs] of lately) if (untilMs <= nowMs) lately.delete(user);
-    this.#released.set(remoteAddress, lately);
+  #releaseUsers({ socket, streams }: Session, before: ReadonlySet<string>): void {
+    const gone = [...before].filter((user) => !streams.users.has(user));
+    this.#released.add(socket.remoteAddress, gone, this.#clock.wallMs());
   }
 
   /* ---------------------------------------------------------------- post */
@@ -218,6 +201,33 @@ export class Sessions {
     this.#reply(session, { channel: "post", data: { id, response: postResponse(type, outcome) } });
     return null;
   }
+}
+
+/** Users that an address watched until lately: they still count. */
+class ReleasedUsers {
+  /** By address: when each stops counting. */
+  readonly #untilMs = new Map<string, Map<string, number>>();
+
+  add(remoteAddress: string, users: readonly string[], nowMs: number): void {
+    const lately = this.#untilMs.get(remoteAddress) ?? new Map<string, number>();
+    for (const user of users) lately.set(user, nowMs + USER_RELEASE_MS);
+    for (const [user, untilMs] of lately) if (untilMs <= nowMs) lately.delete(user);
+    this.#untilMs.set(remoteAddress, lately);
+  }
+
+  of(remoteAddress: string, nowMs: number): readonly string[] {
+    const lately = this.#untilMs.get(remoteAddress) ?? new Map<string, number>();
+    return [...lately].filter(([, untilMs]) => untilMs > nowMs).map(([user]) => user);
+  }
+}
+
+function acknowledgement(method: "subscribe" | "unsubscribe", { echo }: Subscription): unknown {
+  return { channel: "subscriptionResponse", data: { method, subscription: echo } };
+}
+
+function endSession({ streams, idleTimer }: Session, clock: Clock): void {
+  streams.stop();
+  if (idleTimer !== null) clock.clearTimer(idleTimer);
 }
 
 /** Null for everything the venue quotes back as unparsable. */

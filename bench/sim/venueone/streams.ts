@@ -3,30 +3,17 @@
  * carries the same time; unchanged books are sent again; a top of book is sent only when it changed; trades and user
  * events leave in blocks, nothing twice.
  */
-import { deflateRawSync } from "node:zlib";
 import type { TimerHandle } from "../../../engine/domain/clock.js";
+import type { SimTrade } from "../core/model/types.js";
 import type { SimSocket } from "../core/server/server-types.js";
-import type { SimFill, SimIncome, SimOrder, SimTrade } from "../core/model/types.js";
-import {
-  fillData,
-  fundingData,
-  orderHistoryData,
-  orderUpdateData,
-  snapshotData,
-  stateData,
-} from "./account/account-frames.js";
-import { CANDLE_INTERVALS, spotMids } from "./market/info-market.js";
+import { snapshotData, stateData, userEvents } from "./account/account-frames.js";
 import type { InfoContext } from "./account/info-account.js";
-import type { Commit } from "./orders/journal.js";
-import { allMidsData, assetCtx } from "./market/market-rows.js";
-import type { VenueoneCadences } from "./records/options.js";
-import { candleRow, instrumentOf, tradeRow } from "./records/rows.js";
+import { marketData, recentTrades, type StreamMemory, streamBook } from "./market/market-frames.js";
 import type { StreamType, Subscription } from "./market/subscriptions.js";
-import { SPOT_PAIRS, spotCtx } from "./records/universe.js";
-import type { LedgerRow, Venue } from "./records/venue.js";
+import type { Commit } from "./orders/journal.js";
+import type { VenueoneCadences } from "./records/options.js";
+import type { LedgerRow } from "./records/venue.js";
 
-/** Trades older than this are not replayed on subscribing. */
-const TRADE_REPLAY_MS = 20_000;
 /** Trades of one coin waiting for the next block; overflow drops the oldest. */
 const PENDING_TRADES_MAX = 1_000;
 /** Push intervals were seen to wander by a few percent. */
@@ -52,9 +39,7 @@ const CLOCK_OF: Partial<Record<StreamType, ClockName>> = {
 
 interface Active {
   readonly subscription: Subscription;
-  readonly pendingTrades: SimTrade[];
-  lastTouch: string;
-  lastCtx: Map<string, string>;
+  readonly memory: StreamMemory;
 }
 
 export interface SocketStreamsDeps {
@@ -93,7 +78,8 @@ export class SocketStreams {
 
   /** Starts the stream; call `sendFirst` after the acknowledgement went out. */
   add(subscription: Subscription): void {
-    this.#active.set(subscription.key, { subscription, pendingTrades: [], lastTouch: "", lastCtx: new Map() });
+    const memory: StreamMemory = { pendingTrades: [], lastTouch: "", lastCtx: new Map() };
+    this.#active.set(subscription.key, { subscription, memory });
     const name = clockOf(subscription);
     if (name !== null) this.#startClock(name);
   }
@@ -106,7 +92,7 @@ export class SocketStreams {
       const data = snapshotData(this.#context, subscription, user);
       if (data !== null) this.#push(subscription, data);
     } else if (type === "l2Book") this.#pushBooks([entry]);
-    else if (type === "trades") this.#push(subscription, this.#recentTrades(coin ?? ""));
+    else if (type === "trades") this.#push(subscription, recentTrades(this.#context.venue, coin ?? ""));
     else this.#pushOne(entry);
   }
 
@@ -115,25 +101,20 @@ export class SocketStreams {
   }
 
   onTrade(trade: SimTrade): void {
-    for (const entry of this.#active.values()) {
-      if (entry.subscription.type !== "trades" || entry.subscription.coin !== trade.symbol) continue;
-      if (entry.pendingTrades.length >= PENDING_TRADES_MAX) entry.pendingTrades.shift();
-      entry.pendingTrades.push(trade);
+    for (const { subscription, memory } of this.#active.values()) {
+      if (subscription.type !== "trades" || subscription.coin !== trade.symbol) continue;
+      if (memory.pendingTrades.length >= PENDING_TRADES_MAX) memory.pendingTrades.shift();
+      memory.pendingTrades.push(trade);
     }
   }
 
   onCommit(commit: Commit): void {
     for (const user of this.users) {
-      const orders = commit.orders.get(user) ?? [];
-      const fills = commit.fills.get(user) ?? [];
-      const funding = commit.funding.get(user) ?? [];
-      if (orders.length + fills.length + funding.length === 0) continue;
-      this.#pushChanges(user, orders, fills, funding);
-      this.#pushEvents(user, commit.liquidations.get(user), orders, fills, funding);
-      for (const { subscription } of this.#active.values()) {
-        if (subscription.user === user && clockOf(subscription) === "userState")
-          this.#push(subscription, stateData(this.#context, subscription, user));
-      }
+      const events = userEvents(this.#context.venue, user, commit);
+      if (events.length === 0) continue;
+      for (const { type, data } of events) this.#tell(type, user, data);
+      for (const entry of this.#active.values())
+        if (entry.subscription.user === user && clockOf(entry.subscription) === "userState") this.#pushOne(entry);
     }
   }
 
@@ -174,158 +155,26 @@ export class SocketStreams {
   }
 
   #pushBooks(due: readonly Active[]): void {
-    const { exchange } = this.#context.venue;
+    const { venue, publisher } = this.#context;
     const coins = due.flatMap(({ subscription: { coin } }) =>
-      coin !== null && exchange.instruments.has(coin) ? [coin] : [],
+      coin !== null && venue.exchange.instruments.has(coin) ? [coin] : [],
     );
-    const time = this.#context.publisher.stamp([...new Set(coins)]);
-    for (const { subscription } of due) this.#push(subscription, this.#bookOf(subscription, time));
+    const time = publisher.stamp([...new Set(coins)]);
+    for (const { subscription } of due) this.#push(subscription, streamBook(this.#context, subscription, time));
   }
 
-  #bookOf(subscription: Subscription, time: number): unknown {
-    const { venue, publisher } = this.#context;
-    const coin = subscription.coin ?? "";
-    return venue.exchange.instruments.has(coin)
-      ? publisher.book(coin, subscription, time)
-      : { coin, time, levels: [[], []] };
+  #pushOne({ subscription, memory }: Active): void {
+    const { user } = subscription;
+    const data =
+      user === null ? marketData(this.#context, subscription, memory) : stateData(this.#context, subscription, user);
+    if (data !== undefined) this.#push(subscription, data);
   }
-
-  #recentTrades(coin: string): readonly unknown[] {
-    const { venue } = this.#context;
-    const since = venue.exchange.nowMs() - TRADE_REPLAY_MS;
-    const recent = venue.exchange.instruments.has(coin) ? venue.exchange.trades(coin) : [];
-    return recent.filter((trade) => trade.tsMs >= since).map((trade) => tradeRow(venue, trade));
-  }
-
-  #pushOne(entry: Active): void {
-    const { subscription } = entry;
-    const { venue } = this.#context;
-    const { type, coin, user } = subscription;
-    if (user !== null) {
-      this.#push(subscription, stateData(this.#context, subscription, user));
-      return;
-    }
-    switch (type) {
-      case "bbo":
-        this.#pushTouch(entry);
-        break;
-      case "trades":
-        this.#pushTrades(entry);
-        break;
-      case "activeAssetCtx":
-        this.#push(subscription, ctxData(venue, coin ?? ""));
-        break;
-      case "allMids":
-        this.#push(subscription, { mids: allMidsData(venue, spotMids()) });
-        break;
-      case "allDexsAssetCtxs":
-        this.#push(subscription, { ctxs: [["", venue.universe.perps.map((perp) => assetCtx(venue, perp))]] });
-        break;
-      case "assetCtxs":
-        this.#push(subscription, { dex: "", ctxs: venue.universe.perps.map((perp) => assetCtx(venue, perp)) });
-        break;
-      case "fastAssetCtxs":
-        this.#pushFastCtxs(entry);
-        break;
-      case "candle":
-        this.#pushCandle(subscription);
-        break;
-      default:
-        // Books have their own push; user streams were answered above.
-        break;
-    }
-  }
-
-  #pushTrades({ subscription, pendingTrades }: Active): void {
-    if (pendingTrades.length === 0) return;
-    const rows = pendingTrades.splice(0).map((trade) => tradeRow(this.#context.venue, trade));
-    this.#push(subscription, rows);
-  }
-
-  /** Only when the touch differs from the last one sent. */
-  #pushTouch(entry: Active): void {
-    const { venue, publisher } = this.#context;
-    const coin = entry.subscription.coin ?? "";
-    if (!venue.exchange.instruments.has(coin)) return;
-    const touch = publisher.touch(coin);
-    const shown = JSON.stringify(touch);
-    if (shown === entry.lastTouch) return;
-    entry.lastTouch = shown;
-    this.#push(entry.subscription, { coin, time: publisher.stamp([coin]), bbo: touch });
-  }
-
-  #pushFastCtxs(entry: Active): void {
-    const { venue } = this.#context;
-    const changed: Record<string, { markPx?: unknown; midPx?: unknown }> = {};
-    for (const perp of venue.universe.perps) {
-      const { markPx, midPx } = assetCtx(venue, perp);
-      const shown = JSON.stringify([markPx, midPx]);
-      if (entry.lastCtx.get(perp.name) === shown) continue;
-      entry.lastCtx.set(perp.name, shown);
-      changed[perp.name] = { markPx, ...(midPx === null ? {} : { midPx }) };
-    }
-    this.#push(entry.subscription, deflateRawSync(JSON.stringify(changed)).toString("base64"));
-  }
-
-  #pushCandle(subscription: Subscription): void {
-    const { exchange } = this.#context.venue;
-    const { coin, interval } = subscription;
-    const intervalMs = CANDLE_INTERVALS[interval ?? ""];
-    if (coin === null || interval === null || intervalMs === undefined || !exchange.instruments.has(coin)) return;
-    const running = exchange.candles(coin, intervalMs).at(-1);
-    if (running !== undefined)
-      this.#push(subscription, candleRow(instrumentOf(exchange, coin), interval, running, intervalMs));
-  }
-
-  /* ---------------------------------------------------------------- events */
 
   #tell(type: StreamType, user: string, data: () => unknown): void {
     for (const { subscription } of this.#active.values()) {
       if (subscription.type === type && subscription.user === user) this.#push(subscription, data());
     }
   }
-
-  #pushChanges(
-    user: string,
-    orders: readonly SimOrder[],
-    fills: readonly SimFill[],
-    funding: readonly SimIncome[],
-  ): void {
-    const { venue } = this.#context;
-    if (orders.length > 0) {
-      this.#tell("orderUpdates", user, () => orderUpdateData(venue, orders));
-      this.#tell("userHistoricalOrders", user, () => orderHistoryData(venue, user, orders));
-    }
-    if (fills.length > 0) this.#tell("userFills", user, () => ({ user, fills: fillData(venue, fills) }));
-    if (funding.length > 0) this.#tell("userFundings", user, () => ({ user, fundings: fundingData(venue, funding) }));
-  }
-
-  #pushEvents(
-    user: string,
-    liquidation: Readonly<Record<string, unknown>> | undefined,
-    orders: readonly SimOrder[],
-    fills: readonly SimFill[],
-    funding: readonly SimIncome[],
-  ): void {
-    const { venue } = this.#context;
-    const canceled = orders.filter((order) => order.endReason === "LIQUIDATION" || order.endReason === "MARGIN");
-    if (fills.length > 0) this.#tell("userEvents", user, () => ({ fills: fillData(venue, fills) }));
-    for (const row of fundingData(venue, funding)) this.#tell("userEvents", user, () => ({ funding: row }));
-    if (liquidation !== undefined) this.#tell("userEvents", user, () => ({ liquidation }));
-    if (canceled.length > 0) {
-      const nonUserCancel = canceled.map((order) => ({ coin: order.symbol, oid: order.orderId }));
-      this.#tell("userEvents", user, () => ({ nonUserCancel }));
-    }
-    if (liquidation !== undefined)
-      this.#tell("notification", user, () => ({ notification: "Your position was liquidated." }));
-  }
-}
-
-function ctxData(venue: Venue, coin: string): unknown {
-  const pair = SPOT_PAIRS.find((candidate) => candidate.name === coin);
-  if (pair !== undefined) return { coin, ctx: spotCtx(pair) };
-  const perp = venue.universe.perpByName.get(coin);
-  return { coin, ctx: perp === undefined ? null : assetCtx(venue, perp) };
 }
 
 function clockOf(subscription: Subscription): ClockName | null {

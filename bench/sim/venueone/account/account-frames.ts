@@ -1,11 +1,18 @@
 /** Data of the user streams, snapshot and live. Pure reading of venue and exchange; who gets it is streams.ts' business. */
 import type { SimFill, SimIncome, SimOrder } from "../../core/model/types.js";
 import { replyTextScaled } from "../wire/decimals.js";
-import { frontendOrders, fundingRows, historicalOrders, latestFills, spotState } from "./info-account.js";
-import type { InfoContext } from "./info-account.js";
+import {
+  frontendOrders,
+  fundingRows,
+  historicalOrders,
+  type InfoContext,
+  latestFills,
+  spotState,
+} from "./info-account.js";
 import { activeAssetRow, clearinghouseRow } from "./account-rows.js";
 import { basicOrderRow, fillRow, statusWord } from "../records/rows.js";
-import type { Subscription } from "../market/subscriptions.js";
+import type { StreamType, Subscription } from "../market/subscriptions.js";
+import type { Commit } from "../orders/journal.js";
 import { usdText, type Venue } from "../records/venue.js";
 
 /** Rows in the first frame of a stream with history. */
@@ -49,7 +56,7 @@ export function stateData(context: InfoContext, subscription: Subscription, user
   }
 }
 
-export function orderUpdateData(venue: Venue, orders: readonly SimOrder[]): readonly unknown[] {
+function orderUpdateData(venue: Venue, orders: readonly SimOrder[]): readonly unknown[] {
   return orders.map((order) => ({
     order: basicOrderRow(venue, order),
     status: statusWord(order),
@@ -57,17 +64,17 @@ export function orderUpdateData(venue: Venue, orders: readonly SimOrder[]): read
   }));
 }
 
-export function orderHistoryData(venue: Venue, user: string, orders: readonly SimOrder[]): unknown {
+function orderHistoryData(venue: Venue, user: string, orders: readonly SimOrder[]): unknown {
   const history = historicalOrders(venue, user).slice(0, orders.length);
   return { user, orderHistory: history };
 }
 
-export function fillData(venue: Venue, fills: readonly SimFill[]): readonly unknown[] {
+function fillData(venue: Venue, fills: readonly SimFill[]): readonly unknown[] {
   return fills.map((fill) => fillRow(venue, fill));
 }
 
 /** Funding as the streams show it: without the hash and the type. */
-export function fundingData(venue: Venue, incomes: readonly SimIncome[]): readonly Readonly<Record<string, unknown>>[] {
+function fundingData(venue: Venue, incomes: readonly SimIncome[]): readonly Readonly<Record<string, unknown>>[] {
   return incomes.map((income) => {
     const decimals = venue.exchange.instruments.get(income.symbol ?? "")?.qtyDecimals ?? 0;
     return {
@@ -84,4 +91,35 @@ export function fundingData(venue: Venue, incomes: readonly SimIncome[]): readon
 function flatFunding(row: { readonly time: number; readonly delta: Readonly<Record<string, unknown>> }): unknown {
   const { coin, usdc, szi, fundingRate, nSamples } = row.delta;
   return { time: row.time, coin, usdc, szi, fundingRate, nSamples };
+}
+
+/** A frame that a commit causes on the streams of one type; printed only where somebody listens. */
+export interface UserEvent {
+  readonly type: StreamType;
+  readonly data: () => unknown;
+}
+
+/** What one commit has to tell a user, in the order of the frames; empty when nothing of the user changed. */
+export function userEvents(venue: Venue, user: string, commit: Commit): readonly UserEvent[] {
+  const orders = commit.orders.get(user) ?? [];
+  const fills = commit.fills.get(user) ?? [];
+  const funding = commit.funding.get(user) ?? [];
+  if (orders.length + fills.length + funding.length === 0) return [];
+  const liquidation = commit.liquidations.get(user);
+  const canceled = orders.filter((order) => order.endReason === "LIQUIDATION" || order.endReason === "MARGIN");
+  const nonUserCancel = canceled.map((order) => ({ coin: order.symbol, oid: order.orderId }));
+  const events: UserEvent[] = [];
+  const tell = (type: StreamType, isDue: boolean, data: () => unknown): void => {
+    if (isDue) events.push({ type, data });
+  };
+  tell("orderUpdates", orders.length > 0, () => orderUpdateData(venue, orders));
+  tell("userHistoricalOrders", orders.length > 0, () => orderHistoryData(venue, user, orders));
+  tell("userFills", fills.length > 0, () => ({ user, fills: fillData(venue, fills) }));
+  tell("userFundings", funding.length > 0, () => ({ user, fundings: fundingData(venue, funding) }));
+  tell("userEvents", fills.length > 0, () => ({ fills: fillData(venue, fills) }));
+  for (const income of funding) tell("userEvents", true, () => ({ funding: fundingData(venue, [income])[0] }));
+  tell("userEvents", liquidation !== undefined, () => ({ liquidation }));
+  tell("userEvents", canceled.length > 0, () => ({ nonUserCancel }));
+  tell("notification", liquidation !== undefined, () => ({ notification: "Your position was liquidated." }));
+  return events;
 }
