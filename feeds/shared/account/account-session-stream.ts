@@ -43,7 +43,7 @@ export interface FeedParts<S> {
   /** A session whose owner is still streaming; null where all of them were closed. */
   readonly session: () => S | null;
   readonly tell: (event: AccountEvent) => void;
-  /** The connection is useless, whatever it says of itself: another one, and nothing is LIVE until then. */
+  /** The connection is useless, and its standby, whatever they say of themselves: another, and nothing is LIVE until then. */
   readonly renew: (reason: string) => void;
 }
 
@@ -97,7 +97,10 @@ export class AccountSessionStream<S extends AccountSession> {
       socket: () => this.#socket,
       session,
       tell: (event) => this.#members.tell(event),
-      renew: (reason) => this.renew(reason),
+      renew: (reason) => {
+        this.#lost();
+        this.#socket.reconnectAnew(reason);
+      },
     });
     this.#reconciler = new AccountReconciler({
       ...{ name, clock, random, logger, pace, counters, clockOffsetMs, session },

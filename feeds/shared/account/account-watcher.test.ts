@@ -65,6 +65,22 @@ describe("an account that is watched", () => {
   });
 });
 
+describe("a watcher that is stopped while it asks whose a session is", () => {
+  it("asks the venue no more and leaves no timer", async () => {
+    const bench = new WatchBench();
+    bench.venue.unresolved.set("alice", "TIMEOUT");
+    const stream = bench.open("alice");
+    await bench.clock.advanceAsync(0);
+    expect(bench.clock.pendingTimerCount).toBe(1);
+    bench.watcher.stop();
+    bench.venue.unresolved.delete("alice");
+    expect(bench.clock.pendingTimerCount).toBe(0);
+    await bench.clock.advanceAsync(60_000);
+    expect([stream.state, bench.states()]).toEqual(["DOWN", ["DOWN"]]);
+    expect(stream.positions()).toMatchObject({ ok: false, code: "VENUE_ERROR" });
+  });
+});
+
 describe("a frame that is lost", () => {
   it("is made good by the next regular read, and the difference is counted", async () => {
     const bench = new WatchBench();

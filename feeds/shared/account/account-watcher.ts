@@ -70,6 +70,8 @@ export class AccountWatcher<Owner, Frame, Source extends AccountSource<Owner, Fr
   readonly #slots: AccountSlots<WatchedAccount<Owner, Frame, Source>>;
   /** Of the connection that all accounts share. */
   readonly #life: ConnectionLife;
+  /** Waits between two questions for an owner, with what ends each early. */
+  readonly #waits = new Map<TimerHandle, () => void>();
   #housekeeping: TimerHandle | null = null;
   #isStopped = false;
 
@@ -165,7 +167,13 @@ export class AccountWatcher<Owner, Frame, Source extends AccountSource<Owner, Fr
 
   stop(): void {
     this.#isStopped = true;
-    if (this.#housekeeping !== null) this.#options.clock.clearTimer(this.#housekeeping);
+    const { clock } = this.#options;
+    if (this.#housekeeping !== null) clock.clearTimer(this.#housekeeping);
+    for (const [timer, end] of this.#waits) {
+      clock.clearTimer(timer);
+      end();
+    }
+    this.#waits.clear();
     for (const account of this.accounts()) {
       this.#slots.remove(account);
       account.dispose();
@@ -174,8 +182,12 @@ export class AccountWatcher<Owner, Frame, Source extends AccountSource<Owner, Fr
   }
 
   async #attach(stream: OpenedStream, session: AccountSession): Promise<void> {
-    const owner = await resolveOwner(this.#options, session, () => stream.isClosed);
+    const owner = await this.#resolveOwner(session, () => stream.isClosed || this.#isStopped);
     if (stream.isClosed) return;
+    if (this.#isStopped) {
+      stream.fail(failedRead("VENUE_ERROR", "the room is stopped"));
+      return;
+    }
     if (!owner.ok) {
       stream.fail(owner);
       return;
@@ -195,6 +207,26 @@ export class AccountWatcher<Owner, Frame, Source extends AccountSource<Owner, Fr
       access.leave(owner.value);
       if (account.listeners.size === 0 && !this.#slots.staysHot(account)) this.#drop(account);
     });
+  }
+
+  /** Asks who the session acts for; tries again on failures that may pass, while somebody wants to know. */
+  async #resolveOwner(session: AccountSession, isOver: () => boolean): Promise<Read<Owner>> {
+    const { clock, random, resolve } = this.#options;
+    for (let attempt = 1; ; attempt++) {
+      const owner = await resolve(session, RESOLVE);
+      if (owner.ok || owner.code === "AUTH" || attempt >= MAX_RESOLVE_TRIES || isOver()) return owner;
+      await new Promise<void>((done) => {
+        const timer = clock.setTimer(
+          () => {
+            this.#waits.delete(timer);
+            done();
+          },
+          fullJitterMs(RESOLVE_BACKOFF, attempt, random),
+        );
+        this.#waits.set(timer, done);
+      });
+      if (isOver()) return owner;
+    }
   }
 
   /** The account's place, where there is none that of the spare one; null where that is none either. */
@@ -237,26 +269,6 @@ export class AccountWatcher<Owner, Frame, Source extends AccountSource<Owner, Fr
     const isUnused = isIdle && account.listeners.size === 0;
     if (!isUnused && access.isOpen) this.subscriptions.look(account);
     if (isUnused || !access.isOpen) this.#drop(account);
-  }
-}
-
-/** Asks who the session acts for; tries again on failures that may pass. */
-async function resolveOwner<Owner>(
-  options: {
-    readonly clock: Clock;
-    readonly random: Random;
-    resolve(session: AccountSession, call: CallOptions): Promise<Read<Owner>>;
-  },
-  session: AccountSession,
-  isClosed: () => boolean,
-): Promise<Read<Owner>> {
-  const { clock, random } = options;
-  for (let attempt = 1; ; attempt++) {
-    const owner = await options.resolve(session, RESOLVE);
-    if (owner.ok || owner.code === "AUTH" || attempt >= MAX_RESOLVE_TRIES || isClosed()) return owner;
-    await new Promise<void>((done) => {
-      clock.setTimer(done, fullJitterMs(RESOLVE_BACKOFF, attempt, random));
-    });
   }
 }
 

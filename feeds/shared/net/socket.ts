@@ -169,6 +169,12 @@ export class PersistentSocket {
     this.#primary?.terminate(CLOSE_ABNORMAL, reason);
   }
 
+  /** The same where what ended the primary ended the standby as well: it does not take over. */
+  reconnectAnew(reason: string): void {
+    this.#standby?.terminate(CLOSE_ABNORMAL, reason);
+    this.reconnect(reason);
+  }
+
   /** Replaces the connection, make before break. False when not open or already replacing. */
   rotate(): boolean {
     if (this.#state !== "open" || this.#standby !== null) return false;

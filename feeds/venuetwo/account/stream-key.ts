@@ -72,6 +72,8 @@ export class StreamKey {
       if (!read.ok) nextMs = RETRY_MS;
       else if (read.value === "expired") onExpired();
     }
+    // Whoever hears of it may be the last, and leave.
+    if (this.#isStopped) return;
     this.#timer = clock.setTimer(() => void this.#refresh(), nextMs);
   }
 }

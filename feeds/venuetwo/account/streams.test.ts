@@ -4,7 +4,7 @@ import type { AccountEvent, AccountSession, AccountStream } from "../../../engin
 import { failedRead } from "../../shared/net/call-results.js";
 import { FakeNetwork } from "../../shared/test/fake-connector.js";
 import type { VenuetwoAccountStreams } from "./streams.js";
-import { MAX_ACCOUNT_STREAMS } from "../rules/limits.js";
+import { LISTEN_KEY_REFRESH_MS, MAX_ACCOUNT_STREAMS, ROTATE_AFTER_MS } from "../rules/limits.js";
 import { accountUpdate, order, position, session, streamsOf, Truth } from "../test/account-harness.js";
 
 let clock: VirtualClock;
@@ -547,5 +547,39 @@ describe("sharing", () => {
     // Nothing is opened that nobody would close.
     expect(streams.openAccountStream(session("n0"), () => {})).toMatchObject({ ok: false });
     expect(streams.openCount).toBe(0);
+  });
+});
+
+describe("a listen key that is dead", () => {
+  it("leaves no timer behind where the last who streams leaves as it hears of it", async () => {
+    const left: AccountStream[] = [];
+    const opened = streams.openAccountStream(session("a"), (event) => {
+      if (event.kind === "state" && event.state === "SYNCING") for (const stream of left) stream.close();
+    });
+    if (!opened.ok) throw new Error(opened.problem);
+    left.push(opened.stream);
+    await clock.advanceAsync(10);
+    network.last.open();
+    await clock.advanceAsync(10);
+    expect(opened.stream.state).toBe("LIVE");
+    extendAnswers = ["expired"];
+    // With the grace of the connection that is closed.
+    await clock.advanceAsync(LISTEN_KEY_REFRESH_MS + 60_000);
+    expect([streams.openCount, extendCount, clock.pendingTimerCount]).toEqual([0, 1, 0]);
+  });
+
+  it("is not believed on the connection that was to take over, whichever says first that it is dead", async () => {
+    const stream = await goLive();
+    const first = network.last;
+    for (let waitedMs = 0; network.connections.length === 1 && waitedMs < ROTATE_AFTER_MS; waitedMs += 30_000)
+      await clock.advanceAsync(30_000);
+    expect([network.connections.length, first.isEnded, stream.state]).toEqual([2, false, "LIVE"]);
+    const standby = network.last;
+    standby.open();
+    await clock.advanceAsync(10);
+    standby.receive(JSON.stringify({ e: "listenKeyExpired", E: clock.wallMs() }));
+    await clock.advanceAsync(5_000);
+    // Nothing comes over it any more.
+    expect([standby.isEnded, stream.state, network.connections.length]).toEqual([true, "SYNCING", 3]);
   });
 });
