@@ -12,6 +12,7 @@ export function outcomeChapters(venue: TradingVenue): void {
       ["an error after execution", { kind: "errorAfter", status: 503 }, true],
       ["an answer that never comes", { kind: "replyLost" }, true],
       ["an error before execution", { kind: "errorBefore", status: 503 }, false],
+      ["an internal error before execution", { kind: "errorBefore", status: 500 }, false],
       ["a lost request", { kind: "loss" }, false],
     ] as const)("of %s is unknown, and a read of the venue tells it", async (_what, fault, isExecuted) => {
       const on = await start(venue);
