@@ -38,6 +38,8 @@ const CONNECTIONS = 64;
 /** One loop holds the event loop, and so the feeds, for about as long. */
 const LOOP_MS = 40;
 const PAUSE_MS = 20;
+/** Calls before the measured ones: after so many the compiler has optimised every branch that a stage takes. */
+const WARM_CALLS = 50_000;
 const FEES_WITHIN_MS = 2_000;
 /** Loops of a stage that meet a stream which has to prove itself first; each is run again. */
 const MAX_STALE = 50;
@@ -167,6 +169,9 @@ function parsedBody(bytes: Buffer): unknown {
   return parsed.value;
 }
 
+/** Read after the loops: the compiler may leave out a stage whose result nobody reads. */
+let lastResult: unknown = null;
+
 /** The feeds have not had their turn: the decision would have to ask a venue. */
 class StreamStale extends Error {}
 
@@ -188,28 +193,37 @@ function decided(service: Service, request: TradeRequest): TradeData {
 /** µs a call: the median over loops that each run for LOOP_MS, with the feeds' turn between them. */
 async function stageRow(context: ScenarioContext, stage: Stage): Promise<BenchRow> {
   const loopCount = context.smoke ? 3 : 25;
+  const warmCalls = context.smoke ? 1_000 : WARM_CALLS;
   const perCall: number[] = [];
-  let kept: unknown = null;
-  for (let loop = -2, staleCount = 0; loop < loopCount; loop++) {
+  let staleCount = 0;
+  for (let callCount = 0; perCall.length < loopCount; ) {
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS << Math.min(staleCount, 4)));
-    let calls = 0;
-    const startMs = performance.now();
-    let elapsedMs = 0;
-    try {
-      do {
-        for (let call = 0; call < 16; call++) kept = stage.run();
-        calls += 16;
-        elapsedMs = performance.now() - startMs;
-      } while (elapsedMs < LOOP_MS);
-    } catch (error) {
-      if (!(error instanceof StreamStale) || ++staleCount > MAX_STALE) throw error;
-      loop--;
+    const loop = runLoop(stage);
+    if (loop === null) {
+      if (++staleCount > MAX_STALE) throw new StreamStale(stage.name);
       continue;
     }
-    if (loop >= 0) perCall.push((elapsedMs * 1e3) / calls);
+    staleCount = 0;
+    if (callCount >= warmCalls) perCall.push((loop.elapsedMs * 1e3) / loop.calls);
+    callCount += loop.calls;
   }
-  if (kept === null) throw new Error(`${stage.name} gave nothing`);
+  if (lastResult === null) throw new Error(`${stage.name} returned nothing`);
   return figure(stage.name, median(perCall), loopCount, spread(perCall));
+}
+
+/** Returns null where the feeds have not had their turn. */
+function runLoop(stage: Stage): { readonly calls: number; readonly elapsedMs: number } | null {
+  const startMs = performance.now();
+  try {
+    for (let calls = 16; ; calls += 16) {
+      for (let call = 0; call < 16; call++) lastResult = stage.run();
+      const elapsedMs = performance.now() - startMs;
+      if (elapsedMs >= LOOP_MS) return { calls, elapsedMs };
+    }
+  } catch (error) {
+    if (error instanceof StreamStale) return null;
+    throw error;
+  }
 }
 
 function spread(us: readonly number[]): string {

@@ -69,7 +69,6 @@ export function planOf(
         : { kind: "STOP", priceTicks: triggerTicks(instrument, side, "STOP", triggerPrice), source: "MARK" },
     reduceOnly: !opens,
     qtyLots: result.orderLots,
-    ...(orderType === "LIMIT" && result.walk.filledLots > 0 ? { marketableLots: result.walk.filledLots } : {}),
     priceTicks: result.priceTicks,
     positionSide: opens ? (hedged ? direction : "BOTH") : positionSideOf(positions, direction),
     doubleMidTicks: result.doubleMidTicks,
@@ -80,10 +79,11 @@ export function planOf(
     before: {
       venue: reading.account.venue,
       qtyLots: openLots(positions, direction),
-      ...(opens && !hedged && opposite > 0 ? { oppositeLots: opposite } : {}),
       qtyDecimals: canonicalQtyDecimals(instrument),
       entryPrice: heldPosition(positions, direction)?.entryPrice ?? null,
+      ...(opens && !hedged && opposite > 0 ? { oppositeLots: opposite } : {}),
     },
+    ...(orderType === "LIMIT" && result.walk.filledLots > 0 ? { marketableLots: result.walk.filledLots } : {}),
   };
 }
 
