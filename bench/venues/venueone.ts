@@ -62,7 +62,10 @@ function directOrders(): DirectOrders {
         tif: "Ioc" as const,
         cloid: `0x${nonce.toString(16).padStart(32, "0")}`,
       };
-      const signature = signer.signConnectionId(signer.hashLimitOrder(order, nonce, null, null), privateKey);
+      const signature = signer.signConnectionId(
+        signer.hashAction(limitOrderAction(order), nonce, null, null),
+        privateKey,
+      );
       const body = JSON.stringify({ action: limitOrderAction(order), nonce, signature });
       return { path: "/exchange", headers: JSON_TYPE, body };
     },
@@ -82,12 +85,12 @@ function orderSigning(): Signing {
     tif: "Ioc" as const,
     cloid: "0x0123456789abcdef0123456789abcdef",
   };
-  const connectionId = `0x${Buffer.from(signer.hashLimitOrder(order, SIGNED_AT_MS, null, SIGNED_AT_MS + 5_000)).toString("hex")}`;
+  const connectionId = `0x${Buffer.from(signer.hashAction(limitOrderAction(order), SIGNED_AT_MS, null, SIGNED_AT_MS + 5_000)).toString("hex")}`;
   return {
     what: "venueone: order packed, hashed, signed",
     ours: (index) =>
       signer.signConnectionId(
-        signer.hashLimitOrder(order, SIGNED_AT_MS + index, null, SIGNED_AT_MS + 5_000),
+        signer.hashAction(limitOrderAction(order), SIGNED_AT_MS + index, null, SIGNED_AT_MS + 5_000),
         SIGNING_KEY,
       ),
     peerName: "viem signTypedData",

@@ -34,7 +34,7 @@ import {
   refusal,
   triggerItem,
 } from "./request.js";
-import type { L1Signer, WireLimitOrder, WireTif } from "../sign/sign.js";
+import { type L1Signer, limitOrderAction, type WireLimitOrder, type WireTif } from "../sign/sign.js";
 
 /** An order must reach a block within its caller's timeout; below this, clock error alone could expire it (at 5 times the address budget). */
 const MIN_EXPIRY_MS = 3_000;
@@ -155,9 +155,10 @@ export class VenueoneOrders implements OrderSender {
       tif: TIF[timeInForce],
       cloid: this.venueClientOrderId(command.clientIdHex),
     };
+    const action = limitOrderAction(order);
     return {
       json: limitOrderJson(order),
-      hash: (nonce, vault, expiry) => this.#deps.signer.hashLimitOrder(order, nonce, vault, expiry),
+      hash: (nonce, vault, expiry) => this.#deps.signer.hashAction(action, nonce, vault, expiry),
       expiresAfterMs,
       itemCount: 1,
     };

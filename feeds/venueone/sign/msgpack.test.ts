@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { toHex } from "../../shared/sign/eip712.js";
-import { MsgpackWriter, packMsgpack, type MsgpackValue } from "./msgpack.js";
+import { ActionPacker, packMsgpack, type MsgpackValue } from "./msgpack.js";
 
 /** A second encoder, written from the MessagePack specification over plain number lists: the reference. */
 function reference(value: MsgpackValue | undefined): number[] {
@@ -15,7 +15,7 @@ function reference(value: MsgpackValue | undefined): number[] {
     if (n <= 0xffff) return [0xda, ...big(BigInt(n), 2), ...bytes];
     return [0xdb, ...big(BigInt(n), 4), ...bytes];
   }
-  if (typeof value === "number" || typeof value === "bigint") {
+  if (typeof value === "number") {
     const n = BigInt(value);
     if (n >= 0n) {
       if (n < 128n) return [Number(n)];
@@ -51,10 +51,9 @@ const integers = fc.oneof(
   fc.constantFrom(0, 127, 128, 255, 256, 65_535, 65_536, 4_294_967_295, 4_294_967_296, Number.MAX_SAFE_INTEGER),
   fc.constantFrom(-1, -32, -33, -128, -129, -32_768, -32_769, -2_147_483_648, -2_147_483_649, Number.MIN_SAFE_INTEGER),
   fc.maxSafeInteger(),
-  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n - 1n }),
 );
 const texts = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 40 }),
+  fc.string({ unit: "grapheme", maxLength: 40 }),
   fc.constantFrom(31, 32, 64, 65, 255, 256).map((length) => "x".repeat(length)),
 );
 const { value: values } = fc.letrec<{ value: MsgpackValue; leaf: MsgpackValue }>((tie) => ({
@@ -71,12 +70,10 @@ const { value: values } = fc.letrec<{ value: MsgpackValue; leaf: MsgpackValue }>
 
 describe("MessagePack of actions", () => {
   it("equals a second encoder on any value, with one reused buffer", () => {
-    const writer = new MsgpackWriter();
+    const packer = new ActionPacker();
     fc.assert(
       fc.property(values, (value) => {
-        writer.reset();
-        writer.value(value);
-        expect(Buffer.from(writer.view()).toString("hex")).toBe(Buffer.from(reference(value)).toString("hex"));
+        expect(Buffer.from(packer.pack(value)).toString("hex")).toBe(Buffer.from(reference(value)).toString("hex"));
       }),
       { numRuns: 400, seed: 31 },
     );
@@ -102,8 +99,8 @@ describe("MessagePack of actions", () => {
     ["a fraction", 0.5],
     ["NaN", Number.NaN],
     ["an integer past 2^53", 2 ** 53],
-    ["a bigint past 64 bits", 2n ** 64n],
-    ["a bigint below 64 bits", -(2n ** 63n) - 1n],
+    ["a bigint", 1n],
+    ["a fraction in a list of a map", { a: [0.5] }],
     ["a function", () => 1],
     ["a symbol", Symbol("x")],
   ])("refuses %s", (_what, value) => {

@@ -45,13 +45,14 @@ function referenceHash(action: MsgpackValue, nonce: number, vault: string | null
 }
 
 describe("signatures of trading actions", () => {
-  it("packs an order the same with and without building the object", () => {
+  it("hashes an order as viem's keccak does over bytes put together another way", () => {
     const signer = new L1Signer(true);
     fc.assert(
       fc.property(orders, contexts, (order, { nonce, vault, expiresAfter }) => {
-        const direct = toHex(signer.hashLimitOrder(order, nonce, vault, expiresAfter));
-        expect(direct).toBe(toHex(signer.hashAction(limitOrderAction(order), nonce, vault, expiresAfter)));
-        expect(direct).toBe(referenceHash(limitOrderAction(order), nonce, vault, expiresAfter));
+        const action = limitOrderAction(order);
+        expect(toHex(signer.hashAction(action, nonce, vault, expiresAfter))).toBe(
+          referenceHash(action, nonce, vault, expiresAfter),
+        );
       }),
       { numRuns: 200, seed: 51 },
     );
@@ -61,7 +62,7 @@ describe("signatures of trading actions", () => {
     const signer = new L1Signer(isMainnet);
     await fc.assert(
       fc.asyncProperty(orders, contexts, async (order, { nonce, vault, expiresAfter }) => {
-        const connectionId = signer.hashLimitOrder(order, nonce, vault, expiresAfter).slice();
+        const connectionId = signer.hashAction(limitOrderAction(order), nonce, vault, expiresAfter).slice();
         const typed = {
           domain: { name: "Exchange", version: "1", chainId: 1337, verifyingContract: `0x${"0".repeat(40)}` },
           types: {
@@ -103,7 +104,7 @@ describe("signatures of trading actions", () => {
       nonce: number,
       vaultAddress: string | null,
       expiry: number | null,
-    ): string => toHex(signer.hashLimitOrder({ ...order, ...changes }, nonce, vaultAddress, expiry));
+    ): string => toHex(signer.hashAction(limitOrderAction({ ...order, ...changes }), nonce, vaultAddress, expiry));
     const first = hash({}, 1, null, null);
     const hashes = [
       first,

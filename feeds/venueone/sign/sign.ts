@@ -7,7 +7,7 @@
  */
 import { addressOfPublicKey, fromHex, hashText, keccak256Into, toHex } from "../../shared/sign/eip712.js";
 import { type Secp256k1, secp256k1 } from "../../shared/sign/secp256k1.js";
-import { MsgpackWriter, type MsgpackValue } from "./msgpack.js";
+import { ActionPacker, type MsgpackValue } from "./msgpack.js";
 
 export interface WireSignature {
   readonly r: string;
@@ -32,12 +32,17 @@ export interface WireLimitOrder {
 const AGENT_TYPE_HASH = fromHex("0x26f05c2f7239b6983075e58321292d77b3aa173d19b27257ac96ab362570f508");
 /** Domain {Exchange, 1, 1337, zero address}, the same on both networks. */
 export const AGENT_DOMAIN_SEPARATOR = fromHex("0xd79297fcdf2ffcd4ae223d01edaa2ba214ff8f401d7c9300d995d17c82aa4040");
+const START_BYTES = 4096;
+/** Nonce, flag and address of a vault, flag and time of the expiry. */
+const MAX_TAIL_BYTES = 8 + 1 + 20 + 1 + 8;
 const SOURCE_HASH = { mainnet: hashText("a"), testnet: hashText("b") } as const;
 
 /** Signs for one network. */
 export class L1Signer {
   readonly #curve: Secp256k1;
-  readonly #writer = new MsgpackWriter();
+  readonly #packer = new ActionPacker();
+  /** Action ‖ nonce ‖ vault ‖ expiry; grows with the largest action. */
+  #preimage = new Uint8Array(START_BYTES);
   readonly #connectionId = new Uint8Array(32);
   /** typeHash ‖ keccak(source) ‖ connectionId. */
   readonly #agent = new Uint8Array(96);
@@ -63,47 +68,13 @@ export class L1Signer {
     vaultAddress: string | null,
     expiresAfterMs: number | null,
   ): Uint8Array {
-    this.#writer.reset();
-    this.#writer.value(action);
-    return this.#finishHash(nonce, vaultAddress, expiresAfterMs);
-  }
-
-  /** Same bytes as hashAction(limitOrderAction(order), …) without building the object. */
-  hashLimitOrder(
-    order: WireLimitOrder,
-    nonce: number,
-    vaultAddress: string | null,
-    expiresAfterMs: number | null,
-  ): Uint8Array {
-    const writer = this.#writer;
-    writer.reset();
-    writer.mapHeader(3);
-    writer.text("type");
-    writer.text("order");
-    writer.text("orders");
-    writer.arrayHeader(1);
-    writer.mapHeader(7);
-    writer.text("a");
-    writer.integer(order.asset);
-    writer.text("b");
-    writer.boolean(order.isBuy);
-    writer.text("p");
-    writer.text(order.price);
-    writer.text("s");
-    writer.text(order.size);
-    writer.text("r");
-    writer.boolean(order.reduceOnly);
-    writer.text("t");
-    writer.mapHeader(1);
-    writer.text("limit");
-    writer.mapHeader(1);
-    writer.text("tif");
-    writer.text(order.tif);
-    writer.text("c");
-    writer.text(order.cloid);
-    writer.text("grouping");
-    writer.text("na");
-    return this.#finishHash(nonce, vaultAddress, expiresAfterMs);
+    const packed = this.#packer.pack(action);
+    if (packed.length + MAX_TAIL_BYTES > this.#preimage.length)
+      this.#preimage = new Uint8Array(2 * packed.length + MAX_TAIL_BYTES);
+    const bytes = this.#preimage;
+    bytes.set(packed);
+    const length = writeTail(bytes, packed.length, nonce, vaultAddress, expiresAfterMs);
+    return keccak256Into(bytes.subarray(0, length), this.#connectionId);
   }
 
   /** EIP-712 digest of Agent{source, connectionId}; valid until the next call. */
@@ -126,25 +97,40 @@ export class L1Signer {
     const publicKey = this.#curve.recover(this.agentDigest(connectionId), signatureBytes(signature), signature.v - 27);
     return publicKey === null ? null : addressOfPublicKey(publicKey);
   }
-
-  #finishHash(nonce: number, vaultAddress: string | null, expiresAfterMs: number | null): Uint8Array {
-    const writer = this.#writer;
-    writer.uint64(nonce);
-    if (vaultAddress === null) {
-      writer.byte(0);
-    } else {
-      writer.byte(1);
-      writer.raw(fromHex(vaultAddress));
-    }
-    if (expiresAfterMs !== null) {
-      writer.byte(0);
-      writer.uint64(expiresAfterMs);
-    }
-    return keccak256Into(writer.view(), this.#connectionId);
-  }
 }
 
-/** The action object that hashLimitOrder packs; key order is the venue's (sheet 5.1). */
+/** What follows the action in the preimage (sheet 6.1); returns where it ends. */
+function writeTail(
+  bytes: Uint8Array,
+  start: number,
+  nonce: number,
+  vaultAddress: string | null,
+  expiresAfterMs: number | null,
+): number {
+  let at = writeUint64(bytes, start, nonce);
+  bytes[at++] = vaultAddress === null ? 0 : 1;
+  if (vaultAddress !== null) {
+    const vault = fromHex(vaultAddress);
+    bytes.set(vault, at);
+    at += vault.length;
+  }
+  if (expiresAfterMs === null) return at;
+  bytes[at++] = 0;
+  return writeUint64(bytes, at, expiresAfterMs);
+}
+
+/** Eight bytes, big-endian, not a MessagePack integer; returns where it ends. */
+function writeUint64(bytes: Uint8Array, start: number, value: number): number {
+  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError("not an unsigned safe integer");
+  let rest = value;
+  for (let at = start + 7; at >= start; at--) {
+    bytes[at] = rest % 256;
+    rest = Math.floor(rest / 256);
+  }
+  return start + 8;
+}
+
+/** One limit order as an action; key order is the venue's (sheet 5.1). */
 export function limitOrderAction(order: WireLimitOrder): MsgpackValue {
   return {
     type: "order",
