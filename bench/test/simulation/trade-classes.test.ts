@@ -22,7 +22,7 @@ const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
 /** A switch of a scene is for five: of those that are planted none ends anything. */
 const SWITCH_END_MS = 8_000;
 /** A scene ends where a venue refuses what it begins with, as on a machine that stands still: those are played again. */
-const ROUNDS = 5;
+const ROUNDS = 10;
 
 let four: FourVenues;
 let system: TradeSystem;
