@@ -255,50 +255,41 @@ export class PositionCloses {
     stored: CloseAllAnswer | null,
   ): Promise<Extract<CloseAllAnswer, { ok: true }>> {
     const answers = await Promise.all(
-      venues.map(async ({ venue, error, cancel, legs, uncounted = [] }, venueIndex): Promise<CloseAllVenue> => {
-        const account = job.accounts.find((one) => one.venue === venue);
-        const room = this.#parts.rooms.get(venue);
-        if (account === undefined || room === undefined || error !== null) return { venue, error, cancel, legs: [] };
-        const read = decided?.[venueIndex]?.read ?? [];
-        const known = stored?.ok === true ? (stored.venues[venueIndex]?.legs ?? []) : [];
-        const closed: CloseLeg[] = [];
-        let next = 0;
-        const work = async (): Promise<void> => {
-          for (let index = next++; index < legs.length; index = next++) {
-            const leg = legs[index] as LegPlan;
-            const before = known[index];
-            if (before !== undefined && before.status !== "UNKNOWN") {
-              closed[index] = before;
-              continue;
-            }
-            if (index >= MAX_LEGS) {
-              closed[index] = beyondBound(room, leg);
-              continue;
-            }
-            const terms: LegTerms = {
-              ...job.terms,
-              // One name, one order.
-              clientOrderId: index === 0 ? job.clientOrderId : null,
-              idempotencyKey: job.context.idempotencyKey,
-              context: job.context,
-              deadline: job.deadline,
-            };
-            closed[index] = await closeLeg(
-              this.#parts,
-              this.#placements,
-              account,
-              room,
-              leg,
-              terms,
-              read[index] ?? null,
-            );
-          }
-        };
-        await Promise.all(Array.from({ length: LEGS_AT_ONCE }, work));
-        return { venue, error, cancel, legs: [...closed, ...uncounted] };
+      venues.map((batch, index) => {
+        const known = stored?.ok === true ? (stored.venues[index]?.legs ?? []) : [];
+        return this.#runVenue(job, batch, decided?.[index]?.read ?? [], known);
       }),
     );
     return { ok: true, venues: answers, replayed: false };
+  }
+
+  /** The legs of one venue, LEGS_AT_ONCE at a time. `read`, `known`: the positions and the reply's legs, in their order. */
+  async #runVenue(
+    job: BatchJob,
+    { venue, error, cancel, legs, uncounted = [] }: BatchVenue,
+    read: readonly VenuePosition[],
+    known: readonly CloseLeg[],
+  ): Promise<CloseAllVenue> {
+    const account = job.accounts.find((one) => one.venue === venue);
+    const room = this.#parts.rooms.get(venue);
+    if (account === undefined || room === undefined || error !== null) return { venue, error, cancel, legs: [] };
+    const closed: CloseLeg[] = [];
+    let next = 0;
+    const work = async (): Promise<void> => {
+      for (let index = next++; index < legs.length; index = next++) {
+        const leg = legs[index] as LegPlan;
+        const before = known[index];
+        if (before !== undefined && before.status !== "UNKNOWN") closed[index] = before;
+        else if (index >= MAX_LEGS) closed[index] = beyondBound(room, leg);
+        else {
+          const terms = legTerms(job, index);
+          const held = read[index] ?? null;
+          closed[index] = await closeLeg(this.#parts, this.#placements, account, room, leg, terms, held);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: LEGS_AT_ONCE }, work));
+    return { venue, error, cancel, legs: [...closed, ...uncounted] };
   }
 
   async #decideOne(
@@ -366,6 +357,12 @@ export class PositionCloses {
     }
     return hashes.length === 0 ? null : this.#parts.hash.hmacHex("close-accounts", hashes.sort());
   }
+}
+
+function legTerms({ clientOrderId, context, deadline, terms }: BatchJob, index: number): LegTerms {
+  const { idempotencyKey } = context;
+  // One name, one order.
+  return { ...terms, clientOrderId: index === 0 ? clientOrderId : null, idempotencyKey, context, deadline };
 }
 
 function beyondBound(room: VenueRoom, leg: LegPlan): CloseLeg {
