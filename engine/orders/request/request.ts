@@ -12,6 +12,7 @@ import { problemOf } from "../background.js";
 import { waitForPrices } from "../send/fill-price.js";
 import { TradeAccounts } from "../accounts.js";
 import type { TradeConclusion, Concluded } from "../conclude/trade-conclusion.js";
+import type { TradeDecisions } from "../conclude/trade-decisions.js";
 import { MIN_RETRY_MS, POSITIONS_DEADLINE_MS } from "../limits.js";
 import type { TradeExecution } from "../send/execution.js";
 import { executeTrade, type ExecuteEnd, type LateOrder, type ExecuteParts } from "../send/execute.js";
@@ -63,6 +64,7 @@ import { mintRouteId } from "../route-ids.js";
 
 /** What answers a request. */
 export interface RequestParts extends ExecuteParts, ProtectParts {
+  readonly decisions: TradeDecisions;
   readonly feeCache: FeeCache;
   readonly follows: OrderFollows<TradeRun>;
   readonly idempotency: IdempotencyRecords;
@@ -163,7 +165,7 @@ export class TradeRequests {
   }
 
   #refuse(request: TradeRequest, context: TradeContext, deadline: Deadline, refused: Refused): TradeResult {
-    this.#conclusion.emit("refused", request, context, deadline, { code: refused.code, routing: refused.routing });
+    this.#parts.decisions.emit("refused", request, context, deadline, { code: refused.code, routing: refused.routing });
     return { ok: false, code: refused.code, details: refused.details, replayed: false };
   }
 
@@ -363,7 +365,7 @@ export class TradeRequests {
       }
     }
     const replayed: TradeResult = { ...result, replayed: true };
-    this.#conclusion.emit("replayed", execution.request, context, execution.deadline, {
+    this.#parts.decisions.emit("replayed", execution.request, context, execution.deadline, {
       code: replayed.ok ? null : replayed.code,
       data: replayed.ok ? replayed.data : null,
     });
@@ -411,7 +413,7 @@ export class TradeRequests {
     } as const;
     const quote = giveQuote(this.#parts.quotes, routed, terms, request.quoteTtlMs);
     const data = simulatedData(run, quote);
-    this.#conclusion.emit("replied", execution.request, context, execution.deadline, { data });
+    this.#parts.decisions.emit("replied", execution.request, context, execution.deadline, { data });
     return { ok: true, success: true, data, replayed: false };
   }
 

@@ -23,6 +23,7 @@ import { createClientIdSource } from "../send/client-id.js";
 import type { Rooms } from "../accounts.js";
 import { ExecutionLookup, type ExecutionLookupParts } from "./execution-lookup.js";
 import { TradeConclusion, type ResolvedListener, type TradeConclusionParts } from "../conclude/trade-conclusion.js";
+import { TradeDecisions } from "../conclude/trade-decisions.js";
 import { giveQuote } from "./quote.js";
 import { unlistedSymbol } from "./refusals.js";
 import { TradeRequests, type RequestParts } from "./request.js";
@@ -144,6 +145,7 @@ export class TradeService {
       reservations: new WeakMap(),
       resolver: new Resolver(clock, logger, options.maxUnresolved),
     };
+    const records = options.records ?? NO_RECORDS;
     this.#parts = {
       ...sending,
       core: new OrderCore<TradeRun, TradeResult>(sending),
@@ -162,11 +164,12 @@ export class TradeService {
         this.#followOwner(),
       ),
       feeCache: new FeeCache(clock),
-      records: options.records ?? NO_RECORDS,
+      records,
+      decisions: new TradeDecisions({ ...sending, records }, options.onDecision ?? (() => {})),
       quotes: new QuoteBook(clock, new QuoteIds(hash, randomIds.randomHex128())),
       observer: options.observer ?? NO_OBSERVER,
     };
-    this.#conclusion = new TradeConclusion(this.#parts, options.onDecision ?? (() => {}));
+    this.#conclusion = new TradeConclusion(this.#parts);
     this.#watch = new ProtectionWatch(this.#parts, this.#conclusion, options.maxWatched);
     this.#requests = new TradeRequests(this.#parts, this.#conclusion, this.#watch, randomIds);
     this.#asks = new ExecutionLookup(this.#parts, this.#conclusion);
