@@ -13,7 +13,8 @@ import type { Life } from "../../test/life.js";
 import { pick, SINGLE_ODDS } from "../../test/storm.js";
 import { SLOW_DISK_MS, World, type WorldCaller } from "../../test/world.js";
 import type { CloseLeg, OrderFacts, OrderRefusal } from "../order-desk.js";
-import type { SingleOrderService, SingleOrderServiceOptions } from "../single-order-service.js";
+import type { SingleOrderService } from "../single-order-service.js";
+import type { SingleOrderServiceOptions } from "../single-parts.js";
 import { closeRequest, createDeskService, orderContext, orderName, placeRequest } from "./desk-harness.js";
 import { createDeskCalls, deskRoom, keepBookFresh } from "./desk-venue.js";
 
