@@ -146,17 +146,12 @@ export class TradeService {
       resolver: new Resolver(clock, logger, options.maxUnresolved),
     };
     const records = options.records ?? NO_RECORDS;
+    const observer = options.observer ?? NO_OBSERVER;
     this.#parts = {
       ...sending,
       core: new OrderCore<TradeRun, TradeResult>(sending),
       rooms,
-      routing: new TradeRouting(
-        rooms,
-        this.#marketRooms,
-        clock,
-        options.routing ?? DEFAULT_ROUTING_SETTINGS,
-        options.observer ?? NO_OBSERVER,
-      ),
+      routing: new TradeRouting(rooms, this.#marketRooms, clock, options.routing ?? DEFAULT_ROUTING_SETTINGS, observer),
       names: options.names ?? new ClientOrderIdIndex(store, hash, clock),
       registry: new ExecutionRegistry(store, clock, options.maxRecent),
       follows: new OrderFollows<TradeRun>(
@@ -167,7 +162,7 @@ export class TradeService {
       records,
       decisions: new TradeDecisions({ ...sending, records }, options.onDecision ?? (() => {})),
       quotes: new QuoteBook(clock, new QuoteIds(hash, randomIds.randomHex128())),
-      observer: options.observer ?? NO_OBSERVER,
+      observer,
     };
     this.#conclusion = new TradeConclusion(this.#parts);
     this.#watch = new ProtectionWatch(this.#parts, this.#conclusion, options.maxWatched);
