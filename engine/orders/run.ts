@@ -359,8 +359,8 @@ export function recordBound(attempt: OrderAttempt, wallMs: number, venueMs?: num
 }
 
 /** What the record was told of the order. */
-export function recordTold(attempt: OrderAttempt, told: AttemptRecord): void {
-  writable(attempt).recorded = told;
+export function markRecorded(attempt: OrderAttempt, recorded: AttemptRecord): void {
+  writable(attempt).recorded = recorded;
 }
 
 export function markReplaced(attempt: OrderAttempt): void {
@@ -414,7 +414,7 @@ export function recordDecision(
 }
 
 /** The state in which its end was reported after the reply. */
-export function recordToldEnd(run: TradeRun, state: ExecutionReport["state"]): void {
+export function recordReportedEnd(run: TradeRun, state: ExecutionReport["state"]): void {
   writable(run).toldEnd = state;
 }
 

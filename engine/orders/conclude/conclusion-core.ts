@@ -233,7 +233,7 @@ export class ResolvedListeners<Resolved> {
   }
 
   /** In the turn in which the end is known. */
-  tell(resolved: Resolved): void {
+  notify(resolved: Resolved): void {
     for (const listener of this.#listeners) {
       try {
         listener(resolved);

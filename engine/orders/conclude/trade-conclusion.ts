@@ -8,7 +8,7 @@ import type { TradeExecution } from "../send/execution.js";
 import { doubtOrders, faultData } from "./fault.js";
 import type { LateOrder } from "../send/execute.js";
 import { buildTradeData, toTradeResult } from "./reply.js";
-import { endTimings, recordToldEnd, roundMs, unsettledAttempt, type TradeRun } from "../run.js";
+import { endTimings, recordReportedEnd, roundMs, unsettledAttempt, type TradeRun } from "../run.js";
 import { freeNames, type FreeNamesParts } from "./free-names.js";
 import { applyResolution } from "../send/outcome.js";
 import type { TradeContext, TradeData, TradeResult } from "../types.js";
@@ -140,8 +140,8 @@ export class TradeConclusion {
     // Another order of it may still be open to be read: then the end is reported later, once.
     // The outcome of its protection since, after a crash too, is no second end.
     const isEnd = unsettledAttempt(run) === null && run.toldEnd !== data.execution.state;
-    if (isEnd) recordToldEnd(run, data.execution.state);
-    if (isEnd) this.#listeners.tell({ routeId: run.routeId, data, accounts: accountsOf(run) });
+    if (isEnd) recordReportedEnd(run, data.execution.state);
+    if (isEnd) this.#listeners.notify({ routeId: run.routeId, data, accounts: accountsOf(run) });
     await this.#storeResolved(run, recordKey, isEnd, data);
     return data;
   }

@@ -27,7 +27,7 @@ export async function lookAtAll(parts: LookParts, entry: Watched): Promise<void>
     for (const attempt of open) {
       const isUnsettled = mayYetFill(attempt);
       await look(parts, run, accounts, attempt);
-      if (isUnsettled && !mayYetFill(attempt)) entry.tellsEnd = true;
+      if (isUnsettled && !mayYetFill(attempt)) entry.reportsEnd = true;
     }
   });
 }

@@ -4,7 +4,7 @@ import type { VenueOrder } from "../../domain/order.js";
 import type { PlaceFate } from "../test/fake-matching.js";
 import { FakeStreams } from "../test/fake-streams.js";
 import { createHarness, SECRET_ONE, type Harness } from "../test/harness.js";
-import { createRowSink, rowFaults, toldRows } from "../test/row-sink.js";
+import { createRowSink, rowFaults, recordedRows } from "../test/row-sink.js";
 import type { TradeData } from "../types.js";
 
 const ACCOUNT = "acct-venueone";
@@ -103,7 +103,7 @@ describe("a stop that its venue takes and then ends", () => {
     expect(await later(harness, data, 20_000)).toMatchObject({ protection: "PLACED", protectionReason: null });
     expect(stops(harness).map(({ command }) => command.qtyLots)).toEqual([250, 250, 250]);
     expect(standing(harness)).toHaveLength(1);
-    const states = (await toldRows(harness.store)).flatMap((row) => (row.table === "event" ? [row.status] : []));
+    const states = (await recordedRows(harness.store)).flatMap((row) => (row.table === "event" ? [row.status] : []));
     expect(states.filter((status) => status === "REJECTED")).toHaveLength(2);
     expect(await rowFaults(harness.store, [harness.one])).toEqual([]);
   });
@@ -261,8 +261,8 @@ describe("a stop that was placed long ago", () => {
       endStop(harness, filled, { status: "FILLED", filledLots: 250, averagePrice: price });
       await later(harness, data, 60_000);
       expect(standing(harness)).toEqual([]);
-      const told = await later(harness, data, 300_000);
-      expect(told).toMatchObject({ protection: "PLACED", protectionReason: null });
+      const reported = await later(harness, data, 300_000);
+      expect(reported).toMatchObject({ protection: "PLACED", protectionReason: null });
       expect(harness.one.log).toHaveLength(3);
       expect(harness.service.status().watchedCount).toBe(0);
     },

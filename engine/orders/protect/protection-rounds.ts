@@ -73,10 +73,10 @@ export class ProtectionRounds {
     await withAccounts(this.#parts, entry, async (accounts) => {
       // Without the ticket: its record is not to be RUNNING again.
       const late = await protectSafely(this.#parts, { ...execution, accounts, deadline, ticket: null }, run);
-      if (late.length > 0) entry.isToldElsewhere = true;
+      if (late.length > 0) entry.isReportedElsewhere = true;
       // An entry that was done at its reply has news: its protection. Once.
-      if (!mayFillMore(run)) entry.tellsEnd ||= !entry.isToldElsewhere;
-      if (!mayFillMore(run) && late.length > 0) entry.tellsEnd = false;
+      if (!mayFillMore(run)) entry.reportsEnd ||= !entry.isReportedElsewhere;
+      if (!mayFillMore(run) && late.length > 0) entry.reportsEnd = false;
       this.#conclusion.followLate({ ...execution, accounts }, context, run, late);
     });
   }

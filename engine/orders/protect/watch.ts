@@ -90,8 +90,8 @@ export class ProtectionWatch {
       context,
       execution: execution,
       credentials: credentialsOf(execution, run),
-      tellsEnd: unsettledAttempt(run) === null && mayFillMore(run),
-      isToldElsewhere: unsettledAttempt(run) !== null,
+      reportsEnd: unsettledAttempt(run) === null && mayFillMore(run),
+      isReportedElsewhere: unsettledAttempt(run) !== null,
       roundCount: 1,
       retryCount: 0,
       retryAtNs: this.#clock.monoNs() + FIRST_POLL_MS * 1e6,
@@ -122,8 +122,8 @@ export class ProtectionWatch {
       run,
       execution: { ...before.execution, request, accounts, secrets: collectSecrets(credentials) },
       credentials,
-      tellsEnd: false,
-      isToldElsewhere: true,
+      reportsEnd: false,
+      isReportedElsewhere: true,
       retryAtNs: this.#clock.monoNs() + FIRST_POLL_MS * 1e6,
       hint: "SEEN",
       wake: null,
@@ -221,9 +221,9 @@ export class ProtectionWatch {
   }
 
   async #end(entry: Watched): Promise<void> {
-    const { run, tellsEnd } = entry;
+    const { run, reportsEnd } = entry;
     if (run.protection !== undefined) recordWatch(run.protection, null);
-    if (tellsEnd) await this.#conclusion.publishLookup(run, keyOf(entry));
+    if (reportsEnd) await this.#conclusion.publishLookup(run, keyOf(entry));
     else await this.#conclusion.publishProgress(run, keyOf(entry));
   }
 

@@ -17,9 +17,9 @@ export interface Watched {
   /** Of the venues that the entry went to. */
   credentials: TradeRequest["credentials"];
   /** No other part reports the end of this run: its orders were settled, resting, at the reply, or ended in a look of its own. */
-  tellsEnd: boolean;
+  reportsEnd: boolean;
   /** The resolver had, or has, an order of it: its outcome ends the run for all. */
-  isToldElsewhere: boolean;
+  isReportedElsewhere: boolean;
   roundCount: number;
   retryCount: number;
   /** Monotonic: what was refused is sent again from then on. */

@@ -118,11 +118,11 @@ export class TradeService {
   readonly #conclusion: TradeConclusion;
   readonly #requests: TradeRequests;
   readonly #watch: ProtectionWatch;
-  readonly #asks: ExecutionLookup;
+  readonly #lookup: ExecutionLookup;
   readonly #randomIds: RandomIds;
   readonly #marketRooms: MarketRooms;
   readonly #maxInFlight: number;
-  readonly #flights = new Set<Promise<TradeResult>>();
+  readonly #executions = new Set<Promise<TradeResult>>();
   #draining = false;
 
   constructor(options: TradeServiceOptions) {
@@ -167,7 +167,7 @@ export class TradeService {
     this.#conclusion = new TradeConclusion(this.#parts);
     this.#watch = new ProtectionWatch(this.#parts, this.#conclusion, options.maxWatched);
     this.#requests = new TradeRequests(this.#parts, this.#conclusion, this.#watch, randomIds);
-    this.#asks = new ExecutionLookup(this.#parts, this.#conclusion);
+    this.#lookup = new ExecutionLookup(this.#parts, this.#conclusion);
     this.#randomIds = randomIds;
     this.#maxInFlight = options.maxInFlight ?? MAX_IN_FLIGHT;
   }
@@ -209,13 +209,14 @@ export class TradeService {
   /** A close or an open, as the request says. Never rejects for what a caller, a venue or the store does. */
   async trade(request: TradeRequest, context: TradeContext): Promise<TradeResult> {
     if (this.#draining) return { ok: false, code: "SHUTTING_DOWN", details: {}, replayed: false };
-    if (this.#flights.size >= this.#maxInFlight) return { ok: false, code: "OVERLOADED", details: {}, replayed: false };
+    if (this.#executions.size >= this.#maxInFlight)
+      return { ok: false, code: "OVERLOADED", details: {}, replayed: false };
     const execution = this.#requests.run(request, context);
-    this.#flights.add(execution);
+    this.#executions.add(execution);
     try {
       return await execution;
     } finally {
-      this.#flights.delete(execution);
+      this.#executions.delete(execution);
     }
   }
 
@@ -242,14 +243,14 @@ export class TradeService {
   /** As `execution`, but an order of unknown outcome is looked up first where the credentials are its account's. */
   async askExecution(routeId: string, credentials: TradeRequest["credentials"]): Promise<ExecutionAnswer> {
     if (this.#draining) return { ok: true, data: await this.execution(routeId) };
-    const answer = await this.#asks.ask(routeId, credentials);
+    const answer = await this.#lookup.ask(routeId, credentials);
     return answer.ok && answer.data !== null ? { ...answer, data: this.#watch.watchedReport(answer.data) } : answer;
   }
 
   status(): TradeServiceStatus {
     const { follows, registry, resolver } = this.#parts;
     return {
-      inFlight: this.#flights.size,
+      inFlight: this.#executions.size,
       draining: this.#draining,
       unknownCount: registry.unknownCount,
       unknown: registry.listUnknown(),
@@ -273,7 +274,7 @@ export class TradeService {
     const { clock, resolver, background } = this.#parts;
     const deadline = new Deadline(clock, timeoutMs);
     background.stopSweeps();
-    await within(clock, Promise.all(this.#flights), deadline.leftMs());
+    await within(clock, Promise.all(this.#executions), deadline.leftMs());
     // What the resolver's last looks find is the watch's to protect.
     await within(clock, resolver.stop(), deadline.leftMs());
     await within(clock, this.#watch.stop(), deadline.leftMs());

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../domain/order.js";
 import type { PlaceFate } from "../test/fake-matching.js";
 import { createHarness, type Harness } from "../test/harness.js";
-import { createRowSink, toldRows } from "../test/row-sink.js";
+import { createRowSink, recordedRows } from "../test/row-sink.js";
 
 const ACCOUNT = "acct-venueone";
 const RESTS = { orderType: "LIMIT", limitPrice: "99000", preferredExchange: "venueone" } as const;
@@ -26,7 +26,7 @@ function changeEntry(harness: Harness, change: Partial<VenueOrder>): void {
 
 /** Of the entry: the prices in which its fill was recorded. */
 async function pricesIn(harness: Harness): Promise<unknown[]> {
-  const rows = await toldRows(harness.store);
+  const rows = await recordedRows(harness.store);
   const clientId = harness.one.log[0]?.command.clientIdHex;
   return rows.flatMap((row) => (row.table === "fill" && row.order === clientId ? [row.price] : []));
 }

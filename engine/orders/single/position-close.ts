@@ -170,14 +170,14 @@ export class PositionCloses {
   async #perform(job: BatchJob): Promise<CloseAllAnswer> {
     const { apiKeyId, idempotencyKey } = job.context;
     const accountsHash = idempotencyKey === null ? null : this.#accountsHash(job);
-    if (idempotencyKey === null || accountsHash === null) return this.#closeAnew(job, null, "");
+    if (idempotencyKey === null || accountsHash === null) return this.#closeFresh(job, null, "");
     const scope = scopeOf(apiKeyId, accountsHash);
     let ticket: BatchTicket | null = null;
     try {
       const begun = await this.#records.begin({ scope, key: idempotencyKey }, job.context.rawBody);
       if (begun.kind === "refused") return refusal(begun.code);
       ticket = begun.ticket;
-      if (begun.kind === "fresh") return await this.#closeAnew(job, begun.ticket, accountsHash);
+      if (begun.kind === "fresh") return await this.#closeFresh(job, begun.ticket, accountsHash);
       if (begun.run.accountsHash !== accountsHash) return refusal("IDEMPOTENCY_MISMATCH");
       if (begun.kind === "replay" && (begun.ticket === null || !isOpenAnswer(begun.result))) {
         return { ...begun.result, replayed: true };
@@ -196,7 +196,7 @@ export class PositionCloses {
     }
   }
 
-  async #closeAnew(job: BatchJob, ticket: BatchTicket | null, accountsHash: string): Promise<CloseAllAnswer> {
+  async #closeFresh(job: BatchJob, ticket: BatchTicket | null, accountsHash: string): Promise<CloseAllAnswer> {
     const decided = await Promise.all(job.accounts.map(job.decide));
     const venues: DecidedVenue[] = [];
     for (const one of decided) {

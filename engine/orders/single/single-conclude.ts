@@ -121,7 +121,7 @@ export class SingleConclusion {
     const resolved = resolvedOrder(run, attempt, nowMs);
     // From here on, in this turn and until it is stored, a question gets the end that is published below.
     const stored = unsettled.removeWhile(run, this.#storeResolved(run, recordKey, answer));
-    this.#listeners.tell(resolved);
+    this.#listeners.notify(resolved);
     await stored;
     return answer;
   }

@@ -23,7 +23,7 @@ export class FakeStreams implements AccountStreams {
         get state() {
           return state();
         },
-        positions: () => ({ ok: false, code: "VENUE_ERROR", message: "not told here", retryAfterMs: null }),
+        positions: () => ({ ok: false, code: "VENUE_ERROR", message: "not known here", retryAfterMs: null }),
         close: () => void listeners.delete(onEvent),
       },
     };

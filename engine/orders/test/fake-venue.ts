@@ -81,7 +81,7 @@ export class FakeVenue {
   positionFailure: (account: string) => ReadFailure | "HANG" | null = () => null;
   orderReadFailure: () => ReadFailure | null = () => null;
   /** The venue's time as its room knows it. */
-  toldTimeMs: () => number = () => this.nowMs();
+  knownTimeMs: () => number = () => this.nowMs();
   /** What a look-up shows of an order, on the scale of the contract that it asks with. */
   shownOrder: (order: VenueOrder, asked: Instrument) => VenueOrder = (order) => order;
   validityMs = ORDER_VALIDITY_MS;
@@ -146,7 +146,7 @@ export class FakeVenue {
       get offsetMs() {
         return nowMs() - clock.wallMs();
       },
-      nowAtLeastMs: () => this.toldTimeMs(),
+      nowAtLeastMs: () => this.knownTimeMs(),
     };
   }
 

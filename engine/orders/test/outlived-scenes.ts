@@ -84,7 +84,7 @@ async function guardClosesPart(): Promise<Played> {
  * A take-profit closes the first part of an entry, what takes its stop back is lost on its way, and the rest fills. Then
  * the venue ends the oldest stop that stands.
  */
-async function takenBackUnheard(): Promise<Played> {
+async function takenBackLost(): Promise<Played> {
   const harness = recorded();
   const { clock, one } = harness;
   one.setPosition(ACCOUNT, "LONG", 0);
@@ -210,7 +210,7 @@ async function fillsDuringStop(): Promise<Played> {
 export const OUTLIVED_SCENES = {
   takeProfitCloses: () => guardCloses(1),
   guardClosesPart,
-  takenBackUnheard,
+  takenBackLost,
   stopCloses: () => guardCloses(2),
   stopNeverArrives: () => stopNeverArrives(false),
   stopNeverArrivesCrash: () => stopNeverArrives(true),
