@@ -13,7 +13,7 @@ import { NO_PROOF_OF_ABSENCE } from "../send/absence-proof.js";
 import { isOpening, positionAttempts, recordBound, recordDoubt, type OrderAttempt, type TradeRun } from "../run.js";
 import type { TradeData, ExecutionLeg } from "../types.js";
 
-/** Forgets what the venue said of the orders that it knows, so that they are read again by whoever looks next. */
+/** Forgets the last sight of every order that the venue knows, so that whoever looks next reads it again. */
 export function doubtOrders(run: TradeRun): void {
   for (const attempt of run.attempts) {
     if (attempt.outcome === "REJECTED" || attempt.outcome === "NOT_SENT") continue;

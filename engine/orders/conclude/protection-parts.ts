@@ -48,7 +48,7 @@ export function isRefused({ outcome }: OrderAttempt): boolean {
   return outcome === "REJECTED" || outcome === "NOT_SENT";
 }
 
-/** It stood, and ended with something unfilled. One that we took back, or that was sent again, is none. */
+/** Its venue had taken it, and it ended with something unfilled. One that we took back, or that was sent again, is none. */
 function isLost(attempt: OrderAttempt): boolean {
   const { order, outcome, qtyLots, replaced, takenBack } = attempt;
   const isEnded = order?.status === "CANCELED" || order?.status === "REJECTED";

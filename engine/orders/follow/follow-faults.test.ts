@@ -105,7 +105,7 @@ describe("two orders of one trade that rest", () => {
     expect(harness.one.log).toHaveLength(3);
     const [, lost] = harness.one.log;
     if (lost === undefined) throw new Error("no take-profit");
-    // Its venue has forgotten the one; the other stands.
+    // Its venue has forgotten the one; the other is open.
     lost.visibleAtMs = Number.POSITIVE_INFINITY;
     await harness.clock.advanceAsync(60 * MINUTE_MS);
     expect(harness.logLines.filter((line) => line.includes("order_follow_ended"))).toHaveLength(1);

@@ -10,7 +10,7 @@ import type { TradeData } from "../types.js";
 const ACCOUNT = "acct-venueone";
 const MARKET = { preferredExchange: "venueone" } as const;
 const STOP = { stopLoss: "95000" };
-/** The venue's yes is a receipt: the order stands, or not. */
+/** The venue's acknowledgement is a receipt: the order may be open, or not. */
 const STANDS: PlaceFate = { kind: "fill", isReceipt: true };
 const ENDS = (endReason: VenueOrder["endReason"] & string): PlaceFate => ({
   kind: "fill",

@@ -1,4 +1,4 @@
-/** Protection that is taken back may have closed something first: that is part of what is told of it. */
+/** Protection that is taken back may have closed something first: its report shows that too. */
 import { describe, expect, it } from "vitest";
 import { createHarness, type Harness } from "../test/harness.js";
 import { createRowSink, rowFaults } from "../test/row-sink.js";

@@ -129,7 +129,7 @@ describe("an entry that rests with protection", () => {
       [150, "STOP"],
       [150, "CLOSE"],
     ]);
-    // The stop of what filled first stands.
+    // The stop of what filled first is open.
     expect(harness.one.log[1]?.order?.status).toBe("OPEN");
   });
 
@@ -256,7 +256,7 @@ describe("an entry of unknown outcome with protection", () => {
     expect(isAllClosed(harness)).toBe(true);
   });
 
-  it("is not told as unprotected for good between the resolver's end and the watch's round", async () => {
+  it("is not reported as unprotected for good between the resolver's end and the watch's round", async () => {
     const { harness } = await unclear();
     const reported: unknown[] = [];
     harness.service.onResolved(({ data: { execution } }) => {

@@ -101,7 +101,7 @@ export class ProtectionWatch {
   }
 
   /**
-   * Protection that stood was ended by its venue, or closed what it guarded and left its sibling: watched again, with what
+   * Protection that its venue had taken has ended there, or closed what it guarded and left its sibling: watched again, with what
    * its orders are followed with.
    */
   #resume(run: TradeRun): void {

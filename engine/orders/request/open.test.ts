@@ -463,7 +463,7 @@ describe("guards", () => {
     });
   }
 
-  it("are asked of every order, and told which of them open", async () => {
+  it("are asked of every order, and learn which of them open", async () => {
     const asked: GuardedOrder[] = [];
     const harness = guarded({
       check(order) {

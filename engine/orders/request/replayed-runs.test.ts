@@ -1,4 +1,4 @@
-/** A key that is used again while orders of its first use are at work, or open to be read: one run, told once. */
+/** A key that is used again while orders of its first use are at work, or open to be read: one run, reported once. */
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../domain/order.js";
 import { closeContext, closeRequest, createHarness, openRequest, type Harness } from "../test/harness.js";
@@ -61,7 +61,7 @@ describe("a key of which an order rests whose outcome was abandoned", () => {
 });
 
 describe("a key that is used again", () => {
-  it("while the stop of its entry is on its way has no state told twice", async () => {
+  it("while the stop of its entry is on its way has no state recorded twice", async () => {
     const harness = recorded();
     harness.one.setPosition(ACCOUNT, "LONG", 0);
     harness.one.fate = ({ reduceOnly }) => ({ kind: "fill", ...(reduceOnly ? { latencyMs: 2_000 } : {}) });
@@ -112,7 +112,7 @@ describe("a key that is used again", () => {
     expect(await rowFaults(harness.store, [harness.one, harness.two])).toEqual([]);
   });
 
-  it("before the end that its order found is stored has no state told twice", async () => {
+  it("before the end that its order found is stored has no state recorded twice", async () => {
     const harness = recorded();
     harness.one.setPosition(ACCOUNT, "LONG", 0);
     harness.one.fate = ({ reduceOnly }) => ({ kind: reduceOnly ? "fill" : "loseReply" });

@@ -7,7 +7,7 @@
  * outcome is never re-sent, re-routed or reported as failed; one idempotency key, one execution, across crashes;
  * every session is closed at the end of the request or of the resolution of its order.
  *
- * Bounds: MAX_IN_FLIGHT trades (beyond: OVERLOADED); what each part bounds is said there.
+ * Bounds: MAX_IN_FLIGHT trades (beyond: OVERLOADED); each part names its own bounds.
  */
 import type { Clock } from "../../domain/clock.js";
 import type { ErrorCode } from "../../domain/errors.js";
@@ -314,7 +314,7 @@ function ordersIn({ execution }: TradeData): number {
   return execution.legs.length + (execution.protectionOrders?.length ?? 0);
 }
 
-/** Each order's intent carries the run as it stood by then: of one trade the one that knows the most orders counts. */
+/** Each order's intent carries the run as of its write: of one trade the one that knows the most orders counts. */
 function latestByRoute(intents: readonly OrderIntent[]): Iterable<OrderIntent> {
   const latest = new Map<string, OrderIntent>();
   for (const intent of intents) {

@@ -182,7 +182,7 @@ async function nextPlan(
       logRetried(parts, run, attempt, "POSITION_SIZE");
       return shrunk;
     }
-    // The venue said so itself: a read that fails, or shows what was before, does not outweigh it.
+    // The venue answered so itself: a read that fails, or shows what was before, does not outweigh it.
     if (shrunk !== null || saysReduceOnly(attempt)) isGone = true;
   }
   if (isGone) return goNowhere(parts, run, "POSITION_GONE");

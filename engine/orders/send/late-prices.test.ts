@@ -33,7 +33,7 @@ async function pricesIn(harness: Harness): Promise<unknown[]> {
 
 const isAllClosed = (harness: Harness): boolean => harness.one.sessions.every(({ closed }) => closed);
 
-describe("the fill of an entry whose price is not said at first", () => {
+describe("the fill of an entry whose price its venue does not give at first", () => {
   it("is read again where the watch of its protection saw it", async () => {
     const harness = flat({ kind: "fill" });
     const data = await harness.openData({ stopLoss: "95000" }, RESTS);
@@ -72,7 +72,7 @@ describe("the fill of an entry whose price is not said at first", () => {
 });
 
 describe("the fill of one leg of a split whose price comes later", () => {
-  /** The price of the first leg is said after a second, the end of the other one `endMs` after the order. */
+  /** The price of the first leg comes after a second, the end of the other one `endMs` after the order. */
   function split(endMs: number): Harness {
     const harness = createHarness({ service: { records: createRowSink() } });
     const { clock, one, two } = harness;

@@ -55,7 +55,7 @@ function found(value: VenueOrder | null): Answer {
 interface Setting {
   /** Answers of looks in order, the last one again and again. */
   readonly answers?: readonly Answer[];
-  /** Told in the turn in which it is followed. */
+  /** Pushed in the turn in which it is followed. */
   readonly pushedAtOnce?: VenueOrder;
   readonly follows?: boolean;
 }
@@ -153,7 +153,7 @@ describe("the end of an order that is followed", () => {
     expect([bench.isFollowed(), bench.isSessionOpen(), bench.resolver.counts().active]).toEqual([false, false, 0]);
   });
 
-  it("may have been told before anybody followed", async () => {
+  it("may have been pushed before anybody followed", async () => {
     const bench = setUp({ pushedAtOnce: order("CANCELED") });
     bench.start(ACKNOWLEDGED);
     await bench.advance(0);

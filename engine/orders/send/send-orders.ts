@@ -156,7 +156,7 @@ function markNotSent(run: TradeRun, before: number, reason: string): void {
   for (const attempt of run.attempts.slice(before)) recordNotSent(attempt, reason);
 }
 
-/** The market has moved since the decision: what undoes it is measured from where it stood then. */
+/** The market has moved since the decision: an undo is measured from the mid at its own send. */
 function ownReference(parts: SendParts, plan: SendPlan, maxQuoteAgeMs: number): Pick<OrderAttempt, "refMid"> {
   const market = parts.rooms.get(plan.venue)?.markets.get(plan.instrument.symbol);
   const doubleMid = market === undefined ? 0 : liveDoubleMid(market, maxQuoteAgeMs, parts.clock.monoNs());

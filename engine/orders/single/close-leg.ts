@@ -215,7 +215,7 @@ function legPrice(
   return type === "LIMIT" ? checkPrice(instrument, "price", price) : checkBound(instrument, side, price);
 }
 
-/** What a MARKET leg would send as things are: its size and its bound, or why it could not. */
+/** What a MARKET leg would send now: its size and its bound, or why it could not. */
 export function simulateLeg(
   parts: { readonly clock: Clock },
   room: VenueRoom,

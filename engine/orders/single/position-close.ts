@@ -150,7 +150,7 @@ export class PositionCloses {
     return request.dryRun ? this.#simulate(job) : this.#perform(job);
   }
 
-  /** What the legs would come to as things are. Nothing leaves, and nothing is kept. */
+  /** What the legs would come to now. Nothing is sent, and nothing is kept. */
   async #simulate(job: BatchJob): Promise<CloseAllAnswer> {
     const venues: CloseAllVenue[] = [];
     for (const decided of await Promise.all(job.accounts.map(job.decide))) {

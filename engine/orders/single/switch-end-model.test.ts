@@ -116,7 +116,7 @@ async function armBy({ harness }: Bench, credentials: typeof CREDENTIALS, timeou
 }
 
 const SCENES = {
-  /** Its caller leaves and ends it; the venue is not reached any more, and its own switch stands to its end. */
+  /** Its caller leaves and ends it; the venue is not reached any more, and its own switch runs to its end. */
   async endedLost(bench) {
     const switchId = await arm(bench);
     bench.venue.lose();
@@ -156,7 +156,7 @@ const SCENES = {
     if (venue.log.some(({ order }) => order?.status === "OPEN"))
       bench.say("LEFT", "an order works, and its caller is gone");
   },
-  /** As away; then its caller is back, arms anew and calls on. */
+  /** As away; then its caller is back, arms again and calls on. */
   async backAgain(bench) {
     const { calls, clock, venue } = bench.harness;
     await arm(bench);
@@ -214,7 +214,7 @@ function endingAfter(change: (delayMs: number) => number, { clock }: DeskHarness
   });
 }
 
-/** A switch whose time has long been over is done, whatever became of its orders. */
+/** A switch whose time has long been over is done, also where its orders are still open. */
 function givingUp({ harness: { clock } }: Bench): void {
   const setTimer = clock.setTimer.bind(clock);
   const begunNs = clock.monoNs();

@@ -64,7 +64,7 @@ vi.mock(import("../send/fill-price.js"), async (load) => {
   const prices = await load();
   return {
     ...prices,
-    /** As much as is known by now, whatever the read said. */
+    /** As much as is known by now, whatever the read shows. */
     applyPrice: (parts, attempt, found) => {
       const isOlder = found !== null && attempt.order !== null && found.filledLots < attempt.order.filledLots;
       const { filledLots } = attempt.order ?? { filledLots: 0 };
@@ -78,7 +78,7 @@ vi.mock(import("../run.js"), async (load) => {
   const run = await load();
   return {
     ...run,
-    /** In what a stream tells, heard in the same turn. */
+    /** In what a stream pushes, taken in the same turn. */
     isPriced: (order) => (planted.fault === "unpriced is taken" && planted.isPushed) || run.isPriced(order),
   };
 });

@@ -89,7 +89,7 @@ async function askedAfter(): Promise<Played> {
   return played({ harness, routeId: routing.routeId });
 }
 
-/** Dies between a stop and what is told of it; the stop is found by a question, and then the entry goes on filling. */
+/** Dies between a stop and the report of it; the stop is found by a question, and then the entry goes on filling. */
 async function crashAtStop(): Promise<Played> {
   const harness = recorded();
   harness.one.setPosition(ACCOUNT, "LONG", 0);
@@ -142,7 +142,7 @@ async function olderRead(): Promise<Played> {
   return played({ harness, routeId: routing.routeId, isPriceReportedLate: true });
 }
 
-/** A condition that fails: the take-profit stands, the stop is refused. `undoFate`: the outcome of the n-th of them. */
+/** A condition that fails: the take-profit is open, the stop is refused. `undoFate`: the outcome of the n-th of them. */
 async function halfGuarded(terms: Partial<OpenTerms>, undoFate: (count: number) => PlaceFate): Promise<Played> {
   const harness = recorded();
   harness.one.setPosition(ACCOUNT, "LONG", 0);
@@ -170,7 +170,7 @@ async function restOfEntry(): Promise<Played> {
   return played({ harness, routeId: routing.routeId, isGuarded: true });
 }
 
-/** After a fill was told the one before it is reported again. */
+/** After a fill was pushed, the one before it is pushed again. */
 async function olderPushed(): Promise<Played> {
   const harness = recorded();
   const { routing } = await harness.closeData(RESTING_CLOSE);

@@ -27,13 +27,13 @@ export interface Played {
   readonly isGuarded: boolean;
   /** The venue says of a refused stop that it is wrong in itself. */
   readonly isRefusedForGood: boolean;
-  /** What the status said while an order rested; null: none did. */
+  /** What the status reported while an order rested; null: none did. */
   readonly followedCount: number | null;
 }
 
 /**
  * TOLD: the execution shows every order of its venue, as the venue has it. RECORDED: every fill is in the record, once.
- * PRICED: what filled has a price where its venue says it. PRICE: and it is the venue's. GUARDS: no protection stands for
+ * PRICED: what filled has a price where its venue says it. PRICE: and it is the venue's. GUARDS: no protection is open for
  * more than is held. BARE: nothing is held without the stop that was a condition. REST:
  * nothing of an entry rests whose stop was refused, where that was a condition. ONCE: a stop that is wrong in
  * itself is sent once. FOLLOWED: the status counts an order that rests. KNOWN: no protection is reported as of unknown outcome
@@ -143,7 +143,7 @@ function priceProblems(order: VenueOrder | null, data: TradeData | null): string
   return [`${venueClientOrderId} is reported at ${reported}, the venue has ${averagePrice ?? "none"}`];
 }
 
-/** What its orders of the kind will close yet: one that filled in part stands for its rest. */
+/** What its orders of the kind will close yet: one that filled in part counts for its rest. */
 function guardedLots({ one }: Harness, kind: "TAKE_PROFIT" | "STOP"): number {
   return one.log.reduce((sum, { command, order }) => {
     const isAtWork = order?.status === "OPEN" || order?.status === "PARTIALLY_FILLED";

@@ -46,7 +46,7 @@ export interface FakeVenueOptions {
   readonly askTicks?: number;
   readonly levelLots?: number;
   readonly hedgeMode?: boolean;
-  /** Do streams stand for a live read where so much is wanted (undefined: the exact size)? Absent: it has none. */
+  /** Do streams replace a live read where so much is wanted (undefined: the exact size)? Absent: it has none. */
   readonly streamed?: (wantedLots: number | undefined) => boolean;
   /** See `askedMark`. */
   readonly askedMark?: () => string | null;
@@ -150,7 +150,7 @@ export class FakeVenue {
     };
   }
 
-  /** What the stream said of the mark, just now. */
+  /** The mark as the stream has it, just now. */
   setMark(price: string): void {
     this.market.ticker.markPrice = price;
     this.market.ticker.stamp(this.clock.wallMs(), this.clock.monoNs());

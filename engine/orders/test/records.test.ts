@@ -1,4 +1,4 @@
-/** What the record is told of closes: each order and decision once, with the conclusion, whatever crashes. */
+/** What the record gets of closes: each order and decision once, with the conclusion, whatever crashes. */
 import { describe, expect, it } from "vitest";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { createMemoryStore } from "../../storage/test/memory-store.js";
@@ -76,7 +76,7 @@ describe("rows of a close", () => {
     ]);
   });
 
-  it("are not told again by a replay", async () => {
+  it("are not recorded again by a replay", async () => {
     const harness = recorded();
     await harness.closeData({}, { idempotencyKey: "k" });
     await harness.clock.advanceAsync(100);

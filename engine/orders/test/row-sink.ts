@@ -1,5 +1,5 @@
 /**
- * A record sink that keeps what it is given as JSON rows in the state store, each under a key of its own: a row told
+ * A record sink that keeps what it is given as JSON rows in the state store, each under a key of its own: a row given
  * twice is there twice. And the judge of such rows, by the venues' logs.
  */
 import type { StateStore, StateWrite } from "../../storage/state-store.js";
