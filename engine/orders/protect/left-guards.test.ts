@@ -18,7 +18,7 @@ function halfGuarded(undo: (count: number) => PlaceFate): Harness {
   return harness;
 }
 
-const standing = (harness: Harness): number =>
+const openGuards = (harness: Harness): number =>
   harness.one.log.filter(({ command, order }) => command.trigger !== undefined && order?.status === "OPEN").length;
 
 const undone = (harness: Harness): number =>
@@ -39,7 +39,7 @@ describe("a take-profit beside a refused stop", () => {
     await harness.openData(BOTH, MARKET);
     await harness.clock.advanceAsync(60_000);
     expect(harness.one.heldLots("acct-venueone", "LONG")).toBe(0);
-    expect(standing(harness)).toBe(0);
+    expect(openGuards(harness)).toBe(0);
   });
 });
 

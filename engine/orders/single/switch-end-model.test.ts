@@ -257,7 +257,7 @@ interface Mutant {
 const MUTANTS: readonly Mutant[] = [
   { name: "the venue's own time is forgotten", scene: "endedLost", checks: ["KNOWN"], plant: forgettingVenueEnds },
   {
-    name: "an end that nobody heard is believed",
+    name: "an end that reached nobody is taken as confirmed",
     scene: "endedLost",
     checks: ["KNOWN"],
     plant: ({ venue }) => {
@@ -286,7 +286,7 @@ const MUTANTS: readonly Mutant[] = [
   },
   { name: "a firing gives up within a minute", scene: "away", checks: ["LEFT"], plant: givingUp },
   {
-    name: "a firing is not told that its caller is back",
+    name: "a firing does not learn that its caller is back",
     scene: "backAgain",
     checks: ["EARLY", "FORGOTTEN"],
     plant: forgettingFirings,

@@ -207,7 +207,7 @@ const MUTANTS: readonly Mutant[] = [
     plant: fault("rest stays"),
   },
   {
-    name: "what is known is taken back by what is told late",
+    name: "what is known is taken back by what is pushed late",
     scene: "olderPushed",
     checks: ["TOLD"],
     plant: () => {
@@ -216,7 +216,7 @@ const MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: "an end without its price is taken as it is told",
+    name: "an end without its price is taken as it is pushed",
     scene: "pricelessEnd",
     checks: ["PRICED"],
     plant: () => {

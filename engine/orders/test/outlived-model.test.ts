@@ -167,7 +167,7 @@ const MUTANTS: readonly Mutant[] = [
     plant: fault("taken back is lost"),
   },
   {
-    name: "a guard whose cancel is out stands for one that is taken back",
+    name: "a guard whose cancel is out counts as taken back",
     scene: "takenBackLost",
     checks: ["BARE"],
     plant: fault("newest goes first"),
@@ -258,7 +258,7 @@ describe("the judge of what outlives what it was for, of guards that fill in par
     (
       [
         ["what filled in part closed nothing", "parts close nothing"],
-        ["the rest of one that filled in part stands for nothing", "rests uncounted"],
+        ["the rest of one that filled in part counts for nothing", "rests uncounted"],
         ["one is taken back once, whatever comes of it", "taken back once"],
       ] as const
     ).flatMap(([name, kind]) => SEEDS.map((seed) => [name, seed, kind] as const)),

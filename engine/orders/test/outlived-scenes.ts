@@ -40,7 +40,7 @@ async function guardCloses(index: 1 | 2): Promise<Played> {
 
 /**
  * Both guards are open. One fills in part, the other closes what that leaves; its venue cancels its rest with the position,
- * or leaves it standing. What takes it back is lost on its way once. Which, how much and how the venue does it the seed says.
+ * or leaves it open. What takes it back is lost on its way once. Which, how much and how the venue does it the seed says.
  */
 export async function guardsCloseInParts(seed: number): Promise<Played> {
   const random = createSeededRandom(seed);

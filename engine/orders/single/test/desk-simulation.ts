@@ -268,7 +268,7 @@ function judge(caller: Caller, venue: FakeVenue): string[] {
   if (filled > caller.requestedLots) found.push(`${filled} lots executed of ${caller.requestedLots}`);
   const executed = orders.filter(({ executedAtMs }) => executedAtMs !== null);
   if (caller.key !== null && executed.length > (caller.kind === "CLOSE" ? 2 : 1))
-    found.push(`${executed.length} orders stood for one key`);
+    found.push(`${executed.length} orders were executed for one key`);
   for (const { refusal, order, atMs } of caller.replies) {
     const before = executed.filter(({ sentAtMs }) => sentAtMs <= atMs);
     if (
