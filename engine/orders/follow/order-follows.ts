@@ -123,7 +123,7 @@ export class OrderFollows<Run extends FollowedRun> {
     return found;
   }
 
-  /** Takes up what an earlier start left. */
+  /** Resumes what an earlier start left. */
   async load(): Promise<readonly Run[]> {
     const { clock, store, logger } = this.#parts;
     const { namespace } = this.#owner;

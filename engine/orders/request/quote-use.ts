@@ -9,7 +9,7 @@ import type { BoundQuote } from "../types.js";
 import type { QuoteBook } from "./quote-book.js";
 import { refused, type Refused } from "./refusals.js";
 
-/** Null when the call is bound to its quote, or to none. A retry after a crash is the use that its record shows. */
+/** Returns null when the call is bound to its quote, or to none. A retry after a crash is the use that its record shows. */
 export function bindQuote(quotes: QuoteBook, execution: TradeExecution, earlier: TradeRun | null): Refused | null {
   const { request, accounts, ticket } = execution;
   if (request.quoteId === null) return null;

@@ -230,7 +230,7 @@ function openOrder(
   return { ok: true, current, instrument: meant.instrument };
 }
 
-/** Of a new price; a trigger's is not the venue's to judge before it fires. */
+/** Checks the new price of a LIMIT without a trigger; every other order passes. */
 function beyondBand(
   { clock }: Pick<AmendParts, "clock">,
   { room }: OpenedAccount,
@@ -289,7 +289,7 @@ function changeOf(
 
 /**
  * An amended order is held to the limits as a new one of its new size; what it grows by counts for the day, durably
- * before the change leaves. Returns what gives that back, or the refusal.
+ * before the change leaves. Returns the reservation, or the refusal.
  */
 async function guardChange(
   parts: AmendParts,

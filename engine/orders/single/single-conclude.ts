@@ -94,7 +94,7 @@ export class SingleConclusion {
     unsettled.remove(run);
     const storing = this.#core.storeNow(run, this.#rowsOf(run));
     background.run("order_settle", storing);
-    // What it gives back may be what the next order needs; a store that stalls is met again at that one's intent.
+    // The next order may need what it releases; a store that stalls is met again at that one's intent.
     await within(
       clock,
       storing.catch(() => {}),
