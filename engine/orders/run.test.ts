@@ -21,7 +21,7 @@ const PENDING = { outcome: "PENDING", order: null, sentAtMs: null, ackAtMs: null
 
 describe("writing into a run", () => {
   it("never lets an order have filled more than was submitted, or less than nothing", () => {
-    for (const [said, written] of [
+    for (const [shown, written] of [
       [25_001, 25_000],
       [-1, 0],
       [Number.NaN, 0],
@@ -29,7 +29,7 @@ describe("writing into a run", () => {
       [Number.MAX_SAFE_INTEGER, 25_000],
     ] as const) {
       const attempt = fakeAttempt();
-      expect(recordOrder(attempt, fakeVenueOrder({ filledLots: said })).filledLots).toBe(written);
+      expect(recordOrder(attempt, fakeVenueOrder({ filledLots: shown })).filledLots).toBe(written);
       expect(attempt.order?.filledLots).toBe(written);
     }
   });

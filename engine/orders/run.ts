@@ -89,7 +89,7 @@ export interface OrderAttempt {
   readonly takenBack?: true;
   /** Its end cannot be learnt any more, and is not looked for. */
   readonly unfollowed?: true;
-  /** What the record was told of it; absent: nothing yet. */
+  /** What the record has of it; absent: nothing yet. */
   readonly recorded?: AttemptRecord;
 }
 
@@ -191,7 +191,7 @@ export function isGuard({ role }: Pick<OrderAttempt, "role">): boolean {
   return role === "TAKE_PROFIT" || role === "STOP_LOSS";
 }
 
-/** Protection to which its venue has said yes, and no more: it may still refuse it, or end it at once. */
+/** Protection that its venue has acknowledged, and no more: it may still refuse it, or end it at once. */
 export function isUnshown(attempt: Pick<OrderAttempt, "role" | "outcome" | "order">): boolean {
   const { order, outcome } = attempt;
   return isGuard(attempt) && outcome === "CONFIRMED" && order?.status === "OPEN" && order.venueOrderId === "";
@@ -300,7 +300,7 @@ export function recordAbandoned(attempt: OrderAttempt): void {
   if (attempt.outcome === "PENDING") writable(attempt).outcome = "UNKNOWN";
 }
 
-/** Forgets what the venue said of the order, so that it is read again. */
+/** Forgets the last sight of the order, so that it is read again. */
 export function recordDoubt(attempt: OrderAttempt, reason: string | null = attempt.reason): void {
   recordUnknown(attempt, reason);
   writable(attempt).order = null;
@@ -358,9 +358,9 @@ export function recordBound(attempt: OrderAttempt, wallMs: number, venueMs?: num
   if (venueMs !== undefined) written.notPlacedAfterVenueMs = venueMs;
 }
 
-/** What the record was told of the order. */
-export function recordTold(attempt: OrderAttempt, told: AttemptRecord): void {
-  writable(attempt).recorded = told;
+/** What the record has of the order by now. */
+export function markRecorded(attempt: OrderAttempt, recorded: AttemptRecord): void {
+  writable(attempt).recorded = recorded;
 }
 
 export function markReplaced(attempt: OrderAttempt): void {
@@ -414,7 +414,7 @@ export function recordDecision(
 }
 
 /** The state in which its end was reported after the reply. */
-export function recordToldEnd(run: TradeRun, state: ExecutionReport["state"]): void {
+export function recordReportedEnd(run: TradeRun, state: ExecutionReport["state"]): void {
   writable(run).toldEnd = state;
 }
 

@@ -133,8 +133,8 @@ export interface ExecutionAdjustment {
 }
 
 /**
- * PLACED: every order asked for stands. PARTIAL: some do. FAILED: the venue refused them. UNKNOWN: one of them may or
- * may not stand. NOT_PLACED: none was sent, protectionReason says why.
+ * PLACED: every order asked for is in force. PARTIAL: some are. FAILED: the venue refused them. UNKNOWN: one of them may or
+ * may not be. NOT_PLACED: none was sent, protectionReason says why.
  */
 export type ProtectionState = "PLACED" | "PARTIAL" | "FAILED" | "UNKNOWN" | "NOT_PLACED";
 
@@ -195,7 +195,7 @@ export interface PositionAfter {
   /**
    * `computed`: the position read for this close minus what it filled. After an accepted order it is always that: what
    * the venue's stream shows cannot be had without a read that may become a venue call, and rooms distrust a stream
-   * after each send until it has told of the fill.
+   * after each send until it has shown the fill.
    */
   source: "stream" | "venue" | "computed";
 }

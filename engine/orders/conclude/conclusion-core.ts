@@ -190,7 +190,7 @@ export class ConclusionCore<Run extends OrderedRun, Result> {
     }
   }
 
-  /** Ended intents, and what orders that took nothing give back. */
+  /** Ended intents, and the released reservations of orders that filled nothing. */
   async #settledRows(run: Run, absentOnly: boolean): Promise<ConclusionRows> {
     const writes: StateWrite[] = [];
     for (const attempt of run.attempts) {
@@ -205,7 +205,7 @@ export class ConclusionCore<Run extends OrderedRun, Result> {
       : { conditions: own.conditions, writes: [...writes, ...own.writes] };
   }
 
-  /** An opening order that ended with nothing filled gives back what it took of the daily limits. */
+  /** Releases the daily-limit reservation of an opening order that ended with nothing filled. */
   async #releaseRows(attempt: OrderAttempt): Promise<readonly StateWrite[]> {
     if (attempt.reduceOnly !== false || !isUnfilled(attempt)) return [];
     const { guards, reservations } = this.#parts;
@@ -233,7 +233,7 @@ export class ResolvedListeners<Resolved> {
   }
 
   /** In the turn in which the end is known. */
-  tell(resolved: Resolved): void {
+  notify(resolved: Resolved): void {
     for (const listener of this.#listeners) {
       try {
         listener(resolved);

@@ -13,7 +13,7 @@ import { NO_PROOF_OF_ABSENCE } from "../send/absence-proof.js";
 import { isOpening, positionAttempts, recordBound, recordDoubt, type OrderAttempt, type TradeRun } from "../run.js";
 import type { TradeData, ExecutionLeg } from "../types.js";
 
-/** Forgets what the venue said of the orders that it knows, so that they are read again by whoever looks next. */
+/** Forgets the last sight of every order that the venue knows, so that whoever looks next reads it again. */
 export function doubtOrders(run: TradeRun): void {
   for (const attempt of run.attempts) {
     if (attempt.outcome === "REJECTED" || attempt.outcome === "NOT_SENT") continue;
@@ -29,26 +29,7 @@ export function faultData(run: TradeRun, nowMs: number): TradeData {
   const submitted = lead === null ? "0" : sizeOf(lead);
   return {
     executedOn: lead === null ? null : lead.venue,
-    order:
-      lead === null
-        ? null
-        : {
-            orderId: lead.venueClientOrderId,
-            symbol: run.symbol,
-            side: run.side,
-            type: run.orderType,
-            status: "UNKNOWN",
-            price: orderPrice(lead),
-            quantity: submitted,
-            filledQuantity: "0",
-            averagePrice: null,
-            timestamp: lead.sentAtMs ?? nowMs,
-            exchange: lead.venue,
-            clientOrderId: run.clientOrderId,
-            venueClientOrderId: lead.venueClientOrderId,
-            reduceOnly: lead.reduceOnly ?? true,
-            triggerPrice: null,
-          },
+    order: lead === null ? null : unknownOrderOf(run, lead, nowMs),
     routing: run.routing,
     execution: {
       state: "UNKNOWN",
@@ -72,6 +53,27 @@ export function faultData(run: TradeRun, nowMs: number): TradeData {
       statusPath: null,
     },
     position: null,
+  };
+}
+
+/** An order whose state only its venue can tell. */
+function unknownOrderOf(run: TradeRun, attempt: OrderAttempt, nowMs: number): NonNullable<TradeData["order"]> {
+  return {
+    orderId: attempt.venueClientOrderId,
+    symbol: run.symbol,
+    side: run.side,
+    type: run.orderType,
+    status: "UNKNOWN",
+    price: orderPrice(attempt),
+    quantity: sizeOf(attempt),
+    filledQuantity: "0",
+    averagePrice: null,
+    timestamp: attempt.sentAtMs ?? nowMs,
+    exchange: attempt.venue,
+    clientOrderId: run.clientOrderId,
+    venueClientOrderId: attempt.venueClientOrderId,
+    reduceOnly: attempt.reduceOnly ?? true,
+    triggerPrice: null,
   };
 }
 

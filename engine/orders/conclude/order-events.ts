@@ -7,7 +7,7 @@ import {
   isPriced,
   isSettled,
   mayRest,
-  recordTold,
+  markRecorded,
   type OrderAttempt,
   type AttemptRecord,
   type TradeRun,
@@ -27,7 +27,7 @@ export interface OrderEvent {
 
 const INTENT_VER = 1;
 const SENT_VER = 2;
-const NOTHING_TOLD: AttemptRecord = { ver: 0, state: "", filled: false };
+const NOTHING_RECORDED: AttemptRecord = { ver: 0, state: "", filled: false };
 /** Of one order; from then on its end alone is reported. */
 const MAX_VER = 4_000;
 
@@ -47,15 +47,15 @@ export function takeOrderEvents(run: Pick<TradeRun, "attempts">, nowMs: number):
     untake() {
       for (const [index, recorded] of before.entries()) {
         const attempt = run.attempts[index];
-        if (attempt !== undefined) recordTold(attempt, recorded ?? NOTHING_TOLD);
+        if (attempt !== undefined) markRecorded(attempt, recorded ?? NOTHING_RECORDED);
       }
     },
   };
 }
 
 function takeAttempt(attempt: OrderAttempt, nowMs: number, events: OrderEvent[]): void {
-  const told = attempt.recorded ?? NOTHING_TOLD;
-  let { ver } = told;
+  const recorded = attempt.recorded ?? NOTHING_RECORDED;
+  let { ver } = recorded;
   if (ver < INTENT_VER) {
     ver = INTENT_VER;
     events.push({ attempt, ver, status: "INTENT", atMs: attempt.intentAtMs, filled: false });
@@ -66,31 +66,31 @@ function takeAttempt(attempt: OrderAttempt, nowMs: number, events: OrderEvent[])
   }
   const status = statusOf(attempt);
   const state = `${status} ${attempt.order?.filledLots ?? 0}`;
-  const toldLots = filledLotsTold(told);
+  const recordedLots = recordedFilledLots(recorded);
   const filledLots = hasFinalFill(attempt) ? (attempt.order?.filledLots ?? 0) : 0;
   const isUnpriced = attempt.order !== null && !isPriced(attempt.order);
-  const isPricedNow = filledLots > 0 && told.unpriced === true && !isUnpriced;
-  const filled = filledLots > toldLots || isPricedNow;
+  const isPricedNow = filledLots > 0 && recorded.unpriced === true && !isUnpriced;
+  const filled = filledLots > recordedLots || isPricedNow;
   if (ver >= MAX_VER && status === "PARTIALLY_FILLED") return;
-  if (state !== told.state || filled) {
+  if (state !== recorded.state || filled) {
     // What an order that rests does later is not of the time at which it was acknowledged.
-    const isLater = hasRested(told.state);
+    const isLater = hasRested(recorded.state);
     ver = Math.max(ver, SENT_VER) + 1;
     const atMs = status === "UNKNOWN" || isLater ? nowMs : (attempt.ackAtMs ?? nowMs);
-    events.push({ attempt, ver, status, atMs, filled, ...(filled && told.filled ? { isFilledAgain: true } : {}) });
+    events.push({ attempt, ver, status, atMs, filled, ...(filled && recorded.filled ? { isFilledAgain: true } : {}) });
   }
-  const lots = Math.max(toldLots, filledLots);
-  recordTold(attempt, {
+  const lots = Math.max(recordedLots, filledLots);
+  markRecorded(attempt, {
     ver,
     state,
-    filled: told.filled || filled,
+    filled: recorded.filled || filled,
     ...(lots === 0 ? {} : { filledLots: lots }),
-    ...(isUnpriced && (told.filled || filled) ? { unpriced: true } : {}),
+    ...(isUnpriced && (recorded.filled || filled) ? { unpriced: true } : {}),
   });
 }
 
 /** Earlier versions kept no lots: the state of then implies how much was reported. */
-function filledLotsTold({ filled, filledLots, state }: AttemptRecord): number {
+function recordedFilledLots({ filled, filledLots, state }: AttemptRecord): number {
   return filledLots ?? (filled ? Number(state.split(" ")[1] ?? 0) : 0);
 }
 

@@ -48,7 +48,7 @@ export function isRefused({ outcome }: OrderAttempt): boolean {
   return outcome === "REJECTED" || outcome === "NOT_SENT";
 }
 
-/** It stood, and ended with something unfilled. One that we took back, or that was sent again, is none. */
+/** Its venue had taken it, and it ended with something unfilled. One that we took back, or that was sent again, is none. */
 function isLost(attempt: OrderAttempt): boolean {
   const { order, outcome, qtyLots, replaced, takenBack } = attempt;
   const isEnded = order?.status === "CANCELED" || order?.status === "REJECTED";
@@ -173,20 +173,20 @@ export function guardsToTakeBack(run: TradeRun): OrderAttempt[] {
     if (!isAbandoned && !closed.some((attempt) => isGuard(attempt) && filledLots(attempt) > 0)) return [];
     const left = openedLots(run, part) - closedLots(run, part.attempt.venue);
     return wantedRoles(run).flatMap((role) => {
-      const standing = closed.filter(
+      const openGuards = closed.filter(
         ({ order, outcome, role: own }) => own === role && outcome === "CONFIRMED" && order !== null && isOpen(order),
       );
       // What it will close yet: what it closed is not left of the position.
       const sizeOf = (guard: OrderAttempt): number =>
         lotsOn(guard.qtyLots - filledLots(guard), guard.qtyDecimals, part.qtyDecimals);
-      let beyond = standing.reduce((sum, guard) => sum + sizeOf(guard), 0) - Math.max(0, left);
+      let beyond = openGuards.reduce((sum, guard) => sum + sizeOf(guard), 0) - Math.max(0, left);
       const ended = closed.filter(
         (guard) => isGuard(guard) && guard.role !== role && filledLots(guard) >= guard.qtyLots,
       );
       const endedLots = ended.map(({ qtyDecimals, qtyLots }) => lotsOn(qtyLots, qtyDecimals, part.qtyDecimals));
       const rank = (guard: OrderAttempt): number =>
         guard.takenBack === true ? 0 : endedLots.includes(sizeOf(guard)) ? 1 : 2;
-      const inTurn = standing.reverse().sort((one, other) => rank(one) - rank(other));
+      const inTurn = openGuards.reverse().sort((one, other) => rank(one) - rank(other));
       return inTurn.filter((guard) => {
         if (sizeOf(guard) > beyond) return false;
         beyond -= sizeOf(guard);

@@ -140,7 +140,7 @@ describe("the reply of a close", () => {
     const run = closeRun([attempt({ order: order({}) })]);
     const { reference } = run.routing;
     const plain = buildTradeData(run, NOW_MS).execution;
-    // A venue whose quote is worth 0.99 of the common one; the mid is told in the common one, the expected price is not.
+    // A venue whose quote is worth 0.99 of the common one; the mid is in the common one, the expected price is not.
     const routing: typeof run.routing = {
       ...run.routing,
       reference: reference === null ? null : { ...reference, mid: "96447.285" },

@@ -2,21 +2,19 @@ import type { RouteObserver } from "../decide/route-observer.js";
 import type { ExecutionRegistry } from "../durable/execution-registry.js";
 import type { OrderFollows } from "../follow/order-follows.js";
 import type { RoutableVenue } from "../../domain/venue.js";
-import type { StateWrite, StateStore } from "../../storage/state-store.js";
 import { problemOf } from "../background.js";
 import { ConclusionCore, ResolvedListeners, type RowsOf, type ConclusionParts } from "./conclusion-core.js";
 import type { TradeExecution } from "../send/execution.js";
 import { doubtOrders, faultData } from "./fault.js";
 import type { LateOrder } from "../send/execute.js";
 import { buildTradeData, toTradeResult } from "./reply.js";
-import { endTimings, recordToldEnd, roundMs, unsettledAttempt, type TradeRun } from "../run.js";
+import { endTimings, recordReportedEnd, roundMs, unsettledAttempt, type TradeRun } from "../run.js";
 import { freeNames, type FreeNamesParts } from "./free-names.js";
 import { applyResolution } from "../send/outcome.js";
-import type { TradeContext, TradeData, TradeRequest, TradeResult } from "../types.js";
+import type { TradeContext, TradeData, TradeResult } from "../types.js";
 import { Deadline } from "../../domain/deadline.js";
-import type { DecisionEvent, DecisionSink } from "./decision-event.js";
-import type { OrderEvent } from "./order-events.js";
-import type { ConcludedTrade, RecordSink } from "./record-sink.js";
+import type { RecordSink } from "./record-sink.js";
+import type { TradeDecisions } from "./trade-decisions.js";
 
 /** What concludes a trade. */
 export interface TradeConclusionParts extends ConclusionParts<TradeRun, TradeResult>, FreeNamesParts {
@@ -24,7 +22,7 @@ export interface TradeConclusionParts extends ConclusionParts<TradeRun, TradeRes
   readonly registry: ExecutionRegistry;
   readonly observer: RouteObserver;
   readonly records: RecordSink;
-  readonly store: StateStore;
+  readonly decisions: TradeDecisions;
 }
 
 /** A trade whose outcome was unknown at its reply has found its end. Holds no credential. */
@@ -47,15 +45,13 @@ export interface Concluded {
 
 export class TradeConclusion {
   readonly #parts: TradeConclusionParts;
-  readonly #onDecision: DecisionSink;
   readonly #listeners: ResolvedListeners<ResolvedTrade>;
   readonly #core: ConclusionCore<TradeRun, TradeResult>;
 
-  constructor(parts: TradeConclusionParts, onDecision: DecisionSink) {
+  constructor(parts: TradeConclusionParts) {
     this.#parts = parts;
     this.#listeners = new ResolvedListeners(parts.logger);
     this.#core = new ConclusionCore<TradeRun, TradeResult>(parts, this);
-    this.#onDecision = onDecision;
   }
 
   /** Returns the function that ends the subscription. At most MAX_RESOLVED_LISTENERS. */
@@ -65,7 +61,7 @@ export class TradeConclusion {
 
   /** The reply of a run that this request carried to its end; the durable parts follow beside it. */
   finish(execution: TradeExecution, context: TradeContext, run: TradeRun, late: readonly LateOrder[]): Concluded {
-    const { registry } = this.#parts;
+    const { decisions, registry } = this.#parts;
     const reply = this.#reply(execution, context, run);
     const { ticket } = execution;
     this.#followResting(execution, run);
@@ -73,7 +69,7 @@ export class TradeConclusion {
     const listed = ticket !== null || unsettledAttempt(run) !== null || late.length > 0;
     const rowsOf: RowsOf = (events) => [
       ...(listed ? registry.persistWrites(reply.data, run) : []),
-      ...this.#decisionRows("replied", run, reply.data, events, elapsedMs),
+      ...this.#core.recordRows(run, () => decisions.rows("replied", run, reply.data, events, elapsedMs)),
     ];
     this.#parts.background.run(
       "conclusion",
@@ -144,20 +140,20 @@ export class TradeConclusion {
     // Another order of it may still be open to be read: then the end is reported later, once.
     // The outcome of its protection since, after a crash too, is no second end.
     const isEnd = unsettledAttempt(run) === null && run.toldEnd !== data.execution.state;
-    if (isEnd) recordToldEnd(run, data.execution.state);
-    if (isEnd) this.#listeners.tell({ routeId: run.routeId, data, accounts: accountsOf(run) });
+    if (isEnd) recordReportedEnd(run, data.execution.state);
+    if (isEnd) this.#listeners.notify({ routeId: run.routeId, data, accounts: accountsOf(run) });
     await this.#storeResolved(run, recordKey, isEnd, data);
     return data;
   }
 
   /** One try, as no caller waits for more; where the store refuses, it is stored later. */
   async #storeResolved(run: TradeRun, recordKey: string | null, isEnd: boolean, data: TradeData): Promise<void> {
-    const { registry, records } = this.#parts;
+    const { decisions, registry, records } = this.#parts;
     const rowsOf: RowsOf = (events) => [
       ...registry.persistWrites(data, run),
-      ...(isEnd
-        ? this.#decisionRows("resolved", run, data, events, null)
-        : this.#core.recordRows(run, () => records.eventWrites(run, events))),
+      ...this.#core.recordRows(run, () =>
+        isEnd ? decisions.rows("resolved", run, data, events, null) : records.eventWrites(run, events),
+      ),
     ];
     const update = recordKey === null ? null : { recordKey, result: toTradeResult(data, false) };
     await this.#core.storeOnce(run, rowsOf, update, () => this.#storeResolved(run, recordKey, isEnd, this.dataOf(run)));
@@ -172,7 +168,7 @@ export class TradeConclusion {
   async publishLookup(run: TradeRun, recordKey: string | null): Promise<void> {
     const deadline = new Deadline(this.#parts.clock, 0);
     const data = await this.publishResolved(run, recordKey);
-    this.emit("resolved", { ...run, dryRun: false }, run, deadline, { data });
+    this.#parts.decisions.emit("resolved", { ...run, dryRun: false }, run, deadline, { data });
   }
 
   /**
@@ -190,72 +186,16 @@ export class TradeConclusion {
     }
   }
 
-  emit(
-    kind: DecisionEvent["kind"],
-    request: Pick<TradeRequest, "symbol" | "direction" | "dryRun">,
-    context: Pick<TradeContext, "requestId">,
-    deadline: Deadline,
-    what: Partial<Pick<DecisionEvent, "code" | "routing" | "data">>,
-  ): void {
-    const event: DecisionEvent = {
-      kind,
-      tsMs: this.#parts.clock.wallMs(),
-      requestId: context.requestId,
-      symbol: request.symbol,
-      direction: request.direction,
-      dryRun: request.dryRun,
-      code: what.code ?? null,
-      routing: what.routing ?? null,
-      data: what.data ?? null,
-      elapsedMs: roundMs(deadline.elapsedMs()),
-    };
-    try {
-      this.#onDecision(event);
-      if (event.dryRun || (event.kind === "refused" && event.routing === null)) this.#parts.records.note(event);
-    } catch (error) {
-      // A recorder that fails must not fail a close.
-      this.#parts.logger.error("decision_sink_threw", { problem: problemOf(error) });
-    }
-    if (event.kind === "refused" && event.routing !== null && !event.dryRun) {
-      this.#parts.background.run("refusal_record", this.#storeRefusal(event, event.routing));
-    }
-  }
-
-  /** A close that was routed and then refused: a decision like others, only that no order followed. */
-  async #storeRefusal(event: DecisionEvent, routing: ConcludedTrade["routing"]): Promise<void> {
-    const { tsMs, requestId, symbol, direction, code, elapsedMs } = event;
-    const refused = { kind: "refused", tsMs, requestId, symbol, direction, code, routing, elapsedMs } as const;
-    const writes = this.#parts.records.decisionWrites({ ...refused, data: null, run: null, events: [] });
-    if (writes.length === 0) return;
-    await this.#parts.store.commit({ writes });
-    this.#parts.records.committed(writes);
-  }
-
   #reply(execution: TradeExecution, context: TradeContext, run: TradeRun): Concluded {
-    const { registry } = this.#parts;
+    const { decisions, observer, registry } = this.#parts;
     const elapsedMs = execution.deadline.elapsedMs();
     endTimings(run, elapsedMs);
-    this.#parts.observer.latency("total", "", elapsedMs * 1e3);
+    observer.latency("total", "", elapsedMs * 1e3);
     const data = this.dataOf(run);
     registry.remember(data, run);
     registry.track(run);
-    this.emit("replied", execution.request, context, execution.deadline, { data });
+    decisions.emit("replied", execution.request, context, execution.deadline, { data });
     return { ok: true, success: data.execution.state !== "REJECTED", data, replayed: false };
-  }
-
-  #decisionRows(
-    kind: "replied" | "resolved",
-    run: TradeRun,
-    data: TradeData,
-    events: readonly OrderEvent[],
-    elapsedMs: number | null,
-  ): readonly StateWrite[] {
-    const { clock, records } = this.#parts;
-    const { requestId, symbol, direction } = run;
-    const close = { kind, tsMs: clock.wallMs(), requestId, symbol, direction, code: null, elapsedMs } as const;
-    return this.#core.recordRows(run, () =>
-      records.decisionWrites({ ...close, routing: data.routing, data, run, events }),
-    );
   }
 
   async #resolveLate(execution: TradeExecution, context: TradeContext, run: TradeRun, late: LateOrder): Promise<void> {
@@ -268,7 +208,8 @@ export class TradeConclusion {
     }
     this.#followResting(execution, run);
     const data = await this.publishResolved(run, execution.ticket?.recordKey ?? null);
-    if (unsettledAttempt(run) === null) this.emit("resolved", execution.request, context, execution.deadline, { data });
+    if (unsettledAttempt(run) === null)
+      this.#parts.decisions.emit("resolved", execution.request, context, execution.deadline, { data });
   }
 }
 

@@ -117,10 +117,10 @@ describe("the switch of an account", () => {
     });
     const arm = (agent: string) =>
       harness.run(harness.desk.armSwitch({ venue: "venueone", credentials: block(agent), timeoutMs: 60_000 }));
-    const stood = await arm("agent-a");
+    const before = await arm("agent-a");
     failing.add("agent-b");
     expect(await arm("agent-b")).toMatchObject({ code: "VENUE_UNAVAILABLE", details: { reason: "ACCOUNT_UNKNOWN" } });
-    expect(await harness.desk.heartbeat(stood.ok ? stood.armed.switchId : "")).toMatchObject({ ok: true });
+    expect(await harness.desk.heartbeat(before.ok ? before.armed.switchId : "")).toMatchObject({ ok: true });
     expect(harness.venue.sessions.filter(({ closed }) => !closed)).toHaveLength(1);
   });
 });

@@ -136,12 +136,7 @@ export class TradeRouting {
     held: string | null,
     problemOf: (venue: RoutableVenue) => string | null = NO_PROBLEMS,
   ): RouteAnswer {
-    const input = this.#input;
-    input.reset(routeKindOf(request), tradeSide(request), this.#clock.monoNs());
-    input.maxSlippageBps = request.maxSlippageBps;
-    input.maxQuoteAgeMs = request.maxQuoteAgeMs;
-    input.latencyFactor = this.#settings.latencyFactor;
-    input.preferred = request.preferredExchange ?? "";
+    const input = this.#beginInput(routeKindOf(request), tradeSide(request), request);
     // What is left after a first try goes to one venue.
     input.allowSplit = request.allowSplit && tried.size === 0;
     const problem = setSize(input, request, size) ?? setPrice(input, request, quote);
@@ -162,20 +157,7 @@ export class TradeRouting {
       candidate.problem = problemOf(venue) ?? "";
       candidate.hasCredentials =
         reading !== undefined || (market === null && isGiven(request, venue)) || isOverruled(request, venue);
-      if (reading === undefined) continue;
-      if (orderWaitMs(reading, request.open) > 0) candidate.budgetAvailable = false;
-      // Listed on another scale since it was read: those lots are not these.
-      const isCurrent = market === null || isSameScale(reading.instrument, market.instrument);
-      const positions = isCurrent ? reading.positions : null;
-      candidate.positionKnown = positions !== null;
-      candidate.longLots = openLots(positions ?? [], "LONG");
-      candidate.shortLots = openLots(positions ?? [], "SHORT");
-      if (reading.fees !== null) {
-        candidate.takerFeeMilliBps = reading.fees.takerFeeMilliBps;
-        candidate.makerFeeMilliBps = reading.fees.makerFeeMilliBps;
-        candidate.feeSource = "account";
-      }
-      if (request.open !== null) addEntryFacts(candidate, request, request.open, reading);
+      if (reading !== undefined) addReading(candidate, market, request, reading);
     }
     const answer = this.#decide(routeId, request.maxLegs, request.dryRun, (candidate, result, leg) =>
       planOf(request, candidate, result, leg, readings),
@@ -194,12 +176,7 @@ export class TradeRouting {
 
   /** Books only: no credentials, no positions. */
   routeQuote(request: QuoteRequest, routeId: string): RouteAnswer {
-    const input = this.#input;
-    input.reset("QUOTE", request.side, this.#clock.monoNs());
-    input.maxSlippageBps = request.maxSlippageBps;
-    input.maxQuoteAgeMs = request.maxQuoteAgeMs;
-    input.latencyFactor = this.#settings.latencyFactor;
-    input.preferred = request.preferredExchange ?? "";
+    const input = this.#beginInput("QUOTE", request.side, request);
     if (!setSizeText(input, request.size)) return invalid("size", "must be a positive decimal text");
     for (const venue of ROUTABLE_VENUES) {
       const room = this.#marketRooms.get(venue);
@@ -207,6 +184,21 @@ export class TradeRouting {
       candidate.excluded = request.excludeExchanges.includes(venue);
     }
     return this.#decide(routeId, 1, true, () => null);
+  }
+
+  /** The input of the trade before is overwritten. */
+  #beginInput(
+    kind: RouteKind,
+    side: Side,
+    request: Pick<QuoteRequest, "maxSlippageBps" | "maxQuoteAgeMs" | "preferredExchange">,
+  ): RouteInput {
+    const input = this.#input;
+    input.reset(kind, side, this.#clock.monoNs());
+    input.maxSlippageBps = request.maxSlippageBps;
+    input.maxQuoteAgeMs = request.maxQuoteAgeMs;
+    input.latencyFactor = this.#settings.latencyFactor;
+    input.preferred = request.preferredExchange ?? "";
+    return input;
   }
 
   #addCandidate(venue: RoutableVenue, room: MarketRoom | undefined, market: Market | null): Candidate {
@@ -366,6 +358,23 @@ function setPrice(input: RouteInput, request: TradeRequest, quote: BoundQuote | 
 function isBeyondQuoted(input: RouteInput, quote: BoundQuote | null, price: string): boolean {
   const quoted = quote?.ownPrice ?? null;
   return quoted !== null && compareDecimals(price, quoted) === (input.side === "SELL" ? -1 : 1);
+}
+
+/** What was read of the account at the venue: its budget, its positions, its fees. */
+function addReading(candidate: Candidate, market: Market | null, request: TradeRequest, reading: AccountReading): void {
+  if (orderWaitMs(reading, request.open) > 0) candidate.budgetAvailable = false;
+  // Listed on another scale since it was read: those lots are not these.
+  const isCurrent = market === null || isSameScale(reading.instrument, market.instrument);
+  const positions = isCurrent ? reading.positions : null;
+  candidate.positionKnown = positions !== null;
+  candidate.longLots = openLots(positions ?? [], "LONG");
+  candidate.shortLots = openLots(positions ?? [], "SHORT");
+  if (reading.fees !== null) {
+    candidate.takerFeeMilliBps = reading.fees.takerFeeMilliBps;
+    candidate.makerFeeMilliBps = reading.fees.makerFeeMilliBps;
+    candidate.feeSource = "account";
+  }
+  if (request.open !== null) addEntryFacts(candidate, request, request.open, reading);
 }
 
 /** What an entry's eligibility and score need beside. */

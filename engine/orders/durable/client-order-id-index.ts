@@ -163,7 +163,7 @@ export class ClientOrderIdIndex {
   }
 
   /**
-   * The rows that free the name of an order that never came to the venue, or give it back to the order that had it
+   * The rows that free the name of an order that never came to the venue, or return it to the order that had it
    * before; none when it names another by now.
    */
   async freeRows(

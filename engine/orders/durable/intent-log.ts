@@ -109,7 +109,7 @@ export class IntentLog<Run = TradeRun> {
   }
 
   /**
-   * The writes that bring what an open intent carries up to date, so that a start after a crash knows what was told of
+   * The writes that bring what an open intent carries up to date, so that a start after a crash knows what was reported of
    * the order; none where the idempotency record has it, or the intent is settled.
    */
   async carryWrites(ref: IntentRef, run: Run): Promise<StateWrite[]> {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { createHarness } from "../test/harness.js";
-import { createRowSink, rowFaults, toldRows } from "../test/row-sink.js";
+import { createRowSink, rowFaults, recordedRows } from "../test/row-sink.js";
 import { createDesk } from "../single/test/desk-harness.js";
 
 const MINUTE_MS = 60_000;
@@ -25,7 +25,7 @@ describe("an end that is found after the reply while the store refuses", () => {
     await harness.clock.advanceAsync(refusedMs);
     harness.store.gate = async () => {};
     await harness.clock.advanceAsync(5 * MINUTE_MS);
-    const rows = await toldRows(harness.store);
+    const rows = await recordedRows(harness.store);
     expect(rows.filter(({ table }) => table === "fill")).toMatchObject([{ lots: 250 }]);
     expect(rows.filter((row) => row.table === "decision" && row.kind === "resolved")).toHaveLength(1);
     expect(await rowFaults(harness.store, [harness.one])).toEqual([]);

@@ -5,7 +5,7 @@ import type { AccountEvent, AccountStreams } from "../../ports.js";
 import { createHarness, type Harness } from "../test/harness.js";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { FakeStreams } from "../test/fake-streams.js";
-import { createRowSink, toldRows } from "../test/row-sink.js";
+import { createRowSink, recordedRows } from "../test/row-sink.js";
 
 const RESTING_CLOSE = { orderType: "LIMIT", limitPrice: "101000", preferredExchange: "venueone" } as const;
 const MINUTE_MS = 60_000;
@@ -29,7 +29,7 @@ function change(harness: Harness, index: number, change: Partial<VenueOrder>): v
 }
 
 async function statesIn(harness: Harness): Promise<string[]> {
-  return (await toldRows(harness.store)).flatMap((row) => (row.table === "event" ? [row.status] : []));
+  return (await recordedRows(harness.store)).flatMap((row) => (row.table === "event" ? [row.status] : []));
 }
 
 /** Says that it is down before its opening has returned, so often. */
@@ -105,7 +105,7 @@ describe("two orders of one trade that rest", () => {
     expect(harness.one.log).toHaveLength(3);
     const [, lost] = harness.one.log;
     if (lost === undefined) throw new Error("no take-profit");
-    // Its venue has forgotten the one; the other stands.
+    // Its venue has forgotten the one; the other is open.
     lost.visibleAtMs = Number.POSITIVE_INFINITY;
     await harness.clock.advanceAsync(60 * MINUTE_MS);
     expect(harness.logLines.filter((line) => line.includes("order_follow_ended"))).toHaveLength(1);

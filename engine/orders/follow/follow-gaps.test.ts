@@ -4,7 +4,7 @@ import type { VenueOrder } from "../../domain/order.js";
 import type { Market } from "../../market/market.js";
 import { closeContext, closeRequest, createHarness, recordingLogger, type Harness } from "../test/harness.js";
 import { FakeStreams } from "../test/fake-streams.js";
-import { createRowSink, toldRows } from "../test/row-sink.js";
+import { createRowSink, recordedRows } from "../test/row-sink.js";
 import { createDesk, orderContext, orderName } from "../single/test/desk-harness.js";
 import type { OrderAttempt } from "../run.js";
 import { Resolver } from "../send/resolver.js";
@@ -76,7 +76,7 @@ describe("a venue that is out of reach at the start", () => {
     const request = closeRequest({ size: "0.01", preferredExchange: "venueone", dryRun: true });
     await harness.run(next.trade(request, closeContext(harness.clock)));
     await harness.clock.advanceAsync(MINUTE_MS);
-    const rows = await toldRows(harness.store);
+    const rows = await recordedRows(harness.store);
     expect(rows.flatMap((row) => (row.table === "fill" ? [row.lots] : []))).toEqual([250]);
   });
 });
@@ -117,7 +117,7 @@ describe("a single order that its caller's question finds resting", () => {
     if (entry?.order == null) throw new Error("no such order");
     entry.order = { ...entry.order, status: "FILLED", filledLots: 250, averagePrice: "95000" };
     await clock.advanceAsync(5 * MINUTE_MS);
-    const rows = await toldRows(harness.store);
+    const rows = await recordedRows(harness.store);
     expect(rows.flatMap((row) => (row.table === "fill" ? [row.lots] : []))).toEqual([250]);
   });
 });

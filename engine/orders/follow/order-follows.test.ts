@@ -17,7 +17,7 @@ import {
 } from "../test/harness.js";
 import type { TradeRun } from "../run.js";
 import { FakeStreams } from "../test/fake-streams.js";
-import { createRowSink, rowFaults, toldRows, type ToldRow } from "../test/row-sink.js";
+import { createRowSink, rowFaults, recordedRows, type RecordedRow } from "../test/row-sink.js";
 import { createDesk, CREDENTIALS, orderName, orderContext, type DeskHarness } from "../single/test/desk-harness.js";
 
 const ACCOUNT = "acct-venueone";
@@ -42,8 +42,9 @@ function change(harness: { one: Harness["one"] }, index: number, change: Partial
   return entry.order;
 }
 
-const fillsOf = (rows: readonly ToldRow[]): number[] => rows.flatMap((row) => (row.table === "fill" ? [row.lots] : []));
-const statesOf = (rows: readonly ToldRow[]): string[] =>
+const fillsOf = (rows: readonly RecordedRow[]): number[] =>
+  rows.flatMap((row) => (row.table === "fill" ? [row.lots] : []));
+const statesOf = (rows: readonly RecordedRow[]): string[] =>
   rows.flatMap((row) => (row.table === "event" ? [row.status] : []));
 const tell = (harness: Harness, order: VenueOrder, lots: number, tradeId: string): void =>
   (harness.one.streams as FakeStreams).tellFill(ACCOUNT, order, lots, tradeId);
@@ -57,7 +58,7 @@ describe("a LIMIT close that rests", () => {
     await harness.clock.advanceAsync(2 * MINUTE_MS);
     change(harness, 0, { status: "FILLED", filledLots: 250 });
     await harness.clock.advanceAsync(10 * MINUTE_MS);
-    const rows = await toldRows(harness.store);
+    const rows = await recordedRows(harness.store);
     expect(statesOf(rows)).toEqual(["INTENT", "SENT", "OPEN", "PARTIALLY_FILLED", "FILLED"]);
     expect(fillsOf(rows)).toEqual([100, 250]);
     expect(await rowFaults(harness.store, [harness.one, harness.two])).toEqual([]);
@@ -72,7 +73,7 @@ describe("a LIMIT close that rests", () => {
     await harness.closeData(RESTING_CLOSE);
     change(harness, 0, { status: "CANCELED", averagePrice: null });
     await harness.clock.advanceAsync(10 * MINUTE_MS);
-    const rows = await toldRows(harness.store);
+    const rows = await recordedRows(harness.store);
     expect(statesOf(rows)).toEqual(["INTENT", "SENT", "OPEN", "CANCELED"]);
     expect(fillsOf(rows)).toEqual([]);
   });
@@ -86,12 +87,12 @@ describe("a LIMIT close that rests", () => {
     tell(harness, part, 40, "t2");
     tell(harness, part, 40, "t2");
     await harness.clock.advanceAsync(3_000);
-    expect(fillsOf(await toldRows(harness.store))).toEqual([100]);
+    expect(fillsOf(await recordedRows(harness.store))).toEqual([100]);
     const whole = change(harness, 0, { status: "FILLED", filledLots: 250 });
     (harness.one.streams as FakeStreams).tell(ACCOUNT, { kind: "order", order: whole });
     tell(harness, part, 40, "t2");
     await harness.clock.advanceAsync(3_000);
-    expect(fillsOf(await toldRows(harness.store))).toEqual([100, 250]);
+    expect(fillsOf(await recordedRows(harness.store))).toEqual([100, 250]);
     expect((harness.one.streams as FakeStreams).listenerCount).toBe(0);
     expect(harness.one.sessions.every(({ closed }) => closed)).toBe(true);
   });
@@ -103,7 +104,7 @@ describe("a LIMIT close that rests", () => {
     await harness.clock.advanceAsync(MINUTE_MS);
     harness.one.shownOrder = () => ({ ...order, status: "OPEN", filledLots: 0, averagePrice: null });
     await harness.clock.advanceAsync(5 * MINUTE_MS);
-    expect(statesOf(await toldRows(harness.store))).toEqual(["INTENT", "SENT", "OPEN", "PARTIALLY_FILLED"]);
+    expect(statesOf(await recordedRows(harness.store))).toEqual(["INTENT", "SENT", "OPEN", "PARTIALLY_FILLED"]);
   });
 
   it("is read on the background lane alone, at most once a second for all orders of a venue", async () => {
@@ -126,15 +127,15 @@ describe("a LIMIT close that rests", () => {
     expect(next.status()).toMatchObject({ followedCount: 1, unattendedCount: 1 });
     change(harness, 0, { status: "FILLED", filledLots: 250 });
     await harness.clock.advanceAsync(5 * MINUTE_MS);
-    expect(fillsOf(await toldRows(harness.store))).toEqual([]);
+    expect(fillsOf(await recordedRows(harness.store))).toEqual([]);
     // Of another account: nothing is read with it.
     await harness.run(next.askExecution("rt_other", { venueone: { account: "someone", secret: SECRET_ONE } }));
     await harness.clock.advanceAsync(5 * MINUTE_MS);
-    expect(fillsOf(await toldRows(harness.store))).toEqual([]);
+    expect(fillsOf(await recordedRows(harness.store))).toEqual([]);
     const request = closeRequest({ size: "0.01", preferredExchange: "venueone", dryRun: true });
     await harness.run(next.trade(request, closeContext(harness.clock)));
     await harness.clock.advanceAsync(MINUTE_MS);
-    const rows = await toldRows(harness.store);
+    const rows = await recordedRows(harness.store);
     expect(fillsOf(rows)).toEqual([250]);
     expect(statesOf(rows)).toEqual(["INTENT", "SENT", "OPEN", "FILLED"]);
     expect(next.status()).toMatchObject({ followedCount: 0, unattendedCount: 0 });
@@ -166,7 +167,7 @@ describe("a stop that an entry got", () => {
     await harness.clock.advanceAsync(1_000);
     change(harness, 1, { status: "FILLED", filledLots: 250, averagePrice: "94900" });
     await harness.clock.advanceAsync(5 * MINUTE_MS);
-    expect(fillsOf(await toldRows(harness.store))).toEqual([250, 250]);
+    expect(fillsOf(await recordedRows(harness.store))).toEqual([250, 250]);
     expect(await rowFaults(harness.store, [harness.one])).toEqual([]);
   });
 });
@@ -183,7 +184,7 @@ describe("a resting entry that is watched for its protection", () => {
     await harness.clock.advanceAsync(MINUTE_MS);
     change(harness, 0, { status: "FILLED", filledLots: 250 });
     await harness.clock.advanceAsync(MINUTE_MS);
-    expect(fillsOf(await toldRows(harness.store))).toEqual([100, 250]);
+    expect(fillsOf(await recordedRows(harness.store))).toEqual([100, 250]);
     expect(harness.one.log.slice(1).map(({ command }) => command.qtyLots)).toEqual([100, 150]);
   });
 });
@@ -201,7 +202,7 @@ describe("a single order that rests", () => {
     await harness.clock.advanceAsync(2 * MINUTE_MS);
     filled(harness, 250, "FILLED");
     await harness.clock.advanceAsync(10 * MINUTE_MS);
-    const rows = await toldRows(harness.store);
+    const rows = await recordedRows(harness.store);
     expect(statesOf(rows)).toEqual(["INTENT", "SENT", "OPEN", "PARTIALLY_FILLED", "FILLED"]);
     expect(fillsOf(rows)).toEqual([100, 250]);
     expect(harness.venue.sessions.every(({ closed }) => closed)).toBe(true);
@@ -216,11 +217,11 @@ describe("a single order that rests", () => {
     await harness.restart();
     filled(harness, 250, "FILLED");
     await harness.clock.advanceAsync(5 * MINUTE_MS);
-    expect(fillsOf(await toldRows(harness.store))).toEqual([]);
+    expect(fillsOf(await recordedRows(harness.store))).toEqual([]);
     const name = orderName(order.orderId ?? "");
     await harness.run(harness.desk.orderStatus(name, orderContext(harness.clock)));
     await harness.clock.advanceAsync(MINUTE_MS);
-    const rows = await toldRows(harness.store);
+    const rows = await recordedRows(harness.store);
     expect(fillsOf(rows)).toEqual([250]);
     expect(statesOf(rows)).toEqual(["INTENT", "SENT", "OPEN", "FILLED"]);
     expect(harness.store.writtenText.every((text) => !text.includes(CREDENTIALS.secret))).toBe(true);

@@ -1,9 +1,10 @@
 /**
  * Orders that rest at their venue after their reply, followed to their end: what fills later, and how they end, reaches
- * whatever remembers them. The account's stream brings it where one is open, a paced read otherwise.
+ * whatever remembers them. The account's stream brings it where one is open (follow-sights.ts), a paced read otherwise
+ * (follow-reads.ts).
  *
- * Invariants: nothing is ever sent; what is seen of an order never goes back (fewer fills, open again); each growth and
- * the end are published once, with the commit that makes them durable; an end that no venue tells is not guessed.
+ * Invariants: nothing is ever sent; each growth and the end are published once, with the commit that makes them durable;
+ * an end that no venue shows is not guessed.
  *
  * Durable: one row for each run with such orders, in the same batch as all that remembers the run; removed with its last
  * order. Credentials are not stored: they are in memory for CREDENTIALS_MS after they were last used, and after
@@ -13,25 +14,21 @@
  * a time and READ_GAP_MS apart for each venue, MAX_PAUSE_MS apart for one order.
  */
 import type { Clock } from "../../domain/clock.js";
-import { isSameScale } from "../../domain/instrument.js";
 import type { Logger } from "../../domain/logger.js";
-import type { VenueOrder } from "../../domain/order.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import type { KeyedHash } from "../../storage/keyed-hash.js";
 import type { SendBounds } from "../send/absence-proof.js";
 import { decodeJson, encodeJson, type StateStore, type StateWrite } from "../../storage/state-store.js";
 import { OrderListeners } from "./order-listeners.js";
-import { filledLots } from "../attempt-figures.js";
 import type { Background } from "../background.js";
 import { FollowKeys } from "./follow-keys.js";
 import { FollowPublications } from "./follow-publications.js";
 import { FOLLOW_MAX_MS, FollowReads } from "./follow-reads.js";
-import { applyResolution } from "../send/outcome.js";
+import { FIRST_PAUSE_MS, FollowSights } from "./follow-sights.js";
 import { contractOf } from "../order-scale.js";
 import { sessionHash, type Rooms } from "../accounts.js";
 import {
   isResting,
-  isSame,
   knowsMore,
   type Account,
   type Followed,
@@ -40,10 +37,9 @@ import {
   type FollowOwner,
   type FollowRow,
 } from "./followed-run.js";
-import { isPriced, markUnfollowed } from "../run.js";
+import { markUnfollowed } from "../run.js";
 
 export const MAX_FOLLOWED = 1_024;
-const FIRST_PAUSE_MS = 2_000;
 const SCAN_ROWS = 256;
 
 interface FollowParts {
@@ -67,6 +63,7 @@ export class OrderFollows<Run extends FollowedRun> {
   readonly #keys: FollowKeys;
   readonly #reads: FollowReads<Run>;
   readonly #publications: FollowPublications<Run>;
+  readonly #sights: FollowSights<Run>;
   #stopped = false;
 
   constructor(parts: FollowParts, owner: FollowOwner<Run>) {
@@ -79,12 +76,20 @@ export class OrderFollows<Run extends FollowedRun> {
       keys: this.#keys,
       isLive: (account) => this.#listeners.isLive(account),
       isReadElsewhere: (run, attempt) => owner.isReadElsewhere?.(run, attempt) === true,
-      see: (order, seen, isTakenUnpriced) => this.#see(order, seen, isTakenUnpriced),
-      seeAbsent: (order) => this.#seeAbsent(order),
-      renew: (account) => this.#renew(account),
+      see: (order, seen, isTakenUnpriced) => this.#sights.see(order, seen, isTakenUnpriced),
+      seeAbsent: (order) => this.#sights.seeAbsent(order),
+      renew: (account) => this.#sights.renew(account),
       stopFollowing: (order, reason) => this.#stopFollowing(order, reason),
     });
     this.#publications = new FollowPublications<Run>(parts, owner, (entry) => this.#update(entry));
+    this.#sights = new FollowSights<Run>(parts, {
+      orders: () => this.#orders(),
+      keys: this.#keys,
+      listeners: this.#listeners,
+      wake: (venue) => this.#reads.wake(venue),
+      onSight: (run, order) => owner.onSight?.(run, order),
+      publish: (entry) => this.#publications.publish(entry),
+    });
   }
 
   /** Runs with orders that are followed, those that wait for credentials included. */
@@ -118,7 +123,7 @@ export class OrderFollows<Run extends FollowedRun> {
     return found;
   }
 
-  /** Takes up what an earlier start left. */
+  /** Resumes what an earlier start left. */
   async load(): Promise<readonly Run[]> {
     const { clock, store, logger } = this.#parts;
     const { namespace } = this.#owner;
@@ -169,7 +174,7 @@ export class OrderFollows<Run extends FollowedRun> {
       entry.owners[venue] ??= sessionHash(hash, account.session);
       // Whoever asks for an order that is followed already shows nothing of what its keys may do.
       const isNew = !entry.orders.has(clientIdHex);
-      if (this.#keys.meet(venue, account, isNew)) this.#renew(sessionHash(hash, account.session));
+      if (this.#keys.meet(venue, account, isNew)) this.#sights.renew(sessionHash(hash, account.session));
     }
     this.#update(entry);
     // Credentials are kept for orders that are looked at alone.
@@ -185,7 +190,7 @@ export class OrderFollows<Run extends FollowedRun> {
       for (const order of orders.values())
         if (order.account === key) {
           this.#keys.meet(venue, account, false);
-          this.#resume(key);
+          this.#sights.resume(key);
           return;
         }
   }
@@ -212,6 +217,7 @@ export class OrderFollows<Run extends FollowedRun> {
   /** Bounded by one read. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#sights.stop();
     const ended = this.#reads.stop();
     for (const entry of this.#entries.values()) {
       for (const order of entry.orders.values()) order.unlisten?.();
@@ -242,7 +248,11 @@ export class OrderFollows<Run extends FollowedRun> {
   #update(entry: FollowEntry<Run>): void {
     const { rooms, clock } = this.#parts;
     const { orders, owners, run } = entry;
-    for (const [clientIdHex, order] of orders) if (!isResting(order.attempt)) this.#drop(entry, clientIdHex);
+    for (const [clientIdHex, { account, attempt }] of orders) {
+      if (isResting(attempt)) continue;
+      this.#unfollow(entry, clientIdHex);
+      this.#forgetKeys(account);
+    }
     entry.unlistedCount = 0;
     for (const attempt of run.attempts) {
       const { clientIdHex, venue } = attempt;
@@ -264,46 +274,15 @@ export class OrderFollows<Run extends FollowedRun> {
         unpricedCount: 0,
       };
       orders.set(clientIdHex, order);
-      this.#begin(order);
+      this.#sights.begin(order);
     }
     if (!run.attempts.some(isResting) && !entry.isPublishing && entry.again === null) this.#entries.delete(run.routeId);
   }
 
-  #resume(account: string): void {
-    for (const { orders } of this.#entries.values())
-      for (const order of orders.values())
-        if (order.account === account && order.unlisten === null) {
-          order.pauseMs = FIRST_PAUSE_MS;
-          order.dueNs = this.#parts.clock.monoNs();
-          this.#begin(order);
-        }
-  }
-
-  /** Listens and reads, where there are credentials for it. */
-  #begin(order: Followed<Run>): void {
-    const { account, attempt, room } = order;
-    const keys = this.#keys.get(account);
-    if (keys === null || this.#stopped) return;
-    order.unlisten ??= this.#listeners.listen(account, room, keys.open, {
-      venueClientOrderId: attempt.venueClientOrderId,
-      get venueOrderId() {
-        return attempt.order?.venueOrderId ?? "";
-      },
-      onChange: (seen) => this.#onChange(order, seen),
-    });
-    this.#reads.wake(room.venue);
-  }
-
-  #drop(entry: FollowEntry<Run>, clientIdHex: string): void {
-    const order = this.#unfollow(entry, clientIdHex);
-    if (order !== undefined) this.#forgetKeys(order.account);
-  }
-
-  #unfollow(entry: FollowEntry<Run>, clientIdHex: string): Followed<Run> | undefined {
-    const order = entry.orders.get(clientIdHex);
-    entry.orders.delete(clientIdHex);
+  #unfollow({ orders }: FollowEntry<Run>, clientIdHex: string): void {
+    const order = orders.get(clientIdHex);
+    orders.delete(clientIdHex);
     order?.unlisten?.();
-    return order;
   }
 
   /** Of an account without followed orders. */
@@ -313,56 +292,8 @@ export class OrderFollows<Run extends FollowedRun> {
     this.#keys.forget(account);
   }
 
-  #onChange(order: Followed<Run>, seen: VenueOrder | null): void {
-    const listed = order.room.markets.get(order.entry.run.symbol)?.instrument;
-    const isOnItsScale = listed !== undefined && isSameScale(listed, order.instrument);
-    // What filled without a price is read for it, and what is counted on another scale than it was sent on.
-    if (seen !== null && isOnItsScale && this.#see(order, seen, false)) return;
-    order.pauseMs = FIRST_PAUSE_MS;
-    order.dueNs = this.#parts.clock.monoNs();
-    this.#owner.onSight?.(order.entry.run, null);
-    this.#reads.wake(order.room.venue);
-  }
-
-  /** More is known of it than before. False: but not what it filled at, which is to be read first. */
-  #see(order: Followed<Run>, seen: VenueOrder, isTakenUnpriced: boolean): boolean {
-    const { attempt, entry } = order;
-    const known = attempt.order;
-    if (!isResting(attempt) || known === null || seen.status === "UNKNOWN" || !isSame(attempt, known, seen))
-      return true;
-    // A read that lags behind proves nothing.
-    if (seen.filledLots < filledLots(attempt)) return true;
-    const isFirstSight = known.venueOrderId === "" && seen.venueOrderId !== "";
-    if (seen.status === known.status && seen.filledLots === known.filledLots && !isFirstSight) return true;
-    const averagePrice = seen.averagePrice ?? (seen.filledLots === known.filledLots ? known.averagePrice : null);
-    const found = { ...seen, averagePrice };
-    if (!isPriced(found) && !isTakenUnpriced) return false;
-    applyResolution(this.#parts, attempt, { kind: "found", order: found });
-    order.pauseMs = FIRST_PAUSE_MS;
-    this.#owner.onSight?.(entry.run, found);
-    this.#publications.publish(entry);
-    return true;
-  }
-
-  /** Protection that its venue had acknowledged: taken as refused, and worth sending again. */
-  #seeAbsent({ attempt, entry }: Followed<Run>): void {
-    applyResolution(this.#parts, attempt, { kind: "notPlaced" });
-    if (attempt.order !== null) this.#owner.onSight?.(entry.run, attempt.order);
-    this.#publications.publish(entry);
-  }
-
   *#orders(): Generator<Followed<Run>> {
     for (const { orders } of this.#entries.values()) yield* orders.values();
-  }
-
-  /** Streamed with the credentials in use from here on, where there are any. */
-  #renew(account: string): void {
-    const orders = [...this.#orders()].filter((order) => order.account === account);
-    for (const order of orders) {
-      order.unlisten?.();
-      order.unlisten = null;
-    }
-    for (const order of orders) this.#begin(order);
   }
 
   #stopFollowing({ attempt, entry }: Followed<Run>, reason: string): void {

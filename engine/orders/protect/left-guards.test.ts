@@ -1,4 +1,4 @@
-/** Protection that stands beside one that was refused goes with the position that it guarded, whenever that is closed. */
+/** Protection that is open beside one that was refused goes with the position that it guarded, whenever that is closed. */
 import { describe, expect, it } from "vitest";
 import { createHarness, type Harness } from "../test/harness.js";
 import type { PlaceFate } from "../test/fake-matching.js";
@@ -6,7 +6,7 @@ import type { PlaceFate } from "../test/fake-matching.js";
 const BOTH = { takeProfit: "105000", stopLoss: "95000", closeOnProtectionFailure: true };
 const MARKET = { preferredExchange: "venueone", deadlineMs: 2_000 } as const;
 
-/** The take-profit stands, the stop is refused; `undo`: the outcome of the n-th undo. */
+/** The take-profit is open, the stop is refused; `undo`: the outcome of the n-th undo. */
 function halfGuarded(undo: (count: number) => PlaceFate): Harness {
   const harness = createHarness();
   harness.one.setPosition("acct-venueone", "LONG", 0);
@@ -18,7 +18,7 @@ function halfGuarded(undo: (count: number) => PlaceFate): Harness {
   return harness;
 }
 
-const standing = (harness: Harness): number =>
+const openGuards = (harness: Harness): number =>
   harness.one.log.filter(({ command, order }) => command.trigger !== undefined && order?.status === "OPEN").length;
 
 const undone = (harness: Harness): number =>
@@ -39,7 +39,7 @@ describe("a take-profit beside a refused stop", () => {
     await harness.openData(BOTH, MARKET);
     await harness.clock.advanceAsync(60_000);
     expect(harness.one.heldLots("acct-venueone", "LONG")).toBe(0);
-    expect(standing(harness)).toBe(0);
+    expect(openGuards(harness)).toBe(0);
   });
 });
 

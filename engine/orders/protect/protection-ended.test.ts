@@ -4,14 +4,14 @@ import type { VenueOrder } from "../../domain/order.js";
 import type { PlaceFate } from "../test/fake-matching.js";
 import { FakeStreams } from "../test/fake-streams.js";
 import { createHarness, SECRET_ONE, type Harness } from "../test/harness.js";
-import { createRowSink, rowFaults, toldRows } from "../test/row-sink.js";
+import { createRowSink, rowFaults, recordedRows } from "../test/row-sink.js";
 import type { TradeData } from "../types.js";
 
 const ACCOUNT = "acct-venueone";
 const MARKET = { preferredExchange: "venueone" } as const;
 const STOP = { stopLoss: "95000" };
-/** The venue's yes is a receipt: the order stands, or not. */
-const STANDS: PlaceFate = { kind: "fill", isReceipt: true };
+/** The venue's acknowledgement is a receipt: the order may be open, or not. */
+const RECEIPT: PlaceFate = { kind: "fill", isReceipt: true };
 const ENDS = (endReason: VenueOrder["endReason"] & string): PlaceFate => ({
   kind: "fill",
   isReceipt: true,
@@ -43,7 +43,7 @@ function flat(guard: (count: number) => PlaceFate): Harness {
 }
 
 const stops = (harness: Harness) => harness.one.log.filter(({ command }) => command.trigger !== undefined);
-const standing = (harness: Harness) => stops(harness).filter(({ order }) => order?.status === "OPEN");
+const openGuards = (harness: Harness) => stops(harness).filter(({ order }) => order?.status === "OPEN");
 const closes = (harness: Harness) =>
   harness.one.log.filter(({ command }) => command.reduceOnly && command.trigger === undefined);
 
@@ -56,7 +56,7 @@ async function later(harness: Harness, data: TradeData, ms: number): Promise<Tra
 
 describe("a stop that its venue takes and then ends", () => {
   it("is reported as placed only once the venue shows it", async () => {
-    const harness = flat(() => STANDS);
+    const harness = flat(() => RECEIPT);
     const data = await harness.openData(STOP, MARKET);
     expect(data.execution).toMatchObject({ protection: "PLACED", protectionReason: null });
     expect(data.execution.protectionOrders?.[0]?.orderId).not.toBeNull();
@@ -64,7 +64,7 @@ describe("a stop that its venue takes and then ends", () => {
   });
 
   it("is of unknown outcome while the venue does not show it, and placed once it does", async () => {
-    const harness = flat(() => STANDS);
+    const harness = flat(() => RECEIPT);
     const place = harness.one.fate;
     harness.one.fate = (command, account) => {
       if (command.trigger !== undefined) harness.one.orderReadFailure = () => "TIMEOUT";
@@ -79,7 +79,7 @@ describe("a stop that its venue takes and then ends", () => {
   });
 
   it("counts as placed once it is shown to whoever follows it, long after its outcome was abandoned", async () => {
-    const harness = flat(() => STANDS);
+    const harness = flat(() => RECEIPT);
     const place = harness.one.fate;
     harness.one.fate = (command, account) => {
       if (command.trigger !== undefined) harness.one.orderReadFailure = () => "TIMEOUT";
@@ -97,34 +97,34 @@ describe("a stop that its venue takes and then ends", () => {
     ["canceled in its list", ENDS("VENUE_STATE")],
     ["refused by its sequencer", REFUSED],
   ])("is reported as failed where it was %s, and sent again until it is placed", async (_, fate) => {
-    const harness = flat((count) => (count <= 2 ? fate : STANDS));
+    const harness = flat((count) => (count <= 2 ? fate : RECEIPT));
     const data = await harness.openData(STOP, MARKET);
     expect(data.execution).toMatchObject({ protection: "FAILED", protectionReason: "VENUE_STATE" });
     expect(await later(harness, data, 20_000)).toMatchObject({ protection: "PLACED", protectionReason: null });
     expect(stops(harness).map(({ command }) => command.qtyLots)).toEqual([250, 250, 250]);
-    expect(standing(harness)).toHaveLength(1);
-    const states = (await toldRows(harness.store)).flatMap((row) => (row.table === "event" ? [row.status] : []));
+    expect(openGuards(harness)).toHaveLength(1);
+    const states = (await recordedRows(harness.store)).flatMap((row) => (row.table === "event" ? [row.status] : []));
     expect(states.filter((status) => status === "REJECTED")).toHaveLength(2);
     expect(await rowFaults(harness.store, [harness.one])).toEqual([]);
   });
 
   it("and that turns out never to have arrived is sent again", async () => {
-    const harness = flat((count) => (count === 1 ? { kind: "drop", isReceipt: true } : STANDS));
+    const harness = flat((count) => (count === 1 ? { kind: "drop", isReceipt: true } : RECEIPT));
     const data = await harness.openData(STOP, { ...MARKET, deadlineMs: 1_000 });
     expect(data.execution.protection).toBe("UNKNOWN");
     expect(await later(harness, data, 60_000)).toMatchObject({ protection: "PLACED" });
     expect(stops(harness)).toHaveLength(2);
-    expect(standing(harness)).toHaveLength(1);
+    expect(openGuards(harness)).toHaveLength(1);
   });
 
   it("and that turns out never to have arrived, long after its outcome was abandoned, is sent again", async () => {
-    const harness = flat((count) => (count === 1 ? { kind: "drop", isReceipt: true } : STANDS));
+    const harness = flat((count) => (count === 1 ? { kind: "drop", isReceipt: true } : RECEIPT));
     harness.one.orderReadFailure = () => (stops(harness).length > 0 ? "TIMEOUT" : null);
     const data = await harness.openData(STOP, { ...MARKET, deadlineMs: 1_000 });
     expect(await later(harness, data, 1_200_000)).toMatchObject({ protection: "UNKNOWN" });
     harness.one.orderReadFailure = () => null;
     expect(await later(harness, data, 600_000)).toMatchObject({ protection: "PLACED", protectionReason: null });
-    expect(standing(harness)).toHaveLength(1);
+    expect(openGuards(harness)).toHaveLength(1);
   });
 
   it("and that turns out never to have arrived, after a crash, is reported as failed", async () => {
@@ -194,7 +194,7 @@ describe("a stop that was placed long ago", () => {
     ["canceled for want of a position", { status: "CANCELED", endReason: "REDUCE_ONLY" }, "REDUCE_ONLY"],
     ["canceled without a word", { status: "CANCELED" }, "CANCELED"],
   ] as const)("and is %s is not reported as placed any more", async (_, change, reason) => {
-    const harness = flat((count) => (count === 1 ? STANDS : { kind: "reject", reason: "PRICE" }));
+    const harness = flat((count) => (count === 1 ? RECEIPT : { kind: "reject", reason: "PRICE" }));
     const data = await harness.openData(STOP, MARKET);
     await later(harness, data, 3_600_000);
     endStop(harness, 0, change);
@@ -204,7 +204,7 @@ describe("a stop that was placed long ago", () => {
   });
 
   it("and that its venue cancels is sent again with the credentials that its order is followed with", async () => {
-    const harness = flat(() => STANDS);
+    const harness = flat(() => RECEIPT);
     const data = await harness.openData(STOP, MARKET);
     await later(harness, data, 3_600_000);
     endStop(harness, 0, { status: "CANCELED", endReason: "VENUE_STATE" });
@@ -214,7 +214,7 @@ describe("a stop that was placed long ago", () => {
   });
 
   it("and that its venue cancels has its position closed where the caller wants none without", async () => {
-    const harness = flat(() => STANDS);
+    const harness = flat(() => RECEIPT);
     const data = await harness.openData({ ...STOP, closeOnProtectionFailure: true }, MARKET);
     await later(harness, data, 3_600_000);
     endStop(harness, 0, { status: "CANCELED", endReason: "NO_LIQUIDITY" });
@@ -229,7 +229,7 @@ describe("a stop that was placed long ago", () => {
     ["its owner", { status: "CANCELED" }],
     ["want of a position", { status: "CANCELED", endReason: "REDUCE_ONLY" }],
   ] as const)("and is canceled by %s is not sent again", async (_, change) => {
-    const harness = flat(() => STANDS);
+    const harness = flat(() => RECEIPT);
     const data = await harness.openData({ ...STOP, closeOnProtectionFailure: true }, MARKET);
     await later(harness, data, 3_600_000);
     endStop(harness, 0, change);
@@ -238,7 +238,7 @@ describe("a stop that was placed long ago", () => {
   });
 
   it("and is canceled because the take-profit closed all is still reported as placed", async () => {
-    const harness = flat(() => STANDS);
+    const harness = flat(() => RECEIPT);
     const data = await harness.openData({ ...STOP, takeProfit: "105000" }, MARKET);
     await later(harness, data, 60_000);
     harness.one.setPosition(ACCOUNT, "LONG", 0);
@@ -254,25 +254,25 @@ describe("a stop that was placed long ago", () => {
   ] as const)(
     "is withdrawn once the %s beside it closed all, and closes nothing opened later",
     async (_, filled, price) => {
-      const harness = flat(() => STANDS);
+      const harness = flat(() => RECEIPT);
       const data = await harness.openData({ ...STOP, takeProfit: "105000" }, MARKET);
       await later(harness, data, 60_000);
       harness.one.setPosition(ACCOUNT, "LONG", 0);
       endStop(harness, filled, { status: "FILLED", filledLots: 250, averagePrice: price });
       await later(harness, data, 60_000);
-      expect(standing(harness)).toEqual([]);
-      const told = await later(harness, data, 300_000);
-      expect(told).toMatchObject({ protection: "PLACED", protectionReason: null });
+      expect(openGuards(harness)).toEqual([]);
+      const reported = await later(harness, data, 300_000);
+      expect(reported).toMatchObject({ protection: "PLACED", protectionReason: null });
       expect(harness.one.log).toHaveLength(3);
       expect(harness.service.status().watchedCount).toBe(0);
     },
   );
 
   it.each([
-    ["still stands", { status: "PARTIALLY_FILLED" }],
+    ["is still open", { status: "PARTIALLY_FILLED" }],
     ["is ended by its venue", { status: "CANCELED", endReason: "REDUCE_ONLY" }],
   ] as const)("and closed what its take-profit left, and %s, has the take-profit withdrawn too", async (_, end) => {
-    const harness = flat(() => STANDS);
+    const harness = flat(() => RECEIPT);
     const data = await harness.openData({ ...STOP, takeProfit: "105000" }, MARKET);
     await later(harness, data, 60_000);
     harness.one.setPosition(ACCOUNT, "LONG", 150);
@@ -290,7 +290,7 @@ describe("a stop that was placed long ago", () => {
   });
 
   it("is withdrawn for the part that its take-profit closed, and the rest stays guarded", async () => {
-    const harness = flat(() => STANDS);
+    const harness = flat(() => RECEIPT);
     const wish = { ...STOP, takeProfit: "105000" };
     const data = await harness.openData(wish, { orderType: "LIMIT", limitPrice: "99000", ...MARKET });
     const fillEntry = (filledLots: number, held: number): void => {
@@ -306,10 +306,10 @@ describe("a stop that was placed long ago", () => {
     harness.one.setPosition(ACCOUNT, "LONG", 0);
     endStop(harness, 0, { status: "FILLED", filledLots: 100, averagePrice: "105000" });
     await later(harness, data, 60_000);
-    expect(standing(harness)).toEqual([]);
+    expect(openGuards(harness)).toEqual([]);
     fillEntry(250, 150);
     expect(await later(harness, data, 60_000)).toMatchObject({ protection: "PLACED", protectionReason: null });
-    expect(standing(harness).map(({ command }) => command.qtyLots)).toEqual([150, 150]);
+    expect(openGuards(harness).map(({ command }) => command.qtyLots)).toEqual([150, 150]);
     expect(stops(harness)).toHaveLength(4);
   });
 
@@ -319,7 +319,7 @@ describe("a stop that was placed long ago", () => {
   ] as const)(
     "and ends after its take-profit filled %s has what is left closed, no more",
     async (_, taken, held, sent) => {
-      const harness = flat(() => STANDS);
+      const harness = flat(() => RECEIPT);
       const data = await harness.openData({ ...STOP, takeProfit: "105000", closeOnProtectionFailure: true }, MARKET);
       await later(harness, data, 60_000);
       harness.one.setPosition(ACCOUNT, "LONG", held);
@@ -333,7 +333,7 @@ describe("a stop that was placed long ago", () => {
   );
 
   it("and that its venue ends again and again is sent a bounded number of times", async () => {
-    const harness = flat(() => STANDS);
+    const harness = flat(() => RECEIPT);
     const data = await harness.openData(STOP, MARKET);
     for (let count = 0; count < 40; count++) {
       const index = stops(harness).length - 1;

@@ -12,7 +12,7 @@ const BOTH = { stopLoss: "95000", takeProfit: "105000" };
 
 const guards = (harness: Harness, kind: "STOP" | "TAKE_PROFIT") =>
   harness.one.log.filter(({ command }) => command.trigger?.kind === kind);
-const standing = (harness: Harness, kind: "STOP" | "TAKE_PROFIT"): readonly number[] =>
+const openGuards = (harness: Harness, kind: "STOP" | "TAKE_PROFIT"): readonly number[] =>
   guards(harness, kind).flatMap(({ command, order }) => (order?.status === "OPEN" ? command.qtyLots : []));
 
 function change(harness: Harness, entry: Harness["one"]["log"][number] | undefined, to: Partial<VenueOrder>): void {
@@ -40,7 +40,7 @@ async function filledTwice(filled = 250): Promise<{ readonly harness: Harness; r
   const data = await harness.openData(BOTH, { ...RESTS, size: "0.4" });
   await fillEntry(harness, 100, 100);
   await fillEntry(harness, filled, filled);
-  expect([standing(harness, "STOP"), standing(harness, "TAKE_PROFIT")]).toEqual([
+  expect([openGuards(harness, "STOP"), openGuards(harness, "TAKE_PROFIT")]).toEqual([
     [100, filled - 100],
     [100, filled - 100],
   ]);
@@ -78,7 +78,7 @@ it("the cancel of a protection order is sent again where the venue refuses it, u
   harness.one.cancelFate = () => (refused-- > 0 ? "refuse" : "accept");
   closeFirst(harness);
   await harness.clock.advanceAsync(120_000);
-  expect([standing(harness, "STOP"), standing(harness, "TAKE_PROFIT")]).toEqual([[150], [150]]);
+  expect([openGuards(harness, "STOP"), openGuards(harness, "TAKE_PROFIT")]).toEqual([[150], [150]]);
 });
 
 it("a protection order counts as protection again where its cancel was refused and it is needed: ended by its venue it is sent again", async () => {
@@ -90,12 +90,12 @@ it("a protection order counts as protection again where its cancel was refused a
   expect(harness.one.calls.cancel).toBeGreaterThan(0);
   harness.one.cancelFate = () => "accept";
   await fillEntry(harness, 350, 250);
-  expect(standing(harness, "STOP").reduce((sum, lots) => sum + lots, 0)).toBe(250);
+  expect(openGuards(harness, "STOP").reduce((sum, lots) => sum + lots, 0)).toBe(250);
   const first = guards(harness, "STOP")[0];
   expect(first?.order?.status).toBe("OPEN");
   change(harness, first, { status: "CANCELED", endReason: "VENUE_STATE" });
   await harness.clock.advanceAsync(120_000);
-  expect(standing(harness, "STOP").reduce((sum, lots) => sum + lots, 0)).toBe(250);
+  expect(openGuards(harness, "STOP").reduce((sum, lots) => sum + lots, 0)).toBe(250);
 });
 
 it("a protection order counts as protection again where its cancel had no effect and it is needed: ended by its venue it is sent again", async () => {
@@ -106,12 +106,12 @@ it("a protection order counts as protection again where its cancel had no effect
   expect(harness.one.calls.cancel).toBeGreaterThan(0);
   harness.one.cancelFate = () => "accept";
   await fillEntry(harness, 350, 250);
-  expect(standing(harness, "STOP").reduce((sum, lots) => sum + lots, 0)).toBe(250);
+  expect(openGuards(harness, "STOP").reduce((sum, lots) => sum + lots, 0)).toBe(250);
   for (const guard of guards(harness, "STOP")) {
     if (guard.order?.status !== "OPEN") continue;
     change(harness, guard, { status: "CANCELED", endReason: "VENUE_STATE" });
     await harness.clock.advanceAsync(120_000);
-    expect(standing(harness, "STOP").reduce((sum, lots) => sum + lots, 0)).toBe(250);
+    expect(openGuards(harness, "STOP").reduce((sum, lots) => sum + lots, 0)).toBe(250);
   }
 });
 
@@ -119,7 +119,7 @@ it("the protection order that is withdrawn is the one that guarded the closed pa
   const { harness } = await filledTwice(150);
   closeFirst(harness);
   await harness.clock.advanceAsync(120_000);
-  expect([standing(harness, "STOP"), standing(harness, "TAKE_PROFIT")]).toEqual([[50], [50]]);
+  expect([openGuards(harness, "STOP"), openGuards(harness, "TAKE_PROFIT")]).toEqual([[50], [50]]);
 });
 
 it("a protection order that is withdrawn is no failed protection where its end could not be read for a while", async () => {
@@ -127,7 +127,7 @@ it("a protection order that is withdrawn is no failed protection where its end c
   harness.one.orderReadFailure = () => "TIMEOUT";
   closeFirst(harness);
   await harness.clock.advanceAsync(10_000);
-  expect(standing(harness, "STOP")).toEqual([150]);
+  expect(openGuards(harness, "STOP")).toEqual([150]);
   harness.one.orderReadFailure = () => null;
   await harness.clock.advanceAsync(600_000);
   const execution = (await harness.service.execution(data.routing.routeId))?.execution;

@@ -1,4 +1,4 @@
-/** Protection that is taken back may have closed something first: that is part of what is told of it. */
+/** Protection that is taken back may have closed something first: its report shows that too. */
 import { describe, expect, it } from "vitest";
 import { createHarness, type Harness } from "../test/harness.js";
 import { createRowSink, rowFaults } from "../test/row-sink.js";
@@ -31,8 +31,8 @@ describe("a take-profit that is withdrawn after it closed a part", () => {
     const harness = refused();
     const { routing } = await harness.openData(WISH, { preferredExchange: "venueone", maxQuoteAgeMs: 60_000 });
     await harness.clock.advanceAsync(600_000);
-    const told = await harness.service.execution(routing.routeId);
-    expect(told?.execution.protectionOrders?.map(({ kind, filledSize }) => [kind, filledSize])).toEqual([
+    const reported = await harness.service.execution(routing.routeId);
+    expect(reported?.execution.protectionOrders?.map(({ kind, filledSize }) => [kind, filledSize])).toEqual([
       ["TAKE_PROFIT", "0.1"],
       ["STOP_LOSS", "0"],
       ["CLOSE", "0.25"],

@@ -1,4 +1,4 @@
-/** The undo of an entry whose protection was refused: priced like any order, or not sent, and then said. */
+/** The undo of an entry whose protection was refused: priced like any order, or not sent, and then reported so. */
 import { describe, expect, it } from "vitest";
 import type { OpenTerms, TradeData, TradeRequest } from "../types.js";
 import type { PlaceFate } from "../test/fake-matching.js";

@@ -114,8 +114,8 @@ export async function takeBackGuards(parts: LookupParts, execution: TradeExecuti
     // It guards nothing any more, so that what it guarded is not taken for covered.
     if (isAbandoned && attempt.order?.status === "CANCELED") markReplaced(attempt);
     // It is open as before: what ends it later is not ours, and it may be needed by then. "Not found" is an end that was not read.
-    const stands = outcome?.outcome === "rejected" && outcome.reason !== "NOT_FOUND";
-    if (isOpen(attempt) && stands) markTakenBack(attempt, false);
+    const isCancelRefused = outcome?.outcome === "rejected" && outcome.reason !== "NOT_FOUND";
+    if (isOpen(attempt) && isCancelRefused) markTakenBack(attempt, false);
   };
   await Promise.all(guardsToTakeBack(run).map(takeBack));
 }

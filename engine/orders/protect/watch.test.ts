@@ -129,7 +129,7 @@ describe("an entry that rests with protection", () => {
       [150, "STOP"],
       [150, "CLOSE"],
     ]);
-    // The stop of what filled first stands.
+    // The stop of what filled first is open.
     expect(harness.one.log[1]?.order?.status).toBe("OPEN");
   });
 
@@ -256,29 +256,29 @@ describe("an entry of unknown outcome with protection", () => {
     expect(isAllClosed(harness)).toBe(true);
   });
 
-  it("is not told as unprotected for good between the resolver's end and the watch's round", async () => {
+  it("is not reported as unprotected for good between the resolver's end and the watch's round", async () => {
     const { harness } = await unclear();
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     harness.service.onResolved(({ data: { execution } }) => {
       const { protection, protectionReason, state } = execution;
-      told.push({ protection, protectionReason, state });
+      reported.push({ protection, protectionReason, state });
     });
     harness.one.orderReadFailure = () => null;
     await harness.clock.advanceAsync(60_000);
     expect(guards(harness)).toHaveLength(1);
-    expect(told).toEqual([{ state: "COMPLETED", protection: "NOT_PLACED", protectionReason: "WATCHED" }]);
+    expect(reported).toEqual([{ state: "COMPLETED", protection: "NOT_PLACED", protectionReason: "WATCHED" }]);
   });
 
   it("is reported once and listed no more where the watch finds its end after the resolver gave up", async () => {
     const { harness, data } = await unclear();
-    const told: string[] = [];
-    harness.service.onResolved(({ routeId }) => told.push(routeId));
+    const reported: string[] = [];
+    harness.service.onResolved(({ routeId }) => reported.push(routeId));
     for (let turn = 0; turn < 10_000 && harness.service.status().resolver.active > 0; turn++)
       await harness.clock.advanceAsync(100);
     expect(harness.service.status()).toMatchObject({ watchedCount: 1, unknownCount: 1, resolver: { leftUnknown: 1 } });
     harness.one.orderReadFailure = () => null;
     expect(await later(harness, data)).toMatchObject({ state: "COMPLETED", final: true, protection: "PLACED" });
-    expect(told).toEqual([data.routing.routeId]);
+    expect(reported).toEqual([data.routing.routeId]);
     expect(harness.service.status()).toMatchObject({ watchedCount: 0, unknownCount: 0 });
   });
 });

@@ -1,7 +1,13 @@
 /** An entry whose protection is watched (watch.ts), and what is kept of it once that is over. */
+import type { KeyedHash } from "../../storage/keyed-hash.js";
+import { TradeAccounts, type Rooms } from "../accounts.js";
 import type { TradeExecution } from "../send/execution.js";
 import { positionAttempts, type TradeRun } from "../run.js";
 import type { TradeContext, TradeRequest } from "../types.js";
+
+/** Between two looks at one entry, and between two rounds for what was refused. */
+export const FIRST_POLL_MS = 1_000;
+export const MAX_POLL_MS = 15_000;
 
 export interface Watched {
   readonly run: TradeRun;
@@ -11,9 +17,9 @@ export interface Watched {
   /** Of the venues that the entry went to. */
   credentials: TradeRequest["credentials"];
   /** No other part reports the end of this run: its orders were settled, resting, at the reply, or ended in a look of its own. */
-  tellsEnd: boolean;
+  reportsEnd: boolean;
   /** The resolver had, or has, an order of it: its outcome ends the run for all. */
-  isToldElsewhere: boolean;
+  isReportedElsewhere: boolean;
   roundCount: number;
   retryCount: number;
   /** Monotonic: what was refused is sent again from then on. */
@@ -46,4 +52,18 @@ export function watchedBefore(execution: WatchedBefore["execution"], context: Tr
 
 export function credentialsOf({ request }: TradeExecution, run: TradeRun): TradeRequest["credentials"] {
   return Object.fromEntries(positionAttempts(run).map(({ venue }) => [venue, request.credentials[venue]]));
+}
+
+/** Sessions are open for the time of a look or a round of protection; what went to the resolver stays its own. */
+export async function withAccounts(
+  { hash, rooms }: { readonly hash: KeyedHash; readonly rooms: Rooms },
+  entry: Watched,
+  work: (accounts: TradeAccounts) => Promise<void>,
+): Promise<void> {
+  const accounts = new TradeAccounts(rooms, { credentials: entry.credentials, preferredExchange: null }, hash);
+  try {
+    await work(accounts);
+  } finally {
+    accounts.closeAll();
+  }
 }

@@ -38,7 +38,7 @@ describe("a close of everything with a venue that cannot be read", () => {
     expect(execution.state).not.toBe("COMPLETED");
   });
 
-  it("is not told as flat either, where the venue that was read had closed meanwhile", async () => {
+  it("is not reported as flat either, where the venue that was read had closed meanwhile", async () => {
     const harness = unread();
     harness.one.fate = () => {
       harness.one.setPosition("acct-venueone", "LONG", 0);

@@ -319,7 +319,7 @@ describe("protection", () => {
     ]);
   });
 
-  it("that is refused leaves the entry standing and says so", async () => {
+  it("that is refused leaves the entry as it is and says so", async () => {
     const harness = flat();
     harness.one.fate = (command) =>
       command.reduceOnly ? { kind: "reject", reason: "PRICE", venueText: `no ${SECRET_ONE}` } : { kind: "fill" };
@@ -463,7 +463,7 @@ describe("guards", () => {
     });
   }
 
-  it("are asked of every order, and told which of them open", async () => {
+  it("are asked of every order, and learn which of them open", async () => {
     const asked: GuardedOrder[] = [];
     const harness = guarded({
       check(order) {

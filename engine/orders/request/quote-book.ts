@@ -1,7 +1,7 @@
 /**
  * Quotes that bind: a live call that names one is held to the quote's worst price and its venues, not to a fill price.
  *
- * A quote is used once, by a call that sends an order. The call claims it before its first order and gives it back where
+ * A quote is used once, by a call that sends an order. The call claims it before its first order and releases it where
  * none left; meanwhile it counts as used. A retry with the same Idempotency-Key is the same use. One made with
  * credentials is for its accounts, or some of them; where none of them asks it is unknown.
  *

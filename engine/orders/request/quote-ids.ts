@@ -1,6 +1,6 @@
 /**
  * Ids of quotes that only this process can have given: the number of the quote, and a tag of it under the server's key
- * and this start's id. So an id that was never given is told from one that is over without a memory of all that were:
+ * and this start's id. So an id that was never given differs from one that is over without a memory of all that were:
  * the tag proves the number, and the number says whether it was given yet. Eight digits of number sort by age, and
  * sixteen of tag (64 bits) cannot be guessed.
  */

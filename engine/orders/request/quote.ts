@@ -33,7 +33,7 @@ export function giveQuote(quotes: QuoteBook, routed: Routed, terms: QuoteTerms, 
     expiresAt,
     side: terms.side,
     size: requestedSize,
-    // A LIMIT with no marketable part has no expected fill: its own price stands in.
+    // A LIMIT with no marketable part has no expected fill: its own price takes that place.
     expectedPrice: routed.report.price ?? routed.worstPrice,
     worstPrice: routed.worstPrice,
     expectedCostBps: routed.expectedCostBps,

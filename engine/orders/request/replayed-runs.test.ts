@@ -1,10 +1,10 @@
-/** A key that is used again while orders of its first use are at work, or open to be read: one run, told once. */
+/** A key that is used again while orders of its first use are at work, or open to be read: one run, reported once. */
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../domain/order.js";
 import { closeContext, closeRequest, createHarness, openRequest, type Harness } from "../test/harness.js";
 import { createDesk } from "../single/test/desk-harness.js";
 import { FakeStreams } from "../test/fake-streams.js";
-import { createRowSink, rowFaults, toldRows } from "../test/row-sink.js";
+import { createRowSink, rowFaults, recordedRows } from "../test/row-sink.js";
 
 const ACCOUNT = "acct-venueone";
 const RESTING_CLOSE = { orderType: "LIMIT", limitPrice: "101000", preferredExchange: "venueone" } as const;
@@ -36,7 +36,7 @@ function fillFirst(harness: Harness, filledLots: number, averagePrice: string): 
 }
 
 const fillsOf = async ({ store }: Harness): Promise<number[]> =>
-  (await toldRows(store)).flatMap((row) => (row.table === "fill" ? [row.lots] : []));
+  (await recordedRows(store)).flatMap((row) => (row.table === "fill" ? [row.lots] : []));
 
 describe("a key of which an order rests whose outcome was abandoned", () => {
   it("has the order followed once its next use finds it", async () => {
@@ -61,7 +61,7 @@ describe("a key of which an order rests whose outcome was abandoned", () => {
 });
 
 describe("a key that is used again", () => {
-  it("while the stop of its entry is on its way has no state told twice", async () => {
+  it("while the stop of its entry is on its way has no state recorded twice", async () => {
     const harness = recorded();
     harness.one.setPosition(ACCOUNT, "LONG", 0);
     harness.one.fate = ({ reduceOnly }) => ({ kind: "fill", ...(reduceOnly ? { latencyMs: 2_000 } : {}) });
@@ -104,7 +104,7 @@ describe("a key that is used again", () => {
     await harness.run(again);
     await harness.clock.advanceAsync(5 * MINUTE_MS);
     const { clientIdHex } = stop.command;
-    const states = (await toldRows(harness.store)).flatMap((row) =>
+    const states = (await recordedRows(harness.store)).flatMap((row) =>
       row.table === "event" && row.order === clientIdHex ? [row.status] : [],
     );
     expect(states.at(-1)).toBe("FILLED");
@@ -112,7 +112,7 @@ describe("a key that is used again", () => {
     expect(await rowFaults(harness.store, [harness.one, harness.two])).toEqual([]);
   });
 
-  it("before the end that its order found is stored has no state told twice", async () => {
+  it("before the end that its order found is stored has no state recorded twice", async () => {
     const harness = recorded();
     harness.one.setPosition(ACCOUNT, "LONG", 0);
     harness.one.fate = ({ reduceOnly }) => ({ kind: reduceOnly ? "fill" : "loseReply" });
@@ -196,7 +196,7 @@ describe("a key of a single order that rests and whose outcome was abandoned", (
     entry.order = { ...entry.order, status: "FILLED", filledLots: 250, averagePrice: "95000" };
     entry.filledLots = 250;
     await clock.advanceAsync(5 * MINUTE_MS);
-    const rows = await toldRows(harness.store);
+    const rows = await recordedRows(harness.store);
     expect(rows.flatMap((row) => (row.table === "fill" ? [row.lots] : []))).toEqual([250]);
   });
 });

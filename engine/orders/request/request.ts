@@ -12,6 +12,7 @@ import { problemOf } from "../background.js";
 import { waitForPrices } from "../send/fill-price.js";
 import { TradeAccounts } from "../accounts.js";
 import type { TradeConclusion, Concluded } from "../conclude/trade-conclusion.js";
+import type { TradeDecisions } from "../conclude/trade-decisions.js";
 import { MIN_RETRY_MS, POSITIONS_DEADLINE_MS } from "../limits.js";
 import type { TradeExecution } from "../send/execution.js";
 import { executeTrade, type ExecuteEnd, type LateOrder, type ExecuteParts } from "../send/execute.js";
@@ -24,7 +25,8 @@ import {
 } from "../decide/readings.js";
 import { giveQuote, simulatedData } from "./quote.js";
 import type { QuoteBook } from "./quote-book.js";
-import type { BoundQuote, TradeContext, TradeRequest, TradeResult } from "../types.js";
+import { bindQuote, claimQuote, releaseQuote } from "./quote-use.js";
+import type { TradeContext, TradeRequest, TradeResult } from "../types.js";
 import { collectSecrets, redactVenueText } from "../redact.js";
 import { recoverRun } from "./recover.js";
 import { toTradeResult } from "../conclude/reply.js";
@@ -62,6 +64,7 @@ import { mintRouteId } from "../route-ids.js";
 
 /** What answers a request. */
 export interface RequestParts extends ExecuteParts, ProtectParts {
+  readonly decisions: TradeDecisions;
   readonly feeCache: FeeCache;
   readonly follows: OrderFollows<TradeRun>;
   readonly idempotency: IdempotencyRecords;
@@ -108,7 +111,7 @@ export class TradeRequests {
       const readings = readHeldAccounts(accounts.all(), request, feeCache);
       if (readings === null) return null;
       const execution = executionOf(request, context, accounts, null, deadline);
-      const unbound = this.#bindQuote(execution, null);
+      const unbound = bindQuote(this.#parts.quotes, execution, null);
       const decided =
         unbound === null ? this.#decide(execution, context, readings, 0, null, null, false) : { end: unbound };
       const { end } = decided;
@@ -162,7 +165,7 @@ export class TradeRequests {
   }
 
   #refuse(request: TradeRequest, context: TradeContext, deadline: Deadline, refused: Refused): TradeResult {
-    this.#conclusion.emit("refused", request, context, deadline, { code: refused.code, routing: refused.routing });
+    this.#parts.decisions.emit("refused", request, context, deadline, { code: refused.code, routing: refused.routing });
     return { ok: false, code: refused.code, details: refused.details, replayed: false };
   }
 
@@ -172,8 +175,8 @@ export class TradeRequests {
     context: TradeContext,
     earlier: TradeRun | null,
   ): Promise<Concluded | Refused> {
-    const { clock, feeCache } = this.#parts;
-    const unbound = this.#bindQuote(execution, earlier);
+    const { clock, feeCache, quotes } = this.#parts;
+    const unbound = bindQuote(quotes, execution, earlier);
     if (unbound !== null) return this.#keepEarlierFills(execution, context, unbound, earlier);
     const { request, accounts, deadline } = execution;
     const startedMs = deadline.elapsedMs();
@@ -198,7 +201,7 @@ export class TradeRequests {
       recordDecision(run, { requestedSize, unread: execution.unread, routing: report, adjustments });
     }
     recordTimings(run, { positions: decided.positionsMs, routing: decided.routingMs });
-    const taken = this.#claimQuote(execution, run);
+    const taken = claimQuote(quotes, execution, run);
     if (taken !== null) return this.#keepEarlierFills(execution, context, taken, earlier);
     const end = await this.#execute(execution, run, plans, readings);
     if (end.kind === "notSent") {
@@ -271,45 +274,6 @@ export class TradeRequests {
     return this.#conclusion.finish(execution, context, earlier, await this.#protect(execution, context, earlier));
   }
 
-  /** Null when the call is bound to its quote, or to none. A retry after a crash is the use that its record shows. */
-  #bindQuote(execution: TradeExecution, earlier: TradeRun | null): Refused | null {
-    const { request, accounts, ticket } = execution;
-    if (request.quoteId === null) return null;
-    if (earlier?.quote !== undefined) {
-      bindTo(execution, earlier.quote);
-      return null;
-    }
-    const user = ticket?.recordKey ?? null;
-    const use = this.#parts.quotes.use(request.quoteId, request, tradeSide(request), accounts.hashes(), user);
-    switch (use.kind) {
-      case "bound":
-        bindTo(execution, use.quote);
-        return null;
-      case "unknown":
-        return refused("QUOTE_UNKNOWN", {});
-      case "over":
-        return refused("QUOTE_EXPIRED", { reason: use.reason });
-      case "mismatch":
-        return refused("INVALID_PARAMETERS", { fields: [{ path: use.path, problem: use.problem }] });
-    }
-  }
-
-  /** Called before the first order. Returns null when the quote is this run's, until none of its orders is sent. */
-  #claimQuote(execution: TradeExecution, run: TradeRun): Refused | null {
-    const { quoteId } = execution.request;
-    // A use that its record shows is claimed, or of a process before.
-    if (quoteId === null || execution.quote === null || run.attempts.length > 0) return null;
-    const reason = this.#parts.quotes.claim(quoteId, quoteUser(execution, run));
-    return reason === null ? null : refused("QUOTE_EXPIRED", { reason });
-  }
-
-  /** A use that sent nothing consumes nothing. */
-  #releaseQuote(execution: TradeExecution, run: TradeRun): void {
-    const { quoteId } = execution.request;
-    if (quoteId === null || run.attempts.some(({ sentAtMs }) => sentAtMs !== null)) return;
-    this.#parts.quotes.release(quoteId, quoteUser(execution, run));
-  }
-
   /** What filled is protected before the reply; what may fill later is watched from then on. */
   async #protect(execution: TradeExecution, context: TradeContext, run: TradeRun): Promise<readonly LateOrder[]> {
     const late = await protectSafely(this.#parts, execution, run);
@@ -333,7 +297,7 @@ export class TradeRequests {
       for (const attempt of run.attempts) recordAbandoned(attempt);
       return { kind: "done", late: [] };
     } finally {
-      this.#releaseQuote(execution, run);
+      releaseQuote(this.#parts.quotes, execution, run);
     }
   }
 
@@ -401,7 +365,7 @@ export class TradeRequests {
       }
     }
     const replayed: TradeResult = { ...result, replayed: true };
-    this.#conclusion.emit("replayed", execution.request, context, execution.deadline, {
+    this.#parts.decisions.emit("replayed", execution.request, context, execution.deadline, {
       code: replayed.ok ? null : replayed.code,
       data: replayed.ok ? replayed.data : null,
     });
@@ -449,7 +413,7 @@ export class TradeRequests {
     } as const;
     const quote = giveQuote(this.#parts.quotes, routed, terms, request.quoteTtlMs);
     const data = simulatedData(run, quote);
-    this.#conclusion.emit("replied", execution.request, context, execution.deadline, { data });
+    this.#parts.decisions.emit("replied", execution.request, context, execution.deadline, { data });
     return { ok: true, success: true, data, replayed: false };
   }
 
@@ -461,21 +425,9 @@ export class TradeRequests {
   }
 }
 
-/** A call that names no slippage takes the quote's: the default could be wider or narrower than what was quoted. */
-function bindTo(execution: TradeExecution, quote: BoundQuote): void {
-  execution.quote = quote;
-  const { request } = execution;
-  if (request.isSlippageDefault === true) execution.request = { ...request, maxSlippageBps: quote.maxSlippageBps };
-}
-
 /** What is wrong with the credentials for a venue: their form, or the venue's own words, without what is secret in them. */
 function keyProblem({ accounts, request }: TradeExecution, readings: Readings, venue: RoutableVenue): string | null {
   const problem = accounts.problem(venue) ?? readings.get(venue)?.problem ?? null;
   // A dry run has no list of its secrets.
   return problem === null ? null : redactVenueText(problem, collectSecrets(request.credentials));
-}
-
-/** Whose use it is: the key's, or this request's alone. */
-function quoteUser({ ticket }: TradeExecution, run: TradeRun): string {
-  return ticket?.recordKey ?? run.routeId;
 }

@@ -7,7 +7,7 @@
  * outcome is never re-sent, re-routed or reported as failed; one idempotency key, one execution, across crashes;
  * every session is closed at the end of the request or of the resolution of its order.
  *
- * Bounds: MAX_IN_FLIGHT trades (beyond: OVERLOADED); what each part bounds is said there.
+ * Bounds: MAX_IN_FLIGHT trades (beyond: OVERLOADED); each part names its own bounds.
  */
 import type { Clock } from "../../domain/clock.js";
 import type { ErrorCode } from "../../domain/errors.js";
@@ -23,6 +23,7 @@ import { createClientIdSource } from "../send/client-id.js";
 import type { Rooms } from "../accounts.js";
 import { ExecutionLookup, type ExecutionLookupParts } from "./execution-lookup.js";
 import { TradeConclusion, type ResolvedListener, type TradeConclusionParts } from "../conclude/trade-conclusion.js";
+import { TradeDecisions } from "../conclude/trade-decisions.js";
 import { giveQuote } from "./quote.js";
 import { unlistedSymbol } from "./refusals.js";
 import { TradeRequests, type RequestParts } from "./request.js";
@@ -117,11 +118,11 @@ export class TradeService {
   readonly #conclusion: TradeConclusion;
   readonly #requests: TradeRequests;
   readonly #watch: ProtectionWatch;
-  readonly #asks: ExecutionLookup;
+  readonly #lookup: ExecutionLookup;
   readonly #randomIds: RandomIds;
   readonly #marketRooms: MarketRooms;
   readonly #maxInFlight: number;
-  readonly #flights = new Set<Promise<TradeResult>>();
+  readonly #executions = new Set<Promise<TradeResult>>();
   #draining = false;
 
   constructor(options: TradeServiceOptions) {
@@ -144,17 +145,13 @@ export class TradeService {
       reservations: new WeakMap(),
       resolver: new Resolver(clock, logger, options.maxUnresolved),
     };
+    const records = options.records ?? NO_RECORDS;
+    const observer = options.observer ?? NO_OBSERVER;
     this.#parts = {
       ...sending,
       core: new OrderCore<TradeRun, TradeResult>(sending),
       rooms,
-      routing: new TradeRouting(
-        rooms,
-        this.#marketRooms,
-        clock,
-        options.routing ?? DEFAULT_ROUTING_SETTINGS,
-        options.observer ?? NO_OBSERVER,
-      ),
+      routing: new TradeRouting(rooms, this.#marketRooms, clock, options.routing ?? DEFAULT_ROUTING_SETTINGS, observer),
       names: options.names ?? new ClientOrderIdIndex(store, hash, clock),
       registry: new ExecutionRegistry(store, clock, options.maxRecent),
       follows: new OrderFollows<TradeRun>(
@@ -162,14 +159,15 @@ export class TradeService {
         this.#followOwner(),
       ),
       feeCache: new FeeCache(clock),
-      records: options.records ?? NO_RECORDS,
+      records,
+      decisions: new TradeDecisions({ ...sending, records }, options.onDecision ?? (() => {})),
       quotes: new QuoteBook(clock, new QuoteIds(hash, randomIds.randomHex128())),
-      observer: options.observer ?? NO_OBSERVER,
+      observer,
     };
-    this.#conclusion = new TradeConclusion(this.#parts, options.onDecision ?? (() => {}));
+    this.#conclusion = new TradeConclusion(this.#parts);
     this.#watch = new ProtectionWatch(this.#parts, this.#conclusion, options.maxWatched);
     this.#requests = new TradeRequests(this.#parts, this.#conclusion, this.#watch, randomIds);
-    this.#asks = new ExecutionLookup(this.#parts, this.#conclusion);
+    this.#lookup = new ExecutionLookup(this.#parts, this.#conclusion);
     this.#randomIds = randomIds;
     this.#maxInFlight = options.maxInFlight ?? MAX_IN_FLIGHT;
   }
@@ -211,13 +209,14 @@ export class TradeService {
   /** A close or an open, as the request says. Never rejects for what a caller, a venue or the store does. */
   async trade(request: TradeRequest, context: TradeContext): Promise<TradeResult> {
     if (this.#draining) return { ok: false, code: "SHUTTING_DOWN", details: {}, replayed: false };
-    if (this.#flights.size >= this.#maxInFlight) return { ok: false, code: "OVERLOADED", details: {}, replayed: false };
+    if (this.#executions.size >= this.#maxInFlight)
+      return { ok: false, code: "OVERLOADED", details: {}, replayed: false };
     const execution = this.#requests.run(request, context);
-    this.#flights.add(execution);
+    this.#executions.add(execution);
     try {
       return await execution;
     } finally {
-      this.#flights.delete(execution);
+      this.#executions.delete(execution);
     }
   }
 
@@ -244,14 +243,14 @@ export class TradeService {
   /** As `execution`, but an order of unknown outcome is looked up first where the credentials are its account's. */
   async askExecution(routeId: string, credentials: TradeRequest["credentials"]): Promise<ExecutionAnswer> {
     if (this.#draining) return { ok: true, data: await this.execution(routeId) };
-    const answer = await this.#asks.ask(routeId, credentials);
+    const answer = await this.#lookup.ask(routeId, credentials);
     return answer.ok && answer.data !== null ? { ...answer, data: this.#watch.watchedReport(answer.data) } : answer;
   }
 
   status(): TradeServiceStatus {
     const { follows, registry, resolver } = this.#parts;
     return {
-      inFlight: this.#flights.size,
+      inFlight: this.#executions.size,
       draining: this.#draining,
       unknownCount: registry.unknownCount,
       unknown: registry.listUnknown(),
@@ -275,7 +274,7 @@ export class TradeService {
     const { clock, resolver, background } = this.#parts;
     const deadline = new Deadline(clock, timeoutMs);
     background.stopSweeps();
-    await within(clock, Promise.all(this.#flights), deadline.leftMs());
+    await within(clock, Promise.all(this.#executions), deadline.leftMs());
     // What the resolver's last looks find is the watch's to protect.
     await within(clock, resolver.stop(), deadline.leftMs());
     await within(clock, this.#watch.stop(), deadline.leftMs());
@@ -315,7 +314,7 @@ function ordersIn({ execution }: TradeData): number {
   return execution.legs.length + (execution.protectionOrders?.length ?? 0);
 }
 
-/** Each order's intent carries the run as it stood by then: of one trade the one that knows the most orders counts. */
+/** Each order's intent carries the run as of its write: of one trade the one that knows the most orders counts. */
 function latestByRoute(intents: readonly OrderIntent[]): Iterable<OrderIntent> {
   const latest = new Map<string, OrderIntent>();
   for (const intent of intents) {

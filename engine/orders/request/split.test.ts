@@ -140,7 +140,7 @@ describe("a split close", () => {
     ["loseReply", 1],
     ["loseRequest", 0],
   ] as const)(
-    "opened with a leg of unknown outcome (%s) is not told as protected whole until it is",
+    "opened with a leg of unknown outcome (%s) is not reported as protected whole until it is",
     async (kind, stopCount) => {
       const harness = createHarness({ two: { bidTicks: 999_900 } });
       for (const venue of [harness.one, harness.two]) {

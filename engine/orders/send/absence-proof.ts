@@ -15,7 +15,7 @@ import type { OrderAttempt } from "../run.js";
 
 /** How long a venue may answer "no such order" about one that it has accepted (seen: up to 1.1 s; doubled). */
 export const INDEXING_LAG_MS = 2_000;
-/** In place of a bound: the order exists, or the venue said something of it. */
+/** In place of a bound: the order exists, or the venue has answered for it. */
 export const NO_PROOF_OF_ABSENCE = Number.MAX_SAFE_INTEGER;
 const MAX_BOUNDS = 4_096;
 /** How far a venue's clock may be ahead of ours where nothing was measured. */
@@ -94,7 +94,7 @@ export type ExpectedOrder = Pick<OrderAttempt, "side" | "qtyLots" | "sentAfterVe
 
 /** Is the order found the one that was sent, and not another one under the same client id? */
 export function isOrderSent(sent: ExpectedOrder, found: VenueOrder): boolean {
-  // A venue may leave size and time unsaid.
+  // A venue may leave out size and time.
   const isOfSize = found.qtyLots === sent.qtyLots || found.qtyLots === 0;
   const isOfAge =
     sent.sentAfterVenueMs === undefined ||

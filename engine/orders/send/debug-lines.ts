@@ -76,7 +76,7 @@ function answerOf(read: Read<VenueOrder | null>, look: Finding): string {
   return isAnother ? "ANOTHER_ORDER" : read.value.status;
 }
 
-/** The resolver is done with the order, by a look or by what the account's stream told. */
+/** The resolver is done with the order, by a look or by what the account's stream pushed. */
 export function logResolution({ logger }: LogParts, order: SoughtOrder, resolution: Finding): void {
   logger.debug?.("resolver_ended", {
     ...namesOfSought(order),

@@ -182,7 +182,7 @@ async function nextPlan(
       logRetried(parts, run, attempt, "POSITION_SIZE");
       return shrunk;
     }
-    // The venue said so itself: a read that fails, or shows what was before, does not outweigh it.
+    // The venue answered so itself: a read that fails, or shows what was before, does not outweigh it.
     if (shrunk !== null || saysReduceOnly(attempt)) isGone = true;
   }
   if (isGone) return goNowhere(parts, run, "POSITION_GONE");
@@ -271,19 +271,21 @@ async function rereadPosition(
   // A read may lag behind our own fill: it never makes more of what was there.
   shrinkPosition(run, plan.venue, heldLots + takenLots);
   if (heldLots === 0) {
-    recordNote(run, "ALREADY_FLAT");
-    recordPositionAfter(run, {
-      exchange: plan.venue,
-      symbol: run.symbol,
-      direction: run.direction,
-      size: "0",
-      entryPrice: null,
-      asOf: parts.clock.wallMs(),
-      source: reading.source,
-    });
+    recordFlat(run, plan.venue, parts.clock.wallMs(), reading.source);
     return "FLAT";
   }
   if (heldLots >= plan.qtyLots - takenLots) return null;
+  return clampedPlan(run, plan, heldLots, heldPosition(reading.positions, run.direction)?.entryPrice ?? null);
+}
+
+function recordFlat(run: TradeRun, exchange: RoutableVenue, asOf: number, source: AccountReading["source"]): void {
+  const { direction, symbol } = run;
+  recordNote(run, "ALREADY_FLAT");
+  recordPositionAfter(run, { exchange, symbol, direction, size: "0", entryPrice: null, asOf, source });
+}
+
+/** The same order for what is held now, noted as an adjustment; null where that is less than the venue takes. */
+function clampedPlan(run: TradeRun, plan: SendPlan, heldLots: number, entryPrice: string | null): SendPlan | null {
   const step = plan.instrument.qtyStepLots;
   const qtyLots = heldLots - (heldLots % step);
   if (qtyLots < Math.max(1, plan.instrument.minQtyLots)) return null;
@@ -293,13 +295,5 @@ async function rereadPosition(
     to: formatScaled(qtyLots, plan.qtyDecimals),
     rule: "POSITION_SIZE",
   });
-  return {
-    ...plan,
-    qtyLots,
-    before: {
-      ...plan.before,
-      qtyLots: heldLots,
-      entryPrice: heldPosition(reading.positions, run.direction)?.entryPrice ?? null,
-    },
-  };
+  return { ...plan, qtyLots, before: { ...plan.before, qtyLots: heldLots, entryPrice } };
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../domain/order.js";
 import type { PlaceFate } from "../test/fake-matching.js";
 import { createHarness, type Harness } from "../test/harness.js";
-import { createRowSink, toldRows } from "../test/row-sink.js";
+import { createRowSink, recordedRows } from "../test/row-sink.js";
 
 const ACCOUNT = "acct-venueone";
 const RESTS = { orderType: "LIMIT", limitPrice: "99000", preferredExchange: "venueone" } as const;
@@ -26,14 +26,14 @@ function changeEntry(harness: Harness, change: Partial<VenueOrder>): void {
 
 /** Of the entry: the prices in which its fill was recorded. */
 async function pricesIn(harness: Harness): Promise<unknown[]> {
-  const rows = await toldRows(harness.store);
+  const rows = await recordedRows(harness.store);
   const clientId = harness.one.log[0]?.command.clientIdHex;
   return rows.flatMap((row) => (row.table === "fill" && row.order === clientId ? [row.price] : []));
 }
 
 const isAllClosed = (harness: Harness): boolean => harness.one.sessions.every(({ closed }) => closed);
 
-describe("the fill of an entry whose price is not said at first", () => {
+describe("the fill of an entry whose price its venue does not give at first", () => {
   it("is read again where the watch of its protection saw it", async () => {
     const harness = flat({ kind: "fill" });
     const data = await harness.openData({ stopLoss: "95000" }, RESTS);
@@ -72,7 +72,7 @@ describe("the fill of an entry whose price is not said at first", () => {
 });
 
 describe("the fill of one leg of a split whose price comes later", () => {
-  /** The price of the first leg is said after a second, the end of the other one `endMs` after the order. */
+  /** The price of the first leg comes after a second, the end of the other one `endMs` after the order. */
   function split(endMs: number): Harness {
     const harness = createHarness({ service: { records: createRowSink() } });
     const { clock, one, two } = harness;

@@ -1,4 +1,4 @@
-/** "Reduce only" said after the acknowledgement, by a status word, a code, or no word at all. */
+/** "Reduce only" reported after the acknowledgement, by a status word, a code, or no word at all. */
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../domain/order.js";
 import type { PlaceFate } from "../test/fake-matching.js";

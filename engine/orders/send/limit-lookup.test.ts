@@ -81,9 +81,9 @@ describe("a LIMIT entry that the decision saw as marketable", () => {
     const resting = flat({ kind: "fill" });
     await resting.openData({}, { ...MARKETABLE, limitPrice: "99000" });
     expect(resting.one.calls.orders).toBe(0);
-    const told = flat({ kind: "fill", liquidity: 1 });
-    expect((await told.openData({}, MARKETABLE)).execution.state).toBe("COMPLETED");
-    expect(told.one.calls.orders).toBe(0);
+    const whole = flat({ kind: "fill", liquidity: 1 });
+    expect((await whole.openData({}, MARKETABLE)).execution.state).toBe("COMPLETED");
+    expect(whole.one.calls.orders).toBe(0);
     const acked = flat({ kind: "fill", liquidity: 1, ackOnlyMs: 80 });
     expect((await acked.openData({}, { ...MARKETABLE, waitFor: "ACK" })).execution.state).toBe("RESTING");
     expect(acked.one.calls.orders).toBe(0);

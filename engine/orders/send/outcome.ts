@@ -64,7 +64,7 @@ export function confirm(parts: Pick<OutcomeParts, "logger">, attempt: OrderAttem
   if (filledLots !== order.filledLots || averagePrice !== order.averagePrice)
     parts.logger.error("venue_order_implausible", { venue: attempt.venue, clientId: attempt.clientIdHex });
   if (order.status === "UNKNOWN") {
-    // It exists, in a state that cannot be told from an open one: not refused, and it may yet fill.
+    // It exists, in a state that looks like an open one: not refused, and it may yet fill.
     recordUnknownStatus(attempt);
     recordBound(attempt, NO_PROOF_OF_ABSENCE);
     const word = order.venueStatus.slice(0, MAX_STATUS_CHARS);
@@ -82,7 +82,7 @@ export function confirm(parts: Pick<OutcomeParts, "logger">, attempt: OrderAttem
   recordVerdict(attempt, isRefused ? { outcome: "REJECTED", reason, venueText } : { outcome: "CONFIRMED" });
 }
 
-/** One that may rest stood there before, whatever ended it. */
+/** One that may rest was open there before, however it ended. */
 function isForWantOfPosition({ endReason, status }: VenueOrder, rests: boolean): boolean {
   return status === "CANCELED" && endReason === "REDUCE_ONLY" && !rests;
 }

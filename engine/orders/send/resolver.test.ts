@@ -55,12 +55,12 @@ function found(value: VenueOrder | null): Answer {
 interface Setting {
   /** Answers of looks in order, the last one again and again. */
   readonly answers?: readonly Answer[];
-  /** Told in the turn in which it is followed. */
-  readonly toldAtOnce?: VenueOrder;
+  /** Pushed in the turn in which it is followed. */
+  readonly pushedAtOnce?: VenueOrder;
   readonly follows?: boolean;
 }
 
-function setUp({ answers = ["never"], toldAtOnce, follows = true }: Setting = {}): Bench {
+function setUp({ answers = ["never"], pushedAtOnce, follows = true }: Setting = {}): Bench {
   const clock = new VirtualClock(1_000_000);
   const room = new FakeVenue({ venue: "venuethree", clock }).room();
   const looksMs: number[] = [];
@@ -86,7 +86,7 @@ function setUp({ answers = ["never"], toldAtOnce, follows = true }: Setting = {}
           followOrder: (_session, _instrument, ref, onEnd) => {
             expect(ref).toEqual({ clientIdHex: CLIENT_ID });
             follower = onEnd;
-            if (toldAtOnce !== undefined) onEnd(toldAtOnce);
+            if (pushedAtOnce !== undefined) onEnd(pushedAtOnce);
             return {
               lookAfterMs: LOOK_AFTER_MS,
               stop: () => {
@@ -106,7 +106,7 @@ function setUp({ answers = ["never"], toldAtOnce, follows = true }: Setting = {}
     clock,
     resolver,
     looksMs,
-    push: (told) => follower?.(told),
+    push: (seen) => follower?.(seen),
     isFollowed: () => follower !== null,
     isSessionOpen: () => isOpen,
     start(notPlacedAfterMs, mayRest = false) {
@@ -153,8 +153,8 @@ describe("the end of an order that is followed", () => {
     expect([bench.isFollowed(), bench.isSessionOpen(), bench.resolver.counts().active]).toEqual([false, false, 0]);
   });
 
-  it("may have been told before anybody followed", async () => {
-    const bench = setUp({ toldAtOnce: order("CANCELED") });
+  it("may have been pushed before anybody followed", async () => {
+    const bench = setUp({ pushedAtOnce: order("CANCELED") });
     bench.start(ACKNOWLEDGED);
     await bench.advance(0);
     expect(bench.end()).toMatchObject({ kind: "found", order: { status: "CANCELED" } });
@@ -197,12 +197,12 @@ describe("the end of an order that is followed", () => {
     expect(silent.looksMs).toEqual([250]);
     expect(silent.end()).toMatchObject({ kind: "found" });
 
-    const told = setUp();
-    told.start(told.clock.wallMs() + 5_000);
-    await told.advance(100);
-    told.push(order("FILLED"));
-    await told.advance(0);
-    expect([told.looksMs.length, told.end()?.kind]).toEqual([0, "found"]);
+    const pushed = setUp();
+    pushed.start(pushed.clock.wallMs() + 5_000);
+    await pushed.advance(100);
+    pushed.push(order("FILLED"));
+    await pushed.advance(0);
+    expect([pushed.looksMs.length, pushed.end()?.kind]).toEqual([0, "found"]);
   });
 
   it("is looked for soon where the room follows nothing", async () => {

@@ -74,30 +74,13 @@ export async function sendOrders(
   if (counted instanceof ServiceError) return { kind: "notSent", error: counted };
   const outgoing: Outgoing[] = [];
   for (const plan of plans) {
-    const account = execution.accounts.get(plan.venue);
-    if (account === null || execution.accounts.isTaken(plan.venue))
-      throw new ServiceError("INTERNAL", { problem: "a plan without a session" });
-    // The invariant of this path: whatever is not an entry's own order reduces.
-    if (!plan.reduceOnly && !(isOpening(run) && plan.role === "POSITION"))
-      throw new ServiceError("INTERNAL", { problem: "an order that does not reduce" });
-    const { apiKeyId, deadline, secrets, ticket } = execution;
-    const sender = { room: account.room, session: account.session, apiKeyId, deadline, secrets, ticket };
-    const { leg, marketableLots, role } = plan;
-    const reference = role === "UNDO" ? ownReference(parts, plan, execution.request.maxQuoteAgeMs) : {};
-    const attempt = core.mint(run, plan, sender, {
-      role,
-      leg,
-      ...reference,
-      ...(marketableLots === undefined ? {} : { marketableLots }),
-    });
-    const verdict = core.reserve(run, attempt, plan, sender, counted.get(plan) ?? account.accountHash);
-    addAttempt(run, attempt);
-    if (!verdict.ok) {
-      markNotSent(run, before, verdict.code);
+    const reserved = reserveOrder(parts, execution, run, plan, counted.get(plan) ?? null);
+    if (reserved instanceof ServiceError) {
+      markNotSent(run, before, reserved.code);
       for (const { reservation } of outgoing) reservation.release();
-      return { kind: "notSent", error: new ServiceError(verdict.code, verdict.details) };
+      return { kind: "notSent", error: reserved };
     }
-    outgoing.push({ terms: plan, account, sender, attempt, reservation: verdict.reservation });
+    outgoing.push(reserved);
     addPosition(run, plan.before);
   }
 
@@ -115,6 +98,36 @@ export async function sendOrders(
       : await Promise.all(outgoing.map((one) => sendOne(parts, execution, run, one, timings)));
   recordTimings(run, timings);
   return { kind: "sent", orders };
+}
+
+/** One order, named and let through by the guards, or why it is not. `countedHash`: null counts it for its own account. */
+function reserveOrder(
+  parts: SendParts,
+  execution: TradeExecution,
+  run: TradeRun,
+  plan: SendPlan,
+  countedHash: string | null,
+): Outgoing | ServiceError {
+  const account = execution.accounts.get(plan.venue);
+  if (account === null || execution.accounts.isTaken(plan.venue))
+    throw new ServiceError("INTERNAL", { problem: "a plan without a session" });
+  // The invariant of this path: whatever is not an entry's own order reduces.
+  if (!plan.reduceOnly && !(isOpening(run) && plan.role === "POSITION"))
+    throw new ServiceError("INTERNAL", { problem: "an order that does not reduce" });
+  const { apiKeyId, deadline, secrets, ticket } = execution;
+  const sender = { room: account.room, session: account.session, apiKeyId, deadline, secrets, ticket };
+  const { leg, marketableLots, role } = plan;
+  const reference = role === "UNDO" ? ownReference(parts, plan, execution.request.maxQuoteAgeMs) : {};
+  const attempt = parts.core.mint(run, plan, sender, {
+    role,
+    leg,
+    ...reference,
+    ...(marketableLots === undefined ? {} : { marketableLots }),
+  });
+  const verdict = parts.core.reserve(run, attempt, plan, sender, countedHash ?? account.accountHash);
+  addAttempt(run, attempt);
+  if (!verdict.ok) return new ServiceError(verdict.code, verdict.details);
+  return { terms: plan, account, sender, attempt, reservation: verdict.reservation };
 }
 
 /** Whose daily limits an opening order counts for, where the guards count by account. */
@@ -143,7 +156,7 @@ function markNotSent(run: TradeRun, before: number, reason: string): void {
   for (const attempt of run.attempts.slice(before)) recordNotSent(attempt, reason);
 }
 
-/** The market has moved since the decision: what undoes it is measured from where it stood then. */
+/** The market has moved since the decision: an undo is measured from the mid at its own send. */
 function ownReference(parts: SendParts, plan: SendPlan, maxQuoteAgeMs: number): Pick<OrderAttempt, "refMid"> {
   const market = parts.rooms.get(plan.venue)?.markets.get(plan.instrument.symbol);
   const doubleMid = market === undefined ? 0 : liveDoubleMid(market, maxQuoteAgeMs, parts.clock.monoNs());

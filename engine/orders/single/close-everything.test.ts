@@ -40,7 +40,7 @@ describe("a dry run of close-all", () => {
     expect([harness.venue.heldLots("acct", "LONG"), harness.two.heldLots("acct", "SHORT")]).toEqual([300, 200]);
   });
 
-  it("says which positions could not be closed, as things are", async () => {
+  it("reports which positions could not be closed now", async () => {
     const harness = await createDesk();
     harness.venue.setPosition("acct", "LONG", 300);
     harness.venue.market.book.invalidate("disconnected");

@@ -5,7 +5,7 @@
 import type { Clock } from "../../domain/clock.js";
 import { formatScaled } from "../../domain/decimal.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
-import { closingSide, type Direction, type PositionSide } from "../../domain/order.js";
+import { closingSide, type Direction, type PositionSide, type Side } from "../../domain/order.js";
 import { floorQty } from "../../domain/price-grid.js";
 import type { VenuePosition } from "../../domain/position.js";
 import type { AccountSession, Read, VenueRoom } from "../../ports.js";
@@ -147,6 +147,40 @@ function planHeld(
 ): Planned {
   const heldLots = held?.qtyLots ?? 0;
   if (held === null || heldLots === 0) return flat();
+  const size = clampedSize(instrument, leg, heldLots);
+  if (!size.ok) return size;
+  const side = closingSide(leg.direction);
+  const price = legPrice(instrument, side, terms);
+  if (!price.ok) return price;
+  const isLimit = terms.type === "LIMIT";
+  const qtyDecimals = canonicalQtyDecimals(instrument);
+  const { entryPrice, positionSide } = held;
+  return {
+    ok: true,
+    order: {
+      type: terms.type,
+      side,
+      direction: leg.direction,
+      positionSide,
+      reduceOnly: true,
+      timeInForce: isLimit ? "GTC" : "IOC",
+      qtyLots: size.qtyLots,
+      trigger: null,
+      priceTicks: isLimit ? price.ticks : null,
+      worstTicks: isLimit ? null : price.ticks,
+      maxSlippageBps: terms.maxSlippageBps,
+      adjustments: [...size.adjustments, ...price.adjustments],
+    },
+    positionsBefore: [{ venue: leg.venue, qtyLots: heldLots, qtyDecimals, entryPrice }],
+  };
+}
+
+/** The leg's size, at most what is held and what one order may be. */
+function clampedSize(
+  instrument: Instrument,
+  leg: LegPlan,
+  heldLots: number,
+): { readonly ok: true; readonly qtyLots: number; readonly adjustments: readonly OrderAdjustment[] } | OrderRefusal {
   const qtyDecimals = canonicalQtyDecimals(instrument);
   const sizeText = (lots: number): string => formatScaled(lots, qtyDecimals);
   const adjustments: OrderAdjustment[] = [];
@@ -166,37 +200,22 @@ function planHeld(
       reason: "DUST_REMAINDER",
     });
   }
-  const side = closingSide(leg.direction);
-  const isLimit = terms.type === "LIMIT";
-  let priceTicks: number | null = null;
-  if (terms.price !== null) {
-    const price = isLimit ? checkPrice(instrument, "price", terms.price) : checkBound(instrument, side, terms.price);
-    if (!price.ok) return price;
-    priceTicks = price.ticks;
-    adjustments.push(...price.adjustments);
-  }
-  const { entryPrice, positionSide } = held;
-  return {
-    ok: true,
-    order: {
-      type: terms.type,
-      side,
-      direction: leg.direction,
-      positionSide,
-      reduceOnly: true,
-      timeInForce: isLimit ? "GTC" : "IOC",
-      qtyLots,
-      trigger: null,
-      priceTicks: isLimit ? priceTicks : null,
-      worstTicks: isLimit ? null : priceTicks,
-      maxSlippageBps: terms.maxSlippageBps,
-      adjustments,
-    },
-    positionsBefore: [{ venue: leg.venue, qtyLots: heldLots, qtyDecimals, entryPrice }],
-  };
+  return { ok: true, qtyLots, adjustments };
 }
 
-/** What a MARKET leg would send as things are: its size and its bound, or why it could not. */
+/** A LIMIT's price, or the caller's own bound; null ticks where it brings none. */
+function legPrice(
+  instrument: Instrument,
+  side: Side,
+  { price, type }: Pick<LegTerms, "type" | "price">,
+):
+  | { readonly ok: true; readonly ticks: number | null; readonly adjustments: readonly OrderAdjustment[] }
+  | OrderRefusal {
+  if (price === null) return { ok: true, ticks: null, adjustments: [] };
+  return type === "LIMIT" ? checkPrice(instrument, "price", price) : checkBound(instrument, side, price);
+}
+
+/** What a MARKET leg would send now: its size and its bound, or why it could not. */
 export function simulateLeg(
   parts: { readonly clock: Clock },
   room: VenueRoom,

@@ -17,27 +17,27 @@ const REFUSED = {
 interface Ending {
   readonly harness: DeskHarness;
   readonly facts: SwitchFacts;
-  /** Every time said to the venue; null for an end. */
-  readonly said: (number | null)[];
+  /** Every time sent to the venue; null for an end. */
+  readonly sent: (number | null)[];
 }
 
 /** A switch of ten seconds, armed at a venue that answers its ends so; more of them are confirmed. */
 async function armed(ends: CancelOutcome[]): Promise<Ending> {
-  const said: (number | null)[] = [];
+  const sent: (number | null)[] = [];
   const harness = await createDesk({
     mutateRoom: (room) => ({
       ...room,
       orders: {
         ...room.orders,
         scheduleCancel: async (_session, atMs) => {
-          said.push(atMs);
+          sent.push(atMs);
           return atMs === null ? (ends.shift() ?? DONE) : DONE;
         },
       },
     }),
   });
   await harness.order({ type: "LIMIT", price: "95000" });
-  return { harness, said, facts: await arm(harness) };
+  return { harness, sent, facts: await arm(harness) };
 }
 
 async function arm(harness: DeskHarness): Promise<SwitchFacts> {
@@ -61,57 +61,57 @@ it.each([
   ["does not answer", UNCLEAR],
   ["refuses", REFUSED],
 ])("an end that the venue %s leaves the switch known, says so, and is sent again", async (_fate, fails) => {
-  const { harness, facts, said } = await armed([fails, fails]);
+  const { harness, facts, sent } = await armed([fails, fails]);
   const first = await harness.desk.disarmSwitch(facts.switchId);
   expect(first).toMatchObject({ ok: true, armed: { state: "ENDING", venueArmed: true } });
   expect(harness.desk.status().armedSwitchCount).toBe(1);
   // Nobody keeps it alive any more, and its own cancel is off.
   expect(await harness.desk.heartbeat(facts.switchId)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
   await harness.clock.advanceAsync(3_000);
-  expect(said.filter((atMs) => atMs === null)).toHaveLength(3);
+  expect(sent.filter((atMs) => atMs === null)).toHaveLength(3);
   expect([harness.desk.status().armedSwitchCount, openSessions(harness), harness.calls.cancelAll]).toEqual([0, 0, 0]);
   expect(await harness.desk.disarmSwitch(facts.switchId)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
 });
 
 it("an end asked for again is sent to the venue again at once", async () => {
-  const { harness, facts, said } = await armed([UNCLEAR]);
+  const { harness, facts, sent } = await armed([UNCLEAR]);
   await harness.desk.disarmSwitch(facts.switchId);
   const second = await harness.desk.disarmSwitch(facts.switchId);
   expect(second).toMatchObject({ ok: true, armed: { state: "ENDED", venueArmed: false } });
   await harness.clock.advanceAsync(60_000);
-  expect(said.filter((atMs) => atMs === null)).toHaveLength(2);
+  expect(sent.filter((atMs) => atMs === null)).toHaveLength(2);
 });
 
 it("an end that the venue never confirms is forgotten with the venue's own time, its credentials too", async () => {
-  const { harness, facts, said } = await armed(Array.from({ length: 40 }, () => UNCLEAR));
+  const { harness, facts, sent } = await armed(Array.from({ length: 40 }, () => UNCLEAR));
   await harness.desk.disarmSwitch(facts.switchId);
   await harness.clock.advanceAsync(10_500);
   expect(harness.desk.status().armedSwitchCount).toBe(1);
   await harness.clock.advanceAsync(2_000);
   expect([harness.desk.status().armedSwitchCount, openSessions(harness), harness.calls.cancelAll]).toEqual([0, 0, 0]);
-  const saidCount = said.length;
+  const sentCount = sent.length;
   await harness.clock.advanceAsync(120_000);
-  expect(said).toHaveLength(saidCount);
+  expect(sent).toHaveLength(sentCount);
 });
 
 it("a switch armed while the one before is ending takes the venue's over, and is not ended with it", async () => {
-  const { harness, facts, said } = await armed([UNCLEAR, UNCLEAR]);
+  const { harness, facts, sent } = await armed([UNCLEAR, UNCLEAR]);
   await harness.desk.disarmSwitch(facts.switchId);
   const second = await arm(harness);
   expect(second.switchId).not.toBe(facts.switchId);
   await harness.clock.advanceAsync(5_000);
-  expect(said.at(-1)).toBe(second.expiresAtMs + 1_000);
+  expect(sent.at(-1)).toBe(second.expiresAtMs + 1_000);
   expect(await harness.desk.disarmSwitch(facts.switchId)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
   expect(await harness.desk.disarmSwitch(second.switchId)).toMatchObject({ ok: true });
 });
 
 it("a switch whose caller has left, and that is then ended, is known for as long as its venue may fire", async () => {
-  const { harness, facts, said } = await armed(Array.from({ length: 40 }, () => UNCLEAR));
+  const { harness, facts, sent } = await armed(Array.from({ length: 40 }, () => UNCLEAR));
   expect(harness.desk.expireSwitch(facts.switchId, 2_000)).toBe(true);
   await harness.clock.advanceAsync(500);
   await harness.desk.disarmSwitch(facts.switchId);
   await harness.clock.advanceAsync(9_000);
-  expect(said[0]).toBe(facts.expiresAtMs + 1_000);
+  expect(sent[0]).toBe(facts.expiresAtMs + 1_000);
   expect(await harness.desk.disarmSwitch(facts.switchId)).toMatchObject({ ok: true, armed: { state: "ENDING" } });
   await harness.clock.advanceAsync(2_000);
   expect([harness.desk.status().armedSwitchCount, openSessions(harness)]).toEqual([0, 0]);

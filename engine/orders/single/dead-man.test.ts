@@ -143,7 +143,7 @@ describe("a dead-man's switch", () => {
   it.each(["loses", "refuses"])(
     "is moved there by the next heartbeat where the venue %s one, and still ended there",
     async (fate) => {
-      const said: (number | null)[] = [];
+      const sent: (number | null)[] = [];
       const refused = {
         outcome: "rejected",
         reason: "RATE_LIMITED",
@@ -154,7 +154,7 @@ describe("a dead-man's switch", () => {
       const fails = fate === "loses" ? ({ outcome: "unknown", cause: "TIMEOUT" } as const) : refused;
       const { harness, facts } = await armed({
         mutateRoom: (room) =>
-          withSchedule(room, async (atMs) => (said.push(atMs) === 2 ? fails : { outcome: "accepted" })),
+          withSchedule(room, async (atMs) => (sent.push(atMs) === 2 ? fails : { outcome: "accepted" })),
       });
       const beat = async (): Promise<number> => {
         await harness.clock.advanceAsync(4_000);
@@ -162,9 +162,9 @@ describe("a dead-man's switch", () => {
         return beaten.ok ? beaten.armed.expiresAtMs + 1_000 : 0;
       };
       const times = [facts.expiresAtMs + 1_000, await beat(), await beat()];
-      expect(said).toEqual(times);
+      expect(sent).toEqual(times);
       await harness.desk.disarmSwitch(facts.switchId);
-      expect(said).toEqual([...times, null]);
+      expect(sent).toEqual([...times, null]);
     },
   );
 
@@ -188,13 +188,13 @@ describe("a dead-man's switch", () => {
   });
 
   it("armed while the one before is being ended reaches the venue after that end", async () => {
-    const said: (number | null)[] = [];
+    const sent: (number | null)[] = [];
     let slowMs = 0;
     const { harness, facts } = await armed({
       mutateRoom: (room) =>
         withSchedule(room, async (atMs) => {
           if (atMs === null) await delay(harness.clock, slowMs);
-          said.push(atMs);
+          sent.push(atMs);
           return { outcome: "accepted" };
         }),
     });
@@ -202,7 +202,7 @@ describe("a dead-man's switch", () => {
     const ended = harness.desk.disarmSwitch(facts.switchId);
     const again = await arm(harness);
     await harness.run(ended);
-    expect(said).toEqual([facts.expiresAtMs + 1_000, null, again.expiresAtMs + 1_000]);
+    expect(sent).toEqual([facts.expiresAtMs + 1_000, null, again.expiresAtMs + 1_000]);
   });
 
   it("fires sooner once nobody will call: after a while or at once, never later than it would", async () => {
@@ -252,13 +252,13 @@ describe("a dead-man's switch", () => {
   });
 
   it("names its venue a time from when it is sent, not from when an earlier one was", async () => {
-    const said: number[] = [];
+    const sent: number[] = [];
     const harness: DeskHarness = await createDesk({
       mutateRoom: (room) =>
         withSchedule(room, async (atMs) => {
-          said.push((atMs ?? 0) - harness.clock.wallMs());
+          sent.push((atMs ?? 0) - harness.clock.wallMs());
           // The first word takes a while, and our wall clock is set meanwhile.
-          if (said.length === 2) {
+          if (sent.length === 2) {
             await delay(harness.clock, 2_000);
             harness.clock.stepWall(90_000);
           }
@@ -271,8 +271,8 @@ describe("a dead-man's switch", () => {
     await harness.clock.advanceAsync(1_500);
     const second = harness.desk.heartbeat(facts.switchId);
     await harness.run(Promise.all([first, second]));
-    expect(said[2]).toBeGreaterThan(10_000);
-    expect(said[2]).toBeLessThanOrEqual(11_000);
+    expect(sent[2]).toBeGreaterThan(10_000);
+    expect(sent[2]).toBeLessThanOrEqual(11_000);
   });
 
   it("is one for each account: arming again replaces it", async () => {

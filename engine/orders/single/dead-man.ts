@@ -1,7 +1,7 @@
 /**
  * Dead-man's switches: all open orders of an account are cancelled unless a heartbeat comes in time. Where the venue
- * has such a switch it is armed there too, so that it fires even when this service is gone; when the time is up this
- * service cancels in any case.
+ * has such a switch it is armed there too (venue-timers.ts), so that it fires even when this service is gone; when the time
+ * is up this service cancels in any case.
  *
  *   armed ──heartbeat──→ armed        armed ──time is up──→ firing ──cancelled, or MAX_FIRE_TRIES──→ gone
  *   armed ──disarm────→ ending        ending ──the venue confirms, or its time is over──→ gone
@@ -16,18 +16,25 @@
  *
  * Arming has two steps: everything that can refuse it is checked first, and a refusal leaves an armed switch as it is.
  *
- * Bounds: MAX_SWITCHES (one more: OVERLOADED), MAX_FIRE_TRIES cancels a firing, MAX_TRIES ends said of one disarm,
- * MIN_VENUE_REARM_MS between arms at a venue.
+ * Bounds: MAX_SWITCHES (one more: OVERLOADED), MAX_FIRE_TRIES cancels a firing, MAX_TRIES ends sent for one disarm.
  */
 import { type Clock, type TimerHandle, delay } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";
-import type { ScheduleOutcome } from "../../domain/order.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import type { AccountSession, VenueRoom } from "../../ports.js";
 import type { RandomIds } from "../../storage/keyed-hash.js";
 import { problemOf, type Background } from "../background.js";
 import { cancelAllOrders } from "./cancel-all.js";
 import { instrumentOf } from "./order-facts.js";
+import {
+  CALL_TIMEOUT_MS,
+  monoMs,
+  venueOverMs,
+  VenueTimers,
+  venueTimer,
+  wallMsAt,
+  type TimedAccount,
+} from "./venue-timers.js";
 
 const MAX_SWITCHES = 1_000;
 export const MIN_TIMEOUT_MS = 5_000;
@@ -38,11 +45,6 @@ const MAX_TRIES = 6;
 const MAX_FIRE_TRIES = 17;
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 60_000;
-const CALL_TIMEOUT_MS = 5_000;
-/** Venues count arms against the account's budget. */
-const MIN_VENUE_REARM_MS = 1_000;
-/** The venue fires this much later than we: ours is the one that is reported, its own the one that is sure. */
-const VENUE_LATER_MS = 1_000;
 
 interface ArmedSwitch {
   readonly switchId: string;
@@ -63,26 +65,13 @@ export interface PreparedSwitch {
   drop(): void;
 }
 
-/** What the venue's own switch covers, by its last word: nothing (or not known), all orders, those of these symbols. */
-type VenueCover = "nothing" | "account" | readonly string[];
-
-interface Switch {
+interface Switch extends TimedAccount {
   readonly id: string;
-  readonly accountHash: string;
-  readonly room: VenueRoom;
-  readonly session: AccountSession;
   readonly timeoutMs: number;
   /** Monotonic ms. */
   endsMs: number;
-  cover: VenueCover;
   /** Its caller will not call any more. */
   isLeft: boolean;
-  /** The venue took a time to fire at, or may have, and no word since has taken it back. */
-  mayVenueFire: boolean;
-  /** Monotonic ms: the last moment at which it may, by all that was said to it. */
-  venueEndsMs: number;
-  /** Monotonic ms. */
-  venueArmedMs: number;
   timer: TimerHandle;
   state: "armed" | "ending" | "firing" | "gone";
   /** The end is sent to the venue again, with pauses. */
@@ -104,8 +93,7 @@ export class DeadManSwitches {
   readonly #byAccount = new Map<string, Switch>();
   /** Places kept for switches that are checked and not yet armed. */
   #keptCount = 0;
-  /** Calls to an account's switch at its venue go one after the other: the last word is the last one said. */
-  readonly #lastSaid = new Map<string, Promise<void>>();
+  readonly #venueTimers: VenueTimers;
   readonly #counts = { fired: 0, gaveUp: 0 };
   /** Firings that wait for their next try. */
   readonly #wakes = new Map<Switch, () => void>();
@@ -113,6 +101,7 @@ export class DeadManSwitches {
 
   constructor(options: DeadManOptions) {
     this.#options = options;
+    this.#venueTimers = new VenueTimers(options.clock, options.logger);
     this.#maxSwitches = options.maxSwitches ?? MAX_SWITCHES;
   }
 
@@ -147,12 +136,9 @@ export class DeadManSwitches {
       room,
       session,
       timeoutMs,
-      endsMs: this.#nowMs() + timeoutMs,
-      cover: "nothing",
+      endsMs: monoMs(clock) + timeoutMs,
       isLeft: false,
-      mayVenueFire: before?.mayVenueFire ?? false,
-      venueEndsMs: before?.venueEndsMs ?? 0,
-      venueArmedMs: Number.NEGATIVE_INFINITY,
+      atVenue: venueTimer(before?.atVenue),
       timer: clock.setTimer(() => this.#expire(armed), timeoutMs),
       state: "armed",
       isEndRepeated: false,
@@ -161,8 +147,8 @@ export class DeadManSwitches {
     this.#byAccount.set(accountHash, armed);
     // Its next try comes now: a minute later it would cancel what the caller, who is back, places from here on.
     if (before !== undefined) this.#wakes.get(before)?.();
-    await this.#armVenue(armed);
-    return this.#factsOf(armed);
+    await this.#venueTimers.arm(armed, armed.endsMs);
+    return factsOf(clock, armed);
   }
 
   /** Null when there is no such switch, or it fires already. */
@@ -172,12 +158,10 @@ export class DeadManSwitches {
     if (armed?.state !== "armed") return null;
     clock.clearTimer(armed.timer);
     armed.isLeft = false;
-    armed.endsMs = this.#nowMs() + armed.timeoutMs;
+    armed.endsMs = monoMs(clock) + armed.timeoutMs;
     armed.timer = clock.setTimer(() => this.#expire(armed), armed.timeoutMs);
-    // The first heartbeat after the shortest pause moves the venue's switch; sooner ones are covered by its margin.
-    const isDue = this.#nowMs() - armed.venueArmedMs >= MIN_VENUE_REARM_MS;
-    if (armed.mayVenueFire && isDue) await this.#armVenue(armed);
-    return this.#factsOf(armed);
+    if (this.#venueTimers.isRearmDue(armed.atVenue)) await this.#venueTimers.arm(armed, armed.endsMs);
+    return factsOf(clock, armed);
   }
 
   /** No heartbeat will come: fires after `delayMs`, sooner where its time is up sooner. False: no such switch, or it fires already. */
@@ -186,7 +170,7 @@ export class DeadManSwitches {
     const armed = this.#byId.get(switchId);
     if (armed?.state !== "armed") return false;
     armed.isLeft = true;
-    const dueMs = this.#nowMs() + delayMs;
+    const dueMs = monoMs(clock) + delayMs;
     if (dueMs >= armed.endsMs) return true;
     clock.clearTimer(armed.timer);
     armed.endsMs = dueMs;
@@ -206,15 +190,14 @@ export class DeadManSwitches {
     if (armed.state === "armed") {
       clock.clearTimer(armed.timer);
       armed.state = "ending";
-      // By then the venue has fired, or will not.
-      const overMs = Math.max(armed.venueEndsMs, armed.endsMs + VENUE_LATER_MS) - this.#nowMs();
+      const overMs = venueOverMs(armed.atVenue, armed.endsMs) - monoMs(clock);
       armed.timer = clock.setTimer(() => this.#end(armed), Math.max(0, overMs));
     }
     if (!(await this.#endAtVenue(armed)) && !armed.isEndRepeated) {
       armed.isEndRepeated = true;
       background.run("dead_man_end", this.#repeatEnd(armed));
     }
-    return this.#factsOf(armed);
+    return factsOf(clock, armed);
   }
 
   get armedCount(): number {
@@ -239,7 +222,7 @@ export class DeadManSwitches {
       if (armed.state === "ending") this.#end(armed);
       if (armed.state !== "armed") continue;
       this.#options.clock.clearTimer(armed.timer);
-      if (armed.cover === "account" && !armed.isLeft) this.#end(armed);
+      if (armed.atVenue.cover === "account" && !armed.isLeft) this.#end(armed);
       else firing.push(this.#fire(armed));
     }
     await Promise.all(firing);
@@ -253,8 +236,8 @@ export class DeadManSwitches {
 
   /** Returns true when nothing is left to send, and it is gone. */
   async #endAtVenue(armed: Switch): Promise<boolean> {
-    await this.#syncVenueTimer(armed, null);
-    if (armed.state === "ending" && !armed.mayVenueFire) this.#end(armed);
+    await this.#venueTimers.end(armed);
+    if (armed.state === "ending" && !armed.atVenue.mayFire) this.#end(armed);
     return armed.state !== "ending";
   }
 
@@ -284,7 +267,7 @@ export class DeadManSwitches {
         });
         if (outcome.outcome === "accepted" && outcome.failed.length === 0) {
           // What the venue's would cancel from here on are orders of a time after ours.
-          if (this.#holds(armed)) await this.#syncVenueTimer(armed, null);
+          if (this.#holds(armed)) await this.#venueTimers.end(armed);
           return;
         }
         const isAwaited = this.#isStopping || !this.#holds(armed);
@@ -315,74 +298,11 @@ export class DeadManSwitches {
     });
   }
 
-  /** Our switch stays armed whatever the venue answers of its own. */
-  async #armVenue(armed: Switch): Promise<void> {
-    if (armed.room.orders.scheduleCancel === undefined) return;
-    armed.venueArmedMs = this.#nowMs();
-    armed.cover = await this.#syncVenueTimer(armed, armed.endsMs + VENUE_LATER_MS);
-  }
-
-  /** `endsMs`: monotonic; null takes back what was set. */
-  #syncVenueTimer(armed: Switch, endsMs: number | null): Promise<VenueCover> {
-    const { accountHash, room, session } = armed;
-    const said = (this.#lastSaid.get(accountHash) ?? Promise.resolve()).then(async (): Promise<VenueCover> => {
-      if (endsMs === null && !armed.mayVenueFire) return "nothing";
-      // By the wall clock as it is now that the word goes out.
-      const atMs = endsMs === null ? null : this.#wallMsAt(endsMs);
-      const outcome = await this.#callVenue(room, session, atMs);
-      // A refusal leaves what was set before; without an answer either may be in force.
-      if (endsMs !== null && outcome.outcome !== "rejected") {
-        armed.mayVenueFire = true;
-        armed.venueEndsMs = outcome.outcome === "accepted" ? endsMs : Math.max(armed.venueEndsMs, endsMs);
-      }
-      if (atMs === null && outcome.outcome === "accepted") {
-        armed.mayVenueFire = false;
-        armed.cover = "nothing";
-      }
-      return atMs !== null && outcome.outcome === "accepted" ? (outcome.symbols ?? "account") : "nothing";
-    });
-    const done: Promise<void> = said.then(() => {
-      if (this.#lastSaid.get(accountHash) === done) this.#lastSaid.delete(accountHash);
-    });
-    this.#lastSaid.set(accountHash, done);
-    return said;
-  }
-
-  async #callVenue(room: VenueRoom, session: AccountSession, atMs: number | null): Promise<ScheduleOutcome> {
-    try {
-      const outcome = await room.orders.scheduleCancel?.(session, atMs, { timeoutMs: CALL_TIMEOUT_MS, lane: "exit" });
-      return outcome ?? NO_SWITCH_THERE;
-    } catch (error) {
-      this.#options.logger.error("schedule_cancel_threw", { venue: room.venue, problem: problemOf(error) });
-      return { outcome: "unknown", cause: "INTERNAL" };
-    }
-  }
-
-  #nowMs(): number {
-    return this.#options.clock.monoNs() / 1e6;
-  }
-
-  #wallMsAt(monoMs: number): number {
-    return Math.round(this.#options.clock.wallMs() + monoMs - this.#nowMs());
-  }
-
-  #factsOf({ id: switchId, room, timeoutMs, endsMs, cover, state }: Switch): ArmedSwitch {
-    const bySymbol = typeof cover === "string" ? null : cover;
-    return {
-      switchId,
-      venue: room.venue,
-      state: state === "armed" ? "ARMED" : state === "ending" ? "ENDING" : "ENDED",
-      timeoutMs,
-      expiresAtMs: this.#wallMsAt(endsMs),
-      venueArmed: bySymbol === null ? cover === "account" : bySymbol.length > 0,
-      venueSymbols: bySymbol?.map((symbol) => instrumentOf(room.markets, symbol)?.symbol ?? symbol) ?? null,
-    };
-  }
-
   #end(armed: Switch): void {
     this.#options.clock.clearTimer(armed.timer);
     armed.state = "gone";
-    this.#forget(armed);
+    this.#byId.delete(armed.id);
+    if (this.#holds(armed)) this.#byAccount.delete(armed.accountHash);
     armed.session.close();
   }
 
@@ -390,17 +310,18 @@ export class DeadManSwitches {
   #holds(armed: Switch): boolean {
     return this.#byAccount.get(armed.accountHash) === armed;
   }
-
-  #forget(armed: Switch): void {
-    this.#byId.delete(armed.id);
-    if (this.#holds(armed)) this.#byAccount.delete(armed.accountHash);
-  }
 }
 
-const NO_SWITCH_THERE: ScheduleOutcome = {
-  outcome: "rejected",
-  reason: "VENUE_STATE",
-  venueCode: "NOT_SUPPORTED",
-  venueText: "",
-  sent: false,
-};
+function factsOf(clock: Clock, { id: switchId, room, timeoutMs, endsMs, atVenue, state }: Switch): ArmedSwitch {
+  const { cover } = atVenue;
+  const bySymbol = typeof cover === "string" ? null : cover;
+  return {
+    switchId,
+    venue: room.venue,
+    state: state === "armed" ? "ARMED" : state === "ending" ? "ENDING" : "ENDED",
+    timeoutMs,
+    expiresAtMs: wallMsAt(clock, endsMs),
+    venueArmed: bySymbol === null ? cover === "account" : bySymbol.length > 0,
+    venueSymbols: bySymbol?.map((symbol) => instrumentOf(room.markets, symbol)?.symbol ?? symbol) ?? null,
+  };
+}

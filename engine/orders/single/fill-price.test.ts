@@ -9,15 +9,15 @@ import { CloseRows } from "../../recorder/close-rows.js";
 import { readRows } from "../../recorder/test/read-row.js";
 import { createDesk, orderContext, orderName, type DeskHarness } from "./test/desk-harness.js";
 
-interface ToldFill {
+interface ReportedFill {
   readonly px: unknown;
   readonly qty: unknown;
   readonly ver: unknown;
 }
 
 /** As the recorder makes them: the rows that wait for the store. */
-function rowSink(): { readonly sink: RecordSink; readonly fills: ToldFill[] } {
-  const fills: ToldFill[] = [];
+function rowSink(): { readonly sink: RecordSink; readonly fills: ReportedFill[] } {
+  const fills: ReportedFill[] = [];
   const rows = new CloseRows({ debug() {}, info() {}, warn() {}, error() {} });
   const note = (events: readonly OrderEvent[], writes: ReturnType<CloseRows["events"]>): void => {
     for (const { key, value } of events.length === 0 ? [] : writes) {
@@ -55,7 +55,7 @@ function unpricedUntil(until: () => number, now: () => number): (room: VenueRoom
   });
 }
 
-async function lossyDesk(pricedAfterMs: number): Promise<{ desk: DeskHarness; fills: ToldFill[] }> {
+async function lossyDesk(pricedAfterMs: number): Promise<{ desk: DeskHarness; fills: ReportedFill[] }> {
   const { sink, fills } = rowSink();
   let untilMs = Number.POSITIVE_INFINITY;
   let nowMs = (): number => 0;

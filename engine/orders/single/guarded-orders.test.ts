@@ -3,7 +3,7 @@ import { NO_LIMITS, type GuardPolicy } from "../../guards/guard-book.js";
 import { CloseRows } from "../../recorder/close-rows.js";
 import type { StateWrite } from "../../storage/state-store.js";
 import { recordingLogger } from "../test/harness.js";
-import { createRowSink, toldRows } from "../test/row-sink.js";
+import { createRowSink, recordedRows } from "../test/row-sink.js";
 import type { RecordSink } from "../conclude/record-sink.js";
 import {
   closeRequest,
@@ -147,11 +147,11 @@ describe("the record of single orders", () => {
     await harness.place({ deadlineMs: 400 });
     harness.venue.orderReadFailure = () => null;
     await harness.clock.advanceAsync(30_000);
-    const rows = await toldRows(harness.store);
-    const told = rows.map((row) =>
+    const rows = await recordedRows(harness.store);
+    const recorded = rows.map((row) =>
       row.table === "event" ? `${row.ver} ${row.status}` : row.table === "fill" ? `fill ${row.lots}` : "decision",
     );
-    expect(told).toEqual([
+    expect(recorded).toEqual([
       "1 INTENT",
       "2 SENT",
       "3 FILLED",
@@ -176,10 +176,10 @@ describe("the record of single orders", () => {
     harness.venue.orderReadFailure = () => null;
     await harness.run(harness.desk.orderStatus(orderName("lost"), orderContext(harness.clock)));
     await harness.clock.advanceAsync(1_000);
-    const told = (await toldRows(harness.store)).map((row) =>
+    const recorded = (await recordedRows(harness.store)).map((row) =>
       row.table === "event" ? `${row.ver} ${row.status}` : row.table,
     );
-    expect(told).toEqual(["1 INTENT", "2 SENT", "3 UNKNOWN", "4 FILLED", "fill"]);
+    expect(recorded).toEqual(["1 INTENT", "2 SENT", "3 UNKNOWN", "4 FILLED", "fill"]);
   });
 
   it("fits the columns of the real one", async () => {

@@ -12,7 +12,7 @@ import { invalid } from "./order-check.js";
 import type { OrderRefusal } from "./order-desk.js";
 
 const PPM = 1_000_000;
-/** What a wide band is judged by is not said to be the mark: no mark of ours is off by as much. */
+/** What a wide band is judged by is not reported as the mark: no mark of ours is off by as much. */
 const WIDE_MARGIN = 2;
 
 /** Null when the venue is asked. `market` undefined: nothing is known of its mark. */

@@ -1,5 +1,5 @@
 /**
- * The worst price of a single MARKET order (routing/market-price.ts) as its caller is told of it. The caller's own bound
+ * The worst price of a single MARKET order (routing/market-price.ts) as its caller's reply shows it. The caller's own bound
  * and the venue's price band tighten it, never widen it.
  */
 import { formatScaled } from "../../domain/decimal.js";

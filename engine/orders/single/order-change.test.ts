@@ -60,7 +60,7 @@ describe("a cancel", () => {
     expect(await cancel(harness, "late")).toMatchObject({ ok: true, outcome: "UNKNOWN" });
   });
 
-  it("of an order that the venue has just taken and does not list yet is not told as of none", async () => {
+  it("of an order that the venue has just taken and does not list yet is not reported as absent", async () => {
     const harness = await createDesk();
     harness.venue.indexLagMs = () => 1_500;
     const { orderId } = await harness.order(LIMIT);
@@ -117,7 +117,7 @@ describe("an amend", () => {
     const harness = await createDesk({ venue: { instrument: { bandUpPpm: 1_020_000, bandDownPpm: 980_000 } } });
     const { orderId } = await harness.order(LIMIT);
     harness.venue.setMark("80000");
-    // 80000 × 1.02, and a per cent of 80000 for the mark; the order itself stands far above that.
+    // 80000 × 1.02, and a per cent of 80000 for the mark; the order itself is far above that.
     expect(await amend(harness, orderId ?? "", { price: "82400.1" })).toMatchObject({
       code: "INVALID_PARAMETERS",
       details: {

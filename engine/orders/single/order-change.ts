@@ -9,7 +9,7 @@ import type { RecentOrders } from "./recent-orders.js";
 import type { Logger } from "../../domain/logger.js";
 import type { Clock } from "../../domain/clock.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
-import type { CancelOutcome, OrderChange, Refused, VenueOrder } from "../../domain/order.js";
+import type { AmendOutcome, CancelOutcome, OrderChange, Refused, VenueOrder } from "../../domain/order.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { GuardedOrder, GuardReservation } from "../../guards/guards.js";
 import type { OrderRef } from "../../ports.js";
@@ -39,6 +39,7 @@ import {
   lookRefusal,
   lookUp,
   nameOrder,
+  type Look,
   type NamedOrder,
   ownTerms,
   type OwnTermsParts,
@@ -148,6 +149,13 @@ function cancelAnswer(
   return { ok: true, outcome: "ACCEPTED", ...pending, orderId, symbol, order: null };
 }
 
+/** An order that may still be changed. */
+interface OpenOrder {
+  readonly ok: true;
+  readonly current: VenueOrder;
+  readonly instrument: Instrument;
+}
+
 export async function amendOrder(
   parts: AmendParts,
   opened: OpenedAccount,
@@ -156,45 +164,23 @@ export async function amendOrder(
   deadline: Deadline,
 ): Promise<AmendAnswer> {
   const { room, session, secrets } = opened;
+  const { orders } = room;
   const { orderId, venue } = request;
-  if (request.price === null && request.quantity === null) {
-    const problem = "price or quantity is required";
-    return refusal("MISSING_PARAMETERS", {
-      fields: [
-        { path: "price", problem },
-        { path: "quantity", problem },
-      ],
-    });
-  }
-  if (room.orders.amend === undefined) return refusal("NOT_SUPPORTED", { what: `changing orders on ${venue}` });
+  if (request.price === null && request.quantity === null) return nothingToChange();
+  const { amend } = orders;
+  if (amend === undefined) return refusal("NOT_SUPPORTED", { what: `changing orders on ${venue}` });
   const named = await nameOrder(parts, opened, request);
   const look = await lookUp(parts, opened, named, deadline);
   if (look.kind === "failed") return lookRefusal(venue, look);
-  // Just accepted and not listed yet: as we sent it.
-  const meant = look.kind === "found" ? look : justSent(parts, opened, orderId);
-  if (meant === null) return refusal("ORDER_NOT_FOUND", { orderId, exchange: venue });
-  const { instrument } = meant;
-  const current = parts.recent.asChanged(opened.accountHash, meant.order);
-  if (current.status !== "OPEN" && current.status !== "PARTIALLY_FILLED") {
-    return refusal("ORDER_NOT_OPEN", { orderId, exchange: venue, status: current.status });
-  }
-  const change = changeOf(instrument, current, request);
-  if (!change.ok) return change;
-  if (request.price !== null && current.type === "LIMIT" && current.triggerPrice === null) {
-    const market = room.markets.get(instrument.symbol);
-    const { priceTicks } = change.change;
-    const beyond = limitBandRefusal(market, current.side, priceTicks, parts.clock.monoNs());
-    if (beyond !== null) return beyond;
-  }
-  const guarded = await guardChange(
-    parts,
-    opened,
-    context,
-    callOptions(deadline, "trade").timeoutMs,
-    instrument,
-    current,
-    change.change,
-  );
+  const found = openOrder(parts, opened, request, look);
+  if (!found.ok) return found;
+  const { current, instrument } = found;
+  const checked = changeOf(instrument, current, request);
+  if (!checked.ok) return checked;
+  const { change } = checked;
+  const beyond = request.price === null ? null : beyondBand(parts, opened, found, change);
+  if (beyond !== null) return beyond;
+  const guarded = await guardChange(parts, opened, context, callOptions(deadline, "trade").timeoutMs, found, change);
   if (!guarded.ok) return guarded;
   const own = await ownTerms(parts, opened, current, named.clientOrderId);
   if (!guarded.reservation.mayStillSend()) {
@@ -202,24 +188,71 @@ export async function amendOrder(
     releaseReservation(parts, guarded.reservation);
     return refusal("TRADING_HALTED", { exchange: venue });
   }
-  let outcome: Awaited<ReturnType<NonNullable<typeof room.orders.amend>>>;
-  try {
+  const outcome = await outcomeOf(parts, venue, () => {
     const lane = current.reduceOnly ? "exit" : "trade";
-    outcome = await room.orders.amend(session, instrument, current, change.change, callOptions(deadline, lane));
-  } catch (error) {
-    parts.logger.error("amend_threw", { venue, problem: problemOf(error) });
-    outcome = { outcome: "unknown", cause: "INTERNAL" };
-  }
+    return amend.call(orders, session, instrument, current, change, callOptions(deadline, lane));
+  });
   if (outcome.outcome === "rejected") {
     logUnsentCall(parts, { what: "amend", venue, symbol: instrument.symbol }, outcome);
     releaseReservation(parts, guarded.reservation);
     if (outcome.reason === "NOT_FOUND") return refusal("ORDER_NOT_OPEN", { orderId, exchange: venue });
     return refusedBy("AMEND_REJECTED", venue, outcome, secrets);
   }
-  parts.recent.change(opened.accountHash, current, change.change);
+  parts.recent.change(opened.accountHash, current, change);
   const shown = outcome.outcome === "accepted" ? (outcome.order ?? current) : current;
   const order = factsOfVenueOrder(instrument, shown, own);
   return { ok: true, outcome: outcome.outcome === "accepted" ? "ACCEPTED" : "UNKNOWN", order };
+}
+
+function nothingToChange(): OrderRefusal {
+  const problem = "price or quantity is required";
+  return refusal("MISSING_PARAMETERS", {
+    fields: [
+      { path: "price", problem },
+      { path: "quantity", problem },
+    ],
+  });
+}
+
+/** The order as it is to be changed: as its venue lists it, or as we sent it while it is not listed yet. */
+function openOrder(
+  parts: Pick<AmendParts, "recent">,
+  opened: OpenedAccount,
+  { orderId, venue }: AmendRequest,
+  look: Exclude<Look, { readonly kind: "failed" }>,
+): OpenOrder | OrderRefusal {
+  const meant = look.kind === "found" ? look : justSent(parts, opened, orderId);
+  if (meant === null) return refusal("ORDER_NOT_FOUND", { orderId, exchange: venue });
+  const current = parts.recent.asChanged(opened.accountHash, meant.order);
+  if (current.status !== "OPEN" && current.status !== "PARTIALLY_FILLED") {
+    return refusal("ORDER_NOT_OPEN", { orderId, exchange: venue, status: current.status });
+  }
+  return { ok: true, current, instrument: meant.instrument };
+}
+
+/** Checks the new price of a LIMIT without a trigger; every other order passes. */
+function beyondBand(
+  { clock }: Pick<AmendParts, "clock">,
+  { room }: OpenedAccount,
+  { current, instrument }: OpenOrder,
+  { priceTicks }: OrderChange,
+): OrderRefusal | null {
+  if (current.type !== "LIMIT" || current.triggerPrice !== null) return null;
+  return limitBandRefusal(room.markets.get(instrument.symbol), current.side, priceTicks, clock.monoNs());
+}
+
+/** A room that throws is a bug of ours, and by then the change may be out. */
+async function outcomeOf(
+  { logger }: Pick<AmendParts, "logger">,
+  venue: Instrument["venue"],
+  amend: () => Promise<AmendOutcome>,
+): Promise<AmendOutcome> {
+  try {
+    return await amend();
+  } catch (error) {
+    logger.error("amend_threw", { venue, problem: problemOf(error) });
+    return { outcome: "unknown", cause: "INTERNAL" };
+  }
 }
 
 function justSent(
@@ -256,15 +289,14 @@ function changeOf(
 
 /**
  * An amended order is held to the limits as a new one of its new size; what it grows by counts for the day, durably
- * before the change leaves. Returns what gives that back, or the refusal.
+ * before the change leaves. Returns the reservation, or the refusal.
  */
 async function guardChange(
   parts: AmendParts,
   { room, session, accountHash }: OpenedAccount,
   { apiKeyId }: OrderRequestContext,
   timeoutMs: number,
-  instrument: Instrument,
-  current: VenueOrder,
+  { current, instrument }: OpenOrder,
   change: OrderChange,
 ): Promise<{ readonly ok: true; readonly reservation: GuardReservation } | OrderRefusal> {
   const counted = await countedAccount(parts, room, session, {

@@ -63,7 +63,7 @@ export interface PlaceRequest extends OrderAccount {
   readonly quantity: string;
   /** LIMIT, STOP_LIMIT, TAKE_PROFIT_LIMIT: the limit, required. MARKET: worst acceptable price or null, capped by maxSlippageBps. */
   readonly price: string | null;
-  /** The trigger of STOP_* and TAKE_PROFIT_*; on the _MARKET forms `price` stands in where it is null. */
+  /** The trigger of STOP_* and TAKE_PROFIT_*; on the _MARKET forms `price` is taken where it is null. */
   readonly stopPrice: string | null;
   /** Which price fires a trigger; null: MARK. */
   readonly triggerSource: OrderTrigger["source"] | null;
@@ -184,7 +184,7 @@ export type AmendAnswer =
   | {
       readonly ok: true;
       readonly outcome: "ACCEPTED" | "UNKNOWN";
-      /** After an accepted change as the venue shows it; the order before it where the venue only said yes, or nothing. */
+      /** After an accepted change as the venue shows it; the order before it where the venue only acknowledged, or did not answer. */
       readonly order: OrderFacts;
     }
   | OrderRefusal;
@@ -397,7 +397,7 @@ export interface OrderDesk {
   openOrders(request: OpenOrdersRequest, context: OrderRequestContext): Promise<OpenOrdersAnswer>;
   /** Dead-man's switch. Arming an account that has one replaces it. */
   armSwitch(request: ArmRequest): Promise<SwitchAnswer>;
-  /** All of them or none: what is refused leaves every switch that stood as it was. */
+  /** All of them or none: what is refused leaves every armed switch as it was. */
   armSwitches(requests: readonly ArmRequest[]): Promise<SwitchesAnswer>;
   /** Starts the time again. SWITCH_NOT_FOUND: it fired, was ended, or never was. */
   heartbeat(switchId: string): Promise<SwitchAnswer>;
@@ -423,7 +423,7 @@ export interface OwnTerms {
   readonly isMarket: boolean;
 }
 
-/** What the domain calls it: TAKE_PROFIT_* are STOP_* there, told apart by the trigger's kind. */
+/** What the domain calls it: TAKE_PROFIT_* are STOP_* there; the trigger's kind is the difference. */
 export function domainOrderType(type: SingleOrderType): OrderType {
   switch (type) {
     case "TAKE_PROFIT_MARKET":

@@ -150,7 +150,7 @@ export class PositionCloses {
     return request.dryRun ? this.#simulate(job) : this.#perform(job);
   }
 
-  /** What the legs would come to as things are. Nothing leaves, and nothing is kept. */
+  /** What the legs would come to now. Nothing is sent, and nothing is kept. */
   async #simulate(job: BatchJob): Promise<CloseAllAnswer> {
     const venues: CloseAllVenue[] = [];
     for (const decided of await Promise.all(job.accounts.map(job.decide))) {
@@ -170,14 +170,14 @@ export class PositionCloses {
   async #perform(job: BatchJob): Promise<CloseAllAnswer> {
     const { apiKeyId, idempotencyKey } = job.context;
     const accountsHash = idempotencyKey === null ? null : this.#accountsHash(job);
-    if (idempotencyKey === null || accountsHash === null) return this.#closeAnew(job, null, "");
+    if (idempotencyKey === null || accountsHash === null) return this.#closeFresh(job, null, "");
     const scope = scopeOf(apiKeyId, accountsHash);
     let ticket: BatchTicket | null = null;
     try {
       const begun = await this.#records.begin({ scope, key: idempotencyKey }, job.context.rawBody);
       if (begun.kind === "refused") return refusal(begun.code);
       ticket = begun.ticket;
-      if (begun.kind === "fresh") return await this.#closeAnew(job, begun.ticket, accountsHash);
+      if (begun.kind === "fresh") return await this.#closeFresh(job, begun.ticket, accountsHash);
       if (begun.run.accountsHash !== accountsHash) return refusal("IDEMPOTENCY_MISMATCH");
       if (begun.kind === "replay" && (begun.ticket === null || !isOpenAnswer(begun.result))) {
         return { ...begun.result, replayed: true };
@@ -196,7 +196,7 @@ export class PositionCloses {
     }
   }
 
-  async #closeAnew(job: BatchJob, ticket: BatchTicket | null, accountsHash: string): Promise<CloseAllAnswer> {
+  async #closeFresh(job: BatchJob, ticket: BatchTicket | null, accountsHash: string): Promise<CloseAllAnswer> {
     const decided = await Promise.all(job.accounts.map(job.decide));
     const venues: DecidedVenue[] = [];
     for (const one of decided) {
@@ -255,50 +255,41 @@ export class PositionCloses {
     stored: CloseAllAnswer | null,
   ): Promise<Extract<CloseAllAnswer, { ok: true }>> {
     const answers = await Promise.all(
-      venues.map(async ({ venue, error, cancel, legs, uncounted = [] }, venueIndex): Promise<CloseAllVenue> => {
-        const account = job.accounts.find((one) => one.venue === venue);
-        const room = this.#parts.rooms.get(venue);
-        if (account === undefined || room === undefined || error !== null) return { venue, error, cancel, legs: [] };
-        const read = decided?.[venueIndex]?.read ?? [];
-        const known = stored?.ok === true ? (stored.venues[venueIndex]?.legs ?? []) : [];
-        const closed: CloseLeg[] = [];
-        let next = 0;
-        const work = async (): Promise<void> => {
-          for (let index = next++; index < legs.length; index = next++) {
-            const leg = legs[index] as LegPlan;
-            const before = known[index];
-            if (before !== undefined && before.status !== "UNKNOWN") {
-              closed[index] = before;
-              continue;
-            }
-            if (index >= MAX_LEGS) {
-              closed[index] = beyondBound(room, leg);
-              continue;
-            }
-            const terms: LegTerms = {
-              ...job.terms,
-              // One name, one order.
-              clientOrderId: index === 0 ? job.clientOrderId : null,
-              idempotencyKey: job.context.idempotencyKey,
-              context: job.context,
-              deadline: job.deadline,
-            };
-            closed[index] = await closeLeg(
-              this.#parts,
-              this.#placements,
-              account,
-              room,
-              leg,
-              terms,
-              read[index] ?? null,
-            );
-          }
-        };
-        await Promise.all(Array.from({ length: LEGS_AT_ONCE }, work));
-        return { venue, error, cancel, legs: [...closed, ...uncounted] };
+      venues.map((batch, index) => {
+        const known = stored?.ok === true ? (stored.venues[index]?.legs ?? []) : [];
+        return this.#runVenue(job, batch, decided?.[index]?.read ?? [], known);
       }),
     );
     return { ok: true, venues: answers, replayed: false };
+  }
+
+  /** The legs of one venue, LEGS_AT_ONCE at a time. `read`, `known`: the positions and the reply's legs, in their order. */
+  async #runVenue(
+    job: BatchJob,
+    { venue, error, cancel, legs, uncounted = [] }: BatchVenue,
+    read: readonly VenuePosition[],
+    known: readonly CloseLeg[],
+  ): Promise<CloseAllVenue> {
+    const account = job.accounts.find((one) => one.venue === venue);
+    const room = this.#parts.rooms.get(venue);
+    if (account === undefined || room === undefined || error !== null) return { venue, error, cancel, legs: [] };
+    const closed: CloseLeg[] = [];
+    let next = 0;
+    const work = async (): Promise<void> => {
+      for (let index = next++; index < legs.length; index = next++) {
+        const leg = legs[index] as LegPlan;
+        const before = known[index];
+        if (before !== undefined && before.status !== "UNKNOWN") closed[index] = before;
+        else if (index >= MAX_LEGS) closed[index] = beyondBound(room, leg);
+        else {
+          const terms = legTerms(job, index);
+          const held = read[index] ?? null;
+          closed[index] = await closeLeg(this.#parts, this.#placements, account, room, leg, terms, held);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: LEGS_AT_ONCE }, work));
+    return { venue, error, cancel, legs: [...closed, ...uncounted] };
   }
 
   async #decideOne(
@@ -366,6 +357,12 @@ export class PositionCloses {
     }
     return hashes.length === 0 ? null : this.#parts.hash.hmacHex("close-accounts", hashes.sort());
   }
+}
+
+function legTerms({ clientOrderId, context, deadline, terms }: BatchJob, index: number): LegTerms {
+  const { idempotencyKey } = context;
+  // One name, one order.
+  return { ...terms, clientOrderId: index === 0 ? clientOrderId : null, idempotencyKey, context, deadline };
 }
 
 function beyondBound(room: VenueRoom, leg: LegPlan): CloseLeg {

@@ -17,7 +17,7 @@ const MAX_FORMER = 8;
 type Figures = Pick<VenueOrder, "priceTicks" | "qtyLots">;
 
 interface Changed {
-  /** As the order stood before one of its changes: a read that shows it so may be late. */
+  /** As the order was before one of its changes: a read that shows it so may be late. */
   readonly former: readonly Figures[];
   /** There were more than `former` holds: then every read that is not the newest form may be late. */
   readonly isBurst: boolean;
@@ -71,7 +71,7 @@ export class RecentOrders {
     return isLate ? { ...order, ...changed.now } : order;
   }
 
-  /** `order`: as it stood, by `asChanged`. */
+  /** `order`: as it was, by `asChanged`. */
   change(accountHash: string, order: VenueOrder, { priceTicks, qtyLots }: OrderChange): void {
     const key = changedKey(accountHash, order);
     const before = this.#live(key);

@@ -15,7 +15,7 @@ import {
 const BANDED = { instrument: { bandUpPpm: 1_020_000, bandDownPpm: 980_000 } };
 const KEYED = { idempotencyKey: "key-1" };
 
-/** Held 0.3 long; the mark stands at 100000. */
+/** Held 0.3 long; the mark is 100000. */
 async function banded(askedMark?: () => string | null): Promise<DeskHarness> {
   const harness = await createDesk({ venue: { ...BANDED, ...(askedMark === undefined ? {} : { askedMark }) } });
   harness.venue.setMark("100000");

@@ -94,7 +94,7 @@ export class SingleConclusion {
     unsettled.remove(run);
     const storing = this.#core.storeNow(run, this.#rowsOf(run));
     background.run("order_settle", storing);
-    // What it gives back may be what the next order needs; a store that stalls is met again at that one's intent.
+    // The next order may need what it releases; a store that stalls is met again at that one's intent.
     await within(
       clock,
       storing.catch(() => {}),
@@ -121,7 +121,7 @@ export class SingleConclusion {
     const resolved = resolvedOrder(run, attempt, nowMs);
     // From here on, in this turn and until it is stored, a question gets the end that is published below.
     const stored = unsettled.removeWhile(run, this.#storeResolved(run, recordKey, answer));
-    this.#listeners.tell(resolved);
+    this.#listeners.notify(resolved);
     await stored;
     return answer;
   }

@@ -33,7 +33,7 @@ async function crashDuring(
 }
 
 describe("an order on one venue", () => {
-  it("is bounded from the live mid when it is a market order, and told with everything it did", async () => {
+  it("is bounded from the live mid when it is a market order, and reported with everything it did", async () => {
     const harness = await createDesk();
     const order = await harness.order({ clientOrderId: "mine-1" });
     expect(order).toMatchObject({

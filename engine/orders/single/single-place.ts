@@ -75,6 +75,11 @@ interface OrderJob {
   plan(orderContext: OrderContext): Promise<Planned>;
 }
 
+type AskedTerms = Omit<
+  SingleRun,
+  "routeId" | "requestId" | "adjustments" | "startedAtMs" | "positionsBefore" | "routing" | "attempts" | "venueCode"
+>;
+
 /** An attempt that was put to its venue, or kept back at the last moment. */
 interface Tried {
   readonly attempt: OrderAttempt;
@@ -184,21 +189,10 @@ export class SinglePlacements {
     if (!priced.ok) return priced;
     if (job.held !== undefined && order.priceTicks === null) job.held.ticks = priced.priceTicks;
     const adjustments = [...order.adjustments, ...priced.adjustments];
-    const routeId = earlier?.routeId ?? mintRouteId("or", clock.wallMs(), this.#randomIds);
     const run: SingleRun = {
-      routeId,
+      routeId: earlier?.routeId ?? mintRouteId("or", clock.wallMs(), this.#randomIds),
       requestId: context.requestId,
-      venue: instrument.venue,
-      accountHash: orderContext.accountHash,
-      symbol: instrument.symbol,
-      side: order.side,
-      direction: order.direction,
-      type: order.type,
-      orderType: domainOrderType(order.type),
-      positionSide: order.positionSide,
-      reduceOnly: order.reduceOnly,
-      trigger: order.trigger,
-      clientOrderId: job.clientOrderId,
+      ...askedOf(orderContext, order, job.clientOrderId),
       adjustments,
       startedAtMs: earlier?.startedAtMs ?? clock.wallMs(),
       positionsBefore: [...planned.positionsBefore],
@@ -371,6 +365,27 @@ export class SinglePlacements {
     this.#parts.logger.error("order_failed", { problem });
     return refusal("INTERNAL");
   }
+}
+
+/** What was asked, as the order's record has it. */
+function askedOf(
+  { accountHash, instrument }: OrderContext,
+  order: CheckedOrder,
+  clientOrderId: string | null,
+): AskedTerms {
+  return {
+    venue: instrument.venue,
+    accountHash,
+    symbol: instrument.symbol,
+    side: order.side,
+    direction: order.direction,
+    type: order.type,
+    orderType: domainOrderType(order.type),
+    positionSide: order.positionSide,
+    reduceOnly: order.reduceOnly,
+    trigger: order.trigger,
+    clientOrderId,
+  };
 }
 
 /** Of an order that a book priced; null: it carried its caller's own price. */

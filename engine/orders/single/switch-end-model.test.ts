@@ -31,7 +31,7 @@ class VenueSwitch {
   firesAtMs: number | null = null;
   coversSymbols = false;
   /** What we make of a word that does not reach it. */
-  unheard: ScheduleOutcome = { outcome: "unknown", cause: "TIMEOUT" };
+  lostAnswer: ScheduleOutcome = { outcome: "unknown", cause: "TIMEOUT" };
   #isLost = false;
 
   /** From here on no word reaches it. */
@@ -40,7 +40,7 @@ class VenueSwitch {
   }
 
   take(firesAtMs: number | null): ScheduleOutcome {
-    if (this.#isLost) return this.unheard;
+    if (this.#isLost) return this.lostAnswer;
     this.firesAtMs = firesAtMs;
     return { outcome: "accepted", ...(this.coversSymbols ? { symbols: ["BTC"] } : {}) };
   }
@@ -116,8 +116,8 @@ async function armBy({ harness }: Bench, credentials: typeof CREDENTIALS, timeou
 }
 
 const SCENES = {
-  /** Its caller leaves and ends it; the venue is not reached any more, and its own switch stands to its end. */
-  async endedUnheard(bench) {
+  /** Its caller leaves and ends it; the venue is not reached any more, and its own switch runs to its end. */
+  async endedLost(bench) {
     const switchId = await arm(bench);
     bench.venue.lose();
     bench.harness.desk.expireSwitch(switchId, 2_000);
@@ -126,7 +126,7 @@ const SCENES = {
     await bench.pass(WATCHED_MS);
   },
   /** Another key of the account replaces it, and ends its own; the venue is not reached any more, and has the first one's time. */
-  async replacedUnheard(bench) {
+  async replacedLost(bench) {
     await arm(bench);
     bench.venue.lose();
     const switchId = await armBy(bench, OTHER_KEY, SHORT_MS);
@@ -156,8 +156,8 @@ const SCENES = {
     if (venue.log.some(({ order }) => order?.status === "OPEN"))
       bench.say("LEFT", "an order works, and its caller is gone");
   },
-  /** As away; then its caller is back, arms anew and calls on. */
-  async backAnew(bench) {
+  /** As away; then its caller is back, arms again and calls on. */
+  async backAgain(bench) {
     const { calls, clock, venue } = bench.harness;
     await arm(bench);
     for (let awayMs = 0; awayMs < AWAY_MS; awayMs += LOOK_MS) {
@@ -183,8 +183,8 @@ const SCENES = {
     harness.calls.cancelAllFates.push(...Array.from({ length: 20 }, () => "unknown" as const));
     await harness.run(harness.desk.drain(DRAIN_MS));
     const isOpen = harness.venue.log.some(({ order }) => order?.status === "OPEN");
-    const isSaid = harness.logLines.some((line) => line.includes("dead_man_unfinished"));
-    if (isOpen && !isSaid) bench.say("LINE", "orders are left, and no line says so");
+    const isLogged = harness.logLines.some((line) => line.includes("dead_man_unfinished"));
+    if (isOpen && !isLogged) bench.say("LINE", "orders are left, and no line says so");
   },
 } as const satisfies Readonly<Record<string, (bench: Bench) => Promise<void>>>;
 
@@ -214,7 +214,7 @@ function endingAfter(change: (delayMs: number) => number, { clock }: DeskHarness
   });
 }
 
-/** A switch whose time has long been over is done, whatever became of its orders. */
+/** A switch whose time has long been over is done, also where its orders are still open. */
 function givingUp({ harness: { clock } }: Bench): void {
   const setTimer = clock.setTimer.bind(clock);
   const begunNs = clock.monoNs();
@@ -255,24 +255,24 @@ interface Mutant {
 }
 
 const MUTANTS: readonly Mutant[] = [
-  { name: "the venue's own time is forgotten", scene: "endedUnheard", checks: ["KNOWN"], plant: forgettingVenueEnds },
+  { name: "the venue's own time is forgotten", scene: "endedLost", checks: ["KNOWN"], plant: forgettingVenueEnds },
   {
-    name: "an end that nobody heard is believed",
-    scene: "endedUnheard",
+    name: "an end that reached nobody is taken as confirmed",
+    scene: "endedLost",
     checks: ["KNOWN"],
     plant: ({ venue }) => {
-      venue.unheard = { outcome: "accepted" };
+      venue.lostAnswer = { outcome: "accepted" };
     },
   },
   {
     name: "an end that is never confirmed is never over",
-    scene: "endedUnheard",
+    scene: "endedLost",
     checks: ["FORGOTTEN"],
     plant: ({ harness }) => endingAfter(() => WATCHED_MS * 10, harness),
   },
   {
     name: "the venue's time of the switch before is forgotten",
-    scene: "replacedUnheard",
+    scene: "replacedLost",
     checks: ["KNOWN"],
     plant: ({ harness }) => endingAfter((delayMs) => Math.min(delayMs, SHORT_MS), harness),
   },
@@ -286,8 +286,8 @@ const MUTANTS: readonly Mutant[] = [
   },
   { name: "a firing gives up within a minute", scene: "away", checks: ["LEFT"], plant: givingUp },
   {
-    name: "a firing is not told that its caller is back",
-    scene: "backAnew",
+    name: "a firing does not learn that its caller is back",
+    scene: "backAgain",
     checks: ["EARLY", "FORGOTTEN"],
     plant: forgettingFirings,
   },

@@ -17,7 +17,7 @@ import { OrderFollows } from "../follow/order-follows.js";
 import { Resolver } from "../send/resolver.js";
 
 type Fault =
-  | "guards stand"
+  | "guards left"
   | "undo not awaited"
   | "one undo"
   | "rest stays"
@@ -26,13 +26,13 @@ type Fault =
   | "unpriced is taken"
   | null;
 
-const planted = vi.hoisted((): { fault: Fault; isTold: boolean } => ({ fault: null, isTold: false }));
+const planted = vi.hoisted((): { fault: Fault; isPushed: boolean } => ({ fault: null, isPushed: false }));
 
 vi.mock(import("../conclude/protection-parts.js"), async (load) => {
   const parts = await load();
   return {
     ...parts,
-    guardsToTakeBack: (run) => (planted.fault === "guards stand" ? [] : parts.guardsToTakeBack(run)),
+    guardsToTakeBack: (run) => (planted.fault === "guards left" ? [] : parts.guardsToTakeBack(run)),
     awaitsProtection: (run) => {
       const attempts =
         planted.fault === "undo not awaited" ? run.attempts.filter(({ role }) => role !== "UNDO") : run.attempts;
@@ -56,7 +56,7 @@ vi.mock(import("../attempt-figures.js"), async (load) => {
   return {
     ...figures,
     /** To what a stream tells in the same turn, nothing is older. */
-    filledLots: (attempt) => (planted.fault === "older is taken" && planted.isTold ? 0 : figures.filledLots(attempt)),
+    filledLots: (attempt) => (planted.fault === "older is taken" && planted.isPushed ? 0 : figures.filledLots(attempt)),
   };
 });
 
@@ -64,7 +64,7 @@ vi.mock(import("../send/fill-price.js"), async (load) => {
   const prices = await load();
   return {
     ...prices,
-    /** As much as is known by now, whatever the read said. */
+    /** As much as is known by now, whatever the read shows. */
     applyPrice: (parts, attempt, found) => {
       const isOlder = found !== null && attempt.order !== null && found.filledLots < attempt.order.filledLots;
       const { filledLots } = attempt.order ?? { filledLots: 0 };
@@ -78,8 +78,8 @@ vi.mock(import("../run.js"), async (load) => {
   const run = await load();
   return {
     ...run,
-    /** In what a stream tells, heard in the same turn. */
-    isPriced: (order) => (planted.fault === "unpriced is taken" && planted.isTold) || run.isPriced(order),
+    /** In what a stream pushes, taken in the same turn. */
+    isPriced: (order) => (planted.fault === "unpriced is taken" && planted.isPushed) || run.isPriced(order),
   };
 });
 
@@ -104,11 +104,11 @@ const fault = (name: Fault) => (): void => {
 function noteTelling(): void {
   const { tell } = FakeStreams.prototype;
   vi.spyOn(FakeStreams.prototype, "tell").mockImplementation(function (this: FakeStreams, account, event) {
-    planted.isTold = true;
+    planted.isPushed = true;
     try {
       tell.call(this, account, event);
     } finally {
-      planted.isTold = false;
+      planted.isPushed = false;
     }
   });
 }
@@ -169,7 +169,7 @@ function forgetLasting(): void {
 }
 
 /** What a venue refuses is refused for good. */
-function believeEveryRefusal(): void {
+function trustEveryRefusal(): void {
   const { room } = FakeVenue.prototype;
   vi.spyOn(FakeVenue.prototype, "room").mockImplementation(function (this: FakeVenue, gate) {
     const own = room.call(this, gate);
@@ -186,11 +186,11 @@ const MUTANTS: readonly Mutant[] = [
     name: "a guard is not taken back with the position that it guarded",
     scene: "guardOutlives",
     checks: ["GUARDS"],
-    plant: fault("guards stand"),
+    plant: fault("guards left"),
   },
   {
     name: "an undo of unknown outcome is not waited for",
-    scene: "wayBackLost",
+    scene: "undoLost",
     checks: ["BARE"],
     plant: fault("undo not awaited"),
   },
@@ -207,8 +207,8 @@ const MUTANTS: readonly Mutant[] = [
     plant: fault("rest stays"),
   },
   {
-    name: "what is known is taken back by what is told late",
-    scene: "olderTold",
+    name: "what is known is taken back by what is pushed late",
+    scene: "olderPushed",
     checks: ["TOLD"],
     plant: () => {
       planted.fault = "older is taken";
@@ -216,7 +216,7 @@ const MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: "an end without its price is taken as it is told",
+    name: "an end without its price is taken as it is pushed",
     scene: "pricelessEnd",
     checks: ["PRICED"],
     plant: () => {
@@ -265,7 +265,7 @@ const MUTANTS: readonly Mutant[] = [
     name: "a stop that was refused for a while is not sent again",
     scene: "passingRefusal",
     checks: ["BARE"],
-    plant: believeEveryRefusal,
+    plant: trustEveryRefusal,
   },
   {
     name: "the status counts no orders that are followed",

@@ -20,8 +20,8 @@ export function played(left: Left): Played {
   const { service } = left.harness;
   return {
     service,
-    isPriceSaid: true,
-    isPriceToldLate: false,
+    isPriceGiven: true,
+    isPriceReportedLate: false,
     isGuarded: false,
     isRefusedForGood: false,
     followedCount: null,
@@ -89,7 +89,7 @@ async function askedAfter(): Promise<Played> {
   return played({ harness, routeId: routing.routeId });
 }
 
-/** Dies between a stop and what is told of it; the stop is found by a question, and then the entry goes on filling. */
+/** Dies between a stop and the report of it; the stop is found by a question, and then the entry goes on filling. */
 async function crashAtStop(): Promise<Played> {
   const harness = recorded();
   harness.one.setPosition(ACCOUNT, "LONG", 0);
@@ -123,7 +123,7 @@ async function laggingPrice(): Promise<Played> {
   }
   shown = { status: "PARTIALLY_FILLED", filledLots: 100, averagePrice: "100500" };
   await harness.clock.advanceAsync(5 * MINUTE_MS);
-  return played({ harness, routeId: routing.routeId, isPriceSaid: false });
+  return played({ harness, routeId: routing.routeId, isPriceGiven: false });
 }
 
 /** The first read with a price lags behind the end that is known; the price of all comes later. */
@@ -139,17 +139,17 @@ async function olderRead(): Promise<Played> {
   };
   const { routing } = await harness.closeData({ ...RESTING_CLOSE, limitPrice: "99000" });
   await harness.clock.advanceAsync(5 * MINUTE_MS);
-  return played({ harness, routeId: routing.routeId, isPriceToldLate: true });
+  return played({ harness, routeId: routing.routeId, isPriceReportedLate: true });
 }
 
-/** A condition that fails: the take-profit stands, the stop is refused. `wayBack`: the outcome of the n-th of them. */
-async function halfGuarded(terms: Partial<OpenTerms>, wayBack: (count: number) => PlaceFate): Promise<Played> {
+/** A condition that fails: the take-profit is open, the stop is refused. `undoFate`: the outcome of the n-th of them. */
+async function halfGuarded(terms: Partial<OpenTerms>, undoFate: (count: number) => PlaceFate): Promise<Played> {
   const harness = recorded();
   harness.one.setPosition(ACCOUNT, "LONG", 0);
   let count = 0;
   harness.one.fate = ({ reduceOnly, trigger }) => {
     if (!reduceOnly || trigger?.kind === "TAKE_PROFIT") return { kind: "fill" };
-    return trigger === undefined ? wayBack(++count) : { kind: "reject", reason: "VENUE_STATE" };
+    return trigger === undefined ? undoFate(++count) : { kind: "reject", reason: "VENUE_STATE" };
   };
   const { routing } = await harness.openData({ ...BOTH, ...terms }, MARKET);
   await harness.clock.advanceAsync(2 * MINUTE_MS);
@@ -170,8 +170,8 @@ async function restOfEntry(): Promise<Played> {
   return played({ harness, routeId: routing.routeId, isGuarded: true });
 }
 
-/** After a fill was told the one before it is reported again. */
-async function olderTold(): Promise<Played> {
+/** After a fill was pushed, the one before it is pushed again. */
+async function olderPushed(): Promise<Played> {
   const harness = recorded();
   const { routing } = await harness.closeData(RESTING_CLOSE);
   await harness.clock.advanceAsync(MINUTE_MS);
@@ -207,13 +207,13 @@ export const AFTER_SCENES = {
   crashAtStop,
   laggingPrice,
   olderRead,
-  olderTold,
+  olderPushed,
   restOfEntry,
   /** The first undo is refused, the second fills: the take-profit has nothing left to guard. */
   guardOutlives: () =>
     halfGuarded({}, (count) => (count < 2 ? { kind: "reject", reason: "RATE_LIMITED" } : { kind: "fill" })),
   /** No order is left but an undo, which never arrived. */
-  wayBackLost: () => halfGuarded({ takeProfit: null }, (count) => ({ kind: count < 2 ? "loseRequest" : "fill" })),
+  undoLost: () => halfGuarded({ takeProfit: null }, (count) => ({ kind: count < 2 ? "loseRequest" : "fill" })),
   passingRefusal: () => refusedStop("VENUE_STATE", false),
   lastingRefusal: () => refusedStop("VENUE_STATE", true),
 } as const satisfies Readonly<Record<string, () => Promise<Played>>>;

@@ -20,39 +20,39 @@ export interface Played {
   readonly service: TradeService;
   readonly routeId: string;
   /** In what the venue's own reads and streams say, the price of all that filled came by. */
-  readonly isPriceSaid: boolean;
+  readonly isPriceGiven: boolean;
   /** After what filled was recorded without it: that is recorded once more, with it. */
-  readonly isPriceToldLate: boolean;
+  readonly isPriceReportedLate: boolean;
   /** The caller wants no position without a stop. */
   readonly isGuarded: boolean;
   /** The venue says of a refused stop that it is wrong in itself. */
   readonly isRefusedForGood: boolean;
-  /** What the status said while an order rested; null: none did. */
+  /** What the status reported while an order rested; null: none did. */
   readonly followedCount: number | null;
 }
 
 /**
  * TOLD: the execution shows every order of its venue, as the venue has it. RECORDED: every fill is in the record, once.
- * PRICED: what filled has a price where its venue says it. PRICE: and it is the venue's. GUARDS: no protection stands for
+ * PRICED: what filled has a price where its venue says it. PRICE: and it is the venue's. GUARDS: no protection is open for
  * more than is held. BARE: nothing is held without the stop that was a condition. REST:
  * nothing of an entry rests whose stop was refused, where that was a condition. ONCE: a stop that is wrong in
- * itself is sent once. FOLLOWED: the status counts an order that rests. KNOWN: no protection is told as of unknown outcome
+ * itself is sent once. FOLLOWED: the status counts an order that rests. KNOWN: no protection is reported as of unknown outcome
  * whose venue answers. STORED: no intent is open of an order that ended. PLACED: stops for all
  * that is held are reported as placed.
  */
 const AFTER_CHECKS = {
   TOLD: async ({ harness, routeId, service }: Played) => {
     const data = await harness.run(service.execution(routeId));
-    return harness.one.log.flatMap((logged) => toldProblems(logged, data));
+    return harness.one.log.flatMap((logged) => replyProblems(logged, data));
   },
-  RECORDED: async ({ harness, isPriceToldLate }: Played) => {
+  RECORDED: async ({ harness, isPriceReportedLate }: Played) => {
     const faults = await rowFaults(harness.store, [harness.one, harness.two]);
-    return isPriceToldLate ? faults.filter((text) => !text.startsWith("told 2 times: fill")) : faults;
+    return isPriceReportedLate ? faults.filter((text) => !text.startsWith("recorded 2 times: fill")) : faults;
   },
-  PRICED: async ({ harness, isPriceSaid, routeId, service }: Played) => {
+  PRICED: async ({ harness, isPriceGiven, routeId, service }: Played) => {
     const execution = (await harness.run(service.execution(routeId)))?.execution;
     const isBare = execution !== undefined && Number(execution.filledSize) > 0 && execution.averagePrice === null;
-    return isPriceSaid && isBare ? [`${execution.filledSize} filled at no price`] : [];
+    return isPriceGiven && isBare ? [`${execution.filledSize} filled at no price`] : [];
   },
   PRICE: async ({ harness, routeId, service }: Played) => {
     const data = await harness.run(service.execution(routeId));
@@ -62,7 +62,7 @@ const AFTER_CHECKS = {
     const held = harness.one.heldLots(ACCOUNT, "LONG");
     return (["TAKE_PROFIT", "STOP"] as const).flatMap((kind) => {
       const lots = guardedLots(harness, kind);
-      return lots > held ? [`${kind} orders of ${lots} lots stand over ${held}`] : [];
+      return lots > held ? [`${kind} orders of ${lots} lots rest over ${held}`] : [];
     });
   },
   BARE: async ({ harness, isGuarded }: Played) => {
@@ -84,13 +84,15 @@ const AFTER_CHECKS = {
     followedCount === 0 ? ["an order that rests is counted nowhere"] : [],
   KNOWN: async ({ harness, routeId, service }: Played) => {
     const protection = (await harness.run(service.execution(routeId)))?.execution.protection;
-    return protection === "UNKNOWN" ? ["protection is told as of unknown outcome"] : [];
+    return protection === "UNKNOWN" ? ["protection is reported as of unknown outcome"] : [];
   },
   PLACED: async ({ harness, routeId, service }: Played) => {
     const protection = (await harness.run(service.execution(routeId)))?.execution.protection;
     const held = harness.one.heldLots(ACCOUNT, "LONG");
     const isCovered = held > 0 && guardedLots(harness, "STOP") === held;
-    return isCovered && protection !== "PLACED" ? [`stops of ${held} lots are told as ${protection ?? "none"}`] : [];
+    return isCovered && protection !== "PLACED"
+      ? [`stops of ${held} lots are reported as ${protection ?? "none"}`]
+      : [];
   },
   STORED: async ({ harness }: Played) => {
     const rows = await harness.store.scan("intent-open", { prefix: "", limit: 1_000 });
@@ -123,28 +125,29 @@ function legsOf(data: TradeData | null): readonly (ExecutionLeg | ProtectionOrde
 }
 
 /** A refused order, and one that never arrived, are nobody's. */
-function toldProblems({ command, order, filledLots }: LoggedOrder, data: TradeData | null): string[] {
+function replyProblems({ command, order, filledLots }: LoggedOrder, data: TradeData | null): string[] {
   if (order === null) return [];
   const leg = legsOf(data).find(({ venueClientOrderId }) => venueClientOrderId === order.venueClientOrderId);
   const at = `${command.trigger?.kind ?? command.type} ${order.venueClientOrderId}`;
   if (leg === undefined) return [`${at} is in no leg`];
-  const told = `${leg.status} ${Math.round(Number(leg.filledSize) * 1_000)}`;
+  const reported = `${leg.status} ${Math.round(Number(leg.filledSize) * 1_000)}`;
   const is = `${order.status} ${filledLots}`;
-  return told === is ? [] : [`${at} is told as ${told}, the venue has ${is}`];
+  return reported === is ? [] : [`${at} is reported as ${reported}, the venue has ${is}`];
 }
 
 function priceProblems(order: VenueOrder | null, data: TradeData | null): string[] {
   const { venueClientOrderId, averagePrice } = order ?? { venueClientOrderId: null, averagePrice: null };
-  const told = data?.execution.legs.find((leg) => leg.venueClientOrderId === venueClientOrderId)?.averagePrice ?? null;
-  if (told === null || Number(told) === Number(averagePrice)) return [];
-  return [`${venueClientOrderId} is told at ${told}, the venue has ${averagePrice ?? "none"}`];
+  const reported =
+    data?.execution.legs.find((leg) => leg.venueClientOrderId === venueClientOrderId)?.averagePrice ?? null;
+  if (reported === null || Number(reported) === Number(averagePrice)) return [];
+  return [`${venueClientOrderId} is reported at ${reported}, the venue has ${averagePrice ?? "none"}`];
 }
 
-/** What its orders of the kind will close yet: one that filled in part stands for its rest. */
+/** What its orders of the kind will close yet: one that filled in part counts for its rest. */
 function guardedLots({ one }: Harness, kind: "TAKE_PROFIT" | "STOP"): number {
   return one.log.reduce((sum, { command, order }) => {
-    const stands = order?.status === "OPEN" || order?.status === "PARTIALLY_FILLED";
-    return command.trigger?.kind === kind && stands ? sum + command.qtyLots - order.filledLots : sum;
+    const isAtWork = order?.status === "OPEN" || order?.status === "PARTIALLY_FILLED";
+    return command.trigger?.kind === kind && isAtWork ? sum + command.qtyLots - order.filledLots : sum;
   }, 0);
 }
 

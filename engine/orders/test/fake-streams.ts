@@ -1,4 +1,4 @@
-/** The account streams of a fake venue: what a test says is told, at once, to whoever listens for that account. */
+/** The account streams of a fake venue: what a test pushes reaches, at once, whoever listens for that account. */
 import type { VenueOrder } from "../../domain/order.js";
 import type { FeedState } from "../../market/market.js";
 import type { AccountEvent, AccountStreams } from "../../ports.js";
@@ -23,7 +23,7 @@ export class FakeStreams implements AccountStreams {
         get state() {
           return state();
         },
-        positions: () => ({ ok: false, code: "VENUE_ERROR", message: "not told here", retryAfterMs: null }),
+        positions: () => ({ ok: false, code: "VENUE_ERROR", message: "not known here", retryAfterMs: null }),
         close: () => void listeners.delete(onEvent),
       },
     };
@@ -38,7 +38,7 @@ export class FakeStreams implements AccountStreams {
     for (const listener of [...(this.#listeners.get(account) ?? [])]) listener(event);
   }
 
-  /** One trade of an order, as most venues tell it: with the order as it stands. */
+  /** One trade of an order, as most venues push it: with the order as it is by then. */
   tellFill(account: string, order: VenueOrder, qtyLots: number, tradeId: string): void {
     const price = order.averagePrice ?? "0";
     this.tell(account, { kind: "fill", order, qtyLots, price, fee: null, tradeId });

@@ -46,7 +46,7 @@ export interface FakeVenueOptions {
   readonly askTicks?: number;
   readonly levelLots?: number;
   readonly hedgeMode?: boolean;
-  /** Do streams stand for a live read where so much is wanted (undefined: the exact size)? Absent: it has none. */
+  /** Do streams replace a live read where so much is wanted (undefined: the exact size)? Absent: it has none. */
   readonly streamed?: (wantedLots: number | undefined) => boolean;
   /** See `askedMark`. */
   readonly askedMark?: () => string | null;
@@ -81,7 +81,7 @@ export class FakeVenue {
   positionFailure: (account: string) => ReadFailure | "HANG" | null = () => null;
   orderReadFailure: () => ReadFailure | null = () => null;
   /** The venue's time as its room knows it. */
-  toldTimeMs: () => number = () => this.nowMs();
+  knownTimeMs: () => number = () => this.nowMs();
   /** What a look-up shows of an order, on the scale of the contract that it asks with. */
   shownOrder: (order: VenueOrder, asked: Instrument) => VenueOrder = (order) => order;
   validityMs = ORDER_VALIDITY_MS;
@@ -146,11 +146,11 @@ export class FakeVenue {
       get offsetMs() {
         return nowMs() - clock.wallMs();
       },
-      nowAtLeastMs: () => this.toldTimeMs(),
+      nowAtLeastMs: () => this.knownTimeMs(),
     };
   }
 
-  /** What the stream said of the mark, just now. */
+  /** The mark as the stream has it, just now. */
   setMark(price: string): void {
     this.market.ticker.markPrice = price;
     this.market.ticker.stamp(this.clock.wallMs(), this.clock.monoNs());

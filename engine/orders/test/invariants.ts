@@ -16,7 +16,7 @@ export interface JudgedOrder {
   readonly positionSide: PositionSide;
   readonly qtyLots: number;
   /** The venue took it; absent: it did. */
-  readonly stood?: boolean;
+  readonly wasTaken?: boolean;
   /** It waits for a price. */
   readonly waits: boolean;
   readonly sentAtMs: number;
@@ -182,7 +182,7 @@ function followerViolations(trade: JudgedTrade, own: readonly JudgedOrder[], sen
     if (order.qtyLots > known)
       found.push(`${trade.account}: a follower of ${order.qtyLots} lots where ${known} had filled`);
     // One that its venue refused, or never had, is tried again.
-    if (order.waits && order.stood !== false) kinds.set(order.venue, (kinds.get(order.venue) ?? 0) + 1);
+    if (order.waits && order.wasTaken !== false) kinds.set(order.venue, (kinds.get(order.venue) ?? 0) + 1);
   }
   for (const [venue, count] of kinds)
     if (count > 2) found.push(`${trade.account}: ${count} protection orders on ${venue}`);

@@ -13,7 +13,7 @@ export function judgedOrders(venues: readonly FakeVenue[], account: string): Jud
       positionSide: command.positionSide,
       qtyLots: command.qtyLots,
       waits: command.trigger !== undefined,
-      stood: order !== null,
+      wasTaken: order !== null,
       sentAtMs,
       filledLots,
       disclosedAtMs,

@@ -70,7 +70,7 @@ async function play(seed: number): Promise<readonly string[]> {
     await harness.clock.advanceAsync(100);
     let taken = takenBy(result);
     if (!result.ok && result.code === "VENUE_RATE_LIMITED") {
-      // Nothing was sent that stands: the same key is a new try.
+      // Nothing that was sent is open: the same key is a new try.
       harness.one.fate = () => ({ kind: "fill" });
       harness.two.fate = () => ({ kind: "fill" });
       // The venue's own limit is over by then.

@@ -83,7 +83,7 @@ describe("nonce reservations", () => {
     await fc.assert(
       fc.asyncProperty(plan, fc.integer({ min: 1, max: 60 }), async (calls, diesAtStep) => {
         const store = createMemoryStore();
-        // Process 0 dies on the way; what it was never told may be lost, but must not be handed out again.
+        // Process 0 dies on the way; what was never confirmed to it may be lost, but must not be handed out again.
         const lives = [new Life(diesAtStep), new Life(), new Life()];
         const processes = lives.map((life) => createNonceReservations(life.store(store)));
         const ranges: { from: number; until: number; floor: number; span: number }[] = [];

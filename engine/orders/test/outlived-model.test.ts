@@ -16,9 +16,9 @@ import { OrderFollows } from "../follow/order-follows.js";
 import { type OrderAttempt, isGuard, markTakenBack } from "../run.js";
 
 type Fault =
-  | "sibling stands"
+  | "sibling left"
   | "parts close nothing"
-  | "rests stand nowhere"
+  | "rests uncounted"
   | "taken back once"
   | "absence unproven"
   | "round covers all"
@@ -38,11 +38,11 @@ vi.mock(import("../conclude/protection-parts.js"), async (load) => {
       if (parts.isToBeAbandoned(run)) return guards;
       const isWhole = run.attempts.some((attempt) => isGuard(attempt) && attempt.order?.status === "FILLED");
       switch (planted.fault) {
-        case "sibling stands":
+        case "sibling left":
           return [];
         case "parts close nothing":
           return isWhole ? guards : [];
-        case "rests stand nowhere":
+        case "rests uncounted":
           return guards.filter(({ order }) => order?.status === "OPEN");
         case "newest goes first": {
           const asked = run.attempts.filter(({ takenBack }) => takenBack === true);
@@ -152,13 +152,13 @@ const MUTANTS: readonly Mutant[] = [
     name: "a stop outlives the position that its take-profit closed",
     scene: "takeProfitCloses",
     checks: ["GUARDS"],
-    plant: fault("sibling stands"),
+    plant: fault("sibling left"),
   },
   {
     name: "a take-profit outlives the position that its stop closed",
     scene: "stopCloses",
     checks: ["GUARDS"],
-    plant: fault("sibling stands"),
+    plant: fault("sibling left"),
   },
   {
     name: "a guard that was taken back is one that failed",
@@ -167,14 +167,14 @@ const MUTANTS: readonly Mutant[] = [
     plant: fault("taken back is lost"),
   },
   {
-    name: "a guard whose cancel is out stands for one that is taken back",
-    scene: "takenBackUnheard",
+    name: "a guard whose cancel is out counts as taken back",
+    scene: "takenBackLost",
     checks: ["BARE"],
     plant: fault("newest goes first"),
   },
   {
     name: "the guard of another part is taken back than of the one that is closed",
-    scene: "takenBackUnheard",
+    scene: "takenBackLost",
     checks: ["GUARDS"],
     plant: fault("another part's goes"),
   },
@@ -258,7 +258,7 @@ describe("the judge of what outlives what it was for, of guards that fill in par
     (
       [
         ["what filled in part closed nothing", "parts close nothing"],
-        ["the rest of one that filled in part stands for nothing", "rests stand nowhere"],
+        ["the rest of one that filled in part counts for nothing", "rests uncounted"],
         ["one is taken back once, whatever comes of it", "taken back once"],
       ] as const
     ).flatMap(([name, kind]) => SEEDS.map((seed) => [name, seed, kind] as const)),

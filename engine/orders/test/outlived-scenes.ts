@@ -26,7 +26,7 @@ async function untilStopLeaves({ clock, one }: Harness): Promise<void> {
   for (let ms = 0; one.log.length < 2 && ms < MINUTE_MS; ms += 20) await clock.advanceAsync(20);
 }
 
-/** Both guards stand; the one sent n-th, counted from the entry, closes all that they guard. */
+/** Both guards are open; the one sent n-th, counted from the entry, closes all that they guard. */
 async function guardCloses(index: 1 | 2): Promise<Played> {
   const harness = recorded();
   harness.one.setPosition(ACCOUNT, "LONG", 0);
@@ -39,8 +39,8 @@ async function guardCloses(index: 1 | 2): Promise<Played> {
 }
 
 /**
- * Both guards stand. One fills in part, the other closes what that leaves; its venue cancels its rest with the position,
- * or leaves it standing. What takes it back is lost on its way once. Which, how much and how the venue does it the seed says.
+ * Both guards are open. One fills in part, the other closes what that leaves; its venue cancels its rest with the position,
+ * or leaves it open. What takes it back is lost on its way once. Which, how much and how the venue does it the seed says.
  */
 export async function guardsCloseInParts(seed: number): Promise<Played> {
   const random = createSeededRandom(seed);
@@ -82,9 +82,9 @@ async function guardClosesPart(): Promise<Played> {
 
 /**
  * A take-profit closes the first part of an entry, what takes its stop back is lost on its way, and the rest fills. Then
- * the venue ends the oldest stop that stands.
+ * the venue ends the oldest stop that is open.
  */
-async function takenBackUnheard(): Promise<Played> {
+async function takenBackLost(): Promise<Played> {
   const harness = recorded();
   const { clock, one } = harness;
   one.setPosition(ACCOUNT, "LONG", 0);
@@ -210,7 +210,7 @@ async function fillsDuringStop(): Promise<Played> {
 export const OUTLIVED_SCENES = {
   takeProfitCloses: () => guardCloses(1),
   guardClosesPart,
-  takenBackUnheard,
+  takenBackLost,
   stopCloses: () => guardCloses(2),
   stopNeverArrives: () => stopNeverArrives(false),
   stopNeverArrivesCrash: () => stopNeverArrives(true),

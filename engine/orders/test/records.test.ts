@@ -1,9 +1,9 @@
-/** What the record is told of closes: each order and decision once, with the conclusion, whatever crashes. */
+/** What the record gets of closes: each order and decision once, with the conclusion, whatever crashes. */
 import { describe, expect, it } from "vitest";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { createMemoryStore } from "../../storage/test/memory-store.js";
 import { closeContext, closeRequest, createHarness, type Harness, type HarnessOptions } from "./harness.js";
-import { createRowSink, rowFaults, toldRows, type RowSink, type ToldRow } from "./row-sink.js";
+import { createRowSink, rowFaults, recordedRows, type RowSink, type RecordedRow } from "./row-sink.js";
 import { runSimulation } from "./simulation.js";
 
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
@@ -11,7 +11,7 @@ const RUNS = Number(process.env.FUZZ_RUNS ?? 16);
 
 interface Recorded extends Harness {
   readonly sink: RowSink;
-  rows(): Promise<ToldRow[]>;
+  rows(): Promise<RecordedRow[]>;
   faults(): Promise<string[]>;
 }
 
@@ -21,12 +21,12 @@ function recorded(options: HarnessOptions = {}): Recorded {
   return {
     ...harness,
     sink,
-    rows: () => toldRows(harness.store),
+    rows: () => recordedRows(harness.store),
     faults: () => rowFaults(harness.store, [harness.one, harness.two]),
   };
 }
 
-function texts(rows: readonly ToldRow[]): string[] {
+function texts(rows: readonly RecordedRow[]): string[] {
   return rows.map((row) =>
     row.table === "decision"
       ? `${row.kind} ${row.state}`
@@ -76,7 +76,7 @@ describe("rows of a close", () => {
     ]);
   });
 
-  it("are not told again by a replay", async () => {
+  it("are not recorded again by a replay", async () => {
     const harness = recorded();
     await harness.closeData({}, { idempotencyKey: "k" });
     await harness.clock.advanceAsync(100);
@@ -120,9 +120,9 @@ describe("rows of a close", () => {
     for (const venue of [harness.one, harness.two]) venue.fate = () => ({ kind: "notSent", reason: "RATE_LIMITED" });
     expect(await harness.close({}, { idempotencyKey: "k" })).toMatchObject({ ok: false, code: "VENUE_RATE_LIMITED" });
     await harness.clock.advanceAsync(100);
-    const told = texts(await harness.rows());
-    expect(told.filter((text) => text.endsWith("NOT_SENT")).length).toBeGreaterThan(0);
-    expect(told.filter((text) => text.startsWith("refused"))).toHaveLength(1);
+    const reported = texts(await harness.rows());
+    expect(reported.filter((text) => text.endsWith("NOT_SENT")).length).toBeGreaterThan(0);
+    expect(reported.filter((text) => text.startsWith("refused"))).toHaveLength(1);
     expect(await harness.store.scan("intent-open", { prefix: "", limit: 10 })).toEqual([]);
   });
 
@@ -208,7 +208,7 @@ describe("across a crash,", () => {
         ...{ seed, faults: [], violations: [] },
       });
       crashes += report.crashCount;
-      fills += (await toldRows(report.disk)).filter(({ table }) => table === "fill").length;
+      fills += (await recordedRows(report.disk)).filter(({ table }) => table === "fill").length;
     }
     if (RUNS < 10) return;
     expect(crashes).toBeGreaterThan(RUNS);

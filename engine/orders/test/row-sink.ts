@@ -1,5 +1,5 @@
 /**
- * A record sink that keeps what it is given as JSON rows in the state store, each under a key of its own: a row told
+ * A record sink that keeps what it is given as JSON rows in the state store, each under a key of its own: a row given
  * twice is there twice. And the judge of such rows, by the venues' logs.
  */
 import type { StateStore, StateWrite } from "../../storage/state-store.js";
@@ -11,7 +11,7 @@ import type { FakeVenue } from "./fake-venue.js";
 
 const NAMESPACE = "test-rows";
 
-export type ToldRow =
+export type RecordedRow =
   | { readonly table: "decision"; readonly kind: string; readonly routeId: string; readonly state: string | null }
   | {
       readonly table: "event";
@@ -35,7 +35,7 @@ export interface RowSink extends RecordSink {
 
 export function createRowSink(): RowSink {
   let next = 0;
-  const write = (row: ToldRow): StateWrite => ({
+  const write = (row: RecordedRow): StateWrite => ({
     namespace: NAMESPACE,
     key: String(next++).padStart(8, "0"),
     value: Buffer.from(JSON.stringify(row)),
@@ -66,11 +66,11 @@ export function createRowSink(): RowSink {
   return sink;
 }
 
-export async function toldRows(store: StateStore): Promise<ToldRow[]> {
-  const rows: ToldRow[] = [];
+export async function recordedRows(store: StateStore): Promise<RecordedRow[]> {
+  const rows: RecordedRow[] = [];
   for (let after = ""; ; ) {
     const page = await store.scan(NAMESPACE, { prefix: "", limit: 1000, ...(after === "" ? {} : { after }) });
-    rows.push(...page.map(({ value }) => JSON.parse(Buffer.from(value).toString("utf8")) as ToldRow));
+    rows.push(...page.map(({ value }) => JSON.parse(Buffer.from(value).toString("utf8")) as RecordedRow));
     after = page.at(-1)?.key ?? "";
     if (page.length < 1000) return rows;
   }
@@ -78,7 +78,7 @@ export async function toldRows(store: StateStore): Promise<ToldRow[]> {
 
 /** One text per fault; empty when every order is reported once, or will be. */
 export async function rowFaults(store: StateStore, venues: readonly FakeVenue[]): Promise<string[]> {
-  const rows = await toldRows(store);
+  const rows = await recordedRows(store);
   const open = new Set<string>();
   for (const { key } of await store.scan("intent-open", { prefix: "", limit: 1000 })) open.add(key.split("|")[1] ?? "");
   const faults: string[] = [];
@@ -95,13 +95,13 @@ export async function rowFaults(store: StateStore, venues: readonly FakeVenue[])
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   for (const [name, count] of counts)
-    if (count > 1 && !name.startsWith("refused")) faults.push(`told ${count} times: ${name}`);
+    if (count > 1 && !name.startsWith("refused")) faults.push(`recorded ${count} times: ${name}`);
   const decided = new Set(rows.flatMap((row) => (row.table === "decision" ? [row.routeId] : [])));
   for (const { command, filledLots } of venues.flatMap((venue) => venue.log)) {
     const fill = rows.findLast((row) => row.table === "fill" && row.order === command.clientIdHex);
-    if (fill !== undefined && open.has(command.clientIdHex)) faults.push(`told and open: ${command.clientIdHex}`);
+    if (fill !== undefined && open.has(command.clientIdHex)) faults.push(`recorded and open: ${command.clientIdHex}`);
     if (fill !== undefined && fill.table === "fill") {
-      if (fill.lots !== filledLots) faults.push(`${fill.lots} lots told of ${filledLots}: ${command.clientIdHex}`);
+      if (fill.lots !== filledLots) faults.push(`${fill.lots} lots recorded of ${filledLots}: ${command.clientIdHex}`);
       if (!decided.has(fill.routeId)) faults.push(`a fill without its decision: ${fill.routeId}`);
     }
     if (fill === undefined && filledLots > 0 && !open.has(command.clientIdHex))

@@ -258,7 +258,7 @@ describe("the checker, of what a storm alone can show,", () => {
     });
   };
   const onOurWallClock = (venue: FakeVenue): void => {
-    venue.toldTimeMs = () => Math.max(venue.nowMs(), venue.clock.wallMs());
+    venue.knownTimeMs = () => Math.max(venue.nowMs(), venue.clock.wallMs());
   };
   /** Of a key alone, whenever it is used. */
   const idsOfKeys = (): Partial<SimulationOptions> => ({

@@ -19,7 +19,8 @@ import type {
   OrderName,
   PlaceRequest,
 } from "../order-desk.js";
-import { SingleOrderService, type SingleOrderServiceOptions } from "../single-order-service.js";
+import { SingleOrderService } from "../single-order-service.js";
+import type { SingleOrderServiceOptions } from "../single-parts.js";
 import { createDeskCalls, deskRoom, keepBookFresh, type DeskCalls, type DeskVenueKnobs } from "./desk-venue.js";
 
 export const SECRET = "canary-secret-f00dfeedc0ffee";

@@ -100,7 +100,7 @@ describe("the judge", () => {
       commit: (batch) => store.commit({ writes: batch.writes }),
     });
     expect(await violationTexts({ mutateStore: forgetful })).toMatch(
-      /earlier one was unknown|a client id was sent twice|orders stood for one key|lots executed of/,
+      /earlier one was unknown|a client id was sent twice|orders were executed for one key|lots executed of/,
     );
   });
 

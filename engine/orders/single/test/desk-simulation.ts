@@ -13,7 +13,8 @@ import type { Life } from "../../test/life.js";
 import { pick, SINGLE_ODDS } from "../../test/storm.js";
 import { SLOW_DISK_MS, World, type WorldCaller } from "../../test/world.js";
 import type { CloseLeg, OrderFacts, OrderRefusal } from "../order-desk.js";
-import type { SingleOrderService, SingleOrderServiceOptions } from "../single-order-service.js";
+import type { SingleOrderService } from "../single-order-service.js";
+import type { SingleOrderServiceOptions } from "../single-parts.js";
 import { closeRequest, createDeskService, orderContext, orderName, placeRequest } from "./desk-harness.js";
 import { createDeskCalls, deskRoom, keepBookFresh } from "./desk-venue.js";
 
@@ -108,7 +109,7 @@ export async function simulateDesk(options: DeskSimulationOptions): Promise<Desk
         policy,
         overrides: options.overrides ?? {},
       });
-      hearEnds(built.desk, life);
+      listenForEnds(built.desk, life);
       await built.guards.start();
       await built.desk.start();
       return built;
@@ -121,7 +122,7 @@ export async function simulateDesk(options: DeskSimulationOptions): Promise<Desk
   const callers = Array.from({ length: options.callerCount }, (_, index) => makeCaller(index, random, venue));
   world.callers.push(...callers);
 
-  const hearEnds = (desk: SingleOrderService, life: Life): void => {
+  const listenForEnds = (desk: SingleOrderService, life: Life): void => {
     const endCounts = new Map<string, number>();
     desk.onResolved(({ orderRef, venueClientOrderId }) => {
       if (life.dead) return;
@@ -267,7 +268,7 @@ function judge(caller: Caller, venue: FakeVenue): string[] {
   if (filled > caller.requestedLots) found.push(`${filled} lots executed of ${caller.requestedLots}`);
   const executed = orders.filter(({ executedAtMs }) => executedAtMs !== null);
   if (caller.key !== null && executed.length > (caller.kind === "CLOSE" ? 2 : 1))
-    found.push(`${executed.length} orders stood for one key`);
+    found.push(`${executed.length} orders were executed for one key`);
   for (const { refusal, order, atMs } of caller.replies) {
     const before = executed.filter(({ sentAtMs }) => sentAtMs <= atMs);
     if (
@@ -280,9 +281,9 @@ function judge(caller: Caller, venue: FakeVenue): string[] {
     if (order === null || order.outcome !== "CONFIRMED") continue;
     const shown = orders.find((logged) => logged.order?.venueOrderId === order.orderId);
     if (shown === undefined) found.push("confirmed, and nowhere at the venue");
-    else if (Number(order.filledQuantity) * 1000 > shown.filledLots + 1e-6) found.push("told more than was filled");
+    else if (Number(order.filledQuantity) * 1000 > shown.filledLots + 1e-6) found.push("reported more than was filled");
     else if (order.status === "FILLED" && shown.filledLots !== shown.command.qtyLots)
-      found.push("told as filled, and is not");
+      found.push("reported as filled, and is not");
   }
   const last = caller.replies.at(-1);
   if (caller.key !== null && !caller.settled)
@@ -307,8 +308,8 @@ async function judgeUsage(venue: FakeVenue, disk: StateStore, guards: GuardBook 
     if (!command.reduceOnly && filledLots > 0 && !counted.has(command.clientIdHex))
       found.push(`not counted: ${command.clientIdHex}`);
   }
-  const told = BigInt(Math.round(Number(guards?.status().usedToday ?? "0") * 1e6));
-  if (told !== sum) found.push(`the guards count ${told}, the rows ${sum}`);
+  const usedToday = BigInt(Math.round(Number(guards?.status().usedToday ?? "0") * 1e6));
+  if (usedToday !== sum) found.push(`the guards count ${usedToday}, the rows ${sum}`);
   return found;
 }
 

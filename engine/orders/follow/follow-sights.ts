@@ -1,0 +1,128 @@
+/**
+ * What is seen of followed orders: by the account's stream, listened to here, or by a read (follow-reads.ts).
+ *
+ * Invariant: what is seen of an order never goes back (fewer fills, open again).
+ */
+import type { Clock } from "../../domain/clock.js";
+import { isSameScale } from "../../domain/instrument.js";
+import type { Logger } from "../../domain/logger.js";
+import type { VenueOrder } from "../../domain/order.js";
+import type { RoutableVenue } from "../../domain/venue.js";
+import { filledLots } from "../attempt-figures.js";
+import { isPriced } from "../run.js";
+import type { SendBounds } from "../send/absence-proof.js";
+import { applyResolution } from "../send/outcome.js";
+import type { FollowKeys } from "./follow-keys.js";
+import { isResting, isSame, type Followed, type FollowedRun, type FollowEntry } from "./followed-run.js";
+import type { OrderListeners } from "./order-listeners.js";
+
+export const FIRST_PAUSE_MS = 2_000;
+
+interface SightParts {
+  readonly bounds: SendBounds;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Whose orders they are. */
+interface SightOwner<Run> {
+  orders(): Iterable<Followed<Run>>;
+  readonly keys: FollowKeys;
+  readonly listeners: OrderListeners;
+  /** What is due at the venue may have changed. */
+  wake(venue: RoutableVenue): void;
+  /** Called in the turn in which more was seen of an order (`order`), or in which it should be looked at (null). */
+  onSight(run: Run, order: VenueOrder | null): void;
+  publish(entry: FollowEntry<Run>): void;
+}
+
+export class FollowSights<Run extends FollowedRun> {
+  readonly #parts: SightParts;
+  readonly #owner: SightOwner<Run>;
+  readonly #clock: Clock;
+  #stopped = false;
+
+  constructor(parts: SightParts, owner: SightOwner<Run>) {
+    this.#parts = parts;
+    this.#owner = owner;
+    this.#clock = parts.clock;
+  }
+
+  /** Listens and reads, where there are credentials for it. */
+  begin(order: Followed<Run>): void {
+    const { account, attempt, room } = order;
+    const keys = this.#owner.keys.get(account);
+    if (keys === null || this.#stopped) return;
+    order.unlisten ??= this.#owner.listeners.listen(account, room, keys.open, {
+      venueClientOrderId: attempt.venueClientOrderId,
+      get venueOrderId() {
+        return attempt.order?.venueOrderId ?? "";
+      },
+      onChange: (seen) => this.#onChange(order, seen),
+    });
+    this.#owner.wake(room.venue);
+  }
+
+  /** Credentials of the account came by: its orders that waited for them are listened to and read again. */
+  resume(account: string): void {
+    for (const order of this.#owner.orders())
+      if (order.account === account && order.unlisten === null) {
+        order.pauseMs = FIRST_PAUSE_MS;
+        order.dueNs = this.#clock.monoNs();
+        this.begin(order);
+      }
+  }
+
+  /** Streamed with the credentials in use from here on, where there are any. */
+  renew(account: string): void {
+    const orders = [...this.#owner.orders()].filter((order) => order.account === account);
+    for (const order of orders) {
+      order.unlisten?.();
+      order.unlisten = null;
+    }
+    for (const order of orders) this.begin(order);
+  }
+
+  /** Nothing is listened to from here on that is not yet. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** More is known of it than before. False: but not what it filled at, which is to be read first. */
+  see(order: Followed<Run>, seen: VenueOrder, isTakenUnpriced: boolean): boolean {
+    const { attempt, entry } = order;
+    const known = attempt.order;
+    if (!isResting(attempt) || known === null || seen.status === "UNKNOWN" || !isSame(attempt, known, seen))
+      return true;
+    // A read that lags behind proves nothing.
+    if (seen.filledLots < filledLots(attempt)) return true;
+    const isFirstSight = known.venueOrderId === "" && seen.venueOrderId !== "";
+    if (seen.status === known.status && seen.filledLots === known.filledLots && !isFirstSight) return true;
+    const averagePrice = seen.averagePrice ?? (seen.filledLots === known.filledLots ? known.averagePrice : null);
+    const found = { ...seen, averagePrice };
+    if (!isPriced(found) && !isTakenUnpriced) return false;
+    applyResolution(this.#parts, attempt, { kind: "found", order: found });
+    order.pauseMs = FIRST_PAUSE_MS;
+    this.#owner.onSight(entry.run, found);
+    this.#owner.publish(entry);
+    return true;
+  }
+
+  /** Protection that its venue had acknowledged: taken as refused, and worth sending again. */
+  seeAbsent({ attempt, entry }: Followed<Run>): void {
+    applyResolution(this.#parts, attempt, { kind: "notPlaced" });
+    if (attempt.order !== null) this.#owner.onSight(entry.run, attempt.order);
+    this.#owner.publish(entry);
+  }
+
+  #onChange(order: Followed<Run>, seen: VenueOrder | null): void {
+    const listed = order.room.markets.get(order.entry.run.symbol)?.instrument;
+    const isOnItsScale = listed !== undefined && isSameScale(listed, order.instrument);
+    // What filled without a price is read for it, and what is counted on another scale than it was sent on.
+    if (seen !== null && isOnItsScale && this.see(order, seen, false)) return;
+    order.pauseMs = FIRST_PAUSE_MS;
+    order.dueNs = this.#clock.monoNs();
+    this.#owner.onSight(order.entry.run, null);
+    this.#owner.wake(order.room.venue);
+  }
+}

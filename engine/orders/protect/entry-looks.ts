@@ -1,0 +1,67 @@
+/** Reads of a watched entry's orders: one look at all of them that may still fill, but for those the resolver reads. */
+import { within } from "../../domain/deadline.js";
+import type { KeyedHash } from "../../storage/keyed-hash.js";
+import type { TradeAccounts } from "../accounts.js";
+import { filledLots, isOpen, mayYetFill } from "../attempt-figures.js";
+import { isOfPosition, positionAttempts, type OrderAttempt, type TradeRun } from "../run.js";
+import { readPriceLater } from "../send/fill-price.js";
+import { applyResolution } from "../send/outcome.js";
+import { unknownOrderOf, type LookupParts } from "../send/unknown-order.js";
+import { withAccounts, type Watched } from "./watched-entry.js";
+import { isRetryLeft } from "./work-left.js";
+
+/** What looks at the orders of an entry. */
+interface LookParts extends LookupParts {
+  readonly hash: KeyedHash;
+}
+
+const READ_TIMEOUT_MS = 3_000;
+
+/** Those that are with the resolver are its to end. */
+export async function lookAtAll(parts: LookParts, entry: Watched): Promise<void> {
+  const { run } = entry;
+  const { resolver } = parts;
+  const open = positionAttempts(run).filter((attempt) => mayFill(attempt) && !resolver.isActive(attempt.clientIdHex));
+  if (open.length === 0) return;
+  await withAccounts(parts, entry, async (accounts) => {
+    for (const attempt of open) {
+      const isUnsettled = mayYetFill(attempt);
+      await look(parts, run, accounts, attempt);
+      if (isUnsettled && !mayYetFill(attempt)) entry.reportsEnd = true;
+    }
+  });
+}
+
+/** Does an order of it rest, is one with the resolver, or is anything to be sent for it? */
+export function isInHand({ resolver }: Pick<LookParts, "resolver">, run: TradeRun): boolean {
+  if (isRetryLeft(run)) return true;
+  return run.attempts.some(
+    (attempt) =>
+      (isOfPosition(attempt) && isOpen(attempt) && !mayYetFill(attempt)) ||
+      (mayFill(attempt) && resolver.isActive(attempt.clientIdHex)),
+  );
+}
+
+/** One read of one order; what it says less than is known already is left out. */
+async function look(parts: LookParts, run: TradeRun, accounts: TradeAccounts, attempt: OrderAttempt): Promise<void> {
+  const account = accounts.get(attempt.venue);
+  const order = unknownOrderOf(parts, run, attempt, parts.rooms.get(attempt.venue));
+  if (account === null || order === null) return;
+  const ref = { clientIdHex: attempt.clientIdHex };
+  const options = { timeoutMs: READ_TIMEOUT_MS, lane: "reconcile" } as const;
+  const reading = account.room.reader.readOrder(account.session, order.instrument, ref, options);
+  const read = await within(parts.clock, reading, READ_TIMEOUT_MS);
+  const seen = read.done && read.value.ok ? read.value.value : null;
+  if (seen === null || seen.filledLots < filledLots(attempt)) return;
+  if (seen.status === "UNKNOWN") applyResolution(parts, attempt, { kind: "unknown", reason: "TIMED_OUT", order: seen });
+  else {
+    const found = { kind: "found", order: seen } as const;
+    const isNew = seen.filledLots > filledLots(attempt) || seen.status !== attempt.order?.status;
+    applyResolution(parts, attempt, found);
+    if (isNew) readPriceLater(parts.resolver, order, found, () => accounts.another(attempt.venue));
+  }
+}
+
+function mayFill(attempt: OrderAttempt): boolean {
+  return mayYetFill(attempt) || isOpen(attempt);
+}

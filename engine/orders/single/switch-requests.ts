@@ -1,0 +1,75 @@
+/**
+ * Callers' dead-man's switches: what can refuse one is checked first, for all switches of a request, then all are armed
+ * (dead-man.ts). A session is the switch's own from its check on, and closed where it is refused.
+ */
+import type { Clock } from "../../domain/clock.js";
+import type { CallOptions } from "../../ports.js";
+import type { KeyedHash } from "../../storage/keyed-hash.js";
+import type { Rooms } from "../accounts.js";
+import { accountBehind } from "../decide/account-behind.js";
+import { MAX_TIMEOUT_MS, MIN_TIMEOUT_MS, type DeadManSwitches, type PreparedSwitch } from "./dead-man.js";
+import { roomOf } from "./open-account.js";
+import { invalid, refusal } from "./order-check.js";
+import type { ArmRequest, OrderRefusal, SwitchAnswer, SwitchesAnswer } from "./order-desk.js";
+
+/** What arms a switch. */
+interface SwitchParts {
+  readonly clock: Clock;
+  readonly hash: KeyedHash;
+  readonly rooms: Rooms;
+}
+
+/** The look-up of the account that a switch is for. */
+const WHOSE_SWITCH: CallOptions = { timeoutMs: 5_000, lane: "exit" };
+
+export class SwitchRequests {
+  readonly #parts: SwitchParts;
+  readonly #switches: DeadManSwitches;
+
+  constructor(parts: SwitchParts, switches: DeadManSwitches) {
+    this.#parts = parts;
+    this.#switches = switches;
+  }
+
+  /** Everything that can be refused is, before any of them is armed. */
+  async arm(requests: readonly ArmRequest[]): Promise<SwitchesAnswer> {
+    const all = await Promise.all(requests.map((request) => this.#prepare(request)));
+    const refused = all.findIndex((one) => !("arm" in one));
+    const prepared = all.flatMap((one) => ("arm" in one ? [one] : []));
+    if (refused < 0) return { ok: true, armed: await Promise.all(prepared.map(({ arm }) => arm())) };
+    for (const { drop } of prepared) drop();
+    return { ...(all[refused] as OrderRefusal), venue: requests[refused]?.venue ?? null };
+  }
+
+  async heartbeat(switchId: string): Promise<SwitchAnswer> {
+    const armed = await this.#switches.heartbeat(switchId);
+    return armed === null ? refusal("SWITCH_NOT_FOUND") : { ok: true, armed };
+  }
+
+  async disarm(switchId: string): Promise<SwitchAnswer> {
+    const armed = await this.#switches.disarm(switchId);
+    return armed === null ? refusal("SWITCH_NOT_FOUND") : { ok: true, armed };
+  }
+
+  async #prepare(request: ArmRequest): Promise<PreparedSwitch | OrderRefusal> {
+    const { timeoutMs, venue, credentials } = request;
+    if (!Number.isInteger(timeoutMs) || timeoutMs < MIN_TIMEOUT_MS || timeoutMs > MAX_TIMEOUT_MS) {
+      return invalid("timeoutMs", `must be a whole number from ${MIN_TIMEOUT_MS} to ${MAX_TIMEOUT_MS}`);
+    }
+    const room = roomOf(this.#parts.rooms, request);
+    if (!("orders" in room)) return room;
+    const opened = room.openSession(credentials);
+    if (!opened.ok) return refusal("MISSING_CREDENTIALS", { exchange: venue, problem: opened.problem });
+    const { session } = opened;
+    let prepared: PreparedSwitch | null = null;
+    try {
+      // One switch for each account, whichever of its keys armed it: a guess would leave two armed, or take another's away.
+      const behind = await accountBehind(this.#parts, room, session, WHOSE_SWITCH);
+      if (!behind.ok) return refusal(behind.error.code, behind.error.context);
+      prepared = this.#switches.prepare(room, session, behind.accountHash, timeoutMs);
+      return prepared ?? refusal("OVERLOADED", { reason: "SWITCHES" });
+    } finally {
+      if (prepared === null) session.close();
+    }
+  }
+}

@@ -1,0 +1,99 @@
+/** The venue's own dead-man's switch beside one of ours: what is known of it after each answer. */
+import { describe, expect, it } from "vitest";
+import { silentLogger } from "../../domain/logger.js";
+import type { ScheduleOutcome } from "../../domain/order.js";
+import { VirtualClock } from "../../domain/virtual-clock.js";
+import { FakeSession } from "../test/fake-session.js";
+import { roomDouble } from "../test/room-double.js";
+import { monoMs, venueOverMs, VenueTimers, venueTimer, type TimedAccount } from "./venue-timers.js";
+
+const UNCLEAR: ScheduleOutcome = { outcome: "unknown", cause: "TIMEOUT" };
+const TAKEN: ScheduleOutcome = { outcome: "accepted" };
+const REFUSED: ScheduleOutcome = {
+  outcome: "rejected",
+  reason: "VENUE_STATE",
+  venueCode: "X",
+  venueText: "",
+  sent: true,
+};
+
+interface Bench {
+  readonly clock: VirtualClock;
+  readonly timers: VenueTimers;
+  readonly account: TimedAccount;
+  /** Wall ms of each call that went out; null for an end. */
+  readonly sent: (number | null)[];
+}
+
+function setUp(answer: (callCount: number) => Promise<ScheduleOutcome>): Bench {
+  const clock = new VirtualClock();
+  const sent: (number | null)[] = [];
+  const session = new FakeSession("venueone", "alice");
+  const room = roomDouble("venueone", {
+    markets: [],
+    openSession: () => ({ ok: true, session }),
+    orders: { scheduleCancel: async (_session, atMs) => answer(sent.push(atMs)) },
+  });
+  const account = { accountHash: "a", room, session, atVenue: venueTimer(undefined) };
+  return { clock, timers: new VenueTimers(clock, silentLogger), account, sent };
+}
+
+describe("the venue's own switch", () => {
+  it("fires a second after ours, and covers what the venue answers", async () => {
+    const { account, clock, sent, timers } = setUp(async () => ({ outcome: "accepted", symbols: ["BTC"] }));
+    const endsMs = monoMs(clock) + 10_000;
+    await timers.arm(account, endsMs);
+    expect(sent).toEqual([clock.wallMs() + 11_000]);
+    expect(account.atVenue).toMatchObject({ cover: ["BTC"], mayFire: true, endsMs: endsMs + 1_000 });
+    expect(venueOverMs(account.atVenue, monoMs(clock))).toBe(endsMs + 1_000);
+  });
+
+  it("may fire by the later of two times where the second has no answer, and by the first where it is refused", async () => {
+    for (const [second, laterMs] of [
+      [UNCLEAR, 20_000],
+      [REFUSED, 10_000],
+    ] as const) {
+      const { account, clock, timers } = setUp(async (callCount) => (callCount === 1 ? TAKEN : second));
+      const nowMs = monoMs(clock);
+      await timers.arm(account, nowMs + 10_000);
+      await timers.arm(account, nowMs + 20_000);
+      expect(account.atVenue).toMatchObject({ mayFire: true, endsMs: nowMs + laterMs + 1_000 });
+    }
+  });
+
+  it("counts until the venue confirms its end, and no end is sent for one that it never took", async () => {
+    const { account, clock, sent, timers } = setUp(async (callCount) => (callCount === 2 ? UNCLEAR : TAKEN));
+    await timers.end(account);
+    expect(sent).toEqual([]);
+    await timers.arm(account, monoMs(clock) + 10_000);
+    await timers.end(account);
+    expect(account.atVenue.mayFire).toBe(true);
+    await timers.end(account);
+    expect(account.atVenue).toMatchObject({ cover: "nothing", mayFire: false });
+    expect(sent.slice(1)).toEqual([null, null]);
+  });
+
+  it("gets the calls for one account one after the other, also across the switch that replaces it", async () => {
+    let answerFirst = (_outcome: ScheduleOutcome): void => {};
+    const { account, clock, sent, timers } = setUp((callCount) =>
+      callCount === 1 ? new Promise((resolve) => (answerFirst = resolve)) : Promise.resolve(TAKEN),
+    );
+    const first = timers.arm(account, monoMs(clock) + 10_000);
+    const next: TimedAccount = { ...account, atVenue: venueTimer(account.atVenue) };
+    const second = timers.arm(next, monoMs(clock) + 20_000);
+    await new Promise(setImmediate);
+    expect(sent).toHaveLength(1);
+    answerFirst(TAKEN);
+    await Promise.all([first, second]);
+    expect(sent).toEqual([clock.wallMs() + 11_000, clock.wallMs() + 21_000]);
+  });
+
+  it("is moved by a heartbeat once a second has passed since the last arm", async () => {
+    const { account, clock, timers } = setUp(async () => TAKEN);
+    await timers.arm(account, monoMs(clock) + 10_000);
+    clock.advance(999);
+    expect(timers.isRearmDue(account.atVenue)).toBe(false);
+    clock.advance(1);
+    expect(timers.isRearmDue(account.atVenue)).toBe(true);
+  });
+});

@@ -1,0 +1,137 @@
+/**
+ * The dead-man's switches that venues have of their own, armed beside ours (dead-man.ts) where a venue has one.
+ *
+ * Invariants: the calls for one account go out one after the other, so that the last one sent is the one in force; a time
+ * that the venue took, or may have taken, counts until the venue confirms its end.
+ *
+ * Bounds: MIN_REARM_MS between the arms of heartbeats.
+ */
+import type { Clock } from "../../domain/clock.js";
+import type { Logger } from "../../domain/logger.js";
+import type { ScheduleOutcome } from "../../domain/order.js";
+import type { AccountSession, VenueRoom } from "../../ports.js";
+import { problemOf } from "../background.js";
+
+export const CALL_TIMEOUT_MS = 5_000;
+/** Venues count arms against the account's budget. */
+const MIN_REARM_MS = 1_000;
+/** The venue fires this much later than we: ours is the one that is reported, its own the one that is sure. */
+const LATER_MS = 1_000;
+
+/** What the venue's own switch covers, by its last answer: nothing (or not known), all orders, those of these symbols. */
+type VenueCover = "nothing" | "account" | readonly string[];
+
+/** What is known of the venue's own switch beside one of ours. */
+interface VenueTimer {
+  cover: VenueCover;
+  /** The venue took a time to fire at, or may have, and no answer since has taken it back. */
+  mayFire: boolean;
+  /** Monotonic ms: the last moment at which it may, by all calls sent to it. */
+  endsMs: number;
+  /** Monotonic ms. */
+  armedMs: number;
+}
+
+/** Whose switch it is. */
+export interface TimedAccount {
+  readonly accountHash: string;
+  readonly room: VenueRoom;
+  readonly session: AccountSession;
+  readonly atVenue: VenueTimer;
+}
+
+/** Before the first call. `before`: of the switch that this one replaces, which its venue may still have. */
+export function venueTimer(before: VenueTimer | undefined): VenueTimer {
+  return {
+    cover: "nothing",
+    mayFire: before?.mayFire ?? false,
+    endsMs: before?.endsMs ?? 0,
+    armedMs: Number.NEGATIVE_INFINITY,
+  };
+}
+
+/** Monotonic ms by which the venue has fired, or will not. `endsMs`: the end of ours. */
+export function venueOverMs({ endsMs: venueEndsMs }: VenueTimer, endsMs: number): number {
+  return Math.max(venueEndsMs, endsMs + LATER_MS);
+}
+
+export class VenueTimers {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  /** By account. */
+  readonly #lastCalls = new Map<string, Promise<void>>();
+
+  constructor(clock: Clock, logger: Logger) {
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  /** Our switch stays armed whatever the venue answers of its own. `endsMs`: the end of ours, monotonic. */
+  async arm(account: TimedAccount, endsMs: number): Promise<void> {
+    if (account.room.orders.scheduleCancel === undefined) return;
+    const { atVenue } = account;
+    atVenue.armedMs = monoMs(this.#clock);
+    atVenue.cover = await this.#sync(account, endsMs + LATER_MS);
+  }
+
+  /** The first heartbeat after the shortest pause moves the venue's switch; the margin covers the ones before it. */
+  isRearmDue({ armedMs, mayFire }: VenueTimer): boolean {
+    return mayFire && monoMs(this.#clock) - armedMs >= MIN_REARM_MS;
+  }
+
+  /** Takes back what was set. The venue's confirmation shows in `mayFire`. */
+  end(account: TimedAccount): Promise<unknown> {
+    return this.#sync(account, null);
+  }
+
+  /** `endsMs`: monotonic; null takes back what was set. */
+  #sync({ accountHash, room, session, atVenue }: TimedAccount, endsMs: number | null): Promise<VenueCover> {
+    const call = (this.#lastCalls.get(accountHash) ?? Promise.resolve()).then(async (): Promise<VenueCover> => {
+      if (endsMs === null && !atVenue.mayFire) return "nothing";
+      // By the wall clock as it is now that the call goes out.
+      const atMs = endsMs === null ? null : wallMsAt(this.#clock, endsMs);
+      const outcome = await this.#schedule(room, session, atMs);
+      // A refusal changes nothing of what was set before; without an answer either may be in force.
+      if (endsMs !== null && outcome.outcome !== "rejected") {
+        atVenue.mayFire = true;
+        atVenue.endsMs = outcome.outcome === "accepted" ? endsMs : Math.max(atVenue.endsMs, endsMs);
+      }
+      if (atMs === null && outcome.outcome === "accepted") {
+        atVenue.mayFire = false;
+        atVenue.cover = "nothing";
+      }
+      return atMs !== null && outcome.outcome === "accepted" ? (outcome.symbols ?? "account") : "nothing";
+    });
+    const done: Promise<void> = call.then(() => {
+      if (this.#lastCalls.get(accountHash) === done) this.#lastCalls.delete(accountHash);
+    });
+    this.#lastCalls.set(accountHash, done);
+    return call;
+  }
+
+  async #schedule(room: VenueRoom, session: AccountSession, atMs: number | null): Promise<ScheduleOutcome> {
+    try {
+      const outcome = await room.orders.scheduleCancel?.(session, atMs, { timeoutMs: CALL_TIMEOUT_MS, lane: "exit" });
+      return outcome ?? NO_SWITCH_THERE;
+    } catch (error) {
+      this.#logger.error("schedule_cancel_threw", { venue: room.venue, problem: problemOf(error) });
+      return { outcome: "unknown", cause: "INTERNAL" };
+    }
+  }
+}
+
+export function monoMs(clock: Clock): number {
+  return clock.monoNs() / 1e6;
+}
+
+export function wallMsAt(clock: Clock, atMonoMs: number): number {
+  return Math.round(clock.wallMs() + atMonoMs - monoMs(clock));
+}
+
+const NO_SWITCH_THERE: ScheduleOutcome = {
+  outcome: "rejected",
+  reason: "VENUE_STATE",
+  venueCode: "NOT_SUPPORTED",
+  venueText: "",
+  sent: false,
+};
