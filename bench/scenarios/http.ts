@@ -58,58 +58,48 @@ export const http: Scenario = {
 };
 
 async function measure(context: ScenarioContext, tool: LoadTool, url: string): Promise<ScenarioResult> {
-  const closeBody = DRY_RUN_BODY;
   await heatAccount(url);
-  const ticker = await answerOf(`${url}/api/trading/${SECOND}/ticker/BTC`);
-  const routingPath = "/api/trade/routing/BTC?side=SELL&size=0.25";
-  const routing = await answerOf(`${url}${routingPath}`);
-  const closeReply = await answerOf(`${url}/api/trade/position/close`, closeBody);
-  if (!closeReply.text.includes('"SIMULATED"'))
-    throw new Error(`the dry run was refused: ${closeReply.text.slice(0, 300)}`);
-
+  const routes = await askRoutes(url);
   const rows: BenchRow[] = [];
-  rows.push(
-    await ceiling(
-      context,
-      tool,
-      "GET ticker of one venue, 64 connections",
-      `${url}/api/trading/${SECOND}/ticker/BTC`,
-      ticker,
-      undefined,
-      0.9,
-    ),
-  );
-  rows.push(
-    await ceiling(
-      context,
-      tool,
-      "GET routing decision (2 venues), 64 connections",
-      `${url}${routingPath}`,
-      routing,
-      undefined,
-      null,
-    ),
-  );
-  rows.push(
-    await ceiling(
-      context,
-      tool,
-      "POST close decision without the venue hop (dry run, account streamed), 64 connections",
-      `${url}/api/trade/position/close`,
-      closeReply,
-      closeBody,
-      0.6,
-    ),
-  );
-  rows.push(
-    await latency(
-      context,
-      `GET ticker latency p99 at ${FIXED_RATE}/s (autocannon)`,
-      `${url}/api/trading/${SECOND}/ticker/BTC`,
-      ticker,
-    ),
-  );
+  for (const route of [routes.ticker, routes.routing, routes.close]) rows.push(await ceiling(context, tool, route));
+  rows.push(await latency(context, `GET ticker latency p99 at ${FIXED_RATE}/s (autocannon)`, routes.ticker));
   return { rows, profile: [] };
+}
+
+/** A request, with the answer that the bare server repeats. */
+interface MeasuredRoute {
+  readonly what: string;
+  readonly url: string;
+  readonly body?: string;
+  readonly answer: Answer;
+  /** Least share of the bare server's requests a second; null: reported only. */
+  readonly goal: number | null;
+}
+
+async function askRoutes(url: string): Promise<Readonly<Record<"ticker" | "routing" | "close", MeasuredRoute>>> {
+  const tickerUrl = `${url}/api/trading/${SECOND}/ticker/BTC`;
+  const routingUrl = `${url}/api/trade/routing/BTC?side=SELL&size=0.25`;
+  const closeUrl = `${url}/api/trade/position/close`;
+  const ticker = await answerOf(tickerUrl);
+  const routing = await answerOf(routingUrl);
+  const close = await answerOf(closeUrl, DRY_RUN_BODY);
+  if (!close.text.includes('"SIMULATED"')) throw new Error(`the dry run was refused: ${close.text.slice(0, 300)}`);
+  return {
+    ticker: { what: "GET ticker of one venue, 64 connections", url: tickerUrl, answer: ticker, goal: 0.9 },
+    routing: {
+      what: "GET routing decision (2 venues), 64 connections",
+      url: routingUrl,
+      answer: routing,
+      goal: null,
+    },
+    close: {
+      what: "POST close decision without the venue hop (dry run, account streamed), 64 connections",
+      url: closeUrl,
+      body: DRY_RUN_BODY,
+      answer: close,
+      goal: 0.6,
+    },
+  };
 }
 
 const JSON_TYPE = { "content-type": "application/json" };
@@ -162,15 +152,8 @@ export async function heatAccount(url: string): Promise<void> {
   throw new Error("the account never came to be streamed");
 }
 
-async function ceiling(
-  context: ScenarioContext,
-  tool: LoadTool,
-  what: string,
-  url: string,
-  answer: Answer,
-  body: string | undefined,
-  goal: number | null,
-): Promise<BenchRow> {
+async function ceiling(context: ScenarioContext, tool: LoadTool, route: MeasuredRoute): Promise<BenchRow> {
+  const { what, url, body, answer, goal } = route;
   const bare = await bareServer(answer);
   const load = (target: string): HttpLoad => ({
     url: target,
@@ -208,7 +191,7 @@ async function ceiling(
   };
 }
 
-async function latency(context: ScenarioContext, what: string, url: string, answer: Answer): Promise<BenchRow> {
+async function latency(context: ScenarioContext, what: string, { url, answer }: MeasuredRoute): Promise<BenchRow> {
   const bare = await bareServer(answer);
   const ours: number[] = [];
   const peer: number[] = [];
