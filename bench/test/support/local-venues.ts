@@ -8,6 +8,7 @@ import { createFactorModel } from "../../sim/core/market/factor-model.js";
 import type { FaultSpec } from "../../sim/core/server/fault-types.js";
 import type { FaultInjector } from "../../sim/core/server/faults.js";
 import type { FlowOptions } from "../../sim/core/engine/flow.js";
+import type { VenuefourLimits } from "../../sim/venuefour/wire/options.js";
 import { startVenuefourSim, type VenuefourSim } from "../../sim/venuefour/sim.js";
 import { startVenueoneSim, type VenueoneSim } from "../../sim/venueone/sim.js";
 import type { VenuethreeLimits } from "../../sim/venuethree/records/options.js";
@@ -33,6 +34,8 @@ export interface LocalVenuesOptions {
   readonly addressRequests?: number;
   /** Of venuethree, beside its reads, which have none. */
   readonly venuethreeLimits?: Partial<VenuethreeLimits>;
+  /** Of venuefour, beside its credits of an address, which have none. */
+  readonly venuefourLimits?: Partial<VenuefourLimits>;
 }
 
 export const NO_LIMIT = 1_000_000_000;
@@ -80,7 +83,11 @@ export async function startLocalVenues<V extends RoutableVenue>(
         ...common("venuethree"),
         limits: { readsPerMinute: NO_LIMIT, ...options.venuethreeLimits },
       }),
-    venuefour: () => startVenuefourSim({ ...common("venuefour"), limits: { creditsPerMinute: NO_LIMIT } }),
+    venuefour: () =>
+      startVenuefourSim({
+        ...common("venuefour"),
+        limits: { creditsPerMinute: NO_LIMIT, ...options.venuefourLimits },
+      }),
   };
   const started = await Promise.all(names.map(async (name) => [name, await starts[name]()] as const));
   return Object.fromEntries(started) as Pick<LocalVenues, V>;

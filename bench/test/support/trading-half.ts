@@ -2,7 +2,7 @@
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import { type LogFields, type Logger, silentLogger } from "../../../engine/domain/logger.js";
-import type { OrderCommand } from "../../../engine/domain/order.js";
+import type { OrderCommand, PlaceOutcome } from "../../../engine/domain/order.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import { LatencyWindow } from "../../../engine/market/latency-window.js";
 import type {
@@ -80,6 +80,18 @@ export function unwrapRead<T>(read: Read<T>): T {
 /** A price in whole units of the quote, in ticks: on every venue's grid. */
 export function wholeTicks(instrument: Instrument, price: number): number {
   return Math.round(price) * 10 ** instrument.priceDecimals;
+}
+
+/** Places orders until the venue or the room refuses one. Throws when more than `countMax` are accepted. */
+export async function placeUntilRefused(
+  place: () => Promise<PlaceOutcome>,
+  countMax: number,
+): Promise<{ readonly takenCount: number; readonly refused: PlaceOutcome }> {
+  for (let takenCount = 0; takenCount <= countMax; takenCount++) {
+    const refused = await place();
+    if (refused.outcome !== "accepted") return { takenCount, refused };
+  }
+  throw new Error("nothing was refused");
 }
 
 /** Lets sockets of this process do their work until it holds; no time passes on a virtual clock. */

@@ -21,7 +21,7 @@ import type { FaultInjector } from "../../../sim/core/server/faults.js";
 import type { SimRequestLog, SimRequestRecord } from "../../../sim/core/server/request-log.js";
 import type { SimExchange } from "../../../sim/core/engine/exchange.js";
 import type { SimInstrument } from "../../../sim/core/model/types.js";
-import { commandOf, OPTIONS, unwrapRead, wholeTicks } from "../trading-half.js";
+import { commandOf, opened, OPTIONS, unwrapRead, wholeTicks } from "../trading-half.js";
 
 export interface TradingHalf {
   readonly reader: Pick<
@@ -280,12 +280,7 @@ export function queryOf(fields: Partial<HistoryQuery> = {}): HistoryQuery {
   return { instrument: null, sinceMs: null, untilMs: null, limit: 100, cursor: null, ...fields };
 }
 
-function opened(result: OpenSession): AccountSession {
-  if (!result.ok) throw new Error(result.problem);
-  return result.session;
-}
-
-function listed(instruments: ReadonlyMap<string, Instrument>, symbol: string): Instrument {
+export function listed(instruments: ReadonlyMap<string, Instrument>, symbol: string): Instrument {
   const instrument = instruments.get(symbol);
   if (instrument === undefined) throw new Error(`${symbol} is not listed`);
   return instrument;

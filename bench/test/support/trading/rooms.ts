@@ -1,6 +1,6 @@
 /** Each venue's whole room against its local venue over real sockets, with two accounts that trade: for account streams. */
 import { onTestFinished } from "vitest";
-import { createSystemClock } from "../../../../engine/domain/clock.js";
+import { type Clock, createSystemClock } from "../../../../engine/domain/clock.js";
 import type { Instrument } from "../../../../engine/domain/instrument.js";
 import { silentLogger } from "../../../../engine/domain/logger.js";
 import type { OrderCommand, VenueOrder } from "../../../../engine/domain/order.js";
@@ -10,7 +10,6 @@ import type { AccountSession, VenueRoom } from "../../../../engine/ports.js";
 import { createMemoryReservations } from "../../../../feeds/shared/test/memory-reservations.js";
 import { createVenuefourRoom } from "../../../../feeds/venuefour/room.js";
 import { createVenueoneRoom } from "../../../../feeds/venueone/room.js";
-import { publicKeyOf } from "../../../../feeds/venuethree/sign/schnorr.js";
 import { createVenuethreeRoom } from "../../../../feeds/venuethree/room.js";
 import { createVenuetwoRoom } from "../../../../feeds/venuetwo/room.js";
 import { startVenuefourSim } from "../../../sim/venuefour/sim.js";
@@ -38,9 +37,11 @@ interface Side {
   readonly subscription: string | null;
 }
 
-/** Nobody but the two accounts trades: every fill is theirs. */
 export interface RoomOptions {
+  /** Nobody but the two accounts trades: every fill is theirs. */
   readonly isQuiet?: boolean;
+  /** BTC that the first account holds at the start, signed decimal text; of venuethree only. */
+  readonly heldOnVenuethree?: string;
 }
 
 const DEPOSIT = "20000";
@@ -118,12 +119,36 @@ export class RoomBench {
 /** The room's bench of this test; it is stopped when the test has finished. */
 export async function startRoom(venue: RoutableVenue, options: RoomOptions = {}): Promise<RoomBench> {
   const side = await STARTS[venue](options);
-  onTestFinished(async () => {
-    await side.room.stop();
-    await side.sim.stop();
-  });
+  stopAfterTest(side.room, side.sim);
   await side.room.start();
   return new RoomBench(side);
+}
+
+/** Stops the room, then its local venue, when this test has finished. */
+export function stopAfterTest(room: Pick<VenueRoom, "stop">, sim: Pick<TradingSim, "stop">): void {
+  onTestFinished(async () => {
+    await room.stop();
+    await sim.stop();
+  });
+}
+
+/** What every room of a local venue is created with; a test adds its limits. */
+export function roomOptions({ restUrl, wsUrl }: LocalVenue, clock: Clock = createSystemClock()) {
+  return {
+    restUrl,
+    wsUrl,
+    clock,
+    random: createSeededRandom(5),
+    logger: silentLogger,
+    nonces: createMemoryReservations(),
+    isMainnet: true,
+    symbols: ["BTC"],
+  };
+}
+
+interface LocalVenue {
+  readonly restUrl: string;
+  readonly wsUrl: string;
 }
 
 const STARTS: Readonly<Record<RoutableVenue, (options: RoomOptions) => Promise<Side>>> = {
@@ -132,15 +157,6 @@ const STARTS: Readonly<Record<RoutableVenue, (options: RoomOptions) => Promise<S
   venuethree: startVenuethree,
   venuefour: startVenuefour,
 };
-
-const common = () => ({
-  clock: createSystemClock(),
-  random: createSeededRandom(5),
-  logger: silentLogger,
-  nonces: createMemoryReservations(),
-  isMainnet: true,
-  symbols: ["BTC"],
-});
 
 async function startVenueone({ isQuiet = false }: RoomOptions): Promise<Side> {
   const sim = await startVenueoneSim({
@@ -157,7 +173,7 @@ async function startVenueone({ isQuiet = false }: RoomOptions): Promise<Side> {
   const limits = { restWeightPerMinute: 1_000_000 };
   return {
     sim,
-    room: createVenueoneRoom({ ...common(), restUrl: sim.restUrl, wsUrl: sim.wsUrl, limits }),
+    room: createVenueoneRoom({ ...roomOptions(sim), limits }),
     accountId: one.ALICE,
     credentials: { privateKey: one.KEYS.alice },
     otherAccountId: one.BOB,
@@ -180,7 +196,7 @@ async function startVenuetwo({ isQuiet = false }: RoomOptions): Promise<Side> {
   const own = { apiKey: two.agentWallet.address, apiSecret: two.AGENT_KEY, walletAddress: two.mainWallet.address };
   return {
     sim,
-    room: createVenuetwoRoom({ ...common(), restUrl: sim.restUrl, wsUrl: sim.wsUrl, limits }),
+    room: createVenuetwoRoom({ ...roomOptions(sim), limits }),
     accountId: two.ACCOUNT,
     credentials: own,
     otherAccountId: "other",
@@ -191,16 +207,19 @@ async function startVenuetwo({ isQuiet = false }: RoomOptions): Promise<Side> {
   };
 }
 
-async function startVenuethree({ isQuiet = false }: RoomOptions): Promise<Side> {
-  const account = (accountIndex: number, l1Address: string, privateKey: string) => {
-    const publicKey = Buffer.from(publicKeyOf(Buffer.from(privateKey, "hex"))).toString("hex");
-    return { accountIndex, l1Address, deposit: DEPOSIT, apiKeys: [{ apiKeyIndex: 4, publicKey }] };
-  };
+async function startVenuethree({ isQuiet = false, heldOnVenuethree }: RoomOptions): Promise<Side> {
   const { ALICE, BIG_BOB, KEYS, L1_ALICE, L1_BOB } = three;
+  const account = (accountIndex: number, l1Address: string, privateKey: string) => ({
+    accountIndex,
+    l1Address,
+    deposit: DEPOSIT,
+    apiKeys: [{ apiKeyIndex: 4, publicKey: three.publicKeyHex(privateKey) }],
+  });
+  const held = heldOnVenuethree === undefined ? [] : [{ symbol: "BTC", size: heldOnVenuethree }];
   const sim = await startVenuethreeSim({
     seed: 11,
     symbols: ["BTC"],
-    accounts: [account(ALICE, L1_ALICE, KEYS.alice), account(BIG_BOB, L1_BOB, KEYS.bob)],
+    accounts: [{ ...account(ALICE, L1_ALICE, KEYS.alice), positions: held }, account(BIG_BOB, L1_BOB, KEYS.bob)],
     limits: {
       readsPerMinute: 1_000_000,
       transactionsPerMinute: 1_000_000,
@@ -212,9 +231,7 @@ async function startVenuethree({ isQuiet = false }: RoomOptions): Promise<Side> 
     ...(isQuiet ? { flow: null } : {}),
   });
   const room = createVenuethreeRoom({
-    ...common(),
-    restUrl: sim.restUrl,
-    wsUrl: sim.wsUrl,
+    ...roomOptions(sim),
     limits: { restPerMinute: 1_000_000, messagesPerMinute: 10_000, connectsPerMinute: 1_000 },
   });
   return {
@@ -243,7 +260,7 @@ async function startVenuefour({ isQuiet = false }: RoomOptions): Promise<Side> {
   const limits = { creditsPerMinute: 1_000_000 };
   return {
     sim,
-    room: createVenuefourRoom({ ...common(), restUrl: sim.restUrl, wsUrl: sim.wsUrl, limits }),
+    room: createVenuefourRoom({ ...roomOptions(sim), limits }),
     accountId: four.WALLET.publicKey,
     credentials: four.VENUEFOUR.credentials,
     otherAccountId: "other",
