@@ -1,4 +1,4 @@
-/** The record as the gateway puts it together: embedded store in its sidecar, the store's port, recorders on it. */
+/** The record, wired as in the gateway: the embedded store in its sidecar, the port of the store, a recorder on it. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ const FLUSH_MS = 30_000;
 
 type StoreAddress = Extract<RecordsEndpoint, { readonly url: string }>;
 
-/** What a recorder writes through, each part under the folder of the run. */
+/** The stores that a recorder writes to, all in the folder of the run. */
 interface Storage {
   readonly sidecar: StorageSidecar;
   readonly endpoint: StoreAddress;

@@ -16,8 +16,8 @@ const CONNECTIONS = 64;
 const FIXED_RATE = 5_000;
 
 /**
- * A few in a thousand are refused (DEPTH_INSUFFICIENT), rightly: of the first venue 20 levels are known, renewed now and then,
- * and its best price as often as that moves. When it falls through all of them in between, nothing but the size at the
+ * A few requests in a thousand are refused (DEPTH_INSUFFICIENT), rightly. The first venue publishes 20 levels now and
+ * then, and its best price on every move. When that price falls through all 20 levels in between, only the size at the
  * best price is known until the next levels come.
  */
 export const DRY_RUN_BODY = JSON.stringify({
@@ -104,13 +104,13 @@ async function askRoutes(url: string): Promise<Readonly<Record<"ticker" | "routi
 
 const JSON_TYPE = { "content-type": "application/json" };
 
-/** A reply with its head, for the bare server to answer likewise. */
+/** A reply with its headers, for the bare server to repeat. */
 interface Answer {
   readonly text: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
-/** Written by the server library itself, on both sides. */
+/** Headers that the server library writes itself, on both sides. */
 const OWN_HEADERS = new Set(["content-length", "transfer-encoding", "connection", "date", "keep-alive"]);
 
 export async function answerOf(url: string, body?: string): Promise<Answer> {
@@ -126,7 +126,7 @@ export function bareServer(answer: Answer) {
   });
 }
 
-/** Dry runs until the account is streamed: from then on a decision reads no venue. */
+/** Sends dry runs until the account is streamed: from then on a decision reads no venue. */
 export async function heatAccount(url: string): Promise<void> {
   const body = JSON.stringify({
     symbol: "BTC",
@@ -184,7 +184,7 @@ async function ceiling(context: ScenarioContext, tool: LoadTool, route: Measured
     peerName: "bare uWebSockets.js",
     peer: median(peer),
     ratio: median(ours) / median(peer),
-    // A client that ends before the servers do judges neither.
+    // A client that saturates before the servers do judges neither.
     goal: goal === null || tool.name !== "wrk" ? null : { kind: "atLeast", value: goal },
     runCount,
     detail: `${answer.text.length} bytes a body${refusedCount > 0 ? `, ${refusedCount} REFUSED` : ""}`,
@@ -209,7 +209,7 @@ async function latency(context: ScenarioContext, what: string, { url, answer }: 
   } finally {
     await bare.stop();
   }
-  // Whole milliseconds are all that this tool shows; +1 keeps a ratio of two zeros meaningful.
+  // autocannon reports whole milliseconds. +1 keeps a ratio of two zeros meaningful.
   return {
     what,
     unit: "ms",

@@ -1,7 +1,8 @@
 /**
- * A room with every market of a venue: from its start, and from the loss of every connection, until each book is LIVE.
- * A local venue lists 250 and 580 contracts under the venue's own limits (weight, connections, messages), half of
- * them quiet. Somebody reads a few of the markets, quiet ones too. After that, how old the books of quiet ones become.
+ * A room with every market of a venue: the time until each book is LIVE, from its start and from the loss of every
+ * connection. A local venue lists 250 and 580 contracts under the venue's own limits (weight, connections, messages),
+ * half of them quiet. Somebody reads a few of the markets, quiet ones too. After that, how old the books of quiet ones
+ * become.
  */
 import { createSystemClock } from "../../engine/domain/clock.js";
 import { silentLogger } from "../../engine/domain/logger.js";
@@ -30,7 +31,7 @@ const GIVE_UP_MS = 240_000;
 const LOOK_EVERY_MS = 20;
 const QUIET_WATCH_MS = 15_000;
 const MAX_AGE_MS = 2_000;
-/** Read from the start: the first is quiet, the second moves, and so on. */
+/** Markets that somebody reads from the start: the first is quiet, the second moves, and so on. */
 const NEEDED = ["C10", "C11", "C20", "C21"];
 
 export const manyMarkets: Scenario = {
@@ -110,7 +111,7 @@ interface Times {
   readonly allS: number;
 }
 
-/** First moments at which all that are read, and all, are LIVE at once. */
+/** Waits for the first moments at which all read markets, and all markets, are LIVE at once. */
 async function untilLive(markets: readonly Market[], sinceMs: number): Promise<Times> {
   let neededS = Number.NaN;
   for (;;) {

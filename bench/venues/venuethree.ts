@@ -31,7 +31,7 @@ const RECORDING = "lighter_crv_frames_20260729.jsonl.gz";
 const RECORDED_MARKET_ID = 36;
 const QUINTIC_KEY = new Uint8Array(40).fill(3);
 const SIGNED_CHAIN_ID = 300;
-/** The goal. */
+/** Goal of the design, µs. */
 const QUINTIC_GOAL_US = 1_000;
 
 export const venuethree: VenueBench = {
@@ -64,11 +64,11 @@ export const venuethree: VenueBench = {
 const BOT_KEY = "b0".repeat(40);
 const BOT_KEY_INDEX = 77;
 const CHAIN_ID = 304;
-/** A little below any price that the local venues show. */
+/** A little below any price of the local venues. */
 const WORST_TICKS = 890_000;
 const SIZE_LOTS = 100;
 const MARKET_INDEX = 1;
-/** Pairs made beforehand: no signature of a run has to make its own. */
+/** Nonce pairs made ahead: no signature of a run has to make its own. */
 const POOL_SIZE = 4_000;
 const TOKEN_LIFE_S = 3_600;
 const MAX_TEXT_CHARS = 120;
