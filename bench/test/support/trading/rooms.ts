@@ -29,9 +29,9 @@ interface Side {
   readonly credentials: unknown;
   readonly otherAccountId: string;
   readonly otherCredentials: unknown;
-  /** Name the account, and are not its own; null where whoever knows an account may watch it. */
+  /** Credentials that name the account and are not its own; null where anyone may watch a known account. */
   readonly wrongCredentials: unknown;
-  /** Fills of the time in which the stream was lost are told, each as one. */
+  /** The stream reports fills of a lost period, each as one. */
   readonly tellsMissedFills: boolean;
   /** A subscription whose loss the venue's silence would hide; null where the venue has none. */
   readonly subscription: string | null;
@@ -45,7 +45,7 @@ export interface RoomOptions {
 }
 
 const DEPOSIT = "20000";
-/** Base units of an order that no rule of a venue minds. */
+/** Size of an order, in base units, that fits every venue's rules. */
 const SIZE = 0.01;
 
 export class RoomBench {
@@ -71,12 +71,12 @@ export class RoomBench {
     this.lots = Math.round(SIZE * 10 ** btc.qtyDecimals);
   }
 
-  /** Times the mark, in whole units of the quote. */
+  /** Returns a multiple of the mark, in whole units of the quote. */
   ticks(factor: number): number {
     return wholeTicks(this.btc, (this.sim.exchange.mark(this.btc.nativeSymbol).markE8 / 1e8) * factor);
   }
 
-  /** A price of ours on the local venue's own scale. */
+  /** Returns a price of ours on the local venue's own scale. */
   simTicks(ticks: number): number {
     const { priceDecimals } = this.sim.exchange.instruments.get(this.btc.nativeSymbol) ?? this.btc;
     return ticks * 10 ** (priceDecimals - this.btc.priceDecimals);
@@ -86,7 +86,7 @@ export class RoomBench {
     return watch(this.room, session);
   }
 
-  /** As the venue answered. */
+  /** Places an order, which must be accepted. Returns the venue's answer. */
   async place(changes: Partial<OrderCommand>, session = this.session): Promise<VenueOrder> {
     const command = commandOf(this.btc, { qtyLots: this.lots, ...changes });
     const outcome = await this.room.orders.place(session, command, PATIENT);
@@ -98,12 +98,12 @@ export class RoomBench {
     return this.place({ priceTicks: this.ticks(1.015), ...changes });
   }
 
-  /** A bid that rests a little below the mark. */
+  /** Places a bid that rests a little below the mark. */
   bid(changes: Partial<OrderCommand> = {}): Promise<VenueOrder> {
     return this.place({ type: "LIMIT", timeInForce: "GTC", priceTicks: this.ticks(0.985), ...changes });
   }
 
-  /** The other account sells into the bid. */
+  /** Makes the other account sell into the bid. */
   async hit({ priceTicks }: VenueOrder, qtyLots: number): Promise<void> {
     await this.place({ side: "SELL", qtyLots, priceTicks }, this.other);
   }
@@ -116,7 +116,7 @@ export class RoomBench {
   }
 }
 
-/** The room's bench of this test; it is stopped when the test has finished. */
+/** Starts the room's bench of this test; it stops when the test has finished. */
 export async function startRoom(venue: RoutableVenue, options: RoomOptions = {}): Promise<RoomBench> {
   const side = await STARTS[venue](options);
   stopAfterTest(side.room, side.sim);
@@ -132,7 +132,7 @@ export function stopAfterTest(room: Pick<VenueRoom, "stop">, sim: Pick<TradingSi
   });
 }
 
-/** What every room of a local venue is created with; a test adds its limits. */
+/** Returns the options that every room of a local venue shares; a test adds its limits. */
 export function roomOptions({ restUrl, wsUrl }: LocalVenue, clock: Clock = createSystemClock()) {
   return {
     restUrl,

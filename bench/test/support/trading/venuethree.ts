@@ -23,15 +23,15 @@ export const L1_ALICE = `0x${"a1".repeat(20)}`;
 export const L1_BOB = `0x${"b0".repeat(20)}`;
 /** Made for these tests, of no value. */
 export const KEYS = { alice: "11".repeat(40), bob: "22".repeat(40), stranger: "33".repeat(40) };
-/** What the first order of Alice's key has to carry. */
+/** Nonce of the first order of Alice's key. */
 export const FIRST_NONCE = 42;
 
 const BY_KEY = { apiKeyPrivateKey: KEYS.alice, accountIndex: ALICE };
 
 interface VenuethreeParts extends TradingParts<VenuethreeSim, VenuethreeTrading> {
-  /** Null where every transaction is a request of its own. */
+  /** The connection for transactions; null where every transaction is a request of its own. */
   readonly txSocket: TxSocket | null;
-  /** The connection for transactions is there (again). */
+  /** Resolves once the connection for transactions is open (again). */
   connected(): Promise<void>;
 }
 
