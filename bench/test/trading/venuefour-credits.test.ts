@@ -1,6 +1,6 @@
 /**
- * venuefour counts the credits of config keys by their main account: what one key spends is gone for the others. The room
- * against its local venue, on one virtual clock.
+ * venuefour counts the credits of config keys by their main account: what one key spends, the others no longer have.
+ * The room against its local venue, on one virtual clock.
  */
 import { expect, it } from "vitest";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
@@ -11,7 +11,7 @@ import { roomOptions, stopAfterTest } from "../support/trading/rooms.js";
 import { AGENT, WALLET } from "../support/trading/venuefour.js";
 import { open } from "../support/trading-half.js";
 
-/** What the venue grants an account; a quarter of what is used of it here is for exits. */
+/** Credits that the venue grants an account; a quarter of what the room uses of it is for exits. */
 const CREDITS = 300;
 const KEPT_FOR_EXITS = 60;
 
@@ -34,7 +34,7 @@ async function start(): Promise<{ readonly room: VenueRoom; readonly sessions: r
   return { room, sessions };
 }
 
-/** Reads until one is refused, by us or by the venue. */
+/** Reads until the room or the venue refuses one. Returns the count of reads before. */
 async function readUntilRefused(room: VenueRoom, session: AccountSession, lane: Lane): Promise<number> {
   for (let count = 0; count < 2 * CREDITS; count++) {
     const read = await room.reader.readOpenOrders(session, null, { timeoutMs: 4_000, lane });

@@ -16,7 +16,7 @@ import { roomOptions, stopAfterTest } from "../support/trading/rooms.js";
 import { readListing } from "../support/trading/venueone.js";
 import { commandOf, opened, placeUntilRefused, untilHolds, wholeTicks } from "../support/trading-half.js";
 
-/** What the local venue grants before anything is traded; a quarter of it is for exits. */
+/** Requests that the local venue grants before anything is traded; a quarter of them is for exits. */
 const GRANTED = 40;
 const FOR_ENTRIES = 30;
 
@@ -52,7 +52,8 @@ function place(
     priceTicks: wholeTicks(btc, mark * 0.9),
     qtyLots: 1_000,
   });
-  // Long, since the room measures its offset by the Date of answers, which knows nothing of steps of this clock.
+  // The timeout is long because the room measures its offset by the Date of answers, which does not follow steps of
+  // this clock.
   return room.orders.place(session, command, { timeoutMs: 30_000, lane });
 }
 
@@ -74,7 +75,7 @@ describe("the address budget", () => {
     expect(on.room.orderWaitMs?.(session, "trade")).toBeGreaterThan(0);
     expect(on.room.orderWaitMs?.(session, "exit")).toBe(0);
     for (let count = 0; count < GRANTED - FOR_ENTRIES; count++) {
-      // There is nothing to close: that is the venue's word on the order, where its budget refuses the action.
+      // There is nothing to close. That is the venue's refusal of the order; its budget would refuse the action.
       expect(await place(on, session, "exit", true)).toMatchObject({
         outcome: "rejected",
         venueCode: "reduceOnlyRejected",
@@ -88,11 +89,11 @@ describe("the address budget", () => {
     const on = await start();
     const session = opened(on.room.openSession({ privateKey: KEYS.alice }));
     await enterUntilRefused(on, session);
-    // Another program of the account trades: some thousand requests more.
+    // Another program of the account trades, which grants some thousand requests more.
     await trade(on);
     expect(await place(on, session, "trade")).toMatchObject({ outcome: "rejected", venueCode: "ADDRESS_BUDGET" });
     on.clock.advance(10_000);
-    // Asked for by whoever looks, as the router does.
+    // A look at the wait asks for the reading, as the router does.
     await untilHolds("the budget is read again", () => on.room.orderWaitMs?.(session, "trade") === 0);
     expect(await place(on, session, "trade")).toMatchObject({ outcome: "accepted" });
   });
@@ -108,7 +109,7 @@ describe("the address budget", () => {
   });
 });
 
-/** Past this room, by a room of its own and a key with nonces of its own, with an exit: the venue takes it. */
+/** Trades past this room, by another room and a key with nonces of its own, with an exit: the venue takes it. */
 async function trade({ btc, clock, sim }: Bench): Promise<void> {
   const other = createVenueoneRoom(roomOptions(sim, clock));
   const session = opened(other.openSession({ privateKey: KEYS.agent }));

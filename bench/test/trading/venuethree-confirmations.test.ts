@@ -1,6 +1,6 @@
 /**
- * The outcome of orders, changes and cancels of venuethree after its API took them, learnt against its local venue over
- * real sockets: from the account's stream, with no read; from reads where the stream is silent.
+ * The outcome of orders, changes and cancels of venuethree after its API accepts them, against its local venue over
+ * real sockets: from the account's stream, without a read, and from reads where the stream is silent.
  */
 import { describe, expect, it } from "vitest";
 import { createSystemClock } from "../../../engine/domain/clock.js";
@@ -61,7 +61,7 @@ function closing(on: RoomBench, qtyLots: number): OrderCommand {
   });
 }
 
-/** As the trade path does: placed, and its end learnt by a resolver that gets a session of its own. */
+/** Trades as the trade path does: places the order, and a resolver with a session of its own learns its end. */
 async function trade(on: RoomBench, command: OrderCommand): Promise<VenueOrder> {
   const { room, btc } = on;
   const outcome = await within(on, (session) => room.orders.place(session, command, PATIENT));
@@ -101,7 +101,7 @@ describe("orders of an account that trades again and again", () => {
   it("end when the stream says so, and need no read: neither for the fill nor for the position after it", async () => {
     const on = await start();
     await makeHot(on);
-    // Whatever would be read of the account is refused from here on.
+    // From here on every read of the account is refused.
     on.sim.faults.add({ kind: "errorBefore", scope: ["rest"], match: "GET /api/v1/account" });
     let heldLots = HELD_LOTS;
     for (let count = 0; count < 3; count++) {
@@ -162,7 +162,7 @@ describe("changes and cancels of all", () => {
       const current = await place(on, session);
       await shown(current);
       await shown(await place(on, session));
-      // Slow: the stream has told long before.
+      // Slow, so that the stream reports it long before.
       const slow = sim.faults.add({ kind: "latency", scope: ["rest"], match: "GET /api/v1/tx", delayMs: 10_000 });
       const change = { priceTicks: on.ticks(0.88), qtyLots: 1_500 };
       const amended = await room.orders.amend?.(session, btc, current, change, PATIENT);

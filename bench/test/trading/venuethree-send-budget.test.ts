@@ -1,6 +1,6 @@
 /**
- * venuethree counts transactions by first-layer address, whose accounts share the budget, and counts leverage and the like
- * once more, by a smaller number. The room against its local venue with the true limits, on one virtual clock.
+ * venuethree counts transactions by first-layer address, whose accounts share the budget. It counts leverage and the
+ * like once more, by a smaller number. The room against its local venue with the true limits, on one virtual clock.
  */
 import { describe, expect, it } from "vitest";
 import type { Instrument } from "../../../engine/domain/instrument.js";
@@ -16,13 +16,13 @@ import { roomOptions, stopAfterTest } from "../support/trading/rooms.js";
 import { L1_ALICE, L1_BOB, publicKeyHex, readListing } from "../support/trading/venuethree.js";
 import { commandOf, nextClientId, open, placeUntilRefused, wholeTicks } from "../support/trading-half.js";
 
-/** Of one address, and of another. */
+/** Two accounts of one address, and one of another. */
 const MASTER = 516;
 const SUB = 281_474_976_710_000;
 const STRANGER = 600;
 /** Made for these tests, of no value. */
 const KEYS = new Map([MASTER, SUB, STRANGER].map((index, at) => [index, `${at + 1}${at + 1}`.repeat(40)]));
-/** 80 % of the venue's 60 a minute, and what of it is left to exits. */
+/** 80 % of the venue's 60 a minute, and the exits' part of it. */
 const USED_PER_MINUTE = 48;
 const KEPT_FOR_EXITS = 12;
 /** The same of its 40 of other types. */
@@ -30,7 +30,7 @@ const OTHERS_PER_MINUTE = 32;
 const OTHERS_KEPT_FOR_EXITS = 8;
 const ACCOUNT_READ = "GET /api/v1/account";
 const MINUTE_MS = 60_000;
-/** A bucket of the window. */
+/** Length of a bucket of the window. */
 const SLACK_MS = 3_000;
 
 interface Bench {
@@ -66,7 +66,7 @@ async function start(): Promise<Bench> {
   };
 }
 
-/** An entry that rests, or a close of one lot. */
+/** Places an entry that rests, or a close of 100 lots. */
 function place({ btc, room, sim }: Bench, session: AccountSession, lane: Lane): Promise<PlaceOutcome> {
   const mark = sim.exchange.mark("BTC").markE8 / 1e8;
   const command = commandOf(btc, {
@@ -75,7 +75,8 @@ function place({ btc, room, sim }: Bench, session: AccountSession, lane: Lane): 
     priceTicks: wholeTicks(btc, mark * (lane === "exit" ? 0.97 : 0.9)),
     qtyLots: 100,
   });
-  // Long, since the room measures its offset by the Date of answers, which knows nothing of steps of this clock.
+  // The timeout is long because the room measures its offset by the Date of answers, which does not follow steps of
+  // this clock.
   return room.orders.place(session, command, { timeoutMs: 30_000, lane });
 }
 
@@ -113,7 +114,7 @@ describe("two accounts of one address", () => {
     const opened = on.room.openAddress?.(L1_ALICE);
     if (opened?.ok !== true) throw new Error("no session");
     await on.room.reader.readPositions(opened.session, null, { timeoutMs: 4_000, lane: "read" });
-    // From here on nobody answers for an account.
+    // From here on reads of accounts fail.
     on.sim.faults.add({ kind: "errorBefore", match: ACCOUNT_READ });
     const byMaster = await enterUntilRefused(on, on.session(MASTER));
     const bySub = await enterUntilRefused(on, on.session(SUB));
@@ -128,7 +129,7 @@ describe("two accounts of one address", () => {
       expect(await place(on, count % 2 === 0 ? sub : master, "trade")).toMatchObject({ outcome: "accepted" });
     on.sim.faults.clear();
     on.clock.advance(10_000);
-    // Either tells its address with its next transaction, whatever kind it is.
+    // Each account shows its address with its next transaction of any kind.
     expect(await place(on, sub, "exit")).toMatchObject({ outcome: "accepted" });
     const byMaster = await enterUntilRefused(on, master);
     const bySub = await enterUntilRefused(on, sub);
@@ -151,7 +152,7 @@ describe("leverage and the like", () => {
     for (; takenCount <= 2 * OTHERS_PER_MINUTE; takenCount++) {
       refused = await set(takenCount);
       if (refused.outcome !== "accepted") break;
-      // Executed before the next is asked for, which reads it.
+      // Each change executes before the next request, which reads it.
       on.clock.advance(500);
     }
     expect(takenCount).toBe(OTHERS_PER_MINUTE - OTHERS_KEPT_FOR_EXITS);
@@ -167,7 +168,7 @@ describe("leverage and the like", () => {
     // The router sees it.
     expect(on.room.settings?.waitMs?.(session, "trade")).toBe(refused.retryAfterMs);
     expect(on.room.settings?.waitMs?.(session, "exit")).toBe(0);
-    // Another account of the address has nothing more.
+    // Another account of the address has nothing left.
     const bySub = await on.room.settings?.setLeverage(on.session(SUB), on.btc, 7, { timeoutMs: 30_000, lane: "trade" });
     expect(bySub).toMatchObject({ outcome: "rejected", venueCode: "OTHER_TX_BUDGET", sent: false });
     expect(await place(on, session, "exit")).toMatchObject({ outcome: "accepted" });
