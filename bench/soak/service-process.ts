@@ -93,17 +93,17 @@ export class ServiceProcess {
     return new Promise((resolve) => {
       const child = this.#child;
       const asked = ++this.#asked;
-      const heard = (answer: unknown): void => {
+      const onAnswer = (answer: unknown): void => {
         const memory = answer as MemoryAnswer;
         if (memory.asked === asked) end(memory);
       };
       const timer = setTimeout(() => end(null), MEMORY_MS);
       const end = (answer: MemoryAnswer | null): void => {
         clearTimeout(timer);
-        child.off("message", heard);
+        child.off("message", onAnswer);
         resolve(answer);
       };
-      child.on("message", heard);
+      child.on("message", onAnswer);
       if (!child.connected) end(null);
       else child.send(asked, (error) => void (error !== null && end(null)));
     });

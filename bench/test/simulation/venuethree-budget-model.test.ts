@@ -204,13 +204,13 @@ const MUTANTS: readonly Mutant[] = [
     plant: () => countingAs(() => "trade"),
   },
   {
-    name: "the router is told nothing of the budget",
+    name: "the router learns nothing of the budget",
     scene: "entries",
     checks: ["ROUTER"],
     plant: routerBlind,
   },
   {
-    name: "the router is told nothing of the budget of changes",
+    name: "the router learns nothing of the budget of changes",
     scene: "changes",
     checks: ["ROUTER"],
     plant: routerBlind,

@@ -209,7 +209,7 @@ export class BookChecker {
     progress.samples++;
     // Counts samples as well as time, because a paused machine takes no samples.
     if (nowMs - progress.sinceMs < FROZEN_MS || progress.samples < FROZEN_LOOKS_MIN) return;
-    this.#differs(`${name} at read: stands at seq ${book.seq} under LIVE, the venue's is ${progress.seqOf()}`);
+    this.#differs(`${name} at read: is at seq ${book.seq} under LIVE, the venue's is ${progress.seqOf()}`);
     progress.sinceMs = nowMs;
     progress.samples = 0;
   }

@@ -116,9 +116,9 @@ async function killAndRetry(seed: number): Promise<string> {
         // Stored and not sent before the kill, and proven absent at the venue while nobody waited: that is the key's
         // end. Its caller closes again, under a new key.
         refused.push(trial);
-        const anew = trialOf(index, `-${refused.length}`);
-        trials.push(anew);
-        queue.push([index, anew]);
+        const again = trialOf(index, `-${refused.length}`);
+        trials.push(again);
+        queue.push([index, again]);
       }
     };
     await Promise.all(Array.from({ length: RETRIERS }, retrier));

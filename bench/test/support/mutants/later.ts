@@ -44,7 +44,7 @@ export const LATER_PLANTS: readonly Plant[] = [
     wrong: () => ({ room: refusingForGood, isUnfollowed: true }),
   },
   {
-    name: "a stop that its venue took and ended is one that stands",
+    name: "a stop that its venue took and ended counts as open",
     scene: "endedStop",
     checks: ["protections", "stops in time"],
     seen: /reported as PLACED/,
