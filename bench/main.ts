@@ -1,7 +1,7 @@
 /**
- * `npm run bench [-- <scenario> …] [--smoke | --write]`: each scenario runs in a process of its own (a clean
- * heap, no other scenario's compiled shapes), its raw output goes to bench/out, the table to
- * bench/RESULTS.md. A run of some scenarios refreshes only their sections, where that is asked for.
+ * `npm run bench [-- <scenario> …] [--smoke | --write]`. Each scenario runs in a process of its own, with a clean heap
+ * and no compiled shapes of another scenario. Its raw output goes to bench/out, the table to bench/RESULTS.md. A run of
+ * some scenarios refreshes only their sections, and only with --write.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -4,7 +4,7 @@ export interface BenchRequest {
   readonly kind: "run";
   readonly scenarios: readonly string[];
   readonly smoke: boolean;
-  /** Into bench/RESULTS.md: what was measured whole, or where it is said. */
+  /** Results go into bench/RESULTS.md: after a run of all scenarios, or with --write. */
   readonly writes: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Rates of several sides over the same frames, taken in turns so that noise hits all alike. */
+/** Compares the rates of several sides over the same frames. The sides take turns, so that noise hits all alike. */
 import { median } from "./stats.js";
 import type { BenchRow } from "./types.js";
 
@@ -10,11 +10,11 @@ export interface Side {
 
 export interface PeerSide extends Side {
   readonly name: string;
-  /** Our rate over the peer's, at least. */
+  /** Least ratio of our rate to the peer's. */
   readonly goal: number;
 }
 
-/** One row a peer. The first round warms the compilers and is not counted. */
+/** Returns one row for each peer. The first round warms the compilers and is not counted. */
 export function compareRates(
   what: string,
   runCount: number,

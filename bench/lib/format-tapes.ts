@@ -1,9 +1,12 @@
-/** Depth frames as a tape: recorded where this machine has a recording, else made from a seed around a walking price. */
+/**
+ * Depth frames as a tape: recorded where this machine has a recording, else generated from a seed around a walking
+ * price.
+ */
 import { createSeededRandom } from "../../engine/domain/random.js";
 import type { RecordedFrame } from "./recording.js";
 
 export interface Tape {
-  /** What kind of frames, for the report. */
+  /** Kind of frames, for the report. */
   readonly what: string;
   readonly frames: readonly RecordedFrame[];
 }
@@ -14,7 +17,7 @@ export interface WalkedBook<L> {
   readonly timeMs: number;
 }
 
-/** Whole books; each differs from the one before. */
+/** Frames of whole books; each differs from the one before. */
 export function walkingBooks<L>(
   count: number,
   levelCount: number,

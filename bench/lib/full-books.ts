@@ -1,8 +1,8 @@
-/** Books as deep as a busy venue's, for what weighs them. */
+/** Books as deep as those of a busy venue, for measurements of memory. */
 import type { Random } from "../../engine/domain/random.js";
 import { Book } from "../../engine/market/book.js";
 
-/** Per side. */
+/** Levels of each side. */
 export const FULL_BOOK_LEVELS = 1_000;
 
 export function fillFullBooks(count: number, random: Random): Book[] {

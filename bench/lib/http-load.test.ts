@@ -1,4 +1,4 @@
-/** Without wrk the same load is driven by autocannon: what it counts is what the server had. */
+/** Without wrk, autocannon drives the same load. The server's own count judges the figures. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * Throughput ceilings with wrk, which drives further than a Node client can, or with autocannon where wrk is not there: then
- * the client is what ends first, and ratios say little. Loopback only; bounded by its own duration.
+ * Throughput ceilings. wrk drives further than a Node client can. Without wrk autocannon drives: then the client is the
+ * bottleneck, and ratios say little. Loopback only; bounded by its own duration.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ export interface HttpLoad {
   readonly url: string;
   readonly connections: number;
   readonly seconds: number;
-  /** Sent as POST when present. */
+  /** The request is a POST of this body when present. */
   readonly body?: string;
 }
 

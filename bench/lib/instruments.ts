@@ -5,8 +5,8 @@ import { ROUTABLE_VENUES } from "../../engine/domain/venue.js";
 
 const [FIRST, SECOND] = ROUTABLE_VENUES;
 
-/** Whose book recorded frames drive. */
+/** The contract whose book recorded frames drive. */
 export const DRIVEN_BTC: Instrument = LISTED_BTC[SECOND];
 
-/** Beside it. */
+/** The contract on the other venue. */
 export const STANDING_BTC: Instrument = LISTED_BTC[FIRST];

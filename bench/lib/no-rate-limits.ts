@@ -1,4 +1,7 @@
-/** What a measured gateway is started with: its own limits are for strangers, and what is measured is its pace. */
+/**
+ * Environment of a measured gateway without rate limits of its own: they hold back strangers, and a measurement is
+ * about pace.
+ */
 const NONE = "1000000000";
 
 export const NO_RATE_LIMITS: Readonly<Record<string, string>> = {

@@ -1,22 +1,22 @@
 /**
- * Paces a publisher by what its readers have received: the next publish waits while more than WINDOW of them are under
- * way. Without it the publisher would outrun any reader and the measurement would be one of dropped frames.
+ * Paces a publisher by what its readers have received: the next publish waits while more than WINDOW publishes are in
+ * flight. Without it the publisher would outrun any reader, and the measurement would be one of dropped frames.
  *
- * Control connection, lines from the readers' process: a number is the frames received by all sockets so far, `stop`
- * ends the run and is answered with one line of JSON. The first number starts the run.
+ * The readers' process writes lines to the control connection. A number is the count of frames that all sockets have
+ * received so far; the first number starts the run. `stop` ends the run, and the reply is one line of JSON.
  */
 import { createServer, type Socket } from "node:net";
 
-/** Publishes under way: a few hundred bytes each, far below any reader's limit. */
+/** Publishes in flight: a few hundred bytes each, far below any reader's limit. */
 const WINDOW = 16;
 
-/** What the publishing process says at the end of a run. */
+/** Reply of the publishing process at the end of a run. */
 export interface PublisherCost {
   readonly cpuMs: number;
   readonly publishCount: number;
 }
 
-/** Listens for the control connection of one run at a time; resolves with its port. `trigger` publishes once. */
+/** Listens for the control connection of one run at a time. Resolves with its port. `trigger` publishes once. */
 export function serveTrigger(socketCount: number, trigger: () => void): Promise<number> {
   const server = createServer((control) => new PacedRun(control, socketCount, trigger));
   return new Promise((resolve) => {
@@ -77,7 +77,7 @@ class PacedRun {
         return;
       this.#publishCount++;
       this.#trigger();
-      // One a turn of the loop, as a venue's frames come.
+      // One publish per turn of the loop, as a venue's frames come.
       this.#schedule();
     });
   }

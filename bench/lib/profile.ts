@@ -1,4 +1,7 @@
-/** Top self-time functions of a piece of work, by V8's own sampling profiler: what RESULTS.md shows where a goal is missed. */
+/**
+ * Returns the top self-time functions of a piece of work, by V8's own sampling profiler. RESULTS.md shows them where a
+ * goal is missed.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import type { Profiler } from "node:inspector";
 import { Session } from "node:inspector/promises";
@@ -16,7 +19,7 @@ export async function profileTop(work: () => Promise<void> | void, count = 8): P
   return topOf(profile, count);
 }
 
-/** The same of a `.cpuprofile` that a process wrote at its end (`--cpu-prof-dir`); empty if it wrote none. */
+/** Returns the same for a `.cpuprofile` that a process wrote at its end (`--cpu-prof-dir`); empty if there is none. */
 export function topOfFolder(folder: string, count = 12): string[] {
   const file = readdirSync(folder).find((name) => name.endsWith(".cpuprofile"));
   if (file === undefined) return [];

@@ -1,4 +1,4 @@
-/** Writes bench/RESULTS.md: ratios first, each row with both sides, load and verdict. */
+/** Renders bench/RESULTS.md: ratios first, each row with both sides, load and verdict. */
 import { cpus } from "node:os";
 import { verdict, type BenchRow, type ScenarioResult } from "./types.js";
 
@@ -9,8 +9,8 @@ export interface ReportPart {
 }
 
 /**
- * The whole report: `parts` again, and what `before` says of every other title as it stands, its date with it. Order is
- * that of `titles`; what is no longer measured goes.
+ * Renders the whole report. `parts` replace their sections; all other sections of `before` stay, with their dates. The
+ * order is that of `titles`, and a section without a title there is dropped.
  */
 export function renderReport(
   parts: readonly ReportPart[],

@@ -1,4 +1,4 @@
-/** Order statistics of a run. Floats are fine here: nothing in this folder reaches an order. */
+/** Order statistics of a run. Floats are allowed here: nothing in this folder reaches an order. */
 
 export function median(values: readonly number[]): number {
   return percentile(values, 50);

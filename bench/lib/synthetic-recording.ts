@@ -1,4 +1,7 @@
-/** A seeded tape in the depth wire form, for machines without the recordings: the scenario still runs, its figures are labelled. */
+/**
+ * A seeded tape in the depth wire form, for machines without the recordings. The scenario runs on it, and its figures
+ * carry a label.
+ */
 import { createSeededRandom } from "../../engine/domain/random.js";
 import type { RecordedFrame } from "./recording.js";
 

@@ -1,4 +1,4 @@
-/** The whole system as processes for a measurement: local venues, the gateway, and what stands beside them. */
+/** The whole system as processes for a measurement: local venues, the gateway, and the load beside them. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { type BenchChild, startChild } from "./child.js";
 import { topOfFolder } from "./profile.js";
 import { NO_RATE_LIMITS } from "./no-rate-limits.js";
 
-/** Every budget that an operator states for a venue. */
+/** Every budget that an operator configures for a venue. */
 const NO_VENUE_LIMITS = Object.fromEntries(
   VENUES.flatMap(({ options }) => Object.keys(options))
     .filter((name) => /_PER_/.test(name))
@@ -30,15 +30,15 @@ export interface BenchSystem {
 }
 
 export interface SystemOptions {
-  /** Open size of the demo trader on each venue. */
+  /** Size that the demo trader holds on each venue. */
   readonly btcSize?: string;
-  /** Rooms that the gateway runs; the local venues run in any case. Default: the first two. */
+  /** Rooms that the gateway runs; default: the first two. All local venues run in any case. */
   readonly rooms?: readonly RoutableVenue[];
-  /** Into the embedded store. Default: nothing is recorded. */
+  /** Records into the embedded store; default: nothing is recorded. */
   readonly isRecording?: boolean;
 }
 
-/** What the gateway of a measurement is started with. */
+/** Environment of a measured gateway. */
 export function systemEnvironment(
   venues: BenchSystem["venues"],
   dataDir: string,
@@ -49,7 +49,7 @@ export function systemEnvironment(
     PORT: "0",
     DATA_DIR: dataDir,
     LOG_LEVEL: "error",
-    // The local venues grant any rate: what is measured is the path, not a venue's budget.
+    // The local venues grant any rate: the measurement is of the path, not of a venue's budget.
     ...NO_VENUE_LIMITS,
     RECORDING: String(isRecording),
     ...NO_RATE_LIMITS,
@@ -64,7 +64,7 @@ export function systemEnvironment(
   return environment;
 }
 
-/** Venues without request budgets and the gateway on a fresh store, each in its own process. */
+/** Starts the venues without request budgets and the gateway on a fresh store, each in its own process. */
 export async function startSystem(
   { btcSize = "5000", rooms = FIRST_ROOMS, isRecording = false }: SystemOptions = {},
   profileFolder: string | null = null,
@@ -97,7 +97,10 @@ export async function startSystem(
   };
 }
 
-/** Top costs of the gateway under a load, in a run of its own: the profiler would spoil the figures. */
+/**
+ * Returns the top costs of the gateway under a load. This is a run of its own, because the profiler would distort the
+ * figures.
+ */
 export async function profileGateway(
   options: SystemOptions,
   load: (system: BenchSystem) => Promise<void>,

@@ -1,9 +1,9 @@
-/** What one caller of the close bench does again and again, whichever way its orders go. */
+/** One caller of the close bench, which trades again and again, by the gateway or directly. */
 export interface Trader {
-  /** Resolves when the fill is known, with the word for it; else with what was said instead. */
+  /** Resolves when the fill is known, with the word for it; otherwise with the text of the refusal. */
   trade(): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** What a direct order resolves with where it was filled. */
+/** The outcome of a direct order that filled. */
 export const TAKEN = "taken";

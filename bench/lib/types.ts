@@ -1,17 +1,17 @@
-/** What a scenario hands to the report: rows with both sides of one run, so that only ratios need trusting. */
+/** Result of a scenario: rows with both sides of one run, so that a reader only has to trust ratios. */
 
 export interface BenchRow {
-  /** What was measured, with its load. */
+  /** Subject of the row, with its load. */
   readonly what: string;
   readonly unit: string;
-  /** Median of the runs, ours. */
+  /** Median of our runs. */
   readonly ours: number;
   readonly peerName: string;
-  /** Median of the runs, peer; null for an absolute goal. */
+  /** Median of the peer's runs; null for an absolute goal. */
   readonly peer: number | null;
   /** The figure judged: ours/peer, or ours itself for an absolute goal. */
   readonly ratio: number;
-  /** `atLeast` 0.9 means met when ratio ≥ 0.9; null: reported without a goal. */
+  /** `atLeast` 0.9 is met when the ratio is ≥ 0.9. Null: the row has no goal. */
   readonly goal: { readonly kind: "atLeast" | "atMost"; readonly value: number } | null;
   readonly runCount: number;
   /** Percentiles, spreads, sizes: anything a reader needs to judge the row. */
@@ -20,14 +20,14 @@ export interface BenchRow {
 
 export interface ScenarioResult {
   readonly rows: readonly BenchRow[];
-  /** Top self-time functions of our side, taken when a goal was missed. */
+  /** Top self-time functions of our side, when a goal is missed. */
   readonly profile: readonly string[];
 }
 
 export interface ScenarioContext {
-  /** Short run that only proves that the scenario works; its figures are not published. */
+  /** A short run that only proves that the scenario works; its figures are not published. */
   readonly smoke: boolean;
-  /** Folder of the recordings, or null when this machine has none. */
+  /** Folder of the recordings; null when this machine has none. */
   readonly dataFolder: string | null;
   log(line: string): void;
 }
@@ -38,7 +38,7 @@ export interface Scenario {
   run(context: ScenarioContext): Promise<ScenarioResult>;
 }
 
-/** Goal of a row met? Rows without a goal are neither. */
+/** Says whether a row meets its goal; "-" without a goal. */
 export function verdict(row: BenchRow): "met" | "missed" | "-" {
   if (row.goal === null) return "-";
   const isMet = row.goal.kind === "atLeast" ? row.ratio >= row.goal.value : row.ratio <= row.goal.value;

@@ -1,12 +1,12 @@
 /**
- * Load of closes in a process of its own: `close-load.child.js <mode> <callers> <count> <perSecond> <venue>`.
+ * Load of closes in a process of its own: `close-load.child.js <mode> <callers> <count> <perSecond> <venue>`. Mode
+ * `gateway` sends POST /api/trade/position/close to TARGET_URL, with the venue preferred. Mode `direct` sends the same
+ * signed reduce-only order straight to the venue at TARGET_URL (its stream: TARGET_WS_URL), and waits until its fill is
+ * known.
  *
- *   gateway  POST /api/trade/position/close to TARGET_URL, the venue preferred
- *   direct   the same signed reduce-only order straight to the venue at TARGET_URL (its stream: TARGET_WS_URL), until its
- *            fill is known
- *
- * Arrivals are on a schedule of `perSecond` over all callers, and a latency counts from the scheduled moment, so that
- * waiting for a busy caller is counted too. 0 runs closed loops instead, for throughput. Prints one JSON line: latencies in ms, outcome counts.
+ * Arrivals follow a schedule of `perSecond` over all callers. A latency counts from the scheduled moment, so that it
+ * includes the wait for a busy caller. 0 runs closed loops instead, for throughput. Prints one JSON line: latencies in
+ * ms, outcome counts.
  */
 import { Pool } from "undici";
 import { isRoutableVenue } from "../../engine/domain/venue.js";
@@ -71,7 +71,7 @@ async function caller(): Promise<void> {
     if (perSecond > 0) {
       const dueMs = beginMs + (turn * 1000) / perSecond;
       if (dueMs > startMs) await new Promise((resolve) => setTimeout(resolve, dueMs - startMs));
-      // A timer fires up to a millisecond late: that is the load's own fault, a caller that was busy is not.
+      // A timer fires up to a millisecond late. That delay is the load's own and does not count; a busy caller's does.
       startMs = dueMs > startMs ? performance.now() : dueMs;
     }
     const outcome = await trader.trade();

@@ -1,6 +1,7 @@
 /**
- * SOCKETS WebSocket clients that ask for books at once: each for MARKETS of them, all that ask alike four by four. Counts
- * the snapshots by their first bytes and leaves them unread. Prints `SnapshotRun` when the last has come.
+ * SOCKETS WebSocket clients that subscribe to books at once: each to MARKETS of them, in groups of four with the same
+ * subscriptions. They count the snapshots by their first bytes and leave them unread. Prints `SnapshotRun` after the
+ * last snapshot.
  */
 import { once } from "node:events";
 import { WebSocket } from "ws";
@@ -60,7 +61,7 @@ const run: SnapshotRun = {
 };
 process.stdout.write(`${JSON.stringify(run)}\n`);
 process.on("SIGTERM", () => process.exit(0));
-// Held open until its end is asked for: a socket that closes is work for the server.
+// The sockets stay open until the parent asks for the end: a closing socket is work for the server.
 setInterval(() => {}, 3_600_000);
 
 function fail(problem: string): void {

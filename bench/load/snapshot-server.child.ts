@@ -1,6 +1,7 @@
 /**
- * The real server with its stream around a room of MARKETS books of LEVELS a side, which stand still: what it sends is
- * snapshots. Prints `{port, controlPort}`; who connects to the second is told `SnapshotCost` since the connection before.
+ * The real server with its stream around a room of MARKETS books of LEVELS a side. The books do not change, so the
+ * server sends snapshots only. Prints `{port, controlPort}`. A connection to the second port receives the
+ * `SnapshotCost` since the connection before.
  */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
@@ -12,7 +13,7 @@ import { PROVEN_AHEAD_NS, startHarness } from "../../gateway/test/harness.js";
 import { anInstrument } from "../../engine/domain/test/instruments.js";
 
 export interface SnapshotCost {
-  /** Longest time for which the event loop served nobody. */
+  /** Longest time in which the event loop served nobody. */
   readonly longestMs: number;
   readonly residentMib: number;
 }

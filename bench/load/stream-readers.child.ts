@@ -1,9 +1,9 @@
 /**
- * SOCKETS WebSocket readers in a process of their own, cheap enough not to be what is measured: frames are counted by
- * their headers, payloads are skipped unread. Pings are answered. The same reader for every server.
+ * SOCKETS WebSocket readers in a process of their own. They are cheap, so that the measurement is not of them: they
+ * count frames by their headers and skip payloads unread. They answer pings. Every server gets the same reader.
  *
- * With CONTROL_PORT it drives one run of SECONDS and prints `RunResult`; without, it prints `held` once all sockets
- * have had an answer to SUBSCRIBE, and keeps them open.
+ * With CONTROL_PORT the process drives one run of SECONDS and prints `RunResult`. Without, it prints `held` once all
+ * sockets have had an answer to SUBSCRIBE, and keeps them open.
  */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -13,7 +13,7 @@ export interface RunResult extends PublisherCost {
   readonly frameCount: number;
   readonly elapsedMs: number;
   readonly readerCpuMs: number;
-  /** Payload of one frame of the run. */
+  /** The payload of one frame of the run. */
   readonly sample: string;
 }
 
@@ -25,14 +25,14 @@ const REPORT_EVERY_MS = 2;
 
 const OPCODE_PING = 9;
 const HEAD_END = Buffer.from("\r\n\r\n");
-/** One for all sockets: a chunk is done with before the next is read. */
+/** One buffer for all sockets: each chunk is finished before the next is read. */
 const readBuffer = Buffer.allocUnsafe(256 * 1024);
 
 let frameCount = 0;
 let sample = "";
 let wantsSample = false;
 
-/** Counts the frames of one socket; pieces of headers and of pings are kept until they are whole. */
+/** Counts the frames of one socket. It keeps pieces of headers and of pings until they are whole. */
 class Reader {
   readonly socket: Socket;
   readonly #upgraded: () => void;
@@ -84,7 +84,7 @@ class Reader {
       const headBytes = headLength(bytes, at);
       const payloadBytes = at + headBytes > bytes.length ? 0 : payloadLength(bytes, at);
       const isPing = ((bytes[at] as number) & 0x0f) === OPCODE_PING;
-      // A header, a ping and the sample are wanted whole.
+      // Headers, pings and the sample are kept until they are whole.
       if (at + headBytes + (isPing || wantsSample ? payloadBytes : 0) > bytes.length) {
         this.#hold(bytes, at);
         return;
@@ -96,7 +96,7 @@ class Reader {
         this.#answered();
         if (wantsSample) {
           sample = bytes.toString("utf8", at, at + payloadBytes);
-          // Heartbeats come in between.
+          // Heartbeats come between the frames of the run.
           wantsSample = !sample.startsWith('{"type":"update"');
         }
       }
@@ -112,7 +112,7 @@ class Reader {
     return count;
   }
 
-  /** A copy: the read buffer is everybody's. */
+  /** A copy, because all sockets share the read buffer. */
   #hold(bytes: Buffer, at: number): void {
     this.#held = Buffer.from(bytes.subarray(at));
   }
@@ -132,7 +132,7 @@ function payloadLength(bytes: Buffer, at: number): number {
   return short === 126 ? bytes.readUInt16BE(at + 2) : short;
 }
 
-/** A client masks; the key 0 leaves the payload as it is. */
+/** A client has to mask; the key 0 leaves the payload as it is. */
 function clientFrame(opcode: number, payload: Buffer): Buffer {
   const length = payload.length < 126 ? [0x80 | payload.length] : [0xfe, payload.length >> 8, payload.length & 0xff];
   return Buffer.concat([Buffer.from([0x80 | opcode, ...length, 0, 0, 0, 0]), payload]);
@@ -143,7 +143,7 @@ function fail(problem: string): void {
   process.exit(1);
 }
 
-/** All sockets, each upgraded and, where it subscribed, answered. */
+/** Resolves with all sockets, each upgraded and, where it subscribed, answered. */
 async function connectAll(): Promise<void> {
   for (let done = 0; done < socketCount; done += CONNECTING_AT_ONCE) {
     const count = Math.min(CONNECTING_AT_ONCE, socketCount - done);

@@ -1,6 +1,6 @@
 /**
  * Our side of the fan-out: the real server with its stream around rooms without a venue, whose BTC market changes at
- * each trigger (TOPIC: ticker or book). With BOOKS it holds that many full books beside. Prints `{port, controlPort}`.
+ * each trigger (TOPIC: ticker or book). With BOOKS it also holds that many full books. Prints `{port, controlPort}`.
  */
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { startHarness } from "../../gateway/test/harness.js";
@@ -13,7 +13,7 @@ const CHANGED_LEVELS = 20;
 const harness = await startHarness();
 const market = harness.markets.btcOne;
 const books = fillFullBooks(Number(process.env.BOOKS ?? "0"), createSeededRandom(7));
-// What filling them left behind is not their weight.
+// The garbage of filling the books is not their weight.
 globalThis.gc?.();
 
 let tick = 0;
@@ -37,6 +37,6 @@ const controlPort = await serveTrigger(
   process.env.TOPIC === "book" ? changeBook : changeTicker,
 );
 process.stdout.write(`${JSON.stringify({ port: harness.server.port, controlPort, bookCount: books.length })}\n`);
-// The clock's timers do not hold the process.
+// The clock's timers do not keep the process alive.
 setInterval(() => {}, 3_600_000);
 process.on("SIGTERM", () => process.exit(0));

@@ -1,4 +1,7 @@
-/** Peer: ccxt pro's own futures message handler, fed recorded frames. Only its socket is replaced; parsing of the frame is counted as its client does it. */
+/**
+ * Peer: ccxt pro's own futures message handler on recorded frames. Only its socket is replaced; the figures include
+ * parsing, done as ccxt's client does it.
+ */
 import ccxt from "ccxt";
 
 interface CcxtOrderBook {

@@ -28,7 +28,7 @@ export class CcxtDepth {
     },
   };
 
-  /** `marketId`: what the class itself makes of the venue's name of the contract. */
+  /** `marketId`: the class's own id for the contract. */
   constructor(className: string, marketId: string) {
     const exchanges = ccxt.pro as unknown as Readonly<Record<string, new (options: object) => CcxtPro>>;
     const Exchange = exchanges[className];

@@ -1,4 +1,4 @@
-/** Peer: plain inserts of encoded rows by the official client, as many under way as the recorder has. */
+/** Peer: plain inserts of encoded rows by the official client, with as many in flight as the recorder has. */
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import { type ClickHouseClient, createClient } from "@clickhouse/client";
@@ -41,11 +41,11 @@ export class RawInserter {
     const { stream } = await this.#client.exec({
       query: `INSERT INTO ticks (${TICK_COLUMNS}) FORMAT RowBinary`,
       values: Readable.from([bytes], { objectMode: false }),
-      // Another token each time: the same rows go in once more.
+      // A new token each time, so that the store accepts the same rows again.
       clickhouse_settings: { insert_deduplication_token: randomUUID() },
     });
     for await (const _chunk of stream) {
-      // An empty reply, read to its end so that the connection is free again.
+      // Reading the empty reply to its end frees the connection.
     }
   }
 }

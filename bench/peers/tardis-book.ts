@@ -1,4 +1,4 @@
-/** Peer: tardis-dev's mapper and order book, fed recorded combined-stream frames. */
+/** Peer: tardis-dev's mapper and order book on recorded combined-stream frames. */
 import { normalizeBookChanges, OrderBook } from "tardis-dev";
 
 export class TardisBook {

@@ -1,6 +1,6 @@
 /**
- * A venue's own signer, compiled from Go to WebAssembly, as the npm package `lighter-ts-sdk` carries it.
- * Loaded without that package's wrapper, which prints to the console and waits a second.
+ * A venue's own signer, compiled from Go to WebAssembly, from the npm package `lighter-ts-sdk`. This loader replaces
+ * the package's wrapper, which prints to the console and waits a second.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -17,7 +17,7 @@ interface SignerAnswer {
   readonly txInfo?: string;
 }
 
-/** The type library of browsers, which names it, is not loaded here. */
+/** The browsers' type library, which declares it, is not loaded here. */
 interface WasmApi {
   instantiate(bytes: Uint8Array, imports: object): Promise<{ readonly instance: object }>;
 }

@@ -1,10 +1,10 @@
 /**
  * A close end to end on each of the four venues: HTTP in, live position, decision, durable intent, signed order, the
- * venue's answer after a fixed 5 ms, its fill, reply out; against the same signed order sent to the venue directly by a
- * bot that waits until it knows the fill, as the close does. Load in its own process.
+ * venue's answer after a fixed 5 ms, its fill, reply out. The peer is a bot that sends the same signed order straight
+ * to the venue and waits until it knows the fill, as the close does. The load has a process of its own.
  *
- * A venue may answer an order before it is executed, and execute it after a delay of its own: there both sides learn the
- * fill from the account's stream, and most of both times is that delay. The milliseconds added say more than the ratio.
+ * Some venues answer an order before they execute it, after a delay of their own. There both sides learn the fill from
+ * the account's stream, and most of both times is that delay: the added milliseconds say more than the ratio.
  */
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
 import { startChild } from "../lib/child.js";
@@ -16,10 +16,10 @@ import { GOAL_VENUE, VENUE_BENCHES } from "../venues/table.js";
 import type { Offered } from "../venues/venue-bench.js";
 
 const VENUE_DELAY_MS = 5;
-/** More than all runs close. */
+/** More than all runs together close. */
 const SYSTEM = { btcSize: "500", rooms: ROUTABLE_VENUES };
 const CALLER_COUNTS = [1, 50, 500] as const;
-/** A run of a slow rate is as long as it must be for so many. */
+/** Least arrivals of a run: a slow rate makes the run longer. */
 const MIN_COUNT = 15;
 
 interface LoadResult {
@@ -61,7 +61,7 @@ async function delayVenue(system: BenchSystem): Promise<void> {
 async function measure(context: ScenarioContext, system: BenchSystem): Promise<ScenarioResult> {
   const rows: BenchRow[] = [];
   for (const venue of ROUTABLE_VENUES) {
-    // Until the account is streamed each close would also read its position from the venue.
+    // Until the account is streamed, each close also reads its position from the venue.
     await load(system, "gateway", 4, context.smoke ? 30 : 400, 0, venue);
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     for (const callerCount of context.smoke ? ([50] as const) : CALLER_COUNTS) {
@@ -79,7 +79,7 @@ async function compare(
   venue: RoutableVenue,
 ): Promise<BenchRow[]> {
   const isGoal = venue === GOAL_VENUE && callerCount === 50;
-  // The row that is judged is the median of five; the others show what to expect.
+  // The judged row is the median of five runs; the others have two.
   const runCount = context.smoke ? 1 : isGoal ? 5 : 2;
   const offered = VENUE_BENCHES[venue].close.offered[callerCount];
   const count = Math.max(MIN_COUNT, offered * (context.smoke ? 1 : 3));
@@ -111,7 +111,7 @@ async function compare(
   return [row(50, { kind: "atMost", value: 1.25 }), row(99, { kind: "atMost", value: 1.5 }), row(99.9, null)];
 }
 
-/** A peer whose orders are refused is no peer. */
+/** Refused orders of the peer make the comparison void. */
 function requireTaken(venue: RoutableVenue, direct: readonly LoadResult[]): void {
   const outcomes = sum(direct.map((result) => result.outcomes));
   const total = direct.reduce((count, result) => count + result.latenciesMs.length, 0);
@@ -119,7 +119,7 @@ function requireTaken(venue: RoutableVenue, direct: readonly LoadResult[]): void
     throw new Error(`${venue} refuses the direct orders: ${JSON.stringify(outcomes).slice(0, 300)}`);
 }
 
-/** Closed loops: how many closes a second until something is full. Venue and load share the two cores with us. */
+/** Closed loops: how many closes a second until a part is saturated. Venue and load share the two cores with us. */
 async function saturate(context: ScenarioContext, system: BenchSystem): Promise<BenchRow> {
   const runCount = context.smoke ? 1 : 3;
   const ours: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * The routing decision alone, and the path of a tick: frame bytes → book → best exit over two venues
- * recomputed. No I/O; one recorded (or generated) venue drives, the other stands beside it.
+ * The routing decision alone, and the path of a tick: frame bytes → book → best exit over two venues recomputed. No
+ * I/O. A recorded (or generated) venue drives; the book of the other does not change.
  */
 import { Desk } from "../venues/desk.js";
 import { profileTop } from "../lib/profile.js";

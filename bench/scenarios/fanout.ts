@@ -1,7 +1,7 @@
 /**
  * One stream key to 1 000 sockets: the real server with its hub against a bare server that publishes the same bytes.
- * Both publish as fast as the readers take it, in processes of their own; the readers are a third. Then what 10 000
- * connections and 2 000 books weigh in one process.
+ * Both publish as fast as the readers take it, in processes of their own; the readers are a third process. After that,
+ * the memory of 10 000 connections and 2 000 books in one process.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -86,7 +86,7 @@ async function measure(topic: Topic, context: ScenarioContext): Promise<BenchRow
   const ours = await startPublisher("load/stream-server.child.js", environment);
   const results: { readonly ours: RunResult[]; readonly bare: RunResult[] } = { ours: [], bare: [] };
   try {
-    // Warms up, and shows the bytes that the bare server is to send.
+    // The first run warms up, and its sample is what the bare server sends.
     const first = await run(ours, SUBSCRIBE[topic], sockets, seconds);
     const bare = await startPublisher("peers/bare-publish.child.js", { ...environment, BARE_FRAME: first.sample });
     try {
@@ -132,7 +132,7 @@ function rowOf(
   };
 }
 
-/** Where our server spends its time, in a run of its own: the profiler would spoil the figures. */
+/** Shows where our server spends its time. This is a run of its own, because the profiler would distort the figures. */
 async function profileOf(topic: Topic): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), "unwind-profile-"));
   const options = ["--cpu-prof", `--cpu-prof-dir=${folder}`];
@@ -147,7 +147,7 @@ async function profileOf(topic: Topic): Promise<string[]> {
   return top.map((line) => `${topic}: ${line}`);
 }
 
-/** Resident memory of the server with its books, before and after the connections. */
+/** Measures the resident memory of the server with its books, before and after the connections. */
 async function weigh(context: ScenarioContext): Promise<BenchRow> {
   const sockets = context.smoke ? 200 : IDLE_SOCKETS;
   const books = context.smoke ? 20 : BOOKS;

@@ -16,8 +16,8 @@ const CONNECTIONS = 64;
 const FIXED_RATE = 5_000;
 
 /**
- * A few in a thousand are refused (DEPTH_INSUFFICIENT), rightly: of the first venue 20 levels are known, renewed now and then,
- * and its best price as often as that moves. When it falls through all of them in between, nothing but the size at the
+ * A few requests in a thousand are refused (DEPTH_INSUFFICIENT), rightly. The first venue publishes 20 levels now and
+ * then, and its best price on every move. When that price falls through all 20 levels in between, only the size at the
  * best price is known until the next levels come.
  */
 export const DRY_RUN_BODY = JSON.stringify({
@@ -58,69 +58,59 @@ export const http: Scenario = {
 };
 
 async function measure(context: ScenarioContext, tool: LoadTool, url: string): Promise<ScenarioResult> {
-  const closeBody = DRY_RUN_BODY;
   await heatAccount(url);
-  const ticker = await answerOf(`${url}/api/trading/${SECOND}/ticker/BTC`);
-  const routingPath = "/api/trade/routing/BTC?side=SELL&size=0.25";
-  const routing = await answerOf(`${url}${routingPath}`);
-  const closeReply = await answerOf(`${url}/api/trade/position/close`, closeBody);
-  if (!closeReply.text.includes('"SIMULATED"'))
-    throw new Error(`the dry run was refused: ${closeReply.text.slice(0, 300)}`);
-
+  const routes = await askRoutes(url);
   const rows: BenchRow[] = [];
-  rows.push(
-    await ceiling(
-      context,
-      tool,
-      "GET ticker of one venue, 64 connections",
-      `${url}/api/trading/${SECOND}/ticker/BTC`,
-      ticker,
-      undefined,
-      0.9,
-    ),
-  );
-  rows.push(
-    await ceiling(
-      context,
-      tool,
-      "GET routing decision (2 venues), 64 connections",
-      `${url}${routingPath}`,
-      routing,
-      undefined,
-      null,
-    ),
-  );
-  rows.push(
-    await ceiling(
-      context,
-      tool,
-      "POST close decision without the venue hop (dry run, account streamed), 64 connections",
-      `${url}/api/trade/position/close`,
-      closeReply,
-      closeBody,
-      0.6,
-    ),
-  );
-  rows.push(
-    await latency(
-      context,
-      `GET ticker latency p99 at ${FIXED_RATE}/s (autocannon)`,
-      `${url}/api/trading/${SECOND}/ticker/BTC`,
-      ticker,
-    ),
-  );
+  for (const route of [routes.ticker, routes.routing, routes.close]) rows.push(await ceiling(context, tool, route));
+  rows.push(await latency(context, `GET ticker latency p99 at ${FIXED_RATE}/s (autocannon)`, routes.ticker));
   return { rows, profile: [] };
+}
+
+/** A request, with the answer that the bare server repeats. */
+interface MeasuredRoute {
+  readonly what: string;
+  readonly url: string;
+  readonly body?: string;
+  readonly answer: Answer;
+  /** Least share of the bare server's requests a second; null: reported only. */
+  readonly goal: number | null;
+}
+
+async function askRoutes(url: string): Promise<Readonly<Record<"ticker" | "routing" | "close", MeasuredRoute>>> {
+  const tickerUrl = `${url}/api/trading/${SECOND}/ticker/BTC`;
+  const routingUrl = `${url}/api/trade/routing/BTC?side=SELL&size=0.25`;
+  const closeUrl = `${url}/api/trade/position/close`;
+  const ticker = await answerOf(tickerUrl);
+  const routing = await answerOf(routingUrl);
+  const close = await answerOf(closeUrl, DRY_RUN_BODY);
+  if (!close.text.includes('"SIMULATED"')) throw new Error(`the dry run was refused: ${close.text.slice(0, 300)}`);
+  return {
+    ticker: { what: "GET ticker of one venue, 64 connections", url: tickerUrl, answer: ticker, goal: 0.9 },
+    routing: {
+      what: "GET routing decision (2 venues), 64 connections",
+      url: routingUrl,
+      answer: routing,
+      goal: null,
+    },
+    close: {
+      what: "POST close decision without the venue hop (dry run, account streamed), 64 connections",
+      url: closeUrl,
+      body: DRY_RUN_BODY,
+      answer: close,
+      goal: 0.6,
+    },
+  };
 }
 
 const JSON_TYPE = { "content-type": "application/json" };
 
-/** A reply with its head, for the bare server to answer likewise. */
+/** A reply with its headers, for the bare server to repeat. */
 interface Answer {
   readonly text: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
-/** Written by the server library itself, on both sides. */
+/** Headers that the server library writes itself, on both sides. */
 const OWN_HEADERS = new Set(["content-length", "transfer-encoding", "connection", "date", "keep-alive"]);
 
 export async function answerOf(url: string, body?: string): Promise<Answer> {
@@ -136,7 +126,7 @@ export function bareServer(answer: Answer) {
   });
 }
 
-/** Dry runs until the account is streamed: from then on a decision reads no venue. */
+/** Sends dry runs until the account is streamed: from then on a decision reads no venue. */
 export async function heatAccount(url: string): Promise<void> {
   const body = JSON.stringify({
     symbol: "BTC",
@@ -162,15 +152,8 @@ export async function heatAccount(url: string): Promise<void> {
   throw new Error("the account never came to be streamed");
 }
 
-async function ceiling(
-  context: ScenarioContext,
-  tool: LoadTool,
-  what: string,
-  url: string,
-  answer: Answer,
-  body: string | undefined,
-  goal: number | null,
-): Promise<BenchRow> {
+async function ceiling(context: ScenarioContext, tool: LoadTool, route: MeasuredRoute): Promise<BenchRow> {
+  const { what, url, body, answer, goal } = route;
   const bare = await bareServer(answer);
   const load = (target: string): HttpLoad => ({
     url: target,
@@ -201,14 +184,14 @@ async function ceiling(
     peerName: "bare uWebSockets.js",
     peer: median(peer),
     ratio: median(ours) / median(peer),
-    // A client that ends before the servers do judges neither.
+    // A client that saturates before the servers do judges neither.
     goal: goal === null || tool.name !== "wrk" ? null : { kind: "atLeast", value: goal },
     runCount,
     detail: `${answer.text.length} bytes a body${refusedCount > 0 ? `, ${refusedCount} REFUSED` : ""}`,
   };
 }
 
-async function latency(context: ScenarioContext, what: string, url: string, answer: Answer): Promise<BenchRow> {
+async function latency(context: ScenarioContext, what: string, { url, answer }: MeasuredRoute): Promise<BenchRow> {
   const bare = await bareServer(answer);
   const ours: number[] = [];
   const peer: number[] = [];
@@ -226,7 +209,7 @@ async function latency(context: ScenarioContext, what: string, url: string, answ
   } finally {
     await bare.stop();
   }
-  // Whole milliseconds are all that this tool shows; +1 keeps a ratio of two zeros meaningful.
+  // autocannon reports whole milliseconds. +1 keeps a ratio of two zeros meaningful.
   return {
     what,
     unit: "ms",

@@ -1,6 +1,6 @@
 /**
  * The ingest of the three other wire formats: ours (scan, look up the contract, apply to its book) against `JSON.parse`
- * of the same frames alone, and against ccxt pro's handler of that venue. Both books end equal, or the run fails.
+ * of the same frames alone, and against ccxt pro's handler of that venue. The run fails unless both books end equal.
  */
 import { ROUTABLE_VENUES } from "../../engine/domain/venue.js";
 import { compareRates } from "../lib/compare.js";
@@ -11,7 +11,7 @@ import { CcxtDepth } from "../peers/ccxt-depth.js";
 import { VENUE_BENCHES } from "../venues/table.js";
 import type { Format, Ingest } from "../venues/venue-bench.js";
 
-/** Frames of one run; short recordings are played as often as it takes. */
+/** Frames of one run; short recordings repeat until they reach it. */
 const RUN_FRAMES = 20_000;
 const CCXT_FRAMES = 2_000;
 const COMPARED_LEVELS = 100;
@@ -20,7 +20,7 @@ export function measureFormats(context: ScenarioContext): BenchRow[] {
   return formatsOf(context).flatMap((format) => measure(format, context));
 }
 
-/** What a missed format costs, venue by venue. */
+/** Profiles each format that misses its goal, venue by venue. */
 export async function profileFormats(context: ScenarioContext, missed: readonly BenchRow[]): Promise<string[]> {
   const lines: string[] = [];
   for (const format of formatsOf(context)) {
@@ -53,7 +53,7 @@ function measure(format: Format, context: ScenarioContext): BenchRow[] {
   );
 }
 
-/** As in ingest.ts: objects of the last runs stay reachable, or each run would measure the compiler. */
+/** As in ingest.ts, objects of the last runs stay reachable, or each run would measure the compiler. */
 let alive: readonly Ingest[] = [];
 
 function playOurs(format: Format, frameCount: number): Ingest {
@@ -68,7 +68,7 @@ function playOurs(format: Format, frameCount: number): Ingest {
   return ingest;
 }
 
-/** How many were parsed: with a result that is used, the compiler can not drop the calls. */
+/** Count of parsed frames. The result is used, so that the compiler cannot drop the calls. */
 function playParse(frames: readonly RecordedFrame[], frameCount: number): number {
   let parsedCount = 0;
   for (let index = 0; index < frameCount; index++) {
@@ -86,7 +86,7 @@ function playCcxt(format: Format, frameCount: number): CcxtDepth {
   return peer;
 }
 
-/** Levels, not only the touch: a peer that ended elsewhere would have been measured doing something else. */
+/** Compares levels, not only the touch: a peer with another book has measured other work. */
 function assertSameEnd(format: Format, frameCount: number): void {
   const { book } = playOurs(format, frameCount);
   const peer = playCcxt(format, frameCount).book;

@@ -1,8 +1,7 @@
 /**
- * Frames decoded and applied per second, recorded market data, everything in memory: ours against
- * `JSON.parse` of the same frames alone (which builds no book), and against the peers' handlers.
- * Each side ends with the same touch as ours, or the run fails. Here diffs, which need a chain of
- * snapshots; the other wire formats are in ingest-formats.ts.
+ * Frames decoded and applied per second, from recorded market data in memory: ours against `JSON.parse` of the same
+ * frames alone (which builds no book), and against the peers' handlers. The run fails unless each side ends with the
+ * same touch. These are diffs, which need a chain of snapshots; ingest-formats.ts has the other wire formats.
  */
 import { compareRates } from "../lib/compare.js";
 import { profileTop } from "../lib/profile.js";
@@ -70,7 +69,7 @@ async function repeat(count: number, work: () => void): Promise<void> {
 let parsedCount = 0;
 function runParse(frames: readonly RecordedFrame[]): void {
   for (const frame of frames) {
-    // Kept reachable, or the compiler may drop the call.
+    // The result stays reachable, or the compiler may drop the call.
     if ((JSON.parse(frame.text) as object | null) !== null) parsedCount++;
   }
 }
@@ -93,7 +92,7 @@ function runTardis(frames: readonly RecordedFrame[]): EndTouch {
   return peer.touch;
 }
 
-/** A peer that ended elsewhere would have been measured doing something else. */
+/** A peer that ends with another touch has measured other work. */
 function assertSameTouch(frames: readonly RecordedFrame[]): void {
   const ours = runOurs(frames);
   for (const [name, theirs] of [

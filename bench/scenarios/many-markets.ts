@@ -1,7 +1,8 @@
 /**
- * A room with every market of a venue: from its start, and from the loss of every connection, until each book is LIVE.
- * A local venue lists 250 and 580 contracts under the venue's own limits (weight, connections, messages), half of
- * them quiet. Somebody reads a few of the markets, quiet ones too. After that, how old the books of quiet ones become.
+ * A room with every market of a venue: the time until each book is LIVE, from its start and from the loss of every
+ * connection. A local venue lists 250 and 580 contracts under the venue's own limits (weight, connections, messages),
+ * half of them quiet. Somebody reads a few of the markets, quiet ones too. After that, how old the books of quiet ones
+ * become.
  */
 import { createSystemClock } from "../../engine/domain/clock.js";
 import { silentLogger } from "../../engine/domain/logger.js";
@@ -30,7 +31,7 @@ const GIVE_UP_MS = 240_000;
 const LOOK_EVERY_MS = 20;
 const QUIET_WATCH_MS = 15_000;
 const MAX_AGE_MS = 2_000;
-/** Read from the start: the first is quiet, the second moves, and so on. */
+/** Markets that somebody reads from the start: the first is quiet, the second moves, and so on. */
 const NEEDED = ["C10", "C11", "C20", "C21"];
 
 export const manyMarkets: Scenario = {
@@ -46,21 +47,12 @@ export const manyMarkets: Scenario = {
 async function measure({ count, goalS }: Size, context: ScenarioContext): Promise<BenchRow[]> {
   const venue = await startChild(MANY_MARKETS.child, {}, [String(count)], 60_000);
   const { restUrl, wsUrl } = JSON.parse(venue.firstLine) as { restUrl: string; wsUrl: string };
-  const connections = new Set<Connection>();
-  const connector: Connector = (url, handlers, options) => {
-    const onClose: typeof handlers.onClose = (code, reason) => {
-      connections.delete(connection);
-      handlers.onClose(code, reason);
-    };
-    const connection = connectWs(url, { ...handlers, onClose }, options);
-    connections.add(connection);
-    return connection;
-  };
+  const connections = new OpenConnections();
   const clock = createSystemClock();
   const room = MANY_MARKETS.createRoom({
     restUrl,
     wsUrl,
-    connector,
+    connector: connections.connect,
     clock,
     random: createSeededRandom(count),
     logger: silentLogger,
@@ -75,21 +67,15 @@ async function measure({ count, goalS }: Size, context: ScenarioContext): Promis
     const oldestMs = await oldestAgeMs(markets, () => clock.monoNs());
     const wholeCount = markets.filter(({ book }) => book.bidCount > 20).length;
     const cutMs = performance.now();
-    const lost = [...connections];
-    for (const connection of lost) connection.terminate();
-    // Their ends are reported in a later turn.
-    while (lost.some((connection) => connections.has(connection))) await pause(0);
+    await connections.cut();
     const fromLoss = await untilLive(markets, cutMs);
-    const rows: BenchRow[] = [];
-    for (const [what, { neededS, allS }] of [
-      ["from the start", fromStart],
-      ["from the loss of every connection", fromLoss],
-    ] as const) {
-      rows.push(row(`${count} markets LIVE ${what}`, "s", allS, goalS, `${room.status().socketCount} connections`));
-      rows.push(row(`${count} markets, those that are read, ${what}`, "s", neededS, NEEDED_GOAL_S, NEEDED.join(" ")));
-    }
-    const detail = `${QUIET_WATCH_MS / 1000} s, half of them quiet, ${wholeCount} whole by then`;
-    rows.push(row(`${count} markets LIVE, the oldest proof seen`, "ms", oldestMs, MAX_AGE_MS, detail));
+    const connectionCount = room.status().socketCount;
+    const age = `${QUIET_WATCH_MS / 1000} s, half of them quiet, ${wholeCount} whole by then`;
+    const rows = [
+      ...timeRows(`${count} markets`, "from the start", fromStart, goalS, connectionCount),
+      ...timeRows(`${count} markets`, "from the loss of every connection", fromLoss, goalS, connectionCount),
+      row(`${count} markets LIVE, the oldest proof seen`, "ms", oldestMs, MAX_AGE_MS, age),
+    ];
     for (const { what, unit, ours } of rows) context.log(`${what}: ${ours.toFixed(2)} ${unit}`);
     return rows;
   } finally {
@@ -98,12 +84,34 @@ async function measure({ count, goalS }: Size, context: ScenarioContext): Promis
   }
 }
 
+/** The room's connections, so that all of them can be lost at once. */
+class OpenConnections {
+  readonly #open = new Set<Connection>();
+
+  readonly connect: Connector = (url, handlers, options) => {
+    const onClose: typeof handlers.onClose = (code, reason) => {
+      this.#open.delete(connection);
+      handlers.onClose(code, reason);
+    };
+    const connection = connectWs(url, { ...handlers, onClose }, options);
+    this.#open.add(connection);
+    return connection;
+  };
+
+  /** Resolves once each connection that was open has reported its end, which it does in a later turn. */
+  async cut(): Promise<void> {
+    const lost = [...this.#open];
+    for (const connection of lost) connection.terminate();
+    while (lost.some((connection) => this.#open.has(connection))) await pause(0);
+  }
+}
+
 interface Times {
   readonly neededS: number;
   readonly allS: number;
 }
 
-/** First moments at which all that are read, and all, are LIVE at once. */
+/** Waits for the first moments at which all read markets, and all markets, are LIVE at once. */
 async function untilLive(markets: readonly Market[], sinceMs: number): Promise<Times> {
   let neededS = Number.NaN;
   for (;;) {
@@ -126,6 +134,19 @@ async function oldestAgeMs(markets: readonly Market[], nowNs: () => number): Pro
     }
   }
   return oldestMs;
+}
+
+function timeRows(
+  markets: string,
+  since: string,
+  { neededS, allS }: Times,
+  goalS: number,
+  connectionCount: number,
+): readonly BenchRow[] {
+  return [
+    row(`${markets} LIVE ${since}`, "s", allS, goalS, `${connectionCount} connections`),
+    row(`${markets}, those that are read, ${since}`, "s", neededS, NEEDED_GOAL_S, NEEDED.join(" ")),
+  ];
 }
 
 function row(what: string, unit: string, ours: number, goal: number, detail: string): BenchRow {

@@ -1,6 +1,6 @@
 /**
- * What books weigh: 2 000 books of 1 000 levels a side, as four venues with 500 contracts would fill them, updated
- * around a moving price. Resident memory before and after, in this process; the bound is the design's.
+ * Memory of 2 000 books of 1 000 levels a side, as four venues with 500 contracts would fill them, updated around a
+ * moving price. Resident memory before and after, in this process; the bound is the design's.
  */
 import { createSeededRandom, type Random } from "../../engine/domain/random.js";
 import type { Book } from "../../engine/market/book.js";

@@ -1,6 +1,6 @@
 /**
- * What the embedded store takes of a core while a service of four venues records and nobody calls it, as the demo does. Its
- * processor time is read from the kernel; nothing is asked of it meanwhile.
+ * Share of a core that the embedded store takes while a service of four venues records and nobody calls it, as in the
+ * demo. The kernel reports its processor time; the scenario asks the store nothing meanwhile.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -10,9 +10,9 @@ import { median } from "../lib/stats.js";
 import type { Scenario } from "../lib/types.js";
 
 const GOAL_PERCENT = 3;
-/** Of the kernel's clock of processes, the same on every Linux. */
+/** Ticks per second of the kernel's process clock, the same on every Linux. */
 const TICKS_PER_SECOND = 100;
-/** First tables, first books. */
+/** Time for the first tables and the first books. */
 const SETTLE_S = 10;
 
 export const quietStore: Scenario = {
@@ -52,7 +52,7 @@ export const quietStore: Scenario = {
   },
 };
 
-/** The sidecar is a child of the gateway. */
+/** Returns the pid of the sidecar, a child of the gateway. */
 function storePid(gatewayPid: number): number {
   for (const name of readdirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;
@@ -60,19 +60,19 @@ function storePid(gatewayPid: number): number {
       if (Number(statOf(name)[1]) !== gatewayPid) continue;
       if (readFileSync(`/proc/${name}/cmdline`, "utf8").includes("storage.child")) return Number(name);
     } catch {
-      // It ended while we looked.
+      // The process ended in the meantime.
     }
   }
   throw new Error("the service has no store of its own");
 }
 
-/** User and system time of all its threads. */
+/** Returns the user and system time of all its threads. */
 function processorTicks(pid: number): number {
   const fields = statOf(String(pid));
   return Number(fields[11]) + Number(fields[12]);
 }
 
-/** State, parent, group …: what follows the name, which may hold anything. */
+/** Returns state, parent, group …: the fields behind the name, which may contain any character. */
 function statOf(pid: string): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");

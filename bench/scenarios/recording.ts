@@ -1,6 +1,6 @@
 /**
- * What recording costs and what it carries. First the way of a tick (frame → book → decision) with the recorder on the
- * market and its batches on their way into the real embedded store, against recording off. Then ticks a second through
+ * The cost of recording, and its capacity. First the path of a tick (frame → book → decision) with the recorder on the
+ * market and its batches going into the real embedded store, against recording off. Then ticks a second through
  * listener, ring, encoder and store with nothing lost, against raw inserts of the same rows by a plain client.
  */
 import { setTimeout as delay } from "node:timers/promises";
@@ -19,10 +19,10 @@ const HOT_PATH_GOAL = 1.1;
 const SUSTAINED_GOAL = 0.8;
 /** Frames handled in one turn of the event loop, as one read of a socket brings them. */
 const FRAMES_A_TURN = 16;
-/** Ticks that one turn writes, and how many may be under way: well below the ring. */
+/** Ticks that one turn writes, and most that may be in flight: well below the ring. */
 const TICKS_A_TURN = 256;
 const PENDING_MAX = 65_536;
-/** Turns between two looks at how much is pending: a look walks over every table and would be most of what is measured. */
+/** Turns between two reads of the pending count: a read walks every table and would dominate the measurement. */
 const TURNS_A_LOOK = 16;
 
 export const recording: Scenario = {
@@ -59,7 +59,7 @@ async function compareHotPath(
   let lastOff: number[] = [];
   const acceptedBefore = bench.recorder.status().tables.ticks.accepted;
   for (let run = -1; run < runCount; run++) {
-    // Which goes first takes turns: what the machine does meanwhile shall not always fall on one of them.
+    // The two take turns in going first, so that other load of the machine hits both alike.
     const onFirst = run % 2 === 1;
     if (!onFirst) lastOff = await tickToDecision(frames, null);
     lastOn = await tickToDecision(frames, bench);
@@ -84,7 +84,7 @@ async function compareHotPath(
   };
 }
 
-/** µs per frame. The loop turns between reads, so the recorder drains and its batches leave meanwhile. */
+/** Returns µs per frame. The event loop turns between reads, so the recorder drains and its batches leave meanwhile. */
 async function tickToDecision(frames: readonly RecordedFrame[], bench: RecordBench | null): Promise<number[]> {
   const desk = new Desk();
   const end = bench?.recorder.watch(desk.driven);
@@ -115,7 +115,7 @@ async function compareSustained(bench: RecordBench, context: ScenarioContext): P
   const runCount = context.smoke ? 1 : 5;
   const batches: RawBatch[] = [];
   bench.onBatch = ({ bytes, rowCount, table }) => {
-    // A copy: the recorder uses the buffer again.
+    // A copy, because the recorder reuses the buffer.
     if (table === "ticks") batches.push({ bytes: Buffer.from(bytes), rowCount });
   };
   await recordTicks(bench, tickCount);
@@ -148,7 +148,7 @@ async function compareSustained(bench: RecordBench, context: ScenarioContext): P
   };
 }
 
-/** Rows a second of `work`, which must add exactly `rowCount` rows to the store. */
+/** Returns the rows a second of `work`, which must add exactly `rowCount` rows to the store. */
 async function counted(bench: RecordBench, rowCount: number, work: () => Promise<void>): Promise<number> {
   const before = await bench.tickCount();
   globalThis.gc?.();
@@ -160,7 +160,7 @@ async function counted(bench: RecordBench, rowCount: number, work: () => Promise
   return (rowCount * 1_000) / elapsedMs;
 }
 
-/** Touches that all differ, as fast as the record takes them, until all are stored. */
+/** Publishes touches that all differ, as fast as the record takes them, until all are stored. */
 async function recordTicks(bench: RecordBench, tickCount: number): Promise<void> {
   const { recorder } = bench;
   const market = createMarket(DRIVEN_BTC, { deepTier: false, maxBookAgeMs: 2_000, maxDeepAgeMs: 0 });
@@ -183,7 +183,7 @@ async function recordTicks(bench: RecordBench, tickCount: number): Promise<void>
       );
     }
     await turn();
-    // Waits for the store as a process with nothing else to do would, without a core for the waiting.
+    // Waits without occupying a core, as a process with nothing else to do.
     if (turns % TURNS_A_LOOK === 0) while (recorder.status().tables.ticks.pending > PENDING_MAX) await delay(1);
   }
   end();

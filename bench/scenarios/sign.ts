@@ -1,6 +1,6 @@
 /**
- * Signing one order, each venue's signer against what else can make the same signature here. Ours includes the encoding
- * of the request up to what is signed; where the peer is handed that ready-made, the row says so.
+ * Signing one order: each venue's signer against other makers of the same signature. Ours includes the encoding of the
+ * request; where the peer gets it ready-made, the row says so.
  */
 import { ROUTABLE_VENUES } from "../../engine/domain/venue.js";
 import { profileTop } from "../lib/profile.js";

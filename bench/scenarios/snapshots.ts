@@ -1,6 +1,6 @@
 /**
- * A hundred sockets ask for 3 750 book keys in the same moment: for how long nobody else is served, and what it weighs.
- * The server, its readers and this look at them are processes of their own.
+ * A hundred sockets subscribe to 3 750 book keys in the same moment: how long nobody else is served, and the memory it
+ * takes. The server, its readers and this observer are processes of their own.
  */
 import { connect } from "node:net";
 import { startChild } from "../lib/child.js";
@@ -64,7 +64,7 @@ async function measure(size: Size, context: ScenarioContext): Promise<BenchRow[]
   ];
 }
 
-/** On a server of its own: what an earlier run left behind is not this one's weight. */
+/** Uses a server of its own, without the memory that an earlier run left behind. */
 async function once({ sockets, markets, levels }: Size): Promise<Measured> {
   const load = { MARKETS: String(markets), LEVELS: String(levels) };
   const server = await startChild("load/snapshot-server.child.js", load, [], 60_000);

@@ -10,9 +10,9 @@ const BOUND: LeakBound = { mibPerMinute: 0.5, warmShare: 0.3, samplesMin: 20, sp
 interface Course {
   readonly minutes?: number;
   readonly everyMs?: number;
-  /** MiB by the minute. */
+  /** Memory in MiB at each minute. */
   readonly at: (minute: number) => number;
-  /** Largest, either way. */
+  /** Largest deviation, up or down. */
   readonly noise?: number;
   readonly seed?: number;
 }
@@ -70,9 +70,9 @@ describe("the line through memory", () => {
   it("says that it is too short where it is, and says nothing of samples that are not there", () => {
     expect(judgeLine([], BOUND)).toEqual({ kind: "short" });
     expect(judgeLine(course({ minutes: 0.5, at: (minute) => 9 * minute }), BOUND)).toEqual({ kind: "short" });
-    // Long enough, and hardly looked at.
+    // Long enough, with too few samples.
     expect(judgeLine(course({ everyMs: 60_000, at: (minute) => minute }), BOUND)).toEqual({ kind: "short" });
-    // Half of them lost: those that came are judged.
+    // Half of the samples are missing; the other half is judged.
     const half = course({ at: (minute) => minute, noise: 0.5 }).filter((_, index) => index % 3 !== 0);
     expect(judgeLine(half, BOUND).kind).toBe("leak");
   });
@@ -89,8 +89,8 @@ describe("the line through memory", () => {
 });
 
 /**
- * As a heap diff over a run shows it: code is compiled ever less, and executions and quotes are kept by the trade, each up
- * to a bound that ten minutes do not come to.
+ * The shape that a heap diff over a run shows: less and less code is compiled, and each trade adds executions and
+ * quotes up to a bound that ten minutes do not reach.
  */
 const service = (minute: number): number => 8 * (1 - 2 ** (-minute / 2.5)) + 0.35 * minute;
 

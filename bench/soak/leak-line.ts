@@ -1,21 +1,21 @@
 /**
- * Does memory grow for ever? A straight line by least squares through what was measured after forced collections, once
- * it is warm; a leak is a line that surely rises faster than a bound, and that rises in each third of the time: what
- * fills up and levels off is none.
+ * Judges whether memory grows for ever. It fits a straight line by least squares to the samples after forced
+ * collections, once the service is warm. A leak is a line that surely rises faster than a bound, and that rises in each
+ * third of the time: memory that fills up and levels off is no leak.
  */
 
 export interface MemorySample {
-  /** Since the start. */
+  /** Time since the start of the run. */
   readonly atMs: number;
   readonly bytes: number;
 }
 
 export interface LeakBound {
-  /** MiB a minute; slower is not told from noise, or does no harm for days. */
+  /** MiB a minute. A slower rise is lost in noise, or does no harm for days. */
   readonly mibPerMinute: number;
-  /** Of the time, before memory counts as warm. */
+  /** Share of the time before memory counts as warm. */
   readonly warmShare: number;
-  /** Fewer samples, or less time after the warm-up, say nothing. */
+  /** With fewer samples, or less time after the warm-up, there is no verdict. */
   readonly samplesMin: number;
   readonly spanMinMs: number;
 }
@@ -24,20 +24,20 @@ export type LeakVerdict =
   | { readonly kind: "short" }
   | {
       readonly kind: "flat" | "leak";
-      /** MiB a minute, and its standard error. */
+      /** The slope in MiB a minute, and its standard error. */
       readonly slope: number;
       readonly error: number;
-      /** Of each part of the time. */
+      /** Slope in each third of the time. */
       readonly parts: readonly number[];
     };
 
 const MIB = 2 ** 20;
 const MINUTE_MS = 60_000;
-/** Standard errors that a slope must lie above the bound: one in forty lines does by chance. */
+/** Standard errors by which a slope must exceed the bound: one line in forty does by chance. */
 const SURE_ERRORS = 2;
-/** A step lies in two of them at most. */
+/** A single step falls into two of the thirds at most. */
 const PARTS = 3;
-/** Of the bound: what each part must rise by. */
+/** Share of the bound by which each third must rise. */
 const PART_SHARE = 0.4;
 
 export function judgeLine(samples: readonly MemorySample[], bound: LeakBound): LeakVerdict {
@@ -57,7 +57,7 @@ export function judgeLine(samples: readonly MemorySample[], bound: LeakBound): L
   return { kind: isSure && isSteady ? "leak" : "flat", slope, error, parts };
 }
 
-/** MiB a minute. The error is what the scatter about the line makes of it; with two points or fewer it is not known. */
+/** MiB a minute. The error follows from the scatter about the line; it is unknown for two points or fewer. */
 export function lineThrough(samples: readonly MemorySample[]): { readonly slope: number; readonly error: number } {
   const count = samples.length;
   const xs = samples.map(({ atMs }) => atMs / MINUTE_MS);

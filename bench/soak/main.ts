@@ -1,8 +1,8 @@
 /**
- * `npm run soak -- --minutes N` (default 60): four local venues and the service as a process of its own, with its record;
- * traders open, close and cancel, streams and reads are compared with the truth, venues fail at random. Each minute one
- * line. It ends with a summary whatever ends it, and with exit code 0 only where nothing was found: no violation of the
- * venues' logs, no death of the service, no line of memory that rises (leak-line.ts).
+ * `npm run soak -- --minutes N` (default 60): four local venues in this process, and the service with its record as a
+ * process of its own. Traders open, close and cancel; streams and reads are compared with the truth; venues fail at
+ * random. It prints one line a minute. It always ends with a summary. The exit code is 0 only without a finding: no
+ * violation of the venues' logs, no death of the service, no line of memory that rises (leak-line.ts).
  *
  * The venues and the judge are in this process, so that the service's memory is its own.
  */
@@ -26,15 +26,15 @@ import { TickerWatch } from "./tickers.js";
 
 const TRADERS = 4;
 const SYMBOLS = ["BTC", "ETH"] as const;
-/** More of its book is read: it is made of diffs. */
+/** More levels of its book are read, because it is made of diffs. */
 const DEEPER_VENUE = PAIR_VENUES.at(-1);
 const READ_EVERY_MS = 100;
 const QUOTES_AT_ONCE = 16;
 const FAULT_EVERY_MS = 4_000;
 const FAULT_MS_MAX = 2_000;
-/** From the last trade to the end of all that is under way. */
+/** Time from the last trade to the end of all work in flight. */
 const END_MS = 240_000;
-/** Between the last of its connections and its end, as this process comes to know of them. */
+/** Time between the last of its connections and its end, as this process learns of them. */
 const GONE_MS = 10_000;
 
 const KINDS: readonly FaultKind[] = [
@@ -59,7 +59,7 @@ const startedMs = performance.now();
 const violations: string[] = [];
 const counts = new SoakCounts();
 const memory = new MemoryLines(minutes);
-/** Ends everything: the first that came is reported. */
+/** Ends everything; the first reason is the one reported. */
 let stopReason: string | null = null;
 let stopNow = (): void => {};
 /** The service is being stopped. */
@@ -82,7 +82,7 @@ function fail(what: string, reason: unknown): void {
   stop(what);
 }
 
-/** A connection that broke is the service's end, where that is what came, and nothing new once all of it ends. */
+/** A broken connection reports the service's end where that is the cause, and nothing during a shutdown. */
 async function taskEnded(service: ServiceProcess, error: unknown): Promise<void> {
   if (isNetworkError(error)) await Promise.race([service.gone, pause(GONE_MS)]);
   if (isOver || stopReason !== null) return;
@@ -105,7 +105,7 @@ async function soak(): Promise<void> {
     const service = await ServiceProcess.start({
       ...fourEnvironment(four, dataDir),
       LOG_LEVEL: "error",
-      // A memory that grows to a bound which ten minutes do not meet would pass for a leak.
+      // Otherwise memory that grows to a bound beyond ten minutes would count as a leak.
       EXECUTIONS_IN_MEMORY_MAX: "200",
       ...(Object.fromEntries(planted) as Record<string, string>),
     });
@@ -160,7 +160,7 @@ async function loadIt(four: FourVenues, service: ServiceProcess, client: TestCli
   violations.push(...memory.leaks());
 }
 
-/** As many as the service keeps: from then on a new one takes the place of another. */
+/** Requests as many quotes as the service keeps. From then on a new one replaces an old one. */
 async function fillQuotes(client: TestClient): Promise<void> {
   let asked = 0;
   const ask = async (): Promise<void> => {
@@ -169,7 +169,7 @@ async function fillQuotes(client: TestClient): Promise<void> {
   await Promise.all(Array.from({ length: QUOTES_AT_ONCE }, ask));
 }
 
-/** Markets that stand still, and nobody trades: the stream of tickers comes to what REST says. */
+/** Freezes the markets; nobody trades. The fold of the ticker stream must then equal what REST returns. */
 async function compareTickers(four: FourVenues, client: TestClient, tickers: TickerWatch): Promise<void> {
   for (const venue of FOUR_VENUES) four.venues[venue].exchange.stop();
   const difference = await tickers.difference(client);
@@ -178,7 +178,9 @@ async function compareTickers(four: FourVenues, client: TestClient, tickers: Tic
   counts.frames += tickers.frames;
 }
 
-/** Every book that the API shows as LIVE is the venue's own; of two venues it can be told from what it shows. */
+/**
+ * Holds every book that the API shows as LIVE to the venue's own, on the two venues whose books the judge can compare.
+ */
 async function readBooks({ four, client, counts: done, violations: found, isRunning }: SoakParts): Promise<void> {
   const books = new ShownBookJudge(four.venues, SYMBOLS);
   while (isRunning()) {

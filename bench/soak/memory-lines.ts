@@ -1,4 +1,4 @@
-/** Memory of the service over the run, after forced collections, and what the leak judge says of each line. */
+/** Memory of the service over the run, after forced collections, and the verdict of the leak judge on each line. */
 import { pause } from "../test/support/system.js";
 import { judgeLine, type LeakBound, type MemorySample, verdictText } from "./leak-line.js";
 import type { MemoryAnswer, ServiceProcess } from "./service-process.js";
@@ -10,12 +10,13 @@ const POLL_MS = 100;
 const WARM = { warmShare: 0.3, samplesMin: 20, spanMinMs: 240_000 };
 
 /**
- * What a service gains while it warms up, spread over the run, and what of it is no harm: the longer the run, the smaller
- * the leak that it finds. By heap diff the heap of one that trades sixty times a minute (rounds.ts) rises by 0.6 to 1.0 MiB
- * a minute through its first ten, most of it code that is compiled ever later; a MiB a minute comes on top of that.
+ * What a service gains while it warms up, spread over the run, and a margin that does no harm. The longer the run, the
+ * smaller the leak that it finds. By heap diff the heap of a service that trades sixty times a minute (rounds.ts) rises
+ * by 0.6 to 1.0 MiB a minute through its first ten minutes, mostly by code that is compiled late. The bound adds a MiB
+ * a minute to that.
  *
- * What is resident moves by more than what is used: pages that the allocator keeps, and threads of the native store.
- * Whatever it hides of a leak in the heap or in buffers, their own lines show.
+ * Resident memory moves by more than used memory: pages that the allocator keeps, and threads of the native store. The
+ * heap and the buffers have lines of their own, which show any leak that it hides.
  */
 export function memoryBounds(minutes: number): Readonly<Record<Line, LeakBound>> {
   const bound = (always: number, warming: number): LeakBound => ({ ...WARM, mibPerMinute: always + warming / minutes });
@@ -31,7 +32,7 @@ export class MemoryLines {
   #dueMs = 0;
   missed = 0;
 
-  /** Of a run of so many minutes. */
+  /** Bounds of a run of so many minutes. */
   constructor(minutes: number) {
     this.#bounds = memoryBounds(minutes);
   }

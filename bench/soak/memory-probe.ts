@@ -1,7 +1,7 @@
 /**
- * Loaded into the service before its own code (`node --expose-gc --import`): answers its parent with the memory that is
- * left after forced collections, and plants a leak where it is told to, so that the judge can be judged. The service
- * knows nothing of it.
+ * Loaded into the service before its own code (`node --expose-gc --import`). It answers its parent with the memory that
+ * is left after forced collections. On request it plants a leak, so that the judge can be judged. The service does not
+ * know about it.
  */
 import { readFileSync } from "node:fs";
 import type { MemoryAnswer } from "./service-process.js";
@@ -9,20 +9,21 @@ import type { MemoryAnswer } from "./service-process.js";
 const PLANT_MS = 1_000;
 const DOUBLE_BYTES = 8;
 
-/** Asked by number, so that a late answer is not taken for the next one. */
+/** Each request has a number, so that a late answer does not count for the next one. */
 process.on("message", (asked) => {
-  // A second one takes what the finalisers of the first let go.
+  // A second collection takes what the finalisers of the first released.
   globalThis.gc?.();
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();
   const answer: MemoryAnswer = { asked: Number(asked), heapUsed, external, resident: residentBytes() };
   process.send?.(answer);
 });
-// A parent that listens is no reason to stay; where it is gone, however it went, nobody else would end this process.
+// The channel to the parent does not keep the process alive. When the parent is gone, for any reason, nobody else would
+// end this process.
 process.channel?.unref();
 process.once("disconnect", () => process.exit(1));
 
-/** Without what is mapped from files, which the system takes back as it likes. */
+/** Without memory mapped from files, which the system reclaims at will. */
 function residentBytes(): number {
   const status = readFileSync("/proc/self/status", "utf8");
   return Number(/^RssAnon:\s+(\d+) kB/m.exec(status)?.[1] ?? Number.NaN) * 1024;

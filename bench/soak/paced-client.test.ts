@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Reply } from "../../gateway/test/client.js";
 import { PacedClient } from "./paced-client.js";
 
-/** A caller and a service on a clock of their own; each request takes no time. */
+/** A caller and a service on a virtual clock; each request takes no time. */
 function paced(answer: (asked: number) => Partial<Reply>) {
   let nowMs = 5_000;
   const sentMs: number[] = [];

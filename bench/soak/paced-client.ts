@@ -1,6 +1,6 @@
 /**
- * A caller that waits as long as it is told to: after an answer with Retry-After its next request comes no sooner.
- * Without it the retries of a minute spend a venue's budget of that minute, and the answers to them say nothing.
+ * A caller that honours Retry-After: its next request goes out no sooner. Otherwise the retries of a minute spend a
+ * venue's budget of that minute, and their answers say nothing.
  */
 import type { Reply, RequestOptions } from "../../gateway/test/client.js";
 import { pause } from "../test/support/system.js";

@@ -1,7 +1,7 @@
 /**
- * Traders of the soak: each plays rounds of openings, closes and cancels on four venues, watches its positions on a
- * stream, and is judged by the venues' own logs after each. Accounts are the same all the time, so that what the
- * service keeps by account is warm early; what is judged is forgotten.
+ * Traders of the soak. Each plays rounds of openings, closes and cancels on four venues and watches its positions on a
+ * stream. The venues' own logs judge each round. The accounts stay the same, so that what the service keeps by account
+ * is warm early; the judge forgets a round once it is judged.
  */
 import type { Random } from "../../engine/domain/random.js";
 import { StreamClient } from "../../gateway/stream/test/stream-client.js";
@@ -27,13 +27,13 @@ import { PacedClient } from "./paced-client.js";
 
 const ACTIONS = 20;
 /**
- * Of each trader, from the beginning of one to that of the next: sixty a minute of four traders, on whatever machine.
+ * Interval of each trader, from the beginning of a trade to the next: sixty a minute for four traders, on any machine.
  * Together they stay within what the venues grant an address, and what the service keeps by the trade grows evenly.
  */
 const ACTION_EVERY_MS = { least: 3_000, spread: 2_000 };
 const HELD = { BTC: "2", ETH: "-30" };
 const STEP_MS = 100;
-/** From the mid: rests until it is cancelled. */
+/** Distance from the mid; the order rests until its cancel. */
 const RESTING_SHARE = 0.03;
 const QUIET_MS = 60_000;
 const STREAM_TRIES = 3;
@@ -49,7 +49,7 @@ export interface SoakParts {
   readonly counts: SoakCounts;
 }
 
-/** Of the whole run. */
+/** Counts of the whole run. */
 export class SoakCounts {
   trades = 0;
   orders = 0;
@@ -75,7 +75,7 @@ export class SoakCounts {
   }
 }
 
-/** Each trader waits by itself. */
+/** Each trader has a paced client of its own. */
 type TraderParts = Omit<SoakParts, "client"> & { readonly client: TradeClient };
 
 export async function playRounds(parts: SoakParts, worker: number, random: Random): Promise<void> {
@@ -141,7 +141,7 @@ async function restAndCancel(stage: Stage, random: Random): Promise<void> {
   const terms = { orderType: "LIMIT", limitPrice: stage.price(venue, market.symbol, share) } as const;
   const size = market.symbol === "BTC" ? "0.02" : "0.5";
   await stage.tradeToEnd({ kind: "OPEN", ...market, size, preferred: venue, terms });
-  // Some rest to the end of the round.
+  // Some orders rest to the end of the round.
   if (random.next() < 0.7) await cancelAll(stage, venue);
 }
 
@@ -149,7 +149,7 @@ async function cancelAll(stage: Stage, venue: FourVenue): Promise<void> {
   await stage.ask("CANCEL_ALL", `/api/trading/${venue}/orders`, { venues: [venue] }, { method: "DELETE" });
 }
 
-/** Faults go on: a cancel may be lost, and is asked for again, ever later. */
+/** Faults continue, so a cancel may be lost. It is sent again, at growing intervals. */
 async function noOrderLeft({ four, violations }: TraderParts, stage: Stage, name: string): Promise<void> {
   const open = (venue: FourVenue): number =>
     four.venues[venue].exchange.openOrders(stage.trader.accountIds[venue]).length;
@@ -163,7 +163,7 @@ async function noOrderLeft({ four, violations }: TraderParts, stage: Stage, name
   }
 }
 
-/** Null when the service did not take it for now. */
+/** Returns null when the service refuses it for now. */
 async function watch(
   { port, violations }: TraderParts,
   { credentials, accountIds }: FourTrader,
@@ -183,7 +183,7 @@ async function watch(
   return null;
 }
 
-/** What the stream says of venues that are LIVE there and in a read comes to be the same, and what the venues hold. */
+/** Waits until the positions that the stream shows as LIVE are those that the venues hold. */
 async function compareStream(parts: TraderParts, stage: Stage, stream: StreamClient, name: string): Promise<void> {
   if (stream.fault !== null) return void parts.violations.push(`${name}: ${stream.fault.message}`);
   const fold = [...stream.folds.values()].find(({ sub }) => sub.startsWith("positions:"));

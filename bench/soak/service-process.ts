@@ -8,10 +8,10 @@ const STOP_MS = 120_000;
 const KEPT_LOG_CHARS = 4_000;
 
 export interface MemoryAnswer {
-  /** The number that it was asked by. */
+  /** Number of the request. */
   readonly asked: number;
   readonly heapUsed: number;
-  /** Buffers, and what native code says it holds. */
+  /** Buffers, and the memory that native code reports. */
   readonly external: number;
   /** RssAnon. */
   readonly resident: number;
@@ -31,7 +31,7 @@ export class ServiceProcess {
     this.#log = log;
   }
 
-  /** Resolves once it listens; rejects with what it said last. */
+  /** Resolves once the service listens; rejects with its last words. */
   static start(environment: Readonly<Record<string, string>>): Promise<ServiceProcess> {
     const main = fileURLToPath(new URL("../../gateway/main.js", import.meta.url));
     const probe = pathToFileURL(fileURLToPath(new URL("./memory-probe.js", import.meta.url))).href;
@@ -39,7 +39,7 @@ export class ServiceProcess {
       env: { PATH: process.env["PATH"] ?? "", ...environment },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
-    // However this process ends.
+    // For every way in which this process ends.
     const kill = (): void => void child.kill("SIGKILL");
     process.once("exit", kill);
     const gone = new Promise<string>((resolve) => {
@@ -74,12 +74,12 @@ export class ServiceProcess {
     });
   }
 
-  /** How it ended, once it has. */
+  /** Resolves with how the service ended, once it has. */
   get gone(): Promise<string> {
     return this.#gone;
   }
 
-  /** The last that it logged. */
+  /** The last lines of its log. */
   get log(): string {
     return this.#log();
   }
@@ -88,28 +88,28 @@ export class ServiceProcess {
     return Number(new URL(this.url).port);
   }
 
-  /** After forced collections; null: it did not answer in time. */
+  /** Memory after forced collections; null when the service does not answer in time. */
   memory(): Promise<MemoryAnswer | null> {
     return new Promise((resolve) => {
       const child = this.#child;
       const asked = ++this.#asked;
-      const heard = (answer: unknown): void => {
+      const onAnswer = (answer: unknown): void => {
         const memory = answer as MemoryAnswer;
         if (memory.asked === asked) end(memory);
       };
       const timer = setTimeout(() => end(null), MEMORY_MS);
       const end = (answer: MemoryAnswer | null): void => {
         clearTimeout(timer);
-        child.off("message", heard);
+        child.off("message", onAnswer);
         resolve(answer);
       };
-      child.on("message", heard);
+      child.on("message", onAnswer);
       if (!child.connected) end(null);
       else child.send(asked, (error) => void (error !== null && end(null)));
     });
   }
 
-  /** In order; killed where that takes too long. How it ended. */
+  /** Stops the service in order, and kills it when that takes too long. Resolves with how it ended. */
   async stop(): Promise<string> {
     const timer = setTimeout(() => this.#child.kill("SIGKILL"), STOP_MS);
     this.#child.kill("SIGTERM");

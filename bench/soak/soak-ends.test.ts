@@ -1,4 +1,4 @@
-/** Whatever ends a soak, it ends with one summary, an exit code that says how it went, and no process left behind. */
+/** However a soak ends, it leaves one summary, an exit code that shows how it went, and no process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ const STARTED_BESIDE = [
 /** A ceiling: a shared machine may take its cores away for a while. */
 const STEP_MS = 100_000;
 const TEST_MS = 300_000;
-/** Far more than any of these tests lets it run. */
+/** Longer than any of these tests lets it run. */
 const MINUTES = "60";
 
 const directory = mkdtempSync(join(tmpdir(), "unwind-soak-test-"));
@@ -59,17 +59,17 @@ async function runs(soak: Soak): Promise<void> {
   expect(isGone, soak.out()).toBe(false);
 }
 
-/** Processes of this command whose parent is the one given. */
+/** Returns the processes of this command with the given parent. */
 function childrenOf(parent: ChildProcess): number[] {
   return readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
     try {
       const stat = readFileSync(`/proc/${name}/stat`, "utf8");
-      // pid (name) state ppid …; the name may hold anything, parentheses too.
+      // pid (name) state ppid …; the name may contain any character, parentheses too.
       const [state, ppid] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       return Number(ppid) === parent.pid && state !== "Z" ? [Number(name)] : [];
     } catch {
-      // It ended while we looked.
+      // The process ended in the meantime.
       return [];
     }
   });
@@ -84,7 +84,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** What every end has in common: one summary, at the end, with run time, seed, memory, what was done and what was found. */
+/** Checks what every end has in common: one summary, at the end, with run time, seed, memory, activity and findings. */
 function expectSummary(text: string, ...found: readonly RegExp[]): void {
   const heads = [...text.matchAll(/^soak (passed|failed) after \d+\.\d min, seed \d+.*$/gm)];
   expect(
@@ -137,7 +137,7 @@ describe("a soak", () => {
       const children = childrenOf(soak.child);
       expect(children.length).toBeGreaterThan(0);
       soak.child.kill(signal);
-      // Clean so far, but not the run that was asked for.
+      // Clean so far, but shorter than the requested run.
       expect(await soak.gone, soak.out()).toBe(1);
       expectSummary(soak.out());
       expect(soak.out()).toMatch(new RegExp(`^soak failed .*, ended by ${signal}$`, "m"));

@@ -1,10 +1,10 @@
-/** A stream of tickers that goes on all the time: once the markets stand still, its fold is what REST says. */
+/** A stream of tickers during the whole run. Once the markets are frozen, its fold equals what REST returns. */
 import { StreamClient } from "../../gateway/stream/test/stream-client.js";
 import type { TestClient } from "../../gateway/test/client.js";
 import { FOUR_VENUES } from "../test/support/four-venues.js";
 import { pause } from "../test/support/system.js";
 
-/** What a ticker says of prices; its ages go on. */
+/** The prices of a ticker, without its ages, which keep growing. */
 const PRICES = ["markPrice", "lastPrice"] as const;
 const SWEEP_MS = 500;
 const LOOK_EVERY_MS = 500;
@@ -16,19 +16,19 @@ export class TickerWatch {
   readonly #done: Promise<void>;
   #stream: StreamClient | null = null;
   #isOver = false;
-  /** Frames of it, of all connections. */
+  /** Frames of all connections. */
   frames = 0;
-  /** What was wrong with a frame or a sequence; null: nothing. */
+  /** What was wrong with a frame or a sequence; null while nothing was. */
   fault: Error | null = null;
 
-  /** A connection that breaks is opened again, until `stop`. */
+  /** Opens a broken connection again, until `stop`. */
   constructor(port: number, symbols: readonly string[]) {
     this.#port = port;
     this.#symbols = symbols;
     this.#done = this.#watch();
   }
 
-  /** Null when the same everywhere. The markets must stand still. */
+  /** Returns null when the fold and REST agree. The markets must be frozen. */
   async difference(client: TestClient): Promise<string | null> {
     const untilMs = performance.now() + SAME_WITHIN_MS;
     for (;;) {
@@ -67,7 +67,7 @@ export class TickerWatch {
         const wish = { op: "subscribe", topic: "ticker", symbols: this.#symbols, exchanges: FOUR_VENUES };
         stream.raw(JSON.stringify(wish));
         while (!this.#isOver && stream.end === null && stream.fault === null) {
-          // What they come to is in the folds.
+          // The folds have the result of these frames.
           this.frames += stream.frames.splice(0).length;
           await pause(SWEEP_MS);
         }

@@ -1,4 +1,7 @@
-/** The way of a tick without I/O: recorded frames into one venue's book, a standing venue beside it, the exit decided anew. */
+/**
+ * The path of a tick without I/O: recorded frames into one venue's book, a fixed book of another venue beside it, the
+ * exit decided again.
+ */
 import { createMarket, type Market } from "../../engine/market/market.js";
 import { decideRoute } from "../../engine/routing/decide.js";
 import { setSizeText } from "../../engine/routing/route-input.js";
@@ -9,7 +12,7 @@ import { CHAINED_DIFFS } from "./table.js";
 
 const CLOSE_SIZE = "0.25";
 
-/** Two markets: the driven one and a standing one with a book around the same price. */
+/** Two markets: the driven one, and a fixed one with a book around the same price. */
 export class Desk {
   readonly driven: Market = createMarket(DRIVEN_BTC, { deepTier: false, maxBookAgeMs: 2_000, maxDeepAgeMs: 0 });
   readonly standing: Market = createMarket(STANDING_BTC, { deepTier: true, maxBookAgeMs: 2_000, maxDeepAgeMs: 7_000 });
@@ -22,7 +25,7 @@ export class Desk {
     if (bidTicks >= 0) this.stand(bidTicks, nowNs);
   }
 
-  /** The other venue: twenty levels a side, whole dollars, around the driven venue's price. */
+  /** Fills the other venue's book: twenty levels a side, whole dollars, around the driven venue's price. */
   stand(bidTicks: number, nowNs: number): void {
     const bid = Math.floor(bidTicks / 100) * 10;
     for (const book of [this.standing.book, this.standing.deep]) {

@@ -1,7 +1,7 @@
 /**
- * One small reduce-only market order at a time, signed and written as a bot without us would send it, and answered when
- * its fill is known: the peer of the close bench. The signers are the project's own, so that the difference measured is
- * the service and nothing else. Here for venues whose answer tells the fill.
+ * The peer of the close bench: one small reduce-only market order at a time, signed and sent as a bot would without us,
+ * and done when its fill is known. It uses the project's own signers, so that the difference is the service and nothing
+ * else. This file is for venues whose answer contains the fill.
  */
 import { Pool } from "undici";
 import { TAKEN, type Trader } from "../lib/trader.js";
@@ -15,11 +15,11 @@ interface DirectRequest {
 
 export interface DirectOrders {
   next(): DirectRequest;
-  /** Did the venue fill it? */
+  /** Returns whether the venue filled it. */
   isTaken(text: string): boolean;
 }
 
-/** A little below any price that the local venues show. */
+/** A little below any price of the local venues. */
 export const WORST_PRICE = "89000";
 export const SIZE = "0.001";
 const MAX_TEXT_CHARS = 120;

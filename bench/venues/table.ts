@@ -1,4 +1,4 @@
-/** What the benchmarks know of each venue, and which of them stand for what in scenarios of one or two. */
+/** What the benchmarks know of each venue, and which venues represent the others in scenarios of one or two. */
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import type { VenueBench } from "./venue-bench.js";
 import { venuefour } from "./venuefour.js";
@@ -8,9 +8,9 @@ import { venuetwo, venuetwoDiffs, venuetwoManyMarkets } from "./venuetwo.js";
 
 export const VENUE_BENCHES: Readonly<Record<RoutableVenue, VenueBench>> = { venueone, venuetwo, venuethree, venuefour };
 
-/** Whose closes have the design's goal. */
+/** The venue whose closes have the design's goal. */
 export const GOAL_VENUE = "venueone" satisfies RoutableVenue;
-/** Whose book is made of a chain of diffs: recorded frames of it drive ingest and the desk. */
+/** The venue with a chain of diffs: its recorded frames drive ingest and the desk. */
 export const CHAINED_DIFFS = venuetwoDiffs;
-/** Which lists the most contracts, and needs a snapshot of each. */
+/** The venue that lists the most contracts and needs a snapshot of each. */
 export const MANY_MARKETS = venuetwoManyMarkets;

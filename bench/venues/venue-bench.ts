@@ -11,18 +11,21 @@ import type { ScenarioContext } from "../lib/types.js";
 
 export interface VenueBench {
   readonly close: CloseBench;
-  /** One order signed, by each kind of key. */
+  /** Signers of one order, by each kind of key. */
   signings(): Promise<readonly Signing[]>;
-  /** Wire formats of its depth frames; none where ingest.ts plays them. `count`: frames of a generated tape. */
+  /** Wire formats of its depth frames; empty where ingest.ts plays them. `count`: frames of a generated tape. */
   formats(context: Pick<ScenarioContext, "dataFolder">, count: number): readonly Format[];
 }
 
-/** By callers, over all of them; well below what two cores carry for the load, the gateway and the venues together. */
+/**
+ * Offered rate by number of callers, over all of them: well below what two cores carry for the load, the gateway and
+ * the venues together.
+ */
 export type Offered = Readonly<Record<1 | 50 | 500, number>>;
 
 export interface CloseBench {
   readonly offered: Offered;
-  /** What the direct order is. */
+  /** Name of the direct order. */
   readonly peerName: string;
   startDirect(target: DirectTarget): Promise<Trader>;
 }
@@ -42,40 +45,40 @@ export interface Signing {
   readonly ours: Signer;
   readonly peerName: string;
   readonly peer: Signer;
-  /** Called before each measured run of ours: what is made ahead of time. */
+  /** Called before each measured run of ours: makes what is made ahead of time. */
   readonly prepare?: (count: number) => void;
-  /** Highest median, µs; null: reported only. */
+  /** Highest median, µs; null: the row has no goal. */
   readonly goalUs: number | null;
   readonly detail: string;
-  /** The peer is slow: fewer of them give the same median. */
+  /** Share of the count that a slow peer signs: fewer give the same median. */
   readonly peerShare?: number;
 }
 
-/** What every signing signs with. It opens nothing anywhere. */
+/** The key of every signing. It opens nothing anywhere. */
 export const SIGNING_KEY = new Uint8Array(32).fill(7);
 export const SIGNING_KEY_HEX = `0x${Buffer.from(SIGNING_KEY).toString("hex")}` as const;
 export const SIGNED_AT_MS = 1_790_000_000_000;
 
 export interface Ingest {
   take(frame: RecordedFrame): void;
-  /** A short tape begins again, as after a reconnect. */
+  /** Restarts a short tape, as after a reconnect. */
   restart(): void;
   readonly book: Book;
 }
 
-/** Where a book ended. */
+/** The final state of a book. */
 export interface EndTouch {
   readonly bid: number;
   readonly ask: number;
 }
 
-/** One form of depth frames: who reads it, and what it is called on both sides. */
+/** One form of depth frames: its reader, and its names on both sides. */
 export interface Format {
   readonly venue: RoutableVenue;
   readonly tape: Tape;
-  /** Class of ccxt pro. */
+  /** Name of the ccxt pro class. */
   readonly ccxtClass: string;
-  /** What the class itself makes of the venue's name of the contract. */
+  /** The class's own id for the contract. */
   readonly ccxtMarketId: string;
   readonly priceDecimals: number;
   readonly qtyDecimals: number;

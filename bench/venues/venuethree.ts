@@ -31,7 +31,7 @@ const RECORDING = "lighter_crv_frames_20260729.jsonl.gz";
 const RECORDED_MARKET_ID = 36;
 const QUINTIC_KEY = new Uint8Array(40).fill(3);
 const SIGNED_CHAIN_ID = 300;
-/** The issue's goal. */
+/** Goal of the design, µs. */
 const QUINTIC_GOAL_US = 1_000;
 
 export const venuethree: VenueBench = {
@@ -64,11 +64,11 @@ export const venuethree: VenueBench = {
 const BOT_KEY = "b0".repeat(40);
 const BOT_KEY_INDEX = 77;
 const CHAIN_ID = 304;
-/** A little below any price that the local venues show. */
+/** A little below any price of the local venues. */
 const WORST_TICKS = 890_000;
 const SIZE_LOTS = 100;
 const MARKET_INDEX = 1;
-/** Pairs made beforehand: no signature of a run has to make its own. */
+/** Nonce pairs made ahead: no signature of a run has to make its own. */
 const POOL_SIZE = 4_000;
 const TOKEN_LIFE_S = 3_600;
 const MAX_TEXT_CHARS = 120;
@@ -78,10 +78,33 @@ interface WireOrder {
   readonly status: string;
 }
 
+/** What signs the bot's orders. */
+interface BotSigner {
+  readonly accountIndex: number;
+  readonly privateKey: Uint8Array;
+  readonly pool: NoncePool;
+}
+
+/** Orders sent and not yet ended, by client order index, which is their nonce. */
+class PendingOrders {
+  readonly #waiting = new Map<number, (outcome: string) => void>();
+
+  add(index: number, resolve: (outcome: string) => void): void {
+    this.#waiting.set(index, resolve);
+  }
+
+  /** Does nothing for an order that has ended. */
+  end(index: number, outcome: string): void {
+    this.#waiting.get(index)?.(outcome);
+    this.#waiting.delete(index);
+  }
+}
+
 /**
- * A hand-written bot: the venue answers an order before it is executed, so orders are signed and written to one socket,
- * several unanswered at once, and each is done when the account's own stream, on another socket, tells its end. Its key is
- * beside the one that the gateway trades with, as two programs would have it: nonces are counted per key.
+ * A hand-written bot. The venue answers an order before it executes it. So the bot signs orders and writes them to one
+ * socket, several unanswered at once, and an order is done when the account's own stream, on another socket, reports its
+ * end. The bot's key is beside the one that the gateway trades with, as two programs would have it: nonces are counted
+ * per key.
  *
  * Bounded by its callers: each has one order under way.
  */
@@ -90,15 +113,32 @@ async function startStreamBot({ restUrl, wsUrl }: DirectTarget): Promise<Trader>
   const privateKey = Buffer.from(BOT_KEY, "hex");
   const pool = new NoncePool(POOL_SIZE);
   pool.fill(POOL_SIZE);
+  const signer = { accountIndex, privateKey, pool };
   await registerKey(restUrl, l1Address, accountIndex, Buffer.from(publicKeyOf(privateKey)).toString("hex"));
   let nonce = await nextNonce(restUrl, accountIndex);
-  /** By client order index, which is the nonce. */
-  const waiting = new Map<number, (outcome: string) => void>();
-  const end = (index: number, outcome: string): void => {
-    waiting.get(index)?.(outcome);
-    waiting.delete(index);
+  const pending = new PendingOrders();
+  const account = await followOrders(wsUrl, signer, pending);
+  const orders = await openOrderSocket(wsUrl, pending);
+  return {
+    trade() {
+      const index = nonce++;
+      const text = signedOrder(signer, index);
+      return new Promise((resolve) => {
+        pending.add(index, resolve);
+        orders.send(
+          `{"type":"jsonapi/sendtx","data":{"id":"${index}","tx_type":${TX_CREATE_ORDER},"tx_info":${text}}}`,
+        );
+      });
+    },
+    async stop() {
+      for (const socket of [account, orders]) socket.terminate();
+    },
   };
+}
 
+/** Subscribes to the account's orders; each one that ends, ends in `pending`. Resolves once subscribed. */
+async function followOrders(wsUrl: string, signer: BotSigner, pending: PendingOrders): Promise<WebSocket> {
+  const { accountIndex, privateKey, pool } = signer;
   const deadlineS = Math.floor(Date.now() / 1_000) + TOKEN_LIFE_S;
   const auth = signAuthToken(authMessage(deadlineS, accountIndex, BOT_KEY_INDEX), privateKey, pool.take());
   const account = await connect(wsUrl);
@@ -111,52 +151,44 @@ async function startStreamBot({ restUrl, wsUrl }: DirectTarget): Promise<Trader>
       if (frame.type === "subscribed/account_all_orders") resolve();
       if (frame.type !== "update/account_all_orders") return;
       for (const order of Object.values(frame.orders ?? {}).flat()) {
-        if (order.status === "filled") end(order.client_order_index, TAKEN);
-        else if (order.status.startsWith("canceled")) end(order.client_order_index, order.status);
+        if (order.status === "filled") pending.end(order.client_order_index, TAKEN);
+        else if (order.status.startsWith("canceled")) pending.end(order.client_order_index, order.status);
       }
     });
   });
   account.send(JSON.stringify({ type: "subscribe", channel: `account_all_orders/${accountIndex}`, auth }));
   await subscribed;
+  return account;
+}
 
+/** The socket that orders are written to. A refused order ends in `pending`; an accepted one ends by the stream alone. */
+async function openOrderSocket(wsUrl: string, pending: PendingOrders): Promise<WebSocket> {
   const orders = await connect(wsUrl);
   orders.on("message", (data: Buffer) => {
     const reply = JSON.parse(data.toString("utf8")) as { readonly id?: string; readonly error?: unknown };
-    // A yes says only that it will be executed: the stream tells the rest.
-    if (reply.error !== undefined) end(Number(reply.id), JSON.stringify(reply.error).slice(0, MAX_TEXT_CHARS));
+    if (reply.error !== undefined) pending.end(Number(reply.id), JSON.stringify(reply.error).slice(0, MAX_TEXT_CHARS));
   });
+  return orders;
+}
 
-  return {
-    trade() {
-      const index = nonce++;
-      const fields = {
-        AccountIndex: accountIndex,
-        ApiKeyIndex: BOT_KEY_INDEX,
-        MarketIndex: MARKET_INDEX,
-        ClientOrderIndex: index,
-        BaseAmount: SIZE_LOTS,
-        Price: WORST_TICKS,
-        IsAsk: 1,
-        Type: 1,
-        TimeInForce: 0,
-        ReduceOnly: 1,
-        TriggerPrice: 0,
-        OrderExpiry: 0,
-        ExpiredAt: Date.now() + 60_000,
-        Nonce: index,
-      };
-      const { text } = signTransaction(CHAIN_ID, TX_CREATE_ORDER, fields, null, privateKey, pool.take());
-      return new Promise((resolve) => {
-        waiting.set(index, resolve);
-        orders.send(
-          `{"type":"jsonapi/sendtx","data":{"id":"${index}","tx_type":${TX_CREATE_ORDER},"tx_info":${text}}}`,
-        );
-      });
-    },
-    async stop() {
-      for (const socket of [account, orders]) socket.terminate();
-    },
+function signedOrder({ accountIndex, privateKey, pool }: BotSigner, nonce: number): string {
+  const fields = {
+    AccountIndex: accountIndex,
+    ApiKeyIndex: BOT_KEY_INDEX,
+    MarketIndex: MARKET_INDEX,
+    ClientOrderIndex: nonce,
+    BaseAmount: SIZE_LOTS,
+    Price: WORST_TICKS,
+    IsAsk: 1,
+    Type: 1,
+    TimeInForce: 0,
+    ReduceOnly: 1,
+    TriggerPrice: 0,
+    OrderExpiry: 0,
+    ExpiredAt: Date.now() + 60_000,
+    Nonce: nonce,
   };
+  return signTransaction(CHAIN_ID, TX_CREATE_ORDER, fields, null, privateKey, pool.take()).text;
 }
 
 async function registerKey(restUrl: string, l1Address: string, accountIndex: number, publicKey: string): Promise<void> {

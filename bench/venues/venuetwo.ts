@@ -22,7 +22,7 @@ import {
   type VenueBench,
 } from "./venue-bench.js";
 
-/** It takes nothing 2 % from its mark, which wanders. */
+/** The venue refuses prices more than 2 % from its mark, which wanders. */
 const WORST_SHARE = 0.99;
 
 export const venuetwo: VenueBench = {
@@ -46,7 +46,7 @@ async function directOrders(target: string): Promise<DirectOrders> {
   const { apiKey, apiSecret } = LOCAL_VENUES.venuetwo.trader;
   const asked = await fetch(`${target}/fapi/v1/premiumIndex?symbol=BTCUSDT`);
   const { markPrice } = (await asked.json()) as { readonly markPrice: string };
-  // A price of the peer's load, in whole units: nothing that trades is reckoned so.
+  // A price of the peer's load, in whole units. No order of the product is computed this way.
   const worstPrice = String(Math.floor(Number(markPrice) * WORST_SHARE));
   let count = 0;
   return {
@@ -133,8 +133,8 @@ function agentSigning(): Signing {
 const DIFF_SYMBOL = "BTCUSDT";
 
 /**
- * The last run's objects stay reachable, as a running room's do: with none alive, the collection between runs would
- * drop their hidden classes and with them the compiled code, and each run would measure the compiler.
+ * The last run's objects stay reachable, as those of a running room do. Without a live one, the collection between runs
+ * would drop their hidden classes and with them the compiled code, and each run would measure the compiler.
  */
 let alive: readonly object[] = [];
 
@@ -172,7 +172,7 @@ function playDiffs(frames: readonly RecordedFrame[]): EndTouch {
   return { bid: book.bidTicks(0) / 100, ask: book.askTicks(0) / 100 };
 }
 
-/** Frames into one market, as its room plays them. */
+/** Feeds frames into one market, as its room does. */
 class DiffReader {
   readonly #market: Market;
   readonly #decoder = new VenuetwoDecoder();

@@ -1,8 +1,8 @@
 /**
- * A model of venues whose lists come empty, cut short, out of order and with rows that cannot be read, while all that they
- * ever listed trades on, under a judge that knows each contract by the venue's own name and number. Seeds decide the
- * answers. The listing of each room as it is, which the judge must not blame, and one planted fault for each check: the
- * check sees it, and with the check taken out nothing does. FUZZ_SEED replays one seed.
+ * A model of venues whose lists come empty, cut short, out of order and with unreadable rows, while everything that
+ * they ever listed trades on. Its judge knows each contract by the venue's own name and number. Seeds decide the
+ * answers. The judge must not blame the listing of each room as it is. Each planted fault is found by its check, and by
+ * nothing once that check is taken out. FUZZ_SEED replays one seed.
  */
 import { describe, expect, it } from "vitest";
 import type { Instrument } from "../../../engine/domain/instrument.js";
@@ -13,7 +13,7 @@ import { type Contract, LISTED_ROOMS, type ListedRoom, type ListRow, type RowSta
 
 const SEEDS = process.env.FUZZ_SEED === undefined ? [1, 2, 3, 4, 5, 6] : [Number(process.env.FUZZ_SEED)];
 const ANSWERS = 80;
-/** From this answer on the venue lists a second contract of a symbol that is taken. */
+/** From this answer on the venue lists a second contract of a symbol that exists. */
 const RIVAL_FROM = 10;
 const CONTRACTS: readonly Contract[] = ["BTC", "ETH", "PEPE", "SOL", "XRP", "BNB"].map((symbol, id) => ({
   symbol,
@@ -23,8 +23,8 @@ const CONTRACTS: readonly Contract[] = ["BTC", "ETH", "PEPE", "SOL", "XRP", "BNB
 const RIVAL: Contract = { symbol: "PEPE", id: CONTRACTS.length, isThousands: false };
 
 /**
- * KNOWN: what was listed can be counted, market and contract. SAME: a symbol stands for the contract that it stood for.
- * TRADING: no market is halted by an answer that does not say so. BACK: the next whole list finds all of them streamed.
+ * KNOWN: everything that was listed can be counted, market and contract. SAME: a symbol keeps its contract. TRADING: no
+ * answer halts a market without saying so. BACK: the next whole list finds all of them streamed.
  */
 type Check = "KNOWN" | "SAME" | "TRADING" | "BACK";
 
@@ -32,7 +32,7 @@ type Kind = "whole" | "empty" | "half" | "cut" | "spoilt";
 const KINDS: readonly Kind[] = ["empty", "half", "cut", "spoilt", "spoilt"];
 const STATES: readonly RowState[] = ["odd", "unreadable", "nameless"];
 
-/** Its rows are in the order of their numbers, and say so by their place alone. */
+/** The venue whose rows are in the order of their numbers, which show by place alone. */
 const IS_NUMBERED_BY_PLACE: ReadonlySet<RoutableVenue> = new Set(["venueone"]);
 
 function picked<T>(random: Random, items: readonly T[]): T {
@@ -50,7 +50,7 @@ function answerOf(venue: RoutableVenue, random: Random, kind: Kind, listed: read
     case "empty":
       return [];
     case "half":
-      // Both of a symbol or neither: one alone is a delisting of the other.
+      // Both contracts of a symbol or neither: one alone is a delisting of the other.
       return rows.filter((row) => (isTaken(row) && !isPlaced) || random.next() < 0.5);
     case "cut":
       return isPlaced ? rows.slice(0, 1 + Math.floor(random.next() * (rows.length - 1))) : rows;
@@ -61,7 +61,7 @@ function answerOf(venue: RoutableVenue, random: Random, kind: Kind, listed: read
   }
 }
 
-/** What the room would show had it adopted the answer wrongly: until the next one, so that nothing follows from it. */
+/** What the room shows after it adopts the answer wrongly, until the next one, so that nothing follows from it. */
 type Plant = (room: ListedRoom, rows: readonly ListRow[], before: readonly Instrument[], kind: Kind) => void;
 
 class Judge {
@@ -104,7 +104,7 @@ class Judge {
     }
   }
 
-  /** What a venue leaves out of its list, or lists by rules that cannot be held to, is not to be traded. */
+  /** A contract that a venue leaves out of its list, or lists by rules that no order can follow, must not trade. */
   #mayHalt(kind: Kind, contract: Contract, rows: readonly ListRow[]): boolean {
     if (kind === "half" || kind === "cut") return !IS_NUMBERED_BY_PLACE.has(this.#venue);
     const row = rows.find((candidate) => candidate.contract === contract);

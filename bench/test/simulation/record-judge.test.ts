@@ -1,4 +1,4 @@
-/** The judge of the record at work on one order of a venue's log: silent of rows that are right, not of planted faults. */
+/** The judge of the record on one order of a venue's log: it accepts right rows and finds planted faults. */
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { silentLogger } from "../../../engine/domain/logger.js";
@@ -25,7 +25,7 @@ const ORDER = {
   ...{ qty: "0.25", filledQty: "0.25", averagePrice: "97421.5" },
 } as unknown as SimRequestRecord;
 
-/** The log of one account of one venue; what the judge asks of a pair and no more. */
+/** The log of one account of one venue: the part of a pair that the judge uses. */
 const PAIR = Object.fromEntries(
   (["venueone", "venuetwo"] as const).map((venue) => [
     venue,
@@ -54,7 +54,7 @@ const RIGHT: StoredRecords = {
   ...{ candles: [MINUTE], tradedMinutes: [MINUTE] },
 };
 
-/** What the judge says of the record without these checks; the order's events are not there at all. */
+/** Returns the judge's findings without these checks; the record has no events of the order. */
 function faults(stored: Partial<StoredRecords>, without: readonly RecordCheck[] = []): readonly string[] {
   return judgeRecords(PAIR, [TRADER], [], { ...RIGHT, ...stored }, ["events", ...without]).violations;
 }
@@ -117,7 +117,7 @@ describe.skipIf(CHDB_MISSING)(`the judge of the record on the real engine ${NEED
     await bench.dispose();
   });
 
-  /** Two lives that hear the same six trades; returns what the judge says of their candles. */
+  /** Two lives of the recorder that receive the same six trades; returns the judge's findings on their candles. */
   async function twoLives(symbol: string, through: RecordsStore): Promise<readonly string[]> {
     const { clock } = bench;
     const exMs = clock.wallMs() - 120_000;
@@ -148,7 +148,7 @@ describe.skipIf(CHDB_MISSING)(`the judge of the record on the real engine ${NEED
     const forgetful: RecordsStore = {
       start: () => store.start(),
       insert: (batch) => store.insert(batch),
-      // The planted fault: no trade is ever known.
+      // The planted fault: the recorder knows no earlier trade.
       query: async () => ({ ok: true, rows: [] }),
       queryStream: (...args) => store.queryStream(...args),
       state: () => store.state(),

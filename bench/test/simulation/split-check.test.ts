@@ -1,9 +1,14 @@
-/** What the judge of trades says of splits: by what the legs and the venue beside them cost, as the reply tells it. */
+/**
+ * The judge of trades on splits: it compares the cost of the legs with that of the venue beside them, as the reply
+ * shows them.
+ */
 import { expect, it } from "vitest";
 import type { Evidence } from "../support/judge/evidence.js";
 import { splits } from "../support/judge/holds.js";
 
-/** Of 1 BTC, 0.6 and 0.4 over two venues; a third could take it all. `savings` names no runner-up: a split has none. */
+/**
+ * 1 BTC, split 0.6 and 0.4 over two venues; a third could take it all. `savings` names no runner-up: a split has none.
+ */
 function judged(legs: readonly [string, string], alone: string, direction: "LONG" | "SHORT" = "LONG") {
   const row = { eligible: true, positionSize: "1", quoteRate: "1" };
   const routing = {

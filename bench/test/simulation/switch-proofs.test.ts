@@ -1,7 +1,7 @@
 /**
- * A dead-man's switch is armed, and so replaced, only by credentials that the venue has proven to belong to the account:
- * whoever merely names a wallet or a vault is refused before the account's switch is looked at. Rooms against their local
- * venues.
+ * Only credentials that the venue has proven to belong to an account arm, and so replace, its dead-man's switch: a
+ * request that merely names a wallet or a vault is refused before the account's switch is touched. Rooms against their
+ * local venues.
  */
 import { afterEach, describe, expect, it } from "vitest";
 import { createSystemClock } from "../../../engine/domain/clock.js";
@@ -29,7 +29,7 @@ afterEach(async () => {
   stops = [];
 });
 
-/** What #prepareSwitch asks before anything of a switch is touched. */
+/** The question of #prepareSwitch before it touches a switch. */
 function behind(room: VenueRoom, credentials: unknown): Promise<AccountBehind> {
   return accountBehind({ clock, hash }, room, open(room, credentials), PATIENT);
 }
@@ -90,7 +90,7 @@ describe("venuefour", () => {
     const [wallet, agent, second, bogus] = await namesOf(room, [of(WALLET), of(AGENT), of(SECOND_AGENT), of(BOGUS)]);
     expect(wallet).not.toBeNull();
     expect([agent, second]).toEqual([wallet, wallet]);
-    // What two have proved is not said to whoever names the same wallet.
+    // A request that only names the same wallet does not learn what two have proved.
     expect(bogus).toBeNull();
   });
 });

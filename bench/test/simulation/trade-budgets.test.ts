@@ -1,7 +1,7 @@
 /**
  * Two classes that the usual run of the simulation cannot meet: budgets of accounts (it lifts them) and switches of a
- * connection (it has no socket). Each on the real service and the local venues, right and with a planted fault: the
- * judge's check sees the fault, and with the check taken out nothing does.
+ * connection (it has no socket). Each runs on the real service and the local venues, right and with a planted fault:
+ * the judge's check finds the fault, and without that check nothing does.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSeededRandom } from "../../../engine/domain/random.js";
@@ -22,15 +22,15 @@ import { startTradeSystem, type TradeSystem } from "../support/trade-run.js";
 import type { TradeTrial } from "../support/trade-trial.js";
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_122);
-/** Each scene so often: one request passes over a budget each ten seconds, and a machine may stand still so long. */
+/** Plays of each scene: one request passes over a budget each ten seconds, and a machine may pause that long. */
 const TIMES = 3;
-/** Beyond the grace of a lost connection, and the tries of a cancel; a machine may stand still as well. */
+/** Longer than the grace of a lost connection, the tries of a cancel, and a pause of the machine. */
 const SWITCH_END_MS = 60_000;
-/** For switches that were ended before: they fire at no time. */
+/** Wait for switches that ended before: they never fire. */
 const ENDED_SWITCH_MS = 8_000;
 const BOOKS_MAX_MS = 60_000;
 
-/** Entries go out as if they were exits, to the router and to the venue. */
+/** Sends entries as if they were exits, to the router and to the venue. */
 function asExits(room: VenueRoom): VenueRoom {
   const placed = placing(
     (place) => (session, command, options) => place(session, command, { ...options, lane: "exit" }),
@@ -42,7 +42,7 @@ function asExits(room: VenueRoom): VenueRoom {
 
 const asSent: Wire = (client, frame) => client.ask(frame);
 
-/** A wish for more than one venue ends what stood before it is looked at. */
+/** A request for more than one venue ends the existing switch before it is checked. */
 const endingFirst: Wire = async (client, frame) => {
   if (Object.keys(frame["credentials"] as object).length > 1)
     await client.ask({ op: "cancelOnDisconnect", enabled: false });
@@ -128,7 +128,7 @@ describe("a small address budget", () => {
   it("is spent by entries but for the part of exits: every close is taken", async () => {
     const run = await play("budget", system);
     const entries = run.trials.filter(({ kind, answers }) => kind === "OPEN" && answers.at(-1)?.success === true);
-    // They met the budget.
+    // The entries reached the budget.
     expect(entries.length).toBeGreaterThan(0);
     expect(entries.length).toBeLessThan(TIMES * ADDRESS_REQUESTS);
     expect(judged(run).violations).toEqual([]);

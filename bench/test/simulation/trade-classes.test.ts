@@ -1,7 +1,7 @@
 /**
- * One planted fault for each class that the judge of trades has a check for: the check sees it, and with the check taken
- * out nothing does. All of them in one service, each for traders of its own. `PLANTS="part of a name"` plays some of them
- * and prints what is found.
+ * One planted fault for each class that the judge of trades has a check for: the check finds it, and without that check
+ * nothing does. All faults share one service, each with traders of its own. `PLANTS="part of a name"` plays some of
+ * them and prints the findings.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FOLLOWED, type FourTrader, type FourVenues, startFourVenues, UNFOLLOWED } from "../support/four-venues.js";
@@ -19,9 +19,9 @@ import type { TradeTrial } from "../support/trade-trial.js";
 import { addTraders, type PlannedScene } from "../support/trade-workload.js";
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
-/** A switch of a scene is for five: of those that are planted none ends anything. */
+/** A scene's switch takes five seconds; none of the planted ones ends anything. */
 const SWITCH_END_MS = 8_000;
-/** A scene ends where a venue refuses what it begins with, as on a machine that stands still: those are played again. */
+/** A scene ends early where a venue refuses its first request, as on a paused machine: the test plays those again. */
 const ROUNDS = 10;
 
 let four: FourVenues;
@@ -76,7 +76,7 @@ async function play(scenes: readonly PlannedScene[]): Promise<void> {
   );
   played.trials.push(...trials);
   played.asks.push(...asks);
-  // Of all rounds.
+  // The record covers all rounds.
   played.recorded = recorded;
 }
 
@@ -86,7 +86,7 @@ function isSeen(plant: Plant): boolean {
   return found.some((violation) => plant.seen?.test(violation) ?? true);
 }
 
-/** Of the plant's traders alone. */
+/** Judges the plant's traders alone. */
 function judged(plant: Plant, without: readonly CheckName[]): TradeJudgement {
   const own = tradersWith(plant, planted.flat(), traders);
   return judgeTrades(
@@ -117,7 +117,7 @@ describe("a fault of one class", () => {
       );
     expect([...byCheck.keys()]).toContain(own);
     if (plant.seen !== undefined) expect(byCheck.get(own)).toContainEqual(expect.stringMatching(plant.seen));
-    // Taken out, with those that see the same thing from another side, the fault goes unseen.
+    // Without the check and those that see the same from another side, the fault goes unseen.
     expect(judged(plant, plant.checks).violations).toEqual([]);
   });
 });

@@ -1,4 +1,6 @@
-/** The judge's own sight: orders that the service sends after a reply are of that reply, and nobody is blamed for them. */
+/**
+ * The judge itself: orders that the service sends after a reply belong to that reply, and nobody is blamed for them.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import type { Json } from "../../../gateway/test/client.js";
@@ -100,7 +102,7 @@ function unclaimedOf(trader: FourTrader, baseline: Baseline, clientId: string) {
 }
 
 describe("a nonce of venuethree that another order of a close-all has too", () => {
-  /** The first was executed with it, the second was refused for it. */
+  /** The first executed with the nonce, the second was refused for it. */
   function twice(label: string) {
     const { trader, baseline } = stageFor(label, { BTC: "0.4", ETH: "-5" });
     const { evidence, record: first } = unclaimedOf(trader, baseline, "0xab");

@@ -1,6 +1,6 @@
 /**
- * The judge of the trade simulation at work: six services that are wrong in one thing each, which it must see by the check
- * that is for it, and the right one asked for the same trades, which it must not blame.
+ * The judge of the trade simulation on six services with one fault each, which it must find by the right check, and on
+ * the right service with the same trades, which it must not blame.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { addDrilled, runDrill } from "../support/drill.js";
@@ -12,7 +12,7 @@ import { startTradeSystem, type TradeSystem } from "../support/trade-run.js";
 import { endless, untilFinal } from "../support/trade-trial.js";
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
-/** Of the right service, for each fault and venue: as many as the slowest of them needs to show. */
+/** Trades of the right service, for each fault and venue: as many as the slowest fault needs to show. */
 const ASKS = 3;
 
 let four: FourVenues;
@@ -39,7 +39,7 @@ describe("the judge of trades", () => {
       const baseline = baselineOf(four, traders.values());
       const trials = await runDrill(four, started, traders, drill, { asks: ASKS });
       const extras = { traders: [...traders.values()] };
-      // As far as the mutants are followed, and to the end.
+      // As long as the test follows the mutants, and to the end.
       expect([name, judgeTrades(four, trials, baseline, extras).violations]).toEqual([name, []]);
       const [client] = started.clients;
       if (client === undefined) throw new RangeError("no client");
@@ -63,7 +63,7 @@ describe("the judge of trades", () => {
         judgeTrades(four, trials, baseline, { traders: [...traders.values()], ...without }).violations;
       const fitting = judged().filter((violation) => seen.test(violation));
       expect(on.filter((venue) => !fitting.some((violation) => violation.startsWith(venue)))).toEqual([]);
-      // Taken out, with those that see the same thing from another side, the fault goes unseen.
+      // Without the check and those that see the same from another side, the fault goes unseen.
       expect(judged({ without: checks })).toEqual([]);
     },
     300_000,

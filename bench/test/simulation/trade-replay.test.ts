@@ -1,7 +1,7 @@
 /**
  * One seed, twice: fresh venues, a fresh service, the same trades one after the other on each venue while replies are
- * lost and answered with 5xx. The venues' order logs come out the same, line by line, and so does the end of each trade.
- * Prices, times and ids are the clock's.
+ * lost or answered with 5xx. The venues' order logs are the same, line by line, and so is the end of each trade.
+ * Prices, times and ids depend on the clock.
  */
 import { afterEach, describe, expect, it } from "vitest";
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
@@ -24,7 +24,7 @@ const FAULTS = [
   ...onOrders({ kind: "replyLost", probability: 0.2 }),
   ...onOrders({ kind: "errorAfter", probability: 0.2 }),
 ];
-/** Far above what a busy machine delays: what is compared must not depend on it. */
+/** Far above the delay of a busy machine: the compared logs must not depend on it. */
 const PATIENT = { deadlineMs: 20_000, maxQuoteAgeMs: 60_000 };
 
 let four: FourVenues | null = null;
@@ -40,7 +40,7 @@ async function takeApart(): Promise<void> {
 
 afterEach(takeApart);
 
-/** Each venue with a trader of its own; closes of more than is left, of nothing and of everything among the others. */
+/** A trader of its own for each venue; closes of more than is left, of nothing and of everything among the others. */
 function planLane(random: Random, venue: FourVenue): readonly PlannedTrade[] {
   return Array.from({ length: TRADES_PER_VENUE }, (_, index): PlannedTrade => {
     const isLong = random.next() < 0.5;

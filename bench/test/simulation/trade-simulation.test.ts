@@ -1,7 +1,8 @@
 /**
  * Opens and closes through the real gateway over four local venues while these fail at random; the venues' own order
- * logs are the judge. `TRADES=10000 npx vitest run bench/test/simulation/trade-simulation.test.ts` is the whole of it, `FUZZ_SEED`
- * replays another run: the workload and the faults' dice follow from the seed, the interleaving from the machine.
+ * logs are the judge. `TRADES=10000 npx vitest run bench/test/simulation/trade-simulation.test.ts` runs all of it.
+ * `FUZZ_SEED` replays another run: the workload and the faults' dice follow from the seed, the interleaving from the
+ * machine.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FOLLOWED, type FourVenues, startFourVenues, UNFOLLOWED } from "../support/four-venues.js";
@@ -20,7 +21,7 @@ import {
   WEATHERS as TRADE_WEATHERS,
 } from "../support/trade-workload.js";
 
-/** Names of the scenes to be played; without it, or ALL, every kind. */
+/** Names of the scenes to play; without it, or with ALL, every kind. */
 const { SCENES: WANTED = "ALL" } = process.env;
 const SCENES = SCENE_KINDS.filter((kind) => WANTED === "ALL" || WANTED.split(",").includes(kind));
 
@@ -29,11 +30,11 @@ function memoryText(): string {
   return `heap ${Math.round(heapUsed / 2 ** 20)} MB, resident ${Math.round(rss / 2 ** 20)} MB`;
 }
 
-/** Names of the weathers, for a closer look at some; without it all. */
+/** Names of the weathers to play; without it all. */
 const WEATHERS = process.env.WEATHERS?.split(",");
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
 const TRADES = Number(process.env.TRADES ?? 300);
-/** What a storm must have brought about, or it proves little; of the first answers, where there are enough to tell. */
+/** States that a storm must produce, or it proves little; of the first answers, where there are enough to tell. */
 const MIX = ["UNKNOWN", "PARTIAL", "REJECTED", "NOOP ALREADY_FLAT"] as const;
 const MIX_SHARE = 0.05;
 
@@ -95,7 +96,7 @@ describe(`${TRADES} opens and closes over four venues under faults`, () => {
             .join("")}`,
         );
       const problems = [...endless(trials), ...judged.violations, ...outageProblems(trials)];
-      // The findings themselves are the message: of a long log only its closing lines are read.
+      // The findings are the message itself, because readers of a long log see only its closing lines.
       expect(problems, problems.join("; ")).toEqual([]);
       expect(judged.orderCount).toBeGreaterThan(trials.length / 4);
       const enough = TRADES >= MANY_TRADES ? MIX_SHARE * trials.length : 1;

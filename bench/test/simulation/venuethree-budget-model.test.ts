@@ -1,9 +1,9 @@
 /**
- * venuethree's budget of transactions, under a judge that reads the venue's log: two accounts of one first-layer address
- * change their leverage until they are held back, open until they are, then close. The room as it is, which the judge must not blame, and one planted fault for
- * each check: the check sees it, and with the check taken out nothing does.
+ * venuethree's budget of transactions, under a judge that reads the venue's log. Two accounts of one first-layer
+ * address change their leverage until they are held back, open until they are, then close. The judge must not blame the
+ * room as it is. Each planted fault is found by its check, and by nothing once that check is taken out.
  *
- * The four-venue run gives every trader an address of its own and lifts the limits: this is where the class is met.
+ * The four-venue run gives every trader an address of its own and lifts the limits, so it never meets this class.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { silentLogger } from "../../../engine/domain/logger.js";
@@ -21,7 +21,7 @@ import { buildInstruments } from "../../../feeds/venuethree/market/symbols.js";
 import { startVenuethreeSim, type VenuethreeSim } from "../../sim/venuethree/sim.js";
 import { commandOf, open as openSession, wholeTicks } from "../support/trading-half.js";
 
-/** Accounts are counted by themselves, whoever's they are. */
+/** While set, the room counts each account by itself, whatever its address. */
 const planted = vi.hoisted(() => ({ isIdentity: false }));
 vi.mock(import("../../../feeds/shared/net/account-limiter.js"), async (load) => {
   const original = await load();
@@ -39,21 +39,21 @@ const SUB = 281_474_976_710_000;
 const ADDRESS = `0x${"a1".repeat(20)}`;
 /** Made for these tests, of no value. */
 const KEYS = new Map([MASTER, SUB].map((index, at) => [index, `${at + 1}${at + 1}`.repeat(40)]));
-/** 80 % of the venue's 60 a minute, and what of it is left to exits: of the address, not of an account. */
+/** 80 % of the venue's 60 a minute, and the exits' part of it: by address, not by account. */
 const USED_PER_MINUTE = 48;
 const KEPT_FOR_EXITS = 12;
-/** For one address; a room that counts each account alone sends more. */
+/** Bound for one address; a room that counts each account alone sends more. */
 const ENTRIES_MAX = USED_PER_MINUTE - KEPT_FOR_EXITS;
-/** Of the 40 changes of leverage and the like that the venue takes of an address, the same part. */
+/** The same part of the 40 changes of leverage and the like that the venue takes from an address. */
 const CHANGES_MAX = 24;
-/** One is executed before the next is asked for, which reads it. */
+/** Each change executes before the next request, which reads it. */
 const CHANGE_EVERY_MS = 500;
 const TIMEOUT_MS = 30_000;
 
 /**
- * SHARE: entries of an address leave the exits' quarter alone. CHANGES: and so do changes of its settings, by their own
- * number. CLOSES: closes go through, however much came before. ROUTER: what would be held back is seen beforehand, and
- * nothing else is.
+ * SHARE: entries of an address leave the exits' quarter alone. CHANGES: so do changes of its settings, by their own
+ * number. CLOSES: closes go through, however much came before. ROUTER: the router sees beforehand what would be held
+ * back, and nothing else.
  */
 type Check = "SHARE" | "CHANGES" | "CLOSES" | "ROUTER";
 type Scene = "entries" | "changes";
@@ -72,7 +72,7 @@ afterEach(async () => {
 interface Sent {
   readonly lane: Lane;
   readonly outcome: PlaceOutcome | SettingOutcome;
-  /** What the router was told just before. */
+  /** The router's answer just before. */
   readonly waitMs: number;
 }
 
@@ -140,7 +140,7 @@ async function played(scene: Scene): Promise<Played> {
   );
   const open = (session: AccountSession, count: number): Promise<boolean> =>
     scene === "entries" ? place(session, "trade") : change(session, 5 + (count % 2));
-  // Each tells its address with its first; until that is known nobody can say whose budget it shares.
+  // Each account shows its address with its first transaction; until then nobody knows whose budget it shares.
   for (const session of sessions) await open(session, 0);
   for (const session of sessions)
     for (let count = 1; count <= ENTRIES_MAX; count++) if (!(await open(session, count))) break;
@@ -168,7 +168,7 @@ function judged({ changeCount, entryCount, sent }: Played, without: readonly Che
 interface Mutant {
   readonly name: string;
   readonly scene: Scene;
-  /** The check that it is for, then those that see it too. */
+  /** The check for this fault, then those that see it too. */
   readonly checks: readonly [Check, ...Check[]];
   readonly plant: () => void;
 }
@@ -204,13 +204,13 @@ const MUTANTS: readonly Mutant[] = [
     plant: () => countingAs(() => "trade"),
   },
   {
-    name: "the router is told nothing of the budget",
+    name: "the router learns nothing of the budget",
     scene: "entries",
     checks: ["ROUTER"],
     plant: routerBlind,
   },
   {
-    name: "the router is told nothing of the budget of changes",
+    name: "the router learns nothing of the budget of changes",
     scene: "changes",
     checks: ["ROUTER"],
     plant: routerBlind,

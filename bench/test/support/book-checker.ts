@@ -1,9 +1,9 @@
 /**
- * Compares the books a room shows with the venue's true book: at every commit of every tier, and again whenever
- * a reader looks. Nothing of the room's own counters is believed.
+ * Compares the books that a room shows with the venue's true book: at every commit of every tier, and again whenever a
+ * reader looks. It trusts none of the room's own counters.
  *
- * The truth of a commit: on venuetwo and venuethree the book after the update id or nonce the commit names; on
- * venueone and venuefour, which have no such number, the book at the time the frame names, as deep as the tier is.
+ * The truth of a commit: on venuetwo and venuethree the book after the update id or nonce that the commit names; on
+ * venueone and venuefour, which have no such number, the book at the time that the frame names, as deep as the tier is.
  *
  * Invariant: a book that was LIVE and different from the truth, even for one commit, is counted for good.
  */
@@ -27,22 +27,22 @@ const DEEP_LEVELS = 20;
 /** The judge's side of one venue. */
 export interface TrueVenue {
   readonly exchange: SimExchange;
-  /** Change id of the venue's engine behind the number on the wire, where they can differ. */
+  /** Change id of the venue's engine for the number on the wire, where they can differ. */
   seqOfNonce?(nonce: number): number;
 }
 
 export type TrueVenues = Readonly<Partial<Record<RoutableVenue, TrueVenue>>>;
 const DIFFERENCES_KEPT_MAX = 20;
-/** No stream of a venue is so slow (diffs of 100 ms, recoveries within the routing age of 2 s). */
+/** Longer than any stream of a venue takes (diffs of 100 ms, recoveries within the routing age of 2 s). */
 const FROZEN_MS = 3_000;
 const FROZEN_LOOKS_MIN = 100;
 
 interface Progress {
   readonly seqOf: () => number;
-  /** What the book stood at when it was first seen behind; -1 while it is not. */
+  /** Sequence of the book when it was first seen behind; -1 while it is not behind. */
   heldSeq: number;
   sinceMs: number;
-  /** Looks since then. */
+  /** Samples since then. */
   samples: number;
 }
 
@@ -52,7 +52,7 @@ export interface CheckCounts {
   readonly readCount: number;
   readonly touchCount: number;
   readonly differenceCount: number;
-  /** Commits the venue's history no longer covers; a test demands 0. */
+  /** Commits that the venue's history no longer covers; a test demands 0. */
   readonly unjudgedCount: number;
 }
 
@@ -61,7 +61,7 @@ export interface WatchedBook {
   readonly name: string;
   readonly venue: RoutableVenue;
   readonly book: Book;
-  /** Readers' samples since the first time LIVE, and how many of them found it LIVE. */
+  /** Readers' samples since the first time LIVE, and the number of them that found it LIVE. */
   sampleCount: number;
   liveCount: number;
   commitCount: number;
@@ -102,8 +102,11 @@ export class BookChecker {
     this.#touches.push(() => this.#checkTouch(`${venue} ${symbol} touch`, venue, truth, symbol, market));
   }
 
-  /** `truth` gives the true levels for what the book stands at; null when the venue cannot say. */
-  /** Every book is also held to time: it may not stand still under LIVE while the venue's moves on. `seqOf`: where that is now. */
+  /** `truth` returns the true levels at the book's sequence; null when the venue cannot tell. */
+  /**
+   * Every book is also checked against time: while LIVE it must move when the venue's does. `seqOf` returns the venue's
+   * sequence now.
+   */
   watchProgress(book: Book, seqOf: () => number): void {
     this.#progress.set(book, { seqOf, heldSeq: -1, sinceMs: 0, samples: 0 });
   }
@@ -113,7 +116,7 @@ export class BookChecker {
     this.books.push(watched);
     this.#truths.set(watched, truth);
     const commit = book.commit.bind(book);
-    // The instance's own method in front of the prototype's: every commit is seen, none is missed between two looks.
+    // Wraps the method on the instance, so that the checker sees every commit and misses none between two samples.
     book.commit = (seq, tsVenueMs, tsRecvNs) => {
       const isLive = commit(seq, tsVenueMs, tsRecvNs);
       if (isLive) {
@@ -129,7 +132,7 @@ export class BookChecker {
   readonly #progress = new Map<Book, Progress>();
   readonly #truths = new Map<WatchedBook, (book: Book) => SimBookSnapshot | null>();
 
-  /** What a reader finds now; call it often, between the room's own turns. */
+  /** Takes a reader's sample. Call it often, between the room's own turns. */
   sample(): void {
     for (const watched of this.books) {
       const isLive = watched.book.state === BOOK_LIVE;
@@ -144,7 +147,7 @@ export class BookChecker {
     for (const check of this.#touches) check();
   }
 
-  /** Shares of samples count from here. */
+  /** Shares of samples count from this call on. */
   restartSamples(): void {
     for (const watched of this.books) {
       watched.sampleCount = 0;
@@ -156,12 +159,12 @@ export class BookChecker {
     return this.books.every(({ book }) => book.state === BOOK_LIVE);
   }
 
-  /** Every book is LIVE by a commit received after this moment of the monotonic clock. */
+  /** Returns whether every book is LIVE by a commit received after this moment of the monotonic clock. */
   isRenewedSince(monoNs: number): boolean {
     return this.books.every((watched) => watched.book.state === BOOK_LIVE && watched.lastCommitNs > monoNs);
   }
 
-  /** Smallest share of samples a book was LIVE in, after its first. */
+  /** Returns the smallest share of samples in which a book was LIVE, after its first time. */
   liveShareMin(): number {
     return Math.min(
       ...this.books.map(({ sampleCount, liveCount }) => (sampleCount === 0 ? 0 : liveCount / sampleCount)),
@@ -191,7 +194,7 @@ export class BookChecker {
     if (problem !== null) this.#differs(`${name} ${when}, seq ${book.seq}, venue time ${book.tsVenueMs}: ${problem}`);
   }
 
-  /** A commit that equals the truth of its own time says nothing of now: a frozen book is right for ever. */
+  /** A commit that equals the truth of its own time says nothing about now: a frozen book stays right for ever. */
   #checkProgress({ book, name }: WatchedBook): void {
     const progress = this.#progress.get(book);
     if (progress === undefined) return;
@@ -204,14 +207,14 @@ export class BookChecker {
       return;
     }
     progress.samples++;
-    // Counted in looks as well: a machine that stood still has looked at nothing.
+    // Counts samples as well as time, because a paused machine takes no samples.
     if (nowMs - progress.sinceMs < FROZEN_MS || progress.samples < FROZEN_LOOKS_MIN) return;
-    this.#differs(`${name} at read: stands at seq ${book.seq} under LIVE, the venue's is ${progress.seqOf()}`);
+    this.#differs(`${name} at read: is at seq ${book.seq} under LIVE, the venue's is ${progress.seqOf()}`);
     progress.sinceMs = nowMs;
     progress.samples = 0;
   }
 
-  /** The touch streams override the book: they are held to the same truth. */
+  /** The touch streams override the book, so the same truth applies to them. */
   #checkTouch(name: string, venue: RoutableVenue, truth: TrueVenue, symbol: string, market: Market): void {
     const { touch } = market;
     if (!touch.present) return;
@@ -240,7 +243,7 @@ export class BookChecker {
   }
 }
 
-/** venuefour's touch carries the time of the change, its book the time of the push: both are times of its engine. */
+/** venuefour's touch carries the time of the change, its book the time of the push. Both are times of its engine. */
 function truthOf(
   venue: RoutableVenue,
   truth: TrueVenue,

@@ -1,9 +1,9 @@
 /**
- * Sends closes through the HTTP gateway, retries what is not final with the same Idempotency-Key, and judges every
- * reply by the venues' own order logs (design, section 5: invariants 1 to 4).
+ * Sends closes through the HTTP gateway, retries replies that are not final with the same Idempotency-Key, and judges
+ * every reply by the venues' own order logs (design, section 5: invariants 1 to 4).
  *
- * Our replies claim orders by their venue client ids; the logs say what those orders did. An order that nobody
- * claims, or one claimed twice, is a violation, and so is a fill that a reply did not report.
+ * Our replies claim orders by their venue client ids; the logs show what those orders did. An order that nobody claims
+ * is a violation. So are an order that is claimed twice, and a fill that a reply does not report.
  */
 import type { Json, Reply, TestClient } from "../../../gateway/test/client.js";
 import type { SimOrder } from "../../sim/core/model/types.js";
@@ -17,19 +17,19 @@ export interface CloseTrial {
   readonly symbol: string;
   readonly direction: "LONG" | "SHORT";
   readonly key: string;
-  /** The body as sent, the same bytes at every retry. */
+  /** The body; the same bytes at every retry. */
   readonly body: string;
   readonly answers: Answer[];
 }
 
-/** One reply, or the lack of one, and how long the venues' logs were when it came. */
+/** One reply, or the lack of one, with the length of the venues' logs when it came. */
 export interface Answer {
   readonly status: number;
   readonly code: string | null;
-  /** Of a refusal: its `details.reason`. */
+  /** `details.reason` of a refusal. */
   readonly reason: string | null;
   readonly success: boolean;
-  /** Idempotent-Replayed. */
+  /** Header Idempotent-Replayed. */
   readonly isReplayed: boolean;
   readonly data: CloseDataView | null;
   readonly logLengths: Readonly<Record<PairVenue, number>>;
@@ -82,7 +82,7 @@ export function closeTrial(
   return { trader, symbol: fields.symbol, direction: fields.direction, key, body, answers: [] };
 }
 
-/** One request of the trial. A connection that broke is an answer too: `NETWORK`. */
+/** Sends one request of the trial. A broken connection counts as an answer: `NETWORK`. */
 export async function sendClose(pair: LocalPair, client: TestClient, trial: CloseTrial): Promise<Answer> {
   let answer: Omit<Answer, "logLengths">;
   try {
@@ -120,7 +120,7 @@ export function isNetworkError(error: unknown): boolean {
   return typeof code === "string" && /^(ECONN|EPIPE|UND_ERR)/.test(code);
 }
 
-/** Retries until the reply is final; the last answer. Rejects when `deadlineMs` is over. */
+/** Retries until the reply is final and returns it. Rejects after `deadlineMs`. */
 export async function closeUntilFinal(
   pair: LocalPair,
   client: TestClient,
@@ -221,7 +221,7 @@ function lastData(trial: CloseTrial): CloseDataView | null {
   return trial.answers.findLast((answer) => answer.data !== null)?.data ?? null;
 }
 
-/** Invariant 1, and the position part of 2. */
+/** Checks invariant 1, and the position part of 2. */
 function instructionProblems(
   pair: LocalPair,
   venue: PairVenue,
@@ -275,7 +275,7 @@ function ordersOf(pair: LocalPair, venue: PairVenue, trader: Trader, native: str
   return pair[venue].exchange.allOrders(accountOf(venue, trader), native);
 }
 
-/** Invariants 2 to 4: what the replies of one key said, against what its orders did. */
+/** Checks invariants 2 to 4: the replies of one key against what its orders did. */
 function replyProblems(
   pair: LocalPair,
   trial: CloseTrial,

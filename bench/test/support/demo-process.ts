@@ -1,8 +1,8 @@
 /**
- * The demo as a person starts it: launcher, service, local venues and storage sidecar, in a process group of their own
- * as under a terminal, so that a Ctrl-C can be sent to all of them at once.
+ * The demo as a person starts it: launcher, service, local venues and storage sidecar. As under a terminal they have a
+ * process group of their own, so that a Ctrl-C can go to all of them at once.
  *
- * Invariant: nothing that was started outlives `dispose`.
+ * Invariant: no process that it starts outlives `dispose`.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -20,7 +20,7 @@ const START_MS = 120_000;
 const WARN_LEVEL = 40;
 
 export interface Ended {
-  /** Of the launcher; null: a signal ended it. */
+  /** Exit code of the launcher; null when a signal ended it. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
@@ -49,7 +49,7 @@ export class DemoBench {
 export class DemoProcess {
   readonly #launcher: ChildProcess;
   readonly #mainPath: string;
-  /** All that were ever seen, by pid, with what they run. */
+  /** All processes ever seen, by pid, with their command. */
   readonly #seen = new Map<number, string>();
   #out = "";
   #err = "";
@@ -68,7 +68,7 @@ export class DemoProcess {
     this.#launcher.once("exit", (code, signal) => (this.#ended = { code, signal }));
   }
 
-  /** Resolves once the log or the terminal shows it. */
+  /** Resolves once the log or the terminal shows the text. */
   async shows(text: string): Promise<void> {
     await waitUntil(`the demo shows ${text}`, START_MS, () => {
       if (this.#ended !== null) throw new Error(`the demo ended: ${this.#err.slice(-2_000)}`);
@@ -88,7 +88,7 @@ export class DemoProcess {
     return found ?? 0;
   }
 
-  /** To the whole group, as a terminal does. */
+  /** Signals the whole group, as a terminal does. */
   signalGroup(signal: NodeJS.Signals): void {
     this.#look();
     process.kill(-(this.#launcher.pid ?? 0), signal);
@@ -99,7 +99,7 @@ export class DemoProcess {
     this.#launcher.kill(signal);
   }
 
-  /** From here on `complaints` counts. */
+  /** `complaints` counts from this call on. */
   forgetOutput(): void {
     this.#out = "";
     this.#err = "";
@@ -109,7 +109,7 @@ export class DemoProcess {
     return this.#ended !== null;
   }
 
-  /** Resolves when the launcher and all that it brought are gone. */
+  /** Resolves when the launcher and all its processes are gone. */
   async gone(withinMs: number): Promise<Ended> {
     await waitUntil("the demo is gone", withinMs, () => {
       this.#look();
@@ -118,12 +118,12 @@ export class DemoProcess {
     return this.#ended ?? { code: null, signal: null };
   }
 
-  /** What is still there of all that were started. */
+  /** Returns the started processes that still live. */
   left(): string[] {
     return [...this.#seen].filter(([pid, command]) => commandOf(pid) === command).map(([, command]) => command);
   }
 
-  /** Lines that no orderly end writes: warnings and errors of the log, and all that is no line of the log. */
+  /** Returns the lines that no orderly end writes: warnings and errors of the log, and text that is no log line. */
   complaints(): string[] {
     return `${this.#err}\n${this.#out}`.split("\n").filter((line) => line !== "" && !isCalm(line));
   }
@@ -135,12 +135,12 @@ export class DemoProcess {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // It ended while we looked.
+        // The process ended in the meantime.
       }
     }
   }
 
-  /** Descendants of the launcher that are alive; a process that lost its parent is known from an earlier look. */
+  /** Returns the live descendants of the launcher. A process that lost its parent is known from an earlier call. */
   #look(): [pid: number, command: string][] {
     const own = new Set([...this.#seen.keys(), this.#launcher.pid ?? 0]);
     for (let before = 0; before !== own.size; ) {
@@ -150,7 +150,7 @@ export class DemoProcess {
     const alive: [number, string][] = [];
     for (const pid of own) {
       const command = commandOf(pid);
-      // Between fork and exec a process runs what its parent does.
+      // Between fork and exec a process still has its parent's command.
       if (command === null) continue;
       this.#seen.set(pid, command);
       alive.push([pid, command]);
@@ -178,7 +178,7 @@ function processes(): { pid: number; parent: number }[] {
   return found;
 }
 
-/** Null means gone, or dead and not yet fetched by its parent. */
+/** Returns null when the process is gone, or dead and not yet reaped by its parent. */
 function commandOf(pid: number): string | null {
   const fields = statOf(pid);
   if (fields === null || fields[0] === "Z") return null;
@@ -189,10 +189,10 @@ function commandOf(pid: number): string | null {
   }
 }
 
-/** State, parent, group …; null: gone. */
+/** Returns state, parent, group …; null when the process is gone. */
 function statOf(pid: number): string[] | null {
   try {
-    // pid (name) state ppid …; the name may hold anything, parentheses too.
+    // pid (name) state ppid …; the name may contain any character, parentheses too.
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   } catch {

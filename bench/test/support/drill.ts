@@ -1,6 +1,6 @@
 /**
- * What a planted fault needs to show, on each venue by a trader of its own: asked again, one trade after another, until
- * the venue's log has it. A machine that stands still makes it longer, and nothing else.
+ * The trades that make a planted fault show, on each venue by a trader of its own. It sends one trade after another
+ * until the venue's log has the fault. A paused machine makes that longer, and changes nothing else.
  */
 import type { FaultSpec } from "../../sim/core/server/fault-types.js";
 import type { SimRequestRecord } from "../../sim/core/server/request-log.js";
@@ -9,25 +9,25 @@ import { recovered, type TradeSystem } from "./trade-run.js";
 import { sendTrade, type TradeLeg, type TradeSender, type TradeTrial } from "./trade-trial.js";
 import { type PlannedTrade, trialOf } from "./trade-workload.js";
 
-/** An order that came to the venue, and the leg that claims it. */
+/** An order that reached the venue, and the leg that claims it. */
 export interface Shown {
   readonly record: SimRequestRecord;
   readonly leg: TradeLeg | null;
 }
 
 export interface Drill {
-  /** By their venue's names, in turn; each time as one more trade. */
+  /** Symbols by their venue's names, in turn; each is one more trade. */
   readonly trades: readonly Pick<PlannedTrade, "kind" | "size">[];
-  /** The caller asks with one key and body all the time. */
+  /** The caller sends one key and body every time. */
   readonly isOneKey?: boolean;
   readonly faults?: readonly FaultSpec[];
-  /** The venue has what it takes, oldest first. */
+  /** Returns whether the orders, oldest first, show the fault. */
   readonly isShown: (shown: readonly Shown[], venue: FourVenue) => boolean;
 }
 
-/** Twice as much still has its price in every book. */
+/** Every book has a price for twice as much. */
 const HELD = { BTC: "0.5" };
-/** A machine may stand still for seconds. */
+/** A machine may pause for seconds. */
 const PATIENT = { deadlineMs: 4_000, maxQuoteAgeMs: 30_000 };
 
 export function addDrilled(four: FourVenues, name: string): ReadonlyMap<FourVenue, FourTrader> {
@@ -36,11 +36,11 @@ export function addDrilled(four: FourVenues, name: string): ReadonlyMap<FourVenu
 
 interface DrillOptions {
   readonly send?: TradeSender | undefined;
-  /** For a service that shows nothing, however often it is asked. */
+  /** Most trades on a venue, for a service that never shows the fault. */
   readonly asks?: number;
 }
 
-/** One venue after another; the trials as they were asked. */
+/** Drills one venue after another and returns the trials in order. */
 export async function runDrill(
   four: FourVenues,
   system: TradeSystem,

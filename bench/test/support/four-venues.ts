@@ -1,6 +1,6 @@
 /**
- * All four local venues in this process on one price model, and traders with an account on each. What a test concludes
- * comes from these venues' own logs, orders and positions.
+ * All four local venues in this process on one price model, and traders with an account on each. A test concludes from
+ * these venues' own logs, orders and positions.
  */
 import { createHash, createPrivateKey, createPublicKey } from "node:crypto";
 import { privateKeyToAccount } from "viem/accounts";
@@ -31,45 +31,45 @@ export interface JudgedVenue {
 
 export interface FourTrader {
   readonly label: string;
-  /** Every text of the credentials that must come out nowhere. */
+  /** Every text of the credentials that must appear nowhere. */
   readonly secrets: readonly string[];
-  /** What each venue's core calls the account. */
+  /** The account's name in each venue's core. */
   readonly accountIds: Readonly<Record<FourVenue, string>>;
   /** The `credentials` object of a request. */
   readonly credentials: Readonly<Record<FourVenue, Readonly<Record<string, unknown>>>>;
-  /** Blocks of further agents of the same account on venueone. */
+  /** Credentials of further agents of the same account on venueone. */
   readonly moreAgents: readonly Readonly<Record<string, unknown>>[];
 }
 
 interface TraderOptions {
-  /** Quote units on each venue; default more than any test spends. */
+  /** Deposit in quote units on each venue; by default more than any test spends. */
   readonly deposit?: string;
-  /** On venuetwo: signs as an agent, whose requests carry nonces, instead of with an API key. */
+  /** Signs on venuetwo as an agent, whose requests carry nonces, instead of with an API key. */
   readonly viaAgent?: boolean;
-  /** Traded at venueone before, USDC. */
+  /** Volume traded at venueone before, USDC. */
   readonly volume?: string;
 }
 
 export interface FourVenues {
   readonly venues: Readonly<Record<FourVenue, JudgedVenue>>;
-  /** Of all venues, and what their logs are stamped with. */
+  /** Clock of all venues, which stamps their logs. */
   nowMs(): number;
   /** `positions`: signed decimal text by canonical symbol, the same on every venue. */
   addTrader(label: string, positions: Readonly<Record<string, string>>, options?: TraderOptions): FourTrader;
-  /** Signed lots of the venue. */
+  /** Signed position in lots of the venue. */
   positionLots(venue: FourVenue, trader: FourTrader, symbol: string): number;
-  /** Quote units of notional that the free margin carries at the leverage that is set. */
+  /** Notional in quote units that the free margin carries at the current leverage. */
   buyingPower(venue: FourVenue, trader: FourTrader, symbol: string): number;
-  /** Of the venue's own book, quote units. */
+  /** Mid of the venue's own book, quote units. */
   mid(venue: FourVenue, symbol: string): number;
   /**
-   * Until the function returned is called, the venue asks first about each order of the trader: a reason refuses it.
-   * One at a time for each trader and venue.
+   * Makes the venue call `veto` before it takes an order of the trader, until the returned function is called. A
+   * returned reason refuses the order. One at a time for each trader and venue.
    */
   veto(venue: FourVenue, trader: FourTrader, veto: (request: SimOrderRequest) => SimRefusal | null): () => void;
-  /** The trader's own doing elsewhere: a market order that goes by no service of ours. Lots that filled. */
+  /** Sends a market order of the trader past our service. Returns the filled lots. */
   outside(venue: FourVenue, trader: FourTrader, symbol: string, side: SimSide, size: string): number;
-  /** Adds the faults to the venues; the function returned ends them. */
+  /** Adds the faults to the venues; the returned function ends them. */
   fault(venues: readonly FourVenue[], specs: readonly FaultSpec[]): () => void;
   stop(): Promise<void>;
 }
@@ -78,11 +78,11 @@ export interface FourOptions {
   readonly seed: number;
   readonly symbols: readonly string[];
   readonly flow?: Partial<FlowOptions>;
-  /** What venueone grants an address before it has traded; default: no limit. */
+  /** Requests that venueone grants an address before it has traded; default: no limit. */
   readonly addressRequests?: number;
 }
 
-/** What the service of the simulation follows, and one more contract that every venue lists. */
+/** Symbols that the service of the simulation follows, and one more contract that every venue lists. */
 export const FOLLOWED: readonly string[] = ["BTC", "ETH"];
 export const UNFOLLOWED = "SOL";
 
@@ -91,7 +91,7 @@ const API_KEY_INDEX = 4;
 /** DER head of a bare Ed25519 key (RFC 8410). */
 const PKCS8_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
 
-/** The venue itself has no limit that a test runs into. */
+/** The venue has no limit that a test reaches. */
 const VENUETHREE_LIMITS = {
   weightPerMinute: NO_LIMIT,
   connections: NO_LIMIT,
@@ -218,7 +218,7 @@ interface TraderKeys {
   readonly solanaAgentSecret: string;
 }
 
-/** Derived from the label; they open nothing but local venues. */
+/** Derives the keys from the label; they open nothing but local venues. */
 function deriveKeys(label: string, number: number): TraderKeys {
   const bytes = (kind: string): Buffer => createHash("sha256").update(`four/${kind}/${label}`).digest();
   // The group's order is a little under 2^319: with the top byte empty every value is a scalar.

@@ -1,8 +1,8 @@
 /**
- * The gateway as a process of its own, compiled for the test, so that it can be killed; the venues live in the test's
+ * The gateway as a process of its own, compiled for the test, so that a test can kill it. The venues live in the test's
  * process and outlast it.
  *
- * Invariant: no gateway outlives `dispose`, nor does what it started: a storage sidecar ends with its parent.
+ * Invariant: no gateway outlives `dispose`, nor does a process that it starts: a storage sidecar ends with its parent.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -19,8 +19,8 @@ const START_MS = 120_000;
 const KEPT_LOG_CHARS = 20_000;
 
 /**
- * For tests that judge what happens to each close, not the pace that a venue's request budget allows: finding hundreds
- * of orders again takes more requests than a minute of the venues' own limits.
+ * Request budgets for tests that judge the fate of each close, not the pace that a venue allows: looking up hundreds of
+ * orders takes more requests than the venues' own limits of a minute.
  */
 export const AMPLE_BUDGETS: Readonly<Record<string, string>> = {
   VENUEONE_REST_WEIGHT_PER_MINUTE: "1000000",
@@ -32,9 +32,9 @@ export const AMPLE_BUDGETS: Readonly<Record<string, string>> = {
 export interface GatewayProcess {
   readonly url: string;
   readonly child: ChildProcess;
-  /** Resolves with the exit code when the process is gone; null: a signal ended it. */
+  /** Resolves with the exit code when the process is gone; null when a signal ended it. */
   readonly gone: Promise<number | null>;
-  /** The last of what it wrote to its log. */
+  /** The last lines of its log. */
   log(): string;
 }
 
@@ -47,7 +47,7 @@ export class GatewayBench {
     this.#mainPath = compileChild("gateway/main.ts", this.#directory, [`${SIDECAR_MAIN}.ts`, `${STATE_CHECK_MAIN}.ts`]);
   }
 
-  /** Resolves once it listens. `inside`: the command as it is run elsewhere, on another volume for one. */
+  /** Resolves once the service listens. `inside` turns the command into the one to run, such as on another volume. */
   start(
     pair: LocalPair,
     dataDir: string,
@@ -91,26 +91,26 @@ export class GatewayBench {
     });
   }
 
-  /** A test that ran out of time has not come to its own end. */
+  /** A test that runs out of time does not reach its own cleanup. */
   dispose(): void {
     for (const child of this.#children) child.kill("SIGKILL");
     rmSync(this.#directory, { recursive: true, force: true });
   }
 }
 
-/** The storage sidecar that this gateway has running now; null: none. */
+/** Returns the pid of this gateway's storage sidecar; null without one. */
 export function sidecarPid(gateway: GatewayProcess): number | null {
   const parent = gateway.child.pid;
   for (const name of readdirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;
     try {
-      // pid (name) state ppid …; the name may hold anything, parentheses too.
+      // pid (name) state ppid …; the name may contain any character, parentheses too.
       const stat = readFileSync(`/proc/${name}/stat`, "utf8");
       const [state, ppid] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       if (Number(ppid) !== parent || state === "Z") continue;
       if (readFileSync(`/proc/${name}/cmdline`, "utf8").includes(SIDECAR_MAIN)) return Number(name);
     } catch {
-      // It ended while we looked.
+      // The process ended in the meantime.
     }
   }
   return null;

@@ -1,9 +1,9 @@
-/** What traders held on the venues at any time, put together from the venues' own fills. */
+/** What traders held on the venues at any time, computed from the venues' own fills. */
 import type { SimFill } from "../../sim/core/model/types.js";
 import type { FourTrader, FourVenue, FourVenues } from "./four-venues.js";
 import { nativeName } from "./local-venues.js";
 
-/** Two stamps of one clock, taken on either side of a socket. */
+/** Most by which two stamps of one clock differ when a socket is between them. */
 export const CLOCK_MS = 5;
 
 /** Base units at 10^-12, never negative. */
@@ -23,19 +23,19 @@ export class Holdings {
     this.#initialLots = initialLots;
   }
 
-  /** The largest position in that direction within the two moments, base units at 10^-12. */
+  /** Returns the largest position in that direction between the two moments, base units at 10^-12. */
   mostHeld(...where: Parameters<Holdings["heldWithin"]>): bigint {
     return this.heldWithin(...where).most;
   }
 
-  /** The smallest one, 0 where it was flat or turned over. */
+  /** Returns the smallest position; 0 where it was flat or reversed. */
   leastHeld(...where: Parameters<Holdings["heldWithin"]>): bigint {
     return this.heldWithin(...where).least;
   }
 
   /**
-   * What was held in that direction between the two moments. `isKnown`: fills that count whatever their moment, as those
-   * that their owner knew of before.
+   * Returns what was held in that direction between the two moments. `isKnown` selects fills that count at any moment,
+   * such as those that their owner knew before.
    */
   heldWithin(
     venue: FourVenue,

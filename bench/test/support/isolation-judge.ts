@@ -1,16 +1,19 @@
 /**
- * What must not touch: one caller's secrets and every output (design, invariant 6), one venue's failure and the answers
- * of the others (invariant 12).
+ * Judges isolation: no output contains a caller's secret (design, invariant 6), and one venue's failure does not change
+ * the answers of the others (invariant 12).
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { FourTrader } from "./four-venues.js";
 import { tradeOutcome, type TradeTrial } from "./trade-trial.js";
 
-/** A large output is searched for so many traders' secrets; a reply for those of its own caller, always. */
+/**
+ * Number of traders whose secrets the judge searches for in a large output. It always searches a reply for those of its
+ * own caller.
+ */
 const SEARCHED_TRADERS = 16;
 
-/** Replies that hold a secret of their caller, and outputs that hold anybody's. */
+/** Replies that contain a secret of their caller, and outputs that contain anybody's. */
 export function secretProblems(
   trials: readonly TradeTrial[],
   traders: readonly FourTrader[],
@@ -35,7 +38,7 @@ function spellingsOf(secret: string): string[] {
   return [secret, bytes.toString("latin1"), bytes.toString("base64").replace(/=+$/, ""), bytes.toString("base64url")];
 }
 
-/** Each file below the folder, byte for byte. */
+/** Returns each file below the folder, byte for byte. */
 export function bytesBelow(directory: string): string {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -43,7 +46,7 @@ export function bytesBelow(directory: string): string {
     .join("\n");
 }
 
-/** A trade that needed nothing of a venue that was down ends as on any day, and nothing of its answers is about that venue. */
+/** A trade that needs nothing of a venue that is down ends as usual, and its answers do not mention that venue. */
 export function outageProblems(trials: readonly TradeTrial[]): string[] {
   const found: string[] = [];
   for (const { key, answers, besides, preferred } of trials) {

@@ -1,6 +1,6 @@
 /**
- * The listings of the four rooms, each given the venue's answers as text: what is decoded, built and adopted is the room's
- * own; the stream under it only notes what is to be streamed.
+ * The listings of the four rooms, each given the venue's answers as text. Decoding, building and adopting is the room's
+ * own code; the stream under it only notes what it would stream.
  */
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import { silentLogger } from "../../../engine/domain/logger.js";
@@ -21,14 +21,17 @@ import { buildInstruments as buildVenuethree } from "../../../feeds/venuethree/m
 import { VenuetwoMarkets } from "../../../feeds/venuetwo/market/listing.js";
 import { normalizeExchangeInfo } from "../../../feeds/venuetwo/market/symbols.js";
 
-/** Ours: of a thousand units a contract, or of one. `id`: the venue's number, the same for its life. */
+/** A contract of the model: of a thousand units, or of one. `id` is the venue's number and never changes. */
 export interface Contract {
   readonly symbol: string;
   readonly isThousands: boolean;
   readonly id: number;
 }
 
-/** `odd`: readable, with a rule that no order can be held to. `unreadable`: a field of another kind. `nameless`: no row at all. */
+/**
+ * `odd`: readable, with a rule that no order can follow. `unreadable`: a field of another kind. `nameless`: no row at
+ * all.
+ */
 export type RowState = "fine" | "odd" | "unreadable" | "nameless";
 
 export interface ListRow {
@@ -44,9 +47,9 @@ export interface ListedRoom {
   /** Native symbols. */
   readonly streamed: Set<string>;
   nativeSymbol(contract: Contract): string;
-  /** One answer, read and adopted as the room does it. */
+  /** Reads and adopts one answer as the room does. */
   adopt(rows: readonly ListRow[]): void;
-  /** What the answer says to a room that knows nothing yet; empty where it is no list. */
+  /** The listing of the answer for a room that knows nothing yet; empty where it is no list. */
   fresh(rows: readonly ListRow[]): FreshList;
 }
 

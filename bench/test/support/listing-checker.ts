@@ -1,7 +1,7 @@
 /**
- * Holds a room's markets to what the venue lists: none that the venue does not trade is LIVE, none that it trades stays
- * unstreamed, and every shown level lies on the venue's present grid, near its present price. Nothing of the room's own
- * counters is believed.
+ * Checks a room's markets against the venue's list. No market that the venue does not trade is LIVE. No market that it
+ * trades stays unstreamed. Every shown level lies on the venue's present grid, near its present price. The checker
+ * trusts none of the room's own counters.
  */
 import type { RoutableVenue } from "../../../engine/domain/venue.js";
 import { type Book, BOOK_LIVE } from "../../../engine/market/book.js";
@@ -13,13 +13,13 @@ export type RuleBreach = "routable" | "unstreamed" | "off grid";
 
 /** Prices and sizes of both sides are compared in units of 1e-8. */
 const UNIT_DECIMALS = 8;
-/** Two looks at one market are never so far apart; another scale is. */
+/** Two samples of one market are never so far apart in price; another scale is. */
 const NEAR_SHARE = 0.05;
 
 export class ListingChecker {
   readonly problems: string[] = [];
   readonly breaches = new Set<RuleBreach>();
-  /** Levels held to the grid. */
+  /** Levels compared with the grid. */
   levelCount = 0;
   readonly #room: MarketRoom;
   readonly #exchange: SimExchange;
@@ -33,7 +33,7 @@ export class ListingChecker {
     return this.#room.venue;
   }
 
-  /** Shown as a market to trade in: by its status, and with a book. */
+  /** Returns whether the room shows it as a market to trade in: by its status, and with a book. */
   isRoutable(symbol: string): boolean {
     const market = this.#room.markets.get(symbol);
     return market !== undefined && (market.book.state === BOOK_LIVE || market.instrument.status === "TRADING");
@@ -44,7 +44,7 @@ export class ListingChecker {
     return market?.book.state === BOOK_LIVE && market.instrument.status === "TRADING" && market.book.bidCount > 0;
   }
 
-  /** Null when the market's steps are those of the venue now, and each level of its book lies on them. */
+  /** Returns null when the market has the venue's present steps and each level of its book lies on them. */
   gridProblem(symbol: string): string | null {
     const market = this.#room.markets.get(symbol);
     const native = nativeName(this.venue, symbol);

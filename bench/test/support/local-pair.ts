@@ -1,6 +1,6 @@
 /**
- * Both local venues in this process, one price model, and traders made from a label: the judge's side of the
- * whole-path tests. What a test concludes comes from these venues' own books, orders and positions.
+ * The first two local venues in this process on one price model, and traders made from a label: the judge's side of the
+ * whole-path tests. A test concludes from these venues' own books, orders and positions.
  */
 import { createHash } from "node:crypto";
 import { privateKeyToAccount } from "viem/accounts";
@@ -14,7 +14,7 @@ import { addFaults, entryPrice, nativeName, startLocalVenues, stopVenues } from 
 export type PairVenue = "venueone" | "venuetwo";
 export const PAIR_VENUES: readonly PairVenue[] = ["venueone", "venuetwo"];
 
-/** One trader with accounts on both venues. The keys are derived from its label and open nothing but local venues. */
+/** One trader with accounts on both venues. Its keys derive from its label and open nothing but local venues. */
 export interface Trader {
   readonly label: string;
   readonly venueone: { readonly address: string; readonly privateKey: `0x${string}`; readonly agentKey: `0x${string}` };
@@ -32,7 +32,7 @@ export interface TraderOptions {
   /** Signed decimal text by canonical symbol, the same on both venues. */
   readonly positions: Readonly<Record<string, string>>;
   readonly hedgeMode?: boolean;
-  /** Instead of the derived one: a canary. */
+  /** A canary in place of the derived key. */
   readonly apiKey?: string;
   readonly apiSecret?: string;
 }
@@ -41,9 +41,9 @@ export interface LocalPair {
   readonly venueone: VenueoneSim;
   readonly venuetwo: VenuetwoSim;
   addTrader(label: string, options: TraderOptions): Trader;
-  /** Signed size of a position in lots of the venue; on a hedge-mode account of the side named. */
+  /** Signed size of a position in lots of the venue; on a hedge-mode account that of the side named. */
   positionLots(venue: PairVenue, trader: Trader, symbol: string, side?: "BOTH" | "LONG" | "SHORT"): number;
-  /** Adds the same fault to the venues named; the function returned ends it there. */
+  /** Adds the same fault to the venues named; the returned function ends it there. */
   fault(venues: readonly PairVenue[], ...specs: readonly FaultSpec[]): () => void;
   stop(): Promise<void>;
 }
@@ -53,7 +53,7 @@ export interface PairOptions {
   /** Canonical; default BTC and ETH. */
   readonly symbols?: readonly string[];
   readonly clock?: Clock;
-  /** Of venueone's push intervals; default 0.1. */
+  /** Scale of venueone's push intervals; default 0.1. */
   readonly cadenceScale?: number;
   readonly flow?: Partial<FlowOptions>;
 }

@@ -1,6 +1,6 @@
 /**
- * Local venues in this process: one seed, one price model, one clock. What stands on them (traders, markets, services)
- * is in local-pair.ts, local-markets.ts and four-venues.ts.
+ * Local venues in this process: one seed, one price model, one clock. local-pair.ts, local-markets.ts and
+ * four-venues.ts add traders and markets.
  */
 import { type Clock, createSystemClock } from "../../../engine/domain/clock.js";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../../engine/domain/venue.js";
@@ -8,6 +8,7 @@ import { createFactorModel } from "../../sim/core/market/factor-model.js";
 import type { FaultSpec } from "../../sim/core/server/fault-types.js";
 import type { FaultInjector } from "../../sim/core/server/faults.js";
 import type { FlowOptions } from "../../sim/core/engine/flow.js";
+import type { VenuefourLimits } from "../../sim/venuefour/wire/options.js";
 import { startVenuefourSim, type VenuefourSim } from "../../sim/venuefour/sim.js";
 import { startVenueoneSim, type VenueoneSim } from "../../sim/venueone/sim.js";
 import type { VenuethreeLimits } from "../../sim/venuethree/records/options.js";
@@ -26,20 +27,22 @@ export interface LocalVenuesOptions {
   /** Canonical. */
   readonly symbols: readonly string[];
   readonly clock?: Clock;
-  /** Of venueone's push intervals; default 0.1. */
+  /** Scale of venueone's push intervals; default 0.1. */
   readonly cadenceScale?: number;
   readonly flow?: Partial<FlowOptions>;
-  /** What venueone grants an address before it has traded; default: no limit. */
+  /** Requests that venueone grants an address before it has traded; default: no limit. */
   readonly addressRequests?: number;
-  /** Of venuethree, beside its reads, which have none. */
+  /** Limits of venuethree; its reads have none unless named. */
   readonly venuethreeLimits?: Partial<VenuethreeLimits>;
+  /** Limits of venuefour; an address has none unless named. */
+  readonly venuefourLimits?: Partial<VenuefourLimits>;
 }
 
 export const NO_LIMIT = 1_000_000_000;
 
 const ENTRY_PRICE: Readonly<Record<string, string>> = { BTC: "91000", ETH: "3200", SOL: "135" };
 
-/** Near the model's prices, so that no account is born liquidated. */
+/** Returns a price near the model's, so that no account starts liquidated. */
 export function entryPrice(symbol: string): string {
   return ENTRY_PRICE[symbol] ?? "1";
 }
@@ -49,7 +52,7 @@ export function nativeName(venue: RoutableVenue, symbol: string): string {
   return venue === "venuetwo" ? `${symbol}USDT` : symbol;
 }
 
-/** Those named, with no limit on requests. Each venue's own seed follows from its place among the four. */
+/** Starts the venues named, without a limit on requests. Each venue's seed follows from its place among the four. */
 export async function startLocalVenues<V extends RoutableVenue>(
   names: readonly V[],
   options: LocalVenuesOptions,
@@ -80,13 +83,17 @@ export async function startLocalVenues<V extends RoutableVenue>(
         ...common("venuethree"),
         limits: { readsPerMinute: NO_LIMIT, ...options.venuethreeLimits },
       }),
-    venuefour: () => startVenuefourSim({ ...common("venuefour"), limits: { creditsPerMinute: NO_LIMIT } }),
+    venuefour: () =>
+      startVenuefourSim({
+        ...common("venuefour"),
+        limits: { creditsPerMinute: NO_LIMIT, ...options.venuefourLimits },
+      }),
   };
   const started = await Promise.all(names.map(async (name) => [name, await starts[name]()] as const));
   return Object.fromEntries(started) as Pick<LocalVenues, V>;
 }
 
-/** Adds the faults to the venues named; the function returned ends them. */
+/** Adds the faults to the venues named; the returned function ends them. */
 export function addFaults<V extends string>(
   sims: Readonly<Record<V, { readonly faults: FaultInjector }>>,
   venues: readonly V[],

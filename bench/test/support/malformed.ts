@@ -1,6 +1,6 @@
 /**
- * Makers of malformed input, seeded. A malformed close is wrong in at least one way that the interface rules out, so
- * that its acceptance is a finding; a malformed frame is a real one, damaged.
+ * Seeded makers of malformed input. A malformed close breaks the interface in at least one way, so that its acceptance
+ * is a finding. A malformed frame is a real one, damaged.
  */
 import type { Random } from "../../../engine/domain/random.js";
 
@@ -39,7 +39,7 @@ const BAD_NUMBERS: readonly string[] = [
 /** More than any position of the fuzzing trader. */
 const TOO_MUCH: readonly string[] = ["2.00001", "4.1", "1000", "999999999"];
 
-/** Field → values that are wrong for it, whatever the rest says. */
+/** Field → values that are always wrong for it. */
 const BAD_VALUES: Readonly<Record<string, readonly unknown[]>> = {
   symbol: ["", " ", "NOPE", "BTC\u0000", "B".repeat(41), "../BTC", "BTC BTC", "💥", null, ...WRONG_TYPES],
   direction: ["", "long", "BUY", "LONGSHORT", "L".repeat(999), null, ...WRONG_TYPES],
@@ -90,7 +90,7 @@ const BAD_CREDENTIALS: readonly unknown[] = [
   { venuethree: { apiKeyPrivateKey: "k", accountIndex: -1 } },
 ];
 
-/** A live close with good credentials, and something wrong with it. */
+/** Returns a live close with good credentials and something wrong with it. */
 export function mutateClose(random: Random, credentials: unknown): MalformedClose {
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random.next() * items.length)] as T;
   const good: Fields = {
@@ -140,7 +140,7 @@ export function mutateClose(random: Random, credentials: unknown): MalformedClos
   }
 }
 
-/** Bytes changed so that no JSON document of an object with known credentials is left; the credentials are none anyway. */
+/** Changes bytes so that no JSON object with known credentials is left; the credentials are invalid in any case. */
 function damage(random: Random, bytes: Buffer): Buffer {
   let damaged: Buffer = Buffer.from(bytes);
   for (let count = 1 + Math.floor(random.next() * 4); count > 0 && damaged.length > 1; count--)
@@ -220,7 +220,7 @@ export interface MalformedFrame {
   readonly data: Buffer;
 }
 
-/** Damages frames of the corpora, one per venue. Deep nesting and long junk are among the damages. */
+/** Damages frames of the corpora, one per venue. The damages include deep nesting and long junk. */
 export class FrameMutator {
   readonly #random: Random;
   readonly #corpora: readonly (readonly Buffer[])[];
@@ -253,7 +253,7 @@ export class FrameMutator {
       case "bytes":
         return damage(this.#random, frame);
       case "value": {
-        // One value in the text becomes something else.
+        // Replaces one value in the text.
         const values = [...frame.toString("latin1").matchAll(/:("[^"]*"|-?[\d.]+|true|false|null)/g)];
         const chosen = values[this.#int(Math.max(1, values.length))];
         if (chosen === undefined) return Buffer.from("{}");
@@ -277,7 +277,7 @@ export class FrameMutator {
       case "nested":
         return Buffer.from(`{"channel":"l2Book","data":${"[".repeat(this.#int(20_000))}`);
       default:
-        // Long past: an old frame as it was.
+        // An old frame from long ago, unchanged.
         return Buffer.from(frame);
     }
   }

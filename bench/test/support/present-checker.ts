@@ -1,9 +1,9 @@
 /**
- * Holds whole books to the present: one that is LIVE and called fresh is a book that the venue had within the window,
- * WINDOW_MS by default. The book checker compares each book with the moment that the book itself names, so it is content with one
- * that is frozen.
+ * Checks whole books against the present: the venue had each book that is LIVE and called fresh within the window,
+ * WINDOW_MS by default. The book checker compares each book with the moment that the book itself names, so it accepts a
+ * frozen one.
  *
- * A book that names an older moment is right all the same when nothing has changed since, or has changed back.
+ * A book of an older moment is right when nothing has changed since, or has changed back.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { RoutableVenue } from "../../../engine/domain/venue.js";
@@ -13,9 +13,9 @@ import type { Market } from "../../../engine/market/market.js";
 import { firstDifference, inScaleOf, MAIN_LEVELS, type TrueVenue } from "./book-checker.js";
 import { nativeName } from "./local-venues.js";
 
-/** On venuethree: two seconds without a height, and the two that a proof is good for; and what a busy machine adds. */
+/** On venuethree: two seconds without a height, the two that a proof is good for, and the delay of a busy machine. */
 const WINDOW_MS = 5_000;
-/** Moments of the window that an old book is compared with. */
+/** Moments of the window with which an old book is compared. */
 const COMPARED_EVERY_MS = 250;
 const PROBLEMS_KEPT_MAX = 20;
 
@@ -29,9 +29,9 @@ interface WatchedMarket {
 
 export class PresentChecker {
   readonly problems: string[] = [];
-  /** Looks at what was called fresh. */
+  /** Samples of books that were called fresh. */
   claimCount = 0;
-  /** Of these, books that the venue did not have within the last WINDOW_MS. */
+  /** Samples of these that the venue did not have within the last WINDOW_MS. */
   frozenCount = 0;
   readonly #clock: Clock;
   readonly #windowMs: number;
@@ -67,7 +67,7 @@ function isOfWindow({ venue, symbol, market, truth }: WatchedMarket, windowMs: n
   const nowMs = exchange.nowMs();
   const sinceMs = nowMs - windowMs;
   const oldest = exchange.trueBookAtTime(native, sinceMs, 1);
-  // A venue younger than the window.
+  // The venue is younger than the window.
   if (oldest === null) return true;
   const isTimed = venue === "venueone" || venue === "venuefour";
   const isNew = isTimed ? book.tsVenueMs >= sinceMs : (truth.seqOfNonce?.(book.seq) ?? book.seq) >= oldest.seq;

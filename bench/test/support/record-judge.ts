@@ -1,10 +1,10 @@
 /**
- * Judges the record by the venues' own order logs: every order of ours that filled is one fill row with the venue's
- * figures, every close that executed is one final decision row, every order's last event is the state it has there.
+ * Judges the record by the venues' own order logs. Every order of ours that filled is one fill row with the venue's
+ * figures. Every close that executed is one final decision row. Every order's last event is its state at the venue.
  * Candles are judged by the trades in the record, each id once.
  *
- * Invariant: what the service counted of itself plays no part; the rows are read from the store after the service has
- * ended, and what they are compared with is the venues'.
+ * Invariant: the service's own counters play no part. The rows are read from the store after the service has ended, and
+ * compared with the venues'.
  */
 import { compareDecimals } from "../../../engine/domain/decimal.js";
 import type { RecordRow, RecordsStore } from "../../../engine/storage/records/records-store.js";
@@ -12,7 +12,7 @@ import type { SimRequestRecord } from "../../sim/core/server/request-log.js";
 import type { CloseTrial } from "./close-judge.js";
 import { accountOf, type LocalPair, PAIR_VENUES, type PairVenue, type Trader } from "./local-pair.js";
 
-/** Each can be taken out, to show that what it is for goes unseen without it. */
+/** Each check can be taken out, to show that its fault goes unseen without it. */
 export const RECORD_CHECKS = [
   "fill once",
   "fill there",
@@ -34,12 +34,12 @@ export interface StoredRecords {
   readonly fills: readonly TextRow[];
   /** Fills as the engine shows them without the versions it has replaced. */
   readonly fillsFinal: number;
-  /** By order and version. */
+  /** Events by order and version. */
   readonly orderEvents: readonly TextRow[];
-  /** The latest state of each order, as the view kept it. */
+  /** The latest state of each order, from the view. */
   readonly ordersLatest: readonly TextRow[];
   readonly decisions: readonly TextRow[];
-  /** Minutes as the candles have them, and as the trades do, each id counted once. */
+  /** Minutes as the candles have them, and as the trades give them, each id counted once. */
   readonly candles: readonly TextRow[];
   readonly tradedMinutes: readonly TextRow[];
 }
@@ -75,7 +75,7 @@ export async function readRecords(store: RecordsStore): Promise<StoredRecords> {
   };
 }
 
-/** Rows in the table; of a table whose rows replace each other, all versions that are still there. */
+/** Returns the count of rows in the table; where rows replace each other, of all remaining versions. */
 export async function countRows(store: RecordsStore, table: string): Promise<number> {
   return Number((await rowsOf(store, `SELECT count() AS n FROM ${table}`))[0]?.["n"]);
 }
@@ -92,11 +92,11 @@ function textRow(row: RecordRow): TextRow {
 
 export interface RecordJudgement {
   readonly violations: readonly string[];
-  /** Orders that the venues' logs have, and those among them that filled. */
+  /** Orders in the venues' logs, and those among them that filled. */
   readonly orders: number;
   readonly filledOrders: number;
   readonly routes: number;
-  /** Rows beyond the first of anything that is to be there once. */
+  /** Rows beyond the first of anything that must be there once. */
   readonly duplicates: number;
 }
 
@@ -119,7 +119,7 @@ export function judgeRecords(
   const last = lastVersions(stored.fills);
   const byClientId = new Map(orders.map((order) => [`${order.venue} ${order.record.clientId ?? ""}`, order]));
   const duplicates = [
-    // A fill is recorded again with a later version when its price is found.
+    // A fill whose price is found later is recorded again with a later version.
     ...(does("fill once")
       ? [
           ...repeated("fill", stored.fills, (row) => `${row["venue"]} ${row["fill_id"]} ${row["ver"]}`),
@@ -127,7 +127,7 @@ export function judgeRecords(
         ]
       : []),
     ...(does("events") ? repeated("event", stored.orderEvents, (row) => `${orderName(row)} ${row["ver"]}`) : []),
-    // Refusals may be repeated by a caller who repeats the request id; those here are all of requests of their own.
+    // A caller who repeats the request id may repeat a refusal; these all have requests of their own.
     ...(does("decisions") ? repeated("decision", stored.decisions, (row) => row["decision_id"] ?? "") : []),
   ];
   found.push(...duplicates);
@@ -220,7 +220,7 @@ function fillProblems(
       found.push(`${at}: recorded as ${row["intent"]}, every order here closes`);
     // Venues print an average with at least the decimals of the instrument's prices, and may cut it there.
     const decimals = pair[venue].exchange.instruments.get(record.symbol ?? "")?.priceDecimals ?? 0;
-    // One that its venue did not say before a kill is not known, and said so: never 0.
+    // A price that its venue did not report before a kill is recorded as unknown, never as 0.
     if (
       does("fill price") &&
       row["px"] !== "" &&
@@ -232,7 +232,7 @@ function fillProblems(
   return found;
 }
 
-/** A minute's candle is made of its trades, each id once, and each minute with trades has one. */
+/** A minute's candle consists of its trades, each id once, and each minute with trades has one. */
 function candleProblems({ candles, tradedMinutes }: StoredRecords): string[] {
   const found: string[] = [];
   const nameOf = (row: TextRow): string => `${row["venue"]} ${row["symbol"]} ${row["minute"]}`;
@@ -251,7 +251,7 @@ function candleProblems({ candles, tradedMinutes }: StoredRecords): string[] {
   return found;
 }
 
-/** Versions that grow from the intent; the last one, in the log of events and in the view over it, is the venue's state. */
+/** Versions grow from the intent. The last one, in the log of events and in the view over it, is the venue's state. */
 function eventProblems(orders: ReadonlyMap<string, VenueOrder>, stored: StoredRecords): string[] {
   const found: string[] = [];
   const latest = new Map(stored.ordersLatest.map((row) => [row["order_key"], row]));
@@ -259,7 +259,7 @@ function eventProblems(orders: ReadonlyMap<string, VenueOrder>, stored: StoredRe
   for (const events of groupsOf(stored.orderEvents, orderName).values()) {
     const last = events.at(-1) as TextRow;
     const at = `${last["venue"]} ${last["client_order_id"]}`;
-    // One may be skipped: that an order was sent is not known of one that a crash left with its intent alone.
+    // One version may be skipped: a crash may leave an order with its intent alone, and nobody knows that it was sent.
     for (const [index, event] of events.entries())
       if (index > 0 && BigInt(event["ver"] ?? "") <= BigInt(events[index - 1]?.["ver"] ?? ""))
         found.push(`order ${at}: version ${event["ver"]} after ${events[index - 1]?.["ver"]}`);
@@ -287,14 +287,14 @@ function eventProblems(orders: ReadonlyMap<string, VenueOrder>, stored: StoredRe
   return found;
 }
 
-/** Our words are fewer: an order that ended early with or without a fill is CANCELED or PARTIALLY_FILLED. */
+/** We have fewer words: an order that ended early with or without a fill is CANCELED or PARTIALLY_FILLED. */
 function isSameState(status: string | undefined, { status: theirs }: SimRequestRecord): boolean {
   if (theirs === "FILLED" || theirs === "REJECTED") return status === theirs;
   if (theirs === "NEW") return status === "OPEN";
   return status === "CANCELED" || status === "PARTIALLY_FILLED";
 }
 
-/** What each route's orders did, by the venues' logs; routes without any order there are not in it. */
+/** What each route's orders did, by the venues' logs; routes without orders are absent. */
 function routesOf(
   orders: ReadonlyMap<string, VenueOrder>,
   events: readonly TextRow[],
@@ -303,7 +303,7 @@ function routesOf(
   for (const told of groupsOf(events, orderName).values()) {
     const last = told.at(-1) as TextRow;
     const order = orders.get(`${last["venue"]} ${last["client_order_id"]}`);
-    // The id of an order that never left may be used again by the next close with its key.
+    // The next close with its key may reuse the id of an order that never left.
     if (order === undefined || last["outcome"] === "NOT_SENT") continue;
     const route = routes.get(last["route_id"] ?? "") ?? new Set();
     route.add(order);
@@ -312,7 +312,7 @@ function routesOf(
   return routes;
 }
 
-/** Each executed route has one final row, of the venue and the size that the logs have, and at most one reply. */
+/** Each executed route has one final row with the venue and the size of the logs, and at most one reply. */
 function decisionProblems(
   routes: ReadonlyMap<string, ReadonlySet<VenueOrder>>,
   decisions: readonly TextRow[],
@@ -348,7 +348,7 @@ function decisionProblems(
   return found;
 }
 
-/** The orders of one key that executed are of one route, and no other key's are. */
+/** The executed orders of one key are of one route, and of no other key. */
 function trialProblems(
   orders: ReadonlyMap<string, VenueOrder>,
   routes: ReadonlyMap<string, ReadonlySet<VenueOrder>>,
@@ -377,7 +377,7 @@ function trialProblems(
   return found;
 }
 
-/** Of one order of one route. */
+/** Events of one order of one route. */
 function orderName(row: TextRow): string {
   return `${row["route_id"]} ${row["order_key"]}`;
 }

@@ -1,4 +1,7 @@
-/** What the service records of its orders, kept in its own store in place of the record: a row told twice is there twice. */
+/**
+ * What the service records of its orders, kept in a store of its own in place of the record: a row that is written
+ * twice is there twice.
+ */
 import type { OrderEvent } from "../../../engine/orders/conclude/order-events.js";
 import type { RecordedRun, RecordSink } from "../../../engine/orders/conclude/record-sink.js";
 import type { StateStore, StateWrite } from "../../../engine/storage/state-store.js";
@@ -8,9 +11,9 @@ export interface RecordedState {
   readonly clientId: string;
   readonly ver: number;
   readonly status: string;
-  /** Null means no fill row came with it. */
+  /** Null when no fill row came with it. */
   readonly fillLots: number | null;
-  /** A fill row without its price is written again with it. */
+  /** A fill row without its price is written again once the price is known. */
   readonly isPriced: boolean;
 }
 
@@ -18,7 +21,7 @@ const NAMESPACE = "judged-orders";
 const PAGE = 1_000;
 
 export class RecordedOrders implements RecordSink {
-  /** Of rows, over all starts. */
+  /** Index of the next row, over all starts. */
   #next = 0;
 
   decisionWrites({ run, events }: Parameters<RecordSink["decisionWrites"]>[0]): readonly StateWrite[] {

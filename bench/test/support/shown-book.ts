@@ -17,8 +17,8 @@ interface ShownBook {
 type JudgedPair = Readonly<Record<PairVenue, { readonly exchange: SimExchange }>>;
 
 /**
- * Remembers the best bid and ask of every moment, newest TOUCHES_KEPT per symbol and side: the API lays a newer touch
- * over a book of slightly older depth, and says the depth's sequence.
+ * Keeps the best bid and ask of every moment, newest TOUCHES_KEPT per symbol and side: the API lays a newer touch over
+ * a book of slightly older depth, and shows the depth's sequence.
  */
 export class ShownBookJudge {
   readonly #pair: JudgedPair;
@@ -34,7 +34,7 @@ export class ShownBookJudge {
     }
   }
 
-  /** Null when true, or not LIVE and so not to be used. */
+  /** Returns null when the book is true, or not LIVE and so not for use. */
   difference(venue: PairVenue, symbol: string, body: Json): string | null {
     const shown = (body as unknown as { readonly data: ShownBook }).data;
     if (shown.state !== "LIVE") return null;
@@ -63,7 +63,7 @@ export class ShownBookJudge {
     const texts = truth.map((level) => levelText(instrument, level));
     const [best, ...rest] = shown.map(([price, size]) => `${Number(price)} x ${Number(size)}`);
     if (best === undefined) return null;
-    // Either the depth as it was, or a touch that was true at some moment, over what the depth holds beyond it.
+    // Either the depth unchanged, or a touch that was true at some moment over the depth behind it.
     const beyond =
       best === texts[0]
         ? texts.slice(1)
@@ -89,7 +89,7 @@ export class ShownBookJudge {
       const touches = this.#touches.get(key) ?? new Set<string>();
       this.#touches.set(key, touches);
       const text = levelText(instrument, level);
-      // To the end, so that the oldest goes first.
+      // Moves the entry to the end, so that the oldest goes first.
       touches.delete(text);
       touches.add(text);
       if (touches.size <= TOUCHES_KEPT) continue;
@@ -99,7 +99,7 @@ export class ShownBookJudge {
   }
 }
 
-/** venueone's main tier. */
+/** Levels of venueone's main tier. */
 const FAST_LEVELS = 5;
 const TOUCHES_KEPT = 20_000;
 

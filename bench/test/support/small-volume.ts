@@ -1,6 +1,6 @@
 /**
- * A volume of a few MiB that fills as a real one does: a tmpfs in a mount namespace of its own, which a process holds
- * open, so that it outlives the service that writes on it.
+ * A volume of a few MiB that fills as a real one does: a tmpfs in a mount namespace of its own. A process holds the
+ * namespace open, so that it outlives the service that writes on it.
  *
  * Invariant: nothing is mounted outside that namespace, and `stop` ends it.
  */
@@ -12,7 +12,7 @@ import { join } from "node:path";
 const HOLD_MS = 30_000;
 const CHUNK = Buffer.alloc(64 << 10, 1);
 
-/** How a mount namespace is made here; null: not at all. */
+/** Command that makes a mount namespace here; null where none can. */
 function namespaceFlags(): readonly string[] | null {
   const probe = mkdtempSync(join(tmpdir(), "unwind-mount-"));
   const mount = ["sh", "-c", `mount -t tmpfs -o size=1m tmpfs "$0" && nsenter -t $$ -m true`, probe];
@@ -30,7 +30,7 @@ export const MOUNT_MISSING = process.env.CI !== "true" && FLAGS === null;
 export const NEEDS_MOUNT = "(needs unshare, nsenter and a tmpfs in a mount namespace)";
 
 export class SmallVolume {
-  /** Where the volume is, for those who are in the namespace. */
+  /** Path of the volume inside the namespace. */
   readonly directory: string;
   readonly #holder: ChildProcess;
   readonly #isUserNamespace: boolean;
@@ -43,12 +43,12 @@ export class SmallVolume {
     this.#gone = new Promise((resolve) => holder.once("exit", () => resolve()));
   }
 
-  /** Rejects where it cannot be mounted. */
+  /** Rejects where the mount fails. */
   static async start(sizeMiB: number): Promise<SmallVolume> {
     if (FLAGS === null) throw new Error(`no volume can be mounted here ${NEEDS_MOUNT}`);
     const directory = mkdtempSync(join(tmpdir(), "unwind-volume-"));
     const script = `mount -t tmpfs -o size=${sizeMiB}m,mode=700 tmpfs "$0" && echo held && exec cat`;
-    // Ends with this process: its input is closed then.
+    // The process ends with this one, because its input closes then.
     const holder = spawn("unshare", [...FLAGS, "--", "sh", "-c", script, directory], {
       stdio: ["pipe", "pipe", "inherit"],
     });
@@ -60,13 +60,13 @@ export class SmallVolume {
     return new SmallVolume(directory, holder, FLAGS.includes("-r"));
   }
 
-  /** The command as it is run on the volume; the process keeps the pid that it is started with. */
+  /** Returns the command that runs on the volume; the process keeps its pid. */
   inside(command: readonly string[]): readonly string[] {
     const user = this.#isUserNamespace ? ["-U", "--preserve-credentials"] : [];
     return ["nsenter", "-t", String(this.#holder.pid), ...user, "-m", "--", ...command];
   }
 
-  /** The same folder, as this process sees it. */
+  /** Returns the same folder, as this process sees it. */
   get outside(): string {
     return join("/proc", String(this.#holder.pid), "root", this.directory);
   }
@@ -76,7 +76,7 @@ export class SmallVolume {
     return bavail * bsize;
   }
 
-  /** Others take all but so much; 0: to the last byte. */
+  /** Fills the volume but for so many bytes; 0: to the last byte. */
   fillTo(freeBytes: number): void {
     mkdirSync(join(this.outside, "others"), { recursive: true });
     const file = openSync(join(this.outside, "others", "fill"), "a");
@@ -90,7 +90,7 @@ export class SmallVolume {
     }
   }
 
-  /** Others take nothing any more. */
+  /** Frees what `fillTo` took. */
   clear(): void {
     truncateSync(join(this.outside, "others", "fill"));
   }

@@ -1,10 +1,13 @@
-/** The rows of interface spec 4.6 to 4.9 and 4.11 with what section 7 says of them: a table, no logic; those that place orders stand in spec-order-rows.ts. `{alice}` and `{key}` are filled in when sent. */
+/**
+ * The rows of interface spec 4.6 to 4.9 and 4.11 with the texts of section 7: a table, no logic; spec-order-rows.ts has
+ * the rows that place orders. The walker fills in `{alice}` and `{key}`.
+ */
 import type { RequestOptions } from "../../../gateway/test/client.js";
 import { BARE_ADDRESS, BARE_WALLET_ID, HEDGE_WALLET_ID, WALLET_ID } from "./spec-system.js";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** One row: what is asked, and what the spec says of the answer. */
+/** One row: the request, and what the spec says of the answer. */
 export interface SpecRow {
   readonly row: string;
   readonly method?: RequestOptions["method"];

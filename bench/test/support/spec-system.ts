@@ -28,23 +28,23 @@ export interface VenuethreeKey {
 
 export interface SpecSystem {
   readonly client: TestClient;
-  /** Of the gateway. */
+  /** Rooms of the gateway. */
   readonly rooms: ReadonlyMap<RoutableVenue, MarketRoom>;
-  /** Of the gateway. */
+  /** Port of the gateway. */
   readonly port: number;
   readonly pair: LocalPair;
   readonly venuethree: VenuethreeSim;
   readonly venuefour: VenuefourSim;
-  /** Long 0.5 BTC and short 5 ETH on venueone and venuetwo. */
+  /** A trader who is long 0.5 BTC and short 5 ETH on venueone and venuetwo. */
   readonly alice: Trader;
-  /** Hedge mode on venuetwo: long BTC and short ETH. */
+  /** A trader in hedge mode on venuetwo: long BTC and short ETH. */
   readonly hedger: Trader;
   readonly key: VenuethreeKey;
   readonly venuefourBlock: Readonly<Record<string, string>>;
   readonly logLines: readonly string[];
-  /** Resolves once no book is near its age limit: on a machine that stood still for a while they all are. */
+  /** Resolves once no book is near its age limit, as all are after a pause of the machine. */
   freshBooks(): Promise<void>;
-  /** Orders, cancels and changes that any venue has taken in. */
+  /** Count of orders, cancels and changes that any venue has accepted. */
   sentCount(): number;
   stop(): Promise<void>;
 }
@@ -52,11 +52,11 @@ export interface SpecSystem {
 const SYMBOLS = ["BTC", "ETH"];
 const NO_LIMIT = 1_000_000_000;
 const BOOKS_MS = 20_000;
-/** A market order wants a book of at most 2 s. */
+/** A market order needs a book of at most 2 s. */
 const FRESH_MS = 1_000;
 const ACCOUNT_INDEX = 281_474;
 const API_KEY_INDEX = 4;
-/** The walk asks more in a minute than the venues grant one address. */
+/** The walk sends more in a minute than the venues grant one address. */
 const UNLIMITED = {
   VENUEONE_REST_WEIGHT_PER_MINUTE: "1000000",
   VENUETWO_REST_WEIGHT_PER_MINUTE: "1000000",
@@ -137,10 +137,10 @@ export async function startSpecSystem(seed: number): Promise<SpecSystem> {
   };
 }
 
-/** A key of the curve from the trader's label; it opens nothing but the local venue. */
+/** Derives a key of the curve from the trader's label; it opens nothing but the local venue. */
 function registerKey(venue: VenuethreeSim, trader: Trader): VenuethreeKey {
   const privateKey = createHash("sha512").update(`whole-path/venuethree/${trader.label}`).digest().subarray(0, 40);
-  // The last byte below the order's: a scalar as the venue takes it.
+  // The last byte is below the group order's, which makes it a scalar that the venue takes.
   privateKey[39] = 1;
   venue.addAccount({
     accountIndex: ACCOUNT_INDEX,

@@ -1,4 +1,4 @@
-/** Rows of the interface spec whose exact text depends on which field is wrong: a table, no logic. */
+/** Rows of the interface spec whose exact text depends on the wrong field: a table, no logic. */
 import { LIMIT_THREE, ONE, ORDERS_THREE, PERP, WALLET, type Json, type SpecRow } from "./spec-rows.js";
 
 const CLOSE_ONE = `${ONE}/positions/close/BTC`;
@@ -168,7 +168,7 @@ export const TEXT_ROWS: readonly SpecRow[] = [
   },
 ];
 
-/** Above what the market carries; and what a leverage above 50 says of itself. */
+/** Leverages above the market's maximum, and the warning of one above 50. */
 const TOO_MUCH = [
   { path: "/api/trading/venueone/leverage", symbol: "ETH", max: 25 },
   { path: "/api/trading/venueone/leverage", symbol: "BTC", max: 40 },
@@ -214,7 +214,7 @@ export const MAXIMUM_ROWS: readonly SpecRow[] = [
   },
 ];
 
-/** The last one of the walk: the account is flat after it. */
+/** The last row of the walk: the account is flat after it. */
 export const CLOSE_ALL_ROW: SpecRow = {
   row: "venueone close-all with what it demands and nothing else",
   method: "POST",

@@ -1,4 +1,6 @@
-/** Sends the rows of the spec walk and judges what comes back: status, exact text, fields, and whether anything was sent. */
+/**
+ * Sends the rows of the spec walk and judges the replies: status, exact text, fields, and whether anything was sent.
+ */
 import { expect } from "vitest";
 import type { Reply } from "../../../gateway/test/client.js";
 import type { Json, SpecRow } from "./spec-rows.js";
@@ -9,7 +11,7 @@ type Sendable = Pick<SpecRow, "method" | "path" | "headers" | "body">;
 export class SpecWalker {
   readonly #system: () => SpecSystem;
 
-  /** `system`: started by the time a row is sent. */
+  /** `system` has started by the time a row is sent. */
   constructor(system: () => SpecSystem) {
     this.#system = system;
   }
@@ -62,7 +64,7 @@ export class SpecWalker {
   }
 }
 
-/** The value at a dotted path of the body. */
+/** Returns the value at a dotted path of the body. */
 export function at(reply: Reply, path: string): unknown {
   return path
     .split(".")

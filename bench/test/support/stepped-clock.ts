@@ -1,16 +1,19 @@
-/** The system's clock with a wall that can be set forward and back; the monotonic clock and the timers go on as they do. */
+/**
+ * The system's clock with a wall time that can be set forward and back; the monotonic clock and the timers are
+ * unchanged.
+ */
 import { type Clock, createSystemClock } from "../../../engine/domain/clock.js";
 
 export class SteppedClock implements Clock {
   readonly #clock = createSystemClock();
   #offMs = 0;
 
-  /** How far the wall is off. */
+  /** Offset of the wall time, ms. */
   get offMs(): number {
     return this.#offMs;
   }
 
-  /** From now on the wall is off by this much. */
+  /** Sets the offset of the wall time. */
   set(offMs: number): void {
     this.#offMs = offMs;
   }

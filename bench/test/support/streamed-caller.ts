@@ -1,4 +1,4 @@
-/** A caller of the whole gateway over four local venues, with an account on each that is streamed. */
+/** A caller of the whole gateway over four local venues, with a streamed account on each. */
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { StreamClient } from "../../../gateway/stream/test/stream-client.js";
 import type { Json } from "../../../gateway/test/client.js";
@@ -7,12 +7,12 @@ import { FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues, startFou
 import { pause } from "./system.js";
 import { startTradeSystem, type TradeSystem } from "./trade-run.js";
 
-/** Of a test of whole systems, and of their start. */
+/** Time limit of a test of whole systems, and of their start. */
 export const TEST_MS = 120_000;
 const RETRY_MS = 50;
 const USER = ["user"] as const;
 
-/** What may become of account frames. */
+/** Faults of account frames. */
 export const USER_FAULTS: readonly (readonly [string, FaultSpec])[] = [
   ["lost", { kind: "loss", scope: USER }],
   ["eight seconds late", { kind: "latency", scope: USER, delayMs: 8_000 }],
@@ -23,11 +23,11 @@ export const USER_FAULTS: readonly (readonly [string, FaultSpec])[] = [
 export interface StreamedSystem {
   readonly four: FourVenues;
   readonly gateway: TradeSystem;
-  /** Until the test ends. */
+  /** Adds the fault until the test ends. */
   fault(venues: readonly FourVenue[], specs: readonly FaultSpec[]): void;
 }
 
-/** Started before the file's first test and stopped after its last; what is returned is whole only within them. */
+/** Starts before the file's first test and stops after its last; the returned object is complete only within them. */
 export function streamedSystem(seed: number): StreamedSystem {
   let four: FourVenues;
   let gateway: TradeSystem;
@@ -57,7 +57,7 @@ export function streamedSystem(seed: number): StreamedSystem {
   };
 }
 
-/** Streams the trader's positions, and returns once they are pushed on every venue. */
+/** Streams the trader's positions, and returns once every venue pushes them. */
 export async function streamed({ gateway }: StreamedSystem, trader: FourTrader): Promise<StreamClient> {
   const client = await StreamClient.open(Number(new URL(gateway.service.url).port));
   const { credentials, accountIds } = trader;
@@ -87,7 +87,7 @@ export class Caller {
     return this.#system.four.positionLots(this.venue, this.trader, "BTC");
   }
 
-  /** Asked again where nothing was sent, because this machine stood still and its books are old. */
+  /** Repeats a request that sent nothing because this machine paused and its books are old. */
   async trade(path: string, fields: object): Promise<Json> {
     for (;;) {
       const body = await this.#send(path, { symbol: "BTC", direction: "LONG", ...fields });
@@ -96,7 +96,9 @@ export class Caller {
     }
   }
 
-  /** What it says of the venue. Asked again where nothing was sent for any position, because books are old. */
+  /**
+   * Returns the venue's entry of the reply. Repeats a request that sent nothing for any position because books are old.
+   */
   async closeAll(dryRun: boolean): Promise<Json> {
     for (;;) {
       const body = await this.#send("/api/trade/close-all", { exchanges: [this.venue], dryRun });
@@ -117,7 +119,10 @@ export class Caller {
     return reply.body;
   }
 
-  /** Until nothing is held: never FLAT before that, and CLOSED only then. What is not known is said so. */
+  /**
+   * Closes until nothing is held: FLAT never comes before that, and CLOSED only then. What is unknown is reported as
+   * unknown.
+   */
   async closesEverything(): Promise<void> {
     while (this.heldLots > 0) {
       const venue = await this.closeAll(false);

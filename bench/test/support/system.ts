@@ -13,7 +13,7 @@ import { NO_RATE_LIMITS } from "../../lib/no-rate-limits.js";
 
 export interface System {
   readonly service: Service;
-  /** Judges every reply by the OpenAPI document. */
+  /** Client that judges every reply by the OpenAPI document. */
   readonly client: TestClient;
   readonly dataDir: string;
   /** Every line logged so far. */
@@ -25,12 +25,12 @@ export interface System {
 }
 
 export interface SystemOptions {
-  /** A store to go on with; default a new one. */
+  /** Folder of an existing store; default: a new one. */
   readonly dataDir?: string;
   readonly environment?: Readonly<Record<string, string>>;
   /** Server wallets; default none. */
   readonly wallets?: CredentialSource;
-  /** The page, with the account that it opens with. */
+  /** Serves the page, with the account that it opens with. */
   readonly page?: { readonly folder: string; readonly account: PageAccount | null };
 }
 
@@ -44,7 +44,7 @@ export function configFor(
   return result.config;
 }
 
-/** What a process of its own needs to serve the pair. */
+/** Environment of a gateway process that serves the pair. */
 export function environmentFor(
   pair: LocalPair,
   dataDir: string,
@@ -96,12 +96,12 @@ export async function startSystem(pair: LocalPair, options: SystemOptions = {}):
 
 const POLL_MS = 10;
 /**
- * Of the time between two looks at most this much counts against a deadline. On a machine whose cores are taken away
- * for a while nothing here runs, the service no more than its judge: such time says nothing of either.
+ * Longest part of the time between two looks that counts against a deadline. When a machine loses its cores for a
+ * while, neither the service nor its judge runs, and the time says nothing of either.
  */
 const COUNTED_STEP_MS = 2 * POLL_MS;
 
-/** Resolves with the time it took, in ms, once `holds`; rejects after `deadlineMs` in which this process could run. */
+/** Resolves with the elapsed ms once `holds`; rejects after `deadlineMs` in which this process could run. */
 export async function waitUntil(what: string, deadlineMs: number, holds: () => boolean): Promise<number> {
   const startedMs = performance.now();
   let lookedMs = startedMs;
@@ -117,7 +117,7 @@ export async function waitUntil(what: string, deadlineMs: number, holds: () => b
   return lookedMs - startedMs;
 }
 
-/** For the length of a fault or an observation, never for correctness. */
+/** Waits for the length of a fault or an observation, never for correctness. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms);

@@ -1,9 +1,9 @@
 /**
- * Holds what a room claims to be fresh to the time it claims: the best prices that a router would meet lie among the
- * true ones of the last WINDOW_MS. The book checker compares each book with the truth of the moment that the book itself
- * names, so it is content with a frame that was held up, and with a touch whose moment is still to come.
+ * Checks what a room claims to be fresh against the present: the best prices that a router would meet lie among the
+ * true ones of the last WINDOW_MS. The book checker compares each book with the moment that the book itself names, so
+ * it accepts a delayed frame, and a touch whose moment is still to come.
  *
- * Nothing of the room's own counters is believed but its claim: LIVE, and proven within the market's age limit.
+ * The checker trusts none of the room's own counters, only its claim: LIVE, and proven within the market's age limit.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { RoutableVenue } from "../../../engine/domain/venue.js";
@@ -15,9 +15,9 @@ import type { MarketRoom } from "../../../engine/ports.js";
 import type { SimExchange } from "../../sim/core/engine/exchange.js";
 import { nativeName } from "./local-venues.js";
 
-/** A frame may be as late as a book may be old, and its book that old again; and what a busy machine adds. */
+/** A frame may be as late as a book may be old, and its book that old again, plus the delay of a busy machine. */
 const WINDOW_MS = 5_000;
-/** Between two looks at the truth its price may have gone a little further. */
+/** Between two samples of the truth its price may have gone a little further. */
 const TOLERANCE_BPS = 2;
 const PROBLEMS_KEPT_MAX = 20;
 
@@ -31,17 +31,17 @@ interface WatchedTop {
   readonly venue: RoutableVenue;
   readonly market: Market;
   readonly trueBid: () => number | null;
-  /** Of the last WINDOW_MS, and the one that held when these began; oldest first. */
+  /** Prices of the last WINDOW_MS, and the one before these; oldest first. */
   readonly bids: TrueBid[];
 }
 
 export class TopChecker {
   readonly problems: string[] = [];
-  /** Looks at what was claimed fresh. */
+  /** Samples of prices that were claimed fresh. */
   claimCount = 0;
-  /** Of these, prices that were none of the last WINDOW_MS. */
+  /** Samples of these that are none of the last WINDOW_MS. */
   staleCount = 0;
-  /** Venues of them. */
+  /** Venues of these samples. */
   readonly staleVenues = new Set<RoutableVenue>();
   readonly #clock: Clock;
   readonly #tops: WatchedTop[] = [];
@@ -70,7 +70,7 @@ export class TopChecker {
     for (const top of this.#tops) {
       const price = top.trueBid();
       if (price !== null) top.bids.push({ atMs: nowMs, price });
-      // A price holds until the next look: a machine that stood still looked last before it, and the price held meanwhile.
+      // A price counts until the next sample: after a pause of the machine that includes the price before it.
       while (nowMs - (top.bids[1]?.atMs ?? nowMs) > WINDOW_MS) top.bids.shift();
       this.#check(top);
     }

@@ -1,6 +1,6 @@
 /**
- * What traders ask beside opening and closing: close-all, cancels, switches, reads of positions. Each as its caller sees
- * it, with the moments and the venues' log lengths on either side; what it is worth is judged elsewhere.
+ * Requests of traders other than opening and closing: close-all, cancels, switches, reads of positions. Each is as its
+ * caller sees it, with the times and the lengths of the venues' logs on either side. Others judge it.
  */
 import type { Json, Reply, RequestOptions } from "../../../gateway/test/client.js";
 import { isNetworkError } from "./close-judge.js";
@@ -9,18 +9,18 @@ import { logLengthsOf, type TradeClient } from "./trade-trial.js";
 
 export type AskKind = "CLOSE_ALL" | "CANCEL" | "CANCEL_ALL" | "ARM" | "POSITIONS" | "ORDER" | "STATUS";
 
-/** What the caller stated. */
+/** The caller's terms. */
 export interface AskTerms {
-  /** Venues whose credentials were given, and that were named. */
+  /** Venues that the request names and has credentials for. */
   readonly venues: readonly FourVenue[];
-  /** Null means of every symbol. */
+  /** Null: every symbol. */
   readonly symbols: readonly string[] | null;
   readonly dryRun: boolean;
-  /** A field that no such operation knows. */
+  /** A field that the operation does not know. */
   readonly unknownField: string | null;
-  /** Of a cancel: the venue's id of the order. */
+  /** For a cancel: the venue's id of the order. */
   readonly orderId: string | null;
-  /** Of a single order: what it is for, and the key that it is asked under. */
+  /** For a single order: its terms and its key. */
   readonly order: AskedOrder | null;
 }
 
@@ -31,7 +31,7 @@ export interface AskedOrder {
   readonly quantity: string;
 }
 
-/** Replies whose body is read whole: they have no `data`, or not on every venue. */
+/** Requests whose whole body is read: they have no `data`, or not on every venue. */
 const WHOLE: ReadonlySet<AskKind> = new Set(["POSITIONS", "ORDER"]);
 
 export interface Ask {
@@ -41,15 +41,15 @@ export interface Ask {
   readonly terms: AskTerms;
   readonly status: number;
   readonly code: string | null;
-  /** Of positions and single orders: the whole body. */
+  /** The whole body, for positions and single orders. */
   readonly data: Json;
-  /** How many of the caller's secrets its text or its headers hold, whole or a part of them. */
+  /** Count of the caller's secrets in its text or its headers, whole or in part. */
   readonly leakCount: number;
   readonly askedAtMs: number;
   readonly answeredAtMs: number;
   readonly logLengthsBefore: Readonly<Record<FourVenue, number>>;
   readonly logLengths: Readonly<Record<FourVenue, number>>;
-  /** Of a switch that was armed: set at the end of the run, orders of its account that still work at its venue. */
+  /** For an armed switch, set at the end of the run: orders of its account that are still open at its venue. */
   workingAtEnd: number | null;
 }
 
@@ -62,7 +62,7 @@ export const EVERYTHING: AskTerms = {
   order: null,
 };
 
-/** One request. A connection that broke is an answer too: `NETWORK`. */
+/** Sends one request. A broken connection counts as an answer: `NETWORK`. */
 export async function sendAsk(
   four: FourVenues,
   client: TradeClient,
@@ -94,7 +94,7 @@ export async function sendAsk(
   };
 }
 
-/** What of a secret is one already: its beginning, of this many characters. */
+/** Leading characters of a secret that already count as the secret. */
 const PART = 12;
 
 function leaks({ secrets }: FourTrader, text: string): number {

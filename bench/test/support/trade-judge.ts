@@ -1,6 +1,7 @@
 /**
  * Judges what went through the gateway by the order logs, exchanges and positions of the four local venues (design,
- * section 5), never by the engine's own word. The checks have names (judge/checks.ts): a test may take some out.
+ * section 5), never by the engine's own reports. The checks have names (judge/checks.ts), so that a test can take some
+ * out.
  */
 import type { FourVenues } from "./four-venues.js";
 import { CHECK_NAMES, type CheckName, TRADE_CHECKS } from "./judge/checks.js";
@@ -9,7 +10,7 @@ import type { TradeTrial } from "./trade-trial.js";
 
 export interface TradeJudgement {
   readonly violations: readonly string[];
-  /** By the check that found them; those without any are absent. */
+  /** Violations by the check that found them; checks without any are absent. */
   readonly byCheck: ReadonlyMap<CheckName, readonly string[]>;
   readonly orderCount: number;
 }

@@ -1,6 +1,6 @@
 /**
- * Faults planted between the engine and its rooms, or at the service's door, that the judge must see: each breaks one
- * thing that keeps orders single and small, and leaves everything else real. Its drill is what shows it for certain.
+ * Faults between the engine and its rooms, or at the service's door, that the judge must see. Each breaks one rule that
+ * keeps orders single and small, and leaves everything else real. A drill shows each for certain.
  */
 import { createSystemClock } from "../../../engine/domain/clock.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
@@ -26,14 +26,14 @@ import { onOrders } from "./trade-workload.js";
 
 export interface Mutant {
   readonly name: string;
-  /** The rooms that the service gets. */
+  /** Makes the rooms that the service gets. */
   readonly rooms: (config: Config) => readonly MarketRoom[];
   readonly send?: TradeSender;
-  /** What the judge says of it. */
+  /** Text of the judge's finding. */
   readonly seen: RegExp;
-  /** The check that says it, then those that see it too: without them nothing is said. */
+  /** The check that finds it, then those that see it too: without them there is no finding. */
   readonly checks: readonly [CheckName, ...CheckName[]];
-  /** Whose logs show it. */
+  /** Venues whose logs show it. */
   readonly on: readonly FourVenue[];
   readonly drill: Drill;
 }
@@ -121,14 +121,14 @@ export const MUTANTS: readonly Mutant[] = [
 
 const JSON_ONLY = { "content-type": "application/json" };
 
-/** The rooms of production, nonces in memory: nothing is mutated. */
+/** The rooms of production with nonces in memory and no fault. */
 export function roomsOf(config: Config, nonces: NonceReservations = createMemoryReservations()): VenueRoom[] {
   const logger = createLogger("error", { write: () => {} });
   const rooms = createRooms(config, createSystemClock(), createSeededRandom(11), logger, nonces);
   return rooms.filter(isTradingRoom);
 }
 
-/** The same fault for everybody. */
+/** Applies the same fault for everybody. */
 function everywhere(wrong: (room: VenueRoom) => VenueRoom): Mutant["rooms"] {
   return (config) => roomsOf(config).map(wrong);
 }
@@ -145,10 +145,10 @@ function seeingDouble(room: VenueRoom): VenueRoom {
   });
 }
 
-/** Nonces so far ahead that no clock moves them: whoever starts again starts with the same. */
+/** Starts nonces so far ahead that no clock moves them: every restart begins with the same one. */
 const AHEAD_MS = 600_000;
 
-/** Two rooms take turns with the orders of one account, and neither knows what the other has used. */
+/** Makes two rooms take turns with the orders of one account; neither knows what the other has used. */
 function sharingSigners(config: Config): readonly MarketRoom[] {
   const startMs = createSystemClock().wallMs() + AHEAD_MS;
   const forgetful = (): NonceReservations => ({
@@ -161,7 +161,7 @@ function sharingSigners(config: Config): readonly MarketRoom[] {
   return roomsOf(config, forgetful()).map((room, index) => {
     const other = others[index] as VenueRoom;
     const credentials = new WeakMap<AccountSession, unknown>();
-    /** By account: the second order of each goes the other way. */
+    /** Orders so far, by account: the second of each goes to the other room. */
     const turns = new Map<string, number>();
     return replaced(room, {
       start: (start) => async () => {

@@ -1,6 +1,6 @@
 /**
- * The real service on four local venues, and workloads through its HTTP door: jobs side by side, each trade until its
- * end is known, the faults of a phase on while its first answers come.
+ * The real service on four local venues, and workloads through its HTTP door. Jobs run side by side, each trade until
+ * its end is known; the faults of a phase last while its first answers come.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,18 +36,18 @@ import { type PlannedPhase, type PlannedScene, trialOf, type Workload } from "./
 import { NO_RATE_LIMITS } from "../../lib/no-rate-limits.js";
 
 export interface TradeSystem {
-  /** The one that runs now. */
+  /** The service that runs now. */
   readonly service: Service;
   /**
-   * They share nothing but the judge of replies: what must be asked at once never waits for a connection. Each goes to
-   * the service that runs; while none does, it is refused like any caller.
+   * Clients that share nothing but the judge of replies, so that simultaneous requests never wait for a connection.
+   * Each goes to the running service; while none runs, it is refused like any caller.
    */
   readonly clients: readonly TradeClient[];
-  /** Of the services, not of the venues. */
+  /** Clock of the services, not of the venues. */
   readonly clock: SteppedClock;
   readonly dataDir: string;
   readonly logLines: readonly string[];
-  /** What was recorded of orders since the first start. */
+  /** Records of orders since the first start. */
   recorded(): Promise<readonly RecordedState[]>;
   /** Stops the service and starts another one on the same store. */
   restart(): Promise<void>;
@@ -56,7 +56,7 @@ export interface TradeSystem {
   cleanUp(): void;
 }
 
-/** What a service needs to trade on the four. */
+/** Environment of a service on the four venues. */
 export function fourEnvironment(four: FourVenues, dataDir: string): Record<string, string> {
   const environment: Record<string, string> = {
     PORT: "0",
@@ -74,16 +74,19 @@ export function fourEnvironment(four: FourVenues, dataDir: string): Record<strin
 
 const CLIENTS = 4;
 const CONCURRENCY = 8;
-/** Each has a request under way nearly all the time; more of them would only ask how much the lanes hold. */
+/**
+ * Scenes at once. Each has a request in flight nearly all the time; more of them would only test the capacity of the
+ * lanes.
+ */
 const SCENES_AT_ONCE = 8;
-/** Askings after the first, all trades together: what is refused for being too much must not become more by being asked. */
+/** Repeats a second, all trades together: repeating what is refused for load must not add to the load. */
 const ASKING_AGAIN_MAX = 6;
 const NO_LIMIT = "1000000000";
-/** Compiles each schema once, for all services of a file. */
+/** Judges replies, and compiles each schema once for all services of a file. */
 const judge = new ContractJudge();
 
 interface TradeSystemOptions {
-  /** Rooms in place of those that the configuration asks for. */
+  /** Rooms in place of those of the configuration. */
   readonly rooms?: (config: Config) => NonNullable<ServiceOverrides["rooms"]>;
 }
 
@@ -94,7 +97,7 @@ export async function startTradeSystem(four: FourVenues, options: TradeSystemOpt
     RECORDING: "false",
     CALLER_DAILY_NOTIONAL_MAX: String(CALLER_DAILY_MAX),
   };
-  // The budgets of the real venues would make this a test of waiting; other tests hold the service to them.
+  // With the budgets of the real venues this would be a test of waiting; other tests check the service against them.
   for (const name of ["VENUETWO_ORDERS_PER_MINUTE", "VENUETWO_ORDERS_PER_10_SECONDS"]) environment[name] = NO_LIMIT;
   for (const venue of FOUR_VENUES) environment[`${venue.toUpperCase()}_REST_WEIGHT_PER_MINUTE`] = NO_LIMIT;
   const read = readConfig(environment, () => null);
@@ -146,14 +149,14 @@ interface RunningService {
 }
 
 interface RunOptions {
-  /** In place of the way that trades go to the service. */
+  /** Sender in place of the usual path to the service. */
   readonly send?: TradeSender;
   readonly onPhase?: (text: string) => void;
-  /** Does without the ends: of a service that is wrong, some never come. */
+  /** Skips the wait for ends: with a wrong service some never come. */
   readonly firstAnswersOnly?: boolean;
-  /** The way to the service for a trader's scene, in place of the usual one. */
+  /** Client for a trader's scene, in place of the usual one. */
   readonly clientOf?: (trader: FourTrader, client: TradeClient) => TradeClient;
-  /** For how long switches are waited for; default beyond all that may delay them. */
+  /** How long to wait for switches; default: beyond all that may delay them. */
   readonly switchEndMs?: number;
 }
 
@@ -163,7 +166,7 @@ interface PlayedWorkload {
   readonly asks: readonly Ask[];
 }
 
-/** Each trial asked for until it had an end or there was none to be had, and what scenes asked beside. */
+/** The trials, each repeated until its end was known or could not be known, and the scenes' other requests. */
 export async function runWorkload(
   four: FourVenues,
   system: TradeSystem,
@@ -174,7 +177,7 @@ export async function runWorkload(
   const trials: TradeTrial[] = [];
   const asks: Ask[] = [];
   const ends: Promise<unknown>[] = [];
-  /** By a process that ended since. */
+  /** Sent by a process that has ended since. */
   const sentBefore = new Set<TradeTrial>();
   const askAgain = atMost(ASKING_AGAIN_MAX, options.send ?? sendTrade);
   for (const phase of workload.phases) {
@@ -200,12 +203,12 @@ export async function runWorkload(
   return { trials, asks, recorded: await recordEnds(four, system, trials) };
 }
 
-/** Beyond the time of a switch, its tries, and the venue's own later firing. */
+/** Longer than the time of a switch, its tries, and the venue's own later firing. */
 const SWITCH_END_MS = 30_000;
 
 /**
- * Waits until what armed switches are for is cancelled, and writes down what is not. An order that came to the venue
- * after the switch's time is none of it: on a slow machine the scene's second one may.
+ * Waits until armed switches have cancelled their orders, and notes those that remain. An order that came to the venue
+ * after the switch's time does not count: on a slow machine the scene's second one may.
  */
 async function switchesEnd(four: FourVenues, asks: readonly Ask[], withinMs: number): Promise<void> {
   const armed = asks.filter(({ kind, status }) => kind === "ARM" && status === 200);
@@ -218,17 +221,17 @@ async function switchesEnd(four: FourVenues, asks: readonly Ask[], withinMs: num
   for (const ask of armed) ask.workingAtEnd = working(ask);
 }
 
-/** A look at each order that is followed comes within that time, where its stream tells nothing of it. */
+/** Each followed order gets a read within that time, where its stream reports nothing. */
 const RECORD_END_MS = 60_000;
 
-/** Waits until the record has the orders that the market came to as they are, and reads it. */
+/** Waits until the record has the current state of the orders that the market reached, and reads it. */
 async function recordEnds(
   four: FourVenues,
   system: TradeSystem,
   trials: readonly TradeTrial[],
 ): Promise<readonly RecordedState[]> {
   const restingCount = trials.filter(({ answers }) => answers.at(-1)?.data?.execution.state === "RESTING").length;
-  // A venue's are looked at one after the other.
+  // The service reads a venue's orders one after the other.
   const endMs = four.nowMs() + RECORD_END_MS + restingCount * READ_GAP_MS;
   for (;;) {
     const recorded = await system.recorded();
@@ -239,10 +242,13 @@ async function recordEnds(
 
 const RECORD_LOOK_MS = 250;
 
-/** Unknown for no longer than an order is looked for: ten minutes (DESIGN.md, section 5), from its first answer on. */
+/** Longest time that an order is unknown: ten minutes (DESIGN.md, section 5), from its first answer on. */
 const UNKNOWN_MAX_MS = 600_000;
 
-/** Of many at once on a slow machine some are given up before their turn came: asked until they may be unknown no more. */
+/**
+ * Of many at once on a slow machine some are given up before their turn. This repeats until they may be unknown no
+ * longer.
+ */
 async function lateEnds(
   four: FourVenues,
   { clients }: TradeSystem,
@@ -260,12 +266,12 @@ async function lateEnds(
   );
 }
 
-/** One turn of all that are asked for again. */
+/** Least time for one round of all repeated requests. */
 const LATE_END_MIN_MS = 30_000;
 
 /**
- * What the executions say once the run is over, as one more answer to each entry with protection: what follows an entry
- * that rested, or whose outcome was unknown, may be placed after the answer that its caller took for the end.
+ * Adds the executions' final state as one more answer to each entry with protection. The service may place protection
+ * after the answer that its caller took for the end, where an entry rested or had an unknown outcome.
  */
 export async function newestWord(
   four: FourVenues,
@@ -280,10 +286,10 @@ export async function newestWord(
 }
 
 /**
- * A process takes up what one before it followed with the next request of the account: its caller asks again. Of an order
- * that the process at work has sent itself nobody asks, so that what it loses is lost. The execution is asked for too, as
- * whoever wants to know does: the background's share of a venue's budget has looks at a few orders a minute, and a run
- * leaves hundreds that rest.
+ * A new process resumes the orders of the one before with the next request of the account, so the caller asks again.
+ * Nobody asks about an order that the current process has sent itself, so that a lost one stays lost. The request for
+ * the execution follows too, as by any interested caller: the background's share of a venue's budget allows reads of a
+ * few orders a minute, and a run leaves hundreds that rest.
  */
 async function askOnceMore(
   four: FourVenues,
@@ -298,7 +304,7 @@ async function askOnceMore(
   }
 }
 
-/** Lets so many through at a time; the others wait their turn. */
+/** Lets so many through at a time; the others wait for their turn. */
 function atMost(max: number, send: TradeSender): TradeSender {
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -316,12 +322,12 @@ function atMost(max: number, send: TradeSender): TradeSender {
 }
 
 /**
- * venuethree takes 200 messages a minute of an address (fact sheet): connections that are cut over and over spend them, and
- * books are asked for again with the next minute's.
+ * venuethree takes 200 messages a minute of an address (fact sheet). Connections that are cut over and over spend them,
+ * and the rooms ask for books again in the next minute.
  */
 const RECOVERY_MAX_MS = 90_000;
 
-/** Every book is there again and every venue is asked again: the phase before is over. */
+/** Waits until every book is back and every venue usable: the phase before is over. */
 export async function recovered({ rooms }: Service): Promise<void> {
   const missing = (): string[] =>
     rooms.flatMap((room) => [
@@ -337,7 +343,10 @@ export async function recovered({ rooms }: Service): Promise<void> {
   }
 }
 
-/** First answers under the phase's faults; the ends are gone for beside the phases that follow, and go into `ends`. */
+/**
+ * Sends the first requests under the phase's faults. The search for the ends runs beside the phases that follow, and
+ * goes into `ends`.
+ */
 async function runPhase(
   four: FourVenues,
   { clients, clock }: TradeSystem,

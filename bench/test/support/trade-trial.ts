@@ -1,6 +1,6 @@
 /**
- * One trade as its caller sees it: the body, the same at every retry, and every answer to it; sent until its end is
- * known. What the answers are worth is judged elsewhere, by the venues' logs.
+ * One trade as its caller sees it: the body, the same at every retry, and every answer to it. It is sent until its end
+ * is known. Others judge the answers by the venues' logs.
  */
 import type { Json, RequestOptions, TestClient } from "../../../gateway/test/client.js";
 import { isNetworkError, NEUTRAL } from "./close-judge.js";
@@ -12,18 +12,21 @@ export interface TradeTrial {
   readonly kind: "OPEN" | "CLOSE";
   readonly symbol: string;
   readonly direction: "LONG" | "SHORT";
-  /** Base units as asked; null: all there is, or what a notional comes to. */
+  /** Requested size in base units; null for ALL, and for a size by notional. */
   readonly size: string | null;
   readonly preferred: FourVenue | null;
-  /** This venue was out of service when it was sent, and the trade had no need of it. */
+  /** This venue was down when the trade went out, and the trade did not need it. */
   readonly besides: FourVenue | null;
-  /** What its caller stated beside. */
+  /** The caller's other terms. */
   readonly terms: TradeTerms;
   readonly key: string;
-  /** The same bytes at every retry. */
+  /** The body; the same bytes at every retry. */
   readonly body: string;
   readonly answers: TradeAnswer[];
-  /** Of an order that rested: when the market came to it, or, of an entry, when the last of its stops was refused. */
+  /**
+   * For an order that rested: the time when the market reached it. For an entry: the time of the last refusal of its
+   * stops.
+   */
   reached?: Reached;
 }
 
@@ -31,7 +34,7 @@ export interface Reached {
   readonly venue: FourVenue;
   readonly orderId: number;
   readonly atMs: number;
-  /** Nothing was wrong with the venues, or their ways: what follows is to be there in time. */
+  /** Nothing was wrong with the venues or the paths to them, so what follows must be in time. */
   readonly isCalm: boolean;
 }
 
@@ -43,12 +46,12 @@ export interface TradeTerms {
   readonly stopLoss: string | null;
   readonly maxSlippageBps: number;
   readonly allowSplit: boolean;
-  /** Venues with credentials that are not excluded: all that the trade may touch. */
+  /** Venues with credentials that are not excluded: all that the trade may use. */
   readonly members: readonly FourVenue[];
   readonly quote: { readonly quoteId: string; readonly worstPrice: string } | null;
 }
 
-/** What stands where a caller says nothing: the service's default bound, every venue. */
+/** Defaults of a caller without terms: the service's bound, every venue. */
 export const MARKET_TERMS: TradeTerms = {
   orderType: "MARKET",
   limitPrice: null,
@@ -61,7 +64,7 @@ export const MARKET_TERMS: TradeTerms = {
   quote: null,
 };
 
-/** The order that a trade is for, or one that follows an entry. CLOSE: the undo where protection failed. */
+/** Role of an order: the trade's own, or one that follows an entry. CLOSE is the undo where protection failed. */
 export type OrderRole = "POSITION" | "TAKE_PROFIT" | "STOP_LOSS" | "CLOSE";
 
 export interface TradeLeg {
@@ -72,9 +75,9 @@ export interface TradeLeg {
   readonly status: string;
   readonly size: string;
   readonly filledSize: string;
-  /** The bound that it carried. */
+  /** The order's bound. */
   readonly worstPrice?: string | null;
-  /** Both by one clock, the service's. */
+  /** Both by the service's clock. */
   readonly sentAt?: number | null;
   readonly ackAt?: number | null;
 }
@@ -91,7 +94,7 @@ export interface TradeCandidate {
   readonly selected?: boolean;
   readonly reasonCode?: string;
   readonly positionSize: string | null;
-  /** Of those that were priced: base units, all-in in its own quote, and what that is in the common one. */
+  /** For priced candidates: base units, the all-in price in its own quote, and the rate to the common one. */
   readonly routedSize?: string;
   readonly allInPrice?: string | null;
   readonly quoteRate?: string;
@@ -128,26 +131,26 @@ export interface TradeAnswer {
   readonly code: string | null;
   readonly success: boolean;
   readonly data: TradeView | null;
-  /** Of a refusal: the venue it names. */
+  /** The venue that a refusal names. */
   readonly blames: string | null;
-  /** Of a refusal: its `details.reason`. */
+  /** `details.reason` of a refusal. */
   readonly reason: string | null;
-  /** Of a refusal: what it says of each venue. */
+  /** What a refusal says of each venue. */
   readonly candidates: readonly TradeCandidate[];
-  /** How many of the caller's secrets its text holds. */
+  /** Count of the caller's secrets in its text. */
   readonly leakCount: number;
   readonly askedAtMs: number;
   readonly answeredAtMs: number;
-  /** Length of each venue's log when it came. */
+  /** Length of each venue's log when the answer came. */
   readonly logLengths: Readonly<Record<FourVenue, number>>;
 }
 
 export type TradeSender = typeof sendTrade;
 
-/** Whatever sends for a caller: it may go to another service from one request to the next. */
+/** Sends for a caller, to any service from one request to the next. */
 export type TradeClient = Pick<TestClient, "send">;
 
-/** One request. A connection that broke is an answer too: `NETWORK`. */
+/** Sends one request. A broken connection counts as an answer: `NETWORK`. */
 export async function sendTrade(four: FourVenues, client: TradeClient, trial: TradeTrial): Promise<TradeAnswer> {
   const askedAtMs = four.nowMs();
   let said: Omit<TradeAnswer, "logLengths" | "askedAtMs" | "answeredAtMs">;
@@ -192,7 +195,7 @@ export async function sendTrade(four: FourVenues, client: TradeClient, trial: Tr
   return answer;
 }
 
-/** The execution as it stands now, beside what its key answers: one more answer to the trade. */
+/** Reads the execution's current state, and adds it as one more answer to the trade. */
 export async function askExecution(four: FourVenues, client: TradeClient, trial: TradeTrial): Promise<void> {
   const routeId = trial.answers.findLast(({ data }) => data !== null)?.data?.routing.routeId;
   if (routeId === undefined) return;
@@ -216,12 +219,12 @@ export function logLengthsOf(four: FourVenues): Readonly<Record<FourVenue, numbe
 
 const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 2_000;
-/** Beyond the longest validity of an order, which is an agent's on venuetwo, and the venues' lag. */
+/** Longer than the longest validity of an order, which is an agent's on venuetwo, plus the venues' lag. */
 const FINAL_DEADLINE_MS = 150_000;
 
 /**
- * Asks until the end is known, or FINAL_DEADLINE_MS. A refusal that touched nothing is an end, but for one that a book
- * was not there, where the caller `insists`.
+ * Sends until the end is known, or FINAL_DEADLINE_MS. A refusal that touched nothing is an end, unless it is for a
+ * missing book and the caller `insists`.
  */
 export async function untilFinal(
   four: FourVenues,
@@ -241,7 +244,7 @@ export async function untilFinal(
   }
 }
 
-/** One text per trade whose end is still not known. */
+/** Returns one text per trade whose end is still unknown. */
 export function endless(trials: readonly TradeTrial[]): string[] {
   return trials
     .filter((trial) => !hasEnd(trial))
@@ -259,7 +262,7 @@ export function hasEnd({ answers }: TradeTrial): boolean {
   return last !== undefined && (isRefused(last) || isEnd(last.data));
 }
 
-/** Nothing is in doubt: it is over, or it rests where it was meant to. */
+/** Returns whether nothing is in doubt: the trade is over, or rests as it should. */
 export function isEnd(data: TradeAnswer["data"]): boolean {
   return data !== null && (data.execution.final || data.execution.state === "RESTING");
 }
@@ -268,14 +271,16 @@ function isRefused({ status, code }: TradeAnswer): boolean {
   return status >= 400 && status < 500 && !NEUTRAL.has(code ?? "");
 }
 
-/** COMPLETED, UNKNOWN …, or the status and code of a refusal. */
+/** Returns COMPLETED, UNKNOWN …, or the status and code of a refusal. */
 export function tradeOutcome(answer: TradeAnswer): string {
   if (answer.data === null) return `${answer.status} ${answer.code ?? ""}`.trim();
   const { state, note } = answer.data.execution;
   return note === "ALREADY_FLAT" ? "NOOP ALREADY_FLAT" : state;
 }
 
-/** What the first answers said, most frequent first; of one that was asked twice at once, the one that did not wait. */
+/**
+ * Counts the first answers, most frequent first; for a trade that was sent twice at once, the answer that did not wait.
+ */
 export function firstOutcomes(trials: readonly TradeTrial[]): ReadonlyMap<string, number> {
   return countOf(
     trials.map(({ answers }) => {

@@ -1,9 +1,9 @@
 /**
- * Ten thousand trades from one seed: who asks for what, what is asked at once, and what fails meanwhile. Pure: the same
- * seed gives the same workload, and its digest says so.
+ * Ten thousand trades from one seed: who sends what, what goes out at once, and what fails meanwhile. Pure: the same
+ * seed gives the same workload, and its digest shows that.
  *
- * Rushes bring about what callers apart from each other seldom meet. Four closes of 70 % of one position: the second
- * gets what is left, the others find nothing. Three entries of 60 % of one margin: the venue refuses two.
+ * Rushes produce states that separate callers seldom meet. Four closes of 70 % of one position: the second gets what is
+ * left, the others find nothing. Three entries of 60 % of one margin: the venue refuses two.
  */
 import { createHash } from "node:crypto";
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
@@ -32,19 +32,19 @@ export interface PlannedTrade {
   readonly routingOptions: Readonly<Record<string, unknown>>;
 }
 
-/** Sent in one go. */
+/** Trades that go out at once. */
 interface PlannedJob {
   readonly trades: readonly PlannedTrade[];
-  /** Its caller asks twice at once with one key. */
+  /** Its caller sends twice at once with one key. */
   readonly twice: boolean;
 }
 
-/** Requests in an order, of a trader that plays nothing else. */
+/** Requests in a fixed order, of a trader that plays nothing else. */
 export interface PlannedScene {
   readonly name: string;
   readonly kind: SceneKind;
   readonly trader: string;
-  /** Of its own dice. */
+  /** Seed of its own dice. */
   readonly seed: number;
 }
 
@@ -52,13 +52,13 @@ export interface PlannedPhase {
   readonly name: string;
   readonly venues: readonly FourVenue[];
   readonly faults: readonly FaultSpec[];
-  /** Out of service. */
+  /** The venue that is down. */
   readonly down: FourVenue | null;
   readonly jobs: readonly PlannedJob[];
   readonly scenes: readonly PlannedScene[];
-  /** Halfway the wall clock of the service is set off by this, until the phase ends; 0: it goes right. */
+  /** Offset, in ms, of the service's wall clock from halfway to the end of the phase; 0: none. */
   readonly clockOffMs: number;
-  /** The service is stopped and started again first. */
+  /** The service restarts first. */
   readonly restarts: boolean;
 }
 
@@ -88,7 +88,7 @@ export interface Weather {
   readonly restarts?: boolean;
 }
 
-/** Losses early: they take longest to be proved, and the next phases go on meanwhile. */
+/** Losses come early: their proof takes longest, and the next phases go on meanwhile. */
 export const WEATHERS: readonly Weather[] = [
   { name: "calm", faults: [] },
   { name: "requests lost", faults: onOrders({ kind: "loss", probability: 0.25 }) },
@@ -111,10 +111,10 @@ const HELD_REQUESTS = onOrders({ kind: "heldRequest", probability: 0.3, delayMs:
 
 const FORWARD_MS = 150_000;
 const BACK_MS = -90_000;
-/** How far the clock of the service may be off the venues'. */
+/** Offsets of the service's clock from the venues'. */
 export const CLOCK_STEPS_MS = [0, FORWARD_MS, BACK_MS];
 
-/** What only scenes are for: frames of accounts that are lost, late or silent, requests that come late, clocks, restarts. */
+/** Phases for scenes alone: frames of accounts that are lost, late or silent, late requests, clocks, restarts. */
 export const SCENE_WEATHERS: readonly Weather[] = [
   { name: "requests held", faults: HELD_REQUESTS },
   { name: "clock set forward", faults: HELD_REQUESTS, clockOffMs: FORWARD_MS },
@@ -126,11 +126,11 @@ export const SCENE_WEATHERS: readonly Weather[] = [
   { name: "after another restart", faults: [], restarts: true },
 ];
 
-/** Of each kind in a run: so many for each hundred trades, and never fewer than one. */
+/** Scenes of each kind for each hundred trades, and never fewer than one. */
 const SCENES_PER_HUNDRED = 0.6;
 
 const TRADERS = 24;
-/** Of them, those whose whole positions are closed again and again. */
+/** Traders among them whose whole positions are closed again and again. */
 const EMPTIED_TRADERS = 3;
 const FLAT_TRADERS = 2;
 const HELD = { BTC: "3", ETH: "-60" };
@@ -141,10 +141,10 @@ const RUSH_PART: Readonly<Record<string, string>> = { BTC: "0.35", ETH: "5.6" };
 const RUSH_DEADLINE_MS = 4_000;
 const POOR_DEPOSIT = "2000";
 const POOR_PERCENT = 60;
-/** Of the jobs. */
+/** Share of the jobs. */
 const CLOSE_RUSHES = 0.32;
 const ENTRY_RUSHES = 0.08;
-/** In an outage: of each kind that needs nothing of the venue that is down. */
+/** Fewest trades, in an outage, of each kind that does not need the venue that is down. */
 const UNTOUCHED_MIN = 2;
 const UNTOUCHED_SHARE = 0.02;
 const UNTOUCHED_OPTIONS = { deadlineMs: 8_000, maxQuoteAgeMs: 30_000 };
@@ -156,13 +156,13 @@ class Planner {
   readonly traders: PlannedTrader[] = [];
   readonly #seed: number;
   readonly #random: Random;
-  /** Venue and symbol of positions that nobody rushed for yet, and of margins. */
+  /** Venue and symbol of positions, and of margins, without a rush yet. */
   readonly #fullSlots: { readonly trader: string; readonly venue: FourVenue; readonly symbol: string }[] = [];
   readonly #poorSlots: { readonly trader: string; readonly venue: FourVenue }[] = [];
   readonly #agents: boolean;
   #keys = 0;
 
-  /** `agents`: half of the traders sign with nonces on venuetwo, where a lost order is proved lost after a minute only. */
+  /** `agents`: half of the traders sign with nonces on venuetwo, where the proof of a lost order takes a minute. */
   constructor(seed: number, agents: boolean) {
     this.#seed = seed;
     this.#agents = agents;
@@ -190,7 +190,7 @@ class Planner {
     return { name, venues, faults, down, jobs: shuffled(jobs, this.#random), scenes, clockOffMs, restarts };
   }
 
-  /** So many of each kind, dealt to the phases: no two neighbours of a kind in one. */
+  /** Deals so many of each kind to the phases: no two neighbours of a kind in one. */
   *scenes(kinds: readonly SceneKind[], count: number): Generator<PlannedScene> {
     for (let round = 0; round < count; round++) {
       for (const kind of shuffled(kinds, this.#random)) {
@@ -211,7 +211,7 @@ class Planner {
     const trader = `trade-${Math.floor(this.#random.next() * TRADERS)}`;
     const base = { ...market, size: this.#small(market.symbol), preferred, routingOptions };
     const dice = this.#random.next();
-    // Nothing is held there.
+    // The account holds nothing there.
     if (dice < 0.06) return this.#trade(`flat-${Math.floor(this.#random.next() * FLAT_TRADERS)}`, "CLOSE", base);
     if (dice < 0.5) return this.#trade(trader, "OPEN", base);
     if (dice < 0.6) {
@@ -257,7 +257,7 @@ class Planner {
     return { trades, twice: false };
   }
 
-  /** What a trader of its own asks of the other venues, and of the best of them. */
+  /** Trades of a separate trader with the other venues, and with the best of them. */
   *#untouched(down: FourVenue, phase: number, tradeCount: number): Generator<PlannedJob> {
     const trader = this.#addTrader(`untouched-${phase}`, HELD);
     const count = Math.max(UNTOUCHED_MIN, Math.ceil(tradeCount * UNTOUCHED_SHARE));
@@ -308,7 +308,7 @@ interface WorkloadOptions {
   readonly scenes?: readonly SceneKind[];
 }
 
-/** The second list spread over the first. */
+/** Spreads the second list over the first. */
 function interleaved<T>(first: readonly T[], second: readonly T[]): T[] {
   const every = Math.max(1, Math.floor(first.length / second.length));
   const merged = first.flatMap((one, index) => {
@@ -318,7 +318,7 @@ function interleaved<T>(first: readonly T[], second: readonly T[]): T[] {
   return [...merged, ...second.filter((one) => !merged.includes(one))];
 }
 
-/** From here on a run takes minutes, and what takes long to prove may. */
+/** From this size on a run takes minutes, and long proofs have time. */
 export const MANY_TRADES = 2_000;
 
 export function planWorkload(
@@ -346,7 +346,10 @@ export function planWorkload(
   return { traders, phases, tradeCount: counts.reduce((sum, count) => sum + count, 0), digest };
 }
 
-/** Makes the accounts on all venues; by label. `suffix` keeps those of several services on the same venues apart. */
+/**
+ * Makes the accounts on all venues and returns them by label. `suffix` separates those of several services on the same
+ * venues.
+ */
 export function addTraders(
   four: FourVenues,
   planned: readonly PlannedTrader[],
@@ -360,7 +363,7 @@ export function addTraders(
   );
 }
 
-/** The trade as it is asked for: its trader's credentials, and entries by what their margin carries. */
+/** Returns the trade's request: its trader's credentials, and the size of entries by what their margin carries. */
 export function trialOf(
   four: FourVenues,
   traders: ReadonlyMap<string, FourTrader>,

@@ -1,8 +1,10 @@
-/** What tests of one venue's trading share: a pool on a given clock, commands on the grid, and a stream to wait on. */
+/**
+ * Shared by the tests of one venue's trading: a pool on a given clock, commands on the grid, and a stream to wait on.
+ */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import { type LogFields, type Logger, silentLogger } from "../../../engine/domain/logger.js";
-import type { OrderCommand } from "../../../engine/domain/order.js";
+import type { OrderCommand, PlaceOutcome } from "../../../engine/domain/order.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import { LatencyWindow } from "../../../engine/market/latency-window.js";
 import type {
@@ -21,10 +23,10 @@ import { createMemoryReservations } from "../../../feeds/shared/test/memory-rese
 
 /** For a virtual clock. */
 export const OPTIONS: CallOptions = { timeoutMs: 4_000, lane: "exit" };
-/** For a real one: no pause of the machine is taken for a venue that does not answer. */
+/** For a real clock: a pause of the machine does not count as a venue that does not answer. */
 export const PATIENT: CallOptions = { timeoutMs: 20_000, lane: "exit" };
 
-/** Everything a trading half needs, on this clock; no wait of the pool fires unless the clock moves. */
+/** Returns everything that a trading half needs, on this clock. No wait of the pool fires unless the clock moves. */
 export function halfDeps(
   baseUrl: string,
   clock: Clock,
@@ -77,12 +79,24 @@ export function unwrapRead<T>(read: Read<T>): T {
   return read.value;
 }
 
-/** A price in whole units of the quote, in ticks: on every venue's grid. */
+/** Returns a price in whole units of the quote, in ticks: on every venue's grid. */
 export function wholeTicks(instrument: Instrument, price: number): number {
   return Math.round(price) * 10 ** instrument.priceDecimals;
 }
 
-/** Lets sockets of this process do their work until it holds; no time passes on a virtual clock. */
+/** Places orders until the venue or the room refuses one. Throws when more than `countMax` are accepted. */
+export async function placeUntilRefused(
+  place: () => Promise<PlaceOutcome>,
+  countMax: number,
+): Promise<{ readonly takenCount: number; readonly refused: PlaceOutcome }> {
+  for (let takenCount = 0; takenCount <= countMax; takenCount++) {
+    const refused = await place();
+    if (refused.outcome !== "accepted") return { takenCount, refused };
+  }
+  throw new Error("nothing was refused");
+}
+
+/** Lets sockets of this process work until `holds`; no time passes on a virtual clock. */
 export async function untilHolds(what: string, holds: () => boolean): Promise<void> {
   for (let turn = 0; turn < 1_000_000; turn++) {
     if (holds()) return;
@@ -97,7 +111,7 @@ export function nextClientId(): string {
   return (++clientIdCount).toString(16).padStart(32, "0");
 }
 
-/** An IOC buy of one lot unless the caller says otherwise. */
+/** Returns an IOC buy of one lot with these changes. */
 export function commandOf(instrument: Instrument, changes: Partial<OrderCommand>): OrderCommand {
   return {
     instrument,
@@ -113,7 +127,7 @@ export function commandOf(instrument: Instrument, changes: Partial<OrderCommand>
   };
 }
 
-/** Follows cursors to the end; every page is bounded by `limit`. */
+/** Follows cursors to the end and returns all rows; `limit` bounds every page. */
 export async function allRows<T>(
   read: (query: HistoryQuery) => Promise<Read<HistoryPage<T>>>,
   query: Partial<HistoryQuery>,
@@ -134,7 +148,7 @@ export async function allRows<T>(
 export interface Watching {
   readonly stream: AccountStream;
   readonly events: readonly AccountEvent[];
-  /** The first event, past or to come, that fits. */
+  /** Resolves with the first event that fits, past or future. */
   until(what: string, fits: (event: AccountEvent) => boolean): Promise<AccountEvent>;
 }
 

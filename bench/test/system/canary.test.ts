@@ -1,7 +1,7 @@
 /**
  * Canary secrets through whole closes: accepted, refused, of unknown outcome, wrongly signed, malformed. Afterwards
  * every log line, reply, metric, status and every byte of the store is searched for them, for the private keys and for
- * every signature that left this process. The signatures are taken from the wire, so that the search knows them.
+ * every signature that left this process. The search takes the signatures from the wire.
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { readdirSync, readFileSync } from "node:fs";
@@ -21,13 +21,13 @@ import { pause, startSystem, type System } from "../support/system.js";
 const CANARY_KEY = "CANARYkeyCANARYkeyCANARYkeyCANARYkeyCANARYkeyCANARYkeyCANARYkey1";
 const CANARY_SECRET = "CANARYsecretCANARYsecretCANARYsecretCANARYsecretCANARYsecretCAN2";
 const WRONG_SECRET = "CANARYwrongCANARYwrongCANARYwrongCANARYwrongCANARYwrongCANARYwr3";
-/** A good key of the curve that no account knows. */
+/** A valid key of the curve without an account. */
 const STRANGER_KEY = `0x${"c0ffee".repeat(10)}5a5a`;
-/** Signatures are at least this long in hex; shorter matches would be chance. */
+/** Signatures are at least this long in hex; shorter matches are chance. */
 const SIGNATURE_CHARS_MIN = 64;
 
 const DEADLINE_MS = 30_000;
-/** Of closes that are to end unknown; long enough for the reads before the order on a slow machine. */
+/** Deadline of closes that must end unknown; long enough for the reads before the order on a slow machine. */
 const SHORT_MS = 1_500;
 const RETRY_MS = 50;
 const FINAL_DEADLINE_MS = 150_000;
@@ -38,7 +38,7 @@ let trader: Trader;
 const replies: string[] = [];
 const signatures = new Set<string>();
 
-/** What undici publishes of each request before it is written. */
+/** undici publishes each request here before it writes it. */
 function onRequest(message: unknown): void {
   const { request } = message as { readonly request: { readonly path: string; readonly body?: unknown } };
   const text = `${request.path} ${typeof request.body === "string" ? request.body : ""}`;
@@ -86,7 +86,7 @@ async function close(key: string, fields: Readonly<Record<string, unknown>>): Pr
   return reply.text;
 }
 
-/** Books are old for a moment after a pause of the machine, and nothing is sent then: it is asked again. */
+/** Repeats a close that sent nothing: books are old for a moment after a pause of the machine. */
 async function closeTo(state: string, key: string, fields: Readonly<Record<string, unknown>>): Promise<void> {
   let text = await close(key, fields);
   for (; text.includes('"NO_ELIGIBLE_VENUE"'); text = await close(key, fields)) await pause(RETRY_MS);
@@ -113,7 +113,7 @@ describe("canary secrets", () => {
     await close("not-a-key", {
       credentials: { venueone: { privateKey: `${STRANGER_KEY}00` }, venuetwo: CANARY_SECRET },
     });
-    // In words that an operator wrote, which are stored, shown and told to whoever is refused by them.
+    // In an operator's text, which is stored, shown and returned to refused callers.
     await killSwitch({ active: true, reason: `leaked: ${CANARY_SECRET} of ${STRANGER_KEY}` });
     const refused = await system.client.send("/api/trade/position/open", post({ ...BODY, credentials: secrets }));
     expect(refused.text).toContain("TRADING_HALTED");
@@ -134,7 +134,7 @@ describe("canary secrets", () => {
         routingOptions: { deadlineMs: SHORT_MS },
       }),
     );
-    // Until an order is out: what could not be read in time was refused, and nothing sent.
+    // Repeats until an order is out: a close without timely reads is refused and sends nothing.
     for (const trial of trials)
       while ((await sendClose(pair, system.client, trial)).data === null) await pause(RETRY_MS);
     unknown();
@@ -142,7 +142,7 @@ describe("canary secrets", () => {
     for (const { answers } of trials)
       expect(answers.find(({ data }) => data !== null)?.data?.execution.state).toBe("UNKNOWN");
     replies.push(JSON.stringify(trials.map(({ answers }) => answers)));
-    // Limited by the venues; last, because they are left alone for a while after it.
+    // Limited by the venues. Last, because the service leaves them alone for a while afterwards.
     const rejected = pair.fault(PAIR_VENUES, { kind: "rate429", match: "POST /", retryAfterS: 1, count: 1 });
     for (const preferredExchange of PAIR_VENUES) await close(`limited-${preferredExchange}`, { preferredExchange });
     rejected();
@@ -157,7 +157,7 @@ describe("canary secrets", () => {
     whole.set("log lines", system.logLines.join(""));
     whole.set("stored at the end", storeBytes(system.dataDir));
 
-    // The search sees what it must: orders were signed, lines were written, records were stored.
+    // The search has what it needs: orders were signed, lines were written, records were stored.
     expect(signatures.size).toBeGreaterThan(5);
     expect([...signatures].every((signature) => signature.length >= SIGNATURE_CHARS_MIN - 4)).toBe(true);
     expect(system.logLines.length).toBeGreaterThan(3);
@@ -167,7 +167,7 @@ describe("canary secrets", () => {
   }, 300_000);
 });
 
-/** Each file of the store, byte for byte. */
+/** Returns each file of the store, byte for byte. */
 function storeBytes(directory: string): string {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -175,7 +175,7 @@ function storeBytes(directory: string): string {
     .join("\n");
 }
 
-/** Names of the secrets found, in every spelling that a leak could take. */
+/** Returns the names of the secrets found, in every spelling that a leak could take. */
 function leaks(text: string): string[] {
   const { privateKey, agentKey } = trader.venueone;
   const hexKeys = [privateKey, agentKey, trader.venuetwo.agentKey, STRANGER_KEY].map((key) => key.slice(2));

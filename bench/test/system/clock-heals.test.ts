@@ -1,7 +1,7 @@
 /**
- * The whole service on four local venues while its wall clock is set back and forward by an hour: ten seconds later
- * books, closes, entries, the venues' own switches and account streams are as they were before. The venues answer slowly
- * when the clock is set, so that requests are signed before anybody has measured it.
+ * The whole service on four local venues while its wall clock is set back and forward by an hour. Ten seconds later
+ * books, closes, entries, the venues' own switches and account streams work as before. The venues answer slowly when
+ * the clock is set, so that the service signs requests before it has measured the step.
  */
 import { WebSocket } from "ws";
 import { afterEach, describe, expect, it } from "vitest";
@@ -24,7 +24,7 @@ const NONCE_WINDOW_MS = 10_000;
 const FIRST_SYNC_MS = 60_000;
 const AGAIN_MS = 100;
 const SLOW = { kind: "latency", match: "", delayMs: 300 } as const;
-/** venuethree takes no time nearer than five minutes; a venue without a switch of its own has none to arm. */
+/** venuethree takes no time nearer than five minutes; a venue without a switch of its own has nothing to arm. */
 const SWITCH_MS = 600_000;
 const SWITCHED: readonly FourVenue[] = ["venueone", "venuetwo", "venuethree"];
 
@@ -106,7 +106,7 @@ interface Answer {
     | undefined;
 }
 
-/** What a stream client is told of accounts. */
+/** The account frames of a stream client. */
 class Watcher {
   readonly #socket: WebSocket;
   /** By subscription and venue. */
@@ -125,7 +125,7 @@ class Watcher {
       })),
     );
     this.#subscriptionCount = asked.length;
-    // One that is ended before it is open says so.
+    // A stream that ends before it opens reports that.
     this.#socket.on("error", () => {});
     this.#socket.on("open", () => {
       for (const [index, frame] of asked.entries()) this.#socket.send(JSON.stringify({ ...frame, id: String(index) }));
@@ -140,7 +140,7 @@ class Watcher {
 
   problem(venue: FourVenue, nowMs: number): string | null {
     const told = [...this.#coverage].filter(([name]) => name.startsWith(venue));
-    // Open orders are listed again in an interval that is longer: until then they are of their time.
+    // The service lists open orders again at a longer interval: until then they are of their time.
     const isWell = told.every(([name, { state, asOf }]) =>
       name.includes(" orders:")
         ? state === "LIVE" || state === "SNAPSHOT"
@@ -154,7 +154,7 @@ class Watcher {
   }
 }
 
-/** Those that are not well within this time, in which this process could run, with the last that they said. */
+/** Returns the checks that fail for this time, in which this process could run, with their last finding. */
 async function unhealed(probes: readonly Probe[], withinMs: number): Promise<string[]> {
   let runMs = 0;
   let lookedMs = performance.now();
@@ -178,18 +178,18 @@ async function unhealed(probes: readonly Probe[], withinMs: number): Promise<str
   return found.flat();
 }
 
-/** Sets the clock under requests that are signed before it is measured; what is still not well after ten seconds. */
+/** Sets the clock under requests that are signed before it is measured. Returns what still fails after ten seconds. */
 async function unhealedAfter({ venues, running, probes }: Awaited<ReturnType<typeof start>>, offMs: number) {
   const endSlow = venues.fault(FOUR_VENUES, [SLOW]);
   const early = unhealed(probes, 0);
   running.clock.set(offMs);
-  // What is asked meanwhile may be refused: nobody knows the venues' time.
+  // Requests in between may be refused: nobody knows the venues' time.
   await Promise.all([early, unhealed(probes, 0)]);
   endSlow();
   return unhealed(probes, HEAL_MS);
 }
 
-/** Nonces are times: those that lay further from the venue's own than its narrowest window ever was. */
+/** Nonces are times. Returns those further from the venue's own time than its narrowest window ever was. */
 function farNonces({ venues }: FourVenues): string[] {
   const unitsPerMs = { venueone: 1, venuetwo: 1_000 } as const;
   return (["venueone", "venuetwo"] as const).flatMap((venue) =>

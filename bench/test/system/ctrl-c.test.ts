@@ -1,12 +1,12 @@
-/** The end of the demo by Ctrl-C and by a supervisor: in order, without a word of trouble, and with nothing left behind. */
+/** The end of the demo by Ctrl-C and by a supervisor: in order, without a complaint, and with no process left. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DemoBench } from "../support/demo-process.js";
 import { pause } from "../support/system.js";
 
-/** Of time in which this process could run: the service's own grace, its stores, and what a shared machine adds. */
+/** Time in which this process could run: the service's own grace, its stores, and the delay of a shared machine. */
 const END_MS = 40_000;
 const AGAIN_EVERY_MS = 100;
-/** Where nothing has to be ended in order. */
+/** Without anything to end in order. */
 const START_END_MS = 5_000;
 /** Longer than the time in which two signals count as one. */
 const HELD_UP_MS = 1_500;
@@ -53,7 +53,7 @@ describe("the demo ends without an error", () => {
     const demo = bench.start();
     await demo.shows('"recording.store"');
     await demo.shows("curl -s");
-    // A store that does not answer holds the end up for longer than the launcher stands still.
+    // A store that does not answer delays the end for longer than the launcher is stopped.
     process.kill(await demo.pidOf("sidecar"), "SIGSTOP");
     demo.forgetOutput();
     demo.signalLauncher("SIGSTOP");
@@ -100,7 +100,7 @@ describe("a demo that is ended while it starts", () => {
         if (to === "group") demo.signalGroup("SIGINT");
         else process.kill(main, "SIGTERM");
         const { code } = await demo.gone(START_END_MS);
-        // By the signal itself: there is nothing to end in order yet.
+        // By the signal itself: nothing has to end in order yet.
         expect([0, 130, 143]).toContain(code);
         expect(demo.complaints().filter((line) => /cannot|restarting|ended|Error|^ {4}at /.test(line))).toEqual([]);
       });

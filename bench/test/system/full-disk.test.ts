@@ -1,6 +1,6 @@
 /**
  * The service on a volume that fills: exits go on to the last byte and beyond it, openings stop before them, market
- * data gives way first, and nothing that was acknowledged is lost. A real volume, in a mount namespace.
+ * data stops first, and nothing acknowledged is lost. The volume is real, in a mount namespace.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { CHDB_MISSING, NEEDS_CHDB } from "../../../gateway/children/test/sidecar.js";
@@ -21,11 +21,11 @@ import { pause, waitUntil } from "../support/system.js";
 
 const SEED = 20_261_121;
 const MIB = 1 << 20;
-/** Of time in which this process could run. */
+/** Time in which this process could run. */
 const TOLD_MS = 60_000;
 const CLOSE_MS = 60_000;
 const POLL_MS = 50;
-/** Several at once, as bots close. */
+/** Closes at once, as bots send them. */
 const CLOSERS = 4;
 
 let gateways: GatewayBench;
@@ -78,7 +78,10 @@ function trialsOf(own: Trader, count: number, from = 0): CloseTrial[] {
   );
 }
 
-/** To their end, several at once; the states they came to, and how many were refused for the store on the way. */
+/**
+ * Runs closes to their end, several at once. Returns their final states, and the number of refusals for the store on
+ * the way.
+ */
 async function closeAll(client: TestClient, trials: readonly CloseTrial[]): Promise<string[]> {
   const left = [...trials];
   const states: string[] = [];
@@ -93,14 +96,16 @@ async function closeAll(client: TestClient, trials: readonly CloseTrial[]): Prom
   return states;
 }
 
-/** Not those of a machine that stood still: a commit has two seconds. */
+/** Leaves out refusals of a paused machine: a commit has two seconds. */
 const refusedForRoom = (trials: readonly CloseTrial[]): string[] =>
   trials.flatMap(({ key, answers }) => answers.filter(isOfRoom).map(() => key));
 
 const isOfRoom = ({ code, reason }: Pick<Answer, "code" | "reason">): boolean =>
   code === "STORE_UNAVAILABLE" && (reason === "DISK_FULL" || reason === "DISK_LOW");
 
-/** Asked again under its key while it is refused for anything but room: books are old where a machine stood still. */
+/**
+ * Repeats a close under its key while it is refused for anything but space: books are old after a pause of the machine.
+ */
 async function open(client: TestClient, own: Trader, key: string): Promise<Reply> {
   const order = { symbol: "BTC", direction: "LONG", size: "0.01", preferredExchange: "venuetwo" };
   let last: Reply | null = null;
@@ -136,7 +141,7 @@ async function storeDetail(client: TestClient): Promise<string> {
   return (reply.parts ?? reply.details?.components ?? []).find(({ name }) => name === "store")?.detail ?? "";
 }
 
-/** Asks until it is so; what was said last stands in the failure. */
+/** Asks until `holds`; the failure shows the last answer. */
 async function says<T>(what: string, ask: () => Promise<T>, holds: (said: T) => boolean): Promise<T> {
   let said = await ask();
   let isOver = false;
@@ -169,7 +174,7 @@ async function recordOf(client: TestClient): Promise<RecordingStatus> {
   return (body as unknown as { readonly data: { readonly recording: RecordingStatus } }).data.recording;
 }
 
-/** Pages that it keeps for closes on a full volume; they are made by and by. */
+/** Pages that the store keeps for closes on a full volume; it makes them little by little. */
 const reserved = (client: TestClient, bytes: number): Promise<number> =>
   says(
     `${bytes} bytes kept ahead`,
@@ -242,7 +247,7 @@ describe.skipIf(MOUNT_MISSING)(`a small volume ${MOUNT_MISSING ? NEEDS_MOUNT : "
     const full = trialsOf(own, 100, 40);
     expect(await closeAll(client, full)).toEqual(full.map(() => "COMPLETED"));
 
-    // A kill where nothing can be written elsewhere: what was acknowledged is there, and the next one closes on.
+    // A kill on a full volume: everything acknowledged is there, and the next service closes on.
     gateway.child.kill("SIGKILL");
     await gateway.gone;
     ({ gateway, client } = await start(volume));
@@ -255,7 +260,7 @@ describe.skipIf(MOUNT_MISSING)(`a small volume ${MOUNT_MISSING ? NEEDS_MOUNT : "
 
     volume.clear();
     await told(client, /^\d+ batches pending$/);
-    // Refused is not failed for good: the same key goes on.
+    // A refusal is not final: the same key continues.
     expect((await open(client, opener, "filled-open-2")).status).toBe(200);
   });
 

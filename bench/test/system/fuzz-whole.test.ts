@@ -28,7 +28,7 @@ const FRAMES = Number(process.env["FUZZ_RUNS"] ?? 20_000);
 const CONCURRENCY = 16;
 /** Frames handed over between two turns of the event loop. */
 const FRAME_BATCH = 100;
-/** Growth of resident memory after the first fifth that still counts as flat: heap the collector has not given back. */
+/** Growth of resident memory after the first fifth that counts as flat: heap that the collector has not returned. */
 const RSS_GROWTH_MAX_BYTES = 160 << 20;
 const MIB = 2 ** 20;
 
@@ -78,7 +78,7 @@ describe("malformed closes", () => {
             throw new Error(
               `${kind}: ${reply.status} ${reply.text.slice(0, 300)} for ${body.toString().slice(0, 600)}`,
             );
-          // A field that is wrong in itself is named.
+          // The reply names a field that is wrong in itself.
           if (code === "INVALID_PARAMETERS" && (details?.fields ?? []).length === 0)
             throw new Error(`${kind}: no field named: ${reply.text.slice(0, 300)}`);
           const what = `${kind}: ${reply.status} ${code ?? ""}`;
@@ -105,7 +105,7 @@ describe("malformed closes", () => {
 const NO_NONCES: NonceReservations = { reserve: () => Promise.reject(new Error("not used")) };
 const CORPUS_PER_VENUE = 400;
 
-/** Hands bytes to a room's connections in turn, as if the venue had sent them, and keeps what it really sent. */
+/** Hands bytes to a room's connections in turn, as if the venue had sent them, and keeps what the venue really sent. */
 class FrameTap {
   readonly corpus: Buffer[] = [];
   readonly #open = new Set<(data: Buffer) => void>();
@@ -165,7 +165,7 @@ describe("malformed frames", () => {
         connector: (taps[0] as FrameTap).connector,
       }),
       createVenuetwoRoom({
-        // Each garbled frame costs a resync: what is judged is that books come back, not the venue's budget.
+        // Each garbled frame costs a resync. The test judges that books come back, not the venue's budget.
         limits: { weightPerMinute: 1_000_000 },
         ...common,
         restUrl: markets.venuetwo.restUrl,
@@ -225,13 +225,13 @@ describe("malformed frames", () => {
       process.stdout.write(
         `fuzz seed ${SEED}: ${FRAMES} malformed frames, RSS ${(rssBytes() / MIB).toFixed(0)} MiB, ${(growth / MIB).toFixed(1)} MiB more than warm; ${seen.join(", ")}\n${rows.join("")}`,
       );
-      // A handler that threw would have been caught by the socket and logged once.
+      // The socket catches a handler that throws, and logs it once.
       expect(logLines.filter((line) => line.includes("handler-failed"))).toEqual([]);
       for (const { decodeErrorCount, protocolDriftCount } of statuses)
         expect(decodeErrorCount + protocolDriftCount).toBeGreaterThan(0);
       expect(growth).toBeLessThan(RSS_GROWTH_MAX_BYTES);
 
-      // Some mutants were well-formed lies, which no client can see through. A fresh connection must end every one of them.
+      // Some mutants are well-formed lies, which no client can detect. A fresh connection must end every one of them.
       const checker = new BookChecker();
       const cutNs = createSystemClock().monoNs();
       for (const venue of ROUTABLE_VENUES) for (const socket of [...markets[venue].shell.sockets]) socket.terminate();
@@ -256,7 +256,7 @@ describe("malformed frames", () => {
   );
 });
 
-/** What a reader of a LIVE book must never see, whatever the frames said. */
+/** Returns what a reader of a LIVE book must never see, whatever the frames. */
 function brokenBooks(rooms: readonly MarketRoom[]): string[] {
   const found: string[] = [];
   for (const room of rooms) {

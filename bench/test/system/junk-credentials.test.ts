@@ -1,7 +1,7 @@
 /**
- * A flood of closes with made-up keys through the real gateway, beside a trader that the venue knows and one who comes
- * fresh: the venue stays healthy, the known one closes as if nobody else were there, and the fresh one gets in. The
- * venue's budget is the real one; planted mutants show that what guards it is what keeps it.
+ * A flood of closes with made-up keys through the real gateway, beside a trader that the venue knows and a new one. The
+ * venue stays healthy, the known trader closes as if alone, and the new one gets in. The venue's budget is the real
+ * one; planted mutants show which guards achieve that.
  */
 import { createHash } from "node:crypto";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -12,12 +12,12 @@ import { credentialsOf, type LocalPair, startLocalPair, type Trader } from "../s
 import { startSystem, type System, waitUntil } from "../support/system.js";
 
 const JUNK = 312;
-/** Closes of the known trader: as fast as they go, and far from spending the venue's minute by themselves. */
+/** Closes of the known trader: as fast as they go, and far below the venue's minute by themselves. */
 const KNOWN_CLOSES_MAX = 60;
 const BOOKS_MS = 20_000;
-/** Five look-ups of 60 at once, and one more each twelve seconds for as long as the test may take. */
+/** Strangers get five look-ups of 60 at once, and one more each twelve seconds for the length of the test. */
 const JUNK_WEIGHT_MAX = 300 + 300;
-/** Of 1,200 a minute. */
+/** Weight of 1,200 a minute. */
 const KNOWN_WEIGHT_MIN = 1_200 - JUNK_WEIGHT_MAX;
 
 interface Play {
@@ -51,7 +51,7 @@ async function start(): Promise<Play> {
   return { pair, system, junkClient, known, fresh };
 }
 
-/** Those of the service as it is, not of one that is measured. */
+/** The limits of the service as it is, not of a measured one. */
 function defaultRates(): Readonly<Record<string, string>> {
   const rates = Object.entries(OPTIONS).filter(([name]) => name.startsWith("RATE_"));
   return Object.fromEntries(rates.map(([name, { default: value }]) => [name, String(value)]));
@@ -71,14 +71,14 @@ const junkKey = (index: number): string => createHash("sha256").update(`junk ${i
 
 const codeOf = ({ body }: Reply): unknown => (body as { readonly code?: unknown } | null)?.code ?? null;
 
-/** Until the service has a fresh book of its own again: a machine that stood still has none for a moment. */
+/** Waits until the service has a fresh book of its own: after a pause of the machine it has none for a moment. */
 async function closes(client: TestClient, trader: Trader): Promise<Reply> {
   let reply = await close(client, credentialsOf(trader), 5_000);
   while (/BOOK_(?:STALE|INVALID)/.test(reply.text)) reply = await close(client, credentialsOf(trader), 5_000);
   return reply;
 }
 
-/** 200, or all of the refusal. */
+/** Returns 200, or the whole refusal. */
 const shown = (reply: Reply): unknown => (reply.status === 200 ? 200 : reply.text);
 
 async function flood({
@@ -124,7 +124,7 @@ describe("312 closes with made-up keys", () => {
     expect(ofKnown.length).toBeGreaterThan(0);
     expect(new Set(ofKnown)).toEqual(new Set([200]));
     expect(ofFresh.at(-1)).toBe(200);
-    // A known one's closes cost what they cost; strangers took no more than their part of the minute.
+    // A known trader's closes cost their usual weight; strangers took no more than their part of the minute.
     expect(least).toBeGreaterThan(KNOWN_WEIGHT_MIN - 4 * ofKnown.length - 100);
     const room = service.rooms.find(({ venue }) => venue === "venueone");
     expect(room?.status().breaker).toBe("closed");

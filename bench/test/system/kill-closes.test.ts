@@ -1,9 +1,9 @@
 /**
- * kill -9 of the gateway in the middle of 200 closes, a restart on the same store, a retry of every close with the
- * same Idempotency-Key: the venues' logs show each exactly once.
+ * kill -9 of the gateway in the middle of 200 closes, a restart on the same store, a retry of every close with the same
+ * Idempotency-Key: the venues' logs show each exactly once.
  *
- * The gateway is a process of its own, compiled for this test; the venues live here, so that they outlast it. KILLS sets
- * the number of seeds, each with a kill of its own; without it one. FUZZ_SEED is the first of them.
+ * The gateway is a process of its own, compiled for this test; the venues live here, so that they outlast it. KILLS
+ * sets the number of seeds, each with a kill of its own; default one. FUZZ_SEED is the first of them.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,9 +32,9 @@ const CLOSES_ON = { venueone: CLOSES / VENUEONE_EVERY, venuetwo: CLOSES - CLOSES
 const SIZE = "0.005";
 const SIZE_BTC = 0.005;
 const FINAL_DEADLINE_MS = 150_000;
-/** Between two retries of one key: what is unknown needs reads of the venue, and those have a budget. */
+/** Pause between two retries of one key: an unknown outcome needs reads of the venue, and those have a budget. */
 const RETRY_EVERY_MS = 1_000;
-/** Callers that retry at the same time. */
+/** Callers that retry at once. */
 const RETRIERS = 100;
 
 let gateways: GatewayBench;
@@ -57,7 +57,7 @@ async function killAndRetry(seed: number): Promise<string> {
   };
   let gateway = await gateways.start(pair, dataDir, AMPLE_BUDGETS);
   try {
-    // Orders are under way for a while, so that the kill finds many between send and answer.
+    // Orders stay in flight for a while, so that the kill finds many between send and answer.
     const endDelay = pair.fault(PAIR_VENUES, { kind: "latency", match: "POST /", delayMs: 5, jitterMs: 20 });
     const trialOf = (index: number, again = ""): CloseTrial =>
       closeTrial(trader, `kill-${seed}-${index}${again}`, {
@@ -76,12 +76,12 @@ async function killAndRetry(seed: number): Promise<string> {
     const stopListening = PAIR_VENUES.map((venue) =>
       pair[venue].exchange.addListener({ onOrder: (_order, event) => void (event === "NEW" && killWhenDue()) }),
     );
-    // A client holds 16 connections: enough of them that all closes are in flight at once.
+    // A client holds 16 connections: these are enough for all closes to be in flight at once.
     const judge = new ContractJudge();
     const first = Array.from({ length: Math.ceil(CLOSES / 16) }, () => new TestClient(gateway.url, judge));
     const callers = trials.map(async (trial, index) => {
       const client = first[index % first.length] as TestClient;
-      // A venue that could not be read in time was sent nothing: the caller asks again, until an order or the kill.
+      // Without a timely read of the venue nothing is sent: the caller repeats, until an order or the kill.
       for (
         let answer = await sendClose(pair, client, trial);
         answer.status >= 400;
@@ -113,12 +113,12 @@ async function killAndRetry(seed: number): Promise<string> {
         const [index, trial] = next;
         const answer = await closeUntilFinal(pair, second, trial, FINAL_DEADLINE_MS, RETRY_EVERY_MS);
         if (outcomeOf(answer) !== "REJECTED") continue;
-        // Written down and not sent before the kill: proven absent at the venue while nobody waited for it, so that is
-        // the key's end. Its caller closes anew, under a new key.
+        // Stored and not sent before the kill, and proven absent at the venue while nobody waited: that is the key's
+        // end. Its caller closes again, under a new key.
         refused.push(trial);
-        const anew = trialOf(index, `-${refused.length}`);
-        trials.push(anew);
-        queue.push([index, anew]);
+        const again = trialOf(index, `-${refused.length}`);
+        trials.push(again);
+        queue.push([index, again]);
       }
     };
     await Promise.all(Array.from({ length: RETRIERS }, retrier));
@@ -132,14 +132,15 @@ async function killAndRetry(seed: number): Promise<string> {
         .map((trial) => outcomeOf(trial.answers.at(-1) as CloseTrial["answers"][0]))
         .filter((outcome) => outcome !== "COMPLETED"),
     ).toEqual([]);
-    // What the first use of a key had sent is reported as that use.
+    // A reply reports what the first use of a key sent as that use.
     const afterKill = trials.map(({ answers }) => answers.at(-1) as CloseTrial["answers"][0]);
     const carriedOn = afterKill.filter(({ data }) => data?.execution.legs.some((leg) => sentBefore.has(nameOf(leg))));
     expect(carriedOn.length).toBeGreaterThan(0);
     expect(carriedOn.filter(({ isReplayed }) => !isReplayed).map(outcomeOf)).toEqual([]);
     const reasons = refused.map(({ answers }) => answers.at(-1)?.data?.execution.legs.at(-1)?.reason ?? "none");
     expect(reasons.filter((reason) => reason !== "NOT_PLACED")).toEqual([]);
-    // Each key's order exactly once: as many orders filled as keys, all client ids apart, and the size closed is theirs.
+    // Each key's order exists once: as many filled orders as keys, all client ids different, and the closed size is
+    // theirs.
     for (const venue of PAIR_VENUES) {
       const places = pair[venue].log.records({ action: "place" }).filter(({ filledQty }) => Number(filledQty ?? 0) > 0);
       expect(places.length, venue).toBe(CLOSES_ON[venue]);
@@ -150,7 +151,7 @@ async function killAndRetry(seed: number): Promise<string> {
         Math.round(CLOSES_ON[venue] * SIZE_BTC * lotsPerBtc),
       );
     }
-    // The kill struck in the middle: some had been answered or executed, some not.
+    // The kill came in the middle: some closes were answered or executed, some not.
     expect(executedAtKill).toBeGreaterThan(0);
     expect(executedAtKill).toBeLessThan(CLOSES);
     const inDoubt = executedAtKill - answeredFirst;

@@ -2,9 +2,9 @@
  * The record under kills and faults: kill -9 of the storage sidecar and of the gateway by turns, at seeded moments
  * under closes and market data, on one data folder; and one life of the gateway through every fault of the store.
  *
- * Fills and decisions are counted at the venues' own logs, market rows at the store: never in the counters of the
- * service, which are to agree with both. Minutes of load on a quiet
- * machine: it runs where `KILLS` says how many, `STORE_AWAY_S` (default 6) how long the store is gone.
+ * Fills and decisions are counted in the venues' own logs, market rows in the store. The counters of the service must
+ * agree with both. It is minutes of load on a quiet machine, so it runs only where `KILLS` sets the number;
+ * `STORE_AWAY_S` (default 6) sets how long the store is gone.
  */
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,14 +25,14 @@ const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
 const KILLS = Number(process.env.KILLS ?? 6);
 const STORE_AWAY_MS = Number(process.env.STORE_AWAY_S ?? 6) * 1_000;
 
-/** One close begins in this time on average, while fewer than MAX_PENDING wait for their end. */
+/** Average time between two closes, while fewer than MAX_PENDING wait for their end. */
 const CLOSE_EVERY_MS = 60;
 const MAX_PENDING = 48;
 const RETRY_EVERY_MS = 400;
-/** A kill comes once this many orders reached the venues since the system was whole again, and a moment later. */
+/** A kill comes after this many orders since the system was whole again, plus a moment. */
 const ORDERS_BEFORE_KILL = { least: 4, spread: 16 };
 const KILL_MOMENT_MS = 600;
-/** An order lost in a kill is final when its validity is over and the venue still has not got it. */
+/** An order lost in a kill is final once its validity is over and the venue still has no such order. */
 const FINAL_DEADLINE_MS = 150_000;
 const RECOVERY_MS = 120_000;
 const POLL_MS = 50;
@@ -40,7 +40,7 @@ const POLL_MS = 50;
 const SYMBOLS = ["BTC", "ETH"] as const;
 const POSITIONS = { BTC: "40", ETH: "-400" };
 const DIRECTIONS = { BTC: "LONG", ETH: "SHORT" } as const;
-/** In thousandths, which both venues take; the smallest are worth more than either venue's least order. */
+/** In thousandths, which both venues take; the smallest exceed either venue's minimum. */
 const SIZES = { BTC: { least: 2, spread: 20 }, ETH: { least: 20, spread: 400 } };
 
 const RECORDING = { ...AMPLE_BUDGETS, RECORDING: "true", LOG_LEVEL: "warn" };
@@ -58,7 +58,7 @@ interface Stage {
   readonly dataDir: string;
   readonly random: Random;
   readonly trials: CloseTrial[];
-  /** Dry runs and refusals that were answered. */
+  /** Dry runs and refusals with an answer. */
   readonly answered: { dryRuns: number; refusals: number };
   gateway: GatewayProcess;
   client: TestClient;
@@ -70,7 +70,7 @@ async function withStage<T>(seed: number, run: (stage: Stage) => Promise<T>): Pr
   const pair = await startLocalPair({ seed, symbols: SYMBOLS, flow: { levelNotional: 400_000 } });
   const dataDir = mkdtempSync(join(tmpdir(), "unwind-records-kill-"));
   const trader = pair.addTrader(`records-${seed}`, { positions: POSITIONS });
-  // Orders are under way for a while, so that a kill finds some between send and answer.
+  // Orders stay in flight for a while, so that a kill finds some between send and answer.
   pair.fault(PAIR_VENUES, { kind: "latency", match: "POST /", delayMs: 5, jitterMs: 20 });
   const gateway = await gateways.start(pair, dataDir, RECORDING);
   const stage: Stage = {
@@ -97,11 +97,13 @@ async function withStage<T>(seed: number, run: (stage: Stage) => Promise<T>): Pr
 // ---------------------------------------------------------------- load
 
 interface Load {
-  /** No new closes; resolves when all that began are final. */
+  /** Stops new closes; resolves when all that began are final. */
   end(): Promise<void>;
 }
 
-/** Closes of both symbols over both venues with a key each, and now and then a dry run or a close to be refused. */
+/**
+ * Sends closes of both symbols over both venues with a key each, and now and then a dry run or a close to be refused.
+ */
 function startLoad(stage: Stage): Load {
   const { random } = stage;
   const pending = new Set<Promise<void>>();
@@ -151,7 +153,7 @@ function nextTrial(stage: Stage): CloseTrial {
   return trial;
 }
 
-/** As a careful caller does: the same key again until the answer is final, whoever died meanwhile. */
+/** Repeats the same key until the answer is final, whichever process died meanwhile, as a careful caller does. */
 async function closeToTheEnd(stage: Stage, trial: CloseTrial): Promise<void> {
   const untilMs = performance.now() + FINAL_DEADLINE_MS;
   for (;;) {
@@ -163,8 +165,8 @@ async function closeToTheEnd(stage: Stage, trial: CloseTrial): Promise<void> {
 }
 
 /**
- * As callers do after a crash: each key once more, also those that were answered. A gateway that dies between a reply
- * and the commit beside it knows of the order only that it may exist; without the caller's credentials it cannot ask.
+ * Sends each key once more, also the answered ones, as callers do after a crash. A gateway that dies between a reply
+ * and the commit beside it knows only that the order may exist; without the caller's credentials it cannot ask.
  */
 async function repeatAll(stage: Stage): Promise<void> {
   const left = [...stage.trials];
@@ -179,7 +181,7 @@ async function dryRun(stage: Stage): Promise<void> {
   if (status === 200) stage.answered.dryRuns++;
 }
 
-/** Routed, and then refused: there is no venue left for it. */
+/** Routed and then refused, without another venue. */
 async function refused(stage: Stage): Promise<void> {
   const status = await sendOnce(stage, {
     symbol: "BTC",
@@ -194,7 +196,7 @@ async function sendOnce(stage: Stage, fields: Readonly<Record<string, unknown>>)
   try {
     return (await stage.client.close({ credentials: credentialsOf(stage.trader), ...fields })).status;
   } catch (error) {
-    // The gateway died under it: nothing was asked to be kept of it.
+    // The gateway died during the request, and nothing of it must be kept.
     if (error instanceof Error && "code" in error) return 0;
     throw error;
   }
@@ -238,7 +240,7 @@ function isEmpty({ state, outbox, spool, tables }: RecordingStatus): boolean {
   return state === "on" && outbox.rows === 0 && spool.files === 0 && tables.every(({ pending }) => pending === 0);
 }
 
-/** What came in is where it should be, by the service's own counters. */
+/** Every accepted row is accounted for, by the service's own counters. */
 function expectBalance(status: RecordingStatus): void {
   for (const { table, accepted, recovered, stored, dropped, pending } of status.tables)
     expect(stored + dropped + pending, table).toBe(accepted + recovered);
@@ -254,11 +256,11 @@ async function stopGracefully(stage: Stage): Promise<void> {
 interface Kills {
   sidecar: number;
   gateway: number;
-  /** Durable rows that a gateway found from the one killed before it. */
+  /** Durable rows that a gateway found of the one killed before it. */
   recovered: number;
 }
 
-/** Once the system is whole and loaded again, at a moment that nothing in it chooses. */
+/** Kills at a moment that nothing in the system chooses, once it is whole and loaded again. */
 async function killUnderLoad(stage: Stage, kind: "sidecar" | "gateway", kills: Kills): Promise<void> {
   const { random } = stage;
   const killAt = stage.orders + ORDERS_BEFORE_KILL.least + Math.floor(random.next() * ORDERS_BEFORE_KILL.spread);
@@ -300,8 +302,8 @@ async function killsUnderLoad(stage: Stage): Promise<string> {
   ).toEqual([]);
   expectBalance(await untilRecording(stage, "everything is in the store", RECOVERY_MS, isEmpty));
   await stopGracefully(stage);
-  // The last conclusions are stored beside their replies, and may have come after that look: a life without closes
-  // takes over whatever is left of them.
+  // The last conclusions are stored beside their replies, perhaps after that read. A life without closes stores what is
+  // left of them.
   await startAgain(stage);
   expectBalance(await untilRecording(stage, "everything left is in the store", RECOVERY_MS, isEmpty));
   await stopGracefully(stage);
@@ -312,9 +314,9 @@ async function killsUnderLoad(stage: Stage): Promise<string> {
   expect(verdict.violations).toEqual([]);
   expect(stored.fillsFinal).toBe(verdict.filledOrders);
   expect(verdict.filledOrders).toBeGreaterThan(0);
-  // Each gateway killed left durable rows behind, somewhere between the first commit and the last acknowledgement.
+  // Each killed gateway left durable rows, between the first commit and the last acknowledgement.
   expect(kills.recovered).toBeGreaterThan(0);
-  // What no order followed may be lost in a kill, but not be there twice or be made up.
+  // A decision without an order may be lost in a kill, but must not be doubled or invented.
   const dryRows = stored.decisions.filter((row) => row["dry_run"] === "1").length;
   expect(dryRows).toBeLessThanOrEqual(stage.answered.dryRuns);
   const [ticks, trades] = [await countRows(store, "ticks"), await countRows(store, "trades")];
@@ -336,7 +338,7 @@ function positionsOf({ pair, trader }: Stage): Record<string, number> {
   );
 }
 
-/** The store as the service left it, through a sidecar of the test's own. */
+/** Opens the store as the service left it, through a sidecar of the test's own. */
 async function openStore({ dataDir }: Stage): Promise<RecordsStore> {
   const sidecar = await sidecars.sidecar("", { directory: join(dataDir, "records") });
   await sidecar.settled();
@@ -347,7 +349,7 @@ async function openStore({ dataDir }: Stage): Promise<RecordsStore> {
 
 // ---------------------------------------------------------------- one life
 
-/** The market goes on; each fault ends when the store has shown that it is over. */
+/** The market continues; each fault ends when the store shows that it is over. */
 async function faultsOfOneLife(stage: Stage): Promise<string> {
   const load = startLoad(stage);
   await untilRecording(stage, "ticks are stored", RECOVERY_MS, (now) => tableOf(now, "ticks").stored > 0);
@@ -356,7 +358,7 @@ async function faultsOfOneLife(stage: Stage): Promise<string> {
   const { spooled, dropped } = await storeGone(stage);
   await sidecarKilled(stage);
   await load.end();
-  // Without venues nothing comes any more: what was accepted stands.
+  // Without venues nothing more comes, so the accepted count is final.
   await stage.pair.stop();
   const last = await untilRecording(stage, "everything is in the store", RECOVERY_MS, isEmpty);
   expectBalance(last);
@@ -367,7 +369,7 @@ async function faultsOfOneLife(stage: Stage): Promise<string> {
   expect(judgeRecords(stage.pair, [stage.trader], stage.trials, stored).violations).toEqual([]);
   const refusals = stored.decisions.filter(({ kind }) => kind === "refused").length;
   expect(refusals).toBeGreaterThan(0);
-  // Dry runs go with the market data: what a full disk cost of them is counted.
+  // Dry runs are recorded with the market data; those lost to a full disk are counted.
   const dryRuns = stored.decisions.filter((row) => row["dry_run"] === "1").length;
   const { answered } = stage;
   expect(answered.dryRuns + answered.refusals - dryRuns - refusals).toBe(tableOf(last, "routing_decisions").dropped);
@@ -391,7 +393,7 @@ async function sidecarKilled(stage: Stage): Promise<void> {
   await untilStoring(stage);
 }
 
-/** Longer than anything in the recorder waits for, shorter than an insert may take. */
+/** Longer than any wait in the recorder, shorter than an insert may take. */
 async function storeSlow(stage: Stage): Promise<void> {
   const pid = sidecarPid(stage.gateway) as number;
   process.kill(pid, "SIGSTOP");
@@ -409,8 +411,8 @@ async function storeSlow(stage: Stage): Promise<void> {
 }
 
 /**
- * Each sidecar that is started dies at once, so that the store is away for as long as wanted; in the end the disk takes
- * nothing of the spool either. Returns the files that waited there, and the ticks that were dropped, counted.
+ * Every new sidecar dies at once, so the store is away for as long as the test wants; in the end the disk refuses the
+ * spool too. Returns the files that waited there, and the counted, dropped ticks.
  */
 async function storeGone(stage: Stage): Promise<{ readonly spooled: number; readonly dropped: number }> {
   const spool = join(stage.dataDir, "spool");
@@ -425,7 +427,7 @@ async function storeGone(stage: Stage): Promise<{ readonly spooled: number; read
     "market data waits on the disk",
     (now) => performance.now() > untilMs && now.spool.files > 0 && tableOf(now, "fills").pending > 0,
   );
-  // Its files are still to be sent: they come back untouched.
+  // Its files are still unsent: they come back untouched.
   renameSync(spool, `${spool}-aside`);
   writeFileSync(spool, "");
   const before = tableOf(gone, "ticks").dropped;
@@ -436,7 +438,7 @@ async function storeGone(stage: Stage): Promise<{ readonly spooled: number; read
   return { spooled: gone.spool.files, dropped: tableOf(full, "ticks").dropped - before };
 }
 
-/** On, nothing left on the disk, and storing what comes in now. */
+/** Waits until the store is on, the disk is empty, and new rows are stored. */
 async function untilStoring(stage: Stage): Promise<void> {
   const { stored } = tableOf(await recordingOf(stage), "ticks");
   await untilRecording(

@@ -1,7 +1,7 @@
 /**
- * A whole book over REST that was long on its way, of a market whose stream is dead: it may be LIVE, and is never called
- * fresh. Once as the room is, and once with its rule taken out: the check of the present sees it, and the comparison of
- * each book with the moment it names does not.
+ * A whole book over REST whose answer is late, of a market with a dead stream: it may be LIVE, and is never called
+ * fresh. The test runs the room as it is, and with its rule taken out: the check of the present finds that, and the
+ * comparison of each book with the moment it names does not.
  */
 import { expect, it } from "vitest";
 import { createSystemClock } from "../../../engine/domain/clock.js";
@@ -20,9 +20,9 @@ const LOOK_EVERY_MS = 10;
 const MOVE_EVERY_MS = 50;
 /** Within the room's time for a read. */
 const ON_ITS_WAY_MS = 4_400;
-/** What a proof is good for, and what a busy machine adds. */
+/** Life of a proof, plus the delay of a busy machine. */
 const WINDOW_MS = 4_000;
-/** Books taken, each of them out of two answers. */
+/** Books, each of them out of two answers. */
 const BOOKS_MIN = 2;
 const LOTS = 1_000;
 const FIRST_TICKS = 1_000_000;
@@ -32,7 +32,10 @@ interface Seen {
   readonly present: PresentChecker;
 }
 
-/** A market that moves at each step and never comes back, of which no stream tells; until it was shown so often, or called fresh wrongly. */
+/**
+ * Watches a market that moves at each step and never comes back, without a stream, until the room has shown it so often,
+ * or called it fresh wrongly.
+ */
 async function watchDead(seed: number): Promise<Seen> {
   const clock = createSystemClock();
   const sim = await startVenuetwoSim({ seed, symbols: ["BTCUSDT"], flow: null, clock });

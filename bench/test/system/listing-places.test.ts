@@ -1,4 +1,7 @@
-/** Venueone numbers its assets by their place in the list: what one answer says of a place, and what all say from then on. */
+/**
+ * venueone numbers its assets by their place in the list: what one answer says of a place, and what all later answers
+ * say.
+ */
 import { describe, expect, it } from "vitest";
 import { type Contract, LISTED_ROOMS, type ListedRoom } from "../support/listed-rooms.js";
 

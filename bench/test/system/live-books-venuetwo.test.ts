@@ -1,7 +1,7 @@
 /**
- * What venuetwo's books alone can suffer, under the true-book checker: ids that begin again, frames that nobody can read,
- * and the tier of the best levels. Each with the bug that it is there for, planted, which the checker sees, and which
- * nobody sees once that check is taken out.
+ * Faults of venuetwo's books alone, under the true-book checker: ids that begin again, unreadable frames, and the tier
+ * of the best levels. Each also runs with its bug planted: the checker finds it, and finds nothing once that check is
+ * taken out.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
@@ -19,7 +19,7 @@ import { startVenuetwoSim, type VenuetwoSim } from "../../sim/venuetwo/sim.js";
 import { BookChecker } from "../support/book-checker.js";
 import { waitUntil } from "../support/system.js";
 
-/** Whose book an unreadable frame was for is not looked at. */
+/** The planted bug: the room ignores for which book an unreadable frame was. */
 const planted = vi.hoisted(() => ({ isUnreadableIgnored: false }));
 vi.mock(import("../../../feeds/venuetwo/market/unreadable.js"), async (load) => {
   const original = await load();
@@ -34,7 +34,7 @@ const LEVELS = 80;
 const NO_LIMIT = 1_000_000_000;
 const DEADLINE_MS = 20_000;
 const LOOK_EVERY_MS = 10;
-/** The ids of the venue's engine begin at 156 391 000 000; what is left after a restart is small. */
+/** The ids of the venue's engine begin at 156 391 000 000; after a restart they are small. */
 const ID_FALL = 156_000_000_000;
 
 function startVenue(seed: number): Promise<VenuetwoSim> {
@@ -46,7 +46,7 @@ function startVenue(seed: number): Promise<VenuetwoSim> {
   });
 }
 
-/** The venue's engine goes on; on the wire its ids have fallen. */
+/** The venue's engine continues; on the wire its ids have fallen. */
 function fallen(frame: VenuetwoFrame): void {
   frame.firstId -= ID_FALL;
   frame.lastId -= ID_FALL;
@@ -59,7 +59,10 @@ interface RestartPlay {
   readonly checksProgress: boolean;
 }
 
-/** Diffs of a living connection whose ids begin again; returns what the checker found until it found something, or the book was LIVE again. */
+/**
+ * Plays diffs of a living connection whose ids begin again. Returns the checker's findings once it has one, or the book
+ * is LIVE again.
+ */
 async function playRestart(seed: number, { takeLate, checksProgress }: RestartPlay): Promise<BookChecker> {
   const venue = await startVenue(seed);
   const instrument = venue.exchange.instruments.get("BTCUSDT");
@@ -101,7 +104,7 @@ async function playRestart(seed: number, { takeLate, checksProgress }: RestartPl
     if (hasRestarted) fallen(decoder.frame);
     const isLate = sync.isLive && decoder.frame.lastId < book.seq;
     if (isLate) ignoredCount++;
-    // A standby's late diffs are never counted: that is the rule as it was.
+    // The earlier rule: a standby's late diffs are never counted.
     sync.onDiff(decoder.frame, Math.round(performance.now() * 1e6), 0, isLate && takeLate === "ignored");
     if (!sync.isLive) load();
   });
@@ -109,7 +112,7 @@ async function playRestart(seed: number, { takeLate, checksProgress }: RestartPl
   try {
     await waitUntil("a LIVE book", DEADLINE_MS, () => sync.isLive && sync.appliedCount > 10);
     hasRestarted = true;
-    // Long enough for a frozen book to be one.
+    // Long enough for a book to count as frozen.
     await waitUntil(
       "the restart to show",
       DEADLINE_MS,
@@ -129,7 +132,7 @@ async function playRestart(seed: number, { takeLate, checksProgress }: RestartPl
 }
 
 describe("ids that begin again on a living connection", () => {
-  it("leave no book standing: it is read again, and equals the venue's", async () => {
+  it("take their book down: it is read again, and equals the venue's", async () => {
     const checker = await playRestart(SEED, { takeLate: "counted", checksProgress: true });
     expect(checker.differences).toEqual([]);
     expect(checker.counts().unjudgedCount).toBe(0);
@@ -148,14 +151,14 @@ describe("ids that begin again on a living connection", () => {
 
 interface RoomPlay {
   readonly shallowFromMarkets: number;
-  /** What becomes of one frame of the diffs, the last before the market falls quiet; undefined: nothing is done to any. */
+  /** Fault of one frame of the diffs, the last before the market falls quiet; undefined: none. */
   readonly spoil?: (text: string) => string | null;
   readonly checksProgress: boolean;
-  /** Is a book of the twenty best held to anything (default)? */
+  /** Checks a book of the twenty best (default). */
   readonly judgesTier?: boolean;
-  /** Each frame of the diffs, besides. */
+  /** Runs for each frame of the diffs. */
   readonly tap?: (data: Buffer) => void;
-  /** After the book is LIVE. */
+  /** Runs after the book is LIVE. */
   readonly act: (venue: VenuetwoSim, market: Market, checker: BookChecker, spoilNext: () => void) => Promise<void>;
 }
 
@@ -198,7 +201,8 @@ async function playRoom(seed: number, play: RoomPlay): Promise<BookChecker> {
   if (market === undefined) throw new Error("no BTC");
   const { book } = market;
   const checker = new BookChecker();
-  // The tier shows twenty levels a side and no other number: a book of that form is held to the venue's twenty best.
+  // The tier shows twenty levels a side and no other number: the checker compares a book of that form with the venue's
+  // twenty best.
   const depth = (): number => (book.bidCount === 20 && book.askCount === 20 ? 20 : Number.MAX_SAFE_INTEGER);
   const isTier = (): boolean => book.bidCount < LEVELS / 2 || book.askCount < LEVELS / 2;
   checker.watchBook("venuetwo BTC book", "venuetwo", book, () =>
@@ -259,13 +263,13 @@ describe("a depth frame that nobody can read, ignored", () => {
         venue.exchange.setHalted("BTCUSDT", true);
         await waitUntil("the last diff", DEADLINE_MS, () => book.seq === venue.exchange.seq("BTCUSDT"));
         spoilNext();
-        // Below the best: what asks whether a quiet stream is alive compares the best prices.
+        // Below the best levels, because the probe of a quiet stream compares the best prices.
         venue.exchange.setHouseLevel("BTCUSDT", "BUY", book.bidTicks(10), book.bidLots(10) + 1);
-        await waitUntil("a book that stands still", DEADLINE_MS, () => watching.counts().differenceCount > 0);
+        await waitUntil("a frozen book", DEADLINE_MS, () => watching.counts().differenceCount > 0);
         expect(book.state).toBe(BOOK_LIVE);
       },
     });
-    expect(checker.differences.filter((text) => !text.includes("stands at seq"))).toEqual([]);
+    expect(checker.differences.filter((text) => !text.includes("is at seq"))).toEqual([]);
     expect(checker.counts().unjudgedCount).toBe(0);
   });
 });
@@ -296,7 +300,7 @@ describe("the best levels alone, while no snapshot is to be had", () => {
     expect(checker.counts().unjudgedCount).toBe(0);
   });
 
-  /** The tier as it must not be: each diff is applied to the levels that are shown. */
+  /** The planted tier: each diff is applied to the shown levels. */
   async function playMixed(
     judgesTier: boolean,
   ): Promise<{ readonly checker: BookChecker; readonly mixedCount: number }> {

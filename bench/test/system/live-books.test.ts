@@ -1,7 +1,7 @@
 /**
  * Real rooms against the local venues over loopback: every LIVE book is compared with the venue's true book at each
- * commit and at each look of a reader, without faults and under every knob of the market side. Each knob has venues
- * and rooms of its own, so they run side by side.
+ * commit and at each sample of a reader, without faults and under every fault of market data. Each fault has venues and
+ * rooms of its own, so they run side by side.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Clock, createSystemClock } from "../../../engine/domain/clock.js";
@@ -29,7 +29,7 @@ const READ_EVERY_MS = 10;
 const FAULT_MS = 2_000;
 const STRIKE_DEADLINE_MS = 10_000;
 const FIRST_SYNC_DEADLINE_MS = 10_000;
-/** Issue 2: LIVE again within 5 s after each fault. */
+/** Goal: LIVE again within 5 s after each fault. */
 const RECOVERY_MS = 5_000;
 const LIVE_SHARE_MIN = 0.99;
 const SAMPLED_MS = 4_000;
@@ -90,14 +90,17 @@ async function startWatch(seed: number): Promise<Watch> {
 
 interface Knob {
   readonly name: string;
-  /** On all venues; for the length of the knob. */
+  /** Faults on all venues, for the length of the run. */
   readonly faults: readonly FaultSpec[];
   readonly faultMs?: number;
   /** Cuts every connection while the faults hold, so that a new one must be made under them. */
   readonly cut?: boolean;
-  /** Moves each venue's market instead. */
+  /** Moves each venue's market instead of adding a fault. */
   readonly skewBps?: number;
-  /** Where the faults must have hit something, else the test shows nothing; default all. Only venuetwo needs REST for its books. */
+  /**
+   * Venues where the faults must hit something, or the test shows nothing; default all. Only venuetwo needs REST for
+   * its books.
+   */
   readonly hits?: readonly RoutableVenue[];
 }
 
@@ -175,7 +178,7 @@ async function watchKnob(knob: Knob, seed: number): Promise<void> {
         { cause: error },
       );
     }
-    // A while longer: what was wrong after the fault would show in the next changes.
+    // Runs on for a while: a wrong book shows in the next changes.
     await pause(500);
     checker.sample();
     const counts = checker.counts();
@@ -192,8 +195,8 @@ async function watchKnob(knob: Knob, seed: number): Promise<void> {
 }
 
 /**
- * Samples of SAMPLED_MS in which this process could run. A machine that stands still makes every venue fall silent, and
- * rooms that notice it are right: such a stretch is looked at again, a few times.
+ * Samples of SAMPLED_MS in which this process could run. A paused machine silences every venue, and rooms that notice
+ * it are right: the test repeats such a stretch a few times.
  */
 async function sampleSteadily(checker: BookChecker): Promise<void> {
   for (let tries = 0; tries < STRETCHES_MAX; tries++) {
@@ -222,7 +225,7 @@ describe("live books without faults", () => {
   it("equal the venue's own at every commit and are LIVE at least 99 % of the time", async () => {
     const { checker } = watch;
     await sampleSteadily(checker);
-    // All venues, all symbols, all tiers speak, and the touch streams too.
+    // All venues, all symbols and all tiers commit, and the touch streams too.
     await waitUntil("every book and the touches", SPEAK_DEADLINE_MS, () => {
       const hasSpoken = checker.books.every(({ commitCount }) => commitCount > 3);
       return hasSpoken && checker.counts().touchCount > 100;
@@ -237,7 +240,7 @@ describe("live books without faults", () => {
   });
 });
 
-/** The rule that continuity rests on, switched off: each diff claims to follow what the book holds. */
+/** The continuity rule, switched off: each diff claims to follow what the book holds. */
 function withoutGapCheck(frame: VenuetwoFrame, sync: BookSync): void {
   if (sync.isLive) frame.prevId = sync.book.seq;
 }

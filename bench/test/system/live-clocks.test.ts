@@ -1,7 +1,7 @@
 /**
- * Real rooms against the local venues over loopback, under frames that are held up on their way and touches from the
- * future: no price is called fresh that is not. Each knob once as the rooms are, and once with the rule taken out of them:
- * the check sees it, and the comparison of each book with the moment it names does not.
+ * Real rooms against the local venues over loopback, under delayed frames and touches from the future: no old price is
+ * called fresh. Each fault runs with the rooms as they are, and with the rule taken out of them: the check finds that,
+ * and the comparison of each book with the moment it names does not.
  */
 import { afterAll, describe, expect, it } from "vitest";
 import { createSystemClock } from "../../../engine/domain/clock.js";
@@ -25,16 +25,16 @@ const SYMBOLS = ["BTC"];
 const READ_EVERY_MS = 20;
 const FIRST_SYNC_DEADLINE_MS = 20_000;
 const STRIKE_DEADLINE_MS = 30_000;
-/** Longer than what a book may be old, and its frames late, and what a machine adds. */
+/** Longer than a book may be old, its frames late, and a machine busy. */
 const HELD_UP_MS = 8_000;
-/** The delay grows by so much of the time that passes: no connection is silent meanwhile, and no room has cause to leave it. */
+/** Growth of the delay as a share of the time: no connection is silent meanwhile, and no room has cause to leave it. */
 const GROWTH = 0.5;
-/** Each step is more than the tolerance of the check; an old price shows from the check's window on until it has arrived. */
+/** Each step exceeds the tolerance of the check; an old price shows from the check's window on until it has arrived. */
 const SKEWS_BPS = [60, -60] as const;
 const SKEW_EVERY_MS = 8_500;
 const FUTURES_MS = [4_500, 30_000] as const;
 const ROUNDS = 2;
-/** A machine that stands still breaks connections, which begin again: a planted fault is then seen a round later. */
+/** A paused machine breaks connections, which begin again: a planted fault then shows a round later. */
 const SEEN_DEADLINE_MS = 200_000;
 
 const NO_NONCES: NonceReservations = { reserve: () => Promise.reject(new Error("not used")) };
@@ -43,16 +43,16 @@ afterAll(() => {
   process.stdout.write(`live clocks, seed ${SEED}\n${table.map((row) => `  ${row}\n`).join("")}`);
 });
 
-/** What happens to frames on their way. */
+/** Faults of frames on their way. */
 interface Way {
-  /** Each comes later, in order, answers to pings too, up to HELD_UP_MS, as the delay grows. */
+  /** Each frame comes later, in order, answers to pings too, up to HELD_UP_MS, as the delay grows. */
   isHeldUp: boolean;
-  /** The next touch is stamped as many ms ahead; null: as it is. */
+  /** The next touch has a stamp this many ms ahead; null: its own. */
   aheadMs: number | null;
   aheadCount: number;
 }
 
-/** Where touches are ordered by their time. */
+/** The venue that orders touches by their time. */
 const TOUCH_TIMES: Readonly<Partial<Record<RoutableVenue, RegExp>>> = {
   venueone: /"time":\s*(\d+)/,
   venuefour: /"t":\s*(\d+)/,
@@ -150,7 +150,7 @@ async function startWatch(
       plant(room);
       tops.watch(markets[room.venue].exchange, room, room.venue, SYMBOLS);
       const { exchange } = markets[room.venue];
-      // Books only: a touch of a time to come has no truth yet.
+      // Books only: a touch from the future has no truth yet.
       for (const symbol of SYMBOLS) {
         const market = room.markets.get(symbol);
         if (market === undefined) throw new Error(`${room.venue} lists no ${symbol}`);
@@ -216,7 +216,7 @@ const KNOBS: readonly Knob[] = [
       clockOf(room).latestMs = () => Number.POSITIVE_INFINITY;
       for (const { touch } of room.markets.values()) {
         const set = touch.set.bind(touch);
-        // As if it had just been received, for ever.
+        // Makes it count as just received, for ever.
         touch.set = (bidTicks, bidLots, askTicks, askLots, seq, tsVenueMs) =>
           set(bidTicks, bidLots, askTicks, askLots, seq, tsVenueMs, Number.MAX_SAFE_INTEGER);
       }

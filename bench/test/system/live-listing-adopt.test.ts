@@ -1,7 +1,7 @@
 /**
- * Real rooms against the local venues over loopback, which read what is listed and do not adopt it: the check of the
- * listing sees it on each venue, and the comparison of each book with the moment it names does not. Then the same rooms
- * adopt the next change, and the check has nothing to say (live-listings.test.ts plays every kind of change).
+ * Real rooms against the local venues over loopback, which read the list and do not adopt it: the check of the listing
+ * finds that on each venue, and the comparison of each book with the moment it names does not. Then the same rooms
+ * adopt the next change, and the check finds nothing (live-listings.test.ts plays every kind of change).
  *
  * Only the wait for the next list is shortened.
  */
@@ -28,7 +28,7 @@ import { waitUntil } from "../support/system.js";
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_125);
 const DEADLINE_MS = 60_000;
 const READ_EVERY_MS = 20;
-/** Waits for the next list, and what stands for them. */
+/** Waits for the next list, and the shorter ones in their place. */
 const LIST_EVERY_MS: Readonly<Record<RoutableVenue, number>> = {
   venueone: 30_000,
   venuetwo: 15_000,
@@ -67,7 +67,7 @@ const MARKETS: Readonly<Record<RoutableVenue, object>> = {
   venuefour: VenuefourMarkets.prototype,
 };
 
-/** From now on every list is read, and none adopted. Returns how many each room has read since. */
+/** Makes the rooms read every list and adopt none from now on. Returns how many each room has read since. */
 function adoptNothing(): (venue: RoutableVenue) => number {
   const counts = new Map<RoutableVenue, number>();
   for (const venue of ROUTABLE_VENUES)
@@ -113,7 +113,8 @@ it("a list that is read and not adopted is seen on each venue by the check of th
   const readsOf = adoptNothing();
   await list(true);
   const before = new Map(ROUTABLE_VENUES.map((venue) => [venue, readsOf(venue)]));
-  // One may have been on its way. venuetwo's room takes none that equals the one before, so that any is of the change.
+  // One list may have been on its way. venuetwo's room ignores a list that equals the one before, so any that it reads
+  // is of the change.
   await waitUntil("the lists read", DEADLINE_MS, () =>
     ROUTABLE_VENUES.every((venue) => readsOf(venue) >= (venue === "venuetwo" ? 1 : (before.get(venue) ?? 0) + 2)),
   );
@@ -128,7 +129,7 @@ it("a list that is read and not adopted is seen on each venue by the check of th
   expect(books.counts().unjudgedCount).toBe(0);
 
   vi.restoreAllMocks();
-  // venuetwo's room compares each list with the one before: it is another one again.
+  // venuetwo's room compares each list with the one before, and this one differs.
   for (const venue of ROUTABLE_VENUES)
     await markets[venue].changeListing(nativeName(venue, HALTED), { isListed: false });
   await waitUntil("the next list adopted", DEADLINE_MS, () =>

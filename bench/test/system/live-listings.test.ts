@@ -1,8 +1,8 @@
 /**
- * Real rooms against the local venues over loopback, while what the venues list changes in the way that each reports it: a
- * market is halted, opened, put on a finer and a coarser grid, given another minimum, dropped and listed. Once as the
- * rooms are, and once with each of three rules taken out of them: the check of the listing sees it, and the comparison
- * of each book with the moment it names does not.
+ * Real rooms against the local venues over loopback, while the venues' lists change in each venue's own way: a market
+ * is halted, opened, put on a finer and a coarser grid, given another minimum, dropped and listed. The test runs the
+ * rooms as they are, and with each of three rules taken out of them: the check of the listing finds that, and the
+ * comparison of each book with the moment it names does not.
  *
  * Only the wait for the next list is shortened.
  */
@@ -30,7 +30,7 @@ import { type LocalMarkets, startLocalMarkets } from "../support/local-markets.j
 import { nativeName } from "../support/local-venues.js";
 import { pause, waitUntil } from "../support/system.js";
 
-/** Symbols of which two scales are taken for one, and of which no stream is given back. */
+/** Symbols whose two scales the room takes for one, or of which it returns no stream. */
 const planted = vi.hoisted(() => ({ sameScale: "", kept: "" }));
 vi.mock(import("../../../engine/domain/instrument.js"), async (load) => {
   const original = await load();
@@ -44,14 +44,14 @@ vi.mock(import("../../../engine/domain/instrument.js"), async (load) => {
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_124);
 const DEADLINE_MS = 60_000;
 /**
- * Ten seconds and more: several times what the slowest room needs, the wait for its list and for its book. Counted in
- * looks: a machine that stands still stops rooms and looks alike.
+ * Ten seconds and more: several times what the slowest room needs for its list and its book. Counted in samples,
+ * because a paused machine stops rooms and samples alike.
  */
 const ADOPTED_LOOKS = 500;
-/** What was adopted is looked at for so long. */
+/** Time for which an adopted market is checked. */
 const HELD_MS = 600;
 const READ_EVERY_MS = 20;
-/** Waits for the next list, and what they are divided by. */
+/** Waits for the next list, and their divisors. */
 const LIST_EVERY_MS: Readonly<Record<RoutableVenue, number>> = {
   venueone: 30_000,
   venuetwo: 15_000,
@@ -68,7 +68,7 @@ afterAll(() => {
   process.stdout.write(`live listings, seed ${SEED}\n${table.map((row) => `  ${row}\n`).join("")}`);
 });
 
-/** The system's clock; a wait for the list is short, or never ends. */
+/** The system's clock, on which a wait for the list is short, or never ends. */
 function listClock(venue: RoutableVenue, isPolled: boolean): Clock {
   const clock = createSystemClock();
   const setTimer: Clock["setTimer"] = (callback, delayMs) =>
@@ -86,7 +86,7 @@ interface Watch {
   stop(): Promise<void>;
 }
 
-/** `halted`: venues of which the market that changes is compared too, as long as only its status does. */
+/** `halted`: venues whose changing market is compared too, while only its status changes. */
 async function startWatch(
   seed: number,
   changed: string,
@@ -142,7 +142,7 @@ async function startWatch(
   return { markets, rooms, books, listings, stop };
 }
 
-/** Does it hold within ADOPTED_LOOKS? */
+/** Returns whether it holds within ADOPTED_LOOKS. */
 async function comes(condition: () => boolean): Promise<boolean> {
   for (let lookCount = 0; !condition(); lookCount++) {
     if (lookCount === ADOPTED_LOOKS) return false;
@@ -151,7 +151,10 @@ async function comes(condition: () => boolean): Promise<boolean> {
   return true;
 }
 
-/** The present grid in the venue's terms, made so many decimals finer. On venueone the size decimals say all of it. */
+/**
+ * The present grid in the venue's terms, made finer by so many decimals. On venueone the size decimals decide all of
+ * it.
+ */
 function gridOf(venue: RoutableVenue, instrument: SimInstrument, finerBy: 0 | 1): ListingChange {
   const { priceStepTicks, priceDecimals, qtyStepLots, qtyDecimals } = instrument;
   if (venue === "venueone") return { qtyStep: (10 ** (finerBy - qtyDecimals)).toFixed(qtyDecimals - finerBy) };
@@ -162,7 +165,7 @@ function gridOf(venue: RoutableVenue, instrument: SimInstrument, finerBy: 0 | 1)
   };
 }
 
-/** Twenty of the quote asset, or a hundred lots. */
+/** A minimum of twenty of the quote asset, or of a hundred lots. */
 function minimumOf(venue: RoutableVenue, { qtyDecimals }: SimInstrument): ListingChange {
   if (venue === "venueone") return {};
   return { minimum: venue === "venuethree" ? (100 / 10 ** qtyDecimals).toFixed(qtyDecimals) : "20" };
@@ -175,7 +178,7 @@ function hasMinimum(room: MarketRoom, symbol: string): boolean {
   return room.venue === "venuethree" ? instrument.restingMinimum?.qtyLots === 100 : instrument.minNotional === "20";
 }
 
-/** Plays all changes at one venue. True: the room followed each. */
+/** Plays all changes at one venue. Returns whether the room followed each. */
 async function play({ markets, rooms, books }: Watch, listing: ListingChecker, symbol: string): Promise<boolean> {
   const { venue } = listing;
   const room = rooms.find((candidate) => candidate.venue === venue) as MarketRoom;
@@ -250,7 +253,7 @@ async function playAll(name: string, watch: Watch, symbol: string): Promise<Outc
   const levels = listings.reduce((sum, { levelCount }) => sum + levelCount, 0);
   table.push(`${name}: ${levels} levels on the grid, ${books.counts().differenceCount} differences`);
   for (const { problems } of listings) for (const problem of problems) table.push(`  ${problem}`);
-  // Each book that was compared with its own moment was right.
+  // Each book was right when compared with its own moment.
   expect(books.differences).toEqual([]);
   expect(books.counts().unjudgedCount).toBe(0);
   return {
@@ -259,7 +262,9 @@ async function playAll(name: string, watch: Watch, symbol: string): Promise<Outc
   };
 }
 
-/** Whose market keeps its book when it is halted; venuethree makes another, and its stream takes the place of the one kept. */
+/**
+ * Venues whose market keeps its book when it is halted; venuethree makes another, and its stream replaces the one kept.
+ */
 const WITH_ONE_BOOK = ["venueone", "venuetwo", "venuefour"] as const;
 /** The streams' ways to stop streaming a market: by its object, or by the venue's name. */
 const STREAMS = [VenueoneStream, VenuetwoStream, VenuethreeStream, VenuefourStream].map(({ prototype }) => prototype);
@@ -311,7 +316,8 @@ describe.concurrent("a listing that changes", () => {
     try {
       const { breaches, followed } = await playAll("planted, streams kept", watch, "SOL");
       for (const venue of WITH_ONE_BOOK) expect([venue, ...(breaches.get(venue) ?? [])]).toContain("routable");
-      // venuethree's may be: its stream gives nothing back either, and a new one takes its place or comes too late for it.
+      // venuethree's may be followed: its stream is not returned either, but a new one replaces it, or comes too late
+      // for it.
       expect(WITH_ONE_BOOK.filter((venue) => followed.includes(venue))).toEqual([]);
     } finally {
       await watch.stop();
@@ -323,7 +329,7 @@ describe.concurrent("a listing that changes", () => {
     try {
       const { breaches, followed } = await playAll("planted, restated", watch, "BNB");
       expect(followed).toEqual([]);
-      // Its book is read in the new scale; those of the others cannot be read on the grid of before.
+      // Its book is read in the new scale; those of the others are unreadable on the earlier grid.
       expect([...(breaches.get("venueone") ?? [])]).toContain("off grid");
     } finally {
       await watch.stop();

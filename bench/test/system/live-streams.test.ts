@@ -1,7 +1,7 @@
 /**
  * Real rooms against local venues over loopback: one name that is never streamed costs the others nothing, and a
- * connection that answers pings and says nothing else does not keep its books fresh. Each once as the room is, and once
- * with its rule taken out: the check sees it, and the comparison of each book with the moment it names does not.
+ * connection that only answers pings does not keep its books fresh. Each runs with the room as it is, and with its rule
+ * taken out: the check finds that, and the comparison of each book with the moment it names does not.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSystemClock } from "../../../engine/domain/clock.js";
@@ -23,11 +23,11 @@ import { pause, waitUntil } from "../support/system.js";
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_123);
 const READ_EVERY_MS = 20;
 const DEADLINE_MS = 60_000;
-/** Several times what the planted bug needs to replace a connection. */
+/** Several times as long as the planted bug needs to replace a connection. */
 const WATCHED_MS = 15_000;
-/** One reconnect in the time watched takes more than the rest. */
+/** One reconnect in the watched time takes more than the rest. */
 const LIVE_SHARE_MIN = 0.98;
-/** Longer than the checker's window, and what leads to it. */
+/** Longer than the checker's window and the steps before it. */
 const MUTE_MS = 9_000;
 
 const NO_NONCES: NonceReservations = { reserve: () => Promise.reject(new Error("not used")) };
@@ -106,7 +106,7 @@ async function startWatch(
   return watch;
 }
 
-/** Nothing is wrong with any book by itself. */
+/** Each book by itself is right. */
 function expectEachTrue({ books }: Watch): void {
   expect(books.differences).toEqual([]);
   expect(books.counts().unjudgedCount).toBe(0);
@@ -114,7 +114,7 @@ function expectEachTrue({ books }: Watch): void {
 
 describe.concurrent("a name that is never streamed", () => {
   const SYMBOLS = ["BTC", "ETH", "SOL", "BNB", "XRP", "DOGE", "LINK", "HYPE"];
-  /** Names whose death is forgotten at each look at it. */
+  /** The planted bug: names whose death the room forgets at each read of it. */
   const forgotten = new Set<string>();
   const { judge } = Subscription.prototype;
   beforeAll(() => {
@@ -179,7 +179,7 @@ describe.concurrent("a name that is never streamed", () => {
 
 describe.concurrent("a connection that is mute but for pongs", () => {
   const SYMBOLS = ["BTC", "ETH", "SOL"];
-  /** Rooms that take any height for recent. */
+  /** The planted bug: rooms that take any height for recent. */
   const patient = new Set<MarketRoom>();
   const { sweep } = Shard.prototype;
   beforeAll(() => {

@@ -1,6 +1,6 @@
 /**
- * The page's account in a real headless Chromium over local venues: what it shows, closes, cancels and stops, judged by the
- * venues' own order logs and positions. `DASHBOARD_SHOTS=<folder>` keeps pictures for a look.
+ * The page's account in a real headless Chromium over local venues: what it shows, closes, cancels and stops, judged by
+ * the venues' own order logs and positions. `DASHBOARD_SHOTS=<folder>` keeps screenshots.
  */
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
@@ -21,7 +21,7 @@ import { nativeName } from "../support/local-venues.js";
 import { startSystem, type System } from "../support/system.js";
 
 const chromium = chromiumPath();
-/** A machine of ours without a browser is a broken one. */
+/** On CI a missing browser is a failure. */
 const isRequired = process.env.CI === "true";
 const SHOTS = process.env.DASHBOARD_SHOTS;
 const POLLING = { timeout: 60_000, interval: 50 };
@@ -65,7 +65,7 @@ describe.skipIf(chromium === null && !isRequired)(
     async function shot(page: Page, name: string): Promise<void> {
       if (SHOTS !== undefined) await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true });
     }
-    /** A quote that is still good when it is sent, also on a machine that stands still: asked again until one is. */
+    /** Gets a quote that is still valid when it is sent, also on a machine that pauses: repeats until one is. */
     async function sendClose(page: Page): Promise<void> {
       await expect
         .poll(async () => {
@@ -89,7 +89,7 @@ describe.skipIf(chromium === null && !isRequired)(
         .toMatch(/venueone (streamed and checked|as last read)venuetwo (streamed and checked|as last read)/);
       expect(await text(page, "#account-name")).toContain("4 positions · no open orders");
       expect(await text(page, "#account-pnl")).toMatch(/^[+−]?[\d,]+\.\d\d$/);
-      // Keys are in the page's memory alone.
+      // Keys are only in the page's memory.
       const secrets = [trader.venueone.agentKey, trader.venuetwo.apiSecret];
       const shown = await page.evaluate(
         "document.documentElement.outerHTML + location.href + JSON.stringify([{...localStorage}, {...sessionStorage}]) + document.cookie",
@@ -267,7 +267,7 @@ describe.skipIf(chromium === null && !isRequired)(
       await page.fill('input[name="venuetwo.apiSecret"]', trader.venuetwo.apiSecret);
       await page.keyboard.press("Enter");
       await expect.poll(() => text(page, "#coverage"), POLLING).toMatch(/venueone .*venuetwo (streamed|as last)/);
-      // What was entered is in no field any more.
+      // No field contains the entered text any more.
       expect(await page.inputValue('input[name="venuetwo.apiSecret"]')).toBe("");
       expect(problems).toEqual([]);
       await close();

@@ -1,6 +1,6 @@
 /**
- * Reasons that help: what is wrong with a key, a size or an account is said where a caller sees it, by name of the venue
- * and in its own words, and never with a secret. Through the real gateway over the local venues.
+ * Reasons that help: a caller sees what is wrong with a key, a size or an account, by name of the venue and in its own
+ * words, and never with a secret. Through the real gateway over the local venues.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { publicKeyOf } from "../../../feeds/venuethree/sign/schnorr.js";
@@ -32,7 +32,7 @@ let carol: Trader;
 const walker = new SpecWalker(() => system);
 beforeAll(async () => {
   system = await startSpecSystem(SEED);
-  // Of no server wallet.
+  // The address is of no server wallet.
   carol = system.pair.addTrader("carol", { positions: { BTC: "0.25" } });
 }, START_MS);
 afterAll(async () => {
@@ -44,7 +44,7 @@ const headerOf = (blocks: Block) => ({
   "x-venue-credentials": Buffer.from(JSON.stringify(blocks)).toString("base64url"),
 });
 
-/** A key that no venue takes, and what is said of it. */
+/** A key that no venue takes, and the expected reason. */
 interface BadKey {
   readonly name: string;
   readonly venue: string;
@@ -433,7 +433,7 @@ describe("times of histories", () => {
 });
 
 describe("venuethree, right after", () => {
-  /** Of the tier whose orders the venue holds back before it matches and lists them. */
+  /** An account of the tier whose orders wait before matching and listing. */
   const slow = { accountIndex: 300_000, apiKeyIndex: 5, apiKeyPrivateKey: `0x${"27".repeat(39)}01` };
   beforeAll(() => {
     const publicKey = publicKeyOf(Buffer.from(slow.apiKeyPrivateKey.slice(2), "hex"));
@@ -485,7 +485,7 @@ describe("venuethree, right after", () => {
           marginMode,
         ]);
       }
-      // Long after, by the venue's own word.
+      // Long after, by the venue's own state.
       await expect.poll(() => system.venuethree.exchange.leverage(String(slow.accountIndex), "BTC")).toBe(20);
     },
     ROW_MS,

@@ -1,6 +1,6 @@
 /**
- * What the service says where a caller is wrong, or a venue refuses: exact texts of the interface spec and reasons that
- * help, through the real gateway over the local venues.
+ * Texts of the service where a caller is wrong or a venue refuses: the exact texts of the interface spec, and reasons
+ * that help, through the real gateway over the local venues.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { StreamClient } from "../../../gateway/stream/test/stream-client.js";
@@ -93,7 +93,7 @@ describe("exact texts", () => {
         [{ path: "userId", problem: "is not the account of accountIndex" }],
       ]);
       expect(system.sentCount()).toBe(sent);
-      // Its order is out: what is known by now of the name is no answer to the same request.
+      // Its order is out: what is known of the name by now is no answer to the same request.
       const again = await walker.post(path, order, key);
       const idOf = "order.venueClientOrderId";
       expect([again.status, at(again, idOf)], again.text).toEqual([200, at(before, idOf)]);
@@ -111,7 +111,10 @@ describe("exact texts", () => {
 });
 
 describe("a venue that limits us", () => {
-  /** What a forced close meets first: its read of the position, the order itself, or what an earlier 429 has shut. */
+  /**
+   * The first obstacle of a forced close: its read of the position, the order itself, or the block after an earlier
+   * 429.
+   */
   it.each([
     { name: "at the read", match: "GET /fapi" },
     { name: "at the order", match: "POST /fapi/v1/order" },

@@ -51,7 +51,7 @@ const send: SpecWalker["send"] = (row) => walker.send(row);
 const post: SpecWalker["post"] = (path, body, headers) => walker.post(path, body, headers);
 const walk = (row: SpecRow): Promise<void> => walker.walk(row);
 
-/** For what a venue does after its answer. */
+/** Waits for what a venue does after its answer. */
 async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < EVENTUALLY_TRIES; tries++) {
     if (await holds()) return;
@@ -60,12 +60,12 @@ async function eventually(what: string, holds: () => Promise<boolean>): Promise<
   throw new Error(`not in time: ${what}`);
 }
 
-/** venuetwo answers every read with 500, until the function returned is called. */
+/** Makes venuetwo answer every read with 500, until the returned function is called. */
 function readsFail(): () => void {
   return system.pair.fault(["venuetwo"], { kind: "errorBefore", match: "GET /fapi", probability: 1, status: 500 });
 }
 
-// Before anything rests: an account with an order of ours that rests is streamed, and read no more.
+// Before any order rests: an account with a resting order of ours is streamed, and read no more.
 describe("4.9 positions, with a venue away:", () => {
   it(
     "one venue's failure hides no other, and says what is not known",
@@ -171,7 +171,7 @@ describe("4.8 leverage", () => {
       expect(Number(at(set, "data.maxNotionalValue"))).toBeGreaterThan(0);
       const reply = await send({ path: `${PERP}/positions?symbol=BTC` });
       expect(at(reply, "data.positions.0.leverage")).toBe("9");
-      // An account with an order that rests is streamed, and the stream does not tell it of a position.
+      // An account with a resting order is streamed, and the stream does not report its largest notional.
       expect(at(reply, "data.positions.0.maxNotionalValue")).toBe(at(set, "data.maxNotionalValue"));
     },
     ROW_MS,
@@ -208,7 +208,7 @@ describe("4.9 positions", () => {
           expect(row.direction).toBe(lots > 0 ? "LONG" : "SHORT");
           const sign = lots > 0 ? 1 : -1;
           const pnl = (Number(row.markPrice) - Number(row.entryPrice)) * Number(row.size) * sign;
-          // The venue's own figure may be of another mark by a tick or two.
+          // The venue's own figure may use a mark that differs by a tick or two.
           expect(Math.abs(Number(row.unrealizedPnl) - pnl)).toBeLessThan(
             Number(row.size) * Number(row.markPrice) * 0.002,
           );
@@ -223,7 +223,7 @@ describe("4.9 positions", () => {
   it(
     "per-request credentials by header, JSON body and query give the same, and another account's key is refused",
     async () => {
-      // Of no server wallet, so that nothing but what is sent opens it.
+      // The address is of no server wallet, so that only the sent credentials open it.
       const carol = system.pair.addTrader("carol", { positions: { BTC: "0.1", ETH: "-1" } });
       const { apiKey, apiSecret, walletAddress } = carol.venuetwo;
       const credentials = { venuetwo: { apiKey, apiSecret, walletAddress } };
@@ -237,7 +237,8 @@ describe("4.9 positions", () => {
         await send({ path: `${path}?credentials=${encodeURIComponent(JSON.stringify(credentials))}` }),
       ];
       expect(replies.map((reply) => [reply.status, at(reply, "totalPositions")])).toEqual(replies.map(() => [200, 2]));
-      // A venueone key acts for its own account: asked for another one's positions it is refused, not shown as theirs.
+      // A venueone key acts for its own account: a request for another account's positions is refused, not answered
+      // with its own.
       const agent = { venueone: { privateKey: system.alice.venueone.agentKey } };
       const other = await send({ path: `/api/trading/venueone/positions/${BARE_ADDRESS}`, body: agent });
       expect([other.status, at(other, "error")]).toEqual([401, "Missing or invalid credentials for venueone"]);

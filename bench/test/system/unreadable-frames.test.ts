@@ -1,7 +1,7 @@
 /**
- * The last frame of a venuethree market before it falls quiet cannot be read, and what it changed no ticker shows: the
- * connection goes on to prove that nothing is missing. Once as the room is, and once with its rule taken out: the check
- * of the present sees it, and the comparison of each book with the moment it names does not.
+ * The last frame of a venuethree market before it falls quiet is unreadable, and no ticker shows its change: the
+ * connection goes on to prove that nothing is missing. The test runs the room as it is, and with its rule taken out:
+ * the check of the present finds that, and the comparison of each book with the moment it names does not.
  */
 import { expect, it } from "vitest";
 import { createSystemClock } from "../../../engine/domain/clock.js";
@@ -19,12 +19,12 @@ import { waitUntil } from "../support/system.js";
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_125);
 const DEADLINE_MS = 60_000;
 const LOOK_EVERY_MS = 20;
-/** What a proof is good for, and what a busy machine adds. */
+/** Life of a proof, plus the delay of a busy machine. */
 const WINDOW_MS = 4_000;
 const BEST_TICKS = 1_000_000;
 const LEVELS = 5;
 
-/** Until the venue's book is shown again, or an old one is called fresh. */
+/** Watches until the room shows the venue's book again, or calls an old one fresh. */
 async function watchQuiet(seed: number): Promise<PresentChecker> {
   const clock = createSystemClock();
   const sim = await startVenuethreeSim({ seed, symbols: ["BTC"], flow: null, clock });

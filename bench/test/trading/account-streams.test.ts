@@ -1,6 +1,6 @@
 /**
- * Whole rooms against their local venues over real sockets: what an account stream tells, what it has missed and makes
- * good, and the limits of such streams.
+ * Whole rooms against their local venues over real sockets: what an account stream reports, how it makes good what it
+ * missed, and the limits of such streams.
  */
 import { describe, expect, it } from "vitest";
 import { ROUTABLE_VENUES } from "../../../engine/domain/venue.js";
@@ -25,7 +25,7 @@ function filledLots(watching: Watching): number {
   return fillsOf(watching).reduce((sum, { qtyLots }) => sum + qtyLots, 0);
 }
 
-/** By the client id: a receipt does not know the venue's. */
+/** By the client id, because a receipt does not have the venue's. */
 function isOrder(clientId: string | null, status: string) {
   return (event: AccountEvent): boolean =>
     event.kind === "order" && event.order.venueClientOrderId === clientId && event.order.status === status;
@@ -77,7 +77,7 @@ describe.each(ROUTABLE_VENUES)("an account stream of %s", (venue) => {
     for (const { order } of fillsOf(theirs)) expect(order).toMatchObject({ side: "SELL" });
     await untilPositions(mine, "long", ([held]) => held?.qtyLots === lots && held.direction === "LONG");
     await untilPositions(theirs, "short", ([held]) => held?.qtyLots === lots && held.direction === "SHORT");
-    // All of it was streamed: what is held is known without a question.
+    // All of it was streamed, so the position is known without a request.
     await expect.poll(() => room.reader.heldPositions?.(session, btc) ?? null).toMatchObject({ source: "stream" });
     const clientIdHex = room.orders.parseClientOrderId?.(id ?? "") ?? "";
     expect(await room.reader.readOrder(other, btc, { clientIdHex }, PATIENT)).toMatchObject({ value: null });
@@ -102,7 +102,7 @@ describe.each(ROUTABLE_VENUES)("an account stream of %s", (venue) => {
     await untilFilled(watching, 2 * on.lots);
     for (const { fee, order } of fillsOf(watching).filter(({ order: { side } }) => side === "SELL")) {
       expect(order.venueClientOrderId).toBe(stop.venueClientOrderId);
-      // The tier of the venuethree account pays nothing.
+      // The tier of the venuethree account pays no fees.
       if (venue !== "venuethree") expect(Number(fee?.amount)).toBeGreaterThan(0);
     }
     await untilPositions(watching, "flat", (held) => held.length === 0);
@@ -126,7 +126,7 @@ describe.each(ROUTABLE_VENUES)("an account stream of %s", (venue) => {
     await watching.until("open order", isOrder(filled.venueClientOrderId, "OPEN"));
     await on.hit(filled, lots * 0.4);
     await untilFilled(watching, lots * 0.4);
-    // No connection comes up until all of it has happened.
+    // No connection opens until all of it has happened.
     const refusal = sim.faults.add({ kind: "refuseHandshake", status: 503 });
     await on.cut();
     await expect.poll(() => watching.stream.state).not.toBe("LIVE");
@@ -141,7 +141,7 @@ describe.each(ROUTABLE_VENUES)("an account stream of %s", (venue) => {
     await watching.until("missed cancel", isOrder(canceled.venueClientOrderId, "CANCELED"));
     await watching.until("missed end", isOrder(filled.venueClientOrderId, "FILLED"));
     await expect.poll(() => watching.stream.state).toBe("LIVE");
-    // Where missed fills are not told, the order's end is all that says so.
+    // Where missed fills are not reported, only the order's end shows them.
     await untilFilled(watching, on.side.tellsMissedFills ? lots : lots * 0.4);
     await untilPositions(watching, "long", ([held]) => held?.qtyLots === lots && held.direction === "LONG");
   });
@@ -314,7 +314,7 @@ describe("account streams of venueone", () => {
       ok: false,
       problem: "STREAM_LIMIT: all 10 account streams of this venue are in use",
     });
-    // The same account again needs no slot.
+    // A second stream of the same account needs no slot.
     await on.watch(sessionOf(10));
     streams[0]?.stream.close();
     await on.watch(sessionOf(11));
@@ -350,7 +350,7 @@ function positionLots({ accountId, btc, sim }: RoomBench): number {
   return sim.exchange.position(accountId, btc.nativeSymbol, "BOTH")?.qtyLots ?? 0;
 }
 
-/** The owner's own doing elsewhere. */
+/** Cancels at the venue, as the owner may by another program. */
 function cancelAtVenue({ accountId, sim }: RoomBench, clientId: string | null): void {
   const order = sim.exchange.openOrders(accountId).find((open) => open.clientId === clientId);
   if (order === undefined) throw new Error("the venue has no such order");

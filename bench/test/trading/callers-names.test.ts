@@ -1,6 +1,6 @@
 /**
- * What a caller calls its orders, over local venues: an order of the router is found by that name, and told by it, wherever
- * orders are shown: look-up, open orders, history, the stream, and all of it after a restart.
+ * A caller's names of its orders, over local venues: a routed order is found by that name and shown with it in look-up,
+ * open orders, history and the stream, also after a restart.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
@@ -61,7 +61,7 @@ const header = () => ({
 type Named = { readonly orderId: string; readonly clientOrderId: string | null };
 const dataOf = (body: Json) => (body as { data: Named & { orders: Named[] } }).data;
 
-/** The venue's reads lag behind what it has taken: a name of ours is found once they show it. */
+/** The venue's reads lag behind its orders: a name of ours is found once they show it. */
 async function status(exchange: Venue, name: string): Promise<Named> {
   const path = `/api/trading/${exchange}/orders/${name}/status?symbol=BTC`;
   const ask = () => system.client.send(path, { headers: header() });
@@ -69,7 +69,7 @@ async function status(exchange: Venue, name: string): Promise<Named> {
   return dataOf((await ask()).body);
 }
 
-/** Of the snapshot of the stream: by venue's id, what the orders are called. */
+/** Names of orders in the stream's snapshot, by the venue's id. */
 function streamed(): Promise<ReadonlyMap<string, string | null>> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(`${system.service.url.replace("http", "ws")}/ws`);
@@ -159,7 +159,7 @@ describe("the caller's name of a router order", () => {
         headers: { ...JSON_TYPE, "x-wallet-id": WALLET_ID },
         body: JSON.stringify({ ...order, reduceOnly: true, clientOrderId }),
       });
-    // Until the venue's limit is over; what is refused takes no name.
+    // Waits until the venue's limit is over; a refused order takes no name.
     await expect
       .poll(async () => (await place()).text, { timeout: WAIT_MS, interval: 100 })
       .toMatch(/^{"success":true/);

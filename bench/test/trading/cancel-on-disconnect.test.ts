@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => system?.stop());
 
-/** By venue. */
+/** Returns the credentials by venue. */
 function credentials(): Record<string, Record<string, unknown>> {
   const { apiKeyPrivateKey, accountIndex } = system.key;
   return {
@@ -62,7 +62,7 @@ async function openCounts(): Promise<number[]> {
   return Promise.all(VENUES.map(openCount));
 }
 
-/** Looks until each venue shows so many; the test's own time limit ends it. */
+/** Polls until each venue shows so many; the test's own time limit ends it. */
 async function untilEachHas(wanted: number): Promise<void> {
   while ((await openCounts()).some((count) => count !== wanted)) await pause(LOOK_EVERY_MS);
 }

@@ -1,6 +1,6 @@
 /**
- * Closes through the real gateway against both local venues while their trading side fails in every way: what we
- * reported is compared with the venues' own order logs. Each knob has a service and venues of its own.
+ * Closes through the real gateway against both local venues while their trading side fails in every way. The replies
+ * are compared with the venues' own order logs. Each fault has a service and venues of its own.
  */
 import { afterAll, describe, expect, it } from "vitest";
 import { createSeededRandom } from "../../../engine/domain/random.js";
@@ -25,7 +25,7 @@ const FINAL_DEADLINE_MS = 150_000;
 interface Knob {
   readonly name: string;
   readonly faults: readonly FaultSpec[];
-  /** Default both. */
+  /** Venues with the fault; default both. */
   readonly on?: readonly PairVenue[];
   readonly skewBps?: number;
   readonly minUnknown?: number;
@@ -107,7 +107,7 @@ async function closeUnder(knob: Knob, seed: number): Promise<void> {
   try {
     const endFaults = pair.fault(knob.on ?? PAIR_VENUES, ...knob.faults);
     if (knob.skewBps !== undefined) pair.venueone.exchange.setPriceSkew(knob.skewBps, 300);
-    // A clock that jumps is noticed by measuring it; frames and answers carry the new time at once.
+    // The service notices a clock jump by measuring; frames and answers carry the new time at once.
     if (knob.faults.some(({ kind }) => kind === "clockSkew")) await pause(300);
     const trials = makeTrials(trader, seed);
     await runAll(trials, (trial) => sendClose(pair, system.client, trial));
@@ -121,11 +121,11 @@ async function closeUnder(knob: Knob, seed: number): Promise<void> {
       `${knob.name}: first ${first}; last ${last}; ${answerCount} replies, ${judgement.orderCount} orders in the venues' logs, ${judgement.violations.length} violations`,
     );
     expect(judgement.violations).toEqual([]);
-    // The credentials are good throughout: no venue's trouble may be laid at the caller's door.
+    // The credentials are valid throughout: no reply may blame the caller for a venue's failure.
     expect(
       trials.flatMap((trial) => trial.answers.filter(({ status }) => status === 401).map(() => trial.key)),
     ).toEqual([]);
-    // Something was closed, and what was closed is what the replies say: the judge compared them one by one.
+    // Some closes executed, and the replies report them: the judge compared them one by one.
     expect(judgement.orderCount).toBeGreaterThan(0);
     if (knob.minUnknown !== undefined) {
       const unknown = trials.filter((trial) =>
@@ -180,7 +180,7 @@ describe.concurrent("one venue's failure", () => {
         for (const trial of trials) {
           const answer = await closeUntilFinal(pair, system.client, trial, FINAL_DEADLINE_MS);
           expect(outcomeOf(answer)).toBe("COMPLETED");
-          // Asked again only because the machine was held up: never on account of the venue that is away.
+          // Repeated only because the machine was delayed, never because of the venue that is down.
           const legs = trial.answers.flatMap(({ data }) => data?.execution.legs ?? []);
           expect(legs.filter(({ exchange }) => exchange !== other)).toEqual([]);
           expect(answer.data?.executedOn).toBe(other);

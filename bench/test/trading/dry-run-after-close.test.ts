@@ -1,6 +1,6 @@
 /**
  * Dry runs of the whole gateway over four local venues right after a close of the same account, whose frames come, are
- * lost, late or silent: the sizes of a dry run are those that the venue holds, never those of before the close.
+ * lost, late or silent. The sizes of a dry run are the venue's present ones, never those of before the close.
  */
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../../gateway/test/client.js";
@@ -12,7 +12,7 @@ const OPENED = "0.4";
 
 const system = streamedSystem(32);
 
-/** What a dry run would send, and what it says beside. */
+/** The orders of a dry run, and its report beside them. */
 async function simulated(caller: Caller, fields: object): Promise<unknown> {
   const body = await caller.trade(CLOSE, { dryRun: true, ...fields });
   const { data, code } = body as {

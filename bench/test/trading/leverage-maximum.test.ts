@@ -1,6 +1,6 @@
 /**
- * The most leverage that a market allows, where its listing does not say it: known from the venue's brackets before
- * anything is changed, through the whole gateway.
+ * The maximum leverage of a market whose listing does not show it: the service reads the venue's brackets before it
+ * changes anything. Through the whole gateway.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { BOOK_LIVE } from "../../../engine/market/book.js";

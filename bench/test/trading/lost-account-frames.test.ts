@@ -1,14 +1,14 @@
 /**
- * The whole gateway over four local venues whose account frames are lost, late or silent, each with an account that is
- * streamed: whatever the stream shows, a position that the venue holds is never FLAT, and a close of it is refused
- * neither for its size nor as flat already. What is held comes from the venues' own books.
+ * The whole gateway over four local venues whose account frames are lost, late or silent, each with a streamed account.
+ * A position that the venue holds is never FLAT, and a close of it is refused neither for its size nor as flat,
+ * whatever the stream shows. The venues' own books show what is held.
  */
 import { describe, expect, it } from "vitest";
 import { FOUR_VENUES, type FourTrader } from "../support/four-venues.js";
 import { Caller, streamed, streamedSystem, TEST_MS, USER_FAULTS } from "../support/streamed-caller.js";
 import { pause } from "../support/system.js";
 
-/** Longer than an own order was ever believed to be told of by the clock alone, and than reads lag. */
+/** Longer than the service ever trusted the clock alone after an order of its own, and than reads lag. */
 const LATER_MS = 4_000;
 const BOUGHT = "0.4";
 const CLOSED = "0.1";
@@ -31,7 +31,7 @@ describe.each(USER_FAULTS)("while account frames are %s,", (name, spec) => {
         expect([venue, system.four.outside(venue, trader, "BTC", "BUY", BOUGHT)]).toEqual([venue, expect.any(Number)]);
         const { heldLots } = caller;
         expect(heldLots).toBeGreaterThan(0);
-        // A size that the stream does not have.
+        // The stream does not have this size.
         const part = await caller.trade("/api/trade/position/close", { size: CLOSED });
         expect(part, JSON.stringify([venue, part])).toMatchObject({
           success: true,

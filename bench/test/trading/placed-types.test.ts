@@ -1,6 +1,6 @@
 /**
- * One order has one type: what was placed as a market order is told as one wherever it is shown, though its venue keeps it
- * as a limit that ends at once; a stop and a take-profit are told apart. Through the real gateway over the local venues.
+ * One order has one type: a market order is reported as one everywhere, though its venue keeps it as a limit that ends
+ * at once; a stop and a take-profit are distinct. Through the real gateway over the local venues.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RoutableVenue } from "../../../engine/domain/venue.js";
@@ -48,7 +48,7 @@ async function close(exchange: RoutableVenue, more: Readonly<Record<string, unkn
   return (reply.body as unknown as { data: { order: Shown } }).data.order;
 }
 
-/** As the venue's own record of it is reported, once it shows it. */
+/** The order as the venue's own record reports it, once the venue shows it. */
 async function recorded(exchange: RoutableVenue, orderId: string): Promise<Shown> {
   const path = `/api/trading/${exchange}/orders/${orderId}/status?symbol=BTC`;
   const headers = { "x-venue-credentials": Buffer.from(JSON.stringify(blocks())).toString("base64url") };

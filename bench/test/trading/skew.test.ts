@@ -1,6 +1,6 @@
 /**
- * The acceptance of the first close: the best exit moves when one venue's price moves, and what we reply is what the
- * chosen venue's own log shows: a validly signed reduce-only order and the same fill.
+ * Acceptance of the first close: the best exit moves when one venue's price moves, and our reply agrees with the chosen
+ * venue's own log: a validly signed reduce-only order and the same fill.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSystemClock } from "../../../engine/domain/clock.js";
@@ -20,7 +20,7 @@ import {
 import { nativeName } from "../support/local-venues.js";
 import { pause, startSystem, type System, waitUntil } from "../support/system.js";
 
-/** Half of the age at which a book is not traded on any more. */
+/** Half of the age at which a book is too old to trade. */
 const FRESH_MS = 1_000;
 const RETRY_MS = 50;
 const clock = createSystemClock();
@@ -42,7 +42,7 @@ afterAll(async () => {
   await pair.stop();
 });
 
-/** Through the venue's own control API, as an operator would. */
+/** Uses the venue's own control API, as an operator would. */
 async function skew(venue: PairVenue, bps: number): Promise<void> {
   const response = await fetch(`${pair[venue].restUrl}/_sim/skew`, { method: "POST", body: JSON.stringify({ bps }) });
   expect(response.status).toBe(200);
@@ -53,7 +53,9 @@ function orderRecords(venue: PairVenue, of: Trader): readonly SimRequestRecord[]
   return pair[venue].log.records({ accountId: accountOf(venue, of), action: "place" });
 }
 
-/** Until our books, none of them near its age limit, show that `better` exits better by a margin that no tie rule covers. */
+/**
+ * Waits until our books, none near its age limit, show that `better` exits better by a margin beyond every tie rule.
+ */
 async function untilBest(better: PairVenue, side: "BUY" | "SELL", symbol: string): Promise<void> {
   await waitUntil(`${better} best to ${side} ${symbol}`, 8_000, () => {
     const touch = (venue: PairVenue): number => {
@@ -68,7 +70,7 @@ async function untilBest(better: PairVenue, side: "BUY" | "SELL", symbol: string
 }
 
 let keyCount = 0;
-/** Books are old for a moment after a pause of the machine, and nothing is sent then: it is asked again. */
+/** Repeats a close that sent nothing: books are old for a moment after a pause of the machine. */
 async function close(fields: Parameters<typeof closeTrial>[2], of: Trader = trader) {
   const trial = closeTrial(of, `skew-${++keyCount}`, fields);
   for (;;) {
@@ -86,7 +88,7 @@ describe("the best exit", () => {
     it(`of a ${direction} follows the price from one venue to the other, and the venue's log shows the same fill`, async () => {
       const fields = { symbol, direction, size: "0.05" } as const;
       for (const chosen of ["venueone", "venuetwo", "venueone"] as const) {
-        // Selling, the dearer venue is better; buying, the cheaper one.
+        // For a sale the dearer venue is better, for a buy the cheaper one.
         await skew(chosen, side === "SELL" ? 60 : -60);
         await skew(chosen === "venueone" ? "venuetwo" : "venueone", 0);
         await untilBest(chosen, side, symbol);
@@ -102,7 +104,7 @@ describe("the best exit", () => {
         expect(answer.data?.order).toMatchObject({ side, reduceOnly: true, status: "FILLED" });
         for (const venue of PAIR_VENUES)
           expect(orderRecords(venue, trader).length - before[venue], venue).toBe(venue === chosen ? 1 : 0);
-        // The log holds only what passed the venue's own signature check.
+        // The log has only requests that passed the venue's own signature check.
         const record = orderRecords(chosen, trader).at(-1);
         const leg = answer.data?.execution.legs[0];
         expect(record).toMatchObject({

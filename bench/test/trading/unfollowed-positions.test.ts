@@ -1,4 +1,6 @@
-/** SYMBOLS=BTC over local venues where an account holds ETH too: what it holds is shown, and close-all is no success over it. */
+/**
+ * SYMBOLS=BTC over local venues where an account holds ETH too: positions show it, and close-all is no success over it.
+ */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createSystemClock } from "../../../engine/domain/clock.js";
 import { BOOK_LIVE } from "../../../engine/market/book.js";
@@ -9,7 +11,7 @@ import { startSystem, type System, waitUntil } from "../support/system.js";
 
 const TEST_MS = 60_000;
 const BOOKS_MS = 20_000;
-/** A market order wants a book of at most 2 s. */
+/** A market order needs a book of at most 2 s. */
 const FRESH_MS = 1_000;
 
 const clock = createSystemClock();

@@ -1,6 +1,6 @@
 /**
- * What the whole gateway counts of account frames, in /api/status: nothing of what the four local venues say as they
- * should, and every frame of theirs that came in half.
+ * The counts of account frames in /api/status of the whole gateway: none for valid frames of the four local venues, and
+ * one for every frame that comes in half.
  */
 import { expect, it } from "vitest";
 import { FOUR_VENUES } from "../support/four-venues.js";

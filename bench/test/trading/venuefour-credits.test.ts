@@ -1,53 +1,32 @@
 /**
- * venuefour counts the credits of config keys by their main account: what one key spends is gone for the others. The room
- * against its local venue, on one virtual clock.
+ * venuefour counts the credits of config keys by their main account: what one key spends, the others no longer have.
+ * The room against its local venue, on one virtual clock.
  */
-import { afterEach, expect, it } from "vitest";
-import { silentLogger } from "../../../engine/domain/logger.js";
-import { createSeededRandom } from "../../../engine/domain/random.js";
+import { expect, it } from "vitest";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { AccountSession, Lane, VenueRoom } from "../../../engine/ports.js";
 import { createVenuefourRoom } from "../../../feeds/venuefour/room.js";
-import { keyPairOf } from "../../sim/venuefour/records/keys.js";
-import { startVenuefourSim } from "../../sim/venuefour/sim.js";
+import { NO_LIMIT, startLocalVenues } from "../support/local-venues.js";
+import { roomOptions, stopAfterTest } from "../support/trading/rooms.js";
+import { AGENT, WALLET } from "../support/trading/venuefour.js";
 import { open } from "../support/trading-half.js";
 
-const WALLET = keyPairOf(Buffer.alloc(32, 1));
-const AGENT = keyPairOf(Buffer.alloc(32, 2));
-/** What the venue grants an account; a quarter of what is used of it here is for exits. */
+/** Credits that the venue grants an account; a quarter of what the room uses of it is for exits. */
 const CREDITS = 300;
 const KEPT_FOR_EXITS = 60;
 
-let stop: (() => Promise<void>) | null = null;
-
-afterEach(async () => {
-  await stop?.();
-  stop = null;
-});
-
 async function start(): Promise<{ readonly room: VenueRoom; readonly sessions: readonly AccountSession[] }> {
   const clock = new VirtualClock(Date.now());
-  const sim = await startVenuefourSim({
-    seed: 9,
+  const { venuefour: sim } = await startLocalVenues(["venuefour"], {
+    seed: 6,
     clock,
     symbols: ["BTC"],
-    accounts: [{ walletAddress: WALLET.publicKey, agents: [AGENT.publicKey], deposit: "1000000" }],
-    limits: { creditsPerMinute: 1_000_000, keyCreditsPerMinute: CREDITS },
+    venuefourLimits: { keyCreditsPerMinute: CREDITS },
   });
+  sim.addAccount({ walletAddress: WALLET.publicKey, agents: [AGENT.publicKey], deposit: "1000000" });
   // Not started: what reads and cancels needs no market data.
-  const room = createVenuefourRoom({
-    restUrl: sim.restUrl,
-    wsUrl: sim.wsUrl,
-    symbols: ["BTC"],
-    clock,
-    random: createSeededRandom(5),
-    logger: silentLogger,
-    limits: { creditsPerMinute: 1_000_000 },
-  });
-  stop = async () => {
-    await room.stop();
-    await sim.stop();
-  };
+  const room = createVenuefourRoom({ ...roomOptions(sim, clock), limits: { creditsPerMinute: NO_LIMIT } });
+  stopAfterTest(room, sim);
   const sessions = [1, 2].map(() => {
     const apiKey = sim.room.keys.createConfigKey(WALLET.publicKey);
     return open(room, { apiKey, apiSecret: AGENT.secret, walletAddress: WALLET.publicKey });
@@ -55,7 +34,7 @@ async function start(): Promise<{ readonly room: VenueRoom; readonly sessions: r
   return { room, sessions };
 }
 
-/** Reads until one is refused, by us or by the venue. */
+/** Reads until the room or the venue refuses one. Returns the count of reads before. */
 async function readUntilRefused(room: VenueRoom, session: AccountSession, lane: Lane): Promise<number> {
   for (let count = 0; count < 2 * CREDITS; count++) {
     const read = await room.reader.readOpenOrders(session, null, { timeoutMs: 4_000, lane });

@@ -63,7 +63,7 @@ describe("an order of venuefour alone", () => {
     on.sim.room.setQuirks({ historyLagMs: 60_000 });
     const command = on.buy();
     const outcome = await untilSettled(on.clock, on.send(command));
-    // Accepted is all that is known of it; a search would cost a tenth of the minute's credits.
+    // The venue only acknowledged it; a search would cost a tenth of the minute's credits.
     if (outcome.outcome !== "accepted") throw new Error(JSON.stringify(outcome));
     expect(outcome.order).toMatchObject({ status: "OPEN", filledLots: 0 });
     for (const ref of [{ venueOrderId: outcome.order.venueOrderId }, { clientIdHex: command.clientIdHex }])

@@ -2,84 +2,42 @@
  * venueone's cumulative address budget (10 000 requests and one for each USDC traded) keeps a part for exits: the
  * room against the local venue with a small budget, on one virtual clock.
  */
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Instrument } from "../../../engine/domain/instrument.js";
-import { silentLogger } from "../../../engine/domain/logger.js";
 import type { PlaceOutcome } from "../../../engine/domain/order.js";
-import { createSeededRandom } from "../../../engine/domain/random.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { AccountSession, Lane, VenueRoom } from "../../../engine/ports.js";
-import { createMemoryReservations } from "../../../feeds/shared/test/memory-reservations.js";
-import { decodeUniverse } from "../../../feeds/venueone/market/decode.js";
 import { createVenueoneRoom } from "../../../feeds/venueone/room.js";
-import { buildInstruments, DEFAULT_FEES } from "../../../feeds/venueone/market/symbols.js";
-import { startVenueoneSim, type VenueoneSim } from "../../sim/venueone/sim.js";
-import { ALICE, AGENT, KEYS } from "../../sim/venueone/test/kit.js";
-import { commandOf, opened, untilHolds, wholeTicks } from "../support/trading-half.js";
+import type { VenueoneSim } from "../../sim/venueone/sim.js";
+import { AGENT, ALICE, KEYS } from "../../sim/venueone/test/kit.js";
+import { startLocalVenues } from "../support/local-venues.js";
+import { listed } from "../support/trading/bench.js";
+import { roomOptions, stopAfterTest } from "../support/trading/rooms.js";
+import { readListing } from "../support/trading/venueone.js";
+import { commandOf, opened, placeUntilRefused, untilHolds, wholeTicks } from "../support/trading-half.js";
 
-/** What the local venue grants before anything is traded; a quarter of it is for exits. */
+/** Requests that the local venue grants before anything is traded; a quarter of them is for exits. */
 const GRANTED = 40;
 const FOR_ENTRIES = 30;
 
 interface Bench {
   readonly sim: VenueoneSim;
   readonly clock: VirtualClock;
+  /** Not started: what trades needs no market data. */
   readonly room: VenueRoom;
   readonly btc: Instrument;
-  readonly stop: () => Promise<void>;
 }
-
-let bench: Bench | null = null;
 
 async function start(): Promise<Bench> {
   // The room measures its offset by the Date of the answers, which is the real one.
   const clock = new VirtualClock(Date.now());
-  const sim = await startVenueoneSim({
-    seed: 7,
-    clock,
-    symbols: ["BTC"],
-    accounts: [{ address: ALICE, deposit: "1000000", agents: [{ address: AGENT, name: "bot" }] }],
-    limits: { ipWeightPerMinute: 10_000_000, addressRequests: GRANTED },
-  });
-  const meta = await fetch(`${sim.restUrl}/info`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: '{"type":"metaAndAssetCtxs"}',
-  });
-  const btc = buildInstruments(decodeUniverse(await meta.json()).meta, DEFAULT_FEES).bySymbol.get("BTC");
-  if (btc === undefined) throw new Error("BTC is not listed");
-  const room = roomAt(sim, clock);
-  bench = {
-    sim,
-    clock,
-    room,
-    btc,
-    async stop() {
-      await room.stop();
-      await sim.stop();
-    },
-  };
-  return bench;
+  const options = { seed: 7, clock, symbols: ["BTC"], addressRequests: GRANTED };
+  const { venueone: sim } = await startLocalVenues(["venueone"], options);
+  sim.addAccount({ address: ALICE, deposit: "1000000", agents: [{ address: AGENT, name: "bot" }] });
+  const room = createVenueoneRoom(roomOptions(sim, clock));
+  stopAfterTest(room, sim);
+  return { sim, clock, room, btc: listed(await readListing(sim.restUrl), "BTC") };
 }
-
-/** Not started: what trades needs no market data. */
-function roomAt(sim: VenueoneSim, clock: VirtualClock): VenueRoom {
-  return createVenueoneRoom({
-    restUrl: sim.restUrl,
-    wsUrl: sim.wsUrl,
-    isMainnet: true,
-    symbols: ["BTC"],
-    clock,
-    random: createSeededRandom(1),
-    logger: silentLogger,
-    nonces: createMemoryReservations(),
-  });
-}
-
-afterEach(async () => {
-  await bench?.stop();
-  bench = null;
-});
 
 function place(
   { btc, room, sim }: Bench,
@@ -94,20 +52,13 @@ function place(
     priceTicks: wholeTicks(btc, mark * 0.9),
     qtyLots: 1_000,
   });
-  // Long, since the room measures its offset by the Date of answers, which knows nothing of steps of this clock.
+  // The timeout is long because the room measures its offset by the Date of answers, which does not follow steps of
+  // this clock.
   return room.orders.place(session, command, { timeoutMs: 30_000, lane });
 }
 
-/** Entries until one is refused; how many were taken, and the refusal. */
-async function enterUntilRefused(
-  on: Bench,
-  session: AccountSession,
-): Promise<{ readonly takenCount: number; readonly refused: PlaceOutcome }> {
-  for (let takenCount = 0; takenCount <= 2 * GRANTED; takenCount++) {
-    const refused = await place(on, session, "trade");
-    if (refused.outcome !== "accepted") return { takenCount, refused };
-  }
-  throw new Error("no entry was refused");
+function enterUntilRefused(on: Bench, session: AccountSession) {
+  return placeUntilRefused(() => place(on, session, "trade"), 2 * GRANTED);
 }
 
 describe("the address budget", () => {
@@ -124,7 +75,7 @@ describe("the address budget", () => {
     expect(on.room.orderWaitMs?.(session, "trade")).toBeGreaterThan(0);
     expect(on.room.orderWaitMs?.(session, "exit")).toBe(0);
     for (let count = 0; count < GRANTED - FOR_ENTRIES; count++) {
-      // There is nothing to close: that is the venue's word on the order, where its budget refuses the action.
+      // There is nothing to close. That is the venue's refusal of the order; its budget would refuse the action.
       expect(await place(on, session, "exit", true)).toMatchObject({
         outcome: "rejected",
         venueCode: "reduceOnlyRejected",
@@ -138,11 +89,11 @@ describe("the address budget", () => {
     const on = await start();
     const session = opened(on.room.openSession({ privateKey: KEYS.alice }));
     await enterUntilRefused(on, session);
-    // Another program of the account trades: some thousand requests more.
+    // Another program of the account trades, which grants some thousand requests more.
     await trade(on);
     expect(await place(on, session, "trade")).toMatchObject({ outcome: "rejected", venueCode: "ADDRESS_BUDGET" });
     on.clock.advance(10_000);
-    // Asked for by whoever looks, as the router does.
+    // A look at the wait asks for the reading, as the router does.
     await untilHolds("the budget is read again", () => on.room.orderWaitMs?.(session, "trade") === 0);
     expect(await place(on, session, "trade")).toMatchObject({ outcome: "accepted" });
   });
@@ -158,9 +109,9 @@ describe("the address budget", () => {
   });
 });
 
-/** Past this room, by a room of its own and a key with nonces of its own, with an exit: the venue takes it. */
+/** Trades past this room, by another room and a key with nonces of its own, with an exit: the venue takes it. */
 async function trade({ btc, clock, sim }: Bench): Promise<void> {
-  const other = roomAt(sim, clock);
+  const other = createVenueoneRoom(roomOptions(sim, clock));
   const session = opened(other.openSession({ privateKey: KEYS.agent }));
   const mark = sim.exchange.mark("BTC").markE8 / 1e8;
   const command = commandOf(btc, { priceTicks: wholeTicks(btc, mark * 1.03), qtyLots: 10_000 });

@@ -1,7 +1,7 @@
 /**
- * close-all on venuethree through the whole gateway while answers to its transactions are lost or late, or the
- * transactions themselves are: it never claims FLAT or CLOSED of a position that the venue holds, and no call of it sends
- * a second order for one position. What is held and what was sent come from the venue's own book and log.
+ * close-all on venuethree through the whole gateway while its transactions, or the answers to them, are lost or late.
+ * It never claims FLAT or CLOSED for a position that the venue holds, and no call sends a second order for one
+ * position. The venue's own book and log show what is held and what was sent.
  */
 import { describe, expect, it } from "vitest";
 import type { FaultSpec } from "../../sim/core/server/fault-types.js";
@@ -13,12 +13,12 @@ const SENDS = "sendTx";
 const ANSWERS = { scope: ["user"], match: "txAnswer" } as const;
 const ACCOUNT_FRAMES = { kind: "loss", scope: ["user"], match: "account_" } as const;
 
-/** Where every transaction waited, no cancel would ever be confirmed, and no answer be FLAT. */
+/** If every transaction waited, no cancel would ever be confirmed, and no answer would be FLAT. */
 const FAULTS: readonly (readonly [string, FaultSpec])[] = [
   ["answers are lost", { kind: "loss", ...ANSWERS }],
   ["answers come twenty seconds late", { kind: "latency", ...ANSWERS, delayMs: 20_000 }],
   ["the first transaction is lost", { kind: "loss", scope: ["rest"], match: SENDS, count: 1 }],
-  // The cancel and the close of the first call: the second call comes while the venue has still to take them.
+  // Delays the cancel and the close of the first call: the second call comes before the venue takes them.
   [
     "the first transactions wait at the venue's door",
     { kind: "heldRequest", scope: ["rest"], match: SENDS, delayMs: 4_000, count: 2 },

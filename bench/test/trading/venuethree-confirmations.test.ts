@@ -1,75 +1,22 @@
 /**
- * The outcome of orders, changes and cancels of venuethree after its API took them, learnt against its local venue over
- * real sockets: from the account's stream, with no read; from reads where the stream is silent.
+ * The outcome of orders, changes and cancels of venuethree after its API accepts them, against its local venue over
+ * real sockets: from the account's stream, without a read, and from reads where the stream is silent.
  */
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createSystemClock } from "../../../engine/domain/clock.js";
-import type { Instrument } from "../../../engine/domain/instrument.js";
 import { silentLogger } from "../../../engine/domain/logger.js";
 import type { OrderCommand, VenueOrder } from "../../../engine/domain/order.js";
-import { createSeededRandom } from "../../../engine/domain/random.js";
 import { Resolver } from "../../../engine/orders/send/resolver.js";
-import type { AccountSession, VenueRoom } from "../../../engine/ports.js";
-import { publicKeyOf } from "../../../feeds/venuethree/sign/schnorr.js";
-import { createVenuethreeRoom } from "../../../feeds/venuethree/room.js";
-import { startVenuethreeSim, type VenuethreeSim } from "../../sim/venuethree/sim.js";
-import { commandOf, nextClientId, open, PATIENT, unwrapRead, watch, wholeTicks } from "../support/trading-half.js";
+import type { AccountSession } from "../../../engine/ports.js";
+import { type RoomBench, startRoom } from "../support/trading/rooms.js";
+import { commandOf, nextClientId, open, PATIENT, unwrapRead } from "../support/trading-half.js";
 
-const ALICE = 516;
-/** Made for these tests, of no value. */
-const KEY = "11".repeat(40);
-const CREDENTIALS = { apiKeyPrivateKey: KEY, accountIndex: ALICE };
-const READS_PER_MINUTE = 10_000;
+/** One BTC. */
 const HELD_LOTS = 100_000;
 /** For what comes over a socket of this process within milliseconds. */
 const EVENTUALLY_MS = 60_000;
 
-interface Bench {
-  readonly sim: VenuethreeSim;
-  readonly room: VenueRoom;
-  readonly btc: Instrument;
-  readonly price: (share: number) => number;
-}
-
-let bench: Bench | null = null;
-
-async function start(): Promise<Bench> {
-  const publicKey = Buffer.from(publicKeyOf(Buffer.from(KEY, "hex"))).toString("hex");
-  const sim = await startVenuethreeSim({
-    seed: 12,
-    symbols: ["BTC"],
-    accounts: [
-      {
-        accountIndex: ALICE,
-        l1Address: `0x${"a1".repeat(20)}`,
-        deposit: "1000000",
-        apiKeys: [{ apiKeyIndex: 4, publicKey }],
-        positions: [{ symbol: "BTC", size: "1" }],
-      },
-    ],
-    limits: { readsPerMinute: READS_PER_MINUTE, transactionsPerMinute: READS_PER_MINUTE },
-  });
-  const room = createVenuethreeRoom({
-    restUrl: sim.restUrl,
-    wsUrl: sim.wsUrl,
-    symbols: ["BTC"],
-    clock: createSystemClock(),
-    random: createSeededRandom(5),
-    logger: silentLogger,
-    limits: { restPerMinute: READS_PER_MINUTE },
-  });
-  await room.start();
-  const btc = room.markets.get("BTC")?.instrument;
-  if (btc === undefined) throw new Error("BTC is not listed");
-  bench = { sim, room, btc, price: (share) => wholeTicks(btc, (sim.exchange.mark("BTC").markE8 / 1e8) * share) };
-  return bench;
-}
-
-afterEach(async () => {
-  await bench?.room.stop();
-  await bench?.sim.stop();
-  bench = null;
-});
+const start = (): Promise<RoomBench> => startRoom("venuethree", { heldOnVenuethree: "1" });
 
 async function eventually(what: string, holds: () => boolean): Promise<void> {
   for (const endMs = performance.now() + EVENTUALLY_MS; performance.now() < endMs; ) {
@@ -80,8 +27,8 @@ async function eventually(what: string, holds: () => boolean): Promise<void> {
 }
 
 /** A request of a trader: a session of its own, closed at its end. */
-async function within<T>({ room }: Bench, work: (session: AccountSession) => Promise<T>): Promise<T> {
-  const session = open(room, CREDENTIALS);
+async function within<T>({ room, side }: RoomBench, work: (session: AccountSession) => Promise<T>): Promise<T> {
+  const session = open(room, side.credentials);
   try {
     return await work(session);
   } finally {
@@ -90,7 +37,7 @@ async function within<T>({ room }: Bench, work: (session: AccountSession) => Pro
 }
 
 /** Two requests that read the position, after which the account is streamed without anybody's key. */
-async function makeHot(on: Bench): Promise<void> {
+async function makeHot(on: RoomBench): Promise<void> {
   for (let count = 0; count < 2; count++)
     await within(on, async (session) => {
       const [held] = unwrapRead(await on.room.reader.readPositions(session, on.btc, PATIENT));
@@ -99,23 +46,23 @@ async function makeHot(on: Bench): Promise<void> {
   await within(on, (session) => eventually("streamed positions", () => streamedLots(on, session) === HELD_LOTS));
 }
 
-function streamedLots({ room, btc }: Bench, session: AccountSession): number | null {
+function streamedLots({ room, btc }: RoomBench, session: AccountSession): number | null {
   const read = room.reader.heldPositions?.(session, btc) ?? null;
   return read?.ok === true && read.source === "stream" ? (read.value[0]?.qtyLots ?? 0) : null;
 }
 
-function closing({ btc, price }: Bench, qtyLots: number): OrderCommand {
-  return commandOf(btc, {
+function closing(on: RoomBench, qtyLots: number): OrderCommand {
+  return commandOf(on.btc, {
     side: "SELL",
     reduceOnly: true,
     qtyLots,
-    priceTicks: price(0.97),
+    priceTicks: on.ticks(0.97),
     clientIdHex: nextClientId(),
   });
 }
 
-/** As the trade path does: placed, and its end learnt by a resolver that gets a session of its own. */
-async function trade(on: Bench, command: OrderCommand): Promise<VenueOrder> {
+/** Trades as the trade path does: places the order, and a resolver with a session of its own learns its end. */
+async function trade(on: RoomBench, command: OrderCommand): Promise<VenueOrder> {
   const { room, btc } = on;
   const outcome = await within(on, (session) => room.orders.place(session, command, PATIENT));
   expect(outcome).toMatchObject({ outcome: "accepted", order: { status: "OPEN" } });
@@ -132,16 +79,16 @@ async function trade(on: Bench, command: OrderCommand): Promise<VenueOrder> {
       sent: { side: command.side, qtyLots: command.qtyLots },
       mayRest: false,
     },
-    open(room, CREDENTIALS),
+    open(room, on.side.credentials),
   );
   if (resolution.kind !== "found") throw new Error(resolution.kind);
   return resolution.order;
 }
 
-async function place(on: Bench, session: AccountSession): Promise<VenueOrder> {
-  const { room, btc, price } = on;
+async function place(on: RoomBench, session: AccountSession): Promise<VenueOrder> {
+  const { room, btc } = on;
   const clientIdHex = nextClientId();
-  const terms = { type: "LIMIT", timeInForce: "GTC", qtyLots: 1_000, priceTicks: price(0.9), clientIdHex } as const;
+  const terms = { type: "LIMIT", timeInForce: "GTC", qtyLots: 1_000, priceTicks: on.ticks(0.9), clientIdHex } as const;
   expect(await room.orders.place(session, commandOf(btc, terms), PATIENT)).toMatchObject({ outcome: "accepted" });
   for (let look = 0; look < 1_000; look++) {
     const order = unwrapRead(await room.reader.readOrder(session, btc, { clientIdHex }, PATIENT));
@@ -154,7 +101,7 @@ describe("orders of an account that trades again and again", () => {
   it("end when the stream says so, and need no read: neither for the fill nor for the position after it", async () => {
     const on = await start();
     await makeHot(on);
-    // Whatever would be read of the account is refused from here on.
+    // From here on every read of the account is refused.
     on.sim.faults.add({ kind: "errorBefore", scope: ["rest"], match: "GET /api/v1/account" });
     let heldLots = HELD_LOTS;
     for (let count = 0; count < 3; count++) {
@@ -163,7 +110,7 @@ describe("orders of an account that trades again and again", () => {
       heldLots -= 1_000;
       await within(on, (session) => eventually("the position after it", () => streamedLots(on, session) === heldLots));
     }
-    expect(on.sim.exchange.position(String(ALICE), "BTC", "BOTH")?.qtyLots).toBe(heldLots);
+    expect(on.sim.exchange.position(on.accountId, "BTC", "BOTH")?.qtyLots).toBe(heldLots);
   });
 
   it("that run at once leave a position for each next one that fits, and the exact one only when all is reported", async () => {
@@ -181,7 +128,7 @@ describe("orders of an account that trades again and again", () => {
   it("are looked up where the stream is deaf", async () => {
     const on = await start();
     await makeHot(on);
-    on.sim.faults.add({ kind: "loss", scope: ["user"], match: `update/account_all_orders:${ALICE}` });
+    on.sim.faults.add({ kind: "loss", scope: ["user"], match: `update/account_all_orders:${on.accountId}` });
     expect(await trade(on, closing(on, 1_000))).toMatchObject({ status: "FILLED", filledLots: 1_000 });
   });
 
@@ -196,7 +143,7 @@ describe("orders of an account that trades again and again", () => {
   it("that the sequencer refuses, of which the stream tells nothing, are found refused", async () => {
     const on = await start();
     await makeHot(on);
-    const order = await trade(on, { ...closing(on, 1_000), side: "BUY", priceTicks: on.price(1.03) });
+    const order = await trade(on, { ...closing(on, 1_000), side: "BUY", priceTicks: on.ticks(1.03) });
     expect(order).toMatchObject({ status: "REJECTED", filledLots: 0 });
   });
 });
@@ -204,9 +151,9 @@ describe("orders of an account that trades again and again", () => {
 describe("changes and cancels of all", () => {
   it("are answered with their outcome, where the account is streamed", async () => {
     const on = await start();
-    const { room, btc, price, sim } = on;
+    const { room, btc, sim } = on;
     await within(on, async (session) => {
-      const stream = await watch(room, session);
+      const stream = await on.watch(session);
       const shown = (order: VenueOrder) =>
         stream.until(
           "open order",
@@ -215,9 +162,9 @@ describe("changes and cancels of all", () => {
       const current = await place(on, session);
       await shown(current);
       await shown(await place(on, session));
-      // Slow: the stream has told long before.
+      // Slow, so that the stream reports it long before.
       const slow = sim.faults.add({ kind: "latency", scope: ["rest"], match: "GET /api/v1/tx", delayMs: 10_000 });
-      const change = { priceTicks: price(0.88), qtyLots: 1_500 };
+      const change = { priceTicks: on.ticks(0.88), qtyLots: 1_500 };
       const amended = await room.orders.amend?.(session, btc, current, change, PATIENT);
       expect(amended).toMatchObject({ outcome: "accepted", order: { status: "OPEN", ...change } });
       const canceled = await room.orders.cancelAll?.(session, btc, PATIENT);
@@ -235,10 +182,10 @@ describe("changes and cancels of all", () => {
 
   it("are true when they are answered, where it is not", async () => {
     const on = await start();
-    const { room, btc, price } = on;
+    const { room, btc } = on;
     await within(on, async (session) => {
       const current = await place(on, session);
-      const change = { priceTicks: price(0.88), qtyLots: 1_500 };
+      const change = { priceTicks: on.ticks(0.88), qtyLots: 1_500 };
       const amended = await room.orders.amend?.(session, btc, current, change, PATIENT);
       expect(amended).toEqual({ outcome: "accepted", order: null });
       const ref = { venueOrderId: current.venueOrderId };

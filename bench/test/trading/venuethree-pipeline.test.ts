@@ -1,6 +1,7 @@
 /**
  * Many orders of one key over venuethree's socket against its local venue: strict nonces there, several in flight here.
- * The venue's own log and its lists are the judge: no nonce twice, no order twice, none lost, every outcome true.
+ * The venue's own log and its lists are the judge: no nonce is used twice, no order is doubled or lost, every outcome
+ * is true.
  */
 import { describe, expect, it } from "vitest";
 import type { OrderCommand, PlaceOutcome } from "../../../engine/domain/order.js";
@@ -10,7 +11,7 @@ import { open, OPTIONS } from "../support/trading-half.js";
 
 const TIMEOUT_MS = OPTIONS.timeoutMs;
 const ORDERS = 200;
-/** So long nothing was answered: only time brings more. */
+/** Turns without an answer after which only time brings more. */
 const QUIET_MS = 50;
 const WINDOW = 8;
 const TOO_MANY_LOTS = 100_000_000_000;
@@ -25,12 +26,12 @@ async function start() {
   return bench;
 }
 
-/** More than the account can carry: refused by the API, its nonce kept. */
+/** An order beyond the account's margin: the API refuses it, and its nonce stays free. */
 function tooLarge(on: Bench): OrderCommand {
   return on.resting({ qtyLots: TOO_MANY_LOTS });
 }
 
-/** All at once; the clock moves while any is unanswered, as time would. */
+/** Sends all at once; the clock moves while any is unanswered, as time would. */
 async function sendAll(on: Bench, commands: readonly OrderCommand[]): Promise<readonly PlaceOutcome[]> {
   let openCount = commands.length;
   const outcomes = commands.map(async (command) => {
@@ -44,13 +45,13 @@ async function sendAll(on: Bench, commands: readonly OrderCommand[]): Promise<re
     for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
     idleTurns = openCount === before ? idleTurns + 1 : 0;
     if (idleTurns === 0) progressMs = performance.now();
-    // Turns alone prove nothing where the kernel is late with what is under way.
+    // Turns alone prove nothing where the kernel delays what is in flight.
     if (idleTurns >= 3 && performance.now() - progressMs >= QUIET_MS) on.clock.advance(50);
   }
   return Promise.all(outcomes);
 }
 
-/** The venue's lists and log agree with every outcome. */
+/** Checks that the venue's lists and log agree with every outcome. */
 async function judge(
   on: Bench,
   commands: readonly OrderCommand[],
@@ -136,7 +137,7 @@ describe("of 200 orders at once on one key of venuethree,", () => {
     const outcomes = await sendAll(on, commands);
     const counts = await judge(on, commands, outcomes);
     expect(counts).toEqual({ accepted: 40, rejected: 0, unknown: 0 });
-    // It was met with, and learned from: far fewer wasted than a full window would waste each time.
+    // The room noticed the order and adapted: it wasted far fewer than a full window each time.
     const wasted = on.sim.log.records({ action: "place" }).length - 40;
     expect(wasted).toBeGreaterThan(0);
     expect(wasted).toBeLessThan(40);
@@ -157,7 +158,7 @@ describe("in a window of orders on one key of venuethree,", () => {
       const found = await on.find(commands[index] as OrderCommand);
       if (found !== null) expect(found.status).toBe("OPEN");
     }
-    // Single requests until it is back, then the socket again.
+    // Single requests carry orders until the socket is back, then the socket again.
     const during = on.resting();
     expect(await sendAll(on, [during])).toMatchObject([{ outcome: "accepted" }]);
     for (let turn = 0; turn < 20 && on.parts.txSocket?.way().id === 0; turn++) {
@@ -222,7 +223,7 @@ describe("in a window of orders on one key of venuethree,", () => {
   });
 });
 
-/** Knows nothing of the first one's count; single requests. */
+/** A second program without knowledge of the first one's count; single requests. */
 function otherProgram(on: Bench) {
   const { half, stop } = on.parts.another();
   const session = open(half, VENUETHREE_BY_SOCKET.credentials);

@@ -1,31 +1,28 @@
 /**
- * venuethree counts transactions by first-layer address, whose accounts share the budget, and counts leverage and the like
- * once more, by a smaller number. The room against its local venue with the true limits, on one virtual clock.
+ * venuethree counts transactions by first-layer address, whose accounts share the budget. It counts leverage and the
+ * like once more, by a smaller number. The room against its local venue with the true limits, on one virtual clock.
  */
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Instrument } from "../../../engine/domain/instrument.js";
-import { silentLogger } from "../../../engine/domain/logger.js";
 import type { PlaceOutcome } from "../../../engine/domain/order.js";
-import { createSeededRandom } from "../../../engine/domain/random.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { AccountSession, Lane, SettingOutcome, VenueRoom } from "../../../engine/ports.js";
-import { publicKeyOf } from "../../../feeds/venuethree/sign/schnorr.js";
-import { decodeDetails } from "../../../feeds/venuethree/market/decode-slow.js";
 import { untilSettled } from "../../../feeds/shared/test/http-time.js";
 import { createVenuethreeRoom } from "../../../feeds/venuethree/room.js";
-import { buildInstruments } from "../../../feeds/venuethree/market/symbols.js";
-import { startVenuethreeSim, type VenuethreeSim } from "../../sim/venuethree/sim.js";
-import { commandOf, nextClientId, open, wholeTicks } from "../support/trading-half.js";
+import type { VenuethreeSim } from "../../sim/venuethree/sim.js";
+import { NO_LIMIT, startLocalVenues } from "../support/local-venues.js";
+import { listed } from "../support/trading/bench.js";
+import { roomOptions, stopAfterTest } from "../support/trading/rooms.js";
+import { L1_ALICE, L1_BOB, publicKeyHex, readListing } from "../support/trading/venuethree.js";
+import { commandOf, nextClientId, open, placeUntilRefused, wholeTicks } from "../support/trading-half.js";
 
-/** Of one address, and of another. */
+/** Two accounts of one address, and one of another. */
 const MASTER = 516;
 const SUB = 281_474_976_710_000;
 const STRANGER = 600;
-const ADDRESS = `0x${"a1".repeat(20)}`;
-const OTHER_ADDRESS = `0x${"b0".repeat(20)}`;
 /** Made for these tests, of no value. */
 const KEYS = new Map([MASTER, SUB, STRANGER].map((index, at) => [index, `${at + 1}${at + 1}`.repeat(40)]));
-/** 80 % of the venue's 60 a minute, and what of it is left to exits. */
+/** 80 % of the venue's 60 a minute, and the exits' part of it. */
 const USED_PER_MINUTE = 48;
 const KEPT_FOR_EXITS = 12;
 /** The same of its 40 of other types. */
@@ -33,72 +30,43 @@ const OTHERS_PER_MINUTE = 32;
 const OTHERS_KEPT_FOR_EXITS = 8;
 const ACCOUNT_READ = "GET /api/v1/account";
 const MINUTE_MS = 60_000;
-/** A bucket of the window. */
+/** Length of a bucket of the window. */
 const SLACK_MS = 3_000;
 
 interface Bench {
   readonly sim: VenuethreeSim;
   readonly clock: VirtualClock;
+  /** Not started: what trades needs no market data. */
   readonly room: VenueRoom;
   readonly btc: Instrument;
   session(accountIndex: number): AccountSession;
-  readonly stop: () => Promise<void>;
 }
-
-let bench: Bench | null = null;
-
-afterEach(async () => {
-  await bench?.stop();
-  bench = null;
-});
 
 async function start(): Promise<Bench> {
   // The room measures its offset by the Date of the answers, which is the real one.
   const clock = new VirtualClock(Date.now());
-  const accounts = [...KEYS].map(([accountIndex, key]) => ({
-    accountIndex,
-    l1Address: accountIndex === STRANGER ? OTHER_ADDRESS : ADDRESS,
-    deposit: "1000000",
-    positions: [{ symbol: "BTC", size: "1" }],
-    apiKeys: [{ apiKeyIndex: 5, publicKey: Buffer.from(publicKeyOf(Buffer.from(key, "hex"))).toString("hex") }],
-  }));
-  const sim = await startVenuethreeSim({
-    seed: 11,
-    clock,
-    symbols: ["BTC"],
-    accounts,
-    limits: { readsPerMinute: 1_000_000 },
-  });
-  const answer = await fetch(`${sim.restUrl}/api/v1/orderBookDetails?filter=perp`);
-  const details = decodeDetails(await answer.text());
-  if (details === null) throw new Error("no listing");
-  const btc = buildInstruments(details.markets, { makerFeeMilliBps: 0, takerFeeMilliBps: 0 }).bySymbol.get("BTC");
-  if (btc === undefined) throw new Error("BTC is not listed");
-  // Not started: what trades needs no market data.
-  const room = createVenuethreeRoom({
-    restUrl: sim.restUrl,
-    wsUrl: sim.wsUrl,
-    symbols: ["BTC"],
-    clock,
-    random: createSeededRandom(1),
-    logger: silentLogger,
-    limits: { restPerMinute: 1_000_000, sendsPerMinute: USED_PER_MINUTE },
-  });
-  bench = {
+  const { venuethree: sim } = await startLocalVenues(["venuethree"], { seed: 9, clock, symbols: ["BTC"] });
+  for (const [accountIndex, key] of KEYS)
+    sim.addAccount({
+      accountIndex,
+      l1Address: accountIndex === STRANGER ? L1_BOB : L1_ALICE,
+      deposit: "1000000",
+      positions: [{ symbol: "BTC", size: "1" }],
+      apiKeys: [{ apiKeyIndex: 5, publicKey: publicKeyHex(key) }],
+    });
+  const limits = { restPerMinute: NO_LIMIT, sendsPerMinute: USED_PER_MINUTE };
+  const room = createVenuethreeRoom({ ...roomOptions(sim, clock), limits });
+  stopAfterTest(room, sim);
+  return {
     sim,
     clock,
     room,
-    btc,
+    btc: listed(await readListing(sim.restUrl), "BTC"),
     session: (accountIndex) => open(room, { apiKeyPrivateKey: KEYS.get(accountIndex), accountIndex }),
-    async stop() {
-      await room.stop();
-      await sim.stop();
-    },
   };
-  return bench;
 }
 
-/** An entry that rests, or a close of one lot. */
+/** Places an entry that rests, or a close of 100 lots. */
 function place({ btc, room, sim }: Bench, session: AccountSession, lane: Lane): Promise<PlaceOutcome> {
   const mark = sim.exchange.mark("BTC").markE8 / 1e8;
   const command = commandOf(btc, {
@@ -107,29 +75,21 @@ function place({ btc, room, sim }: Bench, session: AccountSession, lane: Lane): 
     priceTicks: wholeTicks(btc, mark * (lane === "exit" ? 0.97 : 0.9)),
     qtyLots: 100,
   });
-  // Long, since the room measures its offset by the Date of answers, which knows nothing of steps of this clock.
+  // The timeout is long because the room measures its offset by the Date of answers, which does not follow steps of
+  // this clock.
   return room.orders.place(session, command, { timeoutMs: 30_000, lane });
 }
 
-/** Orders until one is refused; how many were taken, and the refusal. */
-async function placeUntilRefused(
-  on: Bench,
-  session: AccountSession,
-  lane: Lane,
-): Promise<{ readonly takenCount: number; readonly refused: PlaceOutcome }> {
-  for (let takenCount = 0; takenCount <= 2 * USED_PER_MINUTE; takenCount++) {
-    const refused = await place(on, session, lane);
-    if (refused.outcome !== "accepted") return { takenCount, refused };
-  }
-  throw new Error("nothing was refused");
+function enterUntilRefused(on: Bench, session: AccountSession) {
+  return placeUntilRefused(() => place(on, session, "trade"), 2 * USED_PER_MINUTE);
 }
 
 describe("two accounts of one address", () => {
   it("share its transactions: what is kept for exits, entries of neither take", async () => {
     const on = await start();
     const [master, sub] = [on.session(MASTER), on.session(SUB)];
-    const byMaster = await placeUntilRefused(on, master, "trade");
-    const bySub = await placeUntilRefused(on, sub, "trade");
+    const byMaster = await enterUntilRefused(on, master);
+    const bySub = await enterUntilRefused(on, sub);
     expect(byMaster.takenCount + bySub.takenCount).toBe(USED_PER_MINUTE - KEPT_FOR_EXITS);
     for (const { refused } of [byMaster, bySub])
       expect(refused).toMatchObject({ outcome: "rejected", reason: "RATE_LIMITED", sent: false });
@@ -144,20 +104,20 @@ describe("two accounts of one address", () => {
 
   it("beside one of another address, which has its own", async () => {
     const on = await start();
-    await placeUntilRefused(on, on.session(MASTER), "trade");
-    const byStranger = await placeUntilRefused(on, on.session(STRANGER), "trade");
+    await enterUntilRefused(on, on.session(MASTER));
+    const byStranger = await enterUntilRefused(on, on.session(STRANGER));
     expect(byStranger.takenCount).toBe(USED_PER_MINUTE - KEPT_FOR_EXITS);
   });
 
   it("known from a read of all accounts of the address, which asks nothing more", async () => {
     const on = await start();
-    const opened = on.room.openAddress?.(ADDRESS);
+    const opened = on.room.openAddress?.(L1_ALICE);
     if (opened?.ok !== true) throw new Error("no session");
     await on.room.reader.readPositions(opened.session, null, { timeoutMs: 4_000, lane: "read" });
-    // From here on nobody answers for an account.
+    // From here on reads of accounts fail.
     on.sim.faults.add({ kind: "errorBefore", match: ACCOUNT_READ });
-    const byMaster = await placeUntilRefused(on, on.session(MASTER), "trade");
-    const bySub = await placeUntilRefused(on, on.session(SUB), "trade");
+    const byMaster = await enterUntilRefused(on, on.session(MASTER));
+    const bySub = await enterUntilRefused(on, on.session(SUB));
     expect([byMaster.takenCount, bySub.takenCount]).toEqual([USED_PER_MINUTE - KEPT_FOR_EXITS, 0]);
   });
 
@@ -169,10 +129,10 @@ describe("two accounts of one address", () => {
       expect(await place(on, count % 2 === 0 ? sub : master, "trade")).toMatchObject({ outcome: "accepted" });
     on.sim.faults.clear();
     on.clock.advance(10_000);
-    // Either tells its address with its next transaction, whatever kind it is.
+    // Each account shows its address with its next transaction of any kind.
     expect(await place(on, sub, "exit")).toMatchObject({ outcome: "accepted" });
-    const byMaster = await placeUntilRefused(on, master, "trade");
-    const bySub = await placeUntilRefused(on, sub, "trade");
+    const byMaster = await enterUntilRefused(on, master);
+    const bySub = await enterUntilRefused(on, sub);
     expect(20 + byMaster.takenCount + bySub.takenCount).toBe(USED_PER_MINUTE - KEPT_FOR_EXITS);
   });
 });
@@ -192,7 +152,7 @@ describe("leverage and the like", () => {
     for (; takenCount <= 2 * OTHERS_PER_MINUTE; takenCount++) {
       refused = await set(takenCount);
       if (refused.outcome !== "accepted") break;
-      // Executed before the next is asked for, which reads it.
+      // Each change executes before the next request, which reads it.
       on.clock.advance(500);
     }
     expect(takenCount).toBe(OTHERS_PER_MINUTE - OTHERS_KEPT_FOR_EXITS);
@@ -208,7 +168,7 @@ describe("leverage and the like", () => {
     // The router sees it.
     expect(on.room.settings?.waitMs?.(session, "trade")).toBe(refused.retryAfterMs);
     expect(on.room.settings?.waitMs?.(session, "exit")).toBe(0);
-    // Another account of the address has nothing more.
+    // Another account of the address has nothing left.
     const bySub = await on.room.settings?.setLeverage(on.session(SUB), on.btc, 7, { timeoutMs: 30_000, lane: "trade" });
     expect(bySub).toMatchObject({ outcome: "rejected", venueCode: "OTHER_TX_BUDGET", sent: false });
     expect(await place(on, session, "exit")).toMatchObject({ outcome: "accepted" });

@@ -1,6 +1,6 @@
 /**
- * venuetwo's band against its local venue, whose mark moves: bounds of ours are never refused for it, its very edge is,
- * and so is everything that we refuse ourselves.
+ * venuetwo's band against its local venue, whose mark moves: the venue never refuses bounds of ours for it, and refuses
+ * its very edge and everything that we refuse ourselves.
  */
 import { expect, it } from "vitest";
 import { ceilPrice, floorPrice, protectPrice } from "../../../engine/domain/price-grid.js";
@@ -20,7 +20,7 @@ it("the band of venuetwo holds a bound with its margin, and refuses many prices 
   const random = createSeededRandom(9);
   const refused = { edge: 0, bound: 0, beyond: 0 };
   for (let round = 0; round < ROUNDS; round++) {
-    // What the stream said, and up to three seconds until the order is there.
+    // The stream's mark, and up to three seconds until the order arrives.
     market.ticker.markPrice = on.mark().toFixed(8);
     market.ticker.stamp(clock.wallMs(), clock.monoNs());
     const side: Side = round % 2 === 0 ? "BUY" : "SELL";
@@ -29,7 +29,7 @@ it("the band of venuetwo holds a bound with its margin, and refuses many prices 
     const prices = {
       edge: protectPrice(btc, side, bandEdgeTicks(ask, market)),
       bound: protectPrice(btc, side, bandTicks(ask, market)),
-      // The first price that a caller is refused here.
+      // The first price that this service refuses.
       beyond: side === "BUY" ? ceilPrice(btc, outer + 1) : floorPrice(btc, outer - 1),
     };
     clock.advance(Math.floor(random.next() * 3_000));

@@ -1,6 +1,6 @@
 /**
- * The prices that orders carried, against what their caller stated: a share of the reference mid, a quote, and nothing
- * looser in any later attempt.
+ * Checks the prices of orders against their caller's terms: a share of the reference mid, a quote, and no looser price
+ * in any later attempt.
  */
 import { scaled } from "../close-judge.js";
 import { nativeName } from "../local-venues.js";
@@ -25,7 +25,7 @@ export const boundsOfOrders: TradeCheck = (evidence) =>
     });
   });
 
-/** In the common quote; null: not a MARKET, or no reply shows a decision. */
+/** Returns the bound in the common quote; null when the trade is not a MARKET, or no reply shows a decision. */
 function statedBound(trial: TradeTrial): number | null {
   const { orderType, maxSlippageBps, quote } = trial.terms;
   if (orderType !== "MARKET") return null;
@@ -49,7 +49,7 @@ export const boundsTold: TradeCheck = (evidence) =>
     return [`${placeOf(sent)}: its leg shows the bound ${leg.worstPrice}, the order carried ${record.price}`];
   });
 
-/** Only a venue that may take the order is the reference: of a split, one of its members. */
+/** Only a venue that may take the order is the reference; for a split, one of its members. */
 export const references: TradeCheck = ({ trials }) => {
   const found: string[] = [];
   for (const { key, answers, terms } of trials) {
@@ -66,7 +66,7 @@ export const references: TradeCheck = ({ trials }) => {
   return found;
 };
 
-/** A reference mid is one that its venue's own book had while the trade was decided, or shortly before. */
+/** The venue's own book had the reference mid while the trade was decided, or shortly before. */
 export const referenceMids: TradeCheck = ({ four, trials }) => {
   const found: string[] = [];
   for (const { key, answers, symbol } of trials) {
@@ -75,7 +75,7 @@ export const referenceMids: TradeCheck = ({ four, trials }) => {
       const { exchange: venue, mid } = data.routing.reference;
       const { exchange } = four.venues[venue];
       const native = nativeName(venue, symbol);
-      // A later answer to the key gives the decision of the first.
+      // A later answer to the key repeats the decision of the first.
       const book = exchange.trueBookAtTime(native, answers[0]?.askedAtMs ?? askedAtMs, 1);
       const [bid, ask] = [book?.bids[0]?.priceTicks, book?.asks[0]?.priceTicks];
       if (bid === undefined || ask === undefined) continue;
@@ -88,12 +88,15 @@ export const referenceMids: TradeCheck = ({ four, trials }) => {
   return found;
 };
 
-/** How far a book moves while a trade waits for its decision, on a machine that stands still for seconds. */
+/** Distance that a book may move while a trade waits for its decision, on a machine that pauses for seconds. */
 const DECIDED = 0.01;
 
 const BAND_CODES: ReadonlySet<string> = new Set(["-4016", "-4024"]);
 
-/** The last word on a MARKET is never that its price was outside a band: its bound stays inside, or goes again inside. */
+/**
+ * The final reply to a MARKET never says that its price was outside a band: its bound stays inside, or the order goes
+ * out again inside.
+ */
 export const bandRefusals: TradeCheck = (evidence) =>
   evidence.trials.flatMap((trial) => {
     if (trial.terms.orderType !== "MARKET") return [];
@@ -106,7 +109,7 @@ export const bandRefusals: TradeCheck = (evidence) =>
     return [`${placeOf(last)}: refused for its band (${code}) at ${last.record.price ?? "no price"}, and left at that`];
   });
 
-/** A quote is used by one request that sends; again under its Idempotency-Key is the same use. */
+/** One request that sends uses a quote up. A repeat under its Idempotency-Key is the same use. */
 export const quotesUsed: TradeCheck = (evidence) => {
   const users = new Map<string, string>();
   const found: string[] = [];
@@ -120,7 +123,10 @@ export const quotesUsed: TradeCheck = (evidence) => {
   return [...found, ...refusedQuotes(evidence)];
 };
 
-/** A quote that the service gave is refused for what it is: late, used or left behind; one that nobody gave is unknown. */
+/**
+ * The refusal of a quote names its true reason: late, used or displaced for one that the service gave, unknown for any
+ * other.
+ */
 function refusedQuotes({ trials }: Evidence): string[] {
   const reasons = ["EXPIRED", "USED", "PRICE_MOVED"];
   const given = new Set(trials.flatMap(({ answers }) => answers.map(({ data }) => data?.quote?.quoteId)));

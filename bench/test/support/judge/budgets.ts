@@ -1,4 +1,6 @@
-/** Where venues hold accounts to budgets, and nothing else is wrong: no close fails, however many entries came before it. */
+/**
+ * Where venues hold accounts to budgets and nothing else is wrong, no close fails, however many entries came before it.
+ */
 import type { TradeCheck } from "./evidence.js";
 
 export const exitBudgets: TradeCheck = ({ trials, hasTrueBudgets }) => {

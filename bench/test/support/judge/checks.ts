@@ -1,9 +1,8 @@
 /**
- * Everything that is judged of a run of the trade simulation, by name, so that a test can take one check out and see
- * what nobody else would have seen.
+ * Every check of a run of the trade simulation, by name. A test can take one check out and see what the others miss.
  *
  * The numbers are those of the design's section 5: 1 `instructions`; 2 `sizes`, `fills`, `positions`; 3 `unknown`,
- * `after unknown`; 4 `claims`, `replays`. 6 and 12 are judged in isolation-judge.ts.
+ * `after unknown`; 4 `claims`, `replays`. isolation-judge.ts has 6 and 12.
  */
 import type { TradeCheck } from "./evidence.js";
 import { bandRefusals, boundsOfOrders, boundsTold, quotesUsed, referenceMids, references } from "./bounds.js";

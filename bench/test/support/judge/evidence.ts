@@ -1,6 +1,6 @@
 /**
- * What the checks of the judge look at: who claims which order of the venues' logs. The replies claim orders by their
- * venue client ids; the logs say what those orders did. Nothing here comes from the engine.
+ * The evidence for the judge's checks: who claims which order of the venues' logs. Replies claim orders by their venue
+ * client ids; the logs show what those orders did. Nothing here comes from the engine.
  */
 import type { SimOrder } from "../../../sim/core/model/types.js";
 import type { SimRequestRecord } from "../../../sim/core/server/request-log.js";
@@ -11,7 +11,7 @@ import type { RecordedState } from "../recorded-orders.js";
 import type { Ask } from "../trade-ask.js";
 import { logLengthsOf, type OrderRole, type TradeLeg, type TradeTrial } from "../trade-trial.js";
 
-/** What stood before the trades that are judged. */
+/** State before the judged trades. */
 export interface Baseline {
   readonly logLengths: Readonly<Record<FourVenue, number>>;
   /** `venue trader symbol` → lots. */
@@ -30,7 +30,7 @@ export interface Claim {
 export interface Sent extends Claim {
   readonly venue: FourVenue;
   readonly record: SimRequestRecord;
-  /** Null when the venue made none of it. */
+  /** The venue's order; null when the venue made none of it. */
   readonly order: SimOrder | null;
 }
 
@@ -45,27 +45,27 @@ export interface Evidence {
   readonly asks: readonly Ask[];
   readonly baseline: Baseline;
   readonly holdings: Holdings;
-  /** The limit that the service is configured with; quote units a day, by account. Null means nothing. */
+  /** The configured limit, in quote units a day, by account; null without one. */
   readonly callerDailyMax: number | null;
-  /** Venues hold accounts to small budgets, and refuse nothing else for being too much. */
+  /** Venues hold accounts to small budgets, and refuse nothing else for exceeding a limit. */
   readonly hasTrueBudgets: boolean;
-  /** What the service recorded of orders, in that order; null: nobody looked. */
+  /** What the service recorded of orders, in that order; null when nobody looked. */
   readonly recorded: readonly RecordedState[] | null;
-  /** Placements of the logs since the baseline, venue by venue, oldest first. */
+  /** Placements in the logs since the baseline, venue by venue, oldest first. */
   readonly placed: Readonly<Record<FourVenue, readonly SimRequestRecord[]>>;
   readonly sent: readonly Sent[];
   readonly unclaimed: readonly Unclaimed[];
-  /** Claimed twice. */
+  /** Placements that are claimed twice. */
   readonly disputes: readonly string[];
-  /** Placements of a trade, refused ones included, in the order of each venue's log. */
+  /** Returns the placements of a trade, refused ones included, in the order of each venue's log. */
   of(trial: TradeTrial): readonly Sent[];
-  /** Those of them that became orders of the trade's own: protection and the undo left out. */
+  /** Returns those that became orders of the trade's own, without protection and the undo. */
   executed(trial: TradeTrial): readonly Sent[];
 }
 
 export type TradeCheck = (evidence: Evidence) => readonly string[];
 
-/** Also what the service does not follow. */
+/** Includes symbols that the service does not follow. */
 export const JUDGED_SYMBOLS: readonly string[] = [...FOLLOWED, UNFOLLOWED];
 
 export function baselineOf(four: FourVenues, traders: Iterable<FourTrader>): Baseline {
@@ -81,7 +81,7 @@ export function baselineOf(four: FourVenues, traders: Iterable<FourTrader>): Bas
   return { logLengths: logLengthsOf(four), lots, filled };
 }
 
-/** Of all orders that the account ever had, sales negative. */
+/** Sum over all orders that the account ever had, sales negative. */
 export function filledLots(four: FourVenues, venue: FourVenue, trader: FourTrader, symbol: string): number {
   return four.venues[venue].exchange
     .allOrders(trader.accountIds[venue], nativeName(venue, symbol))
@@ -93,7 +93,7 @@ export interface EvidenceExtras {
   readonly callerDailyMax?: number | null;
   readonly hasTrueBudgets?: boolean;
   readonly recorded?: readonly RecordedState[];
-  /** Whose placements are judged; without it everybody's. */
+  /** Traders whose placements are judged; default: everybody's. */
   readonly traders?: readonly FourTrader[];
 }
 
@@ -175,12 +175,12 @@ function claimsOf(trials: readonly TradeTrial[], disputes: string[]): ReadonlyMa
   return claims;
 }
 
-/** `venue record 12 (key)`: where in the logs a problem is. */
+/** Returns where in the logs a problem is: `venue record 12 (key)`. */
 export function placeOf({ venue, record, trial }: Sent): string {
   return `${venue} record ${record.index} (${trial.key})`;
 }
 
-/** Would the venue fill more of it yet? */
+/** Returns whether the venue may still fill more of it. */
 export function isWorking(order: SimOrder | null): boolean {
   return order !== null && (order.status === "NEW" || order.status === "PARTIALLY_FILLED");
 }

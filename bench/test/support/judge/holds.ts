@@ -1,4 +1,7 @@
-/** What replies say of positions, against what the venues held then: sizes, flat, all of it, nothing left to reduce. */
+/**
+ * Checks what replies say of positions against what the venues held then: sizes, flat, all of it, nothing left to
+ * reduce.
+ */
 import type { SimFill } from "../../../sim/core/model/types.js";
 import { scaled } from "../close-judge.js";
 import { FOUR_VENUES, type FourVenue } from "../four-venues.js";
@@ -8,7 +11,7 @@ import { type Evidence, JUDGED_SYMBOLS, type TradeCheck } from "./evidence.js";
 
 const FILLS_SHOWN = 4;
 
-/** Between the first asking of a key and this answer: a later answer may say what was found then. */
+/** The window between the first request of a key and this answer: a later answer may repeat what was found then. */
 function windowOf(trial: TradeTrial, answer: TradeAnswer): readonly [fromMs: number, untilMs: number] {
   return [trial.answers[0]?.askedAtMs ?? answer.askedAtMs, answer.answeredAtMs];
 }
@@ -41,7 +44,7 @@ function flatProblems(evidence: Evidence, trial: TradeTrial, answer: TradeAnswer
   return [`${at}: ${venue} was never flat, it held at least ${String(least(venue))}e-12 ${trial.symbol}`];
 }
 
-/** A reply to ALL says that nothing remains only where nothing does, on no venue that was given. */
+/** A reply to ALL says that nothing remains only where nothing does, on any venue with credentials. */
 export const allClosed: TradeCheck = (evidence) => {
   const found: string[] = [];
   for (const trial of evidence.trials) {
@@ -53,7 +56,7 @@ export const allClosed: TradeCheck = (evidence) => {
       const [fromMs, untilMs] = windowOf(trial, answer);
       for (const venue of trial.preferred === null ? trial.terms.members : [trial.preferred]) {
         const held = evidence.holdings.leastHeld(venue, trial.trader, trial.symbol, trial.direction, untilMs, untilMs);
-        // What others of the account opened meanwhile is not what was asked for.
+        // What others open on the account meanwhile is not part of the request.
         const isMoved = fillsOf(evidence, venue, trial).some(
           ({ orderId, tsMs }) => tsMs >= fromMs && tsMs <= untilMs && !own.has(`${venue} ${orderId}`),
         );
@@ -106,7 +109,7 @@ export const toldPositions: TradeCheck = (evidence) => {
   return found;
 };
 
-/** For a reader who looks for the cause. */
+/** Text for a reader who looks for the cause. */
 function newestFills(
   fills: readonly SimFill[],
   fromMs: number,
@@ -125,7 +128,7 @@ function candidatesOf({ data, candidates }: TradeAnswer): readonly TradeCandidat
   return data === null ? candidates : data.routing.candidates;
 }
 
-/** When a reply first showed the whole of an order, by venue, trader and client id. */
+/** Times when a reply first showed the whole of an order, by venue, trader and client id. */
 function tellings({ sent }: Evidence): ReadonlyMap<string, number> {
   const told = new Map<string, number>();
   for (const { venue, trial, record } of sent) {
@@ -140,7 +143,7 @@ function tellings({ sent }: Evidence): ReadonlyMap<string, number> {
   return told;
 }
 
-/** A split is never asked for more than there is, and never made where one venue alone is as good. */
+/** A split never asks for more than there is, and never replaces a single venue that is as good. */
 export const splits: TradeCheck = (evidence) => {
   const found: string[] = [];
   for (const trial of evidence.trials) {
@@ -162,8 +165,8 @@ export const splits: TradeCheck = (evidence) => {
 };
 
 /**
- * The legs' all-in price against that of each venue beside them that could take all, as the reply has them; a leg's own
- * is of its share alone. `savings` compares with a runner-up, which a split has none of.
+ * Compares the legs' all-in price with that of each other venue that could take all, as the reply shows them; a leg's
+ * own price is for its share alone. `savings` compares with a runner-up, and a split has none.
  */
 function needless(
   { candidates, reference }: NonNullable<TradeAnswer["data"]>["routing"],
@@ -179,23 +182,23 @@ function needless(
     const { eligible, exchange, positionSize, selected } = alone;
     if (selected === true || !eligible || positionSize === null || scaled(positionSize) < scaled(size)) return [];
     const savedBps = (sign * (price - commonPrice(alone)) * 1e4) / Number(reference?.mid);
-    // What cannot be compared is not proven to be worth it.
+    // Without a comparison the split is not proven to be worth it.
     if (savedBps > TIE_BPS - ROUNDING_BPS) return [];
     return [`${at}: split to save ${savedBps.toFixed(3)} bps, though ${exchange} could take it alone`];
   });
 }
 
-/** All-in, in the common quote. */
+/** All-in price in the common quote. */
 function commonPrice({ allInPrice, quoteRate }: TradeCandidate): number {
   return Number(allInPrice ?? Number.NaN) * Number(quoteRate);
 }
 
-/** Of the mid: what counts as no better. */
+/** Share of the mid within which a price counts as no better. */
 const TIE_BPS = 0.5;
 /** Prices in replies are rounded to their decimals. */
 const ROUNDING_BPS = 0.01;
 
-/** A position in a reply was held between the moment of its proof, as the reply gives it, and the reply. */
+/** The venue held a reply's position between the moment of its proof, as the reply gives it, and the reply. */
 export const positionsRead: TradeCheck = ({ asks, holdings }) => {
   const found: string[] = [];
   for (const { kind, key, trader, data, answeredAtMs, status } of asks) {

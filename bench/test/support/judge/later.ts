@@ -1,4 +1,6 @@
-/** What comes after the reply: fills of orders that rested are recorded, and an entry's stop stands in time. */
+/**
+ * Checks what comes after the reply: the record has the fills of orders that rest, and an entry gets its stop in time.
+ */
 import { scaled } from "../close-judge.js";
 import type { FourVenue, FourVenues } from "../four-venues.js";
 import { nativeName } from "../local-venues.js";
@@ -6,10 +8,10 @@ import type { RecordedState } from "../recorded-orders.js";
 import type { Reached, TradeTrial } from "../trade-trial.js";
 import type { TradeCheck } from "./evidence.js";
 
-/** The longest pause between two looks at a resting entry, or two tries of a stop, and a machine that stands still. */
+/** The longest pause between two reads of a resting entry, or two tries of a stop, plus a pause of the machine. */
 export const STOP_BOUND_MS = 25_000;
 
-/** Later fills of orders that the market came to, and their ends, are in the record, each growth once. */
+/** The record has the later fills and the ends of orders that the market reached, each growth once. */
 export const fillsRecorded: TradeCheck = ({ four, recorded, trials }) =>
   recorded === null ? [] : trials.flatMap((trial) => recordProblems(four, trial, recorded));
 
@@ -49,7 +51,10 @@ function recordProblems(four: FourVenues, { key, reached, trader }: TradeTrial, 
   return found;
 }
 
-/** All that filled of an entry has its stop within the bound, although it filled late, or the first stops were refused. */
+/**
+ * Every filled part of an entry has its stop within the bound, also where it filled late or the first stops were
+ * refused.
+ */
 export const stopsInTime: TradeCheck = ({ four, trials }) =>
   trials.flatMap((trial) => {
     const { key, kind, reached, terms } = trial;
@@ -67,7 +72,7 @@ function endOf({ atMs }: Reached): number {
   return atMs + STOP_BOUND_MS;
 }
 
-/** Of the trade by its trigger price, which no other of its trader has; those that were placed until then. */
+/** The trade's stops, found by their trigger price, which no other trade of the trader has; those placed until then. */
 export function stopLotsOf(four: FourVenues, trial: TradeTrial, venue: FourVenue, untilMs: number): number {
   const { direction, symbol, terms, trader } = trial;
   const { exchange } = four.venues[venue];

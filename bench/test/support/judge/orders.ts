@@ -1,4 +1,4 @@
-/** The orders in the venues' logs as they were sent, and what they did to the positions. */
+/** Checks the orders in the venues' logs as they were sent, and what they did to the positions. */
 import type { SimRequestRecord } from "../../../sim/core/server/request-log.js";
 import { scaled } from "../close-judge.js";
 import { FOUR_VENUES, type FourVenue } from "../four-venues.js";
@@ -9,7 +9,7 @@ import { CLOCK_STEPS_MS } from "../trade-workload.js";
 import { type Evidence, filledLots, placeOf, type Sent, type TradeCheck } from "./evidence.js";
 import { orderOf } from "./single-orders.js";
 
-/** Invariant 4: each order is claimed by one key, each client id executed once. */
+/** Invariant 4: one key claims each order, and each client id executes once. */
 export const claims: TradeCheck = (evidence) => {
   const found = [...evidence.disputes];
   for (const { venue, record } of evidence.unclaimed) {
@@ -32,7 +32,7 @@ export const claims: TradeCheck = (evidence) => {
   return found;
 };
 
-/** Whose it is and what it does, for whoever looks for the reply that has lost it. */
+/** Describes an unclaimed order for a reader who looks for the lost reply. */
 function doingOf({ trials, asks }: Evidence, venue: FourVenue, record: SimRequestRecord): string {
   const { accountId, side, qty, symbol, reduceOnly } = record;
   const owner = [...trials, ...asks].find(({ trader }) => trader.accountIds[venue] === accountId)?.trader.label;
@@ -53,8 +53,8 @@ function keysTwice(evidence: Evidence): string[] {
 }
 
 /**
- * Orders of a close-all: those that its account sent while it was asked, those that the answer names, and, where no
- * answer came, what reduces after it.
+ * Orders of a close-all: those that its account sent during the request, those that the answer names, and, without an
+ * answer, those that reduce after it.
  */
 function isOfAnAsk(evidence: Evidence, venue: FourVenue, record: SimRequestRecord): boolean {
   return askOf(evidence, venue, record) !== undefined;
@@ -70,14 +70,14 @@ function askOf({ asks }: Evidence, venue: FourVenue, record: SimRequestRecord): 
   });
 }
 
-/** A single order is named by each answer to its key; while none came, it is known by what it is for. */
+/** Each answer to its key names a single order. Without an answer the order is found by its terms. */
 function isOrderOf({ data, status, terms, trader }: Ask, venue: FourVenue, record: SimRequestRecord): boolean {
   if (trader.accountIds[venue] !== record.accountId || !terms.venues.includes(venue)) return false;
   if (status !== 200) return terms.order?.side === record.side && terms.order?.quantity === record.qty;
   return orderOf(data)?.venueClientOrderId === record.clientId;
 }
 
-/** By the venue's id, or by the client id of an order whose outcome was unknown then. */
+/** Finds it by the venue's id, or by the client id of an order whose outcome was unknown then. */
 function isNamed({ data }: Ask, venue: FourVenue, { clientId, orderId }: SimRequestRecord): boolean {
   const { venues = [] } = (data ?? {}) as {
     readonly venues?: readonly {
@@ -90,8 +90,8 @@ function isNamed({ data }: Ask, venue: FourVenue, { clientId, orderId }: SimRequ
 }
 
 /**
- * After the reply: protection of an entry that rested is placed when it fills, one that was refused is sent again, and
- * so is an undo that its caller wants and that came to nothing.
+ * Orders after the reply: protection of a resting entry once it fills, refused protection that is sent again, and an
+ * undo that its caller wants and that did not fill at first.
  */
 function isWatched({ trials, four }: Evidence, venue: FourVenue, record: SimRequestRecord): boolean {
   const order = record.orderId === null ? null : four.venues[venue].exchange.order(record.orderId);
@@ -111,7 +111,7 @@ function wantsWayBack(body: string): boolean {
   return (JSON.parse(body) as { readonly closeOnProtectionFailure?: boolean }).closeOnProtectionFailure === true;
 }
 
-/** Invariant 1. */
+/** Checks invariant 1. */
 export const instructions: TradeCheck = (evidence) =>
   evidence.sent.flatMap((sent) => instructionProblems(sent).map((problem) => `${placeOf(sent)}: ${problem}`));
 
@@ -130,7 +130,7 @@ function instructionProblems({ venue, record, trial, role, order }: Sent): strin
   return found;
 }
 
-/** Invariant 2, of the orders as they were sent. */
+/** Checks invariant 2 on the orders as they were sent. */
 export const sizes: TradeCheck = (evidence) =>
   evidence.sent.flatMap((sent) => sizeProblems(evidence, sent).map((problem) => `${placeOf(sent)}: ${problem}`));
 
@@ -153,16 +153,19 @@ function sizeProblems({ holdings }: Evidence, { venue, record, trial, leg, role 
 }
 
 /**
- * Replies have no times of protection. Of two that the venue had within this time the second may have left before the
- * first had an answer: a request is held for up to 1.8 s, and the machine may stand still.
+ * Replies have no times for protection. When the venue has two within this time, the second may have left before the
+ * first had an answer: a fault holds a request for up to 1.8 s, and the machine may pause.
  */
 const UNTIMED_MS = 5_000;
 
-/** A signature on a nonce that the venue had accepted before. Keys of an account that sends a time stamp instead have none. */
+/**
+ * Finds a signature on a nonce that the venue had accepted before. Keys of an account that sends a time stamp instead
+ * have no nonces.
+ */
 export const nonces: TradeCheck = (evidence) => {
   const legs = new Map(evidence.sent.map(({ venue, record, leg }) => [`${venue} ${record.index}`, leg]));
-  // While nobody knows the end of an order, another may take its nonce: the venue, which has not had it yet, names that
-  // nonce, and executes one of the two at most.
+  // While the end of an order is unknown, another may take its nonce: the venue, which has not received the first,
+  // names that nonce, and executes one of the two at most.
   const isOpen = (first: SimRequestRecord, second: SimRequestRecord): boolean => {
     if (second.orderId !== null) return false;
     if (isUntimed(first) || isUntimed(second)) return second.receivedMs - first.receivedMs <= UNTIMED_MS;
@@ -172,7 +175,9 @@ export const nonces: TradeCheck = (evidence) => {
   };
   const isUntimed = (record: SimRequestRecord): boolean =>
     legs.get(`venuethree ${record.index}`)?.sentAt === undefined && legs.has(`venuethree ${record.index}`);
-  /** By its leg, else by the request that it was sent for. Without an end: that became known later, or never. */
+  /**
+   * Times from its leg, else from the request that sent it. The end is absent where it became known later, or never.
+   */
   const timesOf = (record: SimRequestRecord): { readonly startMs: number; readonly endMs: number | null } | null => {
     const leg = legs.get(`venuethree ${record.index}`);
     if (leg !== undefined) {
@@ -201,14 +206,14 @@ export const nonces: TradeCheck = (evidence) => {
   );
 };
 
-/** A reply's time as the venue's clock had it: that of the service may have been set between its two times. */
+/** A reply's time on the venue's clock: the service's clock may have been set between its two times. */
 function unsteppedMs(atMs: number, receivedMs: number): number {
   const candidates = CLOCK_STEPS_MS.map((stepMs) => atMs - stepMs);
   const apart = (ms: number): number => Math.abs(ms - receivedMs);
   return candidates.reduce((best, ms) => (apart(ms) < apart(best) ? ms : best), atMs);
 }
 
-/** Of one of its orders, at least. */
+/** Returns whether the reply reports at least one of its orders as unknown. */
 function saysUnknown({ data }: Ask): boolean {
   const { venues = [] } = (data ?? {}) as {
     readonly venues?: readonly {
@@ -240,13 +245,13 @@ function nonceProblems(
       found.push(
         `${venue} record ${record.index}: nonce ${record.nonce} of record ${before.index} is used again; first ${textOf(before)}; then ${textOf(record)}`,
       );
-    // What venuethree refuses at its door or lets expire keeps its nonce for the next transaction.
+    // A transaction that venuethree refuses at its API or lets expire leaves its nonce to the next one.
     if (venue !== "venuethree" || record.orderId !== null) spent.set(name, record);
   }
   return found;
 }
 
-/** Position now = position then + every fill since; a close never turns one over. */
+/** Position now = position then + every fill since; a close never reverses one. */
 export const positions: TradeCheck = ({ four, trials, baseline }) => {
   const found: string[] = [];
   const held = new Map(trials.map((trial) => [`${trial.trader.label} ${trial.symbol}`, trial]));
@@ -262,10 +267,10 @@ export const positions: TradeCheck = ({ four, trials, baseline }) => {
   return found;
 };
 
-/** Invariant 2, as reported: what a final answer says that filled is what the logs have. */
+/** Checks invariant 2 on the reports: a final answer reports the fills that the logs have. */
 export const fills: TradeCheck = (evidence) => evidence.trials.flatMap((trial) => fillProblems(evidence, trial));
 
-/** That its answers have, ms. */
+/** Deadline that its body names, ms. */
 function deadlineOf({ body }: TradeTrial): number {
   const { routingOptions } = JSON.parse(body) as { readonly routingOptions: { readonly deadlineMs: number } };
   return routingOptions.deadlineMs;
@@ -275,13 +280,14 @@ function fillProblems(evidence: Evidence, trial: TradeTrial): string[] {
   const found: string[] = [];
   const executed = evidence.executed(trial);
   const filled = executed.reduce((total, { record }) => total + scaled(record.filledQty ?? "0"), 0n);
-  // What rests may fill after any answer; what it took when it came the answer has.
+  // A resting order may fill after any answer; the answer has what it filled on arrival.
   const taken = executed.reduce(
     (total, { record }) => record.fills.reduce((sum, { maker, qty }) => (maker ? sum : sum + scaled(qty)), total),
     0n,
   );
   const rests = trial.terms.orderType !== "MARKET";
-  // Whoever stands still for all the time that an answer has cannot look at what it took, and what was said stays said.
+  // A service that pauses for the whole time of an answer cannot read what the order filled, and its earlier statement
+  // remains.
   const isLate = trial.answers.some(({ askedAtMs, answeredAtMs }) => answeredAtMs - askedAtMs >= deadlineOf(trial));
   for (const [index, { data }] of trial.answers.entries()) {
     if (data === null) continue;

@@ -1,4 +1,4 @@
-/** What follows an entry: a stop of the size that filled stands at its venue, or the reply says that none does. */
+/** After an entry, a stop of the filled size is open at its venue, or the reply says that none is. */
 import { qtyText } from "../../../sim/core/model/fixed.js";
 import type { SimOrder } from "../../../sim/core/model/types.js";
 import { scaled } from "../close-judge.js";
@@ -7,9 +7,9 @@ import { nativeName } from "../local-venues.js";
 import { isEnd, type TradeTrial } from "../trade-trial.js";
 import { type Evidence, placeOf, type TradeCheck } from "./evidence.js";
 
-/** Words with which a reply says that the position is not, or may not be, protected. */
+/** States of a reply that mean that the position is not, or may not be, protected. */
 const SAYS_UNPROTECTED: ReadonlySet<string> = new Set(["FAILED", "PARTIAL", "UNKNOWN", "NOT_PLACED"]);
-/** Reasons that say that there is nothing to protect yet. */
+/** Reasons that mean that there is nothing to protect yet. */
 const SAYS_NOTHING: ReadonlySet<string> = new Set(["RESTING", "NOTHING_FILLED"]);
 
 export const protections: TradeCheck = (evidence) =>
@@ -39,7 +39,7 @@ function stopProblems(evidence: Evidence, trial: TradeTrial, venue: FourVenue, s
   ];
 }
 
-/** Of the trade by its claims, or by its trigger price where it was placed after the reply. */
+/** The trade's protection orders, by its claims, or by trigger price where they came after the reply. */
 function stopsOf(evidence: Evidence, trial: TradeTrial, venue: FourVenue): readonly SimOrder[] {
   const { exchange } = evidence.four.venues[venue];
   const claimed = new Set(
@@ -59,10 +59,10 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, one) => total + one, 0);
 }
 
-/** How far a book may move within the age that it may have. */
+/** Distance that a book may move within its age limit. */
 const MOVED = 0.002;
 
-/** The undo is bounded from the book of its own venue, as any order: never from a book of another time. */
+/** The undo gets its bound from the book of its own venue, as any order does, never from a book of another time. */
 export const undoPrices: TradeCheck = (evidence) =>
   evidence.sent.flatMap((sent) => {
     const { venue, record, role, trial } = sent;

@@ -1,8 +1,10 @@
-/** What a venue said of an order that found nothing to reduce, and where the rest of its close went. */
+/** Checks what follows when a venue has nothing to reduce for an order: where the rest of its close goes. */
 import type { TradeTrial } from "../trade-trial.js";
 import { type Evidence, placeOf, type Sent, type TradeCheck } from "./evidence.js";
 
-/** What is gone from one venue is no reason to close on another one: no member of the decision, where that was a split. */
+/**
+ * A position that is gone on one venue is no reason to close on another that is not a member of the decision's split.
+ */
 export const reduceOnlyEnds: TradeCheck = (evidence) =>
   evidence.trials.flatMap((trial) => {
     if (trial.kind === "OPEN") return [];
@@ -18,14 +20,14 @@ export const reduceOnlyEnds: TradeCheck = (evidence) =>
     });
   });
 
-/** Venues that the first decision sent to at once; none where it was one order. */
+/** Venues that the first decision sends to at once; empty for a single order. */
 function membersOf({ answers }: TradeTrial): readonly string[] {
   const routing = answers.find(({ data }) => data !== null)?.data?.routing;
   if (routing?.split !== true) return [];
   return routing.candidates.flatMap(({ exchange, selected }) => (selected === true ? [exchange] : []));
 }
 
-/** By the venue's own end of the order: its words for that differ, and one has none. */
+/** By the venue's own final state of the order: venues differ in their words for it, and one has none. */
 function foundNothing({ venue, record, order }: Sent): boolean {
   if (order !== null) return order.filledLots === 0 && order.endReason === "REDUCE_ONLY";
   const { refusal } = record;
@@ -35,7 +37,7 @@ function foundNothing({ venue, record, order }: Sent): boolean {
 
 const VENUETHREE_CODES: ReadonlySet<string> = new Set(["21732", "21738", "21740"]);
 
-/** At some moment before the other order came: a venue that acknowledges first decides hundreds of milliseconds later. */
+/** At some moment before the other order: a venue that acknowledges first decides hundreds of milliseconds later. */
 function wasFlat({ holdings }: Evidence, { venue, record, trial }: Sent, after: Sent): boolean {
   const { receivedMs } = after.record;
   return holdings.leastHeld(venue, trial.trader, trial.symbol, trial.direction, record.receivedMs, receivedMs) === 0n;

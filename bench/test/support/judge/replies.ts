@@ -1,9 +1,9 @@
-/** What the replies of one key say of the ends of its orders, against what the venues did. */
+/** Checks what the replies of one key say of the ends of its orders against what the venues did. */
 import { NEUTRAL, scaled } from "../close-judge.js";
 import { isEnd, tradeOutcome, type TradeTrial } from "../trade-trial.js";
 import { type Evidence, isWorking, type Sent, type TradeCheck } from "./evidence.js";
 
-/** A refusal, or a success of false, means that nothing was executed; a fault of ours is one. */
+/** A refusal, or `success: false`, means that nothing executed. An internal error counts as one. */
 export const replyStatuses: TradeCheck = (evidence) =>
   evidence.trials.flatMap((trial) => statusProblems(evidence, trial));
 
@@ -24,7 +24,7 @@ function statusProblems(evidence: Evidence, trial: TradeTrial): string[] {
   return found;
 }
 
-/** Invariant 4: a final answer is given again, word for word as far as money goes. */
+/** Invariant 4: a final answer is repeated, with the same text for all money fields. */
 export const replays: TradeCheck = ({ trials }) => {
   const found: string[] = [];
   for (const trial of trials) {
@@ -42,7 +42,7 @@ export const replays: TradeCheck = ({ trials }) => {
   return found;
 };
 
-/** An order that a reply calls refused, unsent or over is so at the venue; one that it calls there is there. */
+/** The venue agrees with a reply that calls an order refused, unsent, over or present. */
 export const endsOfOrders: TradeCheck = (evidence) => evidence.trials.flatMap((trial) => endProblems(evidence, trial));
 
 function endProblems(evidence: Evidence, trial: TradeTrial): string[] {
@@ -58,7 +58,7 @@ function endProblems(evidence: Evidence, trial: TradeTrial): string[] {
       );
       const made = matches.find(({ order }) => order !== null);
       if (made === undefined) {
-        // One venue shows orders that its margin check refused as orders that ended: with nothing filled that is the truth.
+        // One venue shows orders that its margin check refused as ended orders; without a fill that is the truth.
         const isShown = matches.length > 0 && scaled(leg.filledSize) === 0n;
         if (leg.outcome === "CONFIRMED" && !isShown) found.push(`${at} confirmed, but there is no such order`);
         continue;
@@ -92,8 +92,8 @@ export const unknownOrders: TradeCheck = ({ trials }) => {
 };
 
 /**
- * Invariant 3: an order reported as unknown was not sent or routed again, unless its end left something to do: an order that
- * followed it stands beside one that filled less than it was for.
+ * Invariant 3: an order reported as unknown was not sent or routed again, unless its end left something to do. A
+ * following order is allowed beside one that filled less than its size.
  */
 export const afterUnknown: TradeCheck = (evidence) => [
   ...evidence.trials.flatMap((trial) => anewProblems(trial, evidence.executed(trial))),
@@ -117,7 +117,7 @@ function anewProblems(trial: TradeTrial, executed: readonly Sent[]): string[] {
   return found;
 }
 
-/** One key never fills more than it was for, whatever its replies claim. */
+/** One key never fills more than its size, whatever its replies claim. */
 function twiceProblems(evidence: Evidence, trial: TradeTrial): string[] {
   if (trial.size === null) return [];
   const filled = evidence.executed(trial).reduce((sum, { record }) => sum + scaled(record.filledQty ?? "0"), 0n);

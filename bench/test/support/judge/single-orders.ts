@@ -1,4 +1,6 @@
-/** Orders of the single-venue routes, asked again under one key, and the status that lists orders without an end. */
+/**
+ * Checks orders of the single-venue routes, repeated under one key, and the status that lists orders without an end.
+ */
 import type { SimRequestRecord } from "../../../sim/core/server/request-log.js";
 import type { Json } from "../../../../gateway/test/client.js";
 import { NEUTRAL, scaled } from "../close-judge.js";
@@ -14,20 +16,20 @@ interface OrderView {
   readonly venueClientOrderId: string | null;
 }
 
-/** A 500 by the interface, and no fault: the order is proven not to be at the venue. */
+/** This 500 is part of the interface: the order is proven not to be at the venue. */
 const NOT_PLACED = "FAILED_TO_PLACE_ORDER";
 
 const NOT_READ: ReadonlySet<string> = new Set(["MISSING_PARAMETERS", "INVALID_PARAMETERS"]);
 const FINAL: ReadonlySet<string> = new Set(["FILLED", "CANCELED", "EXPIRED", "REJECTED"]);
 
-/** The order that a reply of a single-order route is about, whichever venue's form it has. */
+/** The order in a reply of a single-order route, in any venue's form. */
 export function orderOf(body: Json): (OrderView & { readonly isFinal: boolean }) | null {
   const { data, order } = (body ?? {}) as unknown as { readonly data?: OrderView; readonly order?: OrderView };
   const view = order ?? data ?? null;
   return view === null ? null : { ...view, isFinal: FINAL.has(view.status) };
 }
 
-/** One key, one order, whose end is the venue's and is given again as it was. */
+/** One key gives one order. Its end is the venue's, and every repeat returns the same. */
 export const singleOrders: TradeCheck = (evidence) => {
   const byKey = new Map<string, Ask[]>();
   for (const ask of evidence.asks) {
@@ -70,13 +72,13 @@ function keyProblems(evidence: Evidence, asks: readonly Ask[]): string[] {
   return found;
 }
 
-/** The venue would not take it for its rate limit, and has it in no log. */
+/** The venue refuses it for its rate limit, and has it in no log. */
 function isVenuesLimit({ code, data }: Ask): boolean {
   const { details } = (data ?? {}) as { readonly details?: { readonly reason?: string } };
   return code === "VENUE_REJECTED" && details?.reason === "RATE_LIMITED";
 }
 
-/** What their account sent of that side and size since the first of them; the scene sends nothing else like it. */
+/** Orders of that side and size since the first of them; the scene sends nothing else like it. */
 function placementsOf({ placed }: Evidence, asks: readonly Ask[]): readonly SimRequestRecord[] {
   const [first] = asks;
   const [venue] = first?.terms.venues ?? [];
@@ -91,7 +93,7 @@ function placementsOf({ placed }: Evidence, asks: readonly Ask[]): readonly SimR
   );
 }
 
-/** An order whose end is not known, before a look at the status and after it, is listed there. */
+/** The status lists an order whose end is unknown before and after the read. */
 export const listedOrders: TradeCheck = ({ asks, trials }) =>
   asks.flatMap((ask) => {
     if (ask.kind !== "STATUS" || ask.status !== 200) return [];
@@ -99,7 +101,7 @@ export const listedOrders: TradeCheck = ({ asks, trials }) =>
     const listed = new Set(
       [openOrders, unknownOrders].flatMap((part) => (part?.orders ?? []).map(({ routeId }) => routeId)),
     );
-    // Beyond what the status lists it counts only.
+    // The status only counts orders beyond its list.
     const all = (openOrders?.count ?? 0) + (unknownOrders?.count ?? 0);
     if (all > listed.size) return [];
     return trials.flatMap((trial) => {

@@ -1,10 +1,10 @@
-/** Orders whose prices are their caller's: limits, and stops with their triggers. */
+/** Checks orders with their caller's prices: limits, and stops with their triggers. */
 import { priceText } from "../../../sim/core/model/fixed.js";
 import { scaled } from "../close-judge.js";
 import { nativeName } from "../local-venues.js";
 import { type Evidence, placeOf, type Sent, type TradeCheck } from "./evidence.js";
 
-/** A stop's limit and trigger go to the venue as they were written, and no worse than its bound where it has no limit. */
+/** A stop's limit and trigger reach the venue as written. Without a limit the price is no worse than its bound. */
 export const stops: TradeCheck = (evidence) =>
   evidence.sent.flatMap((sent) => {
     const { terms } = sent.trial;
@@ -26,7 +26,7 @@ export const stops: TradeCheck = (evidence) =>
     return found;
   });
 
-/** The venue's own reading of it; null where no order came of it. */
+/** The venue's own reading of the order; null where no order came of it. */
 export function triggerOf(
   { four }: Evidence,
   { venue, order, trial }: Pick<Sent, "venue" | "order" | "trial">,
@@ -38,7 +38,7 @@ export function triggerOf(
 
 const BAND_CODES: ReadonlySet<string> = new Set(["-4016", "-4024"]);
 
-/** A stop is never sent where today's band refuses it for a price that nobody asked for. */
+/** A stop is never sent where the current band refuses it for a price that nobody asked for. */
 export const bandedStops: TradeCheck = (evidence) =>
   evidence.sent.flatMap((sent) => {
     const { record, trial } = sent;

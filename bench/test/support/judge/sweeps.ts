@@ -1,4 +1,4 @@
-/** Close-all, cancels and dead-man's switches, by what they left at the venues. */
+/** Checks close-all, cancels and dead-man's switches by what they leave at the venues. */
 import type { SimOrder } from "../../../sim/core/model/types.js";
 import type { SimRequestRecord } from "../../../sim/core/server/request-log.js";
 import { FOUR_VENUES, type FourVenue } from "../four-venues.js";
@@ -8,7 +8,7 @@ import { type Evidence, isWorking, JUDGED_SYMBOLS, type TradeCheck } from "./evi
 
 const DIRECTIONS = ["LONG", "SHORT"] as const;
 
-/** A close-all does what its caller wrote, and reports its end. */
+/** A close-all does what its body says, and reports its end. */
 export const closeAlls: TradeCheck = (evidence) =>
   evidence.asks.flatMap((ask) => (ask.kind === "CLOSE_ALL" ? closeAllProblems(evidence, ask) : []));
 
@@ -57,7 +57,7 @@ interface CloseAllView {
   readonly venues?: readonly { readonly exchange: FourVenue; readonly state: string }[];
 }
 
-/** Everything that the trader's account sent between the asking and the answer. */
+/** All orders that the trader's account sent between request and answer. */
 function recordsOf({ four }: Evidence, ask: Ask, venue: FourVenue): readonly SimRequestRecord[] {
   return four.venues[venue].log
     .records({ accountId: ask.trader.accountIds[venue] })
@@ -69,7 +69,7 @@ function recordsOf({ four }: Evidence, ask: Ask, venue: FourVenue): readonly Sim
     );
 }
 
-/** Orders that stood when it was asked. */
+/** Orders that were open at the request. */
 function ordersBefore(
   { four }: Evidence,
   ask: Ask,
@@ -82,7 +82,7 @@ function ordersBefore(
     .filter(({ createdMs, symbol }) => createdMs < ask.askedAtMs && (natives === null || natives.includes(symbol)));
 }
 
-/** What a reply calls cancelled does not work any more, and what works is never called gone. */
+/** An order that a reply calls cancelled is closed at the venue, and an open one is never called gone. */
 export const cancels: TradeCheck = (evidence) => {
   const found: string[] = [];
   for (const ask of evidence.asks) {
@@ -109,14 +109,14 @@ export const cancels: TradeCheck = (evidence) => {
   return found;
 };
 
-/** After the heartbeats have ended no order of the account works at the venue, service or no service. */
+/** After the last heartbeat no order of the account stays open at the venue, with or without the service. */
 export const switches: TradeCheck = ({ asks }) =>
   asks.flatMap((ask) => {
     if (ask.kind !== "ARM" || ask.status !== 200 || ask.workingAtEnd === null || ask.workingAtEnd === 0) return [];
     return [`${ask.key}: ${ask.workingAtEnd} orders work on ${ask.terms.venues.join(", ")} after the switch's time`];
   });
 
-/** No reply holds a part of a secret of its caller, wherever that was written. */
+/** No reply contains a part of its caller's secret, wherever the caller wrote it. */
 export const askedSecrets: TradeCheck = ({ asks }) =>
   asks.flatMap(({ key, kind, leakCount, status }) =>
     leakCount === 0 ? [] : [`${key}: ${leakCount} secrets in the answer ${status} to ${kind}`],

@@ -1,11 +1,11 @@
-/** An order that was sent, and that a bound and a history of before it prove never to have been. */
+/** An order that was sent, while a bound and a history from before it "prove" that it never was. */
 import type { PlaceOutcome } from "../../../../engine/domain/order.js";
 import type { AccountReader, VenueRoom } from "../../../../engine/ports.js";
 import { replaced } from "./planting.js";
 
 const LONG_OVER_MS = 60_000;
 
-/** Every order goes out, is of unknown outcome, and is proven absent by the first look. */
+/** Every order goes out with unknown outcome, and the first look-up "proves" it absent. */
 export function provingAbsentAtOnce(room: VenueRoom): VenueRoom {
   return replaced(room, {
     orders: (orders) =>

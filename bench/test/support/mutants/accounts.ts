@@ -1,10 +1,10 @@
-/** What holds for a whole account: keys, limits, close-all, cancels, switches. */
+/** Faults of a whole account: keys, limits, close-all, cancels, switches. */
 import type { VenueRoom } from "../../../../engine/ports.js";
 import type { TradeClient } from "../trade-trial.js";
 import { hearing } from "./traffic.js";
 import { type Plant, replaced } from "./planting.js";
 
-/** Cancels are reported as taken, and nothing is sent. */
+/** Reports cancels as accepted and sends nothing. */
 function cancelingNothing(room: VenueRoom): VenueRoom {
   return replaced(room, {
     orders: (orders) =>
@@ -16,10 +16,10 @@ function cancelingNothing(room: VenueRoom): VenueRoom {
   });
 }
 
-/** As much of a field's name as an error gives. */
+/** Characters of a field's name that an error shows. */
 const NAME_CHARS = 64;
 
-/** Names of unknown fields are cut first and scrubbed then: of a secret a part passes. */
+/** Cuts names of unknown fields before it scrubs them, so that a part of a secret passes. */
 function cuttingNames(client: TradeClient): TradeClient {
   return {
     async send(path, options) {

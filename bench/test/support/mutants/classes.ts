@@ -1,4 +1,4 @@
-/** One service for all of the planted faults, each with traders of its own that play its scene. */
+/** One service for all planted faults, each with traders of its own that play its scene. */
 import type { FourTrader } from "../four-venues.js";
 import type { PlannedPhase, PlannedScene, PlannedTrader } from "../trade-workload.js";
 import { FOUR_VENUES } from "../four-venues.js";
@@ -12,7 +12,7 @@ import { ORDER_PLANTS } from "./orders.js";
 import { PRICE_PLANTS } from "./prices.js";
 import { UNFOLLOWED_PLANTS } from "./unfollowed.js";
 
-/** Part of the names of plants, for a closer look at some; without it all. */
+/** Part of the names of plants, to play only those; default: all. */
 const ONLY = process.env.PLANTS ?? "";
 
 export const PLANTS: readonly Plant[] = [
@@ -25,7 +25,7 @@ export const PLANTS: readonly Plant[] = [
   ...LATER_PLANTS,
 ].filter(({ name }) => name.includes(ONLY));
 
-/** Each scene so often: its dice may fall so that what is wrong does not come to anything. */
+/** Plays of each scene: the dice of a single play may hide the fault. */
 const TIMES = 3;
 
 interface PlantedScene {
@@ -34,7 +34,7 @@ interface PlantedScene {
   readonly trader: PlannedTrader;
 }
 
-/** Each round has traders of its own. */
+/** Each round has its own traders. */
 export function plantedScenes(seed: number, round: number): readonly PlantedScene[] {
   return PLANTS.flatMap((plant, index) =>
     Array.from({ length: TIMES }, (_, time): PlantedScene => {
@@ -60,7 +60,7 @@ export function phaseOf(scenes: readonly PlannedScene[]): PlannedPhase {
   };
 }
 
-/** Of the traders that have this fault. */
+/** The traders that have this fault. */
 export function tradersWith(
   plant: Plant,
   scenes: readonly PlantedScene[],

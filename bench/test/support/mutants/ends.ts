@@ -1,10 +1,10 @@
-/** Ends of orders that are taken for other ends. */
+/** Faults that mistake the ends of orders. */
 import type { PlaceOutcome } from "../../../../engine/domain/order.js";
 import type { VenueRoom } from "../../../../engine/ports.js";
 import { frozen, type Positions, seeing, telling, withoutReason } from "./holdings.js";
 import { placing, type Plant, replaced } from "./planting.js";
 
-/** Nobody listens to what a venue reports of an order that found nothing to reduce, nor to what a read shows then. */
+/** Ignores what a venue reports of an order that found nothing to reduce, and what a read shows then. */
 function deafToReduceOnly(room: VenueRoom): VenueRoom {
   const plain = (outcome: PlaceOutcome): PlaceOutcome =>
     outcome.outcome === "rejected" && outcome.reason === "REDUCE_ONLY"
@@ -18,7 +18,7 @@ function deafToReduceOnly(room: VenueRoom): VenueRoom {
   return frozen(deaf(seeing(withoutReason)(room)));
 }
 
-/** Reads that an account's lost frames would give: once an order went out, nothing is held. */
+/** Reads as an account's lost frames would give them: once an order went out, nothing is held. */
 function emptyAfterOrders(room: VenueRoom): VenueRoom {
   let wasSent = false;
   const noting = replaced(room, {
@@ -38,7 +38,7 @@ function emptyAfterOrders(room: VenueRoom): VenueRoom {
 
 const SHARED_FOR_MS = 3_000;
 
-/** A read of positions is shared for a while, whatever orders went out since. */
+/** Shares a read of positions for a while, whatever orders went out since. */
 function sharingReads(room: VenueRoom): VenueRoom {
   const shared = new Map<string, { readonly atMs: number; readonly answer: Promise<Positions> }>();
   return telling(room, (name, read) => {

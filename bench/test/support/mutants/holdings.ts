@@ -1,4 +1,4 @@
-/** Positions and outcomes that are not what the venue has. */
+/** Faults that report positions and outcomes other than the venue's. */
 import type { OrderCommand, PlaceOutcome, VenueOrder } from "../../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../../engine/domain/position.js";
 import type { AccountReader, Read, VenueRoom } from "../../../../engine/ports.js";
@@ -6,10 +6,10 @@ import { provingAbsentAtOnce } from "./absence.js";
 import { placing, type Plant, replaced } from "./planting.js";
 
 export type Positions = Read<readonly VenuePosition[]>;
-/** `name`: of the contract, or "all". */
+/** `name` of the contract, or "all". */
 type Telling = (name: string, read: () => Promise<Positions>) => Promise<Positions>;
 
-/** Every read of positions gives what `tell` gives; none is there without a wait. */
+/** Every read of positions returns what `tell` returns; none is available without a wait. */
 export function telling(room: VenueRoom, tell: Telling): VenueRoom {
   const { reader } = room;
   const told =
@@ -26,7 +26,7 @@ export function telling(room: VenueRoom, tell: Telling): VenueRoom {
   });
 }
 
-/** The first read of a contract that was good is given for ever. */
+/** Repeats the first successful read of a contract for ever. */
 export function frozen(room: VenueRoom): VenueRoom {
   const first = new Map<string, Positions>();
   return telling(room, async (name, read) => {
@@ -38,7 +38,7 @@ export function frozen(room: VenueRoom): VenueRoom {
   });
 }
 
-/** Reads of every contract at once find nothing. */
+/** Makes reads of all contracts at once find nothing. */
 function emptied(room: VenueRoom): VenueRoom {
   return telling(room, async (name, read) => (name === "all" ? nothing() : read()));
 }
@@ -47,7 +47,7 @@ function nothing(): Positions {
   return { ok: true, value: [], asOfMs: Date.now(), source: "venue" };
 }
 
-/** Every order of the room as `change` sees it, by whatever way it is learned. */
+/** Passes every order of the room through `change`, however the engine learns it. */
 export function seeing(change: (order: VenueOrder) => VenueOrder): (room: VenueRoom) => VenueRoom {
   return (room) => {
     const { reader, orders } = room;

@@ -1,10 +1,10 @@
-/** What comes after the reply is missed: fills of orders that rest, and refusals that would have passed. */
+/** Faults that miss what comes after the reply: fills of orders that rest, and refusals that would have passed. */
 import type { PlaceOutcome, VenueOrder } from "../../../../engine/domain/order.js";
 import type { VenueRoom } from "../../../../engine/ports.js";
 import { seeing } from "./holdings.js";
 import { placing, type Plant } from "./planting.js";
 
-/** Every refusal of a stop is one for good: it is not sent again. */
+/** Treats every refusal of a stop as permanent: it is not sent again. */
 function refusingForGood(room: VenueRoom): VenueRoom {
   const forGood = (order: VenueOrder): VenueOrder =>
     order.triggerPrice !== null && isRefusal(order) ? { ...order, endReason: "PRICE" } : order;
@@ -16,12 +16,12 @@ function refusingForGood(room: VenueRoom): VenueRoom {
   return refused(seeing(forGood)(room));
 }
 
-/** In an answer, or taken first and ended afterwards. */
+/** In an answer, or by ending the order after accepting it. */
 function isRefusal({ endReason, status }: VenueOrder): boolean {
   return status === "REJECTED" || (status === "CANCELED" && endReason !== undefined);
 }
 
-/** A stop that the venue took is one that stands, whatever it says of it afterwards. */
+/** Counts a stop that the venue took as open, whatever the venue reports of it afterwards. */
 function standingOnceTaken(room: VenueRoom): VenueRoom {
   const standing = ({ endReason: _, ...order }: VenueOrder): VenueOrder => ({ ...order, status: "OPEN" });
   return seeing((order) => (order.triggerPrice !== null && order.filledLots === 0 ? standing(order) : order))(room);
@@ -40,11 +40,11 @@ export const LATER_PLANTS: readonly Plant[] = [
     scene: "refusedStop",
     checks: ["stops in time"],
     seen: /stops of 0 lots/,
-    // Or the account's stream would say its outcome.
+    // Otherwise the account's stream would report its outcome.
     wrong: () => ({ room: refusingForGood, isUnfollowed: true }),
   },
   {
-    name: "a stop that its venue took and ended is one that stands",
+    name: "a stop that its venue took and ended counts as open",
     scene: "endedStop",
     checks: ["protections", "stops in time"],
     seen: /reported as PLACED/,

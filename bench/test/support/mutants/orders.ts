@@ -1,10 +1,10 @@
-/** Orders whose end is long in coming: asked twice, proved absent too early, listed nowhere. */
+/** Faults with orders whose end comes late: sent twice, proved absent too early, listed nowhere. */
 import type { AccountReader, VenueRoom } from "../../../../engine/ports.js";
 import { provingAbsentAtOnce } from "./absence.js";
 import { type Plant, replaced } from "./planting.js";
 import { below, hearing, saying } from "./traffic.js";
 
-/** The venue shows nothing of an order that it acknowledged. */
+/** Hides an order that the venue acknowledged. */
 function withoutEnds(room: VenueRoom): VenueRoom {
   return replaced(room, {
     reader: (reader) =>
@@ -30,7 +30,7 @@ export const ORDER_PLANTS: readonly Plant[] = [
   {
     name: "a history that was cut short proves that a single order is absent",
     scene: "single",
-    // The second order under the key is one that no answer names.
+    // No answer names the second order under the key.
     checks: ["single orders", "claims"],
     wrong: () => ({ room: provingAbsentAtOnce }),
   },

@@ -1,6 +1,6 @@
 /**
- * Faults planted for some traders only: one service, right for everybody else, is wrong for each of them in one thing.
- * A session is known for whose it is by the secret, or the address, that it was opened with.
+ * Plants faults for some traders only: one service, right for everybody else, is wrong for each of them in one thing.
+ * The secret or the address that opened a session shows whose it is.
  */
 import { OrderFollows } from "../../../../engine/orders/follow/order-follows.js";
 import type { OrderSender, VenueRoom } from "../../../../engine/ports.js";
@@ -9,30 +9,30 @@ import { FOUR_VENUES, type FourTrader } from "../four-venues.js";
 import type { SceneKind } from "../scenes/scenes.js";
 import type { TradeClient } from "../trade-trial.js";
 
-/** What is wrong for one trader, made once for each: what it remembers is that trader's. */
+/** The fault of one trader, made once for each: its memory is that trader's. */
 interface Wrong {
-  /** A room as this trader gets it. */
+  /** Returns a room as this trader gets it. */
   readonly room?: (room: VenueRoom) => VenueRoom;
-  /** The way to the service and back. */
+  /** Wraps the path to the service and back. */
   readonly client?: (client: TradeClient) => TradeClient;
-  /** Its orders are not followed once they rest. */
+  /** Does not follow its orders once they rest. */
   readonly isUnfollowed?: true;
 }
 
 export interface Plant {
   readonly name: string;
-  /** What its traders play. */
+  /** The scene that its traders play. */
   readonly scene: SceneKind;
-  /** The check that it is for, then those that see it too. */
+  /** The check for this fault, then those that see it too. */
   readonly checks: readonly [CheckName, ...CheckName[]];
-  /** What its own check finds, among it: where the venue or the route matters. */
+  /** Text that its own check finds, where the venue or the route matters. */
   readonly seen?: RegExp;
   readonly wrong: () => Wrong;
 }
 
 type Place = OrderSender["place"];
 
-/** Every order of a room goes out as `mutate` has it. */
+/** Sends every order of a room as `mutate` returns it. */
 export function placing(mutate: (place: Place) => Place): (room: VenueRoom) => VenueRoom {
   return (room) =>
     replaced(room, {
@@ -42,7 +42,7 @@ export function placing(mutate: (place: Place) => Place): (room: VenueRoom) => V
 
 type Replacements<T> = { readonly [Name in keyof T]?: (original: T[Name]) => T[Name] };
 
-/** The object itself but for some of its members; the rest keep their own `this`. */
+/** Returns the object with some members replaced; the rest keep their own `this`. */
 export function replaced<T extends object>(target: T, replacements: Replacements<T>): T {
   const members = new Map<PropertyKey, unknown>();
   for (const name of Object.keys(replacements) as (keyof T)[])
@@ -56,7 +56,7 @@ export function replaced<T extends object>(target: T, replacements: Replacements
   });
 }
 
-/** Everything of a room that is asked with a session first. */
+/** The methods of a room whose first argument is a session. */
 const BY_SESSION = ["reader", "orders", "accountNames", "settings", "history"] as const;
 
 export class Planting {
@@ -75,7 +75,7 @@ export class Planting {
     return this.#byLabel.get(trader.label)?.client?.(client) ?? client;
   }
 
-  /** From now on; the function returned ends it. */
+  /** Plants the fault from now on; the returned function ends it. */
   unfollow(): () => void {
     const { consider } = OrderFollows.prototype;
     const isUnfollowed = (credentials: unknown): boolean => {
@@ -143,7 +143,7 @@ function bare(value: unknown): string {
   return String(value).replace(/^0x/, "");
 }
 
-/** Methods go to the part that `wrongOf` has for their first argument, where it has one. */
+/** Directs methods to the part that `wrongOf` has for their first argument, where it has one. */
 function dispatching<T extends object>(part: T, wrongOf: (session: object) => object | undefined): T {
   return new Proxy(part, {
     get(_, name) {

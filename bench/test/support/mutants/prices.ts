@@ -1,17 +1,17 @@
-/** Prices that are not what their caller stated, and replies that say so of prices that are. */
+/** Faults with prices other than their caller's, and replies that misreport right prices. */
 import type { OrderCommand } from "../../../../engine/domain/order.js";
 import { protectPrice, tighterPrice } from "../../../../engine/domain/price-grid.js";
 import type { VenueRoom } from "../../../../engine/ports.js";
 import { below, hearing, saying } from "./traffic.js";
 import { placing, type Plant } from "./planting.js";
 
-/** Worse for whoever sends it, by this share. */
+/** Worsens the price for its sender by this share. */
 function looser(command: OrderCommand, share: number): OrderCommand {
   const factor = command.side === "BUY" ? 1 + share : 1 - share;
   return { ...command, priceTicks: Math.round(command.priceTicks * factor) };
 }
 
-/** A stop's limit as any other price of ours: no worse than the band around the venue's last mark allows. */
+/** Treats a stop's limit as any other price of ours: no worse than the band around the venue's last mark allows. */
 function intoTodaysBand(room: VenueRoom, command: OrderCommand): OrderCommand {
   const { instrument, side, trigger, type } = command;
   const edgePpm = side === "SELL" ? instrument.bandDownPpm : instrument.bandUpPpm;
@@ -43,7 +43,7 @@ export const PRICE_PLANTS: readonly Plant[] = [
     name: "a stop's limit is moved into today's band",
     scene: "stop",
     checks: ["stops"],
-    // Where a venue has such a band, and takes the moved limit all the same.
+    // Only where a venue has such a band, and accepts the moved limit all the same.
     seen: /^venuetwo .*a stop's limit \S+ was sent as/,
     wrong: () => ({
       room: (room) =>
@@ -137,7 +137,7 @@ export const PRICE_PLANTS: readonly Plant[] = [
         const reference = below(data, "routing", "reference");
         const { worstPrice } = below(data, "routing", "limits");
         const mid = Number(reference["mid"]);
-        // To the side on which more would be allowed.
+        // Moves to the side that allows more.
         reference["mid"] = String(mid * (Number(worstPrice) < mid ? 0.95 : 1.05));
       }),
     }),

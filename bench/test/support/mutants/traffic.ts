@@ -1,10 +1,10 @@
-/** Faults at the service's door: what a caller wrote comes in otherwise, or what the service said goes out otherwise. */
+/** Faults at the service's door: they change what a caller sent, or what the service replied. */
 import type { Json, Reply, RequestOptions } from "../../../../gateway/test/client.js";
 import type { TradeClient } from "../trade-trial.js";
 
 type Fields = Record<string, unknown>;
 
-/** `change` edits the body on its way in, and its headers; of requests without a body nothing. */
+/** `change` edits body and headers of a request on its way in; not of requests without a body. */
 export function hearing(change: (body: Fields, headers: Record<string, string>, path: string) => void) {
   return (client: TradeClient): TradeClient => ({
     send(path, options = {}) {
@@ -32,7 +32,7 @@ export function saying(change: (data: Fields, path: string) => void) {
   });
 }
 
-/** The object below these names, or an empty one that nobody sees. */
+/** Returns the object below these names, or an empty one that nobody sees. */
 export function below(fields: Fields, ...names: readonly string[]): Fields {
   return names.reduce<Fields>((at, name) => (at[name] ?? {}) as Fields, fields);
 }

@@ -1,4 +1,4 @@
-/** What is held of a contract that the service does not follow, lost on its way to the caller. */
+/** Drops holdings of a contract that the service does not follow on their way to the caller. */
 import { UNFOLLOWED } from "../four-venues.js";
 import { telling } from "./holdings.js";
 import type { Plant } from "./planting.js";

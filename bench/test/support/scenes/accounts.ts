@@ -4,7 +4,7 @@ import { LONG_BTC, type Scene, SHORT_ETH, type Stage } from "./stage.js";
 
 const HELD = { BTC: "0.4", ETH: "-5" };
 
-/** A resting entry far from the market; the venue's id of its order, null where none rests. */
+/** Places a resting entry far from the market. Returns the venue's id of its order; null where none rests. */
 async function rest(stage: Stage, venue: FourVenue, share = 0.01): Promise<string | null> {
   const market = stage.market();
   const limitPrice = stage.price(venue, market.symbol, market.direction === "LONG" ? -share : share);
@@ -15,7 +15,7 @@ async function rest(stage: Stage, venue: FourVenue, share = 0.01): Promise<strin
   return leg?.outcome === "CONFIRMED" ? ((leg as { orderId?: string | null }).orderId ?? null) : null;
 }
 
-/** First what must close nothing or little, then everything. */
+/** First the calls that must close nothing or little, then one that closes everything. */
 export const closeAllScene: Scene = {
   positions: HELD,
   async play(stage) {
@@ -34,7 +34,9 @@ export const closeAllScene: Scene = {
   },
 };
 
-/** A caller whose key has slipped into the name of a field, behind so much that names are cut within it. */
+/**
+ * A caller whose key has slipped into the name of a field, behind enough text that an error cuts the name within it.
+ */
 function misplacedSecret({ trader, random }: Stage) {
   const secret = trader.secrets[Math.floor(random.next() * trader.secrets.length)] ?? "";
   const unknownField = `${"x".repeat(Math.floor(random.next() * 60))}${secret}`;
@@ -53,7 +55,7 @@ export const misplacedScene: Scene = {
   },
 };
 
-/** Orders of a close-all that find nobody to trade with: what they were to close is held still. */
+/** Orders of a close-all that find no counterparty: their positions remain. */
 export const thinScene: Scene = {
   positions: HELD,
   async play(stage) {
@@ -64,7 +66,7 @@ export const thinScene: Scene = {
   },
 };
 
-/** One by its id, then all of them. */
+/** Cancels one by its id, then all of them. */
 export const cancelScene: Scene = {
   positions: {},
   async play(stage) {
@@ -78,10 +80,10 @@ export const cancelScene: Scene = {
   },
 };
 
-/** Of the switch that is armed. */
+/** Timeout of the armed switch. */
 export const SWITCH_MS = 5_000;
 
-/** Armed before or after the order that it is for; no heartbeat ever comes. */
+/** Armed before or after its order; no heartbeat follows. */
 export const switchScene: Scene = {
   positions: {},
   async play(stage) {
@@ -99,13 +101,13 @@ export const switchScene: Scene = {
   },
 };
 
-/** Three agents of one account, each within its caller's limit. */
+/** Three agents of one account, each within its own limit. */
 export const agentScene: Scene = {
   positions: {},
   async play(stage) {
     if (stage.down === "venueone") return;
     const blocks = [stage.trader.credentials.venueone, ...stage.trader.moreAgents];
-    // Each takes most of what an account may open in a day.
+    // Each opens most of what an account may open in a day.
     const size = (AGENT_SHARE * CALLER_DAILY_MAX) / stage.four.mid("venueone", "BTC");
     const limitPrice = stage.price("venueone", "BTC", -0.01);
     for (const venueone of blocks)
@@ -120,11 +122,11 @@ export const agentScene: Scene = {
   },
 };
 
-/** What the service is configured to let one account open in a day: more than any other trade of a run comes to. */
+/** Configured daily limit of one account: more than any other trade of a run needs. */
 export const CALLER_DAILY_MAX = 20_000_000;
 const AGENT_SHARE = 0.6;
 
-/** One key, asked again for another venue: it executes once. */
+/** One key, repeated for another venue: it executes once. */
 export const keyScene: Scene = {
   positions: { BTC: "1", ETH: "-20" },
   async play(stage) {

@@ -7,7 +7,7 @@ export const SIZES: Readonly<Record<string, string>> = { BTC: "0.05", ETH: "1" }
 export function protectionOf(stage: Stage, direction: "LONG" | "SHORT", symbol: string) {
   const sign = direction === "LONG" ? 1 : -1;
   const venue = stage.venue();
-  // Prices of their own, so that each stop at a venue is known for whose it is.
+  // Each stop has a price of its own, so that a stop at a venue shows whose it is.
   const share = 0.06 + 0.02 * stage.random.next();
   return {
     venue,
@@ -16,7 +16,7 @@ export function protectionOf(stage: Stage, direction: "LONG" | "SHORT", symbol: 
   };
 }
 
-/** A MARKET entry with both. */
+/** A MARKET entry with take-profit and stop-loss. */
 export const protectScene: Scene = {
   positions: {},
   async play(stage) {
@@ -28,7 +28,7 @@ export const protectScene: Scene = {
   },
 };
 
-/** A LIMIT that reaches into the book fills when it comes, and is protected. */
+/** A LIMIT that reaches into the book: it fills on arrival and gets its protection. */
 export const limitScene: Scene = {
   positions: {},
   async play(stage) {
@@ -42,7 +42,7 @@ export const limitScene: Scene = {
   },
 };
 
-/** The venue refuses what is to protect: the entry is undone, or said to be bare. */
+/** The venue refuses the protection: the entry is undone, or reported as unprotected. */
 export const bareScene: Scene = {
   positions: {},
   async play(stage) {

@@ -1,4 +1,4 @@
-/** Scenes about what is held: by the account's own doing elsewhere, by several venues at once, and by none. */
+/** Scenes about holdings: opened by the account's owner elsewhere, on several venues at once, and none. */
 import { FOUR_VENUES, type FourVenue } from "../four-venues.js";
 import { CLOCK_MS } from "../holdings.js";
 import { pause } from "../system.js";
@@ -6,7 +6,7 @@ import { type Scene, type SceneMarket, LONG_BTC, type Stage } from "./stage.js";
 
 const OUTSIDE_SIZE = "1.5";
 
-/** Trades enough for a room to follow the account over its stream. */
+/** Trades often enough for a room to follow the account over its stream. */
 async function warm(stage: Stage, venue: FourVenue): Promise<void> {
   const fields = { ...LONG_BTC, size: "0.02", preferred: venue } as const;
   for (let round = 0; round < 3; round++) {
@@ -15,14 +15,14 @@ async function warm(stage: Stage, venue: FourVenue): Promise<void> {
   }
 }
 
-/** What was opened elsewhere is there to be closed, at once. */
+/** A position that was opened elsewhere can be closed at once. */
 export const outsideScene: Scene = {
   positions: {},
   async play(stage) {
     const venue = stage.venue();
     await warm(stage, venue);
     stage.four.outside(venue, stage.trader, "BTC", "BUY", OUTSIDE_SIZE);
-    // A read is judged by what was there longer than clocks may differ: one that is quicker could say anything.
+    // A read is judged by holdings older than the clocks may differ: a quicker read could show either.
     await pause(4 * CLOCK_MS);
     await readPositions(stage);
     await stage.tradeToEnd({ kind: "CLOSE", ...LONG_BTC, size: "1", preferred: venue });
@@ -43,7 +43,7 @@ export function closeAll(stage: Stage, symbols: readonly string[] | null = null)
   return stage.ask("CLOSE_ALL", "/api/trade/close-all", { symbols }, { body });
 }
 
-/** Opened by the service itself, and closed at once: its own fill is never too new to be seen. */
+/** The service opens and closes at once: its own fill is never too new to be seen. */
 export const ownScene: Scene = {
   positions: {},
   async play(stage) {
@@ -56,13 +56,13 @@ export const ownScene: Scene = {
   },
 };
 
-/** All of it, on every venue: one of them may be out of service. */
+/** Closes all of it on every venue; one venue may be down. */
 export const allScene: Scene = {
   positions: { BTC: "0.4", ETH: "-5" },
   async play(stage) {
     const market = stage.market();
     await stage.trade({ kind: "CLOSE", ...market, size: "ALL", routingOptions: { allowSplit: true, maxLegs: 3 } });
-    // A read that fails on one venue alone.
+    // A read fails on one venue alone.
     const failing = stage.venue();
     const [only] = FOUR_VENUES.filter((venue) => venue !== failing && venue !== stage.down);
     if (only === undefined) return;

@@ -1,4 +1,4 @@
-/** Scenes about what comes after the reply: orders that the market comes to, and stops that a venue refuses at first. */
+/** Scenes about what comes after the reply: the market reaches orders, and a venue refuses stops at first. */
 import type { SimOrder } from "../../../sim/core/model/types.js";
 import { FOUR_VENUES, type FourVenue } from "../four-venues.js";
 import { STOP_BOUND_MS, stopLotsOf } from "../judge/later.js";
@@ -7,15 +7,15 @@ import type { TradeTrial } from "../trade-trial.js";
 import { protectionOf, SIZES } from "./entries.js";
 import { type Scene, SceneOver, type Stage } from "./stage.js";
 
-/** Near enough that few others are in the way, far enough to rest. */
+/** Near enough that few other orders are in between, far enough to rest. */
 const NEAR = 0.0006;
 const LOOK_MS = 100;
-/** Between the two halves: each is a growth of its own. */
+/** Pause between the two halves, so that each is a growth of its own. */
 const BETWEEN_MS = 400;
-/** Of one order, before the market has come to it. */
+/** Tries to move the market to one order. */
 const TRIES = 5;
 
-/** The order of the trade at its venue. */
+/** Returns the order of the trade at its venue. */
 function orderOf(stage: Stage, trial: TradeTrial): { readonly venue: FourVenue; readonly order: SimOrder } {
   const [leg] = trial.answers.at(-1)?.data?.execution.legs ?? [];
   if (leg === undefined) throw new SceneOver();
@@ -31,19 +31,19 @@ function orderOf(stage: Stage, trial: TradeTrial): { readonly venue: FourVenue; 
   return { venue: leg.exchange, order };
 }
 
-/** The market comes to the order, for so many lots of it in all. */
+/** Moves the market to the order, until so many of its lots are filled in all. */
 function reach(stage: Stage, venue: FourVenue, { orderId, priceTicks, side, symbol }: SimOrder, lots: number): void {
   const { exchange } = stage.four.venues[venue];
   if (priceTicks === null) throw new SceneOver();
   for (let tries = 0; tries < TRIES; tries++) {
     const left = lots - (exchange.order(orderId)?.filledLots ?? lots);
     if (left <= 0) return;
-    // Crossing users come first in it, and nothing is left of it when it has met them.
+    // Crossing users come first in the book, and consume the added depth.
     exchange.setHouseLevel(symbol, side === "BUY" ? "SELL" : "BUY", priceTicks, left);
   }
 }
 
-/** In two parts, and what was reached is written down with the trade. */
+/** Fills the order in two parts, and notes the filled size with the trade. */
 async function reachInHalves(stage: Stage, trial: TradeTrial): Promise<void> {
   const { venue, order } = orderOf(stage, trial);
   reach(stage, venue, order, Math.floor(order.qtyLots / 2));
@@ -52,7 +52,7 @@ async function reachInHalves(stage: Stage, trial: TradeTrial): Promise<void> {
   trial.reached = { venue, orderId: order.orderId, atMs: stage.four.nowMs(), isCalm: stage.isCalm };
 }
 
-/** Until the venue has stops for all that filled, or the time for it is over. */
+/** Waits until the venue has stops for every filled lot, or the time for it is over. */
 async function untilStopped(stage: Stage, trial: TradeTrial): Promise<void> {
   const { reached } = trial;
   if (reached === undefined) return;
@@ -94,12 +94,12 @@ export const reachedCloseScene: Scene = {
   },
 };
 
-/** More than are sent before a reply. */
+/** More tries than the service makes before a reply. */
 const REFUSALS = 2;
 
-/** Three refuse an order in their answer to it. */
+/** Three of them refuse an order in their answer to it. */
 const REFUSING = FOUR_VENUES;
-/** It takes an order first, and ends it afterwards. */
+/** One accepts an order first, and ends it afterwards. */
 const ENDING = ["venuethree"] as const;
 
 /** The venue has no room for the first stops of an entry. */

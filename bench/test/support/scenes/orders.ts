@@ -1,15 +1,15 @@
-/** Scenes about orders whose end is long in coming: single orders asked again under their key, and what the status lists. */
+/** Scenes about orders whose end comes late: single orders repeated under their key, and the status that lists them. */
 import { pause } from "../system.js";
 import { hasEnd } from "../trade-trial.js";
 import { orderOf } from "../judge/single-orders.js";
 import { LONG_BTC, type Scene, SceneOver, type Stage } from "./stage.js";
 
-/** Those that take the caller's own credentials on their single-order route. */
+/** Venues that take the caller's own credentials on their single-order route. */
 const BY_CALLER = ["venuethree", "venuefour"] as const;
 const ASK_AGAIN_MS = 200;
 const ASKS_MAX = 30;
 
-/** A buy and a sale on one venue, each asked until its end is known, and once more. */
+/** A buy and a sale on one venue, each requested until its end is known, and once more. */
 export const singleScene: Scene = {
   positions: { BTC: "0.2" },
   async play(stage) {
@@ -52,7 +52,7 @@ async function keyedOrder(
 const SHORT_MS = 250;
 const LOOKS = 4;
 
-/** While nobody knows the end of an order, the status lists it. */
+/** While the end of an order is unknown, the status lists it. */
 export const listedScene: Scene = {
   positions: {},
   async play(stage) {

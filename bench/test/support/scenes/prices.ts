@@ -4,7 +4,7 @@ import { LONG_BTC, type Scene, SHORT_ETH, type Stage } from "./stage.js";
 
 const HELD = { BTC: "3", ETH: "-60" };
 
-/** A stop far from the market, its limit beyond its trigger; with one in three the trigger is near. */
+/** A stop far from the market, its limit beyond its trigger; one in three has its trigger near. */
 export const stopScene: Scene = {
   positions: HELD,
   async play(stage) {
@@ -39,7 +39,7 @@ export const bandScene: Scene = {
   },
 };
 
-/** The first venue refuses for good: what follows is held to the bound of the first decision. */
+/** The first venue refuses for good: the bound of the first decision holds for what follows. */
 export const retryScene: Scene = {
   positions: HELD,
   async play(stage) {
@@ -54,7 +54,7 @@ export const retryScene: Scene = {
   },
 };
 
-/** A quote with a wide bound, used with a narrow one, used again by another key, and one that nobody gave. */
+/** A quote with a wide bound: used with a narrow one, then by another key; and a quote id that nobody gave. */
 export const quoteScene: Scene = {
   positions: HELD,
   async play(stage) {
@@ -69,7 +69,7 @@ export const quoteScene: Scene = {
   },
 };
 
-/** Splits over some of the venues, of more than one of them holds, and of more than all of them do. */
+/** Splits over some of the venues, for more than one of them holds, and for more than all of them do. */
 export const splitScene: Scene = {
   positions: HELD,
   async play(stage) {
@@ -80,7 +80,7 @@ export const splitScene: Scene = {
     const routingOptions = { allowSplit: true, excludeExchanges: excluded };
     await stage.tradeToEnd({ kind: "CLOSE", ...market, size: tooMuch, routingOptions });
     await stage.tradeToEnd({ kind: "CLOSE", ...market, size, routingOptions });
-    // Without credentials instead of excluded.
+    // Leaves credentials out instead of excluding the venue.
     const credentials = Object.fromEntries(left.map((venue) => [venue, stage.trader.credentials[venue]]));
     const opposite = market === LONG_BTC ? SHORT_ETH : LONG_BTC;
     const other = opposite.symbol === "BTC" ? "5" : "100";

@@ -1,4 +1,4 @@
-/** Scenes in which a position goes while the order that closes it is under way. */
+/** Scenes in which a position disappears while the order that closes it is in flight. */
 import { FOUR_VENUES, type FourVenue } from "../four-venues.js";
 import { pause } from "../system.js";
 import { LONG_BTC, type Scene, type SceneMarket, SHORT_ETH, type Stage } from "./stage.js";
@@ -11,7 +11,7 @@ function flatten({ four, trader }: Stage, venue: FourVenue, { symbol }: SceneMar
   four.outside(venue, trader, symbol, WHOLE[symbol].side, WHOLE[symbol].size);
 }
 
-/** `play`; the first order of it that only reduces finds nothing at its venue. */
+/** Runs `play`; its first reduce-only order finds nothing at its venue. */
 async function goneBeforeTheFirst(stage: Stage, market: SceneMarket, play: () => Promise<unknown>): Promise<void> {
   let isFlattened = false;
   await stage.vetoed(
@@ -26,7 +26,10 @@ async function goneBeforeTheFirst(stage: Stage, market: SceneMarket, play: () =>
   );
 }
 
-/** There is nothing to reduce, which is no reason to close another: said at once, then after the acknowledgement. */
+/**
+ * There is nothing to reduce, which is no reason to close another position: reported at once, then after the
+ * acknowledgement.
+ */
 export const reduceOnlyScene: Scene = {
   positions: POSITIONS,
   async play(stage) {
@@ -40,7 +43,7 @@ export const reduceOnlyScene: Scene = {
 
 const SPLIT = { BTC: "1.5", ETH: "30" } as const;
 
-/** One leg of a split of two finds nothing to reduce: its share is closed nowhere else. */
+/** One leg of a split of two finds nothing to reduce: no other venue closes its share. */
 export const splitGoneScene: Scene = {
   positions: POSITIONS,
   async play(stage) {
@@ -55,7 +58,10 @@ export const splitGoneScene: Scene = {
 const SEEN_WITHIN_MS = 8_000;
 const LOOK_MS = 2;
 
-/** venuethree decides later than it acknowledges: between the two its account is flat. Another venue could take the order. */
+/**
+ * venuethree decides later than it acknowledges: between the two its account is flat. Another venue could take the
+ * order.
+ */
 async function goneAfterTheAcknowledgement(stage: Stage, market: SceneMarket): Promise<void> {
   const fields = { kind: "CLOSE", ...market, size: PART[market.symbol] } as const;
   const credentials = await blocksThatChoose(stage, fields);
@@ -70,7 +76,7 @@ async function goneAfterTheAcknowledgement(stage: Stage, market: SceneMarket): P
   }
 }
 
-/** Of venuethree and another venue, so that a close goes to venuethree; null: none does. */
+/** A pair of venuethree and another venue for which a close goes to venuethree; null without one. */
 async function blocksThatChoose(
   stage: Stage,
   fields: SceneMarket & { readonly kind: "CLOSE"; readonly size: string },

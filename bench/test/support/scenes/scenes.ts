@@ -1,4 +1,4 @@
-/** The scenes of the simulation, by the kind that a workload names them with. */
+/** The scenes of the simulation, by the kind that names them in a workload. */
 import {
   agentScene,
   cancelScene,

@@ -1,7 +1,7 @@
 /**
- * A scene: a few requests of one trader in a fixed order, whose sense is in that order. The dice of a scene are its own,
- * from the workload's seed; prices it takes from the venues' books when it plays. It concludes nothing: the trades and
- * asks that it leaves are judged with all the others.
+ * A scene: a few requests of one trader in a fixed order, which is its point. Its dice come from the workload's seed;
+ * its prices come from the venues' books while it plays. It concludes nothing: its trades and asks are judged with all
+ * the others.
  */
 import type { Random } from "../../../../engine/domain/random.js";
 import type { SimOrderRequest, SimRefusal } from "../../../sim/core/model/types.js";
@@ -33,12 +33,12 @@ interface TradeFields extends SceneMarket {
   readonly size: string;
   readonly preferred?: FourVenue | null;
   readonly terms?: Partial<TradeTerms>;
-  /** Beside what `terms` come to. */
+  /** Fields beside `terms`. */
   readonly body?: Readonly<Record<string, unknown>>;
   readonly routingOptions?: Readonly<Record<string, unknown>>;
-  /** Default: one of its own. */
+  /** Default: a key of its own. */
   readonly key?: string;
-  /** In place of the trader's own. */
+  /** Credentials in place of the trader's own. */
   readonly credentials?: Readonly<Record<string, unknown>>;
 }
 
@@ -47,23 +47,23 @@ export interface StageParts {
   readonly client: TradeClient;
   readonly trader: FourTrader;
   readonly random: Random;
-  /** Begins every key of the scene. */
+  /** Prefix of every key of the scene. */
   readonly name: string;
-  /** Out of service while it plays. */
+  /** Venue that is down while the scene plays. */
   readonly down: FourVenue | null;
-  /** No venue fails while it plays. */
+  /** No venue fails while the scene plays. */
   readonly isCalm: boolean;
   readonly trials: TradeTrial[];
   readonly asks: Ask[];
 }
 
-/** Enough for a machine that stands still for seconds: what is judged must not depend on it. */
+/** Long enough for a machine that pauses for seconds: the verdict must not depend on it. */
 const PATIENT = { deadlineMs: 8_000, maxQuoteAgeMs: 30_000 };
 
-/** What no scene waits longer for: in most, no order is in doubt for so long. */
+/** Longest wait of a scene; in most, no order is in doubt for so long. */
 const PATIENCE_MS = 6_000;
 
-/** A scene that cannot go on: nothing is wrong with that. */
+/** A scene that cannot continue; that is no finding. */
 export class SceneOver extends Error {
   override readonly name = "SceneOver";
 }
@@ -99,7 +99,7 @@ export class Stage {
     return this.random.next() < 0.5 ? LONG_BTC : SHORT_ETH;
   }
 
-  /** A price `share` away from the venue's mid, on every venue's grid. */
+  /** Returns a price `share` away from the venue's mid, on every venue's grid. */
   price(venue: FourVenue, symbol: string, share: number): string {
     const price = this.four.mid(venue, symbol) * (1 + share);
     return symbol === "BTC" ? String(Math.round(price)) : price.toFixed(1);
@@ -123,7 +123,10 @@ export class Stage {
     return sendTrade(this.four, this.#parts.client, trial);
   }
 
-  /** Throws where the end is not known for long: what would follow makes no sense then. The run goes for it later. */
+  /**
+   * Throws where the end stays unknown for long: the rest of the scene makes no sense then. The run looks for the end
+   * later.
+   */
   async toEnd(trial: TradeTrial): Promise<void> {
     await untilFinal(this.four, this.#parts.client, trial, false, sendTrade, PATIENCE_MS);
     if (!hasEnd(trial)) throw new SceneOver();
@@ -169,14 +172,14 @@ export class Stage {
     return trial;
   }
 
-  /** A dry run of it; null where none was to be had. It leaves nothing to judge but that nothing was sent. */
+  /** Returns a dry run of it; null without one. The only check on it is that nothing was sent. */
   async quote(fields: TradeFields): Promise<TradeTerms["quote"]> {
     const trial = this.trial({ ...fields, body: { ...fields.body, dryRun: true } });
     const answer = await this.again(trial);
     return answer.data?.quote ?? null;
   }
 
-  /** Runs it while the venues ask first about each order of the trader. */
+  /** Runs it while `veto` decides about each order of the trader on the venues. */
   async vetoed(
     venues: readonly FourVenue[],
     veto: (venue: FourVenue, request: SimOrderRequest) => SimRefusal | null,
@@ -206,7 +209,7 @@ export class Stage {
     const ask = await sendAsk(this.four, this.#parts.client, asked, path, {
       method,
       headers: {
-        // A body brings its own.
+        // A body has its own content type.
         ...(body === undefined ? { "x-venue-credentials": credentials } : { "content-type": "application/json" }),
         ...request.headers,
       },
@@ -216,7 +219,7 @@ export class Stage {
     return ask;
   }
 
-  /** One more answer to the trade: as it stands now. */
+  /** Adds the execution's current state as one more answer to the trade. */
   refresh(trial: TradeTrial): Promise<void> {
     return askExecution(this.four, this.#parts.client, trial);
   }
@@ -227,7 +230,7 @@ export class Stage {
 }
 
 export interface Scene {
-  /** Held on every venue when it begins. */
+  /** Returns what is held on every venue at the beginning. */
   readonly positions: Readonly<Record<string, string>>;
   readonly play: (stage: Stage) => Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Scenes that need a venue with a true, small budget, or a socket of their own; played by trade-budgets.test.ts. */
+/** Scenes that need a venue with a true, small budget, or a socket of their own; trade-budgets.test.ts plays them. */
 import type { StreamClient } from "../../../../gateway/stream/test/stream-client.js";
 import type { Frame } from "../../../../gateway/stream/test/frame-judge.js";
 import type { Ask } from "../trade-ask.js";
@@ -6,12 +6,12 @@ import { EVERYTHING } from "../trade-ask.js";
 import { logLengthsOf } from "../trade-trial.js";
 import { LONG_BTC, type Scene, type Stage } from "./stage.js";
 
-/** What venueone grants an address that has not traded. */
+/** Requests that venueone grants an address that has not traded. */
 export const ADDRESS_REQUESTS = 24;
-/** More than are granted, and than one that passes over the budget. */
+/** More entries than the venue grants, plus the one that passes over the budget. */
 const ENTRIES_MAX = ADDRESS_REQUESTS + 4;
 
-/** Entries, far from the market, until one is refused; then the position is closed. */
+/** Sends entries far from the market until one is refused, then closes the position. */
 export const budgetScene: Scene = {
   positions: { BTC: "0.4" },
   async play(stage) {
@@ -28,12 +28,12 @@ export const budgetScene: Scene = {
 
 const SWITCH_MS = 5_000;
 
-/** How frames of a caller go to the service. */
+/** Sends frames of a caller to the service. */
 export type Wire = (client: StreamClient, frame: Record<string, unknown>) => Promise<Frame>;
 
 /**
- * A connection that cancels when it is lost asks for more, is refused, and is lost: what it had before cancels. Returns
- * what is to be judged of it, as of a switch that was armed by a call.
+ * A connection with cancel on disconnect asks for more, is refused, and is lost. What it had before must still cancel.
+ * Returns what to judge, as for a switch that a call armed.
  */
 export async function standingSwitch(stage: Stage, client: StreamClient, wire: Wire): Promise<Ask> {
   const { four, trader } = stage;
@@ -45,7 +45,7 @@ export async function standingSwitch(stage: Stage, client: StreamClient, wire: W
   const credentials = { [venue]: trader.credentials[venue] };
   await stage.trade({ kind: "OPEN", ...LONG_BTC, size: "0.01", terms, credentials });
   const armed = await wire(client, { op: "cancelOnDisconnect", timeoutMs: SWITCH_MS, credentials });
-  // Whose key the venue does not know: the second venue refuses, whatever the first would have done.
+  // The venue does not know this key: the second venue refuses, whatever the first would have done.
   const block = { ...trader.credentials[other], apiSecret: `0x${"77".repeat(32)}` };
   const wider = { ...credentials, [other]: block };
   const refused = await wire(client, { op: "cancelOnDisconnect", timeoutMs: SWITCH_MS, credentials: wider });

@@ -1,9 +1,9 @@
-/** Scenes about contracts that the service does not follow: it sees what is held of them, and can close none of it. */
+/** Scenes about contracts that the service does not follow: it sees the holdings, and can close none of them. */
 import { UNFOLLOWED } from "../four-venues.js";
 import { closeAll, readPositions } from "./holdings.js";
 import type { Scene } from "./stage.js";
 
-/** Shown where positions are, and never called closed: neither beside others, nor by its name, nor of everything. */
+/** Positions show it, and no reply calls it closed: not beside others, not by its name, not as part of everything. */
 export const unfollowedScene: Scene = {
   positions: { BTC: "0.4", [UNFOLLOWED]: "-25" },
   async play(stage) {

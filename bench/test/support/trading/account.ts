@@ -5,9 +5,9 @@ import type { AccountSession } from "../../../../engine/ports.js";
 import { OPTIONS, unwrapRead } from "../trading-half.js";
 import { queryOf, start, type TradingBench, type TradingVenue } from "./bench.js";
 
-/** A margin fraction without a remainder, which is what venuethree keeps of it. */
+/** A leverage without a remainder as a margin fraction, which is how venuethree stores it. */
 const LEVERAGE = 8;
-/** Longer than a room believes a change of its own. */
+/** Longer than a room trusts its memory of its own change. */
 const SHOWN_MS = 10_000;
 
 export function settingChapters(venue: TradingVenue): void {
@@ -190,7 +190,7 @@ function byAddress({ half }: TradingBench, address: string): AccountSession {
   return result.session;
 }
 
-/** One call of each kind that signs. */
+/** Returns one call of each kind that signs. */
 async function signedCalls(on: TradingBench, session: AccountSession) {
   const { btc, half } = on;
   return [

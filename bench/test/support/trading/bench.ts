@@ -1,6 +1,6 @@
 /**
- * One venue's trading half against its local venue, on one virtual clock: what the shared chapters of the trading suite
- * work with. What a test concludes comes from the local venue's own orders, positions and log, or from a read of the half.
+ * One venue's trading half against its local venue, on one virtual clock, for the shared chapters of the trading suite.
+ * A test concludes from the local venue's own orders, positions and log, or from a read of the half.
  */
 import { onTestFinished } from "vitest";
 import type { Instrument } from "../../../../engine/domain/instrument.js";
@@ -21,7 +21,7 @@ import type { FaultInjector } from "../../../sim/core/server/faults.js";
 import type { SimRequestLog, SimRequestRecord } from "../../../sim/core/server/request-log.js";
 import type { SimExchange } from "../../../sim/core/engine/exchange.js";
 import type { SimInstrument } from "../../../sim/core/model/types.js";
-import { commandOf, OPTIONS, unwrapRead, wholeTicks } from "../trading-half.js";
+import { commandOf, opened, OPTIONS, unwrapRead, wholeTicks } from "../trading-half.js";
 
 export interface TradingHalf {
   readonly reader: Pick<
@@ -44,83 +44,83 @@ export interface TradingSim {
   stop(): Promise<void>;
 }
 
-/** What the venue does its own way, as far as the shared chapters meet it. Each is a fact of its room's README. */
+/** What the venue does its own way, where the shared chapters meet it. Each is a fact of its room's README. */
 export interface VenueHabits {
-  /** From an answer to the moment at which reads show what it was about. */
+  /** Time from an answer to the moment at which reads show its subject. */
   readonly settleMs: number;
-  /** The answer to an order says how it ended; else it is a receipt, and a read says it. */
+  /** The answer to an order says how it ended; otherwise it is a receipt, and a read says it. */
   readonly answersWithTheEnd: boolean;
   /** How an order ends that the venue refuses for what its book or its positions are. */
   readonly postOnlyThatTakes: "rejected" | "ended";
   readonly reduceOnlyOfNothing: "rejected" | "ended";
   readonly reduceOnlyOfTooMuch: "rejected" | "clamped";
   readonly triggerThatHolds: "rejected" | "fires";
-  /** A client id that is in use. */
+  /** Outcome of a client id that is in use. */
   readonly duplicate: "rejected" | "ignored";
-  /** Reads of an order tell its time in force. */
+  /** Reads of an order show its time in force. */
   readonly saysTimeInForce: boolean;
   readonly hasFillOrKill: boolean;
-  /** Absent where an order cannot be changed by this key. */
+  /** Null where this key cannot change an order. */
   readonly amend: { readonly keepsVenueOrderId: boolean; readonly answersWithTheOrder: boolean } | null;
   readonly countsCancelled: boolean;
   readonly cancelIsReceipt: boolean;
-  /** The venue's own countdown to a cancel of everything: the shortest that it takes, and whose word refuses less. */
+  /** Shortest countdown to a cancel of everything that the venue takes; null without one. */
   readonly countdownMs: number | null;
-  /** Whose word it is that a key is none of the account's: the venue's at each order, or ours after one question. */
+  /** Who refuses a foreign key: the venue at each order, or this service after one question. */
   readonly refusesKeysAtOrders: boolean;
-  /** What a session of an address alone may read. */
+  /** Reads that a session of an address alone may do. */
   readonly addressReads: "all" | "positions" | null;
   /** Reads of an account need no key. */
   readonly readsArePublic: boolean;
-  /** Every signed request has a number of its own. */
+  /** Every signed request has a nonce. */
   readonly hasNonces: boolean;
   readonly saysMaintenance: boolean;
   readonly fundingHours: number;
-  /** Its history says the rate of a funding payment. */
+  /** Its history has the rate of a funding payment. */
   readonly saysFundingRate: boolean;
-  /** What faults of the local venue are matched by. */
+  /** Patterns by which faults of the local venue match. */
   readonly routes: { readonly place: string; readonly cancelAll: string };
 }
 
 export interface StartOptions {
-  /** Pace of the local market; slow where hours pass. */
+  /** Pace of the local market; slow where the test spans hours. */
   readonly stepMs?: number;
-  /** A book that nobody but the test fills. */
+  /** Only the test fills the book. */
   readonly isEmpty?: boolean;
 }
 
-/** What a venue's own start gives; the rest of a bench is made of it. */
+/** What a venue's own start returns; a bench is made of it. */
 export interface TradingParts<S extends TradingSim = TradingSim, H extends TradingHalf = TradingHalf> {
   readonly sim: S;
   readonly clock: VirtualClock;
   readonly half: H;
   readonly instruments: ReadonlyMap<string, Instrument>;
-  /** The name of the account that the credentials trade for, in the local venue. */
+  /** The local venue's name of the credentials' account. */
   readonly accountId: string;
-  /** Of a second account. */
+  /** Credentials of a second account. */
   readonly otherCredentials: unknown;
   readonly logLines: readonly string[];
-  /** A second process with the same credentials, which knows nothing of the first. */
+  /** A second process with the same credentials and no knowledge of the first. */
   another(): { readonly half: H; stop(): Promise<void> };
   stop(): Promise<void>;
 }
 
 export interface TradingVenue<P extends TradingParts = TradingParts> {
   readonly venue: RoutableVenue;
-  /** Of the describes: the venue, and by which key. */
+  /** Name in the describes: the venue and the kind of key. */
   readonly name: string;
   readonly habits: VenueHabits;
   readonly credentials: unknown;
   /** Credentials that the venue must refuse, by what is wrong with them. */
   readonly wrongCredentials: readonly (readonly [what: string, credentials: unknown])[];
-  /** Of the same account, where an address can be opened. */
+  /** Address of the same account, where an address can be opened. */
   readonly address: string | null;
-  /** Texts that may come out nowhere. */
+  /** Texts that must appear nowhere. */
   readonly secrets: readonly string[];
   start(options: StartOptions): Promise<P>;
 }
 
-/** Base units of an order that no rule of a venue minds. */
+/** Size of an order, in base units, that fits every venue's rules. */
 const SIZE = 0.01;
 /** Inside venuetwo's band of 2 %. */
 const TAKES = 0.015;
@@ -174,12 +174,12 @@ export class TradingBench<P extends TradingParts = TradingParts> {
     return this.sim.exchange.mark(instrument.nativeSymbol).markE8 / 1e8;
   }
 
-  /** Times the mark, in whole units of the quote: on every venue's grid. */
+  /** Returns a multiple of the mark, in whole units of the quote: on every venue's grid. */
   ticks(factor: number, instrument = this.btc): number {
     return wholeTicks(instrument, this.mark(instrument) * factor);
   }
 
-  /** A price of ours on the local venue's own scale. */
+  /** Returns a price of ours on the local venue's own scale. */
   simTicks(ticks: number): number {
     return ticks * 10 ** (this.simInstrument().priceDecimals - this.btc.priceDecimals);
   }
@@ -190,18 +190,18 @@ export class TradingBench<P extends TradingParts = TradingParts> {
     return found;
   }
 
-  /** Crosses the book. */
+  /** Returns a buy that crosses the book. */
   buy(changes: Partial<OrderCommand> = {}): OrderCommand {
     return commandOf(this.btc, { qtyLots: this.lots, priceTicks: this.ticks(1 + TAKES), ...changes });
   }
 
-  /** Crosses the book and only reduces. */
+  /** Returns a reduce-only sale that crosses the book. */
   sell(changes: Partial<OrderCommand> = {}): OrderCommand {
     const priceTicks = this.ticks(1 - TAKES);
     return commandOf(this.btc, { side: "SELL", qtyLots: this.lots, priceTicks, reduceOnly: true, ...changes });
   }
 
-  /** A buy that rests below the mark. */
+  /** Returns a buy that rests below the mark. */
   resting(changes: Partial<OrderCommand> = {}): OrderCommand {
     const { instrument = this.btc } = changes;
     const priceTicks = this.ticks(RESTS_AT, instrument);
@@ -216,7 +216,7 @@ export class TradingBench<P extends TradingParts = TradingParts> {
     return this.half.orders.place(session, command, OPTIONS);
   }
 
-  /** Accepted, and its delay waited for; as the venue answered. */
+  /** Places an order, which must be accepted, and waits for its delay. Returns the venue's answer. */
   async place(command: OrderCommand, session = this.session): Promise<VenueOrder> {
     const outcome = await this.send(command, session);
     if (outcome.outcome !== "accepted") throw new Error(JSON.stringify(outcome));
@@ -224,7 +224,7 @@ export class TradingBench<P extends TradingParts = TradingParts> {
     return outcome.order;
   }
 
-  /** As `place`; as a read shows it then. */
+  /** As `place`, but returns the order as a read shows it then. */
   async placed(command: OrderCommand, session = this.session): Promise<VenueOrder> {
     await this.place(command, session);
     const order = await this.find(command, session);
@@ -248,17 +248,17 @@ export class TradingBench<P extends TradingParts = TradingParts> {
     return unwrapRead(await this.half.reader.readOpenOrders(this.session, instrument, OPTIONS));
   }
 
-  /** Signed, as the local venue has it. */
+  /** Signed position, as the local venue has it. */
   positionLots(): number {
     return this.sim.exchange.position(this.accountId, this.btc.nativeSymbol, "BOTH")?.qtyLots ?? 0;
   }
 
-  /** Orders that the local venue took in. */
+  /** Orders that the local venue accepted. */
   taken(): readonly SimRequestRecord[] {
     return this.sim.log.records({ action: "place" }).filter(({ refusal }) => refusal === null);
   }
 
-  /** The house's depth, in a market that is started empty. */
+  /** Sets the house's depth, in a market that starts empty. */
   setDepth(bidTicks: number, askTicks: number, lots: number): void {
     const { nativeSymbol } = this.btc;
     this.sim.exchange.setHouseLevel(nativeSymbol, "BUY", this.simTicks(bidTicks), lots);
@@ -266,7 +266,7 @@ export class TradingBench<P extends TradingParts = TradingParts> {
   }
 }
 
-/** The bench of this test; it is stopped when the test has finished. */
+/** Starts the bench of this test; it stops when the test has finished. */
 export async function start<P extends TradingParts>(
   venue: TradingVenue<P>,
   options: StartOptions = {},
@@ -280,12 +280,7 @@ export function queryOf(fields: Partial<HistoryQuery> = {}): HistoryQuery {
   return { instrument: null, sinceMs: null, untilMs: null, limit: 100, cursor: null, ...fields };
 }
 
-function opened(result: OpenSession): AccountSession {
-  if (!result.ok) throw new Error(result.problem);
-  return result.session;
-}
-
-function listed(instruments: ReadonlyMap<string, Instrument>, symbol: string): Instrument {
+export function listed(instruments: ReadonlyMap<string, Instrument>, symbol: string): Instrument {
   const instrument = instruments.get(symbol);
   if (instrument === undefined) throw new Error(`${symbol} is not listed`);
   return instrument;

@@ -4,13 +4,13 @@ import type { OrderCommand } from "../../../../engine/domain/order.js";
 import { OPTIONS } from "../trading-half.js";
 import { start, type TradingBench, type TradingVenue } from "./bench.js";
 
-/** How far from the mark a stop waits, and how far the market is moved to fire it. */
+/** Distance of a stop from the mark, and of the market's move that fires it. */
 const WAITS_AT = { STOP: 0.995, TAKE_PROFIT: 1.005 };
 const FIRES_BPS = { STOP: -150, TAKE_PROFIT: 150 };
-/** Of its trigger: inside the band that venuetwo judges a stop's limit by. */
+/** Share of its trigger: inside the band that venuetwo applies to a stop's limit. */
 const WORST = 0.985;
 
-/** Closes the position once the price is reached. */
+/** Returns an order that closes the position once the price is reached. */
 function closing(
   on: TradingBench,
   kind: "STOP" | "TAKE_PROFIT",

@@ -143,7 +143,7 @@ export function historyChapters(venue: TradingVenue): void {
             nativeSymbol: on.btc.nativeSymbol,
           };
           expect(unwrapRead(await on.half.reader.findOrder(on.session, ref, OPTIONS))).toMatchObject(expected);
-          // Two processes that sign at one moment meet in a nonce.
+          // Two processes that sign at one moment collide in a nonce.
           on.clock.advance(1);
           expect(unwrapRead(await half.reader.findOrder(opened.session, ref, OPTIONS))).toMatchObject(expected);
           on.clock.advance(1);

@@ -16,7 +16,7 @@ export function outcomeChapters(venue: TradingVenue): void {
       ["a lost request", { kind: "loss" }, false],
     ] as const)("of %s is unknown, and a read of the venue tells it", async (_what, fault, isExecuted) => {
       const on = await start(venue);
-      // The first call of a key may ask who it is.
+      // The first call of a key may include a question for its account.
       await on.place(on.resting());
       on.sim.faults.add({ ...fault, match: routes.place, count: 1 });
       const command = on.buy();
@@ -31,7 +31,7 @@ export function outcomeChapters(venue: TradingVenue): void {
       await on.clock.advanceAsync(outcome.notPlacedAfterMs - on.clock.wallMs() + 1);
       await isAsExecuted(on, command.clientIdHex, isExecuted);
       expect(on.taken()).toHaveLength(isExecuted ? 2 : 1);
-      // The key goes on.
+      // The key keeps working.
       await on.place(on.resting());
       expect(await on.openOrders()).toHaveLength(2);
     });
@@ -108,7 +108,7 @@ export function outcomeChapters(venue: TradingVenue): void {
       const { half, stop } = on.parts.another();
       const opened = half.openSession(venue.credentials);
       if (!opened.ok) throw new Error(opened.problem);
-      // Two processes that sign at one moment meet in a nonce.
+      // Two processes that sign at one moment collide in a nonce.
       on.clock.advance(1);
       expect(await half.orders.place(opened.session, on.resting(), OPTIONS)).toMatchObject({ outcome: "accepted" });
       on.settle();

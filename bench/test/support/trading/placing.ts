@@ -120,7 +120,7 @@ export function placingChapters(venue: TradingVenue): void {
     it("that only reduces ends without a fill where there is nothing to reduce", async () => {
       const on = await start(venue);
       await endsUnfilled(on, on.sell(), habits.reduceOnlyOfNothing, "REDUCE_ONLY");
-      // Also on the side that would add.
+      // The side that would add is refused too.
       await on.place(on.buy());
       const adding = on.buy({ reduceOnly: true });
       await endsUnfilled(on, adding, habits.reduceOnlyOfNothing, "REDUCE_ONLY");
@@ -191,7 +191,7 @@ export function placingChapters(venue: TradingVenue): void {
   });
 }
 
-/** Of all fills, as the local venue has them, in quote units. */
+/** Average price of all fills, as the local venue has them, in quote units. */
 function averageOf({ sim, accountId }: TradingBench, order: VenueOrder | null): number {
   const own = sim.exchange.allOrders(accountId).find(({ orderId }) => String(orderId) === order?.venueOrderId);
   const found = own ?? sim.exchange.allOrders(accountId).at(-1);

@@ -1,6 +1,6 @@
 /** Each venue's whole room against its local venue over real sockets, with two accounts that trade: for account streams. */
 import { onTestFinished } from "vitest";
-import { createSystemClock } from "../../../../engine/domain/clock.js";
+import { type Clock, createSystemClock } from "../../../../engine/domain/clock.js";
 import type { Instrument } from "../../../../engine/domain/instrument.js";
 import { silentLogger } from "../../../../engine/domain/logger.js";
 import type { OrderCommand, VenueOrder } from "../../../../engine/domain/order.js";
@@ -10,7 +10,6 @@ import type { AccountSession, VenueRoom } from "../../../../engine/ports.js";
 import { createMemoryReservations } from "../../../../feeds/shared/test/memory-reservations.js";
 import { createVenuefourRoom } from "../../../../feeds/venuefour/room.js";
 import { createVenueoneRoom } from "../../../../feeds/venueone/room.js";
-import { publicKeyOf } from "../../../../feeds/venuethree/sign/schnorr.js";
 import { createVenuethreeRoom } from "../../../../feeds/venuethree/room.js";
 import { createVenuetwoRoom } from "../../../../feeds/venuetwo/room.js";
 import { startVenuefourSim } from "../../../sim/venuefour/sim.js";
@@ -30,21 +29,23 @@ interface Side {
   readonly credentials: unknown;
   readonly otherAccountId: string;
   readonly otherCredentials: unknown;
-  /** Name the account, and are not its own; null where whoever knows an account may watch it. */
+  /** Credentials that name the account and are not its own; null where anyone may watch a known account. */
   readonly wrongCredentials: unknown;
-  /** Fills of the time in which the stream was lost are told, each as one. */
+  /** The stream reports fills of a lost period, each as one. */
   readonly tellsMissedFills: boolean;
   /** A subscription whose loss the venue's silence would hide; null where the venue has none. */
   readonly subscription: string | null;
 }
 
-/** Nobody but the two accounts trades: every fill is theirs. */
 export interface RoomOptions {
+  /** Nobody but the two accounts trades: every fill is theirs. */
   readonly isQuiet?: boolean;
+  /** BTC that the first account holds at the start, signed decimal text; of venuethree only. */
+  readonly heldOnVenuethree?: string;
 }
 
 const DEPOSIT = "20000";
-/** Base units of an order that no rule of a venue minds. */
+/** Size of an order, in base units, that fits every venue's rules. */
 const SIZE = 0.01;
 
 export class RoomBench {
@@ -70,12 +71,12 @@ export class RoomBench {
     this.lots = Math.round(SIZE * 10 ** btc.qtyDecimals);
   }
 
-  /** Times the mark, in whole units of the quote. */
+  /** Returns a multiple of the mark, in whole units of the quote. */
   ticks(factor: number): number {
     return wholeTicks(this.btc, (this.sim.exchange.mark(this.btc.nativeSymbol).markE8 / 1e8) * factor);
   }
 
-  /** A price of ours on the local venue's own scale. */
+  /** Returns a price of ours on the local venue's own scale. */
   simTicks(ticks: number): number {
     const { priceDecimals } = this.sim.exchange.instruments.get(this.btc.nativeSymbol) ?? this.btc;
     return ticks * 10 ** (priceDecimals - this.btc.priceDecimals);
@@ -85,7 +86,7 @@ export class RoomBench {
     return watch(this.room, session);
   }
 
-  /** As the venue answered. */
+  /** Places an order, which must be accepted. Returns the venue's answer. */
   async place(changes: Partial<OrderCommand>, session = this.session): Promise<VenueOrder> {
     const command = commandOf(this.btc, { qtyLots: this.lots, ...changes });
     const outcome = await this.room.orders.place(session, command, PATIENT);
@@ -97,12 +98,12 @@ export class RoomBench {
     return this.place({ priceTicks: this.ticks(1.015), ...changes });
   }
 
-  /** A bid that rests a little below the mark. */
+  /** Places a bid that rests a little below the mark. */
   bid(changes: Partial<OrderCommand> = {}): Promise<VenueOrder> {
     return this.place({ type: "LIMIT", timeInForce: "GTC", priceTicks: this.ticks(0.985), ...changes });
   }
 
-  /** The other account sells into the bid. */
+  /** Makes the other account sell into the bid. */
   async hit({ priceTicks }: VenueOrder, qtyLots: number): Promise<void> {
     await this.place({ side: "SELL", qtyLots, priceTicks }, this.other);
   }
@@ -115,15 +116,39 @@ export class RoomBench {
   }
 }
 
-/** The room's bench of this test; it is stopped when the test has finished. */
+/** Starts the room's bench of this test; it stops when the test has finished. */
 export async function startRoom(venue: RoutableVenue, options: RoomOptions = {}): Promise<RoomBench> {
   const side = await STARTS[venue](options);
-  onTestFinished(async () => {
-    await side.room.stop();
-    await side.sim.stop();
-  });
+  stopAfterTest(side.room, side.sim);
   await side.room.start();
   return new RoomBench(side);
+}
+
+/** Stops the room, then its local venue, when this test has finished. */
+export function stopAfterTest(room: Pick<VenueRoom, "stop">, sim: Pick<TradingSim, "stop">): void {
+  onTestFinished(async () => {
+    await room.stop();
+    await sim.stop();
+  });
+}
+
+/** Returns the options that every room of a local venue shares; a test adds its limits. */
+export function roomOptions({ restUrl, wsUrl }: LocalVenue, clock: Clock = createSystemClock()) {
+  return {
+    restUrl,
+    wsUrl,
+    clock,
+    random: createSeededRandom(5),
+    logger: silentLogger,
+    nonces: createMemoryReservations(),
+    isMainnet: true,
+    symbols: ["BTC"],
+  };
+}
+
+interface LocalVenue {
+  readonly restUrl: string;
+  readonly wsUrl: string;
 }
 
 const STARTS: Readonly<Record<RoutableVenue, (options: RoomOptions) => Promise<Side>>> = {
@@ -132,15 +157,6 @@ const STARTS: Readonly<Record<RoutableVenue, (options: RoomOptions) => Promise<S
   venuethree: startVenuethree,
   venuefour: startVenuefour,
 };
-
-const common = () => ({
-  clock: createSystemClock(),
-  random: createSeededRandom(5),
-  logger: silentLogger,
-  nonces: createMemoryReservations(),
-  isMainnet: true,
-  symbols: ["BTC"],
-});
 
 async function startVenueone({ isQuiet = false }: RoomOptions): Promise<Side> {
   const sim = await startVenueoneSim({
@@ -157,7 +173,7 @@ async function startVenueone({ isQuiet = false }: RoomOptions): Promise<Side> {
   const limits = { restWeightPerMinute: 1_000_000 };
   return {
     sim,
-    room: createVenueoneRoom({ ...common(), restUrl: sim.restUrl, wsUrl: sim.wsUrl, limits }),
+    room: createVenueoneRoom({ ...roomOptions(sim), limits }),
     accountId: one.ALICE,
     credentials: { privateKey: one.KEYS.alice },
     otherAccountId: one.BOB,
@@ -180,7 +196,7 @@ async function startVenuetwo({ isQuiet = false }: RoomOptions): Promise<Side> {
   const own = { apiKey: two.agentWallet.address, apiSecret: two.AGENT_KEY, walletAddress: two.mainWallet.address };
   return {
     sim,
-    room: createVenuetwoRoom({ ...common(), restUrl: sim.restUrl, wsUrl: sim.wsUrl, limits }),
+    room: createVenuetwoRoom({ ...roomOptions(sim), limits }),
     accountId: two.ACCOUNT,
     credentials: own,
     otherAccountId: "other",
@@ -191,16 +207,19 @@ async function startVenuetwo({ isQuiet = false }: RoomOptions): Promise<Side> {
   };
 }
 
-async function startVenuethree({ isQuiet = false }: RoomOptions): Promise<Side> {
-  const account = (accountIndex: number, l1Address: string, privateKey: string) => {
-    const publicKey = Buffer.from(publicKeyOf(Buffer.from(privateKey, "hex"))).toString("hex");
-    return { accountIndex, l1Address, deposit: DEPOSIT, apiKeys: [{ apiKeyIndex: 4, publicKey }] };
-  };
+async function startVenuethree({ isQuiet = false, heldOnVenuethree }: RoomOptions): Promise<Side> {
   const { ALICE, BIG_BOB, KEYS, L1_ALICE, L1_BOB } = three;
+  const account = (accountIndex: number, l1Address: string, privateKey: string) => ({
+    accountIndex,
+    l1Address,
+    deposit: DEPOSIT,
+    apiKeys: [{ apiKeyIndex: 4, publicKey: three.publicKeyHex(privateKey) }],
+  });
+  const held = heldOnVenuethree === undefined ? [] : [{ symbol: "BTC", size: heldOnVenuethree }];
   const sim = await startVenuethreeSim({
     seed: 11,
     symbols: ["BTC"],
-    accounts: [account(ALICE, L1_ALICE, KEYS.alice), account(BIG_BOB, L1_BOB, KEYS.bob)],
+    accounts: [{ ...account(ALICE, L1_ALICE, KEYS.alice), positions: held }, account(BIG_BOB, L1_BOB, KEYS.bob)],
     limits: {
       readsPerMinute: 1_000_000,
       transactionsPerMinute: 1_000_000,
@@ -212,9 +231,7 @@ async function startVenuethree({ isQuiet = false }: RoomOptions): Promise<Side> 
     ...(isQuiet ? { flow: null } : {}),
   });
   const room = createVenuethreeRoom({
-    ...common(),
-    restUrl: sim.restUrl,
-    wsUrl: sim.wsUrl,
+    ...roomOptions(sim),
     limits: { restPerMinute: 1_000_000, messagesPerMinute: 10_000, connectsPerMinute: 1_000 },
   });
   return {
@@ -243,7 +260,7 @@ async function startVenuefour({ isQuiet = false }: RoomOptions): Promise<Side> {
   const limits = { creditsPerMinute: 1_000_000 };
   return {
     sim,
-    room: createVenuefourRoom({ ...common(), restUrl: sim.restUrl, wsUrl: sim.wsUrl, limits }),
+    room: createVenuefourRoom({ ...roomOptions(sim), limits }),
     accountId: four.WALLET.publicKey,
     credentials: four.VENUEFOUR.credentials,
     otherAccountId: "other",

@@ -1,4 +1,4 @@
-/** Everything that trading is on every venue; what one venue alone has stands beside it in its own file. */
+/** The trading chapters of every venue; the tests of one venue alone are in a file of its own. */
 import { accountChapters, settingChapters } from "./account.js";
 import type { TradingVenue } from "./bench.js";
 import { changeChapters, stopChapters } from "./changing.js";

@@ -66,7 +66,7 @@ async function start({ stepMs = 50, isEmpty = false }: StartOptions): Promise<Tr
     symbols: ["BTC", "ETH"],
     flow: isEmpty ? null : { levelCount: 60, stepMs },
     limits: { creditsPerMinute: 1_000_000 },
-    // Nothing waits at the venue's door; where hours pass its pulse does not need to be of 10 ms.
+    // No speed bump; where hours pass, the pulse does not need to be 10 ms.
     cadences: { speedBumpMs: 0, ...(isSlow ? { pulseMs: 1_000 } : {}) },
     accounts: [{ walletAddress: WALLET.publicKey, agents: [AGENT.publicKey], deposit: "1000000" }],
   });
@@ -84,7 +84,7 @@ async function start({ stepMs = 50, isEmpty = false }: StartOptions): Promise<Tr
       random: createSeededRandom(5),
       budget: new ConnectionBudget(clock, { maxConnections: 8, connectsPerMinute: 60 }),
     });
-    // Everything but a countdown.
+    // All orders calls but a countdown.
     const orders = trading.orders as TradingHalf["orders"];
     const half = { ...trading, orders, openSession: openVenuefourSession, openAddress: openVenuefourAddress };
     return { half, http: deps.http, stop: () => deps.http.close(0) };

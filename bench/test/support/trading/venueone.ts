@@ -64,7 +64,7 @@ async function start({ stepMs = 50, isEmpty = false }: StartOptions): Promise<Pa
     ],
     limits: { ipWeightPerMinute: 10_000_000, openOrders: 10_000 },
   });
-  const instruments = await listing(sim.restUrl);
+  const instruments = await readListing(sim.restUrl);
   const logLines: string[] = [];
   const halfOf = () => {
     const deps = halfDeps(sim.restUrl, clock, () => instruments, loggerInto(logLines));
@@ -87,7 +87,7 @@ async function start({ stepMs = 50, isEmpty = false }: StartOptions): Promise<Pa
   };
 }
 
-async function listing(restUrl: string): Promise<ReadonlyMap<string, Instrument>> {
+export async function readListing(restUrl: string): Promise<ReadonlyMap<string, Instrument>> {
   const answer = await fetch(`${restUrl}/info`, {
     method: "POST",
     headers: { "content-type": "application/json" },

@@ -1,4 +1,5 @@
 /** venuethree for the trading suite, with or without the connection that carries transactions. */
+import type { Instrument } from "../../../../engine/domain/instrument.js";
 import { silentLogger } from "../../../../engine/domain/logger.js";
 import { createSeededRandom } from "../../../../engine/domain/random.js";
 import { VirtualClock } from "../../../../engine/domain/virtual-clock.js";
@@ -22,15 +23,15 @@ export const L1_ALICE = `0x${"a1".repeat(20)}`;
 export const L1_BOB = `0x${"b0".repeat(20)}`;
 /** Made for these tests, of no value. */
 export const KEYS = { alice: "11".repeat(40), bob: "22".repeat(40), stranger: "33".repeat(40) };
-/** What the first order of Alice's key has to carry. */
+/** Nonce of the first order of Alice's key. */
 export const FIRST_NONCE = 42;
 
 const BY_KEY = { apiKeyPrivateKey: KEYS.alice, accountIndex: ALICE };
 
 interface VenuethreeParts extends TradingParts<VenuethreeSim, VenuethreeTrading> {
-  /** Null where every transaction is a request of its own. */
+  /** The connection for transactions; null where every transaction is a request of its own. */
   readonly txSocket: TxSocket | null;
-  /** The connection for transactions is there (again). */
+  /** Resolves once the connection for transactions is open (again). */
   connected(): Promise<void>;
 }
 
@@ -96,23 +97,20 @@ async function startVenuethree(
         l1Address: L1_ALICE,
         deposit: "1000000",
         apiKeys: [
-          { apiKeyIndex: 4, publicKey: publicKey(KEYS.bob) },
-          { apiKeyIndex: 5, publicKey: publicKey(KEYS.alice), nonce: FIRST_NONCE },
+          { apiKeyIndex: 4, publicKey: publicKeyHex(KEYS.bob) },
+          { apiKeyIndex: 5, publicKey: publicKeyHex(KEYS.alice), nonce: FIRST_NONCE },
         ],
       },
       {
         accountIndex: BOB,
         l1Address: L1_BOB,
         deposit: "100000",
-        apiKeys: [{ apiKeyIndex: 4, publicKey: publicKey(KEYS.bob) }],
+        apiKeys: [{ apiKeyIndex: 4, publicKey: publicKeyHex(KEYS.bob) }],
       },
     ],
     limits: { readsPerMinute: 1_000_000, transactionsPerMinute: 1_000_000, otherTransactionsPerMinute: 1_000_000 },
   });
-  const answer = await fetch(`${sim.restUrl}/api/v1/orderBookDetails?filter=perp`);
-  const details = decodeDetails(await answer.text());
-  if (details === null) throw new Error("no listing");
-  const { bySymbol } = buildInstruments(details.markets, { makerFeeMilliBps: 0, takerFeeMilliBps: 0 });
+  const bySymbol = await readListing(sim.restUrl);
   const logLines: string[] = [];
   const txSocket = hasSocket ? createSocket(sim, clock) : null;
   const halfOf = (socket: TxSocket | null) => {
@@ -161,6 +159,13 @@ function createSocket(sim: VenuethreeSim, clock: VirtualClock): TxSocket {
   });
 }
 
-function publicKey(privateKey: string): string {
+export async function readListing(restUrl: string): Promise<ReadonlyMap<string, Instrument>> {
+  const answer = await fetch(`${restUrl}/api/v1/orderBookDetails?filter=perp`);
+  const details = decodeDetails(await answer.text());
+  if (details === null) throw new Error("no listing");
+  return buildInstruments(details.markets, { makerFeeMilliBps: 0, takerFeeMilliBps: 0 }).bySymbol;
+}
+
+export function publicKeyHex(privateKey: string): string {
   return Buffer.from(publicKeyOf(Buffer.from(privateKey, "hex"))).toString("hex");
 }

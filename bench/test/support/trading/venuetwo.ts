@@ -101,5 +101,5 @@ async function start({ stepMs = 50, isEmpty = false }: StartOptions): Promise<Pa
   };
 }
 
-/** Of the second account, which trades by its API key alone. */
+/** Wallet of the second account, which trades by its API key alone. */
 const agentlessWallet = `0x${"0b".repeat(20)}`;
