@@ -6,7 +6,7 @@
  *
  * Arrivals follow a schedule of `perSecond` over all callers. A latency counts from the scheduled moment, so that it
  * includes the wait for a busy caller. 0 runs closed loops instead, for throughput. Prints one JSON line: latencies in
- * ms, outcome counts.
+ * ms, outcome counts, and of the gateway's replies the ms of each stage (`timingMs`).
  */
 import { Pool } from "undici";
 import { isRoutableVenue } from "../../engine/domain/venue.js";
@@ -24,6 +24,7 @@ const SIZE = "0.001";
 const trader = mode === "direct" ? await startDirect() : gatewayTrader();
 const latenciesMs: number[] = [];
 const outcomes: Record<string, number> = {};
+const stagesMs: Record<string, number[]> = {};
 let startedCount = 0;
 
 function startDirect(): Promise<Trader> {
@@ -54,8 +55,10 @@ function gatewayTrader(): Trader {
       const response = await pool.request(request);
       const reply = JSON.parse(await response.body.text()) as {
         code?: string;
-        data?: { execution?: { state?: string } };
+        data?: { execution?: { state?: string; timingMs?: Record<string, number> } };
       };
+      for (const [stage, ms] of Object.entries(reply.data?.execution?.timingMs ?? {}))
+        (stagesMs[stage] ??= []).push(ms);
       return reply.data?.execution?.state ?? reply.code ?? "?";
     },
     stop: () => pool.close(),
@@ -83,4 +86,6 @@ async function caller(): Promise<void> {
 await Promise.all(Array.from({ length: Number(callersText) }, () => caller()));
 const elapsedMs = performance.now() - beginMs;
 await trader.stop();
-process.stdout.write(`${JSON.stringify({ latenciesMs, outcomes, perSecond: (requestCount * 1000) / elapsedMs })}\n`);
+process.stdout.write(
+  `${JSON.stringify({ latenciesMs, outcomes, stagesMs, perSecond: (requestCount * 1000) / elapsedMs })}\n`,
+);

@@ -26,6 +26,8 @@ interface LoadResult {
   readonly perSecond: number;
   readonly latenciesMs: number[];
   readonly outcomes: Record<string, number>;
+  /** Of the gateway's replies: `timingMs`, by stage. */
+  readonly stagesMs: Readonly<Record<string, readonly number[]>>;
 }
 
 export const close: Scenario = {
@@ -105,10 +107,24 @@ async function compare(
     runCount,
     detail:
       percent === 50
-        ? `ms ${latencyText(ours.flatMap((result) => result.latenciesMs))} ${outcomes(ours)}; direct ms ${latencyText(direct.flatMap((result) => result.latenciesMs))} ${outcomes(direct)}; added ${(at(ours, 50) - at(direct, 50)).toFixed(2)} ms p50, ${(at(ours, 99) - at(direct, 99)).toFixed(2)} ms p99`
+        ? `ms ${latencyText(ours.flatMap((result) => result.latenciesMs))} ${outcomes(ours)}; direct ms ${latencyText(direct.flatMap((result) => result.latenciesMs))} ${outcomes(direct)}; added ${(at(ours, 50) - at(direct, 50)).toFixed(2)} ms p50, ${(at(ours, 99) - at(direct, 99)).toFixed(2)} ms p99; ${stagesText(ours)}`
         : "",
   });
   return [row(50, { kind: "atMost", value: 1.25 }), row(99, { kind: "atMost", value: 1.5 }), row(99.9, null)];
+}
+
+/**
+ * Where a close's ms go, p50/p99. The rest of the service's own time is the durable intent, and what is kept of the end;
+ * outside of it are the socket, the caller, and the waits of both for a core.
+ */
+function stagesText(results: readonly LoadResult[]): string {
+  const of = (stage: string): readonly number[] => results.flatMap(({ stagesMs }) => stagesMs[stage] ?? []);
+  const total = of("total");
+  const named = ["positions", "routing", "sign", "venue"].map((name) => ({ name, ms: of(name) }));
+  const restMs = total.map((ms, index) => named.reduce((left, stage) => left - (stage.ms[index] ?? 0), ms));
+  const text = (ms: readonly number[]) => `${percentile(ms, 50).toFixed(2)}/${percentile(ms, 99).toFixed(2)}`;
+  const stages = [...named, { name: "durable and end", ms: restMs }, { name: "all in the service", ms: total }];
+  return `stages ms p50/99 ${stages.map(({ name, ms }) => `${name} ${text(ms)}`).join(", ")}`;
 }
 
 /** Refused orders of the peer make the comparison void. */
