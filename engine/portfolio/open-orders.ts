@@ -121,7 +121,8 @@ export function isOpen(order: VenueOrder): boolean {
   return order.status === "OPEN" || order.status === "PARTIALLY_FILLED";
 }
 
-function orderKey(order: VenueOrder): string {
+/** Identifies an order within its account. */
+export function orderKey(order: VenueOrder): string {
   return `${order.nativeSymbol}|${order.venueOrderId}`;
 }
 
