@@ -324,7 +324,7 @@ describe("the streams of a venue", () => {
     expect(two.streamedCount()).toBe(10);
   });
 
-  it("that the venue takes back leave the account polled, and it requests one again", async () => {
+  it("that the venue ends leave the account polled, and it requests one again", async () => {
     const account = two.addAccount("bob");
     const { handle } = listen(two.credentials(account));
     await clock.advanceAsync(100);

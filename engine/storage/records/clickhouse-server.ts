@@ -1,7 +1,7 @@
 /**
  * The server behind the record: whether it answers, whether this code can use it, and whether its tables are up to date.
  *
- * Invariants: `ready` says yes only once the server's version is read and its tables are up to date. Off is decided only
+ * Invariants: `ready` returns a time only once the server's version is read and its tables are up to date. Off is decided only
  * by replies to `start` within START_WORD_MS: rows that wait for a server are not dropped because of a later reply.
  */
 import type { Clock } from "../../domain/clock.js";
