@@ -181,7 +181,7 @@ export class AccountWatch {
     this.#stream.open();
   }
 
-  tell(change: AccountChange): void {
+  emit(change: AccountChange): void {
     if (!this.#isClosed) this.#listeners.emit(change);
   }
 

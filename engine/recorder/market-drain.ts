@@ -178,12 +178,12 @@ export class MarketDrain {
     return this.#earlier.ring.size > 0;
   }
 
-  /** Decides held trades as far as the store can answer, query after query, while `mayAsk` holds. */
-  async decideHeld(mayAsk: () => boolean): Promise<void> {
+  /** Decides held trades as far as the store can answer, query after query, while `mayQuery` holds. */
+  async decideHeld(mayQuery: () => boolean): Promise<void> {
     const { store } = this.#options;
-    const canAsk = (): boolean => this.holdsTrades && store.state().state === "on" && mayAsk();
-    while (canAsk() && (await this.#earlier.ask())) {
-      // EarlierTrades.ask decides some of them.
+    const canQuery = (): boolean => this.holdsTrades && store.state().state === "on" && mayQuery();
+    while (canQuery() && (await this.#earlier.query())) {
+      // EarlierTrades.query decides some of them.
     }
   }
 

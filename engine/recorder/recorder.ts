@@ -274,7 +274,7 @@ class TableRecorder implements Recorder {
     if (this.#sliceTimer === null) this.#slice();
   }
 
-  /** No insert of an earlier run may still be pending when the store is asked. */
+  /** No insert of an earlier run may still be pending when the store is queried. */
   #decideHeld(): Promise<void> {
     return this.#markets.decideHeld(() => this.#spool.pendingRows("trades") === 0);
   }

@@ -22,8 +22,8 @@ export const DEFAULT_SPOOL_BYTES = 1 << 30;
 export const DEFAULT_SPOOL_MEMORY_BYTES = 64 << 20;
 /** Small batches reach this bound before the one in bytes. */
 export const SPOOL_FILES_MAX = 20_000;
-/** Market data: where room is short it is not kept for later. */
-const GIVING_WAY: ReadonlySet<RecordTableName> = new Set(["ticks", "trades", "book_snapshots"]);
+/** Where room is short these are not kept for later. */
+const MARKET_TABLES: ReadonlySet<RecordTableName> = new Set(["ticks", "trades", "book_snapshots"]);
 
 export interface SpoolOptions {
   readonly directory: string;
@@ -48,7 +48,7 @@ export class Spool {
   readonly #logger: Logger;
   readonly #bytesMax: number;
   /** Set while ticks are being removed for lack of room. */
-  #giving: Promise<void> | null = null;
+  #removing: Promise<void> | null = null;
   /** The file whose batch is being sent: it must not be removed during the send. */
   #taken: SpoolFile | null = null;
   #isVolumeShort = false;
@@ -100,7 +100,7 @@ export class Spool {
    * all others, while the store still knows its token.
    */
   put(batch: Batch, first = false): void {
-    if (this.#isVolumeShort && GIVING_WAY.has(batch.table)) {
+    if (this.#isVolumeShort && MARKET_TABLES.has(batch.table)) {
       this.#counts[batch.table].dropped.room += batch.rowCount;
       return;
     }
@@ -112,15 +112,15 @@ export class Spool {
     const isNew = isShort && !this.#isVolumeShort;
     this.#isVolumeShort = isShort;
     if (!isNew) return;
-    this.#queue.drop(GIVING_WAY, "room");
-    this.#giving ??= this.#giveTicks().finally(() => {
-      this.#giving = null;
+    this.#queue.drop(MARKET_TABLES, "room");
+    this.#removing ??= this.#removeTicks().finally(() => {
+      this.#removing = null;
     });
   }
 
   /** Resolves when what waits for the disk now is on it, or counted as dropped. */
   async settled(): Promise<void> {
-    while (this.#queue.writing !== null || this.#giving !== null) await (this.#queue.writing ?? this.#giving);
+    while (this.#queue.writing !== null || this.#removing !== null) await (this.#queue.writing ?? this.#removing);
   }
 
   /**
@@ -163,7 +163,7 @@ export class Spool {
    * Removes one file after another, because exits may come at the same moment: thousands of files at once take a
    * second.
    */
-  async #giveTicks(): Promise<void> {
+  async #removeTicks(): Promise<void> {
     while (this.#isVolumeShort) {
       const file = this.#folder.files.find((one) => one.table === "ticks" && one !== this.#taken);
       if (file === undefined) break;

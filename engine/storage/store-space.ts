@@ -12,7 +12,7 @@ import { GROWTH_BYTES, PageReserve, type PageUse } from "./page-reserve.js";
 import type { Space, StateBatch, StoreStatus } from "./state-store.js";
 import { readVolume, reserveBytes, spaceOf, volumeNow, type VolumeState } from "./volume.js";
 
-const VOLUME_ASK_MS = 1_000;
+const VOLUME_READ_MS = 1_000;
 /** While the reserve grows, one piece is added in this time. */
 const GROWTH_MS = 100;
 /** The commits of one close may take half of it. */
@@ -157,7 +157,7 @@ export class StoreSpace {
       onGrowth();
     }
     const hasRoom = this.#volume !== null && this.#volume.freeBytes > GROWTH_BYTES;
-    this.#scheduleWatch(isShort && hasRoom ? GROWTH_MS : VOLUME_ASK_MS);
+    this.#scheduleWatch(isShort && hasRoom ? GROWTH_MS : VOLUME_READ_MS);
   }
 
   #noteVolume(volume: VolumeState | null): void {
