@@ -25,16 +25,16 @@ import type { RoutableVenue } from "./domain/venue.js";
 
 /**
  * One caller's credentials for one venue, opened for one request (or one subscription, or the
- * resolution of one unknown order) and closed at its end. Holds key material in memory only;
- * nothing of it is ever serialised: `toJSON` of an implementation returns `{}`.
+ * resolution of one unknown order) and closed at its end. Holds key material in memory only. It is
+ * never serialised: `toJSON` of an implementation returns `{}`.
  */
 export interface AccountSession {
   readonly venue: RoutableVenue;
   /** Public account label (address; for API keys a salted hash). Safe for logs and for keyed hashing. */
   readonly accountId: string;
   /**
-   * What else in the credentials decides whose orders these are, where one `accountId` can act for several (a key
-   * that names a vault). Public text, absent where there is nothing.
+   * Distinguishes the owners of orders where one `accountId` can act for several (a key that names a vault). Public
+   * text; absent where `accountId` suffices.
    */
   readonly accountScope?: string;
   /** Drops key material. Idempotent. Using the session afterwards gives an AUTH failure. */
@@ -53,9 +53,9 @@ export type ReadFailure =
   | "BREAKER_OPEN"
   | "VENUE_ERROR"
   | "BAD_RESPONSE"
-  /** A page was asked for with a cursor that no page gave. */
+  /** The cursor of the request is not one that a page returned. */
   | "BAD_CURSOR"
-  /** Needs more than this session carries: a key, where only an address was given. */
+  /** The read needs more than this session has: a key, where it has only an address. */
   | "NEEDS_CREDENTIALS";
 
 export type Read<T> =
@@ -65,7 +65,7 @@ export type Read<T> =
       readonly code: ReadFailure;
       readonly message: string;
       readonly retryAfterMs: number | null;
-      /** RATE_LIMITED, and the limit is that of this account alone: others may go on. */
+      /** RATE_LIMITED by a limit of this account alone: other accounts may still be read. */
       readonly isAccountLimit?: true;
     };
 
@@ -75,15 +75,15 @@ export type Lane = "exit" | "trade" | "reconcile" | "read" | "background";
 export interface CallOptions {
   readonly timeoutMs: number;
   readonly lane: Lane;
-  /** A room's own: who shares the lane with others, where the account that is asked about does not say. */
+  /** Used within a room: the user of a shared lane, where the account does not identify it. */
   readonly caller?: string;
 }
 
 export interface AccountReader {
   /**
-   * Zero-size rows filtered out. `instrument` null reads all, also holdings in contracts that have no market here, and
-   * those that nobody can count (`uncounted`). Live: from the venue, or streamed where the stream is proven alive and
-   * complete (`source` says which).
+   * Reads live positions, without rows of zero size. `instrument` null reads all, including holdings in contracts that
+   * have no market here and those that cannot be counted (`uncounted`). `source` is the venue, or the stream where that
+   * is proven alive and complete.
    */
   readPositions(
     session: AccountSession,
@@ -91,10 +91,10 @@ export interface AccountReader {
     options: CallOptions,
   ): Promise<Read<readonly VenuePosition[]>>;
   /**
-   * The same where it needs no wait: positions streamed and reconciled that may stand for a live read. Null means ask
-   * `readPositions`. Absent on rooms that stream nothing. `wantedLots`: all that is wanted of the position; a room may
-   * then answer although orders of ours that only reduce are not told of yet, if they leave as much whatever they did.
-   * Without it the exact size counts.
+   * Returns the same without a wait: streamed, reconciled positions that may replace a live read. Returns null when only
+   * `readPositions` can answer. Absent on rooms that stream nothing. `wantedLots`: the caller needs no more of the position
+   * than this. A room may then answer while the outcome of our reduce-only orders is not streamed yet, if this much
+   * remains in every case. Without it the exact size counts.
    */
   heldPositions?(
     session: AccountSession,
@@ -102,16 +102,16 @@ export interface AccountReader {
     wantedLots?: number,
   ): Read<readonly VenuePosition[]> | null;
   /**
-   * The same from the venue itself, newer than every order of ours that it has answered: what a refusal for size, a
-   * "flat" and "all of it" rest on. Callers who wait for one account share a read. Absent on rooms that stream nothing:
-   * `readPositions` is the venue's own word there.
+   * Reads the same from the venue itself, after every order of ours that it has answered. A refusal for size, a "flat"
+   * and a size of "all of it" need this read. Callers who wait for one account share it. Absent on rooms that stream
+   * nothing: `readPositions` always reads from the venue there.
    */
   verifyPositions?(
     session: AccountSession,
     instrument: Instrument | null,
     options: CallOptions,
   ): Promise<Read<readonly VenuePosition[]>>;
-  /** Value null: the venue says that it knows no such order (which soon after a send can be indexing lag). */
+  /** Value null: the venue knows no such order. Soon after a send that can be indexing lag. */
   readOrder(
     session: AccountSession,
     instrument: Instrument,
@@ -119,9 +119,9 @@ export interface AccountReader {
     options: CallOptions,
   ): Promise<Read<VenueOrder | null>>;
   /**
-   * Waits for an order's end: `onEnd` is called with it, at most once, when the account's stream tells it (in this turn
-   * where it has). A stream may be lost, and tells nothing of an order that never came to be: `readOrder` is to be asked
-   * all the same. Absent on rooms whose answer to an order is its end.
+   * Waits for an order's end: `onEnd` is called with it, at most once, when the account's stream reports it (in this turn
+   * where it has already). A stream may be lost, and reports nothing of an order that was never placed, so the caller
+   * uses `readOrder` as well. Absent on rooms where the reply to an order is its end.
    */
   followOrder?(
     session: AccountSession,
@@ -136,13 +136,13 @@ export interface AccountReader {
   ): Promise<Read<readonly VenueOrder[]>>;
   readBalances(session: AccountSession, options: CallOptions): Promise<Read<readonly VenueBalance[]>>;
   readFeeRates(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<FeeRates>>;
-  /** An order of unknown symbol, looked for wherever the venue lets one look. Null means in none of these places. */
+  /** Searches an order of unknown symbol in every list of the venue. Null means that none has it. */
   findOrder?(session: AccountSession, ref: OrderRef, options: CallOptions): Promise<Read<VenueOrder | null>>;
   readAccount?(session: AccountSession, options: CallOptions): Promise<Read<AccountSummary>>;
 }
 
 export interface FollowedOrder {
-  /** Of an order just acknowledged: before this many ms a look would hardly show its end, or the stream tells it first. */
+  /** After an acknowledgement: a read before this many ms would hardly show the end, or the stream reports it first. */
   readonly lookAfterMs: number;
   /** `onEnd` is not called any more. */
   stop(): void;
@@ -165,7 +165,7 @@ export interface HistoryPage<T> {
   readonly rows: readonly T[];
   /** Null when there is nothing older. */
   readonly nextCursor: string | null;
-  /** The venue's list ends here, and there may have been more that it no longer shows. */
+  /** The venue's list ends here; it may have had older rows that it no longer shows. */
   readonly isCut?: true;
 }
 
@@ -185,13 +185,13 @@ export interface AccountHistory {
   ): Promise<Read<HistoryPage<FundingPayment>>>;
 }
 
-/** Leverage and margin mode of one symbol; null where the venue does not say. */
+/** Leverage and margin mode of one symbol; null where the venue does not report it. */
 export interface SymbolSettings {
   readonly leverage: number | null;
   readonly marginMode: "cross" | "isolated" | null;
   /** Largest notional at this leverage, quote units. */
   readonly maxNotionalValue: string | null;
-  /** Does the account hold both directions apart? Absent: the venue has no such mode, or did not say. */
+  /** Whether the account holds both directions apart. Absent: the venue has no such mode, or did not report it. */
   readonly hedgeMode?: boolean;
 }
 
@@ -199,7 +199,7 @@ export type SettingOutcome = { readonly outcome: "accepted"; readonly settings: 
 
 export interface AccountSettings {
   read(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<SymbolSettings>>;
-  /** A whole number from 1 to the instrument's maximum; else rejected, unsent. */
+  /** `leverage`: a whole number from 1 to the instrument's maximum; others are rejected, unsent. */
   setLeverage(
     session: AccountSession,
     instrument: Instrument,
@@ -213,17 +213,17 @@ export interface AccountSettings {
     options: CallOptions,
   ): Promise<SettingOutcome>;
   /**
-   * The most that the venue allows of this contract, where its listing does not say it; asked once in a while. Null: not
-   * known. Absent: the instrument has it.
+   * Returns the maximum leverage of this contract, where its listing does not contain it; read from the venue now and
+   * then. Returns null when it is not known. Absent: the instrument has it.
    */
   maxLeverage?(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<number | null>;
-  /** How long a budget of changes alone would hold back one more; 0: not at all. Absent where the venue has none. */
+  /** Time that the budget of settings changes would delay one more; 0: none. Absent where the venue has no such budget. */
   waitMs?(session: AccountSession, lane: Lane): number;
 }
 
 /**
- * `sentAfterVenueMs`: not there is to mean that no such order has come to be since that time of the venue; 0: the time is
- * not known. A room that cannot look back that far fails. Absent: nothing is concluded from it.
+ * `sentAfterVenueMs`: "no such order" must then prove that none was placed since that venue time; 0: the time is not
+ * known. A room that cannot look back that far fails the read. Absent: nothing is concluded from "no such order".
  */
 export type OrderRef =
   | { readonly clientIdHex: string; readonly sentAfterVenueMs?: number }
@@ -233,15 +233,15 @@ export interface OrderSender {
   place(session: AccountSession, command: OrderCommand, options: CallOptions): Promise<PlaceOutcome>;
   cancel(session: AccountSession, instrument: Instrument, ref: OrderRef, options: CallOptions): Promise<CancelOutcome>;
   /**
-   * Known before the send: this many ms after `place` is called with this timeout, the venue takes the order no more,
-   * whatever becomes of this process. Grows no faster than the timeout.
+   * Upper bound in ms, known before sending: this long after `place` is called with this timeout, the venue can no longer
+   * accept the order, even if this process dies. Grows no faster than the timeout.
    */
   placeBoundMs(session: AccountSession, timeoutMs: number): number;
-  /** The client id as this venue will see it. */
+  /** Returns the client id in the form that this venue receives. */
   venueClientOrderId(clientIdHex: string): string;
-  /** The inverse: 32 hex digits that the room writes as `text`; null if it could never have written it. */
+  /** Returns the 32 hex digits that the room writes as `text`; null if it could never have written it. */
   parseClientOrderId?(text: string): string | null;
-  /** `current`: the order as it was just read; its type, side and flags stay. Rejected, unsent, where the venue cannot. */
+  /** `current`: the order as just read; its type, side and flags are kept. Rejected, unsent, where the venue cannot. */
   amend?(
     session: AccountSession,
     instrument: Instrument,
@@ -252,21 +252,24 @@ export interface OrderSender {
   /** Null means of every symbol. */
   cancelAll?(session: AccountSession, instrument: Instrument | null, options: CallOptions): Promise<CancelAllOutcome>;
   /**
-   * The venue's own dead-man's switch: all orders are cancelled at `atMs` (wall ms, ours) unless set anew; null ends it.
-   * Where the venue has it by symbol, the room arms each symbol that the account newly deals in here, for as long as the
-   * session is open. Absent where the venue has none.
+   * Sets the venue's own dead-man's switch: it cancels all orders at `atMs` (our wall ms) unless it is set again; null
+   * ends it. Where the venue has one per symbol, the room arms each symbol that the account begins to trade here, for as
+   * long as the session is open. Absent where the venue has none.
    */
   scheduleCancel?(session: AccountSession, atMs: number | null, options: CallOptions): Promise<ScheduleOutcome>;
 }
 
-/** Pushed account state. `onEvent` is called after the state is applied; after each reconnect the room reconciles over REST first. */
+/**
+ * Pushed account state. `onEvent` is called after the state is applied; after each reconnect the room first reconciles
+ * over REST.
+ */
 export interface AccountStream {
   readonly state: FeedState;
   /** Positions as streamed and reconciled; `ok: false` while not LIVE. */
   positions(): Read<readonly VenuePosition[]>;
   /**
-   * Monotonic ms since which its order events are known not to have told all, or may not have: a list of open orders that
-   * was asked for surely later does. Null when they told of all that is known. Absent on streams that cannot say.
+   * Monotonic ms since which its order events are, or may be, incomplete: a list of open orders requested surely later
+   * is complete. Null when the events include everything that is known. Absent on streams that cannot decide it.
    */
   ordersDoubtMs?(): number | null;
   close(): void;
@@ -281,14 +284,17 @@ export type AccountEvent =
       readonly price: string;
       readonly fee: { readonly amount: string; readonly asset: string } | null;
       readonly tradeId: string;
-      /** The venue took the position over; absent where it does not say. */
+      /** The venue took the position over; absent where it does not report that. */
       readonly isLiquidation?: boolean;
     }
   | { readonly kind: "positions" }
   | { readonly kind: "state"; readonly state: FeedState };
 
 export interface AccountStreams {
-  /** Shares one upstream stream per account; reference-counted. Bounded: `ok: false` when the venue's user limit is reached. */
+  /**
+   * Shares one upstream stream per account, reference-counted. Bounded: `ok: false` when the venue's limit of users is
+   * reached.
+   */
   openAccountStream(
     session: AccountSession,
     onEvent: (event: AccountEvent) => void,
@@ -311,19 +317,22 @@ export interface RoomStatus {
   readonly laneTokens: Readonly<Record<Lane, number>>;
 }
 
-/** The two facts of `RoomStatus` that every decision asks for, without the walk over all markets. */
+/** The two facts of `RoomStatus` that every decision reads, without the walk over all markets. */
 export interface RoutingHealth {
   readonly breaker: RoomStatus["breaker"];
   /** Tokens of the exit lane. */
   readonly exitTokens: number;
-  /** How long the venue's own limit keeps the breaker open; 0 or absent: it is open for something else, or not at all. */
+  /** Time for which the venue's own limit keeps the breaker open; 0 or absent: another cause, or the breaker is closed. */
   readonly limitedForMs?: number;
 }
 
 /** The market side of a room: what every venue has. */
 export interface MarketRoom {
   readonly venue: RoutableVenue;
-  /** Loads instruments, connects, subscribes. Resolves when instruments are known; books become LIVE later. Rejects only if the first instrument load fails `startTimeoutMs` long. */
+  /**
+   * Loads instruments, connects, subscribes. Resolves when instruments are known; books become LIVE later. Rejects only
+   * if the first load of instruments fails for `startTimeoutMs`.
+   */
   start(): Promise<void>;
   /** Closes sockets and pools; bounded. */
   stop(): Promise<void>;
@@ -331,15 +340,15 @@ export interface MarketRoom {
   readonly markets: ReadonlyMap<string, Market>;
   /** Send-to-acknowledgement times of orders, for the latency penalty and the tie rule. */
   readonly ackLatency: LatencyWindow;
-  /** Ms for which the venue holds back orders that take liquidity, after it has taken them in. Absent: none. */
+  /** Ms for which the venue delays orders that take liquidity, after it has accepted them. Absent: none. */
   readonly takerDelayMs?: number;
   status(): RoomStatus;
   /**
-   * Asks the venue for the mark of one contract and writes it into the market's ticker. False: there was no answer, and
-   * nothing changed. Absent where no rule of the venue turns on its mark.
+   * Reads the mark of one contract from the venue and writes it into the market's ticker. Returns false when there was
+   * no answer, and nothing changed. Absent where no rule of the venue depends on its mark.
    */
   refreshMark?(instrument: Instrument, options: CallOptions): Promise<boolean>;
-  /** Read through, never a copy; where it is absent `status()` is asked. */
+  /** A live view, never a copy; where it is absent `status()` is used. */
   readonly routingHealth?: RoutingHealth;
 }
 
@@ -348,17 +357,17 @@ export interface VenueClock {
   /** Added to our wall clock for the time stamps of requests. */
   readonly offsetMs: number;
   /**
-   * The venue's time now, at the least: by its own stamps and the monotonic time since, so that no step of our wall
-   * clock moves it. Null when no answer of the venue has said it yet.
+   * Returns a lower bound of the venue's time now, from its own stamps and the monotonic time since, so that no step of
+   * our wall clock moves it. Returns null before the first reply of the venue with a stamp.
    */
   nowAtLeastMs(): number | null;
 }
 
-/** Whose orders a session's are, where several keys may act for one account: public text, equal for one account only. */
+/** The account that owns a session's orders, where several keys may act for one: public text, unique per account. */
 export interface AccountNames {
-  /** Null when the venue has to be asked. */
+  /** Returns null when only the venue knows. */
   known(session: AccountSession): string | null;
-  /** An AUTH failure: the key acts for nobody. */
+  /** An AUTH failure means that the key acts for no account. */
   read(session: AccountSession, options: CallOptions): Promise<Read<string>>;
 }
 
@@ -366,8 +375,8 @@ export interface AccountNames {
 export interface VenueRoom extends MarketRoom {
   readonly venueClock: VenueClock;
   /**
-   * Every contract that the venue lists, by canonical symbol, also those that are not followed and have no market: what
-   * an account holds in them is counted by these. Absent: `markets` has all.
+   * Every contract that the venue lists, by canonical symbol, including those that are not followed and have no market:
+   * an account's holdings in them are counted with these. Absent: `markets` has all.
    */
   readonly instruments?: ReadonlyMap<string, Instrument>;
   readonly reader: AccountReader;
@@ -379,21 +388,21 @@ export interface VenueRoom extends MarketRoom {
   /** Absent: the session's own labels name the account. */
   readonly accountNames?: AccountNames;
   /**
-   * How long the account's own budget would keep one more order of this lane waiting; 0: not at all. Absent where the
-   * venue counts nothing by account.
+   * Time that the account's own budget would delay one more order of this lane; 0: none. Absent where the venue has no
+   * limit per account.
    */
   orderWaitMs?(session: AccountSession, lane: Lane): number;
   /**
-   * Does `name`, an address or a venue's own number of an account, name another account than the credentials do, as far as
-   * is known here? False where it is not known, and of names of other forms. Asks nobody. Absent: nothing is ever known.
+   * Returns true if `name` (an address, or the venue's number of an account) is known here to be another account than that
+   * of the credentials; false where that is not known, and for names of other forms. Sends no request. Absent: never known.
    */
   namesAnother?(rawCredentials: unknown, name: string): boolean;
   /**
-   * The address of the account that a session reads, as far as it is known without asking; after a read of it, it is.
-   * Absent: the credentials say it, or nobody does.
+   * Returns the address of the account that a session reads, as far as it is known without a request; it is after a read
+   * of the account. Absent: the credentials contain it, or it is never known.
    */
   addressOf?(session: AccountSession): string | null;
-  /** A session that reads what is public of an address and can sign nothing. Absent where nothing of an account is public. */
+  /** Opens a session that reads the public data of an address and cannot sign. Absent where no account data is public. */
   openAddress?(walletAddress: string): OpenSession;
 }
 

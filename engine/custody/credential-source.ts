@@ -1,8 +1,8 @@
 /**
  * Where the credentials of server wallets come from. A wallet is named by its user id, its wallet id (UUID) or its
- * address (interface spec 2.1). What stands behind this port may change; routes and services know the port alone.
+ * address (interface spec 2.1). The implementation may change; routes and services know this port alone.
  *
- * Invariant: what `find` returns is for the request in hand. Nobody keeps, logs or echoes it.
+ * Invariant: what `find` returns is for the present request only. Nobody keeps, logs or echoes it.
  */
 import type { RoutableVenue } from "../domain/venue.js";
 
@@ -17,6 +17,6 @@ export interface WalletCredentials {
 }
 
 export interface CredentialSource {
-  /** Null means no such wallet. Rejects only when the wallets cannot be read at all. */
+  /** Returns null when there is no such wallet. Rejects only when the wallets cannot be read at all. */
   find(walletIdOrAddress: string): Promise<WalletCredentials | null>;
 }

@@ -96,7 +96,7 @@ export type ErrorCode = keyof typeof ERROR_TABLE;
 /** @testonly Every code is described for callers. */
 export const ERROR_CODES = Object.keys(ERROR_TABLE) as readonly ErrorCode[];
 
-/** Texts for a `reason` in the context that says more than the code does. */
+/** Texts for a `reason` in the context that is more specific than the code. */
 const REASON_TEXTS: Readonly<Partial<Record<ErrorCode, Readonly<Partial<Record<string, string>>>>>> = {
   SIZE_EXCEEDS_POSITION: {
     NO_POSITION: "There is no open position to close",

@@ -1,5 +1,5 @@
 /**
- * A perpetual contract as one venue lists it, with everything needed to speak integers inside.
+ * A perpetual contract as one venue lists it, with everything needed to use integers inside.
  *
  * Units: a **tick** is one unit of the last decimal place the venue may print in a price
  * (10^-priceDecimals in the venue's own quoting), a **lot** the same for sizes. The venue's own
@@ -42,13 +42,13 @@ export interface Instrument {
   readonly restingMinimum?: { readonly qtyLots: number; readonly notional: string };
   /**
    * Price band around the mark for limit prices, as integer parts per million of the mark (BUY ≤ mark × up, SELL ≥ mark × down).
-   * The limit of a stop is judged the same way around its trigger. 0 where the venue has none, or does not say how wide it is.
+   * The limit of a stop is judged the same way around its trigger. 0 where the venue has none, or does not publish its width.
    */
   readonly bandUpPpm: number;
   readonly bandDownPpm: number;
   /**
-   * The venue takes limit prices above mark × low and up to mark × high only, on both sides, as integer parts per million
-   * ("80% away from the reference price"). Wide enough that nothing of ours comes near. Absent: it has none.
+   * The venue accepts only limit prices above mark × low and up to mark × high, on both sides, as integer parts per
+   * million ("80% away from the reference price"). Our own prices are never near these bounds. Absent: it has none.
    */
   readonly wideBand?: { readonly lowPpm: number; readonly highPpm: number };
   /**

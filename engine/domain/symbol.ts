@@ -1,7 +1,7 @@
 /**
  * Canonical symbols: the upper-case base asset (`BTC`). There are two readers because they know different things. Venue
  * names are exact: `kPEPE` means a thousand PEPE, `KAVA` is KAVA. A caller types in any case, and only the list of
- * known symbols can tell `kava` from `kpepe`.
+ * known symbols distinguishes `kava` from `kpepe`.
  */
 
 /** Longer texts are refused. */

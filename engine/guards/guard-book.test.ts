@@ -241,16 +241,16 @@ describe("the daily limit", () => {
           const store = createMemoryStore();
           const limits = { each: { ...NO_LIMITS, maxDailyNotional: "3000" } };
           const guards = await book(limits, store);
-          let stands = 0;
+          let expected = 0;
           for (const [index, { lands, released }] of fates.entries()) {
             const verdict = guards.check(order({ clientIdHex: String(index).padStart(32, "0") }));
             if (!verdict.ok) throw new Error(verdict.code);
             if (lands) await store.commit({ writes: verdict.reservation.writes });
-            if (lands && !released) stands += 100;
+            if (lands && !released) expected += 100;
             if (released) await store.commit({ writes: [...verdict.reservation.release()] });
           }
           const next = await book(limits, store);
-          expect(next.usedBy("pk_one", "acct")).toBe(String(stands));
+          expect(next.usedBy("pk_one", "acct")).toBe(String(expected));
         },
       ),
       { numRuns: 30 },

@@ -74,7 +74,7 @@ describe("loading a snapshot", () => {
           for (const one of changes) apply(one);
           expect(book.commit(2, 2, 2)).toBe(true);
           expectSame();
-          // A second snapshot keeps nothing of the first.
+          // A second snapshot replaces all of the first.
           naive.clear();
           book.beginSnapshot();
           for (const one of changes) apply(one);

@@ -6,7 +6,7 @@
  * integers below 2^53 throughout. Sides grow by doubling up to MAX_LEVELS; beyond that the book is
  * INVALID. Nothing allocates in steady state.
  *
- * States: EMPTY → SYNCING → LIVE → INVALID. A room invalidates first and repairs after; readers ask
+ * States: EMPTY → SYNCING → LIVE → INVALID. A room invalidates first and repairs after; readers check
  * `state === BOOK_LIVE`. After each `commit` the touched part is checked (order, sign, crossing).
  */
 import { type Changed, NO_LISTENER } from "./changed.js";

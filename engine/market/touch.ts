@@ -1,7 +1,7 @@
 // hot path
 /**
  * Best bid and offer from a stream faster than the book. A side whose lots are 0 is empty: the venue
- * said that nobody quotes there. `seq` shares the number space of the book's `seq` where the venue
+ * reports that nobody quotes there. `seq` shares the number space of the book's `seq` where the venue
  * has one, else 0 and venue times decide.
  */
 

@@ -9,7 +9,7 @@ import type { VenueOrder } from "../domain/order.js";
 
 /** Venues allow up to 5000. */
 export const OPEN_ORDERS_MAX = 5_000;
-/** A list asked for so soon after an event need not tell of it: the venues' reads lag by up to 1.1 s, as measured. */
+/** A list requested this soon after an event need not include it: the venues' reads lag by up to 1.1 s, as measured. */
 export const LIST_LAG_MS = 1_500;
 /** Most ends remembered while a list is being read. */
 const ENDED_MAX = 5_000;
@@ -121,7 +121,8 @@ export function isOpen(order: VenueOrder): boolean {
   return order.status === "OPEN" || order.status === "PARTIALLY_FILLED";
 }
 
-function orderKey(order: VenueOrder): string {
+/** Identifies an order within its account. */
+export function orderKey(order: VenueOrder): string {
   return `${order.nativeSymbol}|${order.venueOrderId}`;
 }
 

@@ -45,21 +45,21 @@ beforeEach(() => {
 
 interface Listening {
   readonly handle: AccountHandle;
-  readonly heard: AccountChange[];
+  readonly received: AccountChange[];
   events(): string[];
 }
 
 function listen(block: unknown = two.credentials(alice), wantsOrders = false): Listening {
-  const heard: AccountChange[] = [];
+  const received: AccountChange[] = [];
   const opened = portfolio.open("venuetwo", { kind: "credentials", block }, wantsOrders, (change) => {
-    heard.push(change);
+    received.push(change);
   });
   if (!opened.ok) throw new Error(opened.code);
   return {
     handle: opened.handle,
-    heard,
+    received,
     events: () =>
-      heard.flatMap((change) => (change.kind === "positions" ? change.changes.map((one) => one.event) : [])),
+      received.flatMap((change) => (change.kind === "positions" ? change.changes.map((one) => one.event) : [])),
   };
 }
 
@@ -85,7 +85,7 @@ describe("a pushed account", () => {
   it("with a holding in an unlisted contract reports POSITION_UNLISTED beside what is counted, until it is gone", async () => {
     alice.hold("BTC", 400);
     alice.holdUncounted("GONEUSDT", "12.5");
-    const { handle, heard, events } = listen();
+    const { handle, received, events } = listen();
     await clock.advanceAsync(STREAM_LIVE_MS);
     expect(handle.watch.positions).toMatchObject([{ symbol: "BTC", qtyLots: 400 }]);
     expect(handle.watch.coverage()).toMatchObject({
@@ -95,28 +95,34 @@ describe("a pushed account", () => {
     // Its list of orders has not been read yet; the error of the positions does not apply to it.
     expect(handle.watch.ordersCoverage().error).toMatchObject({ code: "NO_ANSWER_YET" });
     expect(events()).toEqual(["opened"]);
-    heard.length = 0;
+    received.length = 0;
     alice.holdUncounted("GONEUSDT", null);
     await clock.advanceAsync(STREAM_LIVE_MS);
     expect(handle.watch.coverage()).toMatchObject({ state: "LIVE", error: null });
-    expect(heard.map(({ kind }) => kind)).toEqual(["coverage"]);
+    expect(received.map(({ kind }) => kind)).toEqual(["coverage"]);
   });
 
   it("reports opened, changed, closed once with size 0, and a flip as both", async () => {
-    const { heard } = listen();
+    const { received } = listen();
     await clock.advanceAsync(100);
-    heard.length = 0;
+    received.length = 0;
     alice.hold("BTC", 400);
     alice.hold("BTC", 150);
     alice.hold("BTC", 150);
     alice.hold("BTC", -50);
     alice.hold("BTC", 0);
-    const told = heard.flatMap((change) =>
+    const reported = received.flatMap((change) =>
       change.kind === "positions"
         ? change.changes.map(({ event, position }) => `${event} ${position.direction} ${position.qtyLots}`)
         : [change.kind],
     );
-    expect(told).toEqual(["opened LONG 400", "changed LONG 150", "opened SHORT 50", "closed LONG 0", "closed SHORT 0"]);
+    expect(reported).toEqual([
+      "opened LONG 400",
+      "changed LONG 150",
+      "opened SHORT 50",
+      "closed LONG 0",
+      "closed SHORT 0",
+    ]);
   });
 
   it("reports a position that the venue took over as liquidated", async () => {
@@ -140,12 +146,12 @@ describe("a pushed account", () => {
 
   it("reports a change of the venue's own figures as one that is not urgent", async () => {
     alice.hold("BTC", 400);
-    const { heard } = listen();
+    const { received } = listen();
     await clock.advanceAsync(100);
-    heard.length = 0;
+    received.length = 0;
     alice.hold("BTC", 400, { unrealizedPnl: "1.5" });
     alice.hold("BTC", 400, { unrealizedPnl: "1.5", leverage: 10 });
-    const held = heard.flatMap((change) =>
+    const held = received.flatMap((change) =>
       change.kind === "positions" ? change.changes.map((one) => one.isHeld) : [],
     );
     expect(held).toEqual([false, true]);
@@ -281,7 +287,7 @@ describe("a polled account", () => {
 
   it("reports orders as lists show them: new, filled, ended as the venue reports, unknown where it does not", async () => {
     const resting = alice.rest("BTC", 10);
-    const { handle, heard } = listen(undefined, true);
+    const { handle, received } = listen(undefined, true);
     await clock.advanceAsync(1);
     expect(handle.watch.openOrders).toEqual([resting]);
     const second = alice.rest("ETH", 5);
@@ -290,10 +296,10 @@ describe("a polled account", () => {
     alice.fill(resting.venueOrderId, 6);
     alice.open.delete(second.venueOrderId);
     await clock.advanceAsync(20_000);
-    const told = heard.flatMap((change) =>
+    const reported = received.flatMap((change) =>
       change.kind === "order" ? [`${change.order.venueOrderId} ${change.order.status} ${change.order.filledLots}`] : [],
     );
-    expect(told.sort()).toEqual([
+    expect(reported.sort()).toEqual([
       "alice-1 FILLED 10",
       "alice-1 PARTIALLY_FILLED 4",
       "alice-2 OPEN 0",
@@ -324,7 +330,7 @@ describe("the streams of a venue", () => {
     expect(two.streamedCount()).toBe(10);
   });
 
-  it("that the venue takes back leave the account polled, and it requests one again", async () => {
+  it("that the venue ends leave the account polled, and it requests one again", async () => {
     const account = two.addAccount("bob");
     const { handle } = listen(two.credentials(account));
     await clock.advanceAsync(100);
@@ -360,7 +366,7 @@ describe("sharing a watched account", () => {
     await clock.advanceAsync(30_000);
     expect(right.handle.watch.positions).toHaveLength(1);
     expect(wrong.handle.watch.positions).toBeNull();
-    expect(wrong.heard.every((change) => change.kind === "coverage")).toBe(true);
+    expect(wrong.received.every((change) => change.kind === "coverage")).toBe(true);
     expect(wrong.handle.watch.coverage().state).toBe("AUTH_REQUIRED");
   });
 
@@ -418,25 +424,25 @@ describe("the orders of an account", () => {
   it("begin with the whole list and continue with events; a failed first list is read again", async () => {
     const resting = alice.rest("BTC", 10);
     two.failure = { code: "TIMEOUT", retryAfterMs: null };
-    const { handle, heard } = listen(undefined, true);
+    const { handle, received } = listen(undefined, true);
     await clock.advanceAsync(100);
     expect(handle.watch.ordersCoverage()).toMatchObject({ state: "ERROR", error: { code: "TIMEOUT" } });
     expect([handle.watch.openOrders, handle.watch.areOrdersSettled]).toEqual([null, true]);
     two.failure = null;
     await clock.advanceAsync(6_000);
-    expect(heard.some((change) => change.kind === "ordersReset")).toBe(true);
+    expect(received.some((change) => change.kind === "ordersReset")).toBe(true);
     expect(handle.watch.openOrders).toEqual([resting]);
     expect(handle.watch.ordersCoverage().state).toBe("LIVE");
     alice.fill(resting.venueOrderId, 3);
     expect(handle.watch.openOrders).toMatchObject([{ filledLots: 3, status: "PARTIALLY_FILLED" }]);
     alice.cancel(resting.venueOrderId);
     expect(handle.watch.openOrders).toEqual([]);
-    expect(heard.filter((change) => change.kind === "fill")).toHaveLength(1);
+    expect(received.filter((change) => change.kind === "fill")).toHaveLength(1);
   });
 
   it("that ended while the stream was away are looked up when it is back", async () => {
     const first = alice.rest("BTC", 10);
-    const { handle, heard } = listen(undefined, true);
+    const { handle, received } = listen(undefined, true);
     await clock.advanceAsync(100);
     alice.drop();
     alice.fill(first.venueOrderId, 10);
@@ -445,15 +451,15 @@ describe("the orders of an account", () => {
     alice.restore();
     await clock.advanceAsync(500);
     expect(handle.watch.openOrders).toEqual([second]);
-    const told = heard.flatMap((change) =>
+    const reported = received.flatMap((change) =>
       change.kind === "order" ? [`${change.order.venueOrderId} ${change.order.status}`] : [],
     );
-    expect(told.sort()).toEqual(["alice-1 FILLED", "alice-2 OPEN"]);
+    expect(reported.sort()).toEqual(["alice-1 FILLED", "alice-2 OPEN"]);
   });
 
   it("are reported as ended once, by the source that knows first", async () => {
     const [first, second] = [alice.rest("BTC", 10), alice.rest("ETH", 5)];
-    const { heard } = listen(undefined, true);
+    const { received } = listen(undefined, true);
     await clock.advanceAsync(100);
     alice.drop();
     for (const { venueOrderId } of [first, second]) alice.fill(venueOrderId, 10);
@@ -467,10 +473,10 @@ describe("the orders of an account", () => {
     };
     alice.restore();
     await clock.advanceAsync(500);
-    const told = heard.flatMap((change) =>
+    const reported = received.flatMap((change) =>
       change.kind === "order" ? [`${change.order.venueOrderId} ${change.order.status}`] : [],
     );
-    expect(told.sort()).toEqual(["alice-1 UNKNOWN", "alice-2 FILLED"]);
+    expect(reported.sort()).toEqual(["alice-1 UNKNOWN", "alice-2 FILLED"]);
   });
 });
 
@@ -488,11 +494,11 @@ describe("an execution that was resolved", () => {
     const wrong = listen({ apiKey: "alice", apiSecret: "wrong" }, true);
     const right = listen(undefined, true);
     resolve(execution);
-    expect(right.heard.some((change) => change.kind === "resolved")).toBe(false);
+    expect(right.received.some((change) => change.kind === "resolved")).toBe(false);
     await clock.advanceAsync(100);
     resolve(execution);
     resolve({ ...execution, accounts: [] });
-    const count = ({ heard }: Listening) => heard.filter((change) => change.kind === "resolved").length;
+    const count = ({ received }: Listening) => received.filter((change) => change.kind === "resolved").length;
     expect([count(right), count(wrong), count(bob)]).toEqual([1, 0, 0]);
   });
 
@@ -500,13 +506,13 @@ describe("an execution that was resolved", () => {
     two = new AccountVenue("venuetwo", clock, { isPublic: true });
     alice = two.addAccount("alice");
     portfolio = createPortfolio(two);
-    const heard: AccountChange[] = [];
+    const received: AccountChange[] = [];
     const opened = portfolio.open("venuetwo", { kind: "address", walletAddress: "alice" }, true, (change) =>
-      heard.push(change),
+      received.push(change),
     );
     await clock.advanceAsync(100);
     expect(opened.ok && opened.handle.watch.coverage().state).toBe("LIVE");
     resolve(execution);
-    expect(heard.some((change) => change.kind === "resolved")).toBe(false);
+    expect(received.some((change) => change.kind === "resolved")).toBe(false);
   });
 });

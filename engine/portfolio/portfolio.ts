@@ -77,7 +77,7 @@ export class Portfolio {
     );
     this.#endResolved = resolved.listen((execution) => {
       for (const watch of this.#watches.values()) {
-        if (watch.owns(execution.accounts)) watch.tell({ kind: "resolved", execution });
+        if (watch.owns(execution.accounts)) watch.emit({ kind: "resolved", execution });
       }
     });
   }

@@ -115,8 +115,8 @@ export function monthOf(atMs: number): number {
 function decisionId({ kind, requestId, routing, run }: ConcludedTrade): string {
   if (kind === "refused") return `${routing.routeId}:refused:${requestId}`;
   if (kind === "replied") return `${routing.routeId}:replied`;
-  const told = run === null ? 0 : run.attempts.reduce((sum, attempt) => sum + (attempt.recorded?.ver ?? 0), 0);
-  return `${routing.routeId}:resolved:${told}`;
+  const recorded = run === null ? 0 : run.attempts.reduce((sum, attempt) => sum + (attempt.recorded?.ver ?? 0), 0);
+  return `${routing.routeId}:resolved:${recorded}`;
 }
 
 // ---------------------------------------------------------------- rows

@@ -5,7 +5,7 @@
  *
  * A trade is held when its venue time is before this start (plus SKEW_MS, for clocks that differ), or when it came with
  * the first frame of its market, whatever its time. The store is queried when it is on and has received everything that
- * earlier runs left in the spool; ASK_ROWS trades per query, one query at a time.
+ * earlier runs left in the spool; QUERY_ROWS trades per query, one query at a time.
  *
  * A trade older than the store's retention may be counted in a candle alone, which outlives it: it is dropped and
  * counted.
@@ -21,10 +21,10 @@ import { TradeRing } from "./trade-ring.js";
 
 /** More than the clock difference at which a venue still accepts signed requests. */
 const SKEW_MS = 10_000;
-const ASK_ROWS = 100;
+const QUERY_ROWS = 100;
 /** The ids are part of a URL, of which servers accept 16 KiB and more. */
-const ASK_ID_CHARS = 4_000;
-const ASK_AGAIN_MS = 1_000;
+const QUERY_ID_CHARS = 4_000;
+const RETRY_MS = 1_000;
 /** A venue may repeat one trade under one id: each is stored once, possibly with an unmerged row beside it. */
 const BOUNDS: QueryBounds = { timeoutMs: 10_000, rowsMax: 10_000, bytesMax: 1 << 20 };
 
@@ -49,7 +49,7 @@ export class EarlierTrades implements TradeSieve {
   readonly ring: TradeRing;
   readonly #options: EarlierTradesOptions;
   readonly #untilMs: number;
-  #asking: Promise<boolean> | null = null;
+  #querying: Promise<boolean> | null = null;
   #notBeforeNs = 0;
   /** Held trades that the store has. */
   knownCount = 0;
@@ -76,29 +76,29 @@ export class EarlierTrades implements TradeSieve {
    * Queries the store for the held trades, at intervals; returns false when nothing was decided. The caller knows that
    * the spool has no trades left.
    */
-  ask(): Promise<boolean> {
+  query(): Promise<boolean> {
     const { clock } = this.#options;
     if (this.ring.size === 0 || clock.monoNs() < this.#notBeforeNs) return Promise.resolve(false);
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = null;
+    this.#querying ??= this.#query().finally(() => {
+      this.#querying = null;
     });
-    return this.#asking;
+    return this.#querying;
   }
 
-  async #ask(): Promise<boolean> {
+  async #query(): Promise<boolean> {
     const { store, clock, release } = this.#options;
     const question = this.#question();
-    const askedMs = clock.wallMs();
+    const queriedAtMs = clock.wallMs();
     const answer = await store.query(KNOWN_SQL, question.params, BOUNDS);
     if (!answer.ok) {
-      this.#notBeforeNs = clock.monoNs() + ASK_AGAIN_MS * 1e6;
+      this.#notBeforeNs = clock.monoNs() + RETRY_MS * 1e6;
       return false;
     }
     const known = new Set(answer.rows.map((row) => nameOf(row["venue"], row["symbol"], row["trade_id"])));
     const sieve: TradeSieve = {
       takes: (ring, at) => {
         if (known.has(this.#nameAt(ring, at))) this.knownCount += 1;
-        else if (isForgotten(ring.exMs[at] as number, askedMs)) this.forgottenCount += 1;
+        else if (isForgotten(ring.exMs[at] as number, queriedAtMs)) this.forgottenCount += 1;
         else return false;
         return true;
       },
@@ -117,7 +117,7 @@ export class EarlierTrades implements TradeSieve {
     let to = 0;
     let chars = 0;
     let until = ring.tail;
-    for (; until < ring.head && ids.length < ASK_ROWS && chars < ASK_ID_CHARS; until++) {
+    for (; until < ring.head && ids.length < QUERY_ROWS && chars < QUERY_ID_CHARS; until++) {
       const at = until & ring.mask;
       const { venue, symbol } = this.#options.heads[ring.market[at] as number] as MarketRowHead;
       const exMs = ring.exMs[at] as number;

@@ -178,9 +178,13 @@ export class MarketDrain {
     return this.#earlier.ring.size > 0;
   }
 
-  /** See EarlierTrades.ask. */
-  askForHeld(): Promise<boolean> {
-    return this.#earlier.ask();
+  /** Decides held trades as far as the store can answer, query after query, while `mayQuery` holds. */
+  async decideHeld(mayQuery: () => boolean): Promise<void> {
+    const { store } = this.#options;
+    const canQuery = (): boolean => this.holdsTrades && store.state().state === "on" && mayQuery();
+    while (canQuery() && (await this.#earlier.query())) {
+      // EarlierTrades.query decides some of them.
+    }
   }
 
   /** At the end: these trades will not be queried any more. */

@@ -121,8 +121,8 @@ export function drainTrades(
     const head = heads[ring.market[at] as number] as MarketRowHead;
     const rxUs = wall.toUs(ring.rxNs[at] as number);
     const rxMs = Math.floor(rxUs / 1000);
-    const given = ring.exMs[at] as number;
-    const exMs = given > 0 && given < rxMs + DAY_MS ? given : rxMs;
+    const venueMs = ring.exMs[at] as number;
+    const exMs = venueMs > 0 && venueMs < rxMs + DAY_MS ? venueMs : rxMs;
     const writer = batcher.writerFor(Math.floor(exMs / DAY_MS));
     const start = writer.at;
     writer.reserve(FIXED_BYTES + head.names.length);

@@ -241,7 +241,7 @@ describe("the outbox across crashes", () => {
         store.latency = () => new Promise((resolve) => clock.setTimer(resolve, random.next() * 40));
         store.fate = () => {
           const draw = last ? 1 : random.next();
-          return draw < 0.1 ? "lose" : draw < 0.25 ? "storeUnheard" : "store";
+          return draw < 0.1 ? "lose" : draw < 0.25 ? "storeWithoutReply" : "store";
         };
         const starting = start(stateStore, store, clock, seed * 100 + life);
         const begun = await Promise.race([starting, clock.advanceAsync(50).then(() => null)]);

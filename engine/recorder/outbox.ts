@@ -30,7 +30,9 @@ import {
   splitOutboxBatch,
   type OutboxBatch,
 } from "./outbox-batch.js";
-import { insertSafely, RETRY_MAX_MS, RETRY_MIN_MS } from "./shipper.js";
+import { type Refused, RefusedRows } from "./refused-rows.js";
+import { RetryPause } from "./retry-pause.js";
+import { insertSafely } from "./shipper.js";
 
 const ROWS = "record-rows";
 const BATCHES = "record-batches";
@@ -89,33 +91,35 @@ export class Outbox {
   #refusedKept = 0;
   #running: Promise<void> | null = null;
   #timer: TimerHandle | null = null;
-  #failures = 0;
   #stopped = false;
   #wasBacklogged = false;
-  readonly #loggedRefusals = new Set<string>();
+  readonly #pause: RetryPause;
+  readonly #refusedRows: RefusedRows;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
+    this.#pause = new RetryPause(options.random);
+    this.#refusedRows = new RefusedRows(options.counts, options.logger);
     this.#rowsMax = options.rowsMax ?? DEFAULT_BACKLOG_ROWS;
     this.#bytesMax = options.bytesMax ?? DEFAULT_BACKLOG_BYTES;
   }
 
   /** Adopts what an earlier start left, and begins to drain. Call before the first close. */
   async start(): Promise<void> {
-    const { counts } = this.#options;
-    await this.#scanAll(BATCHES, (key, value) => {
+    const { counts, stateStore } = this.#options;
+    await scanAll(stateStore, BATCHES, (key, value) => {
       const batch = decodeOutboxBatch(key, value);
       this.#batches.push(batch);
       this.#bytes += batch.bytes.length;
       counts[batch.table].recovered += batch.rowCount;
     });
-    await this.#scanAll(ROWS, (key, value) => {
+    await scanAll(stateStore, ROWS, (key, value) => {
       const table = tableOf(key);
       this.#rows[table] += 1;
       this.#bytes += value.length;
       counts[table].recovered += 1;
     });
-    await this.#scanAll(REFUSED, () => {
+    await scanAll(stateStore, REFUSED, () => {
       this.#refusedKept += 1;
     });
     this.#checkBacklog();
@@ -188,19 +192,13 @@ export class Outbox {
       .then((end) => {
         this.#running = null;
         this.#checkBacklog();
-        if (end !== "empty") this.#schedule(this.#pauseMs());
+        if (end !== "empty") this.#schedule(this.#pause.nextMs());
         else {
-          this.#failures = 0;
+          this.#pause.reset();
           // Rows that were committed during the last check.
           if (this.backlog().rows > 0) this.#schedule(DRAIN_DELAY_MS);
         }
       });
-  }
-
-  #pauseMs(): number {
-    const limitMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.#failures, 10));
-    this.#failures += 1;
-    return limitMs * (0.5 + 0.5 * this.#options.random.next());
   }
 
   async #drain(): Promise<"empty" | "away"> {
@@ -216,7 +214,7 @@ export class Outbox {
         else away = true;
       }
       if (away) return "away";
-      this.#failures = 0;
+      this.#pause.reset();
       if (this.#stopped) return "away";
     }
   }
@@ -270,8 +268,8 @@ export class Outbox {
   }
 
   /** Splits the batch until it holds only the row that the server refuses, which is set aside. */
-  async #refused(batch: OutboxBatch, outcome: Extract<InsertOutcome, { outcome: "refused" }>): Promise<void> {
-    const { stateStore, token, counts, logger } = this.#options;
+  async #refused(batch: OutboxBatch, outcome: Refused): Promise<void> {
+    const { stateStore, token } = this.#options;
     const gone: StateWrite = { namespace: BATCHES, key: batch.token, value: null };
     if (batch.rowCount > 1) {
       const halves = splitOutboxBatch(batch, token);
@@ -286,16 +284,7 @@ export class Outbox {
     await stateStore.commit({ writes: [gone, ...kept] });
     if (keep) this.#refusedKept += 1;
     this.#forget(batch);
-    counts[batch.table].dropped.refused += batch.rowCount;
-    const what = `${batch.table} ${outcome.code}`;
-    if (this.#loggedRefusals.has(what)) return;
-    this.#loggedRefusals.add(what);
-    logger.error("records_batch_refused", {
-      name: batch.table,
-      code: outcome.code,
-      errorName: outcome.name,
-      count: batch.rowCount,
-    });
+    this.#refusedRows.note(batch, outcome);
   }
 
   #forget(batch: OutboxBatch): void {
@@ -310,19 +299,23 @@ export class Outbox {
     if (backlogged) this.#options.logger.error("records_backlog", { count: rows });
     else this.#options.logger.info("records_backlog_gone", { count: rows });
   }
+}
 
-  async #scanAll(namespace: string, each: (key: string, value: Uint8Array) => void): Promise<void> {
-    let after: string | undefined;
-    for (;;) {
-      const rows = await this.#options.stateStore.scan(namespace, {
-        prefix: "",
-        limit: MAX_SCAN_ROWS,
-        ...(after === undefined ? {} : { after }),
-      });
-      for (const { key, value } of rows) each(key, value);
-      after = rows.at(-1)?.key;
-      if (rows.length < MAX_SCAN_ROWS || after === undefined) return;
-    }
+async function scanAll(
+  stateStore: StateStore,
+  namespace: string,
+  each: (key: string, value: Uint8Array) => void,
+): Promise<void> {
+  let after: string | undefined;
+  for (;;) {
+    const rows = await stateStore.scan(namespace, {
+      prefix: "",
+      limit: MAX_SCAN_ROWS,
+      ...(after === undefined ? {} : { after }),
+    });
+    for (const { key, value } of rows) each(key, value);
+    after = rows.at(-1)?.key;
+    if (rows.length < MAX_SCAN_ROWS || after === undefined) return;
   }
 }
 

@@ -7,29 +7,29 @@
  *
  * Invariants: nothing that trades waits for the store; accepted + recovered = stored + dropped + pending for every
  * table at every moment. A kill -9 loses at most this market data: the rings, the open batches and the batches in
- * memory. That is `drainMs` of data under load and `quietMs` without, while the store answers, and AWAY_BATCH_AGE_MS
- * while it is away or behind.
+ * memory. That is `drainMs` of data under load and `quietMs` without, while the store answers, and some seconds while it
+ * is away or behind (open-batches.ts).
  */
 import type { Clock, TimerHandle } from "../domain/clock.js";
 import type { Logger } from "../domain/logger.js";
 import type { Random } from "../domain/random.js";
 import type { Market } from "../market/market.js";
-import type { DecisionEvent } from "../orders/conclude/decision-event.js";
-import type { ConcludedTrade, RecordSink } from "../orders/conclude/record-sink.js";
+import type { RecordSink } from "../orders/conclude/record-sink.js";
 import { Deadline, within } from "../domain/deadline.js";
 import type { RandomIds } from "../storage/keyed-hash.js";
 import type { RecordsState, RecordsStore } from "../storage/records/records-store.js";
 import type { RecordTableName } from "../storage/records/record-table.js";
-import { RECORD_TABLES, recordTable } from "../storage/records/schema.js";
-import type { StateStore, StateWrite } from "../storage/state-store.js";
+import { RECORD_TABLES } from "../storage/records/schema.js";
+import type { StateStore } from "../storage/state-store.js";
 import { createTokenSource } from "./batch.js";
-import { Batcher } from "./batcher.js";
 import { BufferPool } from "./buffer-pool.js";
-import { CloseRows, monthOf } from "./close-rows.js";
+import { CloseRows } from "./close-rows.js";
+import { CloseSink } from "./close-sink.js";
 import { createCounts, droppedRows, type TableCounts } from "./counters.js";
 import { LatencySamples } from "./latency-samples.js";
-import { MarketDrain, type MarketTable } from "./market-drain.js";
-import { MAX_ROW_BYTES, Outbox } from "./outbox.js";
+import { MarketDrain } from "./market-drain.js";
+import { isMarketTable, OpenBatches } from "./open-batches.js";
+import { Outbox } from "./outbox.js";
 import { DEFAULT_RECORDER_SETTINGS, type RecorderSettings } from "./recorder-settings.js";
 import { type Shed, Shedding } from "./shedding.js";
 import { Shipper } from "./shipper.js";
@@ -91,18 +91,8 @@ export interface Recorder {
   stop(timeoutMs: number): Promise<void>;
 }
 
-/**
- * While the store is away or behind, batches wait this long to grow. That makes fewer files, and inserts that grow with
- * the wait, so a slow store catches up instead of receiving small ones faster than it takes them.
- */
-const AWAY_BATCH_AGE_MS = 5_000;
 const DISK_STOP_MS = 1_000;
 const IDLE_BUFFERS = 32;
-/** Largest row of any table, used to close a batch before it is full. */
-const ROW_BYTES_MAX = 8_192;
-
-/** Tables whose rows are collected in memory; the durable lane makes its own batches. */
-type BatchedTable = MarketTable | "routing_decisions" | "latency_samples";
 
 export function createRecorder(options: RecorderOptions): Recorder {
   return new TableRecorder(options);
@@ -120,71 +110,45 @@ class TableRecorder implements Recorder {
   readonly #rows: CloseRows;
   readonly #latency: LatencySamples;
   readonly #shedding: Shedding;
-  readonly #batchers: Readonly<Record<BatchedTable, Batcher>>;
+  readonly #open: OpenBatches;
+  readonly #isOff: () => boolean;
   #timer: TimerHandle | null = null;
   #sliceTimer: TimerHandle | null = null;
   #closeAfterSlice = false;
-  #oldestOpenNs = -1;
   #latencyDoneNs: number;
-  #saidOff = false;
-  #noteCount = 0;
-  readonly #noteId: string;
   #stopped = false;
 
   constructor(options: RecorderOptions) {
     const settings = { ...DEFAULT_RECORDER_SETTINGS, ...options.settings };
-    const { clock, logger, random, store } = options;
+    const { clock, logger, random, store, stateStore } = options;
+    const counts = this.#counts;
+    const token = createTokenSource(options.nodeId, options.randomIds);
+    const noteId = options.randomIds.randomHex128();
     this.#options = options;
     this.#settings = settings;
-    const token = createTokenSource(options.nodeId, options.randomIds);
-    this.#noteId = options.randomIds.randomHex128();
     this.#latencyDoneNs = clock.monoNs();
-    const counts = this.#counts;
-    const pool = new BufferPool(settings.batchBytes, IDLE_BUFFERS);
-    this.#spool = new Spool({
-      directory: options.spoolDirectory,
-      counts,
-      logger,
-      bytesMax: settings.spoolBytes,
-      memoryBytesMax: settings.spoolMemoryBytes,
-      ...(options.writeFile === undefined ? {} : { writeFile: options.writeFile }),
-    });
-    const { stateStore } = options;
+    this.#isOff = recordingOff(store, logger);
+    this.#spool = createSpool(options, settings, counts);
     this.#shedding = new Shedding({ store, stateStore, clock, logger, storeBytesMax: settings.storeBytes });
-    const queueBytesMax = settings.queueBytes;
     const spool = this.#spool;
+    const pool = new BufferPool(settings.batchBytes, IDLE_BUFFERS);
+    const queueBytesMax = settings.queueBytes;
     this.#shipper = new Shipper({ store, spool, pool, counts, clock, random, logger, queueBytesMax });
     this.#outbox = new Outbox({
-      ...{ stateStore: options.stateStore, store, counts, token, clock, random, logger },
+      ...{ stateStore, store, counts, token, clock, random, logger },
       rowsMax: settings.backlogRows,
       bytesMax: settings.backlogBytes,
     });
     this.#rows = new CloseRows(logger);
-    const batcher = (name: RecordTableName, rowBytesMax = ROW_BYTES_MAX): Batcher =>
-      new Batcher({
-        table: recordTable(name),
-        rowsMax: settings.batchRows,
-        rowBytesMax,
-        pool,
-        token,
-        onBatch: (batch) => this.#shipper.offer(batch),
-      });
-    this.#batchers = {
-      ticks: batcher("ticks"),
-      trades: batcher("trades"),
-      book_snapshots: batcher("book_snapshots"),
-      routing_decisions: batcher("routing_decisions", MAX_ROW_BYTES),
-      latency_samples: batcher("latency_samples"),
-    };
-    const batchers = this.#batchers;
+    this.#open = new OpenBatches({ settings, clock, pool, token, onBatch: (batch) => this.#shipper.offer(batch) });
+    const { batchers } = this.#open;
     this.#markets = new MarketDrain({ settings, clock, store, counts, batchers, wake: () => this.#scheduleSlice() });
     this.#latency = new LatencySamples(batchers.latency_samples, counts.latency_samples);
-    this.closes = {
-      decisionWrites: (concluded) => this.#decisionWrites(concluded),
-      eventWrites: (run, events) => this.#unlessOff(this.#rows.events(run, events)),
-      committed: (writes) => this.#outbox.committed(writes),
-      note: (event) => this.#note(event),
-    };
+    this.closes = new CloseSink({
+      ...{ rows: this.#rows, outbox: this.#outbox, counts, noteId },
+      batcher: batchers.routing_decisions,
+      isOff: this.#isOff,
+    });
   }
 
   async start(): Promise<void> {
@@ -211,25 +175,10 @@ class TableRecorder implements Recorder {
   }
 
   status(): RecorderStatus {
-    const tables = Object.fromEntries(
-      RECORD_TABLES.map(({ name }) => {
-        const counts = this.#counts[name];
-        const ring = isMarketTable(name) ? this.#markets.ringCounts(name) : null;
-        const dropped = { ...counts.dropped, ring: ring?.dropped ?? 0 };
-        const pending =
-          (ring?.size ?? 0) +
-          (isBatched(name) ? this.#batchers[name].openRows : 0) +
-          this.#shipper.pendingRows(name) +
-          this.#spool.pendingRows(name) +
-          this.#outbox.pendingRows(name);
-        const cut = (isBatched(name) ? this.#batchers[name].cutCount : 0) + this.#rows.cutCount(name);
-        const status = { ...counts, accepted: ring?.accepted ?? counts.accepted, dropped, pending, cut };
-        return [name, { ...status, droppedTotal: droppedRows(status) }];
-      }),
-    ) as Record<RecordTableName, TableStatus>;
+    const tables = Object.fromEntries(RECORD_TABLES.map(({ name }) => [name, this.#tableStatus(name)]));
     return {
       store: this.#options.store.state(),
-      tables,
+      tables: tables as Record<RecordTableName, TableStatus>,
       marketCount: this.#markets.marketCount,
       repeatedTrades: this.#markets.repeatedTrades,
       spool: { files: this.#spool.fileCount, bytes: this.#spool.byteCount, tornFiles: this.#spool.tornFiles },
@@ -245,10 +194,10 @@ class TableRecorder implements Recorder {
     while (this.#drainSlice()) {
       // Continues slice after slice, since a flush has the time.
     }
-    this.#closeBatches();
+    this.#open.closeAll();
     await within(clock, this.#shipper.idle(), deadline.leftMs());
     await within(clock, this.#decideHeld(), Math.max(0, deadline.leftMs()));
-    this.#closeBatches();
+    this.#open.closeAll();
     const idle = await within(clock, this.#shipper.idle(), Math.max(0, deadline.leftMs()));
     const drained = await within(clock, this.#outbox.flush(), Math.max(0, deadline.leftMs()));
     const onDisk = await within(clock, this.#spool.settled(), Math.max(0, deadline.leftMs()));
@@ -274,37 +223,20 @@ class TableRecorder implements Recorder {
     await within(clock, this.#shipper.settled(), Math.max(DISK_STOP_MS, deadline.leftMs()));
   }
 
-  // -------------------------------------------------------------- closes
-
-  #decisionWrites(concluded: ConcludedTrade): readonly StateWrite[] {
-    return this.#unlessOff(this.#rows.decision(concluded));
-  }
-
-  /** With recording off, rows in the outbox would never be removed. */
-  #unlessOff(writes: readonly StateWrite[]): readonly StateWrite[] {
-    if (!this.#isOff()) return writes;
-    for (const { key } of writes) {
-      const counts = this.#counts[key.slice(0, key.indexOf("|")) as RecordTableName];
-      counts.accepted += 1;
-      counts.dropped.off += 1;
-    }
-    return [];
-  }
-
-  #note(event: DecisionEvent): void {
-    const counts = this.#counts.routing_decisions;
-    counts.accepted += 1;
-    if (this.#isOff()) {
-      counts.dropped.off += 1;
-      return;
-    }
-    this.#noteCount += 1;
-    const row = this.#rows.noted(event, `${this.#noteId}:${this.#noteCount}`);
-    const batcher = this.#batchers.routing_decisions;
-    const writer = batcher.writerFor(monthOf(event.tsMs));
-    writer.reserve(row.length);
-    writer.raw(row);
-    batcher.added();
+  #tableStatus(table: RecordTableName): TableStatus {
+    const counts = this.#counts[table];
+    const ring = isMarketTable(table) ? this.#markets.ringCounts(table) : null;
+    const { openRows, cutCount } = this.#open.countsOf(table);
+    const dropped = { ...counts.dropped, ring: ring?.dropped ?? 0 };
+    const pending =
+      (ring?.size ?? 0) +
+      openRows +
+      this.#shipper.pendingRows(table) +
+      this.#spool.pendingRows(table) +
+      this.#outbox.pendingRows(table);
+    const cut = cutCount + this.#rows.cutCount(table);
+    const status = { ...counts, accepted: ring?.accepted ?? counts.accepted, dropped, pending, cut };
+    return { ...status, droppedTotal: droppedRows(status) };
   }
 
   // -------------------------------------------------------------- drain
@@ -342,16 +274,9 @@ class TableRecorder implements Recorder {
     if (this.#sliceTimer === null) this.#slice();
   }
 
-  /** Decides held trades as far as the store can answer. No insert of an earlier run may still be pending. */
-  async #decideHeld(): Promise<void> {
-    while (this.#mayAsk() && (await this.#markets.askForHeld())) {
-      // Continues query after query.
-    }
-  }
-
-  #mayAsk(): boolean {
-    const isOn = this.#markets.holdsTrades && this.#options.store.state().state === "on";
-    return isOn && this.#spool.pendingRows("trades") === 0;
+  /** No insert of an earlier run may still be pending when the store is queried. */
+  #decideHeld(): Promise<void> {
+    return this.#markets.decideHeld(() => this.#spool.pendingRows("trades") === 0);
   }
 
   #slice(): void {
@@ -361,38 +286,7 @@ class TableRecorder implements Recorder {
     }
     if (!this.#closeAfterSlice) return;
     this.#closeAfterSlice = false;
-    const isBehind = this.#shipper.behind;
-    // Rows of closes and openings never wait for market rows.
-    if (!isBehind) this.#batchers.routing_decisions.closeAll();
-    if (!this.#mayClose(isBehind)) return;
-    this.#closeBatches();
-  }
-
-  /** Reports whether the open batches are old enough, or full enough. */
-  #mayClose(isBehind: boolean): boolean {
-    const { quietMs, busyRows, drainMs } = this.#settings;
-    const nowNs = this.#options.clock.monoNs();
-    if (this.#oldestOpenNs < 0) {
-      if (this.#openRows() === 0) return false;
-      // Those rows may be as old as the previous drain.
-      this.#oldestOpenNs = nowNs - drainMs * 1e6;
-    }
-    const ageMs = (nowNs - this.#oldestOpenNs) / 1e6;
-    if (isBehind) return ageMs >= AWAY_BATCH_AGE_MS;
-    // Chooses the drain nearest to the full time: timers are slightly late, and one drain less means a third more
-    // batches.
-    return ageMs + drainMs / 2 > quietMs || this.#openRows() >= busyRows;
-  }
-
-  #openRows(): number {
-    let count = 0;
-    for (const batcher of Object.values(this.#batchers)) count += batcher.openRows;
-    return count;
-  }
-
-  #closeBatches(): void {
-    this.#oldestOpenNs = -1;
-    for (const batcher of Object.values(this.#batchers)) batcher.closeAll();
+    this.#open.closeDue(this.#shipper.behind);
   }
 
   /** Returns true when there is more. */
@@ -406,22 +300,29 @@ class TableRecorder implements Recorder {
     if (shed === "TICKS") this.#markets.dropTicks("room");
     return this.#markets.drainSlice();
   }
+}
 
-  #isOff(): boolean {
-    const { state, reason } = this.#options.store.state();
+function createSpool(
+  { spoolDirectory, logger, writeFile }: RecorderOptions,
+  settings: RecorderSettings,
+  counts: Readonly<Record<RecordTableName, TableCounts>>,
+): Spool {
+  return new Spool({
+    ...{ directory: spoolDirectory, counts, logger },
+    bytesMax: settings.spoolBytes,
+    memoryBytesMax: settings.spoolMemoryBytes,
+    ...(writeFile === undefined ? {} : { writeFile }),
+  });
+}
+
+/** Returns whether recording is off, and logs it the first time. */
+function recordingOff(store: RecordsStore, logger: Logger): () => boolean {
+  let isLogged = false;
+  return () => {
+    const { state, reason } = store.state();
     if (state !== "off") return false;
-    if (!this.#saidOff) {
-      this.#saidOff = true;
-      this.#options.logger.warn("recording_off", { reason });
-    }
+    if (!isLogged) logger.warn("recording_off", { reason });
+    isLogged = true;
     return true;
-  }
-}
-
-function isMarketTable(table: RecordTableName): table is MarketTable {
-  return table === "ticks" || table === "trades" || table === "book_snapshots";
-}
-
-function isBatched(table: RecordTableName): table is BatchedTable {
-  return isMarketTable(table) || table === "routing_decisions" || table === "latency_samples";
+  };
 }

@@ -9,7 +9,7 @@ import type { Space, StateStore } from "../storage/state-store.js";
 
 export type Shed = "NOTHING" | "TICKS" | "MARKET";
 
-const ASK_MS = 10_000;
+const QUERY_MS = 10_000;
 /** In tenths of the size: from here on ticks are not recorded. */
 const TICKS_TENTHS = 9;
 /** Merged parts are kept for some minutes more. */
@@ -28,8 +28,8 @@ export interface SheddingOptions {
 export class Shedding {
   readonly #options: SheddingOptions;
   #bytes: number | null = null;
-  #askedNs = Number.NEGATIVE_INFINITY;
-  #isAsking = false;
+  #queriedNs = Number.NEGATIVE_INFINITY;
+  #isQuerying = false;
   #shed: Shed = "NOTHING";
   #isVolumeShort = false;
 
@@ -55,7 +55,7 @@ export class Shedding {
   /** Queries the size at intervals, without waiting for the reply. */
   look(): void {
     const { stateStore, logger } = this.#options;
-    void this.#ask();
+    void this.#querySize();
     const { space } = stateStore.status();
     const shed = shedOf(space, this.#fill());
     this.#isVolumeShort = space === "LOW" || space === "FULL";
@@ -70,15 +70,15 @@ export class Shedding {
     return this.#bytes === null || storeBytesMax === null ? 0 : (this.#bytes / storeBytesMax) * 10;
   }
 
-  async #ask(): Promise<void> {
+  async #querySize(): Promise<void> {
     const { store, storeBytesMax, clock } = this.#options;
     const nowNs = clock.monoNs();
-    if (storeBytesMax === null || this.#isAsking || nowNs - this.#askedNs < ASK_MS * 1e6) return;
+    if (storeBytesMax === null || this.#isQuerying || nowNs - this.#queriedNs < QUERY_MS * 1e6) return;
     if (store.state().state !== "on") return;
-    this.#askedNs = nowNs;
-    this.#isAsking = true;
+    this.#queriedNs = nowNs;
+    this.#isQuerying = true;
     const answer = await store.query(SIZE_SQL, {}, SIZE_BOUNDS);
-    this.#isAsking = false;
+    this.#isQuerying = false;
     const bytes = answer.ok ? Number(answer.rows[0]?.["bytes"]) : Number.NaN;
     // An unknown size leaves the last one.
     if (Number.isFinite(bytes)) this.#bytes = bytes;

@@ -5,13 +5,13 @@
  *                      │         ├──refused──→ set aside, counted, logged once
  *                      └─over──→ └──away────→ spool → replay, oldest first, beside fresh ones
  *
- * While the store is away only one probe at a time is sent, after a jittered, growing pause; everything else goes to
- * the spool. Invariant: each row is stored, dropped and counted, or held in exactly one place.
+ * While the store is away only one probe at a time is sent (store-reach.ts); everything else goes to the spool.
+ * Invariant: each row is stored, dropped and counted, or held in exactly one place.
  *
  * Bounds: `queueBytesMax` in memory (beyond it the oldest waiting batch goes to the spool), `inFlightMax` inserts of
  * fresh batches and one of the spool.
  */
-import type { Clock, TimerHandle } from "../domain/clock.js";
+import type { Clock } from "../domain/clock.js";
 import type { Logger } from "../domain/logger.js";
 import type { Random } from "../domain/random.js";
 import type { InsertOutcome, RecordsStore } from "../storage/records/records-store.js";
@@ -19,12 +19,12 @@ import type { RecordTableName } from "../storage/records/record-table.js";
 import type { Batch } from "./batch.js";
 import type { BufferPool } from "./buffer-pool.js";
 import type { TableCounts } from "./counters.js";
+import { type Refused, RefusedRows } from "./refused-rows.js";
 import type { Spool, SpooledBatch } from "./spool.js";
+import { StoreReach } from "./store-reach.js";
 
 export const DEFAULT_QUEUE_BYTES = 64 << 20;
 export const DEFAULT_IN_FLIGHT = 2;
-export const RETRY_MIN_MS = 250;
-export const RETRY_MAX_MS = 10_000;
 
 export interface ShipperOptions {
   readonly store: RecordsStore;
@@ -40,23 +40,22 @@ export interface ShipperOptions {
 
 export class Shipper {
   readonly #options: ShipperOptions;
+  readonly #reach: StoreReach;
+  readonly #refusedRows: RefusedRows;
   readonly #queueBytesMax: number;
   readonly #inFlightMax: number;
   readonly #queue: Batch[] = [];
   #queueBytes = 0;
   readonly #inFlight = new Set<Batch>();
   #replaying: Promise<void> | null = null;
-  #away = false;
-  /** The store is away, and the next fresh batch is sent to find out whether it still is. */
-  #probeNext = false;
-  #failures = 0;
-  #retryTimer: TimerHandle | null = null;
   #stopped = false;
-  readonly #loggedRefusals = new Set<string>();
   readonly #idleWaiters = new Set<() => void>();
 
   constructor(options: ShipperOptions) {
+    const { clock, random, counts, logger, spool } = options;
     this.#options = options;
+    this.#reach = new StoreReach({ clock, random, logger, spool, replay: () => this.#replay() });
+    this.#refusedRows = new RefusedRows(counts, logger);
     this.#queueBytesMax = options.queueBytesMax ?? DEFAULT_QUEUE_BYTES;
     this.#inFlightMax = options.inFlightMax ?? DEFAULT_IN_FLIGHT;
   }
@@ -70,7 +69,7 @@ export class Shipper {
    * Whether the store is away, or slower than batches arrive: another small batch would only wait behind the others.
    */
   get behind(): boolean {
-    return this.#away || this.#queue.length > 0;
+    return this.#reach.isAway || this.#queue.length > 0;
   }
 
   /** Rows in memory: waiting or being inserted. The spool counts its own. */
@@ -82,11 +81,10 @@ export class Shipper {
   }
 
   offer(batch: Batch): void {
-    if (this.#away && !this.#probeNext) {
+    if (!this.#reach.admitsFresh()) {
       this.#options.spool.put(batch);
       return;
     }
-    this.#probeNext = false;
     this.#queue.push(batch);
     this.#queueBytes += batch.bytes.length;
     while (this.#queueBytes > this.#queueBytesMax && this.#queue.length > 1) this.#spoolOldest();
@@ -107,11 +105,11 @@ export class Shipper {
   /** Ends all sending. What is in memory goes to the spool, inserts under way too: their token makes that safe. */
   stop(): void {
     this.#stopped = true;
-    if (this.#retryTimer !== null) this.#options.clock.clearTimer(this.#retryTimer);
+    this.#reach.stop();
     for (const batch of this.#inFlight) this.#options.spool.put(batch, true);
     this.#inFlight.clear();
     while (this.#queue.length > 0) this.#spoolOldest();
-    this.#tellIdle();
+    this.#resolveIdle();
   }
 
   #spoolOldest(): void {
@@ -146,9 +144,9 @@ export class Shipper {
       this.#wentAway(outcome.reason);
     }
     this.#pump();
-    this.#tellIdle();
+    this.#resolveIdle();
     // Batches that a full queue moved there while the store was slow.
-    if (!this.#away) this.#replay();
+    if (!this.#reach.isAway) this.#replay();
   }
 
   #replay(): void {
@@ -164,7 +162,7 @@ export class Shipper {
       const spooled: SpooledBatch | null = await spool.oldest();
       if (spooled === null) {
         // There is nothing to probe with here (the disk may refuse everything): the next fresh batch is the probe.
-        if (this.#away) this.#probeNext = true;
+        this.#reach.probeWithFresh();
         return;
       }
       const { batch } = spooled;
@@ -190,53 +188,21 @@ export class Shipper {
     const counts = this.#options.counts[batch.table];
     counts.stored += batch.rowCount;
     counts.batchesStored += 1;
-    this.#isBack();
+    this.#reach.answered();
   }
 
-  #refused(batch: Batch, outcome: Extract<InsertOutcome, { outcome: "refused" }>): void {
-    this.#options.counts[batch.table].dropped.refused += batch.rowCount;
-    this.#isBack();
-    const what = `${batch.table} ${outcome.code}`;
-    // One log line for each table and code; the metrics keep counting.
-    if (this.#loggedRefusals.has(what)) return;
-    this.#loggedRefusals.add(what);
-    this.#options.logger.error("records_batch_refused", {
-      name: batch.table,
-      code: outcome.code,
-      errorName: outcome.name,
-      count: batch.rowCount,
-    });
-  }
-
-  /** Called on any reply, whatever it is. */
-  #isBack(): void {
-    this.#failures = 0;
-    if (!this.#away) return;
-    this.#away = false;
-    this.#probeNext = false;
-    this.#options.logger.info("records_store_back", { count: this.#options.spool.fileCount });
-    this.#replay();
+  #refused(batch: Batch, outcome: Refused): void {
+    this.#reach.answered();
+    this.#refusedRows.note(batch, outcome);
   }
 
   #wentAway(reason: string): void {
     if (this.#stopped) return;
-    if (!this.#away) this.#options.logger.warn("records_store_away", { reason });
-    this.#away = true;
+    this.#reach.missed(reason);
     while (this.#queue.length > 0) this.#spoolOldest();
-    if (this.#retryTimer !== null) return;
-    const { clock, random } = this.#options;
-    const limitMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.#failures, 10));
-    this.#failures += 1;
-    this.#retryTimer = clock.setTimer(
-      () => {
-        this.#retryTimer = null;
-        this.#replay();
-      },
-      limitMs * (0.5 + 0.5 * random.next()),
-    );
   }
 
-  #tellIdle(): void {
+  #resolveIdle(): void {
     if (this.#queue.length > 0 || this.#inFlight.size > 0) return;
     for (const waiter of this.#idleWaiters) waiter();
     this.#idleWaiters.clear();

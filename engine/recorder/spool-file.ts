@@ -6,6 +6,7 @@
  * The name contains order, table and rows, so that an unreadable file is still counted:
  * `000000000042-ticks-8192.rows`.
  */
+import { unlinkSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import type { RecordTableName } from "../storage/records/record-table.js";
 import { RECORD_TABLES } from "../storage/records/schema.js";
@@ -56,4 +57,17 @@ export function decodeSpoolFile(file: Buffer): Batch | null {
   // The checksum shows that encodeSpoolFile wrote this.
   const { table, columns, rowCount, token } = JSON.parse(header.toString("utf8")) as Omit<Batch, "bytes">;
   return { table, columns, rowCount, token, bytes };
+}
+
+export function byteLength(parts: readonly Uint8Array[]): number {
+  return parts.reduce((sum, part) => sum + part.length, 0);
+}
+
+/** The next start finds what cannot be removed now. */
+export function removeQuietly(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // It is gone already, or may not be removed.
+  }
 }

@@ -2,33 +2,28 @@
  * Batches of market data on disk while the store is away: one file each, oldest first, sent later with the same token
  * and bytes.
  *
- * Bounds: `bytesMax` and SPOOL_FILES_MAX on disk (beyond them the oldest files are dropped). `memoryBytesMax` waiting
- * for the disk (beyond it the oldest waiting batch is dropped). As much again of refused batches (beyond it no copy is
- * kept). QUARANTINE_BYTES_MAX of refused and torn files kept for a person. Every dropped row is counted. A full disk
- * refuses only the present batch; the next batch tries again.
+ * The folder is in spool-folder.ts, what waits for it in spool-queue.ts, what is kept for a person in quarantine.ts.
  *
- * A file appears under its name by a rename, so a dying process leaves it complete or not at all; the checksum reveals
- * a file torn by a power loss. Nothing is synced: durable rows never come here (outbox.ts).
+ * Bounds: `bytesMax` and SPOOL_FILES_MAX on disk (beyond them the oldest files are dropped). `memoryBytesMax` waiting
+ * for the disk, and as much again of refused batches on their way into the quarantine. Every dropped row is counted.
  */
-import { mkdirSync, readdirSync, statSync, unlinkSync } from "node:fs";
-import { open, readFile, rename, unlink } from "node:fs/promises";
+import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../domain/logger.js";
 import type { RecordTableName } from "../storage/records/record-table.js";
 import type { Batch } from "./batch.js";
 import type { DropReason, TableCounts } from "./counters.js";
-import { decodeSpoolFile, encodeSpoolFile, parseSpoolFileName, spoolFileName, type SpoolName } from "./spool-file.js";
+import { Quarantine } from "./quarantine.js";
+import { removeQuietly, spoolFileName } from "./spool-file.js";
+import { SpoolQueue } from "./spool-queue.js";
+import { type SpoolFile, SpoolFolder, type WriteFile, writeWhole } from "./spool-folder.js";
 
 export const DEFAULT_SPOOL_BYTES = 1 << 30;
 export const DEFAULT_SPOOL_MEMORY_BYTES = 64 << 20;
 /** Small batches reach this bound before the one in bytes. */
 export const SPOOL_FILES_MAX = 20_000;
-const QUARANTINE_BYTES_MAX = 64 << 20;
-/** File numbers count up from here; those of batches that go first count down. */
-const ORDER_MIDDLE = 500_000_000_000;
-/** Market data: where room is short it is not kept for later. */
-const GIVING_WAY: ReadonlySet<RecordTableName> = new Set(["ticks", "trades", "book_snapshots"]);
-const FULL_CODES = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+/** Where room is short these are not kept for later. */
+const MARKET_TABLES: ReadonlySet<RecordTableName> = new Set(["ticks", "trades", "book_snapshots"]);
 
 export interface SpoolOptions {
   readonly directory: string;
@@ -37,12 +32,7 @@ export interface SpoolOptions {
   readonly bytesMax?: number;
   readonly memoryBytesMax?: number;
   /** Writes a whole new file; a test passes one that fails. */
-  readonly writeFile?: (path: string, parts: readonly Uint8Array[]) => Promise<void>;
-}
-
-interface SpoolFile extends SpoolName {
-  readonly fileName: string;
-  readonly byteCount: number;
+  readonly writeFile?: WriteFile;
 }
 
 export interface SpooledBatch {
@@ -51,42 +41,32 @@ export interface SpooledBatch {
 }
 
 export class Spool {
-  readonly #directory: string;
-  readonly #quarantineDirectory: string;
+  readonly #folder: SpoolFolder;
+  readonly #queue: SpoolQueue;
+  readonly #quarantine: Quarantine;
   readonly #counts: SpoolOptions["counts"];
   readonly #logger: Logger;
   readonly #bytesMax: number;
-  readonly #memoryBytesMax: number;
-  readonly #writeFile: (path: string, parts: readonly Uint8Array[]) => Promise<void>;
-  /** Oldest first. */
-  readonly #files: SpoolFile[] = [];
-  #fileBytes = 0;
-  /** Batches waiting for the disk; the first may be being written. */
-  readonly #waiting: { readonly batch: Batch; readonly first: boolean }[] = [];
-  #waitingBytes = 0;
-  #writing: Promise<void> | null = null;
   /** Set while ticks are being removed for lack of room. */
-  #giving: Promise<void> | null = null;
-  #nextOrder = ORDER_MIDDLE;
-  #firstOrder = ORDER_MIDDLE - 1;
+  #removing: Promise<void> | null = null;
   /** The file whose batch is being sent: it must not be removed during the send. */
   #taken: SpoolFile | null = null;
-  #quarantineBytes = 0;
-  /** Bytes of refused batches on their way to the disk. */
-  #keepingBytes = 0;
-  #quarantined: { path: string; byteCount: number }[] = [];
-  #isFull = false;
   #isVolumeShort = false;
   tornFiles = 0;
 
   constructor(options: SpoolOptions) {
-    this.#directory = options.directory;
-    this.#quarantineDirectory = join(options.directory, "quarantine");
-    this.#counts = options.counts;
-    this.#logger = options.logger;
-    this.#bytesMax = options.bytesMax ?? DEFAULT_SPOOL_BYTES;
-    this.#memoryBytesMax = options.memoryBytesMax ?? DEFAULT_SPOOL_MEMORY_BYTES;
-    this.#writeFile = options.writeFile ?? writeWhole;
+    const { directory, counts, logger, writeFile = writeWhole } = options;
+    const { bytesMax = DEFAULT_SPOOL_BYTES, memoryBytesMax = DEFAULT_SPOOL_MEMORY_BYTES } = options;
+    const folder = new SpoolFolder(directory, writeFile);
+    this.#counts = counts;
+    this.#logger = logger;
+    this.#bytesMax = bytesMax;
+    this.#folder = folder;
+    this.#queue = new SpoolQueue({
+      ...{ folder, counts, logger, bytesMax: memoryBytesMax },
+      onWritten: (file, first) => this.#wrote(file, first),
+    });
+    this.#quarantine = new Quarantine(join(directory, "quarantine"), memoryBytesMax, writeFile);
   }
 
   /**
@@ -94,47 +74,25 @@ export class Spool {
    * spool.
    */
   openSync(): void {
-    mkdirSync(this.#quarantineDirectory, { recursive: true, mode: 0o700 });
-    for (const fileName of readdirSync(this.#directory).sort()) {
-      const path = join(this.#directory, fileName);
-      // The process died before the rename; the rows were lost with its memory.
-      if (fileName.endsWith(".part")) {
-        removeQuietly(path);
-        this.tornFiles += 1;
-        continue;
-      }
-      const name = parseSpoolFileName(fileName);
-      if (name === null) continue;
-      this.#passOrder(name);
-      const byteCount = statSync(path).size;
-      this.#files.push({ ...name, fileName, byteCount });
-      this.#fileBytes += byteCount;
-      this.#counts[name.table].recovered += name.rowCount;
-    }
-    for (const fileName of readdirSync(this.#quarantineDirectory).sort()) {
-      const path = join(this.#quarantineDirectory, fileName);
-      const name = parseSpoolFileName(fileName);
-      // Files that are set aside move here under their own name, and two of one name would be one file.
-      if (name !== null) this.#passOrder(name);
-      this.#noteQuarantined(path, statSync(path).size);
-    }
+    this.#quarantine.makeDirectory();
+    this.tornFiles += this.#folder.openSync();
+    for (const { table, rowCount } of this.#folder.files) this.#counts[table].recovered += rowCount;
+    // Files that are set aside move there under their own name, and two of one name would be one file.
+    this.#quarantine.openSync((name) => this.#folder.passOrder(name));
     this.#evict();
   }
 
   get fileCount(): number {
-    return this.#files.length;
+    return this.#folder.files.length;
   }
 
   get byteCount(): number {
-    return this.#fileBytes + this.#waitingBytes;
+    return this.#folder.byteCount + this.#queue.byteCount;
   }
 
   /** Rows in the spool, on disk or waiting for it. */
   pendingRows(table: RecordTableName): number {
-    let rows = 0;
-    for (const file of this.#files) if (file.table === table) rows += file.rowCount;
-    for (const { batch } of this.#waiting) if (batch.table === table) rows += batch.rowCount;
-    return rows;
+    return this.#folder.rows(table) + this.#queue.rows(table);
   }
 
   /**
@@ -142,20 +100,11 @@ export class Spool {
    * all others, while the store still knows its token.
    */
   put(batch: Batch, first = false): void {
-    if (this.#isVolumeShort && GIVING_WAY.has(batch.table)) {
-      this.#drop(batch, "room");
+    if (this.#isVolumeShort && MARKET_TABLES.has(batch.table)) {
+      this.#counts[batch.table].dropped.room += batch.rowCount;
       return;
     }
-    this.#waiting.push({ batch, first });
-    this.#waitingBytes += batch.bytes.length;
-    // The first may be half written.
-    while (this.#waitingBytes > this.#memoryBytesMax && this.#waiting.length > 1) {
-      const oldest = this.#waiting.splice(1, 1)[0];
-      if (oldest === undefined) break;
-      this.#waitingBytes -= oldest.batch.bytes.length;
-      this.#drop(oldest.batch, "memory");
-    }
-    this.#writing ??= this.#writeAll();
+    this.#queue.push(batch, first);
   }
 
   /** Where the volume is short, market data does not go to the disk, and the ticks on it are removed. */
@@ -163,16 +112,15 @@ export class Spool {
     const isNew = isShort && !this.#isVolumeShort;
     this.#isVolumeShort = isShort;
     if (!isNew) return;
-    // The first is being written.
-    for (const { batch } of this.#waiting.slice(1)) if (GIVING_WAY.has(batch.table)) this.#dropWaiting(batch);
-    this.#giving ??= this.#giveTicks().finally(() => {
-      this.#giving = null;
+    this.#queue.drop(MARKET_TABLES, "room");
+    this.#removing ??= this.#removeTicks().finally(() => {
+      this.#removing = null;
     });
   }
 
   /** Resolves when what waits for the disk now is on it, or counted as dropped. */
   async settled(): Promise<void> {
-    while (this.#writing !== null || this.#giving !== null) await (this.#writing ?? this.#giving);
+    while (this.#queue.writing !== null || this.#removing !== null) await (this.#queue.writing ?? this.#removing);
   }
 
   /**
@@ -180,14 +128,14 @@ export class Spool {
    * again.
    */
   async oldest(): Promise<SpooledBatch | null> {
-    for (let file = this.#files[0]; file !== undefined; file = this.#files[0]) {
+    for (let file = this.#folder.files[0]; file !== undefined; file = this.#folder.files[0]) {
       this.#taken = file;
-      const batch = await this.#read(file);
+      const batch = await this.#folder.read(file);
       if (batch !== null) return { batch, file };
       this.tornFiles += 1;
       this.#counts[file.table].dropped.torn += file.rowCount;
       this.#logger.error("spool_file_torn", { name: file.table, count: file.rowCount });
-      await this.#moveAside(file);
+      await this.setAside({ file });
     }
     this.#taken = null;
     return null;
@@ -197,107 +145,46 @@ export class Spool {
   async sent(spooled: SpooledBatch): Promise<void> {
     this.#forget(spooled.file);
     // If the file cannot be removed, the next start sends it again under its token, and the store ignores the repeat.
-    await unlink(join(this.#directory, spooled.file.fileName)).catch(() => {});
+    await unlink(this.#folder.pathOf(spooled.file)).catch(() => {});
   }
 
   /** The server will never accept it: it is set aside for a person. The caller counts it. */
-  async setAside(spooled: SpooledBatch): Promise<void> {
-    await this.#moveAside(spooled.file);
+  async setAside({ file }: Pick<SpooledBatch, "file">): Promise<void> {
+    this.#forget(file);
+    await this.#quarantine.takeFile(this.#folder.pathOf(file), file.fileName, file.byteCount);
   }
 
   /** Like setAside, for a batch that never was in the spool. */
-  async keepRefused(batch: Batch): Promise<void> {
-    if (this.#keepingBytes + batch.bytes.length > this.#memoryBytesMax) return;
-    this.#keepingBytes += batch.bytes.length;
-    const fileName = spoolFileName({ order: this.#nextOrder++, table: batch.table, rowCount: batch.rowCount });
-    const path = join(this.#quarantineDirectory, fileName);
-    const parts = encodeSpoolFile(batch);
-    try {
-      await this.#writeFile(path, parts);
-      this.#noteQuarantined(path, byteLength(parts));
-    } catch {
-      // A copy for a person is worth only one try.
-      await unlink(path).catch(() => {});
-    }
-    this.#keepingBytes -= batch.bytes.length;
-  }
-
-  /** No new file may take a name that a file of an earlier start has. */
-  #passOrder({ order }: SpoolName): void {
-    this.#nextOrder = Math.max(this.#nextOrder, order + 1);
-    this.#firstOrder = Math.min(this.#firstOrder, order - 1);
+  keepRefused(batch: Batch): Promise<void> {
+    return this.#quarantine.keep(batch, () => spoolFileName(this.#folder.newName(batch, false)));
   }
 
   /**
    * Removes one file after another, because exits may come at the same moment: thousands of files at once take a
    * second.
    */
-  async #giveTicks(): Promise<void> {
+  async #removeTicks(): Promise<void> {
     while (this.#isVolumeShort) {
-      const file = this.#files.find((one) => one.table === "ticks" && one !== this.#taken);
+      const file = this.#folder.files.find((one) => one.table === "ticks" && one !== this.#taken);
       if (file === undefined) break;
       this.#forget(file);
       this.#counts[file.table].dropped.room += file.rowCount;
       // The next start finds what cannot be removed now.
-      await unlink(join(this.#directory, file.fileName)).catch(() => {});
+      await unlink(this.#folder.pathOf(file)).catch(() => {});
     }
   }
 
-  async #writeAll(): Promise<void> {
-    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
-      const { batch, first } = next;
-      const order = first ? this.#firstOrder-- : this.#nextOrder++;
-      const name = { order, table: batch.table, rowCount: batch.rowCount };
-      const fileName = spoolFileName(name);
-      const parts = encodeSpoolFile(batch);
-      const byteCount = byteLength(parts);
-      const part = join(this.#directory, `${fileName}.part`);
-      let failure: unknown = null;
-      try {
-        await this.#writeFile(part, parts);
-        await rename(part, join(this.#directory, fileName));
-      } catch (error) {
-        failure = error ?? new Error("write failed");
-        await unlink(part).catch(() => {});
-      }
-      this.#waiting.shift();
-      this.#waitingBytes -= batch.bytes.length;
-      if (failure === null) {
-        const file = { ...name, fileName, byteCount };
-        if (first) this.#files.unshift(file);
-        else this.#files.push(file);
-        this.#fileBytes += byteCount;
-        this.#counts[batch.table].spooled += batch.rowCount;
-        this.#isFull = false;
-        // It was being written when the volume became short.
-        if (this.#isVolumeShort && batch.table === "ticks") this.#remove(file, "room");
-        this.#evict();
-      } else this.#refusedByDisk(batch, failure);
-    }
-    // In the same turn as the last check of the queue.
-    this.#writing = null;
-  }
-
-  #refusedByDisk(batch: Batch, failure: unknown): void {
-    const code = failure instanceof Error && "code" in failure ? String(failure.code) : "unknown";
-    this.#drop(batch, FULL_CODES.has(code) ? "disk-full" : "disk-error");
-    if (!this.#isFull) this.#logger.error("spool_write_failed", { reason: code, name: batch.table });
-    this.#isFull = true;
-  }
-
-  async #read(file: SpoolFile): Promise<Batch | null> {
-    let batch: Batch | null = null;
-    try {
-      batch = decodeSpoolFile(await readFile(join(this.#directory, file.fileName)));
-    } catch {
-      // An unreadable file counts as torn.
-    }
-    return batch !== null && batch.table === file.table && batch.rowCount === file.rowCount ? batch : null;
+  #wrote(file: SpoolFile, first: boolean): void {
+    this.#folder.add(file, first);
+    this.#counts[file.table].spooled += file.rowCount;
+    // It was being written when the volume became short.
+    if (this.#isVolumeShort && file.table === "ticks") this.#remove(file, "room");
+    this.#evict();
   }
 
   #evict(): void {
-    while (this.#fileBytes > this.#bytesMax || this.#files.length > SPOOL_FILES_MAX) {
-      const victim = this.#files.find((file) => file !== this.#taken);
+    while (this.#folder.byteCount > this.#bytesMax || this.fileCount > SPOOL_FILES_MAX) {
+      const victim = this.#folder.files.find((file) => file !== this.#taken);
       if (victim === undefined) return;
       this.#remove(victim, "spool-full");
     }
@@ -306,72 +193,11 @@ export class Spool {
   #remove(file: SpoolFile, reason: DropReason): void {
     this.#forget(file);
     this.#counts[file.table].dropped[reason] += file.rowCount;
-    removeQuietly(join(this.#directory, file.fileName));
-  }
-
-  async #moveAside(file: SpoolFile): Promise<void> {
-    this.#forget(file);
-    const path = join(this.#quarantineDirectory, file.fileName);
-    try {
-      await rename(join(this.#directory, file.fileName), path);
-      this.#noteQuarantined(path, file.byteCount);
-    } catch {
-      removeQuietly(join(this.#directory, file.fileName));
-    }
-  }
-
-  #noteQuarantined(path: string, byteCount: number): void {
-    this.#quarantined.push({ path, byteCount });
-    this.#quarantineBytes += byteCount;
-    while (this.#quarantineBytes > QUARANTINE_BYTES_MAX) {
-      const oldest = this.#quarantined.shift();
-      if (oldest === undefined) return;
-      this.#quarantineBytes -= oldest.byteCount;
-      removeQuietly(oldest.path);
-    }
+    removeQuietly(this.#folder.pathOf(file));
   }
 
   #forget(file: SpoolFile): void {
-    const at = this.#files.indexOf(file);
-    if (at >= 0) {
-      this.#files.splice(at, 1);
-      this.#fileBytes -= file.byteCount;
-    }
+    this.#folder.forget(file);
     if (this.#taken === file) this.#taken = null;
-  }
-
-  #dropWaiting(batch: Batch): void {
-    this.#waiting.splice(
-      this.#waiting.findIndex((one) => one.batch === batch),
-      1,
-    );
-    this.#waitingBytes -= batch.bytes.length;
-    this.#drop(batch, "room");
-  }
-
-  #drop(batch: Batch, reason: DropReason): void {
-    this.#counts[batch.table].dropped[reason] += batch.rowCount;
-  }
-}
-
-function byteLength(parts: readonly Uint8Array[]): number {
-  return parts.reduce((sum, part) => sum + part.length, 0);
-}
-
-async function writeWhole(path: string, parts: readonly Uint8Array[]): Promise<void> {
-  const file = await open(path, "wx", 0o600);
-  try {
-    for (const part of parts) await file.writeFile(part);
-  } finally {
-    await file.close();
-  }
-}
-
-/** The next start finds what cannot be removed now. */
-function removeQuietly(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch {
-    // It is gone already, or may not be removed.
   }
 }

@@ -42,9 +42,9 @@ export function orderAdjustments(input: RouteInput, decision: Decision): Adjustm
       rule: result.bandClamped ? "PRICE_BAND" : "TICK_SIZE",
     });
   }
-  const asked = requestedSizeText(decision);
+  const requested = requestedSizeText(decision);
   const ordered = orderedSizeText(input, decision, instrument);
-  if (asked !== ordered) adjustments.push({ field: "size", from: asked, to: ordered, rule: "LOT_SIZE" });
+  if (requested !== ordered) adjustments.push({ field: "size", from: requested, to: ordered, rule: "LOT_SIZE" });
   return adjustments;
 }
 

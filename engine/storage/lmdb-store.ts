@@ -8,44 +8,37 @@
  * A failed commit ends writing for good. After one, neither the file's pages nor the native binding can be trusted
  * (lmdb 3.5.6 corrupted its heap when used after a refused page write). So the store refuses all later writes and the
  * process must be restarted; acknowledged rows are safe. The common cause is prevented: no transaction begins that
- * could need more pages than the file has (page-reserve.ts). A batch without enough pages is refused, DISK_FULL, and
- * accepted again once there is space. The volume's free space is read beside the commits, never by them.
+ * could need more pages than the file has (store-space.ts). A batch without enough pages is refused, DISK_FULL, and
+ * accepted again once there is space.
  */
 import { randomUUID } from "node:crypto";
 import { accessSync, constants, mkdirSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { RootDatabase } from "lmdb";
-import type { Clock, TimerHandle } from "../domain/clock.js";
+import type { Clock } from "../domain/clock.js";
 import { ServiceError } from "../domain/errors.js";
 import { isOutOfSpace, openPrivately } from "./lmdb-file.js";
 import { isOwnerAlive, ownOwnerRow, parseOwnerRow } from "./lmdb-owner.js";
 import { FORMAT_STEPS, type FormatRows, type FormatStep, planFormat } from "./state-format.js";
-import { GROWTH_BYTES, PageReserve, pageUseOf } from "./page-reserve.js";
+import { pageUseOf } from "./page-reserve.js";
 import {
   completeStore,
   sameBytes,
   storeUnavailable,
   type ScanOptions,
-  type Space,
   type StateBatch,
   type StateRow,
   type StateStore,
   type StoreProblem,
   type StoreStatus,
 } from "./state-store.js";
-import { readVolume, reserveBytes, spaceOf, volumeNow, type VolumeState } from "./volume.js";
+import { StoreSpace } from "./store-space.js";
+import type { VolumeState } from "./volume.js";
 
 /** Batches that may wait for their commit; beyond it writes are refused. */
 export const MAX_PENDING_BATCHES = 10_000;
 /** Batches per transaction: bounds how long one write transaction holds the event loop. */
 export const MAX_GROUP_BATCHES = 1_000;
-const VOLUME_ASK_MS = 1_000;
-/** While the reserve grows, one piece is added in this time. */
-const GROWTH_MS = 100;
-/** The commits of one close may take half of it. */
-const FULL_BYTES = 2 * GROWTH_BYTES;
-/** A group grows the file itself by at most this much; beyond it, the group is made smaller. */
-const GROUP_GROWTH_BYTES = 4 << 20;
 
 export interface LmdbStoreOptions {
   readonly directory: string;
@@ -99,9 +92,7 @@ export function openLmdbStore(options: LmdbStoreOptions): StateStore {
 class LmdbStore {
   readonly #database: RootDatabase<Buffer, Buffer>;
   readonly #owner: string;
-  readonly #clock: Clock;
-  readonly #readVolume: () => Promise<VolumeState>;
-  readonly #reserve: PageReserve;
+  readonly #space: StoreSpace;
   readonly #onFailure: (cause: unknown) => void;
   #pending: PendingBatch[] = [];
   #pump: Promise<void> | null = null;
@@ -110,24 +101,21 @@ class LmdbStore {
   #commitCount = 0;
   #batchCount = 0;
   #committingCount = 0;
-  /** Null when it could not be read; the space is then unchanged. */
-  #volume: VolumeState | null = null;
-  #space: Space = "AMPLE";
-  /** The volume granted the last growth. */
-  #grows = true;
-  /** Bytes that the reserve should have after the next commit. */
-  #growTo = 0;
-  #timer: TimerHandle | null = null;
 
   constructor(database: RootDatabase<Buffer, Buffer>, owner: string, options: LmdbStoreOptions, directory: string) {
+    const { clock, volume, onFailure = () => {} } = options;
     this.#database = database;
     this.#owner = owner;
-    this.#clock = options.clock;
-    this.#readVolume = options.volume ?? (() => readVolume(directory));
-    this.#onFailure = options.onFailure ?? (() => {});
-    this.#reserve = new PageReserve(join(directory, "data.mdb"), () => pageUseOf(database.getStats()));
-    if (options.volume === undefined) this.#noteVolume(volumeNow(directory));
-    this.#scheduleWatch(GROWTH_MS);
+    this.#onFailure = onFailure;
+    this.#space = new StoreSpace({
+      ...{ directory, clock, ...(volume === undefined ? {} : { volume }) },
+      pageUse: () => pageUseOf(database.getStats()),
+      hasEnded: () => this.#closing !== null || this.#problem !== null,
+      isIdle: () => this.#pump === null,
+      onGrowth: () => {
+        this.#pump ??= this.#commitPending();
+      },
+    });
   }
 
   async get(namespace: string, key: string): Promise<Uint8Array | null> {
@@ -169,17 +157,15 @@ class LmdbStore {
   }
 
   status(): StoreStatus {
-    const space = this.#isFull() ? "FULL" : this.#space;
-    const problem = this.#problem ?? (this.#closing !== null ? "CLOSED" : space === "FULL" ? "DISK_FULL" : null);
+    const room = this.#space.status();
+    const problem = this.#problem ?? (this.#closing !== null ? "CLOSED" : room.space === "FULL" ? "DISK_FULL" : null);
     return {
       writable: problem === null,
       problem,
       pendingBatchCount: this.#pending.length + this.#committingCount,
       commitCount: this.#commitCount,
       batchCount: this.#batchCount,
-      space,
-      freeBytes: this.#volume?.freeBytes ?? null,
-      reserveBytes: Math.max(0, this.#reserve.leftBytes),
+      ...room,
     };
   }
 
@@ -189,7 +175,7 @@ class LmdbStore {
   }
 
   async #shutDown(): Promise<void> {
-    if (this.#timer !== null) this.#clock.clearTimer(this.#timer);
+    this.#space.stop();
     while (this.#pump !== null) await this.#pump;
     // After a failed commit the binding is not used again; the owner row of this process becomes stale with it.
     if (this.#problem !== null) return;
@@ -207,9 +193,9 @@ class LmdbStore {
   }
 
   async #commitPending(): Promise<void> {
-    while (this.#pending.length > 0 || this.#growTo > 0) {
+    while (this.#pending.length > 0 || this.#space.isGrowthPlanned) {
       // Also the turn in which batches of the same tick join the group.
-      await this.#grow();
+      await this.#space.growAsPlanned();
       const problem = this.#problem;
       if (problem !== null) for (const { fail } of this.#pending.splice(0)) fail(storeUnavailable(problem));
       const group = await this.#nextGroup();
@@ -223,55 +209,10 @@ class LmdbStore {
   async #nextGroup(): Promise<readonly PendingBatch[]> {
     const wanted = Math.min(this.#pending.length, MAX_GROUP_BATCHES);
     if (wanted === 0) return [];
-    let fitting = this.#fitting(wanted);
-    if (fitting.count < wanted) {
-      this.#reserve.look();
-      fitting = this.#fitting(wanted);
-    }
-    // A group may be smaller than possible and still hold many batches.
-    if (fitting.count < wanted && fitting.nextBytes < GROUP_GROWTH_BYTES) {
-      this.#grows = await this.#reserve.growTo(GROUP_GROWTH_BYTES);
-      fitting = this.#fitting(wanted);
-    }
-    if (fitting.count === 0) {
-      this.#grows = await this.#reserve.growTo(fitting.nextBytes);
-      fitting = this.#fitting(1);
-    }
-    if (fitting.count === 0 || this.#space === "FULL") {
-      this.#pending.shift()?.fail(storeUnavailable("DISK_FULL"));
-      return [];
-    }
-    this.#reserve.took(fitting.bytes);
-    return this.#pending.splice(0, fitting.count);
-  }
-
-  /** Counts how many of the first `wanted` batches fit the pages there are, what they take, and what one more would. */
-  #fitting(wanted: number): { readonly count: number; readonly bytes: number; readonly nextBytes: number } {
-    const left = this.#reserve.leftBytes;
-    const fitting = { count: 0, bytes: 0, nextBytes: 0 };
-    let rows = 0;
-    let largePages = 0;
-    for (let index = 0; index < wanted; index++) {
-      const { writes } = (this.#pending[index] as PendingBatch).batch;
-      rows += writes.length;
-      for (const { value } of writes) if (value !== null) largePages += this.#reserve.largePagesOf(value.byteLength);
-      fitting.nextBytes = this.#reserve.bytesFor(rows, largePages);
-      if (fitting.nextBytes > left) return fitting;
-      fitting.count++;
-      fitting.bytes = fitting.nextBytes;
-    }
-    return fitting;
-  }
-
-  async #grow(): Promise<void> {
-    const bytes = this.#growTo;
-    this.#growTo = 0;
-    if (bytes > 0) this.#grows = await this.#reserve.growTo(bytes);
-  }
-
-  /** Whether the rest may be too little for the rows of a close, and cannot grow. */
-  #isFull(): boolean {
-    return !this.#grows && this.#reserve.leftWhenSeenBytes < FULL_BYTES;
+    const count = await this.#space.makeRoom(wanted, (index) => (this.#pending[index] as PendingBatch).batch);
+    if (count > 0) return this.#pending.splice(0, count);
+    this.#pending.shift()?.fail(storeUnavailable("DISK_FULL"));
+    return [];
   }
 
   async #commitGroup(group: readonly PendingBatch[]): Promise<void> {
@@ -300,40 +241,8 @@ class LmdbStore {
     }
     this.#commitCount += 1;
     this.#batchCount += group.length;
-    // Writes are counted at their most, so a few could seem to use up all that is left.
-    if (this.#reserve.leftBytes < FULL_BYTES) this.#reserve.look();
+    this.#space.committed();
     for (const [index, entry] of group.entries()) entry.settle(committed[index] === true);
-  }
-
-  #scheduleWatch(delayMs: number): void {
-    this.#timer = this.#clock.setTimer(() => {
-      void this.#watch();
-    }, delayMs);
-  }
-
-  /** Runs beside the commits: reads the free space and brings the reserve one piece closer to its target. */
-  async #watch(): Promise<void> {
-    try {
-      this.#noteVolume(await this.#readVolume());
-    } catch {
-      this.#noteVolume(null);
-    }
-    if (this.#closing !== null || this.#problem !== null) return;
-    if (this.#pump === null) this.#reserve.look();
-    const left = this.#reserve.leftBytes;
-    const isShort = this.#volume !== null && left < reserveBytes(this.#volume);
-    if (isShort || this.#isFull()) {
-      this.#growTo = left + GROWTH_BYTES;
-      this.#pump ??= this.#commitPending();
-    }
-    const hasRoom = this.#volume !== null && this.#volume.freeBytes > GROWTH_BYTES;
-    this.#scheduleWatch(isShort && hasRoom ? GROWTH_MS : VOLUME_ASK_MS);
-  }
-
-  #noteVolume(volume: VolumeState | null): void {
-    this.#volume = volume;
-    // A failed read leaves the last value: openings must not come back because of it.
-    if (volume !== null) this.#space = spaceOf(volume, this.#space);
   }
 
   #assertReadable(): void {

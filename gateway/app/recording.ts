@@ -14,7 +14,8 @@ import { NO_RECORDS, type RecordSink } from "../../engine/orders/conclude/record
 import type { MarketRoom } from "../../engine/ports.js";
 import type { KeyedHash, RandomIds } from "../../engine/storage/keyed-hash.js";
 import { createRecorder, type Recorder } from "../../engine/recorder/recorder.js";
-import { createClickHouseStore, START_WORD_MS } from "../../engine/storage/records/clickhouse-store.js";
+import { START_WORD_MS } from "../../engine/storage/records/clickhouse-server.js";
+import { createClickHouseStore } from "../../engine/storage/records/clickhouse-store.js";
 import { createOffStore, type RecordsState, type RecordsStore } from "../../engine/storage/records/records-store.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import type { RecordingConfig } from "./config.js";

@@ -18,7 +18,7 @@ export type InsertFate =
   /** The insert never arrives. */
   | "lose"
   /** Stored, but the reply is lost. */
-  | "storeUnheard"
+  | "storeWithoutReply"
   | "refuse"
   | "throw";
 

@@ -317,7 +317,7 @@ describe("a new start of the recorder", () => {
     const market = testMarket();
     first.recorder.watch(market);
     // Stored, but the reply never came: the batch is on the disk as well.
-    first.store.fate = () => "storeUnheard";
+    first.store.fate = () => "storeWithoutReply";
     tick(market, first.clock, 120);
     await first.advance(1_000);
     first.store.status = { ...first.store.status, state: "away" };
@@ -384,7 +384,7 @@ describe("a recorder that is off", () => {
 });
 
 describe("a recorder under random faults", () => {
-  const FATES: readonly InsertFate[] = ["store", "store", "store", "lose", "storeUnheard", "refuse", "throw"];
+  const FATES: readonly InsertFate[] = ["store", "store", "store", "lose", "storeWithoutReply", "refuse", "throw"];
 
   async function storm(seed: number): Promise<void> {
     const random = createSeededRandom(seed);

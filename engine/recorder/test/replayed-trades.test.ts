@@ -69,7 +69,7 @@ describe.skipIf(CHDB_MISSING)(`trades that a venue sends again, on the real engi
 
   it("are counted once in a candle across restarts", { timeout: 200_000 }, async () => {
     const exMs = minuteMs();
-    for (const [from, heard] of [
+    for (const [from, lastNumber] of [
       [1, 6],
       [2, 7],
       [3, 8],
@@ -77,7 +77,7 @@ describe.skipIf(CHDB_MISSING)(`trades that a venue sends again, on the real engi
       const recorder = await life("restarts");
       const market = testMarket({ symbol: "REPLAYED" });
       recorder.watch(market);
-      for (let number = from; number <= heard; number++) trade(market, number, exMs + number);
+      for (let number = from; number <= lastNumber; number++) trade(market, number, exMs + number);
       await recorder.stop(PATIENCE_MS);
       expect(imbalances(recorder)).toEqual([]);
       expect(tableStatus(recorder, "trades")).toMatchObject({ pending: 0, droppedTotal: 0 });

@@ -150,16 +150,16 @@ describe("the ClickHouse store", () => {
   it("is away where the reply that would turn it off comes after the start has ended", async () => {
     const clock = new VirtualClock();
     let answer = (): void => {};
-    let heard = (): void => {};
+    let onRequest = (): void => {};
     const arrived = new Promise<void>((resolve) => {
-      heard = resolve;
+      onRequest = resolve;
     });
     const { url } = await serve((_request, response) => {
       answer = () => {
         response.writeHead(404);
         response.end("<html>not found</html>");
       };
-      heard();
+      onRequest();
     });
     const started = open(url, clock).start();
     await arrived;
@@ -236,11 +236,11 @@ describe("the ClickHouse store", () => {
 
   it("gives up on a server that accepts and stays silent, at its time limit", async () => {
     const clock = new VirtualClock();
-    let heard = () => {};
+    let onRequest = () => {};
     const arrived = new Promise<void>((resolve) => {
-      heard = resolve;
+      onRequest = resolve;
     });
-    const { url } = await serve(() => heard());
+    const { url } = await serve(() => onRequest());
     const store = open(url, clock);
     const started = store.start();
     await arrived;

@@ -57,7 +57,7 @@ export const ORDER_EVENTS: RecordTable = {
 
 /**
  * One row per filled order of ours, whatever trades it filled in. The venue's trade ids, which a stream may repeat
- * after a restart, are not used. A later version (fee learned, resolved) replaces it; read with FINAL.
+ * after a restart, are not used. A later version (fee known, resolved) replaces it; read with FINAL.
  */
 export const FILLS: RecordTable = {
   name: "fills",
