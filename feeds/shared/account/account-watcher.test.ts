@@ -350,6 +350,45 @@ describe("a look at the positions", () => {
   });
 });
 
+describe("a regular read that fails", () => {
+  it("is repeated within seconds, and what no frame told is found then", async () => {
+    const bench = new WatchBench();
+    const stream = await bench.live("alice");
+    bench.venue.lots.set("alice", 7);
+    bench.venue.answers = "fails";
+    await bench.clock.advanceAsync(62_000);
+    expect([bench.lots(stream), bench.venue.calls]).toEqual([0, ["account alice", "positions alice"]]);
+    bench.venue.answers = "truly";
+    await bench.clock.advanceAsync(5_000);
+    expect([bench.lots(stream), bench.venue.calls.length]).toEqual([7, 3]);
+    // The next one is regular again.
+    await bench.clock.advanceAsync(55_000);
+    expect(bench.venue.calls).toHaveLength(3);
+  });
+
+  it("is repeated ever more slowly while it fails, at most every other second and at least twice a minute", async () => {
+    const bench = new WatchBench();
+    const stream = await bench.live("alice");
+    bench.venue.answers = "fails";
+    await bench.clock.advanceAsync(59_000);
+    const gapsSec: number[] = [];
+    for (let second = 0, callCount = bench.venue.calls.length, atSecond = 0; second < 600; second++) {
+      await bench.clock.advanceAsync(1_000);
+      if (bench.venue.calls.length === callCount) continue;
+      expect(bench.venue.calls.length).toBe(callCount + 1);
+      if (callCount > 1) gapsSec.push(second - atSecond);
+      callCount = bench.venue.calls.length;
+      atSecond = second;
+    }
+    expect(Math.min(...gapsSec)).toBeGreaterThanOrEqual(2);
+    expect(Math.max(...gapsSec)).toBeLessThanOrEqual(34);
+    expect(gapsSec[0]).toBeLessThanOrEqual(5);
+    expect(gapsSec.length).toBeGreaterThan(600 / 34 - 2);
+    expect(gapsSec.length).toBeLessThan(80);
+    expect(stream.state).toBe("LIVE");
+  });
+});
+
 describe("a channel that the venue does not acknowledge", () => {
   it("is asked for again with the account's others, each time half as patient again", async () => {
     const bench = new WatchBench();
