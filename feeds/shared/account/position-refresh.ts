@@ -1,11 +1,13 @@
 /**
  * Reads of a watched account's positions alone, beside what is streamed: for orders that the streams do not show, against
- * a contradiction, to prove a silent channel alive, and once in a while in any case. A failed read leaves things as they
- * are; their age tells.
+ * a contradiction, to prove a silent channel alive, and once in a while in any case. A failed read changes nothing held,
+ * whose age shows, and is repeated after REPEAT_BACKOFF.
  */
 import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
+import type { Random } from "../../../engine/domain/random.js";
 import type { FeedState } from "../../../engine/market/market.js";
 import type { CallOptions } from "../../../engine/ports.js";
+import { type BackoffPolicy, fullJitterMs } from "../net/backoff.js";
 import type { ProbeResult } from "../net/subscriptions.js";
 import { monoMs } from "../net/weight-window.js";
 import type { Adopt, Adopted } from "./account-source.js";
@@ -13,8 +15,14 @@ import { type StreamedReads, SURELY_LATER_MS } from "./streamed-reads.js";
 
 export const RECONCILE_CALL: CallOptions = { timeoutMs: 5_000, lane: "reconcile" };
 
+/** Comes before each jittered wait: a venue that fails is asked by every account that is watched. */
+const LEAST_REPEAT_MS = 2_000;
+/** The cap keeps a long failure at a few reads a minute for each account; the lanes keep the venue's limit. */
+const REPEAT_BACKOFF: BackoffPolicy = { baseMs: 2_000, capMs: 30_000 };
+
 export interface PositionRefreshOptions {
   readonly clock: Clock;
+  readonly random: Random;
   readonly reads: StreamedReads;
   /** The venue's word, whatever the streams say. */
   readonly truthEveryMs: number;
@@ -28,21 +36,24 @@ export class PositionRefresh {
   readonly #options: PositionRefreshOptions;
   #timer: TimerHandle | null = null;
   #isRunning = false;
-  /** Monotonic ms at which the venue was last asked. */
-  #askedAtMs = 0;
+  /** Monotonic ms after which the venue is to be asked, whatever the streams say. */
+  #dueMs = 0;
+  /** Reads in a row that failed. */
+  #failureCount = 0;
 
   constructor(options: PositionRefreshOptions) {
     this.#options = options;
   }
 
-  /** The venue has not been asked for so long that it is to be. */
+  /** The regular read, or the repeat of one that failed, has its turn. */
   get isDue(): boolean {
-    return monoMs(this.#options.clock) - this.#askedAtMs > this.#options.truthEveryMs;
+    return monoMs(this.#options.clock) > this.#dueMs;
   }
 
   /** The whole account was read. */
-  noteAsked(): void {
-    this.#askedAtMs = monoMs(this.#options.clock);
+  noteAnswered(): void {
+    this.#failureCount = 0;
+    this.#dueIn(this.#options.truthEveryMs);
   }
 
   /** Reads surely later where the streams have not told by then. */
@@ -85,12 +96,14 @@ export class PositionRefresh {
   #read(): void {
     const { onAdopted, reads, state } = this.#options;
     const beganMs = reads.begin();
-    this.noteAsked();
+    this.#dueIn(this.#options.truthEveryMs);
     this.#isRunning = true;
     void this.#load().then((adopt) => {
       this.#isRunning = false;
       if (state() === "DOWN") return;
-      if (adopt !== null) {
+      if (adopt === null) this.#repeatLater();
+      else {
+        this.#failureCount = 0;
         const adopted = adopt();
         if (adopted.ok && adopted.agrees) reads.agreed(beganMs);
         onAdopted(adopted);
@@ -98,6 +111,16 @@ export class PositionRefresh {
       // An order may have come since: its state is still to be seen.
       if (reads.isPending) this.soon();
     });
+  }
+
+  #repeatLater(): void {
+    const { random, truthEveryMs } = this.#options;
+    const waitMs = LEAST_REPEAT_MS + fullJitterMs(REPEAT_BACKOFF, this.#failureCount++, random);
+    this.#dueIn(Math.min(waitMs, truthEveryMs));
+  }
+
+  #dueIn(ms: number): void {
+    this.#dueMs = monoMs(this.#options.clock) + ms;
   }
 
   /** A read that throws has failed. */

@@ -87,6 +87,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
     this.source = source;
     this.refresh = new PositionRefresh({
       clock,
+      random,
       reads: this.reads,
       truthEveryMs,
       source,
@@ -247,7 +248,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
       this.#options.counters.decodeErrorCount++;
       return false;
     }
-    this.refresh.noteAsked();
+    this.refresh.noteAnswered();
     if (adopted.agrees) this.reads.agreed(beganMs);
     // Only an answer asked for after it tells what it was.
     if (lostCount !== this.#lostCount) return false;
