@@ -3,9 +3,9 @@
  * whole call, bounded bodies, lanes, account budgets and the breaker.
  *
  * Invariant: `notSent` is only answered when no byte of the request was handed to a socket; from the
- * moment undici starts to write, whatever goes wrong is `noResponse`. Nothing is ever sent twice.
+ * moment undici starts to write, whatever goes wrong is `noResponse` (http-call.ts). Nothing is ever sent twice.
  */
-import { Pool, type Dispatcher } from "undici";
+import { Pool } from "undici";
 import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
 import type { Logger } from "../../../engine/domain/logger.js";
 import type { Random } from "../../../engine/domain/random.js";
@@ -14,6 +14,7 @@ import { type AccountBudget, AccountLimiter, type WindowLimit } from "./account-
 import { Breaker, type BreakerSettings, type BreakerState, DEFAULT_BREAKER } from "./breaker.js";
 import type { CallerStanding } from "./caller-standing.js";
 import type { HttpRequest, HttpResult, VenueHttp } from "./http.js";
+import { type HttpCallOptions, sendCall } from "./http-call.js";
 import { LaneQueue } from "./lane-queue.js";
 import { LaneBudget, LANES } from "./lanes.js";
 import { parseRetryAfterMs } from "./retry-after.js";
@@ -99,7 +100,7 @@ export class HttpPool implements VenueHttp {
   readonly #queue: LaneQueue;
   readonly #accounts: AccountBudget;
   readonly #breaker: Breaker;
-  readonly #maxBodyBytes: number;
+  readonly #calls: HttpCallOptions;
   #isClosed = false;
   #sentCount = 0;
   #limitedCount = 0;
@@ -109,7 +110,6 @@ export class HttpPool implements VenueHttp {
     const { clock, random } = options;
     const connections = options.connections ?? DEFAULTS.connections;
     this.#options = options;
-    this.#maxBodyBytes = options.maxBodyBytes ?? DEFAULTS.maxBodyBytes;
     this.#pool = new Pool(options.baseUrl, {
       connections,
       pipelining: 1,
@@ -118,6 +118,7 @@ export class HttpPool implements VenueHttp {
       bodyTimeout: BACKSTOP_MS,
       keepAliveTimeout: 30_000,
     });
+    this.#calls = { pool: this.#pool, clock, maxBodyBytes: options.maxBodyBytes ?? DEFAULTS.maxBodyBytes };
     this.#budget = new LaneBudget({ budget: options.budget, windowMs: options.budgetWindowMs });
     this.#queue = new LaneQueue({
       clock,
@@ -230,7 +231,7 @@ export class HttpPool implements VenueHttp {
     // Asked again: the breaker may have opened while the call waited for its lane.
     const pass = this.#breaker.tryPass(!isProven);
     if (!pass.ok) return { kind: "notSent", reason: this.#whyShut(), retryAfterMs: pass.retryAfterMs };
-    const result = await dispatch(this.#pool, this.#options.clock, request, leftMs, this.#maxBodyBytes);
+    const result = await sendCall(this.#calls, request, leftMs);
     if (result.kind === "notSent") {
       // No connection is a failure of the way to the venue; CLOSED is our own doing.
       if (result.reason === "CONNECT_FAILED" && isProven) this.#breaker.onFailure(pass.isProbe);
@@ -289,85 +290,4 @@ export class HttpPool implements VenueHttp {
     if (this.#breaker.state !== "open") return 0;
     return Math.max(1, this.#breaker.openUntilWallMs - this.#options.clock.wallMs());
   }
-}
-
-/** Thrown into undici to drop a request that is out of time and has not been written. */
-const OUT_OF_TIME = new Error("out of time before the send");
-
-function dispatch(
-  pool: Pool,
-  clock: Clock,
-  request: HttpRequest,
-  leftMs: number,
-  maxBodyBytes: number,
-): Promise<HttpResult> {
-  return new Promise((resolve) => {
-    let isSettled = false;
-    let controller: Dispatcher.DispatchController | null = null;
-    let sentAtMs = 0;
-    let status = 0;
-    let headers: Record<string, string> = {};
-    let bodyBytes = 0;
-    const chunks: Buffer[] = [];
-
-    const settle = (result: HttpResult): void => {
-      if (isSettled) return;
-      isSettled = true;
-      clock.clearTimer(timer);
-      resolve(result);
-    };
-    const abort = (reason: "TIMEOUT" | "BODY_TOO_LARGE"): void => {
-      settle({ kind: "noResponse", reason });
-      controller?.abort(new Error(reason));
-    };
-    const timer = clock.setTimer(() => {
-      // Not yet on a socket: undici is told to drop it in onRequestStart.
-      if (controller === null) settle({ kind: "notSent", reason: "CONNECT_FAILED", retryAfterMs: null });
-      else abort("TIMEOUT");
-    }, leftMs);
-
-    const handler: Dispatcher.DispatchHandler = {
-      onRequestStart(started) {
-        // Throwing here makes undici drop the request without writing it, and keeps the connection.
-        // A second start would be a second send of the same bytes: never.
-        if (isSettled || controller !== null) throw OUT_OF_TIME;
-        controller = started;
-        sentAtMs = clock.wallMs();
-      },
-      onResponseStart(_controller, statusCode, rawHeaders) {
-        status = statusCode;
-        headers = flatten(rawHeaders);
-      },
-      onResponseData(_controller, chunk) {
-        bodyBytes += chunk.length;
-        if (bodyBytes > maxBodyBytes) abort("BODY_TOO_LARGE");
-        else chunks.push(chunk);
-      },
-      onResponseEnd() {
-        const body = Buffer.concat(chunks).toString("utf8");
-        settle({ kind: "response", status, headers, body, sentAtMs, receivedAtMs: clock.wallMs() });
-      },
-      onResponseError() {
-        if (controller === null) settle({ kind: "notSent", reason: "CONNECT_FAILED", retryAfterMs: null });
-        else settle({ kind: "noResponse", reason: "CONNECTION_LOST" });
-      },
-    };
-    try {
-      pool.dispatch(
-        { method: request.method, path: request.path, headers: { ...request.headers }, body: request.body },
-        handler,
-      );
-    } catch {
-      // A destroyed pool or a header undici refuses: nothing was written.
-      settle({ kind: "notSent", reason: "CLOSED", retryAfterMs: null });
-    }
-  });
-}
-
-function flatten(rawHeaders: Record<string, string | string[] | undefined>): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(rawHeaders)) {
-    if (value !== undefined) headers[name.toLowerCase()] = Array.isArray(value) ? value.join(", ") : value;
-  }
-  return headers;
 }
