@@ -4,7 +4,8 @@
  */
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import type { AccountEvent, Read } from "../../../engine/ports.js";
-import type { Heartbeat, SubscribeProtocol } from "../net/link.js";
+import type { Heartbeat } from "../net/link.js";
+import type { SubscribeProtocol } from "../net/paced-writer.js";
 import type { SocketOptions } from "../net/socket-options.js";
 
 /** `positions`: the cheap question to a stream that lost nothing. A venue whose reads are cheap reads all of it. */

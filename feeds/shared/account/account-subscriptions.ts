@@ -11,7 +11,7 @@
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Logger } from "../../../engine/domain/logger.js";
 import type { Random } from "../../../engine/domain/random.js";
-import type { SubscribeProtocol } from "../net/link.js";
+import type { SubscribeProtocol } from "../net/paced-writer.js";
 import { PersistentSocket } from "../net/socket.js";
 import type { SocketOptions, SocketStats } from "../net/socket-options.js";
 import type { ProbeResult } from "../net/subscriptions.js";

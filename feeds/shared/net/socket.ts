@@ -61,7 +61,7 @@ export class PersistentSocket {
     this.#options = options;
     this.#health = new SubscriptionHealth(options, this.#subscriptions, {
       linkId: () => this.primaryLinkId,
-      askAnew: (name) => this.#primary?.resubscribe(name),
+      askAnew: (name) => this.#primary?.writer.resubscribe(name),
       askAlone: (name) => this.#askAlone(name),
       reconnect: (reason) => this.reconnect(reason),
       guard: (call) => this.#guard(call),
@@ -98,7 +98,7 @@ export class PersistentSocket {
       handlerErrorCount: this.#handlerErrorCount,
       silentCount: this.#health.silentCount,
       quarantinedCount: this.#health.quarantinedCount,
-      queuedSendCount: this.#primary?.queuedSendCount ?? 0,
+      queuedSendCount: this.#primary?.writer.queuedSendCount ?? 0,
       subscriptionCount: this.#subscriptions.size,
     };
   }
@@ -128,8 +128,8 @@ export class PersistentSocket {
     if (this.#subscriptions.size >= this.#options.maxSubscriptions) return null;
     const subscription = new Subscription(spec);
     this.#subscriptions.set(spec.name, subscription);
-    this.#primary?.ask(spec.name, false);
-    this.#standby?.ask(spec.name, false);
+    this.#primary?.writer.ask(spec.name, false);
+    this.#standby?.writer.ask(spec.name, false);
     return subscription;
   }
 
@@ -141,27 +141,27 @@ export class PersistentSocket {
   resubscribe(name: string): void {
     const subscription = this.#subscriptions.get(name);
     if (subscription === undefined || subscription.isQuarantined) return;
-    this.#primary?.resubscribe(name);
+    this.#primary?.writer.resubscribe(name);
   }
 
   unsubscribe(name: string): void {
     if (!this.#subscriptions.delete(name)) return;
-    this.#primary?.unsubscribe(name);
-    this.#standby?.unsubscribe(name);
+    this.#primary?.writer.unsubscribe(name);
+    this.#standby?.writer.unsubscribe(name);
   }
 
   /** Not on a connection that may be ending anyway: its end would be blamed on the name. */
   #askAlone(name: string): boolean {
     const link = this.#primary;
-    if (link === null || !link.isOpen || !link.isRequested || this.#standby !== null) return false;
+    if (link === null || !link.isOpen || !link.writer.isRequested || this.#standby !== null) return false;
     if ((this.#options.clock.monoNs() - link.openedNs) / 1e6 < STABLE_AFTER_MS) return false;
-    link.ask(name, true);
+    link.writer.ask(name, true);
     return true;
   }
 
   /** Sends one message behind the pace on the primary; false when it can not be taken. */
   send(text: string): boolean {
-    return this.#primary?.send(text) ?? false;
+    return this.#primary?.writer.send(text) ?? false;
   }
 
   /** Drops the primary connection and connects again. */
@@ -245,12 +245,12 @@ export class PersistentSocket {
     for (const subscription of this.#subscriptions.values()) {
       if (subscription.isQuarantined) continue;
       if (isSuspect(subscription)) suspects.push(subscription);
-      else link.ask(subscription.spec.name, false);
+      else link.writer.ask(subscription.spec.name, false);
     }
     // The most suspected last: what goes before them is cleared, so that each kill leaves fewer of them.
     suspects.sort((left, right) => left.suspicion - right.suspicion);
-    for (const { spec } of suspects) link.ask(spec.name, true);
-    link.flush();
+    for (const { spec } of suspects) link.writer.ask(spec.name, true);
+    link.writer.flush();
     if (link !== this.#primary) return;
     this.#state = "open";
     this.#announce(link);
@@ -280,7 +280,7 @@ export class PersistentSocket {
   }
 
   #isInSync(link: Link): boolean {
-    if (!link.isOpen || !link.isRequested) return false;
+    if (!link.isOpen || !link.writer.isRequested) return false;
     for (const subscription of this.#subscriptions.values()) {
       if (subscription.isQuarantined || subscription.spec.livenessMs === 0) continue;
       if (subscription.seenLinkId < link.id) return false;
@@ -292,7 +292,7 @@ export class PersistentSocket {
     this.#overlapTimer = null;
     const standby = this.#standby;
     if (standby === null) return;
-    if (standby.isOpen && standby.isRequested) this.#takeOver(standby, "overlap over");
+    if (standby.isOpen && standby.writer.isRequested) this.#takeOver(standby, "overlap over");
     else standby.terminate(CLOSE_ABNORMAL, "overlap over");
   }
 
@@ -326,9 +326,9 @@ export class PersistentSocket {
       code,
       reason,
       isPrimary,
-      askedLastSecond: wasKilled ? link.recentNames().slice(0, MAX_LOGGED_NAMES).join(" ") : "",
+      askedLastSecond: wasKilled ? link.writer.suspects.recentNames().slice(0, MAX_LOGGED_NAMES).join(" ") : "",
     });
-    if (wasKilled) this.#health.suspect(link.suspectNames());
+    if (wasKilled) this.#health.suspect(link.writer.suspects.suspectNames());
     if (isStandby) {
       this.#standby = null;
       if (this.#overlapTimer !== null) this.#options.clock.clearTimer(this.#overlapTimer);
