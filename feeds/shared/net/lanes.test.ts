@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { Lane } from "../../../engine/ports.js";
-import { type Admission, LaneQueue } from "./lane-queue.js";
+import type { Admission } from "./lane-gate.js";
+import { LaneQueue } from "./lane-queue.js";
 import { LANE_SHARES, LaneBudget, LANES } from "./lanes.js";
 
 const MINUTE_MS = 60_000;
