@@ -18,7 +18,8 @@ import { type ApplyVerdict, Resync } from "../book/resync.js";
 import type { BackoffPolicy } from "../net/backoff.js";
 import type { AccountFeed, AccountTruth, LoadFailure, ReconcileScope } from "./account-feed.js";
 import type { StreamMembers } from "./stream-members.js";
-import { sameSizes, type StreamedReads, SURELY_LATER_MS } from "./streamed-reads.js";
+import { sameSizes } from "./held-positions.js";
+import { type StreamedReads, SURELY_LATER_MS } from "./streamed-reads.js";
 
 /** How often it is looked whether the stream may still be LIVE. */
 const WATCH_EVERY_MS = 1_000;

@@ -11,7 +11,8 @@ import {
   TRUTH_EVERY_MS,
 } from "../test/session-venue.js";
 import { LOAD_BOUND_MS } from "./account-reconciler.js";
-import { SILENT_AFTER_MS, SURELY_LATER_MS, UNSHOWN_AFTER_MS } from "./streamed-reads.js";
+import { SILENT_AFTER_MS } from "./connection-life.js";
+import { SURELY_LATER_MS, UNSHOWN_AFTER_MS } from "./streamed-reads.js";
 
 let bench: SessionVenueBench;
 let session: TestSession;

@@ -21,14 +21,9 @@ import { WireFault } from "../room/wire-fields.js";
 import type { AccountConnection, AccountFeed } from "./account-feed.js";
 import { type AccountCounters, AccountReconciler, type ReconcilePace } from "./account-reconciler.js";
 import { StreamMembers } from "./stream-members.js";
-import {
-  ConnectionLife,
-  heldAtLeast,
-  type LiveRead,
-  sameSizes,
-  StreamedReads,
-  type WantedLots,
-} from "./streamed-reads.js";
+import { ConnectionLife } from "./connection-life.js";
+import { sameSizes } from "./held-positions.js";
+import { heldAtLeast, type LiveRead, StreamedReads, type WantedLots } from "./streamed-reads.js";
 
 /** What a feed uses of its stream. Nothing of it is to be called before the feed is made. */
 export interface FeedParts<S> {
@@ -85,7 +80,7 @@ export class AccountSessionStream<S extends AccountSession> {
       logger,
       failureEvent: `${name}.subscriber-failed`,
       positions: () => this.#read(this.#feed.positions()),
-      ordersDoubtMs: () => this.reads.ordersDoubtMs(),
+      ordersDoubtMs: () => this.reads.orders.sinceMs(),
       onEmpty: () => this.stop(),
     });
     const session = (): S | null => this.#members.session(isUsable);
@@ -132,7 +127,7 @@ export class AccountSessionStream<S extends AccountSession> {
   /** Positions that may stand for a live read; null where only the venue may answer. `wanted` null: exact sizes count. */
   settled(wanted: WantedLots | null): LiveRead | null {
     // LIVE also says that the venue has answered these credentials.
-    const value = this.isLive ? this.reads.standing(this.#feed.positions(), wanted) : null;
+    const value = this.isLive ? this.reads.trusted(this.#feed.positions(), wanted) : null;
     return value === null ? null : this.#read(value);
   }
 

@@ -6,7 +6,8 @@ import type { VenuePosition } from "../../../engine/domain/position.js";
 import type { FeedState } from "../../../engine/market/market.js";
 import type { AccountEvent, CallOptions, Read } from "../../../engine/ports.js";
 import { LoadRefused } from "../book/resync.js";
-import type { ConnectionLife, StreamedReads } from "./streamed-reads.js";
+import type { ConnectionLife } from "./connection-life.js";
+import type { StreamedReads } from "./streamed-reads.js";
 
 export interface AccountChannel {
   /** As the venue's subscription names it; unique over all accounts. */

@@ -17,7 +17,7 @@ import type { SocketOptions, SocketStats } from "../net/socket-options.js";
 import type { ProbeResult } from "../net/subscriptions.js";
 import { monoMs } from "../net/weight-window.js";
 import type { AccountAccess, AccountChannel } from "./account-source.js";
-import type { ConnectionLife } from "./streamed-reads.js";
+import type { ConnectionLife } from "./connection-life.js";
 
 /** A channel that is not acknowledged by then was refused without a word that names it, or lost. */
 const ACKNOWLEDGE_DEADLINE_MS = 5_000;

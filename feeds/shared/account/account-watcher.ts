@@ -20,7 +20,8 @@ import { UnknownWords } from "../room/unknown-words.js";
 import { type AccountSlotLimits, AccountSlots } from "./account-slots.js";
 import type { AccountHost, AccountSource } from "./account-source.js";
 import { type AccountProtocol, type AccountSocketOptions, AccountSubscriptions } from "./account-subscriptions.js";
-import { ConnectionLife, type WantedLots } from "./streamed-reads.js";
+import { ConnectionLife } from "./connection-life.js";
+import type { WantedLots } from "./streamed-reads.js";
 import { type AccountCounters, type AccountListener, WatchedAccount } from "./watched-account.js";
 
 /** Begins every refusal for want of a place. */
@@ -275,7 +276,7 @@ export class AccountWatcher<Owner, Frame, Source extends AccountSource<Owner, Fr
 /** What an opened stream shows of its account. */
 interface ShownAccount {
   readonly state: FeedState;
-  readonly reads: { ordersDoubtMs(): number | null };
+  readonly reads: { readonly orders: { sinceMs(): number | null } };
   read(): Read<readonly VenuePosition[]>;
 }
 
@@ -297,7 +298,7 @@ class OpenedStream implements AccountStream {
   }
 
   ordersDoubtMs(): number | null {
-    return this.#account?.reads.ordersDoubtMs() ?? null;
+    return this.#account?.reads.orders.sinceMs() ?? null;
   }
 
   positions(): Read<readonly VenuePosition[]> {

@@ -6,7 +6,8 @@ import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { AccountSession, Read } from "../../../engine/ports.js";
 import { failedRead } from "../net/call-results.js";
 import { type AccountUse, PositionReads, type StreamedAccounts, type VenueReader } from "./position-reads.js";
-import { ConnectionLife, type LiveRead, StreamedReads, type WantedLots } from "./streamed-reads.js";
+import { ConnectionLife } from "./connection-life.js";
+import { type LiveRead, StreamedReads, type WantedLots } from "./streamed-reads.js";
 import { VerifiedReads } from "./verified-reads.js";
 
 const OPTIONS = { timeoutMs: 1_000, lane: "exit" } as const;

@@ -22,7 +22,9 @@ import { Resync } from "../book/resync.js";
 import { failedRead } from "../net/call-results.js";
 import type { AccountHost, AccountSource, Adopt, Adopted } from "./account-source.js";
 import { PositionRefresh, RECONCILE_CALL } from "./position-refresh.js";
-import { ConnectionLife, heldAtLeast, sameSizes, StreamedReads, type WantedLots } from "./streamed-reads.js";
+import { ConnectionLife } from "./connection-life.js";
+import { sameSizes } from "./held-positions.js";
+import { heldAtLeast, StreamedReads, type WantedLots } from "./streamed-reads.js";
 
 const RECONCILE_BACKOFF = { baseMs: 500, capMs: 15_000 };
 const ESCALATE_AFTER = 5;
@@ -135,7 +137,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
   /** The same where it may stand for a live read (streamed-reads.ts). Else null. */
   settled(wanted: WantedLots | null): Extract<Read<readonly VenuePosition[]>, { ok: true }> | null {
     if (this.#state !== "LIVE") return null;
-    const value = this.reads.standing(this.source.positions(), wanted);
+    const value = this.reads.trusted(this.source.positions(), wanted);
     return value === null ? null : { ok: true, value, asOfMs: this.reads.asOfMs, source: "stream" };
   }
 

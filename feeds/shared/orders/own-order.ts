@@ -88,7 +88,7 @@ export async function placeTold(
         else reads.orders.answered(clientId, false);
       } else {
         reads.orders.forget(clientId, false);
-        if (outcome?.outcome === "rejected" && !outcome.sent) reads.notSent(clientId);
+        if (outcome?.outcome === "rejected" && !outcome.sent) reads.fills.forget(clientId);
         else reads.unclear(clientId, outcome !== null && outcome.outcome !== "unknown");
       }
       account.refreshSoon();

@@ -3,7 +3,8 @@ import type { OrderCommand, PlaceOutcome } from "../../../engine/domain/order.js
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { AccountReader, AccountSession, OrderSender, Read } from "../../../engine/ports.js";
-import { ConnectionLife, StreamedReads } from "../account/streamed-reads.js";
+import { ConnectionLife } from "../account/connection-life.js";
+import { StreamedReads } from "../account/streamed-reads.js";
 import { VerifiedReads } from "../account/verified-reads.js";
 import { failedRead } from "../net/call-results.js";
 import { TestSession } from "../test/session-venue.js";
@@ -127,9 +128,9 @@ describe("a room whose accounts are streamed by credentials", () => {
       () => orders.amend?.(session("s"), {} as never, {} as never, {} as never, OPTIONS),
     ]) {
       reads.agreed(Number.MAX_SAFE_INTEGER);
-      expect(reads.stand([], null)).toBe(true);
+      expect(reads.isTrusted([], null)).toBe(true);
       await change();
-      expect(reads.stand([], null)).toBe(false);
+      expect(reads.isTrusted([], null)).toBe(false);
     }
   });
 });
