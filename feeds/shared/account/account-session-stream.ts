@@ -25,7 +25,7 @@ import { ConnectionLife } from "./connection-life.js";
 import { sameSizes } from "./held-positions.js";
 import { heldAtLeast, type LiveRead, StreamedReads, type WantedLots } from "./streamed-reads.js";
 
-/** What a feed uses of its stream. Nothing of it is to be called before the feed is made. */
+/** What a feed uses of its stream. None of it may be called before the feed is made. */
 export interface FeedParts<S> {
   readonly accountId: string;
   readonly reads: StreamedReads;
@@ -38,7 +38,7 @@ export interface FeedParts<S> {
   /** A session whose owner is still streaming; null where all of them were closed. */
   readonly session: () => S | null;
   readonly tell: (event: AccountEvent) => void;
-  /** The connection is useless, and its standby, whatever they say of themselves: another, and nothing is LIVE until then. */
+  /** The connection and its standby are useless, even if they look alive: connects again, and nothing is LIVE until then. */
   readonly renew: (reason: string) => void;
 }
 
@@ -124,15 +124,15 @@ export class AccountSessionStream<S extends AccountSession> {
     return stream;
   }
 
-  /** Positions that may stand for a live read; null where only the venue may answer. `wanted` null: exact sizes count. */
+  /** Positions that may be used in place of a live read; returns null where only the venue may answer. `wanted` null: exact sizes count. */
   settled(wanted: WantedLots | null): LiveRead | null {
-    // LIVE also says that the venue has answered these credentials.
+    // LIVE also means that the venue has answered these credentials.
     const value = this.isLive ? this.reads.trusted(this.#feed.positions(), wanted) : null;
     return value === null ? null : this.#read(value);
   }
 
   /**
-   * Somebody asked the venue. Where it contradicts what is streamed, that stands for nothing until it was made true.
+   * Compares a read of the venue with what is streamed; where they differ, the stream is not trusted until it agrees again.
    * Returns what is held at least. `instrument` null: all of it was asked for.
    */
   compare(instrument: Instrument | null, positions: readonly VenuePosition[]): readonly VenuePosition[] {
@@ -145,7 +145,7 @@ export class AccountSessionStream<S extends AccountSession> {
     return heldAtLeast(this.reads, held, positions);
   }
 
-  /** Something of ours is to be reported; where it is not, the venue is asked. */
+  /** The stream is to report something of ours; where it does not, the venue is asked. */
   refreshSoon(): void {
     this.#reconciler.refreshSoon();
   }
@@ -209,7 +209,7 @@ function socketOf<S extends AccountSession>(
     pacers: () => [new MessagePacer(clock, messagesPerSecond, 1_000)],
     maxSubscriptions: Math.max(1, channels.length),
   });
-  // Silence says nothing: an account at rest has nothing to tell.
+  // Silence proves nothing: an account at rest has nothing to report.
   for (const channel of channels) socket.subscribe({ name: channel, livenessMs: 0, probe: null });
   return socket;
 }

@@ -24,7 +24,7 @@ export interface PositionRefreshOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly reads: StreamedReads;
-  /** The venue's word, whatever the streams say. */
+  /** Between regular reads of the venue, also where the streams seem complete. */
   readonly truthEveryMs: number;
   readonly source: { readonly needsRead: boolean; loadPositions(call: CallOptions): Promise<Adopt | null> };
   /** A read is asked for by doubts only while the account is LIVE; DOWN ends it. */
@@ -36,7 +36,7 @@ export class PositionRefresh {
   readonly #options: PositionRefreshOptions;
   #timer: TimerHandle | null = null;
   #isRunning = false;
-  /** Monotonic ms after which the venue is to be asked, whatever the streams say. */
+  /** Monotonic ms after which the venue is to be asked, also where the streams seem complete. */
   #dueMs = 0;
   /** Reads in a row that failed. */
   #failureCount = 0;
@@ -56,15 +56,15 @@ export class PositionRefresh {
     this.#dueIn(this.#options.truthEveryMs);
   }
 
-  /** Reads surely later where the streams have not told by then. */
+  /** Reads surely later, where the streams have not shown it by then. */
   soon(): void {
     const { clock, reads, source, state } = this.#options;
     if (this.#timer !== null || state() !== "LIVE") return;
     this.#timer = clock.setTimer(() => {
       this.#timer = null;
-      // The streams may have told meanwhile.
+      // The streams may have shown it meanwhile.
       if (source.needsRead || reads.isOverdue) this.#read();
-      // Orders under way may be told of in time, and cost no read.
+      // Orders under way may be shown in time, and cost no read.
       else if (reads.isPending) this.soon();
     }, SURELY_LATER_MS);
   }
@@ -81,7 +81,7 @@ export class PositionRefresh {
     this.#timer = null;
   }
 
-  /** A silent channel is alive where the venue says what is held. */
+  /** Proves a silent channel alive: the venue has what is held. */
   async probe(): Promise<ProbeResult> {
     const { reads, state } = this.#options;
     const beganMs = reads.begin();
@@ -108,7 +108,7 @@ export class PositionRefresh {
         if (adopted.ok && adopted.agrees) reads.agreed(beganMs);
         onAdopted(adopted);
       }
-      // An order may have come since: its state is still to be seen.
+      // An order may have been sent since: its state is still to be shown.
       if (reads.isPending) this.soon();
     });
   }

@@ -9,7 +9,7 @@
  * ours that has ended: then a close may be asked for more than there is until the next picture, and reduce-only makes it the smaller
  * fill it is.
  *
- * Bounds: MAX_ORDERS; one more is not counted, and `sent` says so.
+ * Bounds: MAX_ORDERS; one more is not counted, and `sent` returns false.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Side, VenueOrder } from "../../../engine/domain/order.js";
@@ -62,7 +62,7 @@ export class UnconfirmedFills {
     return this.#orders.size;
   }
 
-  /** False: there are too many, and this one is not counted. */
+  /** Returns false when there are too many, and this one is not counted. */
   sent({ clientId, coin, rests, side, qtyLots }: SentOrder): boolean {
     if (this.#orders.size >= MAX_ORDERS) return false;
     this.#orders.set(clientId, {
@@ -81,7 +81,7 @@ export class UnconfirmedFills {
     return true;
   }
 
-  /** The venue has taken it; `order` null: its answer does not say what it filled. False: it is not counted, or confirmed already. */
+  /** The venue has taken it; `order` null: its answer does not say what it filled. Returns false when it is not counted, or confirmed already. */
   answered(clientId: string, order: Pick<VenueOrder, "filledLots" | "status"> | null): boolean {
     const own = this.#orders.get(clientId);
     if (own === undefined) return false;
@@ -91,14 +91,14 @@ export class UnconfirmedFills {
     return true;
   }
 
-  /** The venue was asked about it: what it says to have filled is surely done. The streams are to show it all the same. */
+  /** A look-up at the venue: what it reports as filled is surely done. The streams are still to show it. */
   looked(order: Pick<VenueOrder, "filledLots" | "venueClientOrderId">): void {
     const { filledLots, venueClientOrderId } = order;
     const own = venueClientOrderId === null ? undefined : this.#orders.get(venueClientOrderId);
     if (own !== undefined) own.answeredLots = Math.max(own.answeredLots, filledLots);
   }
 
-  /** It had no effect, or nobody knows which. */
+  /** It had no effect, or an unknown one. */
   forget(clientId: string): void {
     this.#orders.delete(clientId);
   }
@@ -148,7 +148,7 @@ export class UnconfirmedFills {
       const unmovedLots = unmovedOf(own);
       hiddenLots.set(own.coin, (hiddenLots.get(own.coin) ?? 0) + (own.isBuy ? unmovedLots : -unmovedLots));
     }
-    // What is held has them all the same: a picture netted them against others of ours, whose moves that were.
+    // What is held includes them: a picture netted them against others of ours, and the moves counted for those.
     for (const [coin, lots] of hiddenLots) this.moved(coin, -lots);
   }
 
@@ -165,7 +165,7 @@ export class UnconfirmedFills {
     if (!hasOrders) return true;
     const held = positions.filter(({ nativeSymbol }) => nativeSymbol === coin);
     const [only] = held;
-    // With both sides of a hedge held nobody says which is wanted.
+    // With both sides of a hedge held it is not known which is wanted.
     if (only === undefined || held.length > 1) return false;
     return only.qtyLots - this.#takenLots(only) >= Math.max(1, lots);
   }
@@ -237,12 +237,12 @@ function unmovedOf(own: OwnOrder): number {
   return own.isFinal ? own.boundLots - own.movedLots : Math.max(0, sureLots(own) - own.movedLots);
 }
 
-/** Of a hedge nobody says which side an order was for: it may have opened the other. */
+/** Of a hedge it is not known which side an order was for: it may have opened the other. */
 function isCountable({ positionSide, uncounted }: VenuePosition): boolean {
   return uncounted === undefined && positionSide !== "LONG" && positionSide !== "SHORT";
 }
 
-/** Null when nothing is left. */
+/** Returns null when nothing is left. */
 function changedBy(position: VenuePosition, lots: number): VenuePosition | null {
   const qtyLots = position.qtyLots + lots;
   if (lots === 0) return position;
@@ -253,7 +253,7 @@ function missingLots({ boundLots, movedLots }: OwnOrder): number {
   return Math.max(0, boundLots - movedLots);
 }
 
-/** Not UNKNOWN, which says that nobody could tell. */
+/** UNKNOWN is no end. */
 function isEnd(status: VenueOrder["status"]): boolean {
   return status === "FILLED" || status === "CANCELED" || status === "REJECTED";
 }

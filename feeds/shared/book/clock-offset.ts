@@ -8,7 +8,7 @@
  * more than a second; with the lower bound applied no age comes out negative.
  *
  * Our wall clock may be set while the process lives (wall-steps.ts). A machine that slept looks like one whose wall clock
- * was set forward, so no arithmetic tells the new offset: only a round trip begun since does (`isProven`; clock-check.ts
+ * was set forward, so no arithmetic gives the new offset: only a round trip begun since does (`isProven`; clock-check.ts
  * makes it). Until then the estimate is the latest of what the venue's time may be: a bound comes late, never early, and a
  * frame counts as old as it may be.
  */
@@ -26,7 +26,7 @@ interface Bounds {
 /** Clocks drift: evidence older than this is dropped. */
 const WINDOW_MS = 10 * 60_000;
 const MAX_ROUND_TRIPS = 32;
-/** The least of as many stamps says the venue's time, so that one garbled stamp says nothing. */
+/** The least of as many stamps gives the venue's time, so that one garbled stamp changes nothing. */
 const STAMPS = 3;
 /** Without a round trip to compare with, no clock is believed to be further ahead than this. */
 const MAX_UNMEASURED_MS = 60_000;
@@ -118,7 +118,7 @@ export class ClockOffset implements VenueClock {
     this.#estimate(nowMs);
   }
 
-  /** One stream event. Cheap enough for every frame; recomputes only when it says something new. */
+  /** One stream event. Cheap enough for every frame; recomputes only when it is new evidence. */
   addEvent(venueMs: number, receivedAtMs: number): void {
     this.#lookForStep();
     // A frame that waited through a sleep would make itself fresh.
@@ -127,7 +127,7 @@ export class ClockOffset implements VenueClock {
       return;
     }
     const lowerMs = venueMs - receivedAtMs;
-    // Beyond what round trips prove a stamp is broken, or the venue's clock has stepped: one frame does not tell.
+    // Beyond what round trips prove a stamp is broken, or the venue's clock has stepped: one frame does not decide which.
     const mostMs = Math.min(this.#upperMs, this.#ceilingMs());
     if (!(lowerMs <= mostMs)) {
       if (lowerMs > mostMs + APART_MS) this.onDoubt();
@@ -188,7 +188,7 @@ export class ClockOffset implements VenueClock {
     return nowMs + this.#estimateMs + (isMeasured ? MAX_FUTURE_MS : MAX_UNMEASURED_MS);
   }
 
-  /** False: the stamp is of a future that no clock's error explains. */
+  /** Returns false when the stamp is of a future that no clock's error explains. */
   isPlausible(venueMs: number, nowMs: number): boolean {
     if (venueMs < this.latestMs(nowMs)) return true;
     // Or the venue's clock has stepped.
@@ -244,7 +244,7 @@ export class ClockOffset implements VenueClock {
     if (upperMs < Number.POSITIVE_INFINITY) {
       this.#estimateMs = (this.#floorMs + upperMs) / 2;
     } else if (eventMs > Number.NEGATIVE_INFINITY) {
-      // Without a round trip the fastest event stands for one without delay: ages then count from it.
+      // Without a round trip the fastest event counts as one without delay: ages are relative to it.
       this.#estimateMs = eventMs;
     }
   }

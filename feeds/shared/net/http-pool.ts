@@ -22,14 +22,14 @@ import { monoMs } from "./weight-window.js";
 
 export type HttpResponse = Extract<HttpResult, { kind: "response" }>;
 
-/** What a reply says about limits: which scope is limited and for how long (null: it named no time). */
+/** The limit that a reply names: its scope, and for how long (null when it names no time). */
 export interface LimitVerdict {
   readonly scope: "ip" | "account";
   readonly retryAfterMs: number | null;
   readonly isBan: boolean;
 }
 
-/** A venue that counts in fixed windows also says when it counts again. */
+/** Of a venue that counts in fixed windows, with the time until the next one. */
 export interface UsedWeight {
   readonly weight: number;
   readonly resetMs: number;
@@ -137,7 +137,7 @@ export class HttpPool implements VenueHttp {
     return this.#breaker.state;
   }
 
-  /** How long the venue's own limit keeps us out; 0: it does not. */
+  /** How long the venue's own limit keeps us out, ms; 0 when it does not. */
   get limitedForMs(): number {
     return this.#breaker.isLimited ? this.#openForMs() : 0;
   }
@@ -146,7 +146,7 @@ export class HttpPool implements VenueHttp {
     return Math.max(0, this.#budget.available("exit", monoMs(this.#options.clock)));
   }
 
-  /** How long a call of so much weight would wait for its account's own budget; 0: not at all. */
+  /** How long a call of so much weight would wait for its account's own budget, ms; 0 when it would not. */
   accountWaitMs(account: string, accountWeight: number, lane: Lane): number {
     return this.#accounts.waitMs(account, accountWeight, lane);
   }
@@ -178,7 +178,7 @@ export class HttpPool implements VenueHttp {
     const { account, accountWeight, lane, weight, timeoutMs } = request;
     const charged = accountWeight > 0 ? account : null;
     if (charged !== null) {
-      // It would not be taken in its turn either: not worth a place in the queue.
+      // It would be refused in its turn as well: it takes no place in the queue.
       const waitMs = this.#accounts.waitMs(charged, accountWeight, lane);
       if (waitMs > 0)
         return { kind: "notSent", reason: "RATE_BUDGET", retryAfterMs: Math.ceil(waitMs), isAccountLimit: true };
@@ -224,9 +224,9 @@ export class HttpPool implements VenueHttp {
     if (timer !== null) clock.clearTimer(timer);
   }
 
-  /** What fails for one who is not `isProven` says little of the venue: the time that it gave, or what it sent, may be the cause. */
+  /** A failure of a caller that is not proven says little of the venue: its deadline, or what it sent, may be the cause. */
   async #send(request: HttpRequest, leftMs: number, isProven: boolean): Promise<HttpResult> {
-    // A loop that was held up may admit a call after its time: that is none to send any more.
+    // A loop that was held up may admit a call after its deadline: it is not sent any more.
     if (leftMs <= 0) return { kind: "notSent", reason: "RATE_BUDGET", retryAfterMs: null };
     // Asked again: the breaker may have opened while the call waited for its lane.
     const pass = this.#breaker.tryPass(!isProven);
@@ -250,7 +250,7 @@ export class HttpPool implements VenueHttp {
     return isAccountLimit ? { ...result, isAccountLimit } : result;
   }
 
-  /** True: it limits the request's account, and nobody else. */
+  /** Returns true when the reply limits the request's account alone. */
   #judge(request: HttpRequest, response: HttpResponse, isProbe: boolean, isProven: boolean): boolean {
     const { clock, logger, name, usedWeight, usedOfAccount, extraWeight, judgeLimit } = this.#options;
     const nowMs = monoMs(clock);

@@ -2,8 +2,8 @@
  * May a call go on the network now? It needs weight of its lane (lanes.ts) and a connection slot, some of which are for
  * `exit` alone, so a close never queues behind slow reads.
  *
- * Callers of whom the venue has said nothing good yet share a small part of each lane (unproven-part.ts) and a quarter of
- * the connections, and leave half of those for `exit` alone.
+ * Callers that the venue has never answered well share a small part of each lane (unproven-part.ts) and a quarter of
+ * the connections, and keep half of those free for `exit` alone.
  *
  * A call may also need what another budget gives (its account's): it is taken in the turn of the admission, both or
  * neither, and a call that it is refused to is refused (RATE_BUDGET).
@@ -13,7 +13,7 @@ import type { LaneBudget } from "./lanes.js";
 import { UnprovenPart, UnprovenSlots } from "./unproven-part.js";
 
 export type Admission =
-  /** `isStranger`: as one it was let in, of the places that they share; who became known while it waited was not. */
+  /** `isStranger`: it was admitted as one, to the places that they share; a caller that became known while it waited was not. */
   | { readonly ok: true; readonly isStranger?: true }
   | {
       readonly ok: false;
@@ -73,7 +73,7 @@ export class LaneGate {
     return this.#busySlots;
   }
 
-  /** Null when it has to wait; once admitted, `release` is owed. */
+  /** Returns null when it has to wait; once admitted, `release` is owed. */
   admit({ lane, weight, caller, isProven, takeOther, borrowsIdle }: LaneCall, nowMs: number): Admission | null {
     const { slots, exitSlots, budget } = this.#options;
     if (this.#busySlots >= (lane === "exit" ? slots : slots - exitSlots)) return null;
@@ -93,7 +93,7 @@ export class LaneGate {
     return isProven ? ADMITTED : ADMITTED_UNPROVEN;
   }
 
-  /** The call admitted before has left the network. `wasProven`: as its admission says. */
+  /** The call admitted before is over. `wasProven`: as of its admission. */
   release(wasProven: boolean): void {
     this.#busySlots--;
     if (!wasProven) this.#unprovenSlots.release();
@@ -124,7 +124,7 @@ export class LaneGate {
     return this.#unproven[lane].waitMs(weight, nowMs);
   }
 
-  /** Of what a stranger took of its part of the lane nothing left this machine. */
+  /** A stranger's call was not sent: what it took of its part of the lane comes back. */
   untake(lane: Lane, caller: string, weight: number): void {
     this.#unproven[lane].untake(caller, weight);
   }

@@ -3,7 +3,7 @@
  *
  * Order: by lane priority. While an `exit` call waits nothing else is admitted, unless it waits for its caller's share
  * alone; a waiting call of another lane does not keep lower lanes from the part held back for them. Strangers come after
- * callers that are known, and hold up nobody.
+ * callers that are known, and hold up no other call.
  *
  * Bounded: `maxQueuedPerLane` waiting calls; one more is refused at once (QUEUE_FULL), unless another gives way to it. A
  * call that cannot be admitted before its deadline is refused (RATE_BUDGET), and so is one heavier than its lane.
@@ -103,13 +103,13 @@ export class LaneQueue {
     return this.#wait(waiter, waiter.isProven ? timeoutMs : Math.min(timeoutMs, UNPROVEN_WAIT_MS));
   }
 
-  /** The call admitted before has left the network. `wasProven`: as its admission says. */
+  /** The call admitted before is over. `wasProven`: as of its admission. */
   release(wasProven = true): void {
     this.#gate.release(wasProven);
     this.#drain();
   }
 
-  /** Of what a stranger took of its part of the lane nothing left this machine. */
+  /** A stranger's call was not sent: what it took of its part of the lane comes back. */
   unsent(lane: Lane, caller: string, weight: number): void {
     this.#gate.untake(lane, caller, weight);
   }
@@ -152,7 +152,7 @@ export class LaneQueue {
     });
   }
 
-  /** False where it does not wait any more. */
+  /** Returns false when it does not wait any more. */
   #refuse(waiter: Waiter, reason: "RATE_BUDGET" | "QUEUE_FULL"): boolean {
     const { clock } = this.#options;
     if (!this.#lines[waiter.lane].remove(waiter)) return false;
@@ -178,7 +178,7 @@ export class LaneQueue {
     this.#scheduleWake();
   }
 
-  /** False: it has to wait on. */
+  /** Returns false when it has to go on waiting. */
   #admit(waiter: Waiter, nowMs: number): boolean {
     const admission = this.#gate.admit(waiter, nowMs);
     if (admission === null) return false;

@@ -36,7 +36,7 @@ export interface LinkHandlers {
   onClosed(link: Link, code: number, reason: string): void;
 }
 
-/** A peer that was told to close and does not is cut after this. */
+/** A peer that does not answer our close is cut after this. */
 const CLOSE_GRACE_MS = 2_000;
 
 export class Link {
@@ -72,7 +72,7 @@ export class Link {
     return this.#isOpen && !this.#isClosed;
   }
 
-  /** We cut it (idle, stuck, told to); the peer did not. */
+  /** We cut it (idle, stuck, on request); the peer did not. */
   get isEndedByUs(): boolean {
     return this.#isEndedByUs;
   }

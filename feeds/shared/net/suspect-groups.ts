@@ -9,7 +9,7 @@ import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
 const SUSPECT_WINDOW_MS = 1_000;
 const SUSPECT_GROUPS = 4;
 const SUSPECT_GAP_MS = 500;
-/** A gap that came out so long says nothing of survival. */
+/** A gap that came out so long proves no survival. */
 const HELD_UP_GAP_MS = 1.5 * SUSPECT_GAP_MS;
 
 interface RecentName {

@@ -7,7 +7,7 @@ export interface UpgradeRefusal {
   readonly retryAfter: string | undefined;
 }
 
-/** Limited, banned, overloaded: the statuses whose `Retry-After` speaks of our address. */
+/** Limited, banned, overloaded: the statuses whose `Retry-After` is about our address. */
 const WAITING_STATUSES: ReadonlySet<number> = new Set([429, 418, 503]);
 /**
  * Longest wait believed. A ban lasts up to three days, but a broken or hostile header must not keep every

@@ -36,7 +36,7 @@ export class WaitingLine {
     this.#waiters.push(waiter);
   }
 
-  /** False where it does not wait any more. */
+  /** Returns false when it does not wait any more. */
   remove(waiter: Waiter): boolean {
     const position = this.#waiters.indexOf(waiter);
     if (position >= 0) this.#waiters.splice(position, 1);
@@ -80,7 +80,7 @@ export class WaitingLine {
     return eldest;
   }
 
-  /** Who gives way to this one where all places are taken; null: it has to go itself. */
+  /** Who gives way to this one where all places are taken; returns null when this one is refused itself. */
   displacedBy({ caller, isProven, sinceMs }: Waiter): Waiter | null {
     const youngest = youngestStranger(this.#waiters);
     if (youngest === null) return isProven ? lastOfMost(this.#waiters, caller) : null;

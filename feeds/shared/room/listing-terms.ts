@@ -24,7 +24,7 @@ export function isSameTerms(left: Instrument, right: Instrument): boolean {
 }
 
 /**
- * The symbol stands for another contract, of which the list may hold a row that could not be read: it does not pass to
+ * The symbol now names another contract, of which the list may hold a row that could not be read: it does not pass to
  * this one, since positions in that one must still be counted, and no order for it may go elsewhere. `mayHold`: by the
  * venue's name.
  */
@@ -43,7 +43,7 @@ export function restate(market: Market, instrument: Instrument): void {
 }
 
 /**
- * Why an order must not leave although it was right when it was formed: the list has changed since. An order that opens
+ * Why an order must not be sent although it was right when it was formed: the list has changed since. An order that opens
  * does not go to a market that stopped trading; whether one that closes still may, the venue decides.
  */
 export function outdatedProblem(
