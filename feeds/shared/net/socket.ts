@@ -61,7 +61,7 @@ export class PersistentSocket {
     this.#options = options;
     this.#health = new SubscriptionHealth(options, this.#subscriptions, {
       linkId: () => this.primaryLinkId,
-      askAnew: (name) => this.#primary?.writer.resubscribe(name),
+      askAgain: (name) => this.#primary?.writer.resubscribe(name),
       askAlone: (name) => this.#askAlone(name),
       reconnect: (reason) => this.reconnect(reason),
       guard: (call) => this.#guard(call),
@@ -247,7 +247,7 @@ export class PersistentSocket {
       if (isSuspect(subscription)) suspects.push(subscription);
       else link.writer.ask(subscription.spec.name, false);
     }
-    // The most suspected last: what goes before them is cleared, so that each kill leaves fewer of them.
+    // The most suspected last: what goes before them is cleared, so that after each kill fewer of them are left.
     suspects.sort((left, right) => left.suspicion - right.suspicion);
     for (const { spec } of suspects) link.writer.ask(spec.name, true);
     link.writer.flush();
