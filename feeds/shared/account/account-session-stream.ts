@@ -94,7 +94,7 @@ export class AccountSessionStream<S extends AccountSession> {
       tell: (event) => this.#members.tell(event),
       renew: (reason) => {
         this.#lost();
-        this.#socket.reconnectAnew(reason);
+        this.#socket.reconnectBoth(reason);
       },
     });
     this.#reconciler = new AccountReconciler({

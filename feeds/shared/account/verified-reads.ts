@@ -70,7 +70,7 @@ export class VerifiedReads<T> {
       if (left === null) return NO_TIME;
       const orderCount = this.#orderCount(account);
       const before = this.#asked.get(key);
-      if (before === undefined || !this.#standsFor(before, orderCount, version))
+      if (before === undefined || !this.#mayShare(before, orderCount, version))
         return this.#ask(key, orderCount, version, load(left));
       const waited = await within(this.#clock, before.answer, left.timeoutMs);
       if (!waited.done) return NO_TIME;
@@ -82,7 +82,7 @@ export class VerifiedReads<T> {
     }
   }
 
-  #standsFor(before: Asked<T>, orderCount: number, version: number | null): boolean {
+  #mayShare(before: Asked<T>, orderCount: number, version: number | null): boolean {
     return (
       before.orderCount === orderCount &&
       before.version === version &&

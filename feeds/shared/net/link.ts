@@ -6,7 +6,7 @@ import type { TimerHandle } from "../../../engine/domain/clock.js";
 import type { Connection, Connector } from "./connector.js";
 import { CLOSE_ABNORMAL } from "./connector.js";
 import { PacedWriter, type WriterOptions } from "./paced-writer.js";
-import { toldToWaitMs, type UpgradeRefusal } from "./upgrade-refusal.js";
+import { namedWaitMs, type UpgradeRefusal } from "./upgrade-refusal.js";
 
 export interface Heartbeat {
   /** Text sent as ping; null sends protocol pings. */
@@ -51,7 +51,7 @@ export class Link {
   #isEndedByUs = false;
   #lastReceivedNs: number;
   #openedNs = 0;
-  #toldToWaitMs = 0;
+  #namedWaitMs = 0;
   #heartbeatTimer: TimerHandle | null = null;
   #idleTimer: TimerHandle | null = null;
   #closeTimer: TimerHandle | null = null;
@@ -83,8 +83,8 @@ export class Link {
   }
 
   /** The venue refused the connection and named this wait, ms; 0 otherwise. */
-  get toldToWaitMs(): number {
-    return this.#toldToWaitMs;
+  get namedWaitMs(): number {
+    return this.#namedWaitMs;
   }
 
   open(url: string): void {
@@ -165,7 +165,7 @@ export class Link {
     this.#isOpen = false;
     const { clock } = this.#options;
     this.writer.closed();
-    if (refusal !== undefined) this.#toldToWaitMs = toldToWaitMs(refusal, clock.wallMs());
+    if (refusal !== undefined) this.#namedWaitMs = namedWaitMs(refusal, clock.wallMs());
     for (const timer of [this.#heartbeatTimer, this.#idleTimer, this.#closeTimer]) {
       if (timer !== null) clock.clearTimer(timer);
     }

@@ -170,7 +170,7 @@ export class PersistentSocket {
   }
 
   /** The same where what ended the primary ended the standby as well: it does not take over. */
-  reconnectAnew(reason: string): void {
+  reconnectBoth(reason: string): void {
     this.#standby?.terminate(CLOSE_ABNORMAL, reason);
     this.reconnect(reason);
   }
@@ -312,7 +312,7 @@ export class PersistentSocket {
   #linkClosed(link: Link, code: number, reason: string): void {
     this.#options.budget.closed();
     // The refusal is of the address, so it holds every socket that shares the budget.
-    this.#options.budget.hold(link.toldToWaitMs);
+    this.#options.budget.hold(link.namedWaitMs);
     if (this.#state === "stopped") return;
     const isPrimary = link === this.#primary;
     const isStandby = link === this.#standby;
