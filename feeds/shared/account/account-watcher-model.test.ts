@@ -17,9 +17,9 @@ const STEP_MS = 250;
 const WILD_STEPS = 1_200;
 /** Without a fault for so long: asked for again, read, and compared by the regular read. */
 const CALM_STEPS = 720;
-/** What no frame tells is found by the regular read, which takes no longer than its time. */
+/** What no frame reports is found by the regular read, which takes no longer than its time. */
 const FOUND_WITHIN_MS = 60_000 + 5_000 + 2 * 1_000;
-/** Connections hold and nothing is told: only the regular read finds what changed. */
+/** Connections hold and no frame comes: only the regular read finds what changed. */
 const MUTE_STEPS = 720;
 /** In that time reads fail for so long, and then are answered for longer than any wait for a repeat. */
 const FAIL_STEPS = 48;
@@ -217,7 +217,7 @@ afterEach(() => {
 });
 
 describe("the judge of watched accounts", () => {
-  it.each(SEEDS)("has nothing to say of them as they are, seed %i", async (seed) => {
+  it.each(SEEDS)("finds no fault in them as they are, seed %i", async (seed) => {
     expect([...(await new Play(seed).run())]).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-/** Whether streamed positions may stand for a live read: after orders of ours, silence, lateness, and reads. */
+/** Whether streamed positions may be used in place of a live read: after orders of ours, silence, lateness, and reads. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../../../engine/domain/clock.js";
@@ -57,7 +57,7 @@ describe("streamed positions after an order of ours", () => {
     }
   });
 
-  it("count for what a reducing order leaves, whatever it did, and for no more", () => {
+  it("count for what remains after a reducing order, whatever it did, and for no more", () => {
     const { reads, sent } = setUp();
     sent("1", "SELL", 10);
     expect([reads.isTrusted(held(100), want(90)), reads.isTrusted(held(100), want(91))]).toEqual([true, false]);
@@ -103,7 +103,7 @@ describe("streamed positions after an order of ours", () => {
     expect(lots(318)).toEqual([318]);
     reads.answered("a", order("a", "CANCELED", 0));
     expect(lots(318)).toEqual([318]);
-    // Of another contract they say nothing, and nothing stands for more than is left.
+    // They prove nothing of another contract, and nothing is trusted for more than is left.
     expect(reads.trusted([position(5, "ETH")], { coin: "ETH", lots: 5 })).toEqual([position(5, "ETH")]);
     sent("3", "SELL", 300);
     expect(reads.trusted(held(318), want(50))).toBeNull();
@@ -126,7 +126,7 @@ describe("streamed positions after an order of ours", () => {
     expect(reads.isPending).toBe(false);
   });
 
-  it("are what is held, in whatever order pictures and reads come, while nobody else trades", () => {
+  it("are what is held, in whatever order pictures and reads come, while no stranger trades", () => {
     const step = fc.oneof(
       {
         weight: 3,
@@ -169,8 +169,8 @@ describe("streamed positions after an order of ours", () => {
             pictured = next;
             if (one.isRead) reads.agreed(reads.begin());
           }
-          const stands = reads.trusted(held(pictured), want(1));
-          if (stands !== null) expect(stands.map(({ qtyLots }) => qtyLots)).toEqual([changes.at(-1)?.lots]);
+          const trusted = reads.trusted(held(pictured), want(1));
+          if (trusted !== null) expect(trusted.map(({ qtyLots }) => qtyLots)).toEqual([changes.at(-1)?.lots]);
         }
       }),
       { numRuns: 3_000, seed: 20_261_123 },
@@ -323,7 +323,7 @@ describe("a read after an order of ours that the streams do not report", () => {
     expect(heldAtLeast(reads, held(-3), [])).toEqual(held(-3));
   });
 
-  it("takes away what a look at the order says to have filled, where its answer did not say it", () => {
+  it("takes away what a look-up of the order reports as filled, where its answer did not", () => {
     const { reads, sent } = grown(3);
     sent("close", "SELL", 2);
     reads.answered("close", null);
@@ -344,7 +344,7 @@ describe("a read after an order of ours that the streams do not report", () => {
 });
 
 describe("a connection", () => {
-  it("that says nothing proves nothing, also when it begins to speak of something else", () => {
+  it("that is silent proves nothing, also when it begins to deliver something else", () => {
     const { clock, life, reads } = setUp();
     clock.advance(SILENT_AFTER_MS);
     expect(reads.isTrusted(held(1), null)).toBe(true);
@@ -355,7 +355,7 @@ describe("a connection", () => {
     expect(reads.isAlive).toBe(false);
   });
 
-  it("whose frames are late is not trusted until a read says the same", () => {
+  it("whose frames are late is not trusted until a read agrees", () => {
     const { clock, reads, wait } = setUp();
     reads.happened(clock.wallMs() - 500);
     expect(reads.isTrusted(held(1), null)).toBe(true);

@@ -1,4 +1,4 @@
-/** Whether the order events of a stream told all that we know to have happened: orders of ours, cancels, and doubts. */
+/** Whether the order events of a stream reported all that we know to have happened: orders of ours, cancels, and doubts. */
 import { describe, expect, it } from "vitest";
 import type { CancelOutcome, OrderCommand, PlaceOutcome, VenueOrder } from "../../../engine/domain/order.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
@@ -97,7 +97,7 @@ describe("what order events did not report", () => {
     }
   });
 
-  it("may be anything after an outcome that nobody knows, an order that was changed, and a frame that was late", async () => {
+  it("may be anything after an unknown outcome, an order that was changed, and a frame that was late", async () => {
     const { clock, reads, audience, nowMs, place } = setUp();
     await place({ outcome: "unknown", cause: "timeout", notPlacedAfterMs: 0 });
     expect(reads.orders.sinceMs()).toBe(nowMs());

@@ -1,4 +1,4 @@
-/** One connection: what is asked for and given up in one turn leaves in an order that the venue understands. */
+/** One connection: what is asked for and given up in one turn is written in an order that the venue understands. */
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../../../engine/domain/clock.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";

@@ -40,7 +40,7 @@ describe("names under suspicion", () => {
     expect([write(), groups.waitingCount]).toEqual([["g"], 0]);
   });
 
-  it("may be given up before their turn, and a stop leaves no timer", () => {
+  it("may be given up before their turn, and a stop clears the timer", () => {
     const { clock, groups, write } = setUp("a", "b");
     expect([groups.delete("b"), groups.delete("b"), write()]).toEqual([true, false, ["a"]]);
     groups.stop();

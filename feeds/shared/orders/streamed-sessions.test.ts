@@ -114,7 +114,7 @@ describe("a room whose accounts are streamed by credentials", () => {
     expect(timeouts.slice(1)).toEqual([400, 600]);
   });
 
-  it("tells the account's streams of its orders and changes: they are in doubt until they show them", async () => {
+  it("announces orders and changes to the account's streams, which are in doubt until they show them", async () => {
     const { orders, reads } = setUp([]);
     const command = { instrument: { nativeSymbol: "BTCUSDT" }, clientIdHex: "1", side: "BUY" } as OrderCommand;
     await orders.place(session("s", "another"), command, OPTIONS);

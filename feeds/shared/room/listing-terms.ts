@@ -53,7 +53,8 @@ export function outdatedProblem(
   const { instrument: formed, priceTicks, qtyLots, reduceOnly, trigger } = command;
   const present = instruments.get(formed.symbol);
   if (present === undefined || present === formed) return null;
-  if (!isSameScale(formed, present)) return localReject("VENUE_STATE", "RULES_CHANGED", "the contract was listed again");
+  if (!isSameScale(formed, present))
+    return localReject("VENUE_STATE", "RULES_CHANGED", "the contract was listed again");
   if (present.status !== "TRADING" && !reduceOnly) return localReject("VENUE_STATE", "HALTED", "the market is halted");
   if (qtyLots % present.qtyStepLots !== 0) return localReject("SIZE", "RULES_CHANGED", "the size is off the new grid");
   if (qtyLots > present.maxQtyLots) return localReject("SIZE", "RULES_CHANGED", "the size is above the new maximum");
