@@ -36,7 +36,7 @@ describe("the table of rooms in ARCHITECTURE.md", () => {
     expect(shown.map((line) => line.replace(/\|\s+(?=\|)/g, "|  "))).toEqual(table());
   });
 
-  it("leaves out no folder of a room but those of its tests and recordings", () => {
+  it("lists every folder of a room but those of its tests and recordings", () => {
     for (const venue of ROUTABLE_VENUES) {
       const folders = readdirSync(join(FEEDS, venue), { withFileTypes: true }).filter((entry) => entry.isDirectory());
       const names = folders.map(({ name }) => name).filter((name) => name !== "test" && name !== "fixtures");

@@ -4,13 +4,14 @@
  */
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import type { AccountEvent, Read } from "../../../engine/ports.js";
-import type { Heartbeat, SubscribeProtocol } from "../net/link.js";
+import type { Heartbeat } from "../net/link.js";
+import type { SubscribeProtocol } from "../net/paced-writer.js";
 import type { SocketOptions } from "../net/socket-options.js";
 
 /** `positions`: the cheap question to a stream that lost nothing. A venue whose reads are cheap reads all of it. */
 export type ReconcileScope = "all" | "positions";
 
-/** The venue refused the credentials; or it gave no whole answer, whatever the cause. */
+/** The venue refused the credentials; or it gave no whole answer, for any cause. */
 export type LoadFailure = "refused" | "unanswered";
 
 export interface Question {
@@ -21,7 +22,7 @@ export interface Question {
   isWanted(): boolean;
 }
 
-/** A whole answer. Orders and fills that it told of stand in the feed already (`takeNews`), its positions do not. */
+/** A whole answer. The feed has taken its orders and fills (`takeNews`) before `adopt`, its positions only with it. */
 export interface AccountTruth {
   readonly positions: readonly VenuePosition[];
   /** Wall ms of ours. */
@@ -43,9 +44,9 @@ export interface AccountConnection {
 export interface AccountFeed<S> {
   readonly connection: AccountConnection;
   positions(): readonly VenuePosition[];
-  /** A throw of WireFault says that the frame cannot be read. */
+  /** Throws WireFault where the frame cannot be read. */
   onFrame(data: Buffer, tsRecvNs: number, linkId: number): void;
-  /** This connection is the one that counts from now on. */
+  /** This connection is the primary one from now on. */
   onOpen(linkId: number): void;
   /** The venue has taken every subscription of this connection. */
   isReady(linkId: number): boolean;
@@ -53,7 +54,7 @@ export interface AccountFeed<S> {
   lost(isReconnected: boolean): void;
   /** Bounded: each of its reads has its own time limit. */
   load(session: S, question: Question): Promise<AccountTruth | LoadFailure>;
-  /** What reads taught since the last time, for after the positions. */
+  /** What reads brought since the last call; emitted after the positions. */
   takeNews(): readonly AccountEvent[];
   stop(): void;
 }

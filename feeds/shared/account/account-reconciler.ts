@@ -7,7 +7,7 @@
  *
  * Invariants: one load runs at a time, and only while the connection is ready; LIVE means that an answer asked for after
  * the connection was ready has been taken, that nothing unread came since its question, that the connection speaks, and
- * that orders of ours have been told (streamed-reads.ts). Without an answer, what is held is hearsay. A load that ends
+ * that the streams or a read have shown orders of ours (streamed-reads.ts). Without an answer, what is held is unproven. A load that ends
  * after a loss, or after LOAD_BOUND_MS, changes nothing.
  */
 import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
@@ -18,9 +18,10 @@ import { type ApplyVerdict, Resync } from "../book/resync.js";
 import type { BackoffPolicy } from "../net/backoff.js";
 import type { AccountFeed, AccountTruth, LoadFailure, ReconcileScope } from "./account-feed.js";
 import type { StreamMembers } from "./stream-members.js";
-import { sameSizes, type StreamedReads, SURELY_LATER_MS } from "./streamed-reads.js";
+import { sameSizes } from "./held-positions.js";
+import { type StreamedReads, SURELY_LATER_MS } from "./streamed-reads.js";
 
-/** How often it is looked whether the stream may still be LIVE. */
+/** Between checks whether the stream may still be LIVE. */
 const WATCH_EVERY_MS = 1_000;
 /** Failed tries after which it is logged, and again after as many more. */
 const ESCALATE_EVERY = 4;
@@ -38,9 +39,9 @@ export interface AccountCounters {
 export interface ReconcilePace {
   /** Between tries: the base, and then the jittered wait. */
   readonly backoff: BackoffPolicy;
-  /** The venue's word over REST, against frames that never came. */
+  /** Between reads over REST, which find what lost frames would have shown. */
   readonly truthEveryMs: number;
-  /** A frame that comes so long after what it tells of proves that others may be as late. Default: of streamed-reads.ts. */
+  /** A frame that comes so long after what it reports proves that others may be as late. Default: of streamed-reads.ts. */
   readonly lateAfterMs?: number;
 }
 
@@ -57,7 +58,7 @@ export interface ReconcilerOptions<S> {
   readonly feed: Pick<AccountFeed<S>, "load" | "lost" | "positions" | "takeNews">;
   /** Venue wall clock minus ours. */
   readonly clockOffsetMs: () => number;
-  /** All that is to be heard is heard. */
+  /** The connection is open and carries every channel. */
   readonly isReady: () => boolean;
   readonly session: () => S | null;
   /** The venue refuses the credentials again and again. */
@@ -134,7 +135,7 @@ export class AccountReconciler<S> {
     this.#options.members.enter("SYNCING");
   }
 
-  /** What a frame said is lost to us: not LIVE until REST has answered. */
+  /** A frame could not be read: not LIVE until REST has answered. */
   unread(problem: string): void {
     const { counters, logger, members, name, reads } = this.#options;
     counters.decodeErrorCount++;
@@ -146,14 +147,14 @@ export class AccountReconciler<S> {
     this.start();
   }
 
-  /** A frame tells of something that happened at this venue time. */
+  /** A frame reports something that happened at this venue time. */
   happened(tsVenueMs: number): void {
     const { clockOffsetMs, pace, reads } = this.#options;
     reads.happened(tsVenueMs - clockOffsetMs(), pace.lateAfterMs);
     if (reads.isPending) this.refreshSoon();
   }
 
-  /** Something of ours is to be reported; where it is not, the venue is asked. */
+  /** The streams are to report something of ours; where they do not, the venue is asked. */
   refreshSoon(): void {
     if (this.#refreshTimer !== null || this.#isStopped) return;
     const { clock, reads } = this.#options;
@@ -164,7 +165,7 @@ export class AccountReconciler<S> {
     }, SURELY_LATER_MS);
   }
 
-  /** Credentials that the venue refuses again and again will not get better: the stream ends, and says so. */
+  /** Credentials that the venue refuses again and again will not get better: the stream ends, with a line in the log. */
   noteRefusal(isRefused: boolean): void {
     const { logger, members, name, onRefused } = this.#options;
     this.#refusalCount = isRefused ? this.#refusalCount + 1 : 0;
@@ -184,7 +185,7 @@ export class AccountReconciler<S> {
     if (this.#refreshTimer !== null) clock.clearTimer(this.#refreshTimer);
   }
 
-  /** Lost or late: what was told of others' orders may be as well. */
+  /** Silence or an order that is not shown ends LIVE: other frames may be lost or late as well. */
   #watch(): void {
     const { clock, feed, members, reads } = this.#options;
     this.#watchTimer = clock.setTimer(() => this.#watch(), WATCH_EVERY_MS);
@@ -218,7 +219,7 @@ export class AccountReconciler<S> {
     } catch (error) {
       logger.error(`${name}.load-failed`, { errorName: error instanceof Error ? error.name : "unknown" });
     }
-    // One that goes on all the same is wanted no more.
+    // A load that goes on after its bound is not wanted any more.
     if (loadId === this.#loadId) this.#loadId++;
     return { beganMs, truth: "unanswered" };
   }
@@ -232,7 +233,7 @@ export class AccountReconciler<S> {
     return "retry";
   }
 
-  /** True when the account is as the venue says. */
+  /** Returns true when the account is as the venue reports it. */
   #adopt(beganMs: number, truth: AccountTruth): boolean {
     const { feed, logger, members, name, reads } = this.#options;
     const wasLive = this.#isLive;
@@ -241,12 +242,12 @@ export class AccountReconciler<S> {
     const held = feed.positions();
     reads.moved(before, held);
     if (wasLive && isChanged) logger.warn(`${name}.differed`, { count: truth.positions.length });
-    // Where something newer is held, the answer only counts if it says the same.
+    // Where something newer is held, the answer counts only if it holds the same sizes.
     if (sameSizes(held, truth.positions)) {
       reads.agreed(beganMs);
       reads.proven(truth.asOfMs);
     }
-    // Only an answer asked for after it tells what it was.
+    // Only an answer asked for after the unread frame includes what that frame reported.
     if (this.#hasUnread) return false;
     if (reads.isPending) this.refreshSoon();
     // The account is known as of then, and #watch looks again when the connection speaks.

@@ -11,7 +11,8 @@ import {
   TRUTH_EVERY_MS,
 } from "../test/session-venue.js";
 import { LOAD_BOUND_MS } from "./account-reconciler.js";
-import { SILENT_AFTER_MS, SURELY_LATER_MS, UNSHOWN_AFTER_MS } from "./streamed-reads.js";
+import { SILENT_AFTER_MS } from "./connection-life.js";
+import { SURELY_LATER_MS, UNSHOWN_AFTER_MS } from "./streamed-reads.js";
 
 let bench: SessionVenueBench;
 let session: TestSession;
@@ -22,7 +23,7 @@ const lots = (): number | string => {
   const read = stream.positions();
   return read.ok ? (read.value[0]?.qtyLots ?? 0) : read.code;
 };
-/** What stands for a live read. */
+/** What may be used in place of a live read. */
 const standing = (): number | null => {
   const read = bench.streams.positionsOf(session, null);
   return read === null ? null : (read.value[0]?.qtyLots ?? 0);
@@ -77,7 +78,7 @@ describe("an account session stream that starts", () => {
 });
 
 describe("an account session stream that misses something", () => {
-  it("finds what a lost frame told by the venue's own word, and says that it differed", async () => {
+  it("finds what a lost frame held by a read of the venue, and logs that it differed", async () => {
     await live(5);
     await bench.wait(TRUTH_EVERY_MS);
     expect(bench.loads.map(({ scope }) => scope)).toEqual(["positions"]);
@@ -98,7 +99,7 @@ describe("an account session stream that misses something", () => {
     await bench.wait(500);
     await bench.answer(6);
     expect([stream.state, lots(), bench.loads.length]).toEqual(["LIVE", 6, 0]);
-    // That answer may lag behind the frame: nothing stands until one that was asked for surely later.
+    // That answer may lag behind the frame: nothing is trusted until one that was asked for surely later.
     expect(standing()).toBeNull();
     await bench.wait(SURELY_LATER_MS);
     expect(bench.loads).toHaveLength(1);
@@ -174,14 +175,14 @@ describe("an account session stream that misses something", () => {
     expect([stream.state, lots()]).toEqual(["LIVE", 6]);
   });
 
-  it("is not LIVE while an order of ours is neither told nor in what the venue says", async () => {
+  it("is not LIVE while an order of ours is neither streamed nor in what the venue answers", async () => {
     await live(5);
     const { reads } = bench.feeds[0]?.parts ?? {};
     reads?.sent({ clientId: "1", coin: "BTC", side: "BUY", qtyLots: 4, rests: false });
     reads?.answered("1", { status: "FILLED", filledLots: 4 });
     await bench.wait(UNSHOWN_AFTER_MS + 1_000);
     expect([stream.state, bench.feeds[0]?.losses, bench.loads.length]).toEqual(["SYNCING", ["silent"], 1]);
-    // Half of it is told; the answer is older than that.
+    // Half of it is streamed; the answer is older than that.
     bench.network.last.receive("7");
     await bench.answer(5);
     expect(stream.state).toBe("SYNCING");
@@ -264,7 +265,7 @@ describe("an account session stream that reconnects", () => {
   });
 });
 
-/** The planned change begins: a second connection is asked for. The venue's word comes as it is asked for meanwhile. */
+/** The planned change begins: a second connection is asked for. Reads of the venue are answered meanwhile. */
 async function untilStandby(): Promise<void> {
   while (bench.network.connections.length < 2) {
     await bench.wait(1_000);
@@ -273,7 +274,7 @@ async function untilStandby(): Promise<void> {
 }
 
 describe("an account session stream whose reads fail", () => {
-  it("is not LIVE, tries again after the base of the backoff at least, and says so every fourth time", async () => {
+  it("is not LIVE, tries again after the base of the backoff at least, and logs every fourth failure", async () => {
     await live(5);
     await bench.wait(TRUTH_EVERY_MS);
     for (let count = 1; count <= 4; count++) {
@@ -305,7 +306,7 @@ describe("an account session stream whose reads fail", () => {
     expect([stream.state, lots()]).toEqual(["LIVE", 6]);
   });
 
-  it("takes a load that throws for no answer, and says which error it was", async () => {
+  it("treats a load that throws as no answer, and logs which error it was", async () => {
     await live(5);
     await bench.wait(TRUTH_EVERY_MS);
     bench.loads.shift()?.throws(new TypeError("bug"));
@@ -314,7 +315,7 @@ describe("an account session stream whose reads fail", () => {
     expect(bench.lines.join()).toContain('test.account.load-failed {"errorName":"TypeError"}');
   });
 
-  it("ends, and says so, when the credentials are refused four times in a row", async () => {
+  it("ends, with a line in the log, when the credentials are refused four times in a row", async () => {
     await bench.clock.advanceAsync(0);
     await bench.connect();
     for (const failure of ["refused", "refused", "refused", "unanswered"] as const) {
@@ -332,7 +333,7 @@ describe("an account session stream whose reads fail", () => {
 });
 
 describe("account session streams that are shared", () => {
-  it("end with the last one that streams, and leave nothing behind", async () => {
+  it("end with the last one that streams, without a timer or connection left", async () => {
     await live(5);
     const second = bench.open(new TestSession("alice", "s"));
     expect([bench.network.connections.length, second.state]).toEqual([1, "LIVE"]);

@@ -21,16 +21,11 @@ import { WireFault } from "../room/wire-fields.js";
 import type { AccountConnection, AccountFeed } from "./account-feed.js";
 import { type AccountCounters, AccountReconciler, type ReconcilePace } from "./account-reconciler.js";
 import { StreamMembers } from "./stream-members.js";
-import {
-  ConnectionLife,
-  heldAtLeast,
-  type LiveRead,
-  sameSizes,
-  StreamedReads,
-  type WantedLots,
-} from "./streamed-reads.js";
+import { ConnectionLife } from "./connection-life.js";
+import { sameSizes } from "./held-positions.js";
+import { heldAtLeast, type LiveRead, StreamedReads, type WantedLots } from "./streamed-reads.js";
 
-/** What a feed uses of its stream. Nothing of it is to be called before the feed is made. */
+/** What a feed uses of its stream. None of it may be called before the feed is made. */
 export interface FeedParts<S> {
   readonly accountId: string;
   readonly reads: StreamedReads;
@@ -43,7 +38,7 @@ export interface FeedParts<S> {
   /** A session whose owner is still streaming; null where all of them were closed. */
   readonly session: () => S | null;
   readonly tell: (event: AccountEvent) => void;
-  /** The connection is useless, and its standby, whatever they say of themselves: another, and nothing is LIVE until then. */
+  /** The connection and its standby are useless, even if they look alive: connects again, and nothing is LIVE until then. */
   readonly renew: (reason: string) => void;
 }
 
@@ -85,7 +80,7 @@ export class AccountSessionStream<S extends AccountSession> {
       logger,
       failureEvent: `${name}.subscriber-failed`,
       positions: () => this.#read(this.#feed.positions()),
-      ordersDoubtMs: () => this.reads.ordersDoubtMs(),
+      ordersDoubtMs: () => this.reads.orders.sinceMs(),
       onEmpty: () => this.stop(),
     });
     const session = (): S | null => this.#members.session(isUsable);
@@ -99,7 +94,7 @@ export class AccountSessionStream<S extends AccountSession> {
       tell: (event) => this.#members.tell(event),
       renew: (reason) => {
         this.#lost();
-        this.#socket.reconnectAnew(reason);
+        this.#socket.reconnectBoth(reason);
       },
     });
     this.#reconciler = new AccountReconciler({
@@ -129,15 +124,15 @@ export class AccountSessionStream<S extends AccountSession> {
     return stream;
   }
 
-  /** Positions that may stand for a live read; null where only the venue may answer. `wanted` null: exact sizes count. */
+  /** Positions that may be used in place of a live read; returns null where only the venue may answer. `wanted` null: exact sizes count. */
   settled(wanted: WantedLots | null): LiveRead | null {
-    // LIVE also says that the venue has answered these credentials.
-    const value = this.isLive ? this.reads.standing(this.#feed.positions(), wanted) : null;
+    // LIVE also means that the venue has answered these credentials.
+    const value = this.isLive ? this.reads.trusted(this.#feed.positions(), wanted) : null;
     return value === null ? null : this.#read(value);
   }
 
   /**
-   * Somebody asked the venue. Where it contradicts what is streamed, that stands for nothing until it was made true.
+   * Compares a read of the venue with what is streamed; where they differ, the stream is not trusted until it agrees again.
    * Returns what is held at least. `instrument` null: all of it was asked for.
    */
   compare(instrument: Instrument | null, positions: readonly VenuePosition[]): readonly VenuePosition[] {
@@ -150,7 +145,7 @@ export class AccountSessionStream<S extends AccountSession> {
     return heldAtLeast(this.reads, held, positions);
   }
 
-  /** Something of ours is to be reported; where it is not, the venue is asked. */
+  /** The stream is to report something of ours; where it does not, the venue is asked. */
   refreshSoon(): void {
     this.#reconciler.refreshSoon();
   }
@@ -214,7 +209,7 @@ function socketOf<S extends AccountSession>(
     pacers: () => [new MessagePacer(clock, messagesPerSecond, 1_000)],
     maxSubscriptions: Math.max(1, channels.length),
   });
-  // Silence says nothing: an account at rest has nothing to tell.
+  // Silence proves nothing: an account at rest has nothing to report.
   for (const channel of channels) socket.subscribe({ name: channel, livenessMs: 0, probe: null });
   return socket;
 }

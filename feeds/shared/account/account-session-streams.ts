@@ -19,7 +19,7 @@ export interface SessionStreamsOptions<S extends AccountSession> extends Session
   readonly maxStreams: number;
   /** A name for whole credentials, equal for equal ones only; null where the session is closed. */
   readonly tagOf: (session: S) => string | null;
-  /** Words of the streams that nobody knows. */
+  /** Unknown words in frames of the streams. */
   readonly words: UnknownWords;
 }
 
@@ -71,7 +71,7 @@ export class AccountSessionStreams<S extends AccountSession> implements AccountS
     return tag === null ? null : (this.#byTag.get(tag) ?? null);
   }
 
-  /** Positions of a stream of the same credentials that may stand for a live read; null where there is none. */
+  /** Positions of a stream of the same credentials that may be used in place of a live read; null where there is none. */
   positionsOf(session: AccountSession, wanted: WantedLots | null): LiveRead | null {
     return this.ofSession(session)?.settled(wanted) ?? null;
   }

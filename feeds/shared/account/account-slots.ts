@@ -72,12 +72,12 @@ export class AccountSlots<A extends SlotAccount> {
     this.#slots.set(account.key, { account, lastUseMs: null });
   }
 
-  /** False: removed before; another may carry the key since. */
+  /** Returns false when it was removed before; another may have the key since. */
   remove(account: A): boolean {
     return this.get(account.key) === account && this.#slots.delete(account.key);
   }
 
-  /** Somebody asks to listen to it. */
+  /** A caller asks to listen to it. */
   asked(account: A, nowMs: number): void {
     if (this.#limits.asksAreUses) this.used(account, nowMs);
   }
@@ -90,13 +90,13 @@ export class AccountSlots<A extends SlotAccount> {
     this.#uses.forget(key);
   }
 
-  /** A trade uses an account that is not watched: is it to be from now on? */
+  /** A trade uses an account that is not watched. Returns true when it is to be watched from now on. */
   becomesHot(key: string, nowMs: number): boolean {
     const { hotReplaces, maxHot } = this.#limits;
     return this.#uses.isAgain(key, nowMs) && (hotReplaces || (this.#hotCount() < maxHot && !this.isFull));
   }
 
-  /** Nobody listens any more: is it watched on for the trades of it? */
+  /** Its last listener has left. Returns true when it is watched on for its trades. */
   staysHot({ key }: A): boolean {
     const lastUseMs = this.#slots.get(key)?.lastUseMs ?? null;
     return lastUseMs !== null && this.#hotCount() <= this.#limits.maxHot;

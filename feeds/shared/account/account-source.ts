@@ -1,17 +1,18 @@
 /**
- * What is the venue's of a watched account: whose leave it takes to watch it, its channels, and what frames and reads
- * make of what is held. When any of it may be believed is decided by watched-account.ts, for every venue alike.
+ * The venue's part of a watched account: by whose leave it is watched, its channels, and how frames and reads change what
+ * is held. watched-account.ts decides when any of it may be trusted, for every venue alike.
  */
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import type { FeedState } from "../../../engine/market/market.js";
 import type { AccountEvent, CallOptions, Read } from "../../../engine/ports.js";
 import { LoadRefused } from "../book/resync.js";
-import type { ConnectionLife, StreamedReads } from "./streamed-reads.js";
+import type { ConnectionLife } from "./connection-life.js";
+import type { StreamedReads } from "./streamed-reads.js";
 
 export interface AccountChannel {
   /** As the venue's subscription names it; unique over all accounts. */
   readonly name: string;
-  /** Silence after which a read of the positions tells a quiet channel from a dead one, ms; 0 where silence says nothing. */
+  /** Silence after which a read of the positions tells a quiet channel from a dead one, ms; 0 where silence proves nothing. */
   readonly livenessMs: number;
 }
 
@@ -20,7 +21,7 @@ export type Applied =
   | { readonly ok: true; readonly acknowledges: string | null }
   | { readonly ok: false; readonly problem: string };
 
-/** `differences`: sizes that were not what was held. `agrees`: what is held now is what the read says. */
+/** `differences`: sizes that were not what was held. `agrees`: what is held now is what was read. */
 export type Adopted = { readonly differences: number } & (
   | { readonly ok: true; readonly agrees: boolean }
   | { readonly ok: false; readonly problem: string }
@@ -59,7 +60,7 @@ export const PUBLIC_ACCESS: AccountAccess<unknown> = {
 /** The watched account, as its venue's part sees it. */
 export interface AccountHost {
   readonly key: string;
-  /** DOWN: given up. Answers that come later do nothing. */
+  /** DOWN: disposed. Answers that come later change nothing. */
   readonly state: FeedState;
   readonly reads: StreamedReads;
   readonly life: ConnectionLife;
@@ -74,14 +75,14 @@ export interface AccountSource<Owner, Frame> {
   readonly access: AccountAccess<Owner>;
   /** A whole picture of the positions has come: what changes from here on has moved. */
   readonly hasPicture: boolean;
-  /** A frame told of something that only a read completes. */
+  /** A frame reported something that only a read completes. */
   readonly needsRead: boolean;
   positions(): readonly VenuePosition[];
-  /** Tells `reads` what the frame proves, and the host's listeners what changed. */
+  /** Notes in `reads` what the frame proves, and emits what changed. */
   apply(frame: Frame): Applied;
-  /** Reads the whole account. Null when that failed. */
+  /** Reads the whole account. Resolves to null when that failed. */
   load(call: CallOptions): Promise<Adopt | LoadRefused | null>;
-  /** Reads the positions alone, which costs less. Null when that failed. */
+  /** Reads the positions alone, which costs less. Resolves to null when that failed. */
   loadPositions(call: CallOptions): Promise<Adopt | null>;
   /** Called before the listeners. */
   noteEvent(event: AccountEvent): void;

@@ -11,15 +11,15 @@
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Logger } from "../../../engine/domain/logger.js";
 import type { Random } from "../../../engine/domain/random.js";
-import type { SubscribeProtocol } from "../net/link.js";
+import type { SubscribeProtocol } from "../net/paced-writer.js";
 import { PersistentSocket } from "../net/socket.js";
 import type { SocketOptions, SocketStats } from "../net/socket-options.js";
 import type { ProbeResult } from "../net/subscriptions.js";
 import { monoMs } from "../net/weight-window.js";
 import type { AccountAccess, AccountChannel } from "./account-source.js";
-import type { ConnectionLife } from "./streamed-reads.js";
+import type { ConnectionLife } from "./connection-life.js";
 
-/** A channel that is not acknowledged by then was refused without a word that names it, or lost. */
+/** A channel that is not acknowledged by then was refused in a message that does not name it, or lost. */
 const ACKNOWLEDGE_DEADLINE_MS = 5_000;
 /** Tries in a row, each half as patient again as the one before. */
 const MAX_PATIENCE = 6;
@@ -54,7 +54,7 @@ export type AccountSocketOptions = Pick<
 
 /** One channel a message. */
 export interface AccountProtocol<A> {
-  /** `account`: whose channel it is; null: of nobody any more. */
+  /** `account`: the one that has this channel; null when none has it any more. */
   subscribe(name: string, account: A | null): string;
   unsubscribe(name: string): string;
 }
@@ -117,7 +117,7 @@ export class AccountSubscriptions<A extends SubscribedAccount> {
     if (freeingMs > 0) this.#freeing.set(account.key, monoMs(clock) + freeingMs);
   }
 
-  /** Called regularly for each account: asks, asks again, or has it look at itself. */
+  /** Called regularly for each account: asks, asks again, or has it reverify itself. */
   look(account: A): void {
     const asked = this.#asked.get(account.key);
     if (asked === undefined) {
@@ -145,7 +145,7 @@ export class AccountSubscriptions<A extends SubscribedAccount> {
     return [...this.#asked.values()].map(({ account }) => account).filter(({ isAcknowledged }) => !isAcknowledged);
   }
 
-  /** The channel has spoken. */
+  /** The channel delivered a frame. */
   alive(name: string, tsRecvNs: number, linkId: number): void {
     this.#socket?.subscription(name)?.alive(tsRecvNs, linkId);
   }

@@ -38,24 +38,24 @@ describe("an account that is watched", () => {
     expect(stream.state).toBe("LIVE");
   });
 
-  it("tells each who listens, whatever the others' bugs are, and nobody who has left", async () => {
+  it("emits to each listener, whatever the others' bugs are, and to none that has left", async () => {
     const bench = new WatchBench();
     await bench.live("alice");
-    const heard: string[] = [];
+    const kinds: string[] = [];
     const failing = bench.open("alice", () => {
       throw new Error("bug");
     });
-    const stream = bench.open("alice", (event) => heard.push(event.kind));
+    const stream = bench.open("alice", (event) => kinds.push(event.kind));
     await bench.clock.advanceAsync(0);
     bench.tell("alice", 4);
-    expect(heard).toEqual(["state", "positions"]);
+    expect(kinds).toEqual(["state", "positions"]);
     stream.close();
     stream.close();
     bench.tell("alice", 3);
-    expect([heard.length, failing.state]).toEqual([2, "LIVE"]);
+    expect([kinds.length, failing.state]).toEqual([2, "LIVE"]);
   });
 
-  it("leaves no timer and no stream behind when the watcher is stopped", async () => {
+  it("has no timer and no stream left when the watcher is stopped", async () => {
     const bench = new WatchBench();
     const stream = await bench.live("alice");
     bench.watcher.stop();
@@ -66,7 +66,7 @@ describe("an account that is watched", () => {
 });
 
 describe("a watcher that is stopped while it asks whose a session is", () => {
-  it("asks the venue no more and leaves no timer", async () => {
+  it("asks the venue no more and has no timer left", async () => {
     const bench = new WatchBench();
     bench.venue.unresolved.set("alice", "TIMEOUT");
     const stream = bench.open("alice");
@@ -92,7 +92,7 @@ describe("a frame that is lost", () => {
     expect([bench.lots(stream), bench.watcher.stats().differenceCount]).toEqual([7, 1]);
   });
 
-  it("of an order of ours is asked for as soon as a read surely tells of it", async () => {
+  it("of an order of ours is read as soon as a read surely shows it", async () => {
     const bench = new WatchBench();
     await bench.live("alice");
     const account = bench.watcher.get("alice");
@@ -106,7 +106,7 @@ describe("a frame that is lost", () => {
     expect(bench.venue.calls).toEqual(["account alice", "positions alice"]);
   });
 
-  it("of an order that was answered later is waited for as long as a read would not surely tell of it", async () => {
+  it("of an order that was answered later is waited for as long as a read would not surely show it", async () => {
     const bench = new WatchBench();
     await bench.live("alice");
     const account = bench.watcher.get("alice");
@@ -133,7 +133,7 @@ describe("a frame that is lost", () => {
     expect(stream.state).toBe("LIVE");
   });
 
-  it("is found where somebody's own read contradicts what is streamed: that stands for nothing until made true", async () => {
+  it("is found where a caller's own read contradicts the stream, which is not trusted until it agrees again", async () => {
     const bench = new WatchBench();
     await bench.live("alice");
     bench.venue.lots.set("alice", 9);
@@ -164,7 +164,7 @@ describe("a frame that cannot be read", () => {
     expect(alice.state).toBe("LIVE");
   });
 
-  it("may be anybody's where it does not say whose it is, and nobody's where its account is not watched", async () => {
+  it("may be of any account where it names none, and changes nothing where its account is not watched", async () => {
     const bench = new WatchBench();
     const streams = [await bench.live("alice"), await bench.live("bob")];
     bench.receive({ key: "carol" });
@@ -177,7 +177,7 @@ describe("a frame that cannot be read", () => {
   });
 });
 
-describe("a read that is older than what was told since", () => {
+describe("a read that is older than what was streamed since", () => {
   it("undoes nothing, neither the first one nor a later look", async () => {
     const bench = new WatchBench();
     bench.venue.lots.set("alice", 5);
@@ -214,7 +214,7 @@ describe("a connection that is lost", () => {
     expect([bench.lots(stream), bench.states()]).toEqual([2, ["SYNCING", "LIVE", "STALE", "LIVE"]]);
   });
 
-  it("takes the read that was under way with it: its answer makes nobody LIVE on the next one", async () => {
+  it("takes the read that was under way with it: its answer makes no account LIVE on the next one", async () => {
     const bench = new WatchBench();
     bench.venue.readMs = 3_000;
     const stream = await bench.written("alice");
@@ -233,7 +233,7 @@ describe("a connection that is lost", () => {
 });
 
 describe("a connection that is silent", () => {
-  it("ends LIVE where its word proves the accounts, and after that only a read makes them LIVE", async () => {
+  it("ends LIVE where any of its frames proves the accounts, and after that only a read makes them LIVE", async () => {
     const bench = new WatchBench();
     const stream = await bench.live("alice");
     bench.network.pong = null;
@@ -285,7 +285,7 @@ describe("a connection that is silent", () => {
 });
 
 describe("a read of the whole account", () => {
-  it("that fails is no flat account: it is tried again, said after five, and LIVE comes with the one that succeeds", async () => {
+  it("that fails is no flat account: it is tried again, logged after five, and LIVE comes with the one that succeeds", async () => {
     const lines: string[] = [];
     const log = (event: string): void => void lines.push(event);
     const bench = new WatchBench({ logger: { debug: log, info: log, warn: log, error: log } });
@@ -334,7 +334,7 @@ describe("a read of the whole account", () => {
 });
 
 describe("a look at the positions", () => {
-  it("that hangs or fails leaves LIVE what is, with its age, and a second is not sent beside it", async () => {
+  it("that hangs or fails does not end LIVE, the age shows it, and a second is not sent beside it", async () => {
     const bench = new WatchBench();
     bench.venue.lots.set("alice", 5);
     const stream = await bench.live("alice");
@@ -347,6 +347,45 @@ describe("a look at the positions", () => {
     for (let count = 0; count < 3; count++) bench.watcher.get("alice")?.refresh.now();
     await bench.clock.advanceAsync(6_000);
     expect([bench.lots(stream), asOfMs(), bench.venue.calls.length]).toEqual([5, provenMs, 2]);
+  });
+});
+
+describe("a regular read that fails", () => {
+  it("is repeated within seconds, and what no frame reported is found then", async () => {
+    const bench = new WatchBench();
+    const stream = await bench.live("alice");
+    bench.venue.lots.set("alice", 7);
+    bench.venue.answers = "fails";
+    await bench.clock.advanceAsync(62_000);
+    expect([bench.lots(stream), bench.venue.calls]).toEqual([0, ["account alice", "positions alice"]]);
+    bench.venue.answers = "truly";
+    await bench.clock.advanceAsync(5_000);
+    expect([bench.lots(stream), bench.venue.calls.length]).toEqual([7, 3]);
+    // The next one is regular again.
+    await bench.clock.advanceAsync(55_000);
+    expect(bench.venue.calls).toHaveLength(3);
+  });
+
+  it("is repeated ever more slowly while it fails, at most every other second and at least twice a minute", async () => {
+    const bench = new WatchBench();
+    const stream = await bench.live("alice");
+    bench.venue.answers = "fails";
+    await bench.clock.advanceAsync(59_000);
+    const gapsSec: number[] = [];
+    for (let second = 0, callCount = bench.venue.calls.length, atSecond = 0; second < 600; second++) {
+      await bench.clock.advanceAsync(1_000);
+      if (bench.venue.calls.length === callCount) continue;
+      expect(bench.venue.calls.length).toBe(callCount + 1);
+      if (callCount > 1) gapsSec.push(second - atSecond);
+      callCount = bench.venue.calls.length;
+      atSecond = second;
+    }
+    expect(Math.min(...gapsSec)).toBeGreaterThanOrEqual(2);
+    expect(Math.max(...gapsSec)).toBeLessThanOrEqual(34);
+    expect(gapsSec[0]).toBeLessThanOrEqual(5);
+    expect(gapsSec.length).toBeGreaterThan(600 / 34 - 2);
+    expect(gapsSec.length).toBeLessThan(80);
+    expect(stream.state).toBe("LIVE");
   });
 });
 
@@ -401,10 +440,10 @@ describe("a channel that the venue does not acknowledge", () => {
   });
 });
 
-describe("an account that nobody asked for", () => {
+describe("an account that no caller asked for", () => {
   const use = (bench: WatchBench, key: string): void => bench.watcher.noteUse(key);
 
-  it("is watched from its second use on, and dropped when nobody has used it for a while", async () => {
+  it("is watched from its second use on, and dropped when it was not used for a while", async () => {
     const bench = new WatchBench();
     use(bench, "alice");
     await bench.clock.advanceAsync(1_000);
@@ -450,7 +489,7 @@ describe("an account that nobody asked for", () => {
     expect(few.watcher.accounts().map(({ key }) => key)).toEqual(["alice", "bob"]);
   });
 
-  it("makes no room while somebody listens to it", async () => {
+  it("makes no room while it has a listener", async () => {
     const bench = new WatchBench({ limits: { maxAccounts: 1 } });
     use(bench, "alice");
     use(bench, "alice");
@@ -459,7 +498,7 @@ describe("an account that nobody asked for", () => {
     expect(bench.watcher.openAccountStream(sessionOf("bob"), () => {})).toMatchObject({ ok: false });
   });
 
-  it("is dropped where the venue does not take its subscription: nobody is there to ask in another way", async () => {
+  it("is dropped where the venue does not take its subscription: no caller is there to ask in another way", async () => {
     const bench = new WatchBench();
     const stream = await bench.written("alice");
     use(bench, "alice");
@@ -491,7 +530,7 @@ describe("an account that nobody asked for", () => {
   });
 });
 
-describe("an account that nobody may read any more", () => {
+describe("an account that no owner may read any more", () => {
   it("is dropped, and a stream of it that is closed later takes nothing from those who watch it since", async () => {
     const bench = new WatchBench();
     const first = await bench.live("alice");
@@ -546,7 +585,7 @@ describe("the places of a venue", () => {
     expect(bench.sent.some((text) => text.includes("bob"))).toBe(true);
   });
 
-  it("are fewer than thought where the venue says so: what it has not acknowledged is dropped", async () => {
+  it("are fewer than configured where the venue refuses one: what it has not acknowledged is dropped", async () => {
     const bench = new WatchBench();
     const alice = await bench.live("alice");
     const bob = await bench.written("bob");
@@ -578,7 +617,7 @@ describe("whose a session is", () => {
 });
 
 describe("what is held", () => {
-  it("has moved for orders of ours before a listener hears of it, and the first picture moved nothing", async () => {
+  it("has moved for orders of ours before a listener receives it, and the first picture moved nothing", async () => {
     const bench = new WatchBench();
     bench.venue.lots.set("alice", 5);
     const seen: (number | null)[] = [];
@@ -590,7 +629,7 @@ describe("what is held", () => {
     expect(seen).toEqual([0, 1]);
   });
 
-  it("stands again after an order of ours when its end and its move were told, without a read", async () => {
+  it("is trusted again after an order of ours when its end and its move were streamed, without a read", async () => {
     const bench = new WatchBench();
     await bench.live("alice");
     const account = bench.watcher.get("alice");

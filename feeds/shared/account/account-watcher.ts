@@ -1,9 +1,9 @@
 /**
  * The watched accounts of a room, over one socket: who listens to which, which of them are watched at all
- * (account-slots.ts), asked for (account-subscriptions.ts) and believed (watched-account.ts). The venue brings its keys,
- * its channels and frames, and what reads and frames make of an account (account-source.ts).
+ * (account-slots.ts), asked for (account-subscriptions.ts) and trusted (watched-account.ts). The venue brings its keys,
+ * its channels and frames, and how reads and frames change an account (account-source.ts).
  *
- * Invariants: nobody is attached to an account before the venue has said whose the session is; an account that nobody may
+ * Invariants: a caller is attached to an account only after the venue has confirmed whose the session is; an account that nobody may
  * read any more, or that nobody listens to and nobody uses, is dropped.
  */
 import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
@@ -20,7 +20,8 @@ import { UnknownWords } from "../room/unknown-words.js";
 import { type AccountSlotLimits, AccountSlots } from "./account-slots.js";
 import type { AccountHost, AccountSource } from "./account-source.js";
 import { type AccountProtocol, type AccountSocketOptions, AccountSubscriptions } from "./account-subscriptions.js";
-import { ConnectionLife, type WantedLots } from "./streamed-reads.js";
+import { ConnectionLife } from "./connection-life.js";
+import type { WantedLots } from "./streamed-reads.js";
 import { type AccountCounters, type AccountListener, WatchedAccount } from "./watched-account.js";
 
 /** Begins every refusal for want of a place. */
@@ -41,13 +42,13 @@ export interface AccountWatcherOptions<Owner, Frame, Source extends AccountSourc
   readonly limits: AccountSlotLimits;
   readonly freeingMs: number;
   readonly truthEveryMs: number;
-  /** Anything that the connection says proves all accounts alive; else each account's own frames do. */
+  /** Any frame of the connection proves all accounts alive; else each account's own frames do. */
   readonly isProvenByConnection: boolean;
-  /** The account that the session names, before the venue was asked. */
+  /** The account that the session names, before the venue is asked. */
   readonly admit: (
     session: AccountSession,
   ) => { readonly ok: true; readonly key: string } | { readonly ok: false; readonly problem: string };
-  /** Who is behind the session, by the venue's word. */
+  /** The owner of the session, as the venue confirms it. */
   readonly resolve: (session: AccountSession, options: CallOptions) => Promise<Read<Owner>>;
   readonly keyOf: (owner: Owner) => string;
   readonly open: (host: AccountHost) => Source;
@@ -58,7 +59,7 @@ export interface AccountWatcherStats extends Readonly<AccountCounters> {
   readonly socket: SocketStats | null;
   readonly accountCount: number;
   readonly liveCount: number;
-  /** Words that nobody knows. */
+  /** Unknown words in frames. */
   readonly driftCount: number;
 }
 
@@ -142,12 +143,12 @@ export class AccountWatcher<Owner, Frame, Source extends AccountSource<Owner, Fr
     return this.#slots.all();
   }
 
-  /** Streamed positions if they may stand for a live read, else null. `wanted` null: exact sizes count. */
+  /** Streamed positions where they may be used in place of a live read, else null. `wanted` null: exact sizes count. */
   livePositions(key: string, wanted: WantedLots | null): Extract<Read<readonly VenuePosition[]>, { ok: true }> | null {
     return this.#slots.get(key)?.settled(wanted) ?? null;
   }
 
-  /** A frame that cannot be read. `key` null: it does not say whose it is, and may be anybody's. */
+  /** A frame that cannot be read. `key` null: it names no account, and may be of any. */
   unreadable(key: string | null, problem: string): void {
     const account = key === null ? null : this.#slots.get(key);
     if (account !== null) {
@@ -158,7 +159,7 @@ export class AccountWatcher<Owner, Frame, Source extends AccountSource<Owner, Fr
     if (key === null) for (const other of this.accounts()) other.distrust(null);
   }
 
-  /** The venue takes no more accounts: those that it has acknowledged nothing of are the ones refused. */
+  /** The venue takes no more accounts: it refused those of which it has acknowledged nothing. */
   full(): void {
     const refused = this.subscriptions.unacknowledged();
     this.#slots.limitTo(this.#slots.size - refused.length);
@@ -209,7 +210,7 @@ export class AccountWatcher<Owner, Frame, Source extends AccountSource<Owner, Fr
     });
   }
 
-  /** Asks who the session acts for; tries again on failures that may pass, while somebody wants to know. */
+  /** Asks who the session acts for; tries again on failures that may pass, until `isOver`. */
   async #resolveOwner(session: AccountSession, isOver: () => boolean): Promise<Read<Owner>> {
     const { clock, random, resolve } = this.#options;
     for (let attempt = 1; ; attempt++) {
@@ -229,7 +230,7 @@ export class AccountWatcher<Owner, Frame, Source extends AccountSource<Owner, Fr
     }
   }
 
-  /** The account's place, where there is none that of the spare one; null where that is none either. */
+  /** Watches the account, in the place of the spare one where all are taken; returns null when there is none either. */
   #acquire(key: string): WatchedAccount<Owner, Frame, Source> | null {
     const known = this.#slots.get(key);
     if (known !== null) return known;
@@ -275,7 +276,7 @@ export class AccountWatcher<Owner, Frame, Source extends AccountSource<Owner, Fr
 /** What an opened stream shows of its account. */
 interface ShownAccount {
   readonly state: FeedState;
-  readonly reads: { ordersDoubtMs(): number | null };
+  readonly reads: { readonly orders: { sinceMs(): number | null } };
   read(): Read<readonly VenuePosition[]>;
 }
 
@@ -297,7 +298,7 @@ class OpenedStream implements AccountStream {
   }
 
   ordersDoubtMs(): number | null {
-    return this.#account?.reads.ordersDoubtMs() ?? null;
+    return this.#account?.reads.orders.sinceMs() ?? null;
   }
 
   positions(): Read<readonly VenuePosition[]> {

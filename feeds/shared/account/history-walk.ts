@@ -2,7 +2,7 @@
  * Pages of an account's history, newest first, over endpoints that answer a span of time and cut off what is too much
  * for one answer.
  *
- * Rows stand in one order that never changes: by venue time, then by id. A cursor is a place in that order, so a page
+ * Rows have one order that never changes: by venue time, then by id. A cursor is a place in that order, so a page
  * neither repeats nor skips a row, also where many rows share an instant. An answer that was cut is not used: the same
  * end is asked for again with a shorter span. Both the reads of one page and the rows it holds are bounded; a page that
  * ran out of reads ends early, with a cursor.
@@ -21,7 +21,7 @@ export interface HistoryRow<T> {
 export interface HistorySpan<T> {
   /** In any order; rows outside the span are left out by the walk. */
   readonly rows: readonly HistoryRow<T>[];
-  /** False: the venue cut the answer, rows of the span are missing. */
+  /** False when the venue cut the answer: rows of the span are missing. */
   readonly isWhole: boolean;
 }
 

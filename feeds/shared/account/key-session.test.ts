@@ -10,7 +10,7 @@ function held(): { readonly bytes: Uint8Array; readonly secret: HeldSecret<Uint8
 }
 
 describe("a held secret", () => {
-  it("is handed into a callback while it is open, and to nobody afterwards", () => {
+  it("is handed to a callback while it is open, and to none afterwards", () => {
     const { secret } = held();
     expect([secret.isPresent, secret.isOpen, secret.use((bytes) => bytes.length)]).toEqual([true, true, SECRET.length]);
     secret.close();
@@ -52,7 +52,7 @@ describe("an instance of which nothing is shown", () => {
     readonly secret = SECRET;
   }
 
-  it("prints and serialises to its name alone, wherever it stands", () => {
+  it("prints and serialises to its name alone, wherever it is nested", () => {
     const session = new Session();
     expect(session.secret).toBe(SECRET);
     expect(JSON.stringify({ session })).toBe('{"session":{}}');

@@ -1,13 +1,13 @@
 /**
  * What every session of a venue does with the secret of its credentials, and the names that credentials may go by.
  *
- * Invariants: a secret leaves `HeldSecret` only into a synchronous callback, never after `close`, which wipes it; a class
+ * Invariants: `HeldSecret` hands a secret only to a synchronous callback, never after `close`, which wipes it; a class
  * that `showNothingOf` was given prints and serialises to nothing.
  */
 import { createHash, createHmac, randomBytes } from "node:crypto";
 
 export class HeldSecret<Secret> {
-  /** False: an address alone, which may be read and signs nothing. Stays what it is after `close`. */
+  /** False for an address alone, which may be read and signs nothing. `close` does not change it. */
   readonly isPresent: boolean;
   readonly #wipe: (secret: Secret) => void;
   #secret: Secret | null;
@@ -23,7 +23,7 @@ export class HeldSecret<Secret> {
     return this.#isOpen;
   }
 
-  /** Null once closed, and without a secret. `use` must not keep it. */
+  /** Returns null once closed, and where there is no secret. `use` must not keep the secret. */
   use<T>(use: (secret: Secret) => T): T | null {
     return this.#secret === null ? null : use(this.#secret);
   }
@@ -47,7 +47,7 @@ export function showNothingOf({ name, prototype }: { readonly name: string; read
   });
 }
 
-/** Never leaves the process, and dies with it. */
+/** Stays in this process, and ends with it. */
 const TAG_KEY = randomBytes(32);
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Orders and fills that a reconcile over REST learnt and nobody has got yet. They outlive a reconcile that fails half-way:
+ * Orders and fills that a reconcile over REST found and no listener has received yet. They outlive a reconcile that fails half-way:
  * the account's state has taken them, so the next one finds nothing new in them.
  *
  * Bound: MAX_EVENTS; the oldest goes, and the present state of its order says the same.
@@ -17,7 +17,7 @@ export class PendingNews {
     this.#events.splice(0, Math.max(0, this.#events.length - MAX_EVENTS));
   }
 
-  /** All of it, and forgets it. Frames came meanwhile: `isNewest` false leaves out an order of which more is known since. */
+  /** Returns all of it and forgets it. `isNewest` is false for an order of which frames reported more meanwhile: it is left out. */
   take(isNewest: (order: VenueOrder) => boolean): readonly AccountEvent[] {
     return this.#events.splice(0).filter((event) => event.kind !== "order" || isNewest(event.order));
   }

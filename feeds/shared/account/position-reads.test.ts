@@ -1,4 +1,4 @@
-/** Reads of positions over streamed accounts: what stands for the venue's word, who sees it, and what is asked instead. */
+/** Reads of positions over streamed accounts: what is used in place of the venue's answer, who sees it, and what is asked instead. */
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
@@ -6,7 +6,8 @@ import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { AccountSession, Read } from "../../../engine/ports.js";
 import { failedRead } from "../net/call-results.js";
 import { type AccountUse, PositionReads, type StreamedAccounts, type VenueReader } from "./position-reads.js";
-import { ConnectionLife, type LiveRead, StreamedReads, type WantedLots } from "./streamed-reads.js";
+import { ConnectionLife } from "./connection-life.js";
+import { type LiveRead, StreamedReads, type WantedLots } from "./streamed-reads.js";
 import { VerifiedReads } from "./verified-reads.js";
 
 const OPTIONS = { timeoutMs: 1_000, lane: "exit" } as const;
@@ -26,7 +27,7 @@ let clock: VirtualClock;
 let known: Map<string, Caller>;
 let resolveMs: number;
 let resolved: Read<Caller> | null;
-let stands: LiveRead | null;
+let trusted: LiveRead | null;
 let wanted: (WantedLots | null)[];
 let uses: [string, AccountUse][];
 let asked: string[];
@@ -61,7 +62,7 @@ function reads(readsWhole = false): PositionReads<Caller> {
     readerOf: ({ reader }) => reader,
     standing: (_, lots) => {
       wanted.push(lots);
-      return stands;
+      return trusted;
     },
     watched: () => streams,
     own: ({ reader }) => streams.find(({ name }) => name === reader) ?? null,
@@ -92,7 +93,7 @@ beforeEach(() => {
   known = new Map([["alice", caller("alice", "own")]]);
   resolveMs = 0;
   resolved = null;
-  stands = { ok: true, value: streamed, asOfMs: 3, source: "stream" };
+  trusted = { ok: true, value: streamed, asOfMs: 3, source: "stream" };
   wanted = [];
   uses = [];
   asked = [];
@@ -101,7 +102,7 @@ beforeEach(() => {
 });
 
 describe("positions in hand", () => {
-  it("are those of one contract where they stand for what is wanted of it", () => {
+  it("are those of one contract where they are trusted for what is wanted of it", () => {
     expect(lotsOf(reads().heldPositions(session("alice"), BTC))).toEqual(["stream", 5]);
     expect(lotsOf(reads().heldPositions(session("alice"), ETH, 4))).toEqual(["stream", 6]);
     expect(wanted).toEqual([null, { coin: "ETH", lots: 4 }]);
@@ -114,17 +115,17 @@ describe("positions in hand", () => {
     ]);
   });
 
-  it("are none where they do not stand, or where the venue has not said whose the session is", () => {
-    stands = null;
+  it("are none where they are not trusted, or where the venue has not confirmed whose the session is", () => {
+    trusted = null;
     expect(reads().heldPositions(session("alice"), BTC)).toBeNull();
-    stands = { ok: true, value: streamed, asOfMs: 3, source: "stream" };
+    trusted = { ok: true, value: streamed, asOfMs: 3, source: "stream" };
     expect(reads().heldPositions(session("bob"), BTC)).toBeNull();
     expect([uses, asked]).toEqual([[], []]);
   });
 });
 
 describe("a read of positions", () => {
-  it("is answered by the stream where that stands, of one contract or of all", async () => {
+  it("is answered by the stream where that is trusted, of one contract or of all", async () => {
     expect(lotsOf(await reads().readPositions(session("alice"), null, OPTIONS))).toEqual(["stream", 5, 6]);
     expect(lotsOf(await reads().readPositions(session("alice"), ETH, OPTIONS))).toEqual(["stream", 6]);
     expect([asked, wanted]).toEqual([[], [null, null]]);
@@ -134,18 +135,18 @@ describe("a read of positions", () => {
     ]);
   });
 
-  it("is the venue's where nothing stands, and is nobody else's where the session is not known", async () => {
+  it("is the venue's where nothing is trusted, and no other account's where the session is not known", async () => {
     expect(lotsOf(await reads().readPositions(session("bob"), BTC, OPTIONS))).toEqual(["venue", 7]);
     expect([asked, wanted, uses]).toEqual([["bob BTC 1000"], [], [["bob", "TRADED"]]]);
-    stands = null;
+    trusted = null;
     expect(lotsOf(await reads().readPositions(session("alice"), null, OPTIONS))).toEqual(["venue", 7, 8]);
-    // Nobody compares what is only read.
+    // What is only read is not compared.
     expect(compared).toEqual([]);
   });
 });
 
 describe("a verified read of positions", () => {
-  it("is the venue's, whatever stands; each stream is compared with it, and the caller's own says what is held at least", async () => {
+  it("is the venue's, also where the stream is trusted; each stream is compared with it, and the caller's own says what is held at least", async () => {
     streams = [stream("other"), stream("own")];
     expect(lotsOf(await reads().verifyPositions(session("alice"), BTC, OPTIONS))).toEqual(["venue", 8]);
     expect([compared, uses]).toEqual([["other BTC", "own BTC"], [["alice", "TRADED"]]]);
@@ -157,7 +158,7 @@ describe("a verified read of positions", () => {
     expect(compared).toEqual(["other BTC"]);
   });
 
-  it("is shared by callers of one contract, and by those of any where a read tells all", async () => {
+  it("is shared by callers of one contract, and by those of any where a read returns all", async () => {
     streams = [stream("own")];
     const both = async (readsWhole: boolean): Promise<unknown> => {
       const reader = reads(readsWhole);
@@ -190,7 +191,7 @@ describe("a verified read of positions", () => {
     expect(asked).toHaveLength(2);
   });
 
-  it("has what the question after the account leaves of the caller's time, and fails where that is nothing", async () => {
+  it("has what remains of the caller's time after the question for the account, and fails where that is nothing", async () => {
     resolveMs = 400;
     await reads().verifyPositions(session("alice"), BTC, OPTIONS);
     expect(asked).toEqual(["alice BTC 600"]);
@@ -199,7 +200,7 @@ describe("a verified read of positions", () => {
     expect(asked).toHaveLength(1);
   });
 
-  it("fails as the question after the account does, and asks for no positions then", async () => {
+  it("fails as the question for the account does, and asks for no positions then", async () => {
     resolved = failedRead("AUTH", "the key is nobody's");
     expect(await reads().verifyPositions(session("alice"), BTC, OPTIONS)).toEqual(resolved);
     expect([asked, uses]).toEqual([[], []]);

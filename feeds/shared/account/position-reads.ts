@@ -1,14 +1,15 @@
 /**
- * Reads of positions in a room that streams its accounts: may what is streamed stand for the venue's own word? One policy
- * for all rooms; streamed-reads.ts decides it for one account, this decides whose account it is and what is asked instead.
+ * Reads of positions in a room that streams its accounts: may what is streamed be used in place of
+ * the venue's own answer? One policy for all rooms: streamed-reads.ts decides it for one account, this file decides whose
+ * account it is and what is asked instead.
  *
  *   held      streamed, or nothing: no question is asked
- *   read      streamed where it may stand, else the venue
+ *   read      streamed where it is trusted, else the venue
  *   verified  the venue, newer than every order of ours that it answered; what is streamed is compared with it
  *
  * Invariants: nothing streamed is shown to credentials that the venue has not confirmed, or that opened no stream of
- * their own where accounts are streamed by credentials; a stream that contradicts the venue stands for nothing until it
- * was made true; a verified position is never less than what is held at least. Nobody waits longer than their own time.
+ * their own where accounts are streamed by credentials; a stream that contradicts the venue is not trusted until it
+ * agrees again; a verified position is never less than what is held at least. No caller waits longer than their own time.
  */
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
@@ -28,12 +29,12 @@ export interface ComparedAccount {
   compare(instrument: Instrument | null, positions: readonly VenuePosition[]): readonly VenuePosition[];
 }
 
-/** `SHOWN`: all positions at once, for whoever shows them. A trade asks for its own, or for what the venue says. */
+/** `SHOWN`: all positions at once, for a caller that shows them. A trade reads its own contract, or verifies. */
 export type AccountUse = "SHOWN" | "TRADED";
 
 /** How a room finds what is streamed of a session's account. `A` is the account as the room names it. */
 export interface StreamedAccounts<A> {
-  /** Whose positions the session reads, as the venue has confirmed it; null where only a question to the venue tells. */
+  /** Whose positions the session reads, as the venue has confirmed it; null where the venue has to be asked. */
   known(session: AccountSession): A | null;
   /** The same, asked of the venue where it has to be. */
   resolve(session: AccountSession, options: CallOptions): Promise<Read<A>>;
@@ -41,7 +42,7 @@ export interface StreamedAccounts<A> {
   nameOf(account: A): string;
   /** Which of the account's readers share an answer; "" where all of them may. */
   readerOf(account: A): string;
-  /** What may stand for a live read by this account's session; else null. `wanted` null: exact sizes count. */
+  /** What may be used in place of a live read by this account's session; else null. `wanted` null: exact sizes count. */
   standing(account: A, wanted: WantedLots | null): LiveRead | null;
   /** The account as it is streamed, for each set of credentials that watches it. */
   watched(account: A): readonly ComparedAccount[];
@@ -55,7 +56,7 @@ export interface PositionReadsOptions<A> {
   readonly rest: VenueReader;
   readonly accounts: StreamedAccounts<A>;
   readonly verified: VerifiedReads<readonly VenuePosition[]>;
-  /** One read of the venue tells all positions: callers who want different ones share it. */
+  /** One read of the venue returns all positions: callers who want different ones share it. */
   readonly readsWhole?: boolean;
 }
 
@@ -71,7 +72,7 @@ export class PositionReads<A> implements Pick<StreamedReader, "heldPositions" | 
     const wanted = wantedLots === undefined ? null : { coin: instrument.nativeSymbol, lots: wantedLots };
     const account = accounts.known(session);
     const held = account === null ? null : accounts.standing(account, wanted);
-    // Nothing in hand: readPositions notes the use.
+    // Where nothing is held, readPositions notes the use.
     if (account !== null && held !== null) accounts.noteUse?.(account, "TRADED");
     return held === null ? null : { ...held, value: ofIt(held.value, instrument) };
   }
@@ -88,7 +89,7 @@ export class PositionReads<A> implements Pick<StreamedReader, "heldPositions" | 
       held === null
         ? await rest.readPositions(session, instrument, options)
         : { ...held, value: ofIt(held.value, instrument) };
-    // A read of the venue tells whose it is.
+    // The venue's answer names the account.
     const account = before ?? accounts.known(session);
     if (account !== null) accounts.noteUse?.(account, instrument === null ? "SHOWN" : "TRADED");
     return read;
@@ -116,7 +117,7 @@ export class PositionReads<A> implements Pick<StreamedReader, "heldPositions" | 
     );
     if (!read.ok) return read;
     const own = accounts.own(account);
-    // Of what other credentials opened nothing is seen.
+    // What other credentials opened is compared and not shown.
     for (const one of watched) if (one !== own) one.compare(asked, read.value);
     const value = own?.compare(asked, read.value) ?? read.value;
     return { ...read, value: ofIt(value, instrument) };

@@ -1,8 +1,8 @@
 /**
- * What a venue has proven of a key, believed for a stated time.
+ * What a venue has proven of a key, trusted for a stated time.
  *
- * Invariant: never longer than `ttlMs`, by whichever clock says that it is over: the wall clock may be set back, and the
- * monotonic one may stand still while the machine sleeps. Bound: `max`; the one used longest ago is forgotten.
+ * Invariant: never longer than `ttlMs`, by the clock that ends it first: the wall clock may be set back, and the
+ * monotonic one may stop while the machine sleeps. Bound: `max`; the one used longest ago is forgotten.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../../engine/domain/clock.js";

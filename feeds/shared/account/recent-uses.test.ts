@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { RecentUses } from "./recent-uses.js";
 
 describe("recent uses of accounts", () => {
-  it("tell the second within the window, and each later one until it is forgotten", () => {
+  it("report the second within the window, and each later one until it is forgotten", () => {
     const uses = new RecentUses(1_000);
     expect(uses.isAgain("a", 0)).toBe(false);
     expect(uses.isAgain("b", 10)).toBe(false);

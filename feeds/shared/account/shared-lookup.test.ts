@@ -39,7 +39,7 @@ describe("a look-up that is shared", () => {
     expect([(await again).ok, asked.length]).toEqual([true, 4]);
   });
 
-  it("keeps nobody longer than its own time, whoever asks for how long", async () => {
+  it("keeps no caller longer than its own time, however long others wait", async () => {
     const { asked, clock, find, venue } = setUp();
     venue.tookMs = 5_000;
     const patient = find(READ(10_000));

@@ -1,7 +1,7 @@
 /**
- * All who stream one account with the same credentials, and the state that they are told.
+ * All who stream one account with the same credentials, and the state that they see.
  *
- * Invariants: who has left sees DOWN and hears nothing; a state is told after it holds; a subscriber's bug is its own.
+ * Invariants: who has left sees DOWN and receives nothing; a state is emitted after it holds; a subscriber's bug affects no other.
  */
 import type { Logger } from "../../../engine/domain/logger.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
@@ -67,7 +67,7 @@ export class StreamMembers<S extends AccountSession> {
     return null;
   }
 
-  /** The first to be told: who hears of what changed with it can read it. */
+  /** Emitted before what changed with it: a listener that receives the change can read the state. */
   enter(state: FeedState): void {
     if (this.#state === state) return;
     this.#state = state;
@@ -84,7 +84,7 @@ export class StreamMembers<S extends AccountSession> {
     }
   }
 
-  /** For good; nobody is told. */
+  /** Ends for good, without an event. */
   end(): void {
     this.#state = "DOWN";
     this.#members.clear();

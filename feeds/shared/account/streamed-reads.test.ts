@@ -1,18 +1,12 @@
-/** Whether streamed positions may stand for a live read: after orders of ours, silence, lateness, and reads. */
+/** Whether streamed positions may be used in place of a live read: after orders of ours, silence, lateness, and reads. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { VenueOrder } from "../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
-import {
-  ConnectionLife,
-  heldAtLeast,
-  SILENT_AFTER_MS,
-  StreamedReads,
-  SURELY_LATER_MS,
-  UNSHOWN_AFTER_MS,
-} from "./streamed-reads.js";
+import { ConnectionLife, SILENT_AFTER_MS } from "./connection-life.js";
+import { heldAtLeast, StreamedReads, SURELY_LATER_MS, UNSHOWN_AFTER_MS } from "./streamed-reads.js";
 
 const position = (lots: number, nativeSymbol = "BTC"): VenuePosition =>
   ({ nativeSymbol, direction: lots < 0 ? "SHORT" : "LONG", qtyLots: Math.abs(lots) }) as unknown as VenuePosition;
@@ -57,36 +51,36 @@ describe("streamed positions after an order of ours", () => {
       take(steps[first]);
       take(steps[second]);
       wait(60_000);
-      expect(reads.stand(held(6), null)).toBe(false);
+      expect(reads.isTrusted(held(6), null)).toBe(false);
       take(steps[third]);
-      expect([reads.stand(held(6), null), reads.isPending]).toEqual([true, false]);
+      expect([reads.isTrusted(held(6), null), reads.isPending]).toEqual([true, false]);
     }
   });
 
-  it("count for what a reducing order leaves, whatever it did, and for no more", () => {
+  it("count for what remains after a reducing order, whatever it did, and for no more", () => {
     const { reads, sent } = setUp();
     sent("1", "SELL", 10);
-    expect([reads.stand(held(100), want(90)), reads.stand(held(100), want(91))]).toEqual([true, false]);
+    expect([reads.isTrusted(held(100), want(90)), reads.isTrusted(held(100), want(91))]).toEqual([true, false]);
     reads.answered("1", order("1", "CANCELED", 4));
-    expect([reads.stand(held(100), want(96)), reads.stand(held(100), want(97))]).toEqual([true, false]);
+    expect([reads.isTrusted(held(100), want(96)), reads.isTrusted(held(100), want(97))]).toEqual([true, false]);
     // On a short it adds.
-    expect(reads.stand(held(-100), want(100))).toBe(true);
+    expect(reads.isTrusted(held(-100), want(100))).toBe(true);
     // Of another contract it says nothing.
-    expect(reads.stand([position(5, "ETH")], { coin: "ETH", lots: 5 })).toBe(true);
+    expect(reads.isTrusted([position(5, "ETH")], { coin: "ETH", lots: 5 })).toBe(true);
   });
 
   it("count for no size of a position that an entry of ours has not shown yet", () => {
     const { reads, sent } = setUp();
     sent("1", "BUY", 10);
     reads.answered("1", order("1", "FILLED", 10));
-    expect([reads.stand(held(0), want(5)), reads.stand(held(20), want(20))]).toEqual([false, true]);
+    expect([reads.isTrusted(held(0), want(5)), reads.isTrusted(held(20), want(20))]).toEqual([false, true]);
     // In one's way it nets.
-    expect(reads.stand(held(-20), want(15))).toBe(false);
+    expect(reads.isTrusted(held(-20), want(15))).toBe(false);
   });
 
   it("are as they surely are: with what our orders did by their answers and no frame has shown", () => {
     const { reads, sent } = setUp();
-    const lots = (streamed: number) => reads.standing(held(streamed), want(50))?.map(({ qtyLots }) => qtyLots);
+    const lots = (streamed: number) => reads.trusted(held(streamed), want(50))?.map(({ qtyLots }) => qtyLots);
     expect(lots(308)).toEqual([308]);
     sent("1", "BUY", 10);
     expect(lots(308)).toEqual([308]);
@@ -109,15 +103,15 @@ describe("streamed positions after an order of ours", () => {
     expect(lots(318)).toEqual([318]);
     reads.answered("a", order("a", "CANCELED", 0));
     expect(lots(318)).toEqual([318]);
-    // Of another contract they say nothing, and nothing stands for more than is left.
-    expect(reads.standing([position(5, "ETH")], { coin: "ETH", lots: 5 })).toEqual([position(5, "ETH")]);
+    // They prove nothing of another contract, and nothing is trusted for more than is left.
+    expect(reads.trusted([position(5, "ETH")], { coin: "ETH", lots: 5 })).toEqual([position(5, "ETH")]);
     sent("3", "SELL", 300);
-    expect(reads.standing(held(318), want(50))).toBeNull();
+    expect(reads.trusted(held(318), want(50))).toBeNull();
   });
 
   it("are no larger for a sale that a picture hid behind a purchase, once the sale is surely in it", () => {
     const { reads, sent, wait } = setUp();
-    const lots = (streamed: number) => reads.standing(held(streamed), want(10))?.map(({ qtyLots }) => qtyLots);
+    const lots = (streamed: number) => reads.trusted(held(streamed), want(10))?.map(({ qtyLots }) => qtyLots);
     sent("1", "SELL", 2);
     reads.answered("1", order("1", "FILLED", 2));
     reads.told(order("1", "FILLED", 2));
@@ -132,7 +126,7 @@ describe("streamed positions after an order of ours", () => {
     expect(reads.isPending).toBe(false);
   });
 
-  it("are what is held, in whatever order pictures and reads come, while nobody else trades", () => {
+  it("are what is held, in whatever order pictures and reads come, while no stranger trades", () => {
     const step = fc.oneof(
       {
         weight: 3,
@@ -175,8 +169,8 @@ describe("streamed positions after an order of ours", () => {
             pictured = next;
             if (one.isRead) reads.agreed(reads.begin());
           }
-          const stands = reads.standing(held(pictured), want(1));
-          if (stands !== null) expect(stands.map(({ qtyLots }) => qtyLots)).toEqual([changes.at(-1)?.lots]);
+          const trusted = reads.trusted(held(pictured), want(1));
+          if (trusted !== null) expect(trusted.map(({ qtyLots }) => qtyLots)).toEqual([changes.at(-1)?.lots]);
         }
       }),
       { numRuns: 3_000, seed: 20_261_123 },
@@ -188,11 +182,11 @@ describe("streamed positions after an order of ours", () => {
     sent("1", "BUY", 10, true);
     reads.answered("1", order("1", "PARTIALLY_FILLED", 3));
     reads.told(order("1", "OPEN", 0));
-    expect(reads.stand(held(0), null)).toBe(false);
+    expect(reads.isTrusted(held(0), null)).toBe(false);
     reads.told(order("1", "PARTIALLY_FILLED", 3));
-    expect(reads.stand(held(0), null)).toBe(false);
+    expect(reads.isTrusted(held(0), null)).toBe(false);
     reads.moved(held(0), held(3));
-    expect(reads.stand(held(3), null)).toBe(true);
+    expect(reads.isTrusted(held(3), null)).toBe(true);
   });
 
   it("do not count after a refusal or an unknown outcome, until a read that began surely later", () => {
@@ -201,10 +195,10 @@ describe("streamed positions after an order of ours", () => {
     reads.unclear("1");
     wait(SURELY_LATER_MS - 1);
     reads.agreed(reads.begin());
-    expect(reads.stand(held(100), want(1))).toBe(false);
+    expect(reads.isTrusted(held(100), want(1))).toBe(false);
     wait(1);
     reads.agreed(reads.begin());
-    expect(reads.stand(held(100), null)).toBe(true);
+    expect(reads.isTrusted(held(100), null)).toBe(true);
   });
 
   it("are not trusted again by time alone: an order that was never reported is overdue, then unshown", () => {
@@ -218,17 +212,17 @@ describe("streamed positions after an order of ours", () => {
     wait(UNSHOWN_AFTER_MS - SURELY_LATER_MS);
     expect(reads.isUnshown).toBe(true);
     wait(3_600_000);
-    expect(reads.stand(held(0), null)).toBe(false);
+    expect(reads.isTrusted(held(0), null)).toBe(false);
     reads.agreed(reads.begin());
-    expect([reads.stand(held(10), null), reads.isUnshown]).toEqual([true, false]);
+    expect([reads.isTrusted(held(10), null), reads.isUnshown]).toEqual([true, false]);
   });
 
   it("are all in doubt when too many orders are under way", () => {
     const { reads, sent } = setUp();
     for (let id = 0; id < 1_024; id++) sent(String(id), "SELL", 1);
-    expect(reads.stand(held(5_000), want(3_000))).toBe(true);
+    expect(reads.isTrusted(held(5_000), want(3_000))).toBe(true);
     sent("x", "SELL", 1);
-    expect(reads.stand(held(5_000), want(1))).toBe(false);
+    expect(reads.isTrusted(held(5_000), want(1))).toBe(false);
   });
 
   it("never count for more than is held, whatever the outcome of the orders and in whatever order it is reported", () => {
@@ -256,8 +250,8 @@ describe("streamed positions after an order of ours", () => {
             reads.moved(held(shownLots), held(trueLots));
             shownLots = trueLots;
           }
-          if (reads.stand(held(shownLots), want(wantedLots))) expect(trueLots).toBeGreaterThanOrEqual(wantedLots);
-          if (reads.stand(held(shownLots), null)) expect(shownLots).toBe(trueLots);
+          if (reads.isTrusted(held(shownLots), want(wantedLots))) expect(trueLots).toBeGreaterThanOrEqual(wantedLots);
+          if (reads.isTrusted(held(shownLots), null)) expect(shownLots).toBe(trueLots);
         }
       }),
     );
@@ -329,14 +323,14 @@ describe("a read after an order of ours that the streams do not report", () => {
     expect(heldAtLeast(reads, held(-3), [])).toEqual(held(-3));
   });
 
-  it("takes away what a look at the order says to have filled, where its answer did not say it", () => {
+  it("takes away what a look-up of the order reports as filled, where its answer did not", () => {
     const { reads, sent } = grown(3);
     sent("close", "SELL", 2);
     reads.answered("close", null);
     expect(heldAtLeast(reads, held(3), [])).toEqual(held(3));
-    reads.looked(order("close", "CANCELED", 1));
+    reads.fills.looked(order("close", "CANCELED", 1));
     expect(heldAtLeast(reads, held(3), [])).toMatchObject(held(2));
-    reads.looked(order("close", "OPEN", 0));
+    reads.fills.looked(order("close", "OPEN", 0));
     expect(heldAtLeast(reads, held(3), [])).toMatchObject(held(2));
   });
 
@@ -350,26 +344,26 @@ describe("a read after an order of ours that the streams do not report", () => {
 });
 
 describe("a connection", () => {
-  it("that says nothing proves nothing, also when it begins to speak of something else", () => {
+  it("that is silent proves nothing, also when it begins to deliver something else", () => {
     const { clock, life, reads } = setUp();
     clock.advance(SILENT_AFTER_MS);
-    expect(reads.stand(held(1), null)).toBe(true);
+    expect(reads.isTrusted(held(1), null)).toBe(true);
     clock.advance(1);
-    expect(reads.stand(held(1), null)).toBe(false);
+    expect(reads.isTrusted(held(1), null)).toBe(false);
     life.noteFrame();
     life.lost();
     expect(reads.isAlive).toBe(false);
   });
 
-  it("whose frames are late is not trusted until a read says the same", () => {
+  it("whose frames are late is not trusted until a read agrees", () => {
     const { clock, reads, wait } = setUp();
     reads.happened(clock.wallMs() - 500);
-    expect(reads.stand(held(1), null)).toBe(true);
+    expect(reads.isTrusted(held(1), null)).toBe(true);
     reads.happened(clock.wallMs() - 8_000);
-    expect(reads.stand(held(1), null)).toBe(false);
+    expect(reads.isTrusted(held(1), null)).toBe(false);
     wait(SURELY_LATER_MS);
     reads.agreed(reads.begin());
-    expect(reads.stand(held(1), null)).toBe(true);
+    expect(reads.isTrusted(held(1), null)).toBe(true);
   });
 });
 

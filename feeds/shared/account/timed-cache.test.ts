@@ -28,7 +28,7 @@ describe("what is believed for a time", () => {
     expect(cache.get("a")).toBeNull();
   });
 
-  it("remains the last that was said when its time is over or it is doubted, until it is deleted", () => {
+  it("remains the last answer when its time is over or it is doubted, until it is deleted", () => {
     const { cache, clock } = setUp();
     cache.set("old", 1, 10);
     cache.set("doubted", 2, 1_000);

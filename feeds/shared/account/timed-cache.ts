@@ -1,6 +1,6 @@
 /**
- * What a venue said, believed for a stated time of the monotonic clock. Bound: `max` entries, the least recently used
- * goes. What is not believed any more is still there for whoever asks for the last that was said.
+ * A venue's answers, trusted for a stated time of the monotonic clock. Bound: `max` entries, the least recently used
+ * goes. An answer that is not trusted any more remains as the last one.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../../engine/domain/clock.js";
@@ -27,7 +27,7 @@ export class TimedCache<Key extends string | number, Value> {
     return entry !== undefined && monoMs(this.#clock) < entry.untilMs ? entry.value : null;
   }
 
-  /** The last that was said, however long ago; null where nothing is remembered. Counts as no use. */
+  /** The last answer, however old; null where none is kept. Counts as no use. */
   last(key: Key): Value | null {
     return this.#entries.peek(key)?.value ?? null;
   }
@@ -36,7 +36,7 @@ export class TimedCache<Key extends string | number, Value> {
     this.#entries.set(key, { value, untilMs: monoMs(this.#clock) + ttlMs });
   }
 
-  /** It is believed no more, and remains the last that was said. */
+  /** It is not trusted any more, and remains the last answer. */
   doubt(key: Key): void {
     const entry = this.#entries.peek(key);
     if (entry !== undefined) this.#entries.set(key, { ...entry, untilMs: Number.NEGATIVE_INFINITY });

@@ -1,9 +1,10 @@
-/** Whether the order events of a stream told all that we know to have happened: orders of ours, cancels, and doubts. */
+/** Whether the order events of a stream reported all that we know to have happened: orders of ours, cancels, and doubts. */
 import { describe, expect, it } from "vitest";
 import type { CancelOutcome, OrderCommand, PlaceOutcome, VenueOrder } from "../../../engine/domain/order.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import { cancelAllTold, cancelTold, changeTold, type OrderAudience, placeTold } from "../orders/own-order.js";
-import { ConnectionLife, StreamedReads, SURELY_LATER_MS } from "./streamed-reads.js";
+import { ConnectionLife } from "./connection-life.js";
+import { StreamedReads, SURELY_LATER_MS } from "./streamed-reads.js";
 
 const order = (status: VenueOrder["status"], id = "1"): VenueOrder =>
   ({ venueClientOrderId: id, venueOrderId: `v${id}`, status, filledLots: 0 }) as unknown as VenueOrder;
@@ -52,7 +53,7 @@ describe("what order events did not report", () => {
     const sinceMs = nowMs();
     await cancelTold(audience, "1", () => Promise.resolve(refused));
     clock.advance(SURELY_LATER_MS);
-    expect(reads.ordersDoubtMs()).toBe(sinceMs);
+    expect(reads.orders.sinceMs()).toBe(sinceMs);
   });
 
   it("is not an order that was reported while its cancel had no effect", async () => {
@@ -63,22 +64,22 @@ describe("what order events did not report", () => {
       return Promise.resolve(refused);
     });
     clock.advance(SURELY_LATER_MS);
-    expect(reads.ordersDoubtMs()).toBeNull();
+    expect(reads.orders.sinceMs()).toBeNull();
   });
 
   it("is an order that rests, answered and not reported in time; also after positions were read", async () => {
     const { clock, reads, nowMs, place } = setUp();
     await place(accepted("OPEN"));
     const sinceMs = nowMs();
-    expect(reads.ordersDoubtMs()).toBeNull();
+    expect(reads.orders.sinceMs()).toBeNull();
     clock.advance(SURELY_LATER_MS);
-    expect(reads.ordersDoubtMs()).toBe(sinceMs);
+    expect(reads.orders.sinceMs()).toBe(sinceMs);
     // A resting order moves no position: that those agree says nothing of it.
     clock.advance(5_000);
     reads.agreed(nowMs());
-    expect(reads.ordersDoubtMs()).toBe(sinceMs);
+    expect(reads.orders.sinceMs()).toBe(sinceMs);
     reads.told(order("OPEN"));
-    expect(reads.ordersDoubtMs()).toBeNull();
+    expect(reads.orders.sinceMs()).toBeNull();
   });
 
   it("is nothing of an order reported before its answer, of one that ended with it, and of one refused", async () => {
@@ -92,23 +93,23 @@ describe("what order events did not report", () => {
         if (isTold) reads.told(order("OPEN"));
       });
       clock.advance(60_000);
-      expect(reads.ordersDoubtMs()).toBeNull();
+      expect(reads.orders.sinceMs()).toBeNull();
     }
   });
 
-  it("may be anything after an outcome that nobody knows, an order that was changed, and a frame that was late", async () => {
+  it("may be anything after an unknown outcome, an order that was changed, and a frame that was late", async () => {
     const { clock, reads, audience, nowMs, place } = setUp();
     await place({ outcome: "unknown", cause: "timeout", notPlacedAfterMs: 0 });
-    expect(reads.ordersDoubtMs()).toBe(nowMs());
+    expect(reads.orders.sinceMs()).toBe(nowMs());
     clock.advance(10_000);
     await changeTold(audience, async () => 1);
-    expect(reads.ordersDoubtMs()).toBe(nowMs());
+    expect(reads.orders.sinceMs()).toBe(nowMs());
     clock.advance(10_000);
-    const before = reads.ordersDoubtMs();
+    const before = reads.orders.sinceMs();
     await changeTold(audience, async () => 1, "positions");
-    expect(reads.ordersDoubtMs()).toBe(before);
+    expect(reads.orders.sinceMs()).toBe(before);
     reads.happened(clock.wallMs() - 10_000);
-    expect(reads.ordersDoubtMs()).toBe(nowMs());
+    expect(reads.orders.sinceMs()).toBe(nowMs());
   });
 
   it("is the end of an order that we cancelled, by either of its ids", async () => {
@@ -120,21 +121,21 @@ describe("what order events did not report", () => {
       // That it is open was reported before, and again: not its end.
       reads.told(order("OPEN"));
       clock.advance(SURELY_LATER_MS);
-      expect(reads.ordersDoubtMs()).toBe(sinceMs);
+      expect(reads.orders.sinceMs()).toBe(sinceMs);
       reads.told(order("CANCELED"));
-      expect(reads.ordersDoubtMs()).toBeNull();
+      expect(reads.orders.sinceMs()).toBeNull();
       await cancel({ outcome: "rejected", reason: "VENUE_STATE" });
       clock.advance(10_000);
-      expect(reads.ordersDoubtMs()).toBeNull();
+      expect(reads.orders.sinceMs()).toBeNull();
       // It is gone, and nobody told.
       await cancel({ outcome: "rejected", reason: "NOT_FOUND" });
-      expect(reads.ordersDoubtMs()).toBe(nowMs());
+      expect(reads.orders.sinceMs()).toBe(nowMs());
       clock.advance(10_000);
       await cancel({ outcome: "unknown" });
-      expect(reads.ordersDoubtMs()).toBe(nowMs());
+      expect(reads.orders.sinceMs()).toBe(nowMs());
       clock.advance(10_000);
       await cancelAllTold(audience, async () => ({ outcome: "accepted", canceledCount: null, failed: [] }));
-      expect(reads.ordersDoubtMs()).toBe(nowMs());
+      expect(reads.orders.sinceMs()).toBe(nowMs());
     }
   });
 
@@ -153,7 +154,7 @@ describe("what order events did not report", () => {
       clock.advance(500);
       await cancel(audience, refused);
       clock.advance(SURELY_LATER_MS);
-      expect(reads.ordersDoubtMs()).toBe(sinceMs);
+      expect(reads.orders.sinceMs()).toBe(sinceMs);
     }
     {
       // While it is under way.
@@ -165,7 +166,7 @@ describe("what order events did not report", () => {
       await first;
       const sinceMs = nowMs();
       clock.advance(SURELY_LATER_MS);
-      expect(reads.ordersDoubtMs()).toBe(sinceMs);
+      expect(reads.orders.sinceMs()).toBe(sinceMs);
     }
     {
       // And the time at which it was promised is not forgotten while the other is under way.
@@ -175,14 +176,14 @@ describe("what order events did not report", () => {
       clock.advance(500);
       void cancel(audience, refused, new Promise(() => {}));
       clock.advance(SURELY_LATER_MS);
-      expect(reads.ordersDoubtMs()).toBe(sinceMs);
+      expect(reads.orders.sinceMs()).toBe(sinceMs);
     }
   });
 
   it("is bounded: what is awaited for longest becomes a doubt of all", async () => {
     const { clock, reads, nowMs } = setUp();
     for (let count = 0; count < 5_000; count++) reads.orders.expect(String(count), false);
-    expect(reads.ordersDoubtMs()).toBe(nowMs());
+    expect(reads.orders.sinceMs()).toBe(nowMs());
     clock.advance(1_000);
     expect(reads.orders.size).toBeLessThanOrEqual(1_024);
   });

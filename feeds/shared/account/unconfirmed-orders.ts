@@ -1,11 +1,11 @@
 /**
- * Did the order events of a stream tell all that we know to have happened? Pure state; nobody reads for it: who shows open
- * orders compares it with the time at which the last list was asked for (engine/portfolio/watched-orders.ts).
+ * Did the order events of a stream report all that we know to have happened? Pure state that causes no read: the code that
+ * shows open orders compares it with the time at which the last list was asked for (engine/portfolio/watched-orders.ts).
  *
- *   order that rests, or a cancel ──► awaited ──► answered ──► told ──► nothing is in doubt
- *                                                    └── not told for SURELY_LATER_MS: in doubt since its answer
+ *   order that rests, or a cancel ──► awaited ──► answered ──► reported ──► nothing is in doubt
+ *                                                    └── not reported for SURELY_LATER_MS: in doubt since its answer
  *
- * Positions that agree say nothing of it: an order that rests moves none.
+ * Positions that agree prove nothing of it: an order that rests moves none.
  *
  * Bound: MAX_AWAITED; beyond it the one awaited longest is a doubt of all.
  */
@@ -37,11 +37,11 @@ export class UnconfirmedOrders {
     return this.#awaited.size;
   }
 
-  /** Something goes out that the stream is to tell of. `id`: the venue's, or the client id that the venue sees. */
+  /** Something goes out that the stream is to report. `id`: the venue's, or the client id that the venue sees. */
   expect(id: string, isEnd: boolean): void {
     const key = keyOf(id, isEnd);
     const before = this.#awaited.get(key);
-    // Promised already, or asked for: one more asks for the same.
+    // Awaited already: one more awaits the same.
     if (before !== undefined) {
       before.pendingCount++;
       return;
@@ -61,7 +61,7 @@ export class UnconfirmedOrders {
     awaited.pendingCount--;
   }
 
-  /** It had no effect; what another of ours was promised of the same order is awaited all the same. */
+  /** It had no effect; what the stream owes another of ours of the same order is still awaited. */
   forget(id: string, isEnd: boolean): void {
     const key = keyOf(id, isEnd);
     const awaited = this.#awaited.get(key);
@@ -85,7 +85,7 @@ export class UnconfirmedOrders {
     this.#doubtMs = this.#nowMs();
   }
 
-  /** Monotonic ms since which something was not told; null: all that we know of was. */
+  /** Monotonic ms since which something was not reported; returns null when all that we know of was. */
   sinceMs(): number | null {
     const untilMs = this.#nowMs() - TOLD_WITHIN_MS;
     let sinceMs = this.#doubtMs;

@@ -70,7 +70,7 @@ describe("a read that an answer turns on", () => {
     expect(settle).toHaveLength(2);
   });
 
-  it("of one contract tells nothing of another", async () => {
+  it("of one contract is no answer for another", async () => {
     const { settle, ask } = setUp();
     const reads = [ask("alice", "BTC"), ask("alice", "ETH")];
     settle[0]?.(1);

@@ -1,10 +1,10 @@
 /**
- * Positions as the venue itself says them, for answers that turn on it: callers who wait for one account share a read,
+ * Positions as the venue itself reports them, for answers that turn on it: callers who wait for one account share a read,
  * and a repeat over a streamed account costs at most one read a second.
  *
- * Invariant: nobody gets an answer that was asked for before an order of ours was answered, that is older than REPEAT_MS,
+ * Invariant: no caller gets an answer that was asked for before an order of ours was answered, that is older than REPEAT_MS,
  * or since which the account's streams moved a position. Where nothing is streamed no answer is given twice. That
- * another caller's time or session was over is no answer: it is asked anew. Nobody waits longer than his own time.
+ * another caller's time or session was over is no answer: the venue is asked again. No caller waits longer than its own time.
  *
  * Bounds: MAX_ACCOUNTS; the least recently asked is forgotten, and read again.
  */
@@ -32,7 +32,7 @@ export class VerifiedReads<T> {
   readonly #clock: Clock;
   /** By what was asked: an account, or one contract of it. */
   readonly #asked = new LRUCache<string, Asked<T>>({ max: MAX_ACCOUNTS });
-  /** Orders of accounts that nobody knew: they may be anyone's. */
+  /** Orders of unknown accounts: they may be of any. */
   #ofUnknownCount = 0;
   /** By account. */
   readonly #orderCounts = new LRUCache<string, number>({ max: MAX_ACCOUNTS });
@@ -46,7 +46,7 @@ export class VerifiedReads<T> {
     return new Deadline(this.#clock, options);
   }
 
-  /** An order of ours goes out, or its answer came. Null when nobody knows of which account. */
+  /** An order of ours goes out, or its answer came. `account` null when it is not known. */
   noteOrder(account: string | null): void {
     if (account === null) this.#ofUnknownCount++;
     else this.#orderCounts.set(account, (this.#orderCounts.get(account) ?? 0) + 1);
@@ -70,7 +70,7 @@ export class VerifiedReads<T> {
       if (left === null) return NO_TIME;
       const orderCount = this.#orderCount(account);
       const before = this.#asked.get(key);
-      if (before === undefined || !this.#standsFor(before, orderCount, version))
+      if (before === undefined || !this.#mayShare(before, orderCount, version))
         return this.#ask(key, orderCount, version, load(left));
       const waited = await within(this.#clock, before.answer, left.timeoutMs);
       if (!waited.done) return NO_TIME;
@@ -82,7 +82,7 @@ export class VerifiedReads<T> {
     }
   }
 
-  #standsFor(before: Asked<T>, orderCount: number, version: number | null): boolean {
+  #mayShare(before: Asked<T>, orderCount: number, version: number | null): boolean {
     return (
       before.orderCount === orderCount &&
       before.version === version &&

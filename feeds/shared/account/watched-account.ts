@@ -1,10 +1,10 @@
 /**
- * One account being watched: what its channels tell, and the reads that make and keep it true.
+ * One account being watched: what its channels report, and the reads that make and keep it true.
  *
  *   SYNCING ── all channels acknowledged ──► read (Resync) ── adopted ──► LIVE
  *      ▲                                                                   │
  *      ├── a frame that cannot be read, an order that is not shown ────────┤
- *      └── asked for again ◄── STALE ◄── connection lost, or silent ───────┘      DOWN: given up
+ *      └── asked for again ◄── STALE ◄── connection lost, or silent ───────┘      DOWN: disposed
  *
  * Invariants: LIVE only after all its channels are acknowledged on the present connection **and** a read begun after that
  * was adopted, as the venue does not replay what was missed; and only by a read begun after the last frame that could not
@@ -22,7 +22,9 @@ import { Resync } from "../book/resync.js";
 import { failedRead } from "../net/call-results.js";
 import type { AccountHost, AccountSource, Adopt, Adopted } from "./account-source.js";
 import { PositionRefresh, RECONCILE_CALL } from "./position-refresh.js";
-import { ConnectionLife, heldAtLeast, sameSizes, StreamedReads, type WantedLots } from "./streamed-reads.js";
+import { ConnectionLife } from "./connection-life.js";
+import { sameSizes } from "./held-positions.js";
+import { heldAtLeast, StreamedReads, type WantedLots } from "./streamed-reads.js";
 
 const RECONCILE_BACKOFF = { baseMs: 500, capMs: 15_000 };
 const ESCALATE_AFTER = 5;
@@ -48,7 +50,7 @@ export interface WatchedAccountOptions {
   readonly counters: AccountCounters;
   readonly truthEveryMs: number;
   /**
-   * The life of the connection where anything that it says proves the account alive, and its silence ends LIVE. Null where
+   * The life of the connection where any frame of it proves the account alive, and its silence ends LIVE. Null where
    * only the account's own frames prove it (the source notes them), and a silent channel is probed.
    */
   readonly connection: ConnectionLife | null;
@@ -74,7 +76,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
   #state: FeedState = "SYNCING";
   /** Grows with each thing that was lost. */
   #lostCount = 0;
-  /** Positions as the listeners were told of them; null before the first whole picture. */
+  /** Positions as of the last event; null before the first whole picture. */
   #held: readonly VenuePosition[] | null = null;
 
   constructor(key: string, options: WatchedAccountOptions, open: (host: AccountHost) => Source) {
@@ -87,6 +89,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
     this.source = source;
     this.refresh = new PositionRefresh({
       clock,
+      random,
       reads: this.reads,
       truthEveryMs,
       source,
@@ -131,15 +134,15 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
     return { ok: true, value: this.source.positions(), asOfMs: this.reads.asOfMs, source: "stream" };
   }
 
-  /** The same where it may stand for a live read (streamed-reads.ts). Else null. */
+  /** The same where it may be used in place of a live read (streamed-reads.ts); else null. */
   settled(wanted: WantedLots | null): Extract<Read<readonly VenuePosition[]>, { ok: true }> | null {
     if (this.#state !== "LIVE") return null;
-    const value = this.reads.standing(this.source.positions(), wanted);
+    const value = this.reads.trusted(this.source.positions(), wanted);
     return value === null ? null : { ok: true, value, asOfMs: this.reads.asOfMs, source: "stream" };
   }
 
   /**
-   * Somebody asked the venue. Where it contradicts what is streamed, that stands for nothing until it was made true.
+   * Compares a read of the venue with what is streamed; where they differ, the stream is not trusted until it agrees again.
    * Returns what is held at least.
    */
   compare(instrument: Instrument | null, positions: readonly VenuePosition[]): readonly VenuePosition[] {
@@ -202,7 +205,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
   /** Called regularly. */
   reverify(): void {
     if (this.#state === "LIVE") {
-      // Lost or late: also what was told of others' orders may be.
+      // Other frames may be lost or late as well.
       if (!this.#isHeard) this.#setState("STALE");
       else if (this.reads.isUnshown) this.#setState("SYNCING");
       else if (this.refresh.isDue) this.refresh.now();
@@ -216,7 +219,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
     this.#setState("DOWN");
   }
 
-  /** In order: what our own orders are still to be told of, what the venue's part makes of it, who listens. */
+  /** In order: what our own orders still await, the venue's part, the listeners. */
   emit(event: AccountEvent): void {
     if (event.kind === "order") this.reads.told(event.order);
     if (event.kind === "positions" && this.source.hasPicture) {
@@ -247,11 +250,11 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
       this.#options.counters.decodeErrorCount++;
       return false;
     }
-    this.refresh.noteAsked();
+    this.refresh.noteAnswered();
     if (adopted.agrees) this.reads.agreed(beganMs);
-    // Only an answer asked for after it tells what it was.
+    // Only an answer asked for after the loss includes what was lost.
     if (lostCount !== this.#lostCount) return false;
-    // The account is known as of then, and `reverify` looks again when the connection speaks.
+    // The account is known as of then, and `reverify` looks again when the connection delivers.
     if (!this.#isHeard) return true;
     if (this.reads.isUnshown) return false;
     if (this.isWhole) this.#setState("LIVE");

@@ -38,7 +38,7 @@ describe("the check of a venue's clock", () => {
     expect(Math.abs(clockOffset.offsetMs + 90_000)).toBeLessThanOrEqual(51);
   });
 
-  it("says no in the time given where no answer comes", async () => {
+  it("gives up within its time where no answer comes", async () => {
     const { clock, check } = setup(null);
     const proven = check.proven(300);
     await clock.advanceAsync(300);

@@ -1,6 +1,6 @@
 /**
  * Sees to it that a venue's clock is measured when there is need: after a step of our wall clock or a sleep of the
- * machine, and while frames contradict what is known. What tells the venue to do something at a time waits for that.
+ * machine, and while frames contradict what is known. A request that names a time of the venue waits for that.
  *
  * Bounds: one measurement at a time; those that frames ask for begin MIN_PAUSE_MS apart, UNPROVEN_PAUSE_MS after a step;
  * while frames contradict what was just measured, twice as long after each, up to MAX_PAUSE_MS, until CALM_MS passed or a

@@ -23,7 +23,7 @@ describe("ClockOffset", () => {
     expect(Math.abs(offset.offsetMs - 250)).toBeLessThan(60);
   });
 
-  it("follows a clock that stepped back once it was told to forget: old events no longer hold it up", () => {
+  it("follows a clock that stepped back once it has forgotten: old events no longer hold it up", () => {
     const offset = new ClockOffset(new VirtualClock(1_000_000));
     offset.addEvent(1_000_000, 1_000_020);
     offset.addRoundTrip(1_000_000, 1_000_010, 1_000_005, 1);

@@ -7,13 +7,14 @@
  * an event cannot be received before it happened. Real recordings have our clock behind the venue's by
  * more than a second; with the lower bound applied no age comes out negative.
  *
- * Our wall clock may be set while the process lives: then it moves against the monotonic clock. A machine that slept
- * looks like one whose wall clock was set forward, so no arithmetic tells the new offset: only a round trip begun since
- * does (`isProven`; clock-check.ts makes it). Until then the estimate is the latest of what the venue's time may be: a
- * bound comes late, never early, and a frame counts as old as it may be.
+ * Our wall clock may be set while the process lives (wall-steps.ts). A machine that slept looks like one whose wall clock
+ * was set forward, so no arithmetic gives the new offset: only a round trip begun since does (`isProven`; clock-check.ts
+ * makes it). Until then the estimate is the latest of what the venue's time may be: a bound comes late, never early, and a
+ * frame counts as old as it may be.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { VenueClock } from "../../../engine/ports.js";
+import { WallSteps } from "./wall-steps.js";
 
 /** The offset lies in [lowerMs, upperMs]. */
 interface Bounds {
@@ -25,12 +26,8 @@ interface Bounds {
 /** Clocks drift: evidence older than this is dropped. */
 const WINDOW_MS = 10 * 60_000;
 const MAX_ROUND_TRIPS = 32;
-/** The least of as many stamps says the venue's time, so that one garbled stamp says nothing. */
+/** The least of as many stamps gives the venue's time, so that one garbled stamp changes nothing. */
 const STAMPS = 3;
-/** The wall clock moved against the monotonic one by more than this: it was set, or the machine slept. Slewing moves both. */
-const STEP_MS = 100;
-/** Two looks at the clocks with a pause in between look like a step: so many tries without one. */
-const STEP_LOOKS = 3;
 /** Without a round trip to compare with, no clock is believed to be further ahead than this. */
 const MAX_UNMEASURED_MS = 60_000;
 /** Nor further behind, a frame's own way included: an older stamp is of no time, or of a change long ago. */
@@ -44,6 +41,7 @@ const UNTIMED_MS = 60_000;
 
 export class ClockOffset implements VenueClock {
   readonly #clock: Clock;
+  readonly #steps: WallSteps;
   readonly #roundTrips: Bounds[] = [];
   /** Of the last answers: the venue's stamp less the monotonic time of its receipt. */
   readonly #stampsMs: number[] = [];
@@ -58,10 +56,6 @@ export class ClockOffset implements VenueClock {
   #doubtMs = 0;
   /** The offset is provably at least this. */
   #floorMs = Number.NEGATIVE_INFINITY;
-  /** Wall ms less monotonic ms, as of the last step. */
-  #gapMs: number;
-  /** Steps seen. */
-  #stepCount = 0;
   /** Stepped, and no round trip since. */
   #isStepped = false;
   /** Called, perhaps with every frame, while a round trip is needed: after a step, and for stamps that contradict the evidence. */
@@ -69,7 +63,7 @@ export class ClockOffset implements VenueClock {
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#gapMs = clock.wallMs() - clock.monoNs() / 1e6;
+    this.#steps = new WallSteps(clock);
   }
 
   /** Milliseconds the venue's clock is ahead of ours; 0 without evidence; after a step at the most, until it is proven again. */
@@ -96,7 +90,7 @@ export class ClockOffset implements VenueClock {
   /** Taken before a request, and handed in with its round trip. */
   beginRoundTrip(): number {
     this.#lookForStep();
-    return this.#stepCount;
+    return this.#steps.count;
   }
 
   /**
@@ -115,7 +109,7 @@ export class ClockOffset implements VenueClock {
     this.#stampsMs.push(venueMs - this.#clock.monoNs() / 1e6);
     if (this.#stampsMs.length > STAMPS) this.#stampsMs.shift();
     // A wall clock that stepped in between proves nothing of the offset.
-    if (begun !== this.#stepCount || !(receivedAtMs >= sentAtMs)) return;
+    if (begun !== this.#steps.count || !(receivedAtMs >= sentAtMs)) return;
     const nowMs = this.#clock.wallMs();
     this.#isStepped = false;
     this.#doubtMs = 0;
@@ -124,7 +118,7 @@ export class ClockOffset implements VenueClock {
     this.#estimate(nowMs);
   }
 
-  /** One stream event. Cheap enough for every frame; recomputes only when it says something new. */
+  /** One stream event. Cheap enough for every frame; recomputes only when it is new evidence. */
   addEvent(venueMs: number, receivedAtMs: number): void {
     this.#lookForStep();
     // A frame that waited through a sleep would make itself fresh.
@@ -133,7 +127,7 @@ export class ClockOffset implements VenueClock {
       return;
     }
     const lowerMs = venueMs - receivedAtMs;
-    // Beyond what round trips prove a stamp is broken, or the venue's clock has stepped: one frame does not tell.
+    // Beyond what round trips prove a stamp is broken, or the venue's clock has stepped: one frame does not decide which.
     const mostMs = Math.min(this.#upperMs, this.#ceilingMs());
     if (!(lowerMs <= mostMs)) {
       if (lowerMs > mostMs + APART_MS) this.onDoubt();
@@ -194,7 +188,7 @@ export class ClockOffset implements VenueClock {
     return nowMs + this.#estimateMs + (isMeasured ? MAX_FUTURE_MS : MAX_UNMEASURED_MS);
   }
 
-  /** False: the stamp is of a future that no clock's error explains. */
+  /** Returns false when the stamp is of a future that no clock's error explains. */
   isPlausible(venueMs: number, nowMs: number): boolean {
     if (venueMs < this.latestMs(nowMs)) return true;
     // Or the venue's clock has stepped.
@@ -213,26 +207,12 @@ export class ClockOffset implements VenueClock {
   }
 
   #lookForStep(): void {
-    const byMs = this.#clock.wallMs() - this.#clock.monoNs() / 1e6 - this.#gapMs;
-    if (byMs > STEP_MS || byMs < -STEP_MS) this.#lookAgain();
-  }
-
-  #lookAgain(): void {
-    for (let look = 0; look < STEP_LOOKS; look++) {
-      const beforeMs = this.#clock.monoNs() / 1e6;
-      const gapMs = this.#clock.wallMs() - beforeMs;
-      if (this.#clock.monoNs() / 1e6 - beforeMs > STEP_MS / 2) continue;
-      const byMs = gapMs - this.#gapMs;
-      if (byMs <= STEP_MS && byMs >= -STEP_MS) return;
-      this.#stepped(byMs);
-      return;
-    }
+    const byMs = this.#steps.look();
+    if (byMs !== 0) this.#stepped(byMs);
   }
 
   /** `byMs` below 0: our wall clock was set back. Above: it was set forward, or the machine slept. */
   #stepped(byMs: number): void {
-    this.#gapMs += byMs;
-    this.#stepCount++;
     this.#isStepped = true;
     this.#forgetOffset();
     this.#doubtMs += Math.max(0, byMs);
@@ -264,7 +244,7 @@ export class ClockOffset implements VenueClock {
     if (upperMs < Number.POSITIVE_INFINITY) {
       this.#estimateMs = (this.#floorMs + upperMs) / 2;
     } else if (eventMs > Number.NEGATIVE_INFINITY) {
-      // Without a round trip the fastest event stands for one without delay: ages then count from it.
+      // Without a round trip the fastest event counts as one without delay: ages are relative to it.
       this.#estimateMs = eventMs;
     }
   }

@@ -31,7 +31,7 @@ describe("a wall clock that is set", () => {
     expect(Math.abs(offset.offsetMs - 90_000)).toBeLessThan(20);
   });
 
-  it("leaves nothing proven until a round trip was made since, and all right after it", () => {
+  it("ends every proof until a round trip was made since, and all is right after it", () => {
     for (const stepMs of [-90_000, 150_000]) {
       const clock = new VirtualClock();
       const offset = new ClockOffset(clock);
@@ -144,7 +144,7 @@ describe("a machine that slept", () => {
     expect(offset.lateMs(venueMs(), clock.wallMs(), 1_000)).toBe(0);
   });
 
-  it("takes no frame for fresh on the frame's own word: the first may have waited the longest", () => {
+  it("takes no frame for fresh by the frame's own stamp: the first may have waited the longest", () => {
     const clock = new VirtualClock();
     const offset = new ClockOffset(clock);
     roundTrip(offset, clock);

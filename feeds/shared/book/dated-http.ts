@@ -1,4 +1,4 @@
-/** HTTP whose answers tell the venue's time: the `Date` of each is one round trip of the clock estimate. */
+/** HTTP whose answers give the venue's time: the `Date` of each is one round trip of the clock estimate. */
 import type { VenueHttp } from "../net/http.js";
 import type { ClockOffset } from "./clock-offset.js";
 

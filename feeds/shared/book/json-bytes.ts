@@ -1,7 +1,7 @@
 // hot path
 /**
  * Reading JSON text where it lies, in bytes: white space, keys and figures, for the one-pass scanners of rooms.
- * Functions take a position and give the one after, or FAILED where something else stands there. Nothing allocates.
+ * Functions take a position and give the one after, or FAILED where something else is there. Nothing allocates.
  *
  * A figure is kept as digits and decimal places, trailing zeros of the fraction dropped: `"84143.0"` is (84143, 0).
  * Scaling to an instrument happens once the symbol is known, so the order of keys does not matter.
@@ -28,7 +28,7 @@ export function skipSpace(bytes: Uint8Array, start: number): number {
   }
 }
 
-/** Position of the value after the colon that must stand at or after `at`. */
+/** Position of the value after the colon that must be at or after `at`. */
 export function afterColon(bytes: Uint8Array, at: number): number {
   const colonAt = skipSpace(bytes, at);
   return bytes[colonAt] === COLON ? skipSpace(bytes, colonAt + 1) : FAILED;
@@ -39,7 +39,7 @@ export function isEnd(bytes: Uint8Array, start: number): boolean {
   return start === bytes.length || skipSpace(bytes, start) === bytes.length;
 }
 
-/** Does the quoted string `text` stand at `at`? */
+/** Is the quoted string `text` at `at`? */
 export function isKey(bytes: Uint8Array, at: number, text: Uint8Array): boolean {
   return bytes[at] === QUOTE && matches(bytes, at + 1, text) && bytes[at + 1 + text.length] === QUOTE;
 }
@@ -62,7 +62,7 @@ export function endOfPlainText(bytes: Uint8Array, start: number): number {
   return FAILED;
 }
 
-/** Reads figures; the last one read stands in its fields, `places` for decimals only. */
+/** Reads figures; the last one read is in its fields, `places` for decimals only. */
 export class FigureScanner {
   digits = 0;
   places = 0;

@@ -1,6 +1,6 @@
 // hot path
 /**
- * Past the fields of compact JSON that nobody reads. Each function takes a position and gives the one after, or
+ * Skips the fields of compact JSON that are not read. Each function takes a position and gives the one after, or
  * UNEXPECTED for a shape it does not know (nesting, escapes, white space).
  */
 

@@ -120,7 +120,7 @@ describe("Resync", () => {
     expect(applied).toEqual([{ snapshot: 2, frames: [7] }]);
   });
 
-  it("leaves no timer behind after cancel", async () => {
+  it("has no timer left after cancel", async () => {
     const { clock, resync, answer } = setup();
     resync.start();
     await answer(null);

@@ -8,7 +8,7 @@
  *
  * The room invalidates its book first, then calls `start`, and offers every frame that arrives
  * meanwhile. Overflow of the buffer drops the **oldest** frames: a snapshot taken later bridges the
- * newest ones, and if it does not, `apply` says retry.
+ * newest ones, and if it does not, `apply` returns `retry`.
  */
 import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
 import type { Random } from "../../../engine/domain/random.js";
@@ -25,7 +25,7 @@ export class LoadRefused {
   }
 }
 
-/** A refused load says nothing about the venue, so it is tried again as soon as the way is open, all symbols spread over this. */
+/** A refused load proves nothing about the venue, so it is tried again as soon as the way is open, all symbols spread over this. */
 const REFUSED_SPREAD: BackoffPolicy = { baseMs: 250, capMs: 250 };
 
 export interface ResyncOptions<Frame, Snapshot> {

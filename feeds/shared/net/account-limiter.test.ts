@@ -59,7 +59,7 @@ describe("AccountLimiter", () => {
     expect(exits).toBe(12);
   });
 
-  it("lets exits use all of it, and says what an entry waits for", () => {
+  it("lets exits use all of it, and names what an entry waits for", () => {
     const clock = new VirtualClock();
     const limiter = new AccountLimiter(clock, [{ limit: 8, windowMs: 10_000 }]);
     for (let count = 0; count < 5; count++) expect(limiter.tryTake("a", 1, "exit")).toBe(0);

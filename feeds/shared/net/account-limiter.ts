@@ -3,7 +3,7 @@
  * Forgetting is safe: only an account idle while `maxAccounts` others were active loses its count, and
  * the venue still refuses what is too much.
  *
- * Invariant: what is not an exit leaves a quarter of each window to the account's exits; those may use everything.
+ * Invariant: calls that are no exits keep a quarter of each window free for the account's exits; those may use everything.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Lane } from "../../../engine/ports.js";
@@ -15,7 +15,7 @@ export interface WindowLimit {
   readonly windowMs: number;
 }
 
-/** What an account may spend beside the lanes of its venue. Lanes other than exit leave a part of it to exits. */
+/** What an account may spend beside the lanes of its venue. Lanes other than exit keep a part of it free for exits. */
 export interface AccountBudget {
   /** 0 and charged when the account may send, else the time to wait (nothing charged). */
   tryTake(account: string, weight: number, lane: Lane): number;
@@ -35,7 +35,7 @@ interface UsedWindow {
   readonly limitOfOthers: number;
   readonly all: WeightWindow;
   readonly others: WeightWindow;
-  /** Spent elsewhere, by the venue's count; keeps others than exits waiting and no exit, since nobody says when it comes back. */
+  /** Spent elsewhere, by the venue's count; delays all but exits, since the venue does not say when it comes back. */
   readonly elsewhere: WeightWindow;
 }
 

@@ -6,7 +6,7 @@
  * (transport failures and 5xx in a row): open for a full-jitter backoff. When the time is over exactly
  * one call probes; its success closes, its failure opens again for longer.
  *
- * Of strangers (caller-standing.ts) one may probe too; nobody who is known waits for that, but probes beside it.
+ * Of strangers (caller-standing.ts) one may probe too; a known caller does not wait for that, but probes beside it.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Random } from "../../../engine/domain/random.js";
@@ -72,7 +72,7 @@ export class Breaker {
     return this.#options.clock.wallMs() + Math.ceil(this.#openUntilMs - monoMs(this.#options.clock));
   }
 
-  /** Is it the venue's limit that keeps it open? Then the venue answers, and said when. */
+  /** Is it the venue's limit that keeps it open? Then the venue answers, and has named a time. */
   get isLimited(): boolean {
     return this.#isLimit && this.state === "open";
   }
@@ -90,7 +90,7 @@ export class Breaker {
   }
 
   onSuccess(isProbe: boolean, isStranger = false): void {
-    // A late answer of a call sent before a ban says nothing about the ban; only a probe closes.
+    // A late answer of a call sent before a ban proves nothing about the ban; only a probe closes.
     if (this.#isOpen && !(isProbe && (!isStranger || this.#isStrangerProbing))) return;
     this.#isProbing = false;
     this.#isStrangerProbing = false;
@@ -119,7 +119,7 @@ export class Breaker {
     this.#open(atLeastWithJitterMs(waitMs, LIMITED_SPREAD, random));
   }
 
-  /** The call that passed never left this machine, or its outcome says nothing. */
+  /** The call that passed was not sent, or its outcome proves nothing. */
   onNotSent(isProbe: boolean, isStranger = false): void {
     if (!isProbe) return;
     if (isStranger) this.#isStrangerProbing = false;

@@ -31,7 +31,7 @@ describe("results of calls", () => {
     expect(retryAfterMs(response({}))).toBeNull();
   });
 
-  it("tells reads why they failed", () => {
+  it("names why a read failed", () => {
     expect(readFailureOf({ kind: "noResponse", reason: "TIMEOUT" })).toMatchObject({ code: "TIMEOUT" });
     expect(readFailureOf({ kind: "noResponse", reason: "CONNECTION_LOST" })).toMatchObject({ code: "VENUE_ERROR" });
     expect(readFailureOf({ kind: "noResponse", reason: "BODY_TOO_LARGE" })).toMatchObject({ code: "BAD_RESPONSE" });
@@ -48,7 +48,7 @@ describe("results of calls", () => {
     expect(readFailureOf(response({}))).toBeNull();
   });
 
-  it("says of what never left that it was not sent", () => {
+  it("names what was never sent as not sent", () => {
     expect(notSentOrder({ kind: "notSent", reason: "QUEUE_FULL", retryAfterMs: 9 })).toEqual({
       outcome: "rejected",
       reason: "RATE_LIMITED",

@@ -63,7 +63,7 @@ export function notSentOrder(result: Extract<HttpResult, { kind: "notSent" }>): 
 
 /**
  * Statuses by which a server or its proxy refuses a request before any of it is executed. All others that are not
- * 2xx leave the outcome of an order open: 408 and 5xx by their meaning, the rest because nothing is known of them.
+ * 2xx do not decide the outcome of an order: 408 and 5xx by their meaning, the rest because nothing is known of them.
  */
 const REFUSED_UNEXECUTED: ReadonlySet<number> = new Set([
   400, 401, 403, 404, 405, 411, 413, 414, 415, 418, 422, 429, 431,

@@ -42,7 +42,7 @@ describe("what is known of callers", () => {
     expect(standing.refusalOf("key")).toBeNull();
   });
 
-  it("tells once that a caller is known", () => {
+  it("reports once that a caller is known", () => {
     const { known, standing } = setup();
     standing.answeredWell("key");
     standing.answeredWell("key");

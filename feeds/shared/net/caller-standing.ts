@@ -1,8 +1,8 @@
 /**
  * What one venue's room knows of its callers, by a name that only the holder of the credentials can have: whether the
- * venue ever answered them well, and what it said when it refused the very key.
+ * venue ever answered them well, and what it answered when it refused the very key.
  *
- * Who was once answered well is known for as long as it is remembered, and nothing that a venue says later is kept
+ * Who was once answered well is known for as long as it is remembered, and no later answer of the venue is kept
  * against it: a lagging server may refuse a good key for a moment, and an exit must not wait for that. A refusal of a
  * stranger's key is answered again for a few seconds, word by word, in place of asking the venue.
  *
@@ -52,13 +52,13 @@ export class CallerStanding {
     this.onKnown(caller);
   }
 
-  /** `answer` refuses the key itself: not the time, the address, a limit or the order. The first one stands. */
+  /** `answer` refuses the key itself: not the time, the address, a limit or the order. The first one counts. */
   refused(caller: string, answer: HttpResponse): void {
     if (this.#proven.has(caller) || this.refusalOf(caller) !== null) return;
     this.#refused.set(caller, { answer, untilMs: monoMs(this.#clock) + REFUSAL_BELIEVED_MS });
   }
 
-  /** What the venue said of the key a moment ago. */
+  /** The venue's answer about the key a moment ago. */
   refusalOf(caller: string): HttpResponse | null {
     const refused = this.#refused.get(caller);
     if (refused === undefined) return null;

@@ -44,7 +44,7 @@ export class ConnectionBudget {
     return this.#openCount;
   }
 
-  /** Takes one connection, and leaves `kept` to others: 0 when granted, else the time after which to ask again. */
+  /** Takes one connection, with `kept` of them left for others: 0 when granted, else the time after which to ask again. */
   tryOpen(kept = 0): number {
     const nowMs = monoMs(this.#clock);
     if (this.#openCount >= this.#limits.maxConnections) return 1_000;

@@ -62,7 +62,7 @@ export const connectWs: Connector = (url, handlers, options) => {
   socket.on("error", (error) => {
     errorText = error.message;
   });
-  // With a listener ws leaves the ending to it: `terminate` ends the request, `error` and `close` follow.
+  // With a listener, ws lets the listener end the request: `terminate` ends the request, `error` and `close` follow.
   socket.on("unexpected-response", (_request, response) => {
     refusal = { status: response.statusCode ?? 0, retryAfter: response.headers["retry-after"] };
     socket.terminate();

@@ -116,7 +116,7 @@ describe("a stream that stays dead", () => {
     expect(network.connections.length).toBeGreaterThan(before);
   });
 
-  it("is not told from a connection that carries nothing at all: that one is replaced again and again", async () => {
+  it("looks like a connection that carries nothing at all: that one is replaced again and again", async () => {
     const all = ["s0", "s1", "s2", "s3", "s4", "s5"];
     const { pass, network, dead, events } = setup(all, 6, false);
     await pass(60_000);

@@ -21,7 +21,7 @@ export type DropReason =
 /** A name in a frame that cannot be read is whatever the venue wrote there. */
 const MAX_NAME_CHARS = 32;
 
-/** `symbol`: of the contract, or the venue's own word for one that is not known here; "" where the frame does not say it. */
+/** `symbol`: of the contract, or the venue's own name of one that is not known here; "" where the frame has none. */
 export function logDropped(
   logger: Logger,
   venue: RoutableVenue,

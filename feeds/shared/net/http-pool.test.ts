@@ -1,4 +1,4 @@
-/** The pool over real connections on loopback and a virtual clock: a deadline passes when a test says so. */
+/** The pool over real connections on loopback and a virtual clock: a deadline passes when a test advances it. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer, type Socket } from "node:net";
@@ -300,7 +300,7 @@ describe("limits", () => {
     expect(pool.stats()).toMatchObject({ breaker: "open", limitedCount: 1 });
   });
 
-  it("limits one account without touching others when the reply says so", async () => {
+  it("limits one account without touching others when the reply names it", async () => {
     const url = await serve((request, response) => {
       response.writeHead(request.url === "/order" ? 429 : 200);
       response.end("");
@@ -316,7 +316,7 @@ describe("limits", () => {
     expect(pool.stats().breaker).toBe("closed");
   });
 
-  it("says of a limit that it is one account's, whoever found it: the venue, or our own count", async () => {
+  it("marks a limit as one account's, whether the venue found it or our own count", async () => {
     const url = await serve((request, response) => {
       response.writeHead(request.url === "/order" ? 429 : 200);
       response.end("");

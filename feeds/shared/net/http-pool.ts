@@ -3,9 +3,9 @@
  * whole call, bounded bodies, lanes, account budgets and the breaker.
  *
  * Invariant: `notSent` is only answered when no byte of the request was handed to a socket; from the
- * moment undici starts to write, whatever goes wrong is `noResponse`. Nothing is ever sent twice.
+ * moment undici starts to write, whatever goes wrong is `noResponse` (http-call.ts). Nothing is ever sent twice.
  */
-import { Pool, type Dispatcher } from "undici";
+import { Pool } from "undici";
 import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
 import type { Logger } from "../../../engine/domain/logger.js";
 import type { Random } from "../../../engine/domain/random.js";
@@ -14,6 +14,7 @@ import { type AccountBudget, AccountLimiter, type WindowLimit } from "./account-
 import { Breaker, type BreakerSettings, type BreakerState, DEFAULT_BREAKER } from "./breaker.js";
 import type { CallerStanding } from "./caller-standing.js";
 import type { HttpRequest, HttpResult, VenueHttp } from "./http.js";
+import { type HttpCallOptions, sendCall } from "./http-call.js";
 import { LaneQueue } from "./lane-queue.js";
 import { LaneBudget, LANES } from "./lanes.js";
 import { parseRetryAfterMs } from "./retry-after.js";
@@ -21,14 +22,14 @@ import { monoMs } from "./weight-window.js";
 
 export type HttpResponse = Extract<HttpResult, { kind: "response" }>;
 
-/** What a reply says about limits: which scope is limited and for how long (null: it named no time). */
+/** The limit that a reply names: its scope, and for how long (null when it names no time). */
 export interface LimitVerdict {
   readonly scope: "ip" | "account";
   readonly retryAfterMs: number | null;
   readonly isBan: boolean;
 }
 
-/** A venue that counts in fixed windows also says when it counts again. */
+/** Of a venue that counts in fixed windows, with the time until the next one. */
 export interface UsedWeight {
   readonly weight: number;
   readonly resetMs: number;
@@ -99,7 +100,7 @@ export class HttpPool implements VenueHttp {
   readonly #queue: LaneQueue;
   readonly #accounts: AccountBudget;
   readonly #breaker: Breaker;
-  readonly #maxBodyBytes: number;
+  readonly #calls: HttpCallOptions;
   #isClosed = false;
   #sentCount = 0;
   #limitedCount = 0;
@@ -109,7 +110,6 @@ export class HttpPool implements VenueHttp {
     const { clock, random } = options;
     const connections = options.connections ?? DEFAULTS.connections;
     this.#options = options;
-    this.#maxBodyBytes = options.maxBodyBytes ?? DEFAULTS.maxBodyBytes;
     this.#pool = new Pool(options.baseUrl, {
       connections,
       pipelining: 1,
@@ -118,6 +118,7 @@ export class HttpPool implements VenueHttp {
       bodyTimeout: BACKSTOP_MS,
       keepAliveTimeout: 30_000,
     });
+    this.#calls = { pool: this.#pool, clock, maxBodyBytes: options.maxBodyBytes ?? DEFAULTS.maxBodyBytes };
     this.#budget = new LaneBudget({ budget: options.budget, windowMs: options.budgetWindowMs });
     this.#queue = new LaneQueue({
       clock,
@@ -136,7 +137,7 @@ export class HttpPool implements VenueHttp {
     return this.#breaker.state;
   }
 
-  /** How long the venue's own limit keeps us out; 0: it does not. */
+  /** How long the venue's own limit keeps us out, ms; 0 when it does not. */
   get limitedForMs(): number {
     return this.#breaker.isLimited ? this.#openForMs() : 0;
   }
@@ -145,7 +146,7 @@ export class HttpPool implements VenueHttp {
     return Math.max(0, this.#budget.available("exit", monoMs(this.#options.clock)));
   }
 
-  /** How long a call of so much weight would wait for its account's own budget; 0: not at all. */
+  /** How long a call of so much weight would wait for its account's own budget, ms; 0 when it would not. */
   accountWaitMs(account: string, accountWeight: number, lane: Lane): number {
     return this.#accounts.waitMs(account, accountWeight, lane);
   }
@@ -177,7 +178,7 @@ export class HttpPool implements VenueHttp {
     const { account, accountWeight, lane, weight, timeoutMs } = request;
     const charged = accountWeight > 0 ? account : null;
     if (charged !== null) {
-      // It would not be taken in its turn either: not worth a place in the queue.
+      // It would be refused in its turn as well: it takes no place in the queue.
       const waitMs = this.#accounts.waitMs(charged, accountWeight, lane);
       if (waitMs > 0)
         return { kind: "notSent", reason: "RATE_BUDGET", retryAfterMs: Math.ceil(waitMs), isAccountLimit: true };
@@ -223,14 +224,14 @@ export class HttpPool implements VenueHttp {
     if (timer !== null) clock.clearTimer(timer);
   }
 
-  /** What fails for one who is not `isProven` says little of the venue: the time that it gave, or what it sent, may be the cause. */
+  /** A failure of a caller that is not proven says little of the venue: its deadline, or what it sent, may be the cause. */
   async #send(request: HttpRequest, leftMs: number, isProven: boolean): Promise<HttpResult> {
-    // A loop that was held up may admit a call after its time: that is none to send any more.
+    // A loop that was held up may admit a call after its deadline: it is not sent any more.
     if (leftMs <= 0) return { kind: "notSent", reason: "RATE_BUDGET", retryAfterMs: null };
     // Asked again: the breaker may have opened while the call waited for its lane.
     const pass = this.#breaker.tryPass(!isProven);
     if (!pass.ok) return { kind: "notSent", reason: this.#whyShut(), retryAfterMs: pass.retryAfterMs };
-    const result = await dispatch(this.#pool, this.#options.clock, request, leftMs, this.#maxBodyBytes);
+    const result = await sendCall(this.#calls, request, leftMs);
     if (result.kind === "notSent") {
       // No connection is a failure of the way to the venue; CLOSED is our own doing.
       if (result.reason === "CONNECT_FAILED" && isProven) this.#breaker.onFailure(pass.isProbe);
@@ -249,7 +250,7 @@ export class HttpPool implements VenueHttp {
     return isAccountLimit ? { ...result, isAccountLimit } : result;
   }
 
-  /** True: it limits the request's account, and nobody else. */
+  /** Returns true when the reply limits the request's account alone. */
   #judge(request: HttpRequest, response: HttpResponse, isProbe: boolean, isProven: boolean): boolean {
     const { clock, logger, name, usedWeight, usedOfAccount, extraWeight, judgeLimit } = this.#options;
     const nowMs = monoMs(clock);
@@ -289,85 +290,4 @@ export class HttpPool implements VenueHttp {
     if (this.#breaker.state !== "open") return 0;
     return Math.max(1, this.#breaker.openUntilWallMs - this.#options.clock.wallMs());
   }
-}
-
-/** Thrown into undici to drop a request that is out of time and has not been written. */
-const OUT_OF_TIME = new Error("out of time before the send");
-
-function dispatch(
-  pool: Pool,
-  clock: Clock,
-  request: HttpRequest,
-  leftMs: number,
-  maxBodyBytes: number,
-): Promise<HttpResult> {
-  return new Promise((resolve) => {
-    let isSettled = false;
-    let controller: Dispatcher.DispatchController | null = null;
-    let sentAtMs = 0;
-    let status = 0;
-    let headers: Record<string, string> = {};
-    let bodyBytes = 0;
-    const chunks: Buffer[] = [];
-
-    const settle = (result: HttpResult): void => {
-      if (isSettled) return;
-      isSettled = true;
-      clock.clearTimer(timer);
-      resolve(result);
-    };
-    const abort = (reason: "TIMEOUT" | "BODY_TOO_LARGE"): void => {
-      settle({ kind: "noResponse", reason });
-      controller?.abort(new Error(reason));
-    };
-    const timer = clock.setTimer(() => {
-      // Not yet on a socket: undici is told to drop it in onRequestStart.
-      if (controller === null) settle({ kind: "notSent", reason: "CONNECT_FAILED", retryAfterMs: null });
-      else abort("TIMEOUT");
-    }, leftMs);
-
-    const handler: Dispatcher.DispatchHandler = {
-      onRequestStart(started) {
-        // Throwing here makes undici drop the request without writing it, and keeps the connection.
-        // A second start would be a second send of the same bytes: never.
-        if (isSettled || controller !== null) throw OUT_OF_TIME;
-        controller = started;
-        sentAtMs = clock.wallMs();
-      },
-      onResponseStart(_controller, statusCode, rawHeaders) {
-        status = statusCode;
-        headers = flatten(rawHeaders);
-      },
-      onResponseData(_controller, chunk) {
-        bodyBytes += chunk.length;
-        if (bodyBytes > maxBodyBytes) abort("BODY_TOO_LARGE");
-        else chunks.push(chunk);
-      },
-      onResponseEnd() {
-        const body = Buffer.concat(chunks).toString("utf8");
-        settle({ kind: "response", status, headers, body, sentAtMs, receivedAtMs: clock.wallMs() });
-      },
-      onResponseError() {
-        if (controller === null) settle({ kind: "notSent", reason: "CONNECT_FAILED", retryAfterMs: null });
-        else settle({ kind: "noResponse", reason: "CONNECTION_LOST" });
-      },
-    };
-    try {
-      pool.dispatch(
-        { method: request.method, path: request.path, headers: { ...request.headers }, body: request.body },
-        handler,
-      );
-    } catch {
-      // A destroyed pool or a header undici refuses: nothing was written.
-      settle({ kind: "notSent", reason: "CLOSED", retryAfterMs: null });
-    }
-  });
-}
-
-function flatten(rawHeaders: Record<string, string | string[] | undefined>): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(rawHeaders)) {
-    if (value !== undefined) headers[name.toLowerCase()] = Array.isArray(value) ? value.join(", ") : value;
-  }
-  return headers;
 }

@@ -1,7 +1,7 @@
 /**
  * The HTTP port that all rooms call venues through; http-pool.ts implements it over undici with the
  * outbound lanes and the breaker. Values, never exceptions: whether bytes may have reached the venue
- * decides between "rejected" and "unknown", so each result says it.
+ * decides between "rejected" and "unknown", so each result states it.
  */
 import type { Lane } from "../../../engine/ports.js";
 

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { Lane } from "../../../engine/ports.js";
-import { type Admission, LaneQueue } from "./lane-queue.js";
+import type { Admission } from "./lane-gate.js";
+import { LaneQueue } from "./lane-queue.js";
 import { LANE_SHARES, LaneBudget, LANES } from "./lanes.js";
 
 const MINUTE_MS = 60_000;
@@ -19,7 +20,7 @@ describe("LaneBudget", () => {
     expect(LANES.reduce((sum, lane) => sum + LANE_SHARES[lane], 0)).toBeCloseTo(1, 12);
   });
 
-  it("leaves exit its full quarter when every other lane has taken all it can", () => {
+  it("keeps exit's full quarter free when every other lane has taken all it can", () => {
     const budget = new LaneBudget({ budget: 1_200, windowMs: MINUTE_MS });
     for (const lane of ["background", "read", "reconcile", "trade"] as const) takeAll(budget, lane, 0);
     expect(budget.available("trade", 0)).toBeLessThanOrEqual(0);
@@ -74,7 +75,7 @@ describe("LaneBudget", () => {
     expect(budget.available("exit", MINUTE_MS + 2_000)).toBe(2_400);
   });
 
-  it("forgets a count of the venue when the venue does, where it says when", () => {
+  it("forgets a count of the venue when the venue does, where it names the time", () => {
     const budget = new LaneBudget({ budget: 100, windowMs: MINUTE_MS });
     budget.tryTake("exit", 10, 0);
     budget.reportUsed(100, 0, 5_000);
@@ -142,7 +143,7 @@ describe("LaneQueue", () => {
     expect(queue.acquire("exit", 1, 1_000)).toMatchObject({ ok: false, reason: "CLOSED" });
   });
 
-  it("refuses a waiting call at its deadline and says when to come back", async () => {
+  it("refuses a waiting call at its deadline and names when to come back", async () => {
     const { clock, queue } = setup({ budget: 100, slots: 10, exitSlots: 1 });
     expect(queue.acquire("exit", 100, 1_000)).toEqual({ ok: true });
     const late = admissionOf(queue.acquire("exit", 1, 500));
@@ -227,7 +228,7 @@ describe("callers of one lane", () => {
     }
   };
 
-  it("cannot drain it for others: what a heavy one leaves is there for who took less than his share", async () => {
+  it("cannot drain it for others: what a heavy one does not take is there for a caller below its share", async () => {
     for (const [lane, before] of [
       ["exit", 0],
       ["trade", 0],
@@ -296,7 +297,7 @@ describe("callers of one lane", () => {
     for (const admission of waiting.slice(0, 3)) expect(await admission).toMatchObject({ reason: "CLOSED" });
   });
 
-  it("that wait for their share alone hold up nobody else", async () => {
+  it("that wait for their share alone hold up no other", async () => {
     const { queue } = setup({ budget: 400, slots: 10, exitSlots: 1 });
     takeAll(queue, "exit", "heavy");
     expect(take(queue, "exit", "heavy", 1, 60_000)).toBeInstanceOf(Promise);

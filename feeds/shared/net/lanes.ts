@@ -106,14 +106,14 @@ export class LaneBudget {
     return true;
   }
 
-  /** Would the weight come out of what this lane leaves to callers below their share, and is this one above it? */
+  /** Would the weight come out of what this lane keeps for callers below their share, and is this one above it? */
   isBeyondShare(lane: Lane, caller: string | null, weight: number, nowMs: number): boolean {
     if (caller === null) return false;
     const { heldBack, callers, window } = this.#byLane[lane];
     const available = this.available(lane, nowMs);
     if (available - weight >= heldBack * LAST_PART) return false;
     const used = callers.used(caller, nowMs);
-    // Among many the share may be less than one call weighs: then the last part would be nobody's.
+    // Among many the share may be less than one call weighs: then no caller could take the last part.
     if (used === 0) return false;
     const others = callers.activeCount(nowMs) - 1;
     // What other lanes took is not there to be shared: one caller's share of a whole lane could be all that is left of it.
@@ -141,7 +141,7 @@ export class LaneBudget {
     this.#total.add(nowMs, weight);
   }
 
-  /** The venue's own count over its current window, which ends after `resetMs` where it says so. */
+  /** The venue's own count over its current window, which ends after `resetMs` where the venue names it. */
   reportUsed(usedByVenue: number, nowMs: number, resetMs: number = this.windowMs): void {
     const unknown = usedByVenue - this.#total.used(nowMs);
     if (Number.isFinite(unknown) && unknown > 0) this.#total.addFor(nowMs, unknown, resetMs);

@@ -1,4 +1,4 @@
-/** One connection: what is asked for and given up in one turn leaves in an order that the venue understands. */
+/** One connection: what is asked for and given up in one turn is written in an order that the venue understands. */
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../../../engine/domain/clock.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
@@ -34,10 +34,10 @@ describe("a stream that is unsubscribed and asked for again in one turn", () => 
   function askedAgain() {
     const bench = setup(new VirtualClock());
     bench.network.last.open();
-    bench.link.ask("a", false);
+    bench.link.writer.ask("a", false);
     bench.clock.advance(0);
-    bench.link.unsubscribe("a");
-    bench.link.ask("a", false);
+    bench.link.writer.unsubscribe("a");
+    bench.link.writer.ask("a", false);
     return bench;
   }
 
@@ -45,12 +45,12 @@ describe("a stream that is unsubscribed and asked for again in one turn", () => 
     const { clock, network, link } = askedAgain();
     clock.advance(0);
     expect(network.last.sent).toEqual(["sub a", "unsub a", "sub a"]);
-    expect(link.isRequested).toBe(true);
+    expect(link.writer.isRequested).toBe(true);
   });
 
   it("and unsubscribed once more is only unsubscribed", () => {
     const { clock, network, link } = askedAgain();
-    link.unsubscribe("a");
+    link.writer.unsubscribe("a");
     clock.advance(0);
     expect(network.last.sent).toEqual(["sub a", "unsub a"]);
   });
@@ -59,10 +59,10 @@ describe("a stream that is unsubscribed and asked for again in one turn", () => 
 describe("before the connection is open,", () => {
   it("nothing is unsubscribed: nothing was asked for", () => {
     const { clock, network, link } = setup(new VirtualClock());
-    link.unsubscribe("gone");
-    link.resubscribe("a");
+    link.writer.unsubscribe("gone");
+    link.writer.resubscribe("a");
     network.last.open();
-    link.flush();
+    link.writer.flush();
     clock.advance(0);
     expect(network.last.sent).toEqual(["sub a"]);
   });
@@ -85,24 +85,24 @@ describe("names that are suspected of killing connections", () => {
   it("are not cleared as a group because the loop was held up: the next would be blamed for it", () => {
     const { clock, network, link } = setup(new StallingClock());
     network.last.open();
-    link.ask("culprit", true);
-    link.ask("innocent", true);
-    link.flush();
+    link.writer.ask("culprit", true);
+    link.writer.ask("innocent", true);
+    link.writer.flush();
     clock.advance(490);
     // The venue's close lies unread while the timer is overdue.
     clock.stall(400);
     clock.advance(10);
     expect(network.last.sent).toEqual(["sub culprit"]);
     network.last.end(1006);
-    expect(link.suspectNames()).toEqual(["culprit"]);
+    expect(link.writer.suspects.suspectNames()).toEqual(["culprit"]);
   });
 
   it("come back after a second gap, whatever the loop did", () => {
     const { clock, network, link } = setup(new StallingClock());
     network.last.open();
-    link.ask("a", true);
-    link.ask("b", true);
-    link.flush();
+    link.writer.ask("a", true);
+    link.writer.ask("b", true);
+    link.writer.flush();
     for (let gap = 0; gap < 2; gap++) {
       clock.stall(1_000);
       clock.advance(500);

@@ -160,7 +160,7 @@ describe("persistent socket on loopback", () => {
     expect(socket.stats()).toMatchObject({ rotationCount: 1, reconnectCount: 0 });
   });
 
-  it("keeps trying while nobody listens, and connects once somebody does", async () => {
+  it("keeps trying while no server listens, and connects once one does", async () => {
     // A port that nobody is given by chance.
     let url = "ws://127.0.0.1:1";
     const opened = collector<number>(1);

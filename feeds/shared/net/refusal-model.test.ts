@@ -32,7 +32,7 @@ const TOLD_S = 40;
 const RENEWED_MAX = 1;
 
 /**
- * EARLY: nobody comes before the time that a refusal named. SPOKEN: healthy streams speak nearly all the time. BACK: a
+ * EARLY: no connect comes before the time that a refusal named. SPOKEN: healthy streams deliver nearly all the time. BACK: a
  * name that is well again is asked for again. ALONE: a name that was given up is asked for with no other. RENEWED: killers
  * that are known cost few connections.
  */

@@ -11,7 +11,7 @@ import { type Connector, connectWs } from "./connector.js";
 import { PersistentSocket } from "./socket.js";
 
 const closers: (() => void)[] = [];
-/** Of ws's own real timer: no machine stands still for so long. */
+/** Of ws's own real timer: no machine stops for so long. */
 const PATIENCE_MS = 60_000;
 
 afterEach(() => {

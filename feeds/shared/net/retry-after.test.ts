@@ -15,7 +15,7 @@ describe("parseRetryAfterMs", () => {
     expect(parseRetryAfterMs(text, NOW_MS)).toBe(waitMs);
   });
 
-  it.each([undefined, "", "soon", "-5", "-5x"])("says nothing for %j", (text) => {
+  it.each([undefined, "", "soon", "-5", "-5x"])("returns null for %j", (text) => {
     expect(parseRetryAfterMs(text, NOW_MS)).toBeNull();
   });
 });

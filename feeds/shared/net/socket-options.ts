@@ -5,7 +5,8 @@ import type { Random } from "../../../engine/domain/random.js";
 import type { BackoffPolicy } from "./backoff.js";
 import type { ConnectionBudget, MessagePacer } from "./connection-budget.js";
 import type { Connector } from "./connector.js";
-import type { Heartbeat, SubscribeProtocol } from "./link.js";
+import type { Heartbeat } from "./link.js";
+import type { SubscribeProtocol } from "./paced-writer.js";
 
 export type SocketState = "idle" | "connecting" | "open" | "waiting" | "stopped";
 

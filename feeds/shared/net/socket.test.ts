@@ -65,7 +65,7 @@ describe("the debug line of a reconnect", () => {
   const reconnects = (logged: ReturnType<typeof setup>["logged"]) =>
     logged.filter(({ event }) => event === "socket.reconnect").map(({ fields }) => fields);
 
-  it("says which socket, what ended the connection, how often it was tried and how long it waits", () => {
+  it("has the socket, what ended the connection, how often it was tried and how long it waits", () => {
     const { socket, network, clock, logged } = setup({ backoff: { baseMs: 500, capMs: 500 } });
     socket.start();
     network.last.open();
@@ -80,7 +80,7 @@ describe("the debug line of a reconnect", () => {
     expect(Number(reconnects(logged)[0]?.delayMs)).toBeGreaterThanOrEqual(5_000);
   });
 
-  it("says so too where the budget of connects is what it waits for", () => {
+  it("is written too where the budget of connects is what it waits for", () => {
     const { socket, network, clock, logged } = setup({ connectsPerMinute: 1 });
     socket.start();
     network.last.open();
@@ -232,7 +232,7 @@ describe("backoff", () => {
     expect(network.connections).toHaveLength(7);
   });
 
-  it("gives a venue that says try again later at least five seconds", () => {
+  it("gives a venue that asks to try again later at least five seconds", () => {
     for (let seed = 1; seed <= 20; seed++) {
       const { socket, network, clock } = setup({ seed });
       socket.start();
@@ -413,7 +413,7 @@ describe("liveness per subscription", () => {
     expect(probes).toBe(1);
   });
 
-  it("never judges streams whose silence says nothing", () => {
+  it("never judges streams whose silence proves nothing", () => {
     const { socket, network, clock, events, add } = setup({
       heartbeat: { pingText: "ping", everyMs: 1_000, idleMs: 5_000 },
     });
@@ -595,7 +595,7 @@ describe("killed sockets", () => {
     expect(network.last.sent.join(" ")).not.toContain("bad");
   });
 
-  it("suspects nobody when we ended the connection ourselves", () => {
+  it("suspects no name when we ended the connection ourselves", () => {
     const { socket, network, clock, add } = setup();
     const a = add("a");
     socket.start();

@@ -2,9 +2,10 @@
  * Which of a socket's streams are dead, and which kill the connection whenever they are asked for.
  *
  * Invariants: a stream found dead is asked for again first, and the connection is replaced only when it stays dead or
- * most died together; a stream that a fresh connection did not revive (a delisted market's) costs the others no more: it
- * is asked for alone, with growing spacing, until it speaks, and counts no more where most died together; a name is given up only when it was sent alone and the connection was killed, more than once,
- * and is asked for again alone with growing spacing: a venue that ends connections by chance blames the innocent.
+ * most died together. A stream that a fresh connection did not revive (a delisted market's) costs the others no more: it
+ * is asked for alone, with growing spacing, until it delivers, and is not counted where most die together. A name is given
+ * up only when it was sent alone and the connection was killed, more than once, and is asked for again alone with growing
+ * spacing: a venue that ends connections by chance makes innocent names suspect.
  */
 import type { SocketOptions } from "./socket-options.js";
 import type { ProbeResult, Subscription } from "./subscriptions.js";
@@ -30,7 +31,7 @@ interface HealthHost {
   /** Of the connection whose data count; 0 while there is none. */
   linkId(): number;
   /** Asks for the stream again on the present connection. */
-  askAnew(name: string): void;
+  askAgain(name: string): void;
   /** Sends the name by itself; false while the connection is too young or being replaced. */
   askAlone(name: string): boolean;
   /** Drops the present connection. */
@@ -113,7 +114,7 @@ export class SubscriptionHealth {
     }
   }
 
-  /** One name on trial at a time: of two, a kill would not tell which it was. */
+  /** One name on trial at a time: of two, a kill would not show which it was. */
   #retryOne(nowNs: number): void {
     let due: Subscription | null = null;
     for (const subscription of this.#subscriptions.values()) {
@@ -144,7 +145,7 @@ export class SubscriptionHealth {
     probe().then(settle, () => settle("unknown"));
   }
 
-  /** Asks for dead streams anew, or replaces the connection: when one stays dead, or when most of them died together. */
+  /** Asks for dead streams again, or replaces the connection: when one stays dead, or when most of them died together. */
   #dead(dead: readonly Subscription[], isMassDeath: boolean): void {
     const { logger, name: socketName, handlers, clock } = this.#options;
     let isHopeless = isMassDeath;
@@ -178,7 +179,7 @@ export class SubscriptionHealth {
         const waitMs = Math.min(ALONE_AFTER_MAX_MS, ALONE_AFTER_MS * 2 ** subscription.aloneCount++);
         subscription.restsUntilNs = nowNs + waitMs * 1e6;
       }
-      this.#host.askAnew(subscription.spec.name);
+      this.#host.askAgain(subscription.spec.name);
     }
   }
 }

@@ -6,19 +6,19 @@
  * only a failed probe, or no probe, makes it dead.
  */
 
-/** `quiet`: the venue's state equals ours. `dead`: the venue has what we never received. `unknown`: could not tell. */
+/** `quiet`: the venue's state equals ours. `dead`: the venue has what we never received. `unknown`: the probe could not decide. */
 export type ProbeResult = "quiet" | "dead" | "unknown";
 
 export interface SubscriptionSpec {
   /** What the protocol subscribes to (stream name, or the encoded subscription). Unique per socket. */
   readonly name: string;
-  /** Silence tolerated, ms; 0 where silence says nothing. */
+  /** Silence tolerated, ms; 0 where silence proves nothing. */
   readonly livenessMs: number;
   /** Cheap read that tells a quiet stream from a dead one; must settle within its own timeout. */
   readonly probe: (() => Promise<ProbeResult>) | null;
 }
 
-/** Probes in a row that could not tell, after which silence counts as death. */
+/** Probes in a row that could not decide, after which silence counts as death. */
 const MAX_UNKNOWN_PROBES = 3;
 
 const NOT_ASKED = -1;
@@ -33,9 +33,9 @@ export class Subscription {
   aliveNs = NOT_ASKED;
   /** Times in a row it was found dead. */
   deadCount = 0;
-  /** A connection was replaced for its sake, and it has not spoken since. */
+  /** A connection was replaced for its sake, and it has delivered nothing since. */
   wasReplacedFor = false;
-  /** A connection was replaced because most died together, this one too, and it has not spoken since. */
+  /** A connection was replaced because most died together, this one too, and it has delivered nothing since. */
   diedWithMost = false;
   /** Times in a row that it was asked for alone after that. */
   aloneCount = 0;
@@ -69,7 +69,7 @@ export class Subscription {
     if (linkId > this.seenLinkId) this.seenLinkId = linkId;
   }
 
-  /** It speaks again after a connection was replaced for it. */
+  /** It delivers again after a connection was replaced for it. */
   revived(): void {
     this.wasReplacedFor = false;
     this.aloneCount = 0;

@@ -23,7 +23,7 @@ function setup({ budget = 1_200, maxQueuedPerLane = 32, slots = 64 } = {}) {
 }
 
 describe("callers that no venue has answered yet", () => {
-  it("share a quarter of a lane, and leave the rest to those that are known", async () => {
+  it("share a quarter of a lane; the rest is for those that are known", async () => {
     const { clock, lanes, queue, admitted, ask } = setup();
     for (let junk = 0; junk < 40; junk++) void ask(`junk ${junk}`, false);
     await clock.advanceAsync(0);
@@ -45,7 +45,7 @@ describe("callers that no venue has answered yet", () => {
     queue.close();
   });
 
-  it("hold up nobody while they wait for their part", async () => {
+  it("hold up no other while they wait for their part", async () => {
     const { clock, queue, admitted, ask } = setup();
     for (let junk = 0; junk < 40; junk++) void ask(`junk ${junk}`, false);
     void ask("known", true, 1, 5_000, "read");
@@ -123,7 +123,7 @@ describe("callers that no venue has answered yet", () => {
     queue.close();
   });
 
-  it("give way where all places to wait in are taken, the youngest first, and leave connections to others", async () => {
+  it("give way where all places to wait in are taken, the youngest first, and keep connections free for others", async () => {
     const { clock, queue, refused, ask } = setup({ maxQueuedPerLane: 8 });
     for (let junk = 0; junk < 20; junk++) void ask(`junk ${junk}`, false);
     await clock.advanceAsync(0);
@@ -152,7 +152,7 @@ describe("callers that no venue has answered yet", () => {
     slow.queue.close();
   });
 
-  it("leave connections that are for exits to known callers whose reads have all others", async () => {
+  it("keep connections for exits free for known callers whose reads have all others", async () => {
     const { clock, queue, admitted, ask } = setup({ slots: 16 });
     const caller = "known";
     for (let read = 0; read < 20; read++) void queue.acquire("read", 1, 5_000, { caller });

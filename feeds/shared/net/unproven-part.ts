@@ -1,18 +1,18 @@
 /**
- * The small part of one lane that callers share of whom the venue has said nothing good yet: a new trader, or anybody
+ * The small part of one lane that is shared by callers that the venue has never answered well: a new trader, or a caller
  * with made-up keys. It fills evenly; what a caller took comes back once the venue answers it well, so that the part is
  * spent by strangers only, however many genuine callers are new at once.
  *
  * Order: by how long a caller waits for its turn, over all its calls, so that one who asks again keeps its place among
- * those who ask once under ever new names. A turn is the few calls of one close; after it comes the end of the line. Bounded: the caller not heard of for
- * longest is forgotten, and counts as a new one.
+ * those who ask once under ever new names. A turn is the few calls of one close; after it the caller goes to the end of
+ * the line. Bounded: the caller not seen for longest is forgotten, and counts as a new one.
  */
 import { LRUCache } from "lru-cache";
 
 /** Of what the lane can take of a window; also what may be taken at once. */
 const UNPROVEN_PART = 0.25;
 const MAX_CALLERS = 4_096;
-/** Who is not seen for so long has left the line. */
+/** A caller that is not seen for so long is out of the line. */
 const IN_LINE_MS = 60_000;
 /** A read, a setting, an order and a look at it. */
 const TURN_CALLS = 4;
@@ -24,7 +24,7 @@ const KEPT_SLOTS = 0.5;
 
 interface Place {
   sinceMs: number;
-  heardMs: number;
+  seenMs: number;
   taken: number;
   /** Of the turn. */
   callsLeft: number;
@@ -47,11 +47,11 @@ export class UnprovenPart {
   /** When it got in line; now for a new one. */
   inLineSinceMs(caller: string, nowMs: number): number {
     const known = this.#line.get(caller);
-    if (known !== undefined && nowMs - known.heardMs <= IN_LINE_MS) {
-      known.heardMs = nowMs;
+    if (known !== undefined && nowMs - known.seenMs <= IN_LINE_MS) {
+      known.seenMs = nowMs;
       return known.sinceMs;
     }
-    this.#line.set(caller, { sinceMs: nowMs, heardMs: nowMs, taken: known?.taken ?? 0, callsLeft: TURN_CALLS });
+    this.#line.set(caller, { sinceMs: nowMs, seenMs: nowMs, taken: known?.taken ?? 0, callsLeft: TURN_CALLS });
     return nowMs;
   }
 

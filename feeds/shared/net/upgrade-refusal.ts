@@ -7,7 +7,7 @@ export interface UpgradeRefusal {
   readonly retryAfter: string | undefined;
 }
 
-/** Limited, banned, overloaded: the statuses whose `Retry-After` speaks of our address. */
+/** Limited, banned, overloaded: the statuses whose `Retry-After` is about our address. */
 const WAITING_STATUSES: ReadonlySet<number> = new Set([429, 418, 503]);
 /**
  * Longest wait believed. A ban lasts up to three days, but a broken or hostile header must not keep every
@@ -16,7 +16,7 @@ const WAITING_STATUSES: ReadonlySet<number> = new Set([429, 418, 503]);
 const MAX_TOLD_MS = 300_000;
 
 /** Time to wait before the next connect, ms; 0 when the refusal names none. */
-export function toldToWaitMs({ status, retryAfter }: UpgradeRefusal, nowWallMs: number): number {
+export function namedWaitMs({ status, retryAfter }: UpgradeRefusal, nowWallMs: number): number {
   if (!WAITING_STATUSES.has(status)) return 0;
   return Math.min(parseRetryAfterMs(retryAfter, nowWallMs) ?? 0, MAX_TOLD_MS);
 }

@@ -16,7 +16,7 @@ describe("WeightWindow", () => {
     expect(window.used(1_150)).toBe(0);
   });
 
-  it("says when enough weight will have returned", () => {
+  it("returns when enough weight will have returned", () => {
     const window = new WeightWindow(1_000, 10);
     window.add(0, 5);
     window.add(500, 5);

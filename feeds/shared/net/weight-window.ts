@@ -30,11 +30,11 @@ export class WeightWindow {
     this.#used += weight;
   }
 
-  /** As `add`, for weight that somebody else counts and forgets after `leftMs`, at most a window. */
+  /** As `add`, for weight that the venue counts and forgets after `leftMs`, at most a window. */
   addFor(nowMs: number, weight: number, leftMs: number): void {
     this.#advance(nowMs);
     const length = this.#sums.length;
-    // The bucket that leaves the ring when the time is over; it may lie before the first one.
+    // The bucket that drops out of the ring when the time is over; it may lie before the first one.
     const bucketIndex = Math.ceil((nowMs + Math.max(0, leftMs)) / this.#bucketMs) - length;
     const first = this.#headBucketIndex - length + 1;
     const slot = slotOf(Math.min(this.#headBucketIndex, Math.max(first, bucketIndex)), length);

@@ -1,6 +1,6 @@
 /**
  * What must hold of an order or a change before anything is signed, the same at every venue: a wrong number here is a fault
- * of ours, and must not leave. What only one venue asks is in its own request.ts or orders.ts.
+ * of ours, and must not be sent. What only one venue asks is in its own request.ts or orders.ts.
  */
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { OrderChange, OrderCommand, VenueOrder } from "../../../engine/domain/order.js";

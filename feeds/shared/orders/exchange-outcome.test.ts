@@ -72,7 +72,7 @@ describe("an outcome that is no answer", () => {
     });
   });
 
-  it("proves nothing of an account, and says why", () => {
+  it("proves nothing of an account, and names why", () => {
     const refused = rejectedExchange(localReject("AUTH", "NO_AGENT", "words of the venue"));
     const other = rejectedExchange(localReject("VENUE_STATE", "HALTED", ""));
     expect(
@@ -149,7 +149,7 @@ describe("a request that carries a time", () => {
     expect(events.filter((event) => event.startsWith("send"))).toHaveLength(2);
   });
 
-  it("keeps the venue's refusal where there is no time for a second send, and says so where there is none at all", async () => {
+  it("keeps the venue's refusal where there is no time for a second send, and names it where there is none at all", async () => {
     const { events, sent } = setUp([late], 600);
     expect(await sent).toBe(late);
     expect(events).toEqual(["send 1000 trade", "measure 400"]);

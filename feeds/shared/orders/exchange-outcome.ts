@@ -75,7 +75,7 @@ export function unansweredExchange(
   return result.kind === "notSent" ? rejectedExchange(notSentOrder(result)) : unknownExchange(result.reason);
 }
 
-/** A response without a word of the venue's own: a server or proxy on the way, or nothing at all. */
+/** A response with no content of the venue's own: a server or proxy on the way, or nothing at all. */
 export function wordlessExchange(
   response: HttpResponse,
   refusedAs: RejectedOrder["reason"],

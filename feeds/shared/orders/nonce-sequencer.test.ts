@@ -118,7 +118,7 @@ describe("NonceSequencer", () => {
     expect(after).toBeGreaterThanOrEqual(before + 59_000);
   });
 
-  it("refuses numbers that the venue's window would refuse, and says when to try again", async () => {
+  it("refuses numbers that the venue's window would refuse, and names when to try again", async () => {
     const { clock, reservations, sequencer } = setup({ unitsPerMs: 1000, blockMs: 3000, maxAheadMs: 8000 });
     reservations.highWater.set("a", (clock.wallMs() + 20_000) * 1000);
     const promise = sequencer.next("a");
@@ -128,7 +128,7 @@ describe("NonceSequencer", () => {
     expect((await sequencer.next("a")).ok).toBe(true);
   });
 
-  it("says STORE when the reservation fails, and works again once the store does", async () => {
+  it("answers STORE when the reservation fails, and works again once the store does", async () => {
     const { clock, reservations, sequencer } = setup();
     reservations.failNext = 1;
     expect(await sequencer.next("a")).toEqual({ ok: false, problem: "STORE", retryAfterMs: null });

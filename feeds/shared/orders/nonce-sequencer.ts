@@ -94,7 +94,7 @@ export class NonceSequencer {
         await this.#reserve(signer, state);
       }
     } catch {
-      // The store's own error is its own to log; an order without a durable nonce must not leave.
+      // The store's own error is its own to log; an order without a durable nonce must not be sent.
       return { ok: false, problem: "STORE", retryAfterMs: null };
     } finally {
       state.waiterCount--;
@@ -110,7 +110,7 @@ export class NonceSequencer {
   }
 
   /**
-   * The venue told of a number it remembers (`duplicate nonce N`, `nonce too low N < M`): the signer goes on above
+   * The venue named a number it remembers (`duplicate nonce N`, `nonce too low N < M`): the signer goes on above
    * it, unless it lies beyond what the venue itself could accept, which would lock the signer out.
    */
   raise(signer: string, seenNonce: number): void {

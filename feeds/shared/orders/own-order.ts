@@ -1,4 +1,4 @@
-/** An order of ours on its way through a room that streams its account: what the streams are still to tell (streamed-reads.ts). */
+/** An order of ours on its way through a room that streams its account: what the streams are still to show (streamed-reads.ts). */
 import type {
   CancelAllOutcome,
   CancelOutcome,
@@ -15,20 +15,20 @@ export interface StreamedAccount {
   refreshSoon(): void;
 }
 
-/** Who is told of an order of one account. */
+/** Who takes note of an order of one account. */
 export interface OrderAudience {
   /** The account as it is streamed at that moment: none, one, or one for each set of credentials that watches it. */
   streamed(): readonly StreamedAccount[];
-  /** An order goes out, or its answer came: reads that began before tell nothing of it. */
+  /** An order goes out, or its answer came: reads that began before do not show it. */
   note(): void;
-  /** Nobody knows whose order it is: `streamed` are all that it may be of. */
+  /** The order's account is not known: `streamed` are all that it may be of. */
   readonly isGuess?: boolean;
 }
 
 /** What all rooms that stream their accounts have; not each venue has a dead-man's switch. */
 export type AmendingSender = OrderSender & Required<Omit<OrderSender, "scheduleCancel">>;
 
-/** These orders, each announced to the account's streams, which are to report it. A room whose answers say less has wrappers of its own. */
+/** These orders, each announced to the account's streams, which are to report it. A room whose answers hold less has wrappers of its own. */
 export function toldOrders(
   orders: AmendingSender,
   audienceOf: (session: AccountSession) => OrderAudience,
@@ -37,7 +37,7 @@ export function toldOrders(
     place: (session, command, options) => {
       const audience = audienceOf(session);
       const send = (): Promise<PlaceOutcome> => orders.place(session, command, options);
-      // Of a guess no account is to tell of it.
+      // Of a guess no account is to report it.
       if (audience.isGuess === true) return changeTold(audience, send);
       return placeTold(audience, command, orders.venueClientOrderId(command.clientIdHex), true, send);
     },
@@ -55,7 +55,7 @@ export function toldOrders(
   };
 }
 
-/** `tellsFills`: the answer says what the order filled; else its end is only streamed. */
+/** `tellsFills`: the answer has what the order filled; else its end is only streamed. */
 export async function placeTold(
   audience: OrderAudience,
   command: OrderCommand,
@@ -79,7 +79,7 @@ export async function placeTold(
     audience.note();
     for (const account of audience.streamed()) {
       const { reads } = account;
-      // Streamed since the order went out: it was not counted, and what was read first may not tell of it.
+      // Streamed since the order went out: it was not counted, and the first read may not show it.
       if (!before.includes(account)) reads.doubt();
       else if (outcome?.outcome === "accepted" && outcome.order.status !== "REJECTED") {
         reads.answered(clientId, tellsFills ? outcome.order : null);
@@ -88,7 +88,7 @@ export async function placeTold(
         else reads.orders.answered(clientId, false);
       } else {
         reads.orders.forget(clientId, false);
-        if (outcome?.outcome === "rejected" && !outcome.sent) reads.notSent(clientId);
+        if (outcome?.outcome === "rejected" && !outcome.sent) reads.fills.forget(clientId);
         else reads.unclear(clientId, outcome !== null && outcome.outcome !== "unknown");
       }
       account.refreshSoon();
@@ -100,7 +100,7 @@ function mayRest(status: VenueOrder["status"]): boolean {
   return status === "OPEN" || status === "PARTIALLY_FILLED" || status === "UNKNOWN";
 }
 
-/** A cancel moves no position, but its order is to be told to have ended. `id`: the venue's, or the client id that it sees. */
+/** A cancel moves no position, but the stream is to report the end of its order. `id`: the venue's, or the client id that it sees. */
 export async function cancelTold(
   audience: OrderAudience,
   id: string,
@@ -116,7 +116,7 @@ export async function cancelTold(
       if (outcome?.outcome === "accepted") reads.orders.answered(id, true);
       else {
         reads.orders.forget(id, true);
-        // Its outcome is unknown; or the venue knows it no more, and nobody told that it ended.
+        // Its outcome is unknown; or the venue does not know it any more, and no event reported its end.
         if (outcome?.outcome !== "rejected" || outcome.reason === "NOT_FOUND") reads.orders.doubt();
       }
     }
@@ -128,7 +128,7 @@ export function idAtVenue(ref: OrderRef, orders: Pick<OrderSender, "venueClientO
   return "venueOrderId" in ref ? ref.venueOrderId : orders.venueClientOrderId(ref.clientIdHex);
 }
 
-/** Which orders it ends nobody counts here. */
+/** It is not counted here which orders it ends. */
 export async function cancelAllTold(
   audience: OrderAudience,
   send: () => Promise<CancelAllOutcome>,
@@ -142,7 +142,7 @@ export async function cancelAllTold(
   }
 }
 
-/** Something of ours that may change positions in a way that no order tells: a change of an order, or a setting, which changes no order. */
+/** Something of ours that may change positions in a way that no order shows: a change of an order, or a setting, which changes no order. */
 export async function changeTold<T>(
   audience: OrderAudience,
   send: () => Promise<T>,

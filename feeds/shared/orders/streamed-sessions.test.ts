@@ -3,7 +3,8 @@ import type { OrderCommand, PlaceOutcome } from "../../../engine/domain/order.js
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { AccountReader, AccountSession, OrderSender, Read } from "../../../engine/ports.js";
-import { ConnectionLife, StreamedReads } from "../account/streamed-reads.js";
+import { ConnectionLife } from "../account/connection-life.js";
+import { StreamedReads } from "../account/streamed-reads.js";
 import { VerifiedReads } from "../account/verified-reads.js";
 import { failedRead } from "../net/call-results.js";
 import { TestSession } from "../test/session-venue.js";
@@ -113,7 +114,7 @@ describe("a room whose accounts are streamed by credentials", () => {
     expect(timeouts.slice(1)).toEqual([400, 600]);
   });
 
-  it("tells the account's streams of its orders and changes: they are in doubt until they show them", async () => {
+  it("announces orders and changes to the account's streams, which are in doubt until they show them", async () => {
     const { orders, reads } = setUp([]);
     const command = { instrument: { nativeSymbol: "BTCUSDT" }, clientIdHex: "1", side: "BUY" } as OrderCommand;
     await orders.place(session("s", "another"), command, OPTIONS);
@@ -127,9 +128,9 @@ describe("a room whose accounts are streamed by credentials", () => {
       () => orders.amend?.(session("s"), {} as never, {} as never, {} as never, OPTIONS),
     ]) {
       reads.agreed(Number.MAX_SAFE_INTEGER);
-      expect(reads.stand([], null)).toBe(true);
+      expect(reads.isTrusted([], null)).toBe(true);
       await change();
-      expect(reads.stand([], null)).toBe(false);
+      expect(reads.isTrusted([], null)).toBe(false);
     }
   });
 });

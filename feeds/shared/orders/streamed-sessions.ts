@@ -2,7 +2,7 @@
  * The trading half of a room whose accounts are streamed by credentials (account-session-streams.ts): positions are read
  * over the streams, and orders are announced to every stream of their account, which is to report them.
  *
- * Invariant: the streams of other credentials are compared with what the venue says, and show nothing.
+ * Invariant: the streams of other credentials are compared with the venue's answers, and show nothing.
  */
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import type { AccountSession, OrderSender } from "../../../engine/ports.js";

@@ -40,7 +40,7 @@ export interface RecordingFormat {
   readonly header?: string;
   /** By the first lines. */
   isHead?(lines: readonly string[]): boolean;
-  /** By one line's frame; `isTimed`: its receive time stands before it. */
+  /** By one line's frame; `isTimed`: its receive time comes before it. */
   isFrame?(frame: Readonly<Record<string, unknown>>, isTimed: boolean): boolean;
   open(file: RecordingFile): Player | Promise<Player>;
 }

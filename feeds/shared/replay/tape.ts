@@ -1,5 +1,5 @@
 /**
- * Reads a recorded file in chunks, gzipped or plain, told apart by its first bytes. A file that was cut
+ * Reads a recorded file in chunks, gzipped or plain, distinguished by its first bytes. A file that was cut
  * off is read up to the cut.
  */
 import { createReadStream } from "node:fs";
@@ -11,7 +11,7 @@ const GZIP_MAGIC = [0x1f, 0x8b] as const;
 const CHUNK_BYTES = 256 * 1024;
 
 export interface TapeRead {
-  /** The compressed data can not be unpacked to its end. A file that merely stops is not told apart from a whole one. */
+  /** The compressed data can not be unpacked to its end. A file that merely stops looks like a whole one. */
   readonly isBroken: boolean;
   readonly overlongCount: number;
 }

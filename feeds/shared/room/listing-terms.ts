@@ -24,7 +24,7 @@ export function isSameTerms(left: Instrument, right: Instrument): boolean {
 }
 
 /**
- * The symbol stands for another contract, of which the list may hold a row that could not be read: it does not pass to
+ * The symbol now names another contract, of which the list may hold a row that could not be read: it does not pass to
  * this one, since positions in that one must still be counted, and no order for it may go elsewhere. `mayHold`: by the
  * venue's name.
  */
@@ -43,7 +43,7 @@ export function restate(market: Market, instrument: Instrument): void {
 }
 
 /**
- * Why an order must not leave although it was right when it was formed: the list has changed since. An order that opens
+ * Why an order must not be sent although it was right when it was formed: the list has changed since. An order that opens
  * does not go to a market that stopped trading; whether one that closes still may, the venue decides.
  */
 export function outdatedProblem(
@@ -53,7 +53,8 @@ export function outdatedProblem(
   const { instrument: formed, priceTicks, qtyLots, reduceOnly, trigger } = command;
   const present = instruments.get(formed.symbol);
   if (present === undefined || present === formed) return null;
-  if (!isSameScale(formed, present)) return localReject("VENUE_STATE", "RULES_CHANGED", "the contract was listed anew");
+  if (!isSameScale(formed, present))
+    return localReject("VENUE_STATE", "RULES_CHANGED", "the contract was listed again");
   if (present.status !== "TRADING" && !reduceOnly) return localReject("VENUE_STATE", "HALTED", "the market is halted");
   if (qtyLots % present.qtyStepLots !== 0) return localReject("SIZE", "RULES_CHANGED", "the size is off the new grid");
   if (qtyLots > present.maxQtyLots) return localReject("SIZE", "RULES_CHANGED", "the size is above the new maximum");

@@ -12,7 +12,7 @@ function contract(symbol: string, change: Partial<Instrument> = {}): Instrument 
   return { ...LISTED_BTC.venuetwo, symbol, nativeSymbol: `${symbol}USDT`, ...change };
 }
 
-/** What the room does around the list: notes what it is told to do, and empties the book of what is not streamed. */
+/** What the room does around the list: notes what it is asked to do, and empties the book of what is not streamed. */
 function setUp(change: Partial<MarketListOptions> = {}) {
   const events: string[] = [];
   const logged: (readonly [string, LogFields | undefined])[] = [];
@@ -91,7 +91,7 @@ describe("a rule that changes", () => {
     ["another number", { nativeId: 7 }],
     ["another name", { nativeSymbol: "BTCUSD" }],
   ])(
-    "makes another market of %s: the old book leaves LIVE first, and what was counted is told to be stale",
+    "makes another market of %s: the old book ends LIVE first, and what was counted is reported as stale",
     (_what, change) => {
       const { adopt, events, list, market } = setUp();
       adopt([contract("BTC")]);
@@ -106,14 +106,14 @@ describe("a rule that changes", () => {
     },
   );
 
-  it("tells of another scale also where no market is made of the contract", () => {
+  it("reports another scale also where no market is made of the contract", () => {
     const { adopt, events, list } = setUp({ symbols: [] });
     adopt([contract("BTC")]);
     adopt([contract("BTC", { qtyDecimals: 4 })]);
     expect([events, list.driftCount, list.bySymbol.size]).toEqual([["rescaled"], 1, 0]);
   });
 
-  it("that halts a market ends its streams and leaves it in the map, and one that reopens it brings it back", () => {
+  it("that halts a market ends its streams and keeps it in the map, and one that reopens it brings it back", () => {
     const { adopt, events, market } = setUp();
     adopt([contract("BTC")]);
     const btc = market("BTC");
@@ -127,7 +127,7 @@ describe("a rule that changes", () => {
 });
 
 describe("a list that lacks contracts", () => {
-  it("halts what it leaves out, keeps it known, and takes its return on another scale for no drift", () => {
+  it("halts what it omits, keeps it known, and takes its return on another scale for no drift", () => {
     const { adopt, events, list, market } = setUp();
     adopt([contract("BTC"), contract("ETH")]);
     adopt([contract("ETH")]);
@@ -156,7 +156,7 @@ describe("a list that lacks contracts", () => {
     expect(market("BTC").instrument).toMatchObject({ nativeSymbol: "BTCUSD", status: "TRADING" });
   });
 
-  it("leaves alone what it does not speak of, where that is how the venue's lists are", () => {
+  it("does not change what it does not name, where that is how the venue's lists are", () => {
     const { list, market } = setUp();
     const whole = new Map([contract("BTC"), contract("ETH"), contract("SOL")].map((one) => [one.symbol, one]));
     list.adopt(wholeList(whole, new Set(), []));
@@ -212,7 +212,7 @@ describe("what is streamed of a list", () => {
     expect(sorted.map(({ instrument }) => instrument.symbol)).toEqual(["C", "B", "A", "D"]);
   });
 
-  it("is logged when it changes, and so are rows and names that stand for nothing", () => {
+  it("is logged when it changes, and so are rows and names of no contract", () => {
     const { adopt, list, logged, stream } = streaming(1);
     const find = (name: string): Market | undefined => list.bySymbol.get(name);
     for (let refresh = 0; refresh < 2; refresh++) {

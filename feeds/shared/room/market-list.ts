@@ -1,9 +1,9 @@
 /**
  * The contracts that a venue lists, and the markets of those that its room follows: built from a freshly read list, and
- * kept up with it. A room says what its list means (`ListReading`) and in which order it streams.
+ * kept up with it. A room defines what its list means (`ListReading`) and in which order it streams.
  *
  * Invariants: two maps for the life of the room, which only grow and whose entries are replaced; a market has the very
- * instrument of the other map. A market keeps its scale for life (ADR 20): on another scale the old book leaves LIVE
+ * instrument of the other map. A market keeps its scale for life (ADR 20): on another scale the old book ends LIVE
  * before its successor appears, other terms are restated in place. What is delisted, halted or listed by rules that
  * cannot be read stays in both maps, HALTED and without streams, so that positions in it can be read. An empty list, or
  * one of which a row cannot even be named, halts nothing.
@@ -25,13 +25,13 @@ export interface MarketListOptions {
   readonly market: MarketOptions;
   /** Canonical symbols that get a market (default all); of the others the contract alone is known. */
   readonly symbols?: "all" | readonly string[];
-  /** Ends the streams of a market; its book leaves LIVE. */
+  /** Ends the streams of a market; its book is not LIVE any more. */
   readonly unstream: (market: Market) => void;
   /** Positions and orders counted before are in other lots or ticks from now on. */
   readonly onRescaled: () => void;
 }
 
-/** What one list says. */
+/** What one list holds. */
 export interface ListReading {
   /** By canonical symbol. */
   readonly listed: ReadonlyMap<string, Instrument>;
@@ -43,7 +43,7 @@ export interface ListReading {
   readonly skipped: readonly string[];
 }
 
-/** Of a list that leaves out what is delisted. `unread`: the venue's names of rows that could not be read; "" where one has none. */
+/** Of a list that omits what is delisted. `unread`: the venue's names of rows that could not be read; "" where one has none. */
 export function wholeList(
   listed: ReadonlyMap<string, Instrument>,
   unread: ReadonlySet<string>,
@@ -98,7 +98,7 @@ export class MarketList {
     }
   }
 
-  /** The markets of these names, in their order; names that stand for none are logged. */
+  /** The markets of these names, in their order; names of no market are logged. */
   named(names: readonly string[], find: (name: string) => Market | undefined): readonly Market[] {
     const markets = names.map(find);
     this.#logNews(

@@ -1,4 +1,4 @@
-/** Decimal texts of account answers turned into what the core speaks. Exact unless a name says how it rounds. */
+/** Decimal texts of account answers in the core's units. Exact unless a name says how it rounds. */
 import {
   decimalPlaces,
   formatScaledBig,

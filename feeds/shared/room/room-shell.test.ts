@@ -62,7 +62,7 @@ async function settled<T>(promise: Promise<T>): Promise<T | "pending"> {
 }
 
 describe("the start of a room", () => {
-  it("is one load where that succeeds, and leaves no timer", async () => {
+  it("is one load where that succeeds, with no timer left", async () => {
     const { clock, shell } = setUp();
     const { triedMs, load } = loader(clock, 0);
     expect(await shell.start(load)).toBe(true);

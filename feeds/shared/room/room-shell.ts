@@ -65,7 +65,7 @@ export class RoomShell {
   }
 
   /**
-   * Tries `load` until it returns null; a text says what was wrong with a try. Returns false when the room was stopped
+   * Tries `load` until it returns null; a text is what was wrong with a try. Returns false when the room was stopped
    * meanwhile. Rejects when the try at the end of the time failed too; it may be called again then.
    */
   async start(load: () => Promise<string | null>): Promise<boolean> {

@@ -3,7 +3,7 @@
  * counted, each new one is logged once.
  *
  * Bounds: MAX_LOGGED words, MAX_CHARS of each. Only letters and the marks between them are printed: an id or a key that
- * stands where a word should reaches no log.
+ * comes in place of a word reaches no log.
  */
 import type { Logger } from "../../../engine/domain/logger.js";
 

@@ -19,7 +19,7 @@ export type VenueOption = (
   | { readonly kind: "boolean"; readonly default: boolean }
   | { readonly kind: "url"; readonly default: string }
   | { readonly kind: "secret"; readonly default: "" }
-  /** Basis points as decimal text, at most three decimals; "" leaves it to the venue. */
+  /** Basis points as decimal text, at most three decimals; "" when the venue gives it. */
   | { readonly kind: "bps"; readonly default: "" }
   | { readonly kind: "word"; readonly words: readonly string[]; readonly default: string }
   | { readonly kind: "integer"; readonly min: number; readonly max: number; readonly default: number }
@@ -44,7 +44,7 @@ export interface RoomParts {
   readonly nonces: NonceReservations;
   /** Canonical symbols to follow, or all that the venue lists. */
   readonly symbols: "all" | readonly string[];
-  /** The operator's rates; null leaves them to the venue. */
+  /** The operator's rates; null when the venue gives them. */
   readonly fees: FeeRates | null;
 }
 
@@ -75,10 +75,10 @@ export interface VenueDescriptor {
   readonly ticker: TickerView;
   /**
    * Looks a minute over all accounts that are polled here: about a sixth of what the venue grants, all of it in the lanes
-   * `read` and `background`, whose share no look can exceed whatever stands here.
+   * `read` and `background`, whose share no look can exceed, whatever the number here.
    */
   readonly paces: VenuePace;
-  /** A read says whose account a key is of. */
+  /** A read names the account of a key. */
   readonly readsNameAccount: boolean;
   /** For `npm run conformance`. */
   readonly vectors: VectorChecks;

@@ -20,7 +20,7 @@ describe("parseJsonExact", () => {
     });
   });
 
-  it("leaves digits inside texts, fractions and short numbers alone", () => {
+  it("does not change digits inside texts, fractions and short numbers", () => {
     const text =
       '{"msg":"id: 1234567890123456789, \\"9999999999999999\\"","n":1763682000023,"f":0.1234567890123456789,"e":1e20}';
     expect(parseJsonExact(text)).toEqual(JSON.parse(text));

@@ -60,7 +60,7 @@ export function isAddress(text: string): boolean {
   return /^0x[0-9a-fA-F]{40}$/.test(text);
 }
 
-/** An address in mixed case says by its letters what its digits are (EIP-55): other letters are a slip, or made up. */
+/** The letters of an address in mixed case are a checksum of its digits (EIP-55): other letters are a slip, or made up. */
 export function isMistyped(address: string): boolean {
   const digits = address.slice(2);
   const lower = digits.toLowerCase();

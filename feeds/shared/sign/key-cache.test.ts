@@ -31,7 +31,7 @@ describe("the cache of keys", () => {
     expect([publicOf(0), publicOf(0), derived]).toEqual([null, null, [0, 0]]);
   });
 
-  it("shows nothing of itself, and leaves the caller's bytes alone", () => {
+  it("shows nothing of itself, and does not change the caller's bytes", () => {
     const { cache } = setUp();
     const key = new Uint8Array(KEY_BYTES).fill(7);
     cache.publicOf(key);

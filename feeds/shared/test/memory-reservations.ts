@@ -1,4 +1,4 @@
-/** NonceReservations in memory, without delay: for tests of what stands on the sequencer. */
+/** NonceReservations in memory, without delay: for tests of what uses the sequencer. */
 import type { NonceReservations } from "../../../engine/ports.js";
 
 export function createMemoryReservations(): NonceReservations & { readonly calls: string[] } {

@@ -1,4 +1,4 @@
-/** A venue of one account with a connection for each set of credentials, by hand: what it says, answers and leaves out. */
+/** A venue of one account with a connection for each set of credentials, by hand: what it streams, answers and omits. */
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { LogFields, Logger } from "../../../engine/domain/logger.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";

@@ -29,7 +29,7 @@ export interface StampedAccount {
 }
 
 /**
- * HELD: what is LIVE is what the venue holds, once it told, or was to be asked. BACK: it is LIVE again. AS_OF: nothing is
+ * HELD: what is LIVE is what the venue holds, once it reported it, or was to be asked. BACK: it is LIVE again. AS_OF: nothing is
  * known as of a time to come.
  */
 export type StampCheck = "HELD" | "BACK" | "AS_OF";

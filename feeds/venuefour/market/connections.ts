@@ -10,7 +10,7 @@ import type { Logger } from "../../../engine/domain/logger.js";
 import type { Random } from "../../../engine/domain/random.js";
 import { type ConnectionBudget, MessagePacer } from "../../shared/net/connection-budget.js";
 import type { Connector } from "../../shared/net/connector.js";
-import type { SubscribeProtocol } from "../../shared/net/link.js";
+import type { SubscribeProtocol } from "../../shared/net/paced-writer.js";
 import { PersistentSocket } from "../../shared/net/socket.js";
 import type { SocketStats } from "../../shared/net/socket-options.js";
 import {

@@ -107,7 +107,7 @@ export class VenueoneAccountSource implements AccountSource<string, VenueoneAcco
   }
 
   noteEvent(event: AccountEvent): void {
-    if (event.kind === "fill") this.#host.reads.filled(event.order.venueClientOrderId, event.qtyLots);
+    if (event.kind === "fill") this.#host.reads.fills.filled(event.order.venueClientOrderId, event.qtyLots);
   }
 
   #applyState(account: VenueoneWireAccount): Applied {

@@ -19,7 +19,7 @@ import { logResyncs } from "../../shared/book/resync-log.js";
 import { type ConnectionBudget, MessagePacer } from "../../shared/net/connection-budget.js";
 import type { Connector } from "../../shared/net/connector.js";
 import { type DropReason, logDropped } from "../../shared/net/dropped-frame.js";
-import type { SubscribeProtocol } from "../../shared/net/link.js";
+import type { SubscribeProtocol } from "../../shared/net/paced-writer.js";
 import { NameTable } from "../../shared/book/name-table.js";
 import { PersistentSocket } from "../../shared/net/socket.js";
 import type { SocketStats } from "../../shared/net/socket-options.js";

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { AccountEvent, AccountSession, AccountStream } from "../../../engine/ports.js";
 import type { HttpRequest, HttpResult } from "../../shared/net/http.js";
 import { FakeNetwork } from "../../shared/test/fake-connector.js";
-import { ConnectionLife, StreamedReads } from "../../shared/account/streamed-reads.js";
+import { ConnectionLife } from "../../shared/account/connection-life.js";
+import { StreamedReads } from "../../shared/account/streamed-reads.js";
 import { VerifiedReads } from "../../shared/account/verified-reads.js";
 import { AccountState } from "./state.js";
 import type { VenuethreeAccountStreams } from "./streams.js";
@@ -276,7 +277,7 @@ describe("an order that went out before its account was watched", () => {
     const life = new ConnectionLife(clock);
     life.noteFrame();
     const watched = { source: { noteSending: () => {} }, reads: new StreamedReads(clock, life), refreshSoon: () => {} };
-    const stands = (): boolean => watched.reads.stand([], null);
+    const stands = (): boolean => watched.reads.isTrusted([], null);
     let isWatched = false;
     const streams = { watched: () => (isWatched ? watched : null) } as unknown as VenuethreeAccountStreams;
     const readTx = async () => ({ ok: true, value: null, asOfMs: 0, source: "venue" }) as const;

@@ -49,7 +49,7 @@ export function streamedReader(
         return { ok: true, value: told, asOfMs: clock.wallMs(), source: "stream" };
       const read = await rest.readOrder(session, instrument, ref, call);
       // The acknowledgement does not say what an order filled; until a frame does, this read may be all that does.
-      if (read.ok && read.value !== null) watchedBy(trading, streams, session)?.reads.looked(read.value);
+      if (read.ok && read.value !== null) watchedBy(trading, streams, session)?.reads.fills.looked(read.value);
       return read;
     },
     followOrder: (session, instrument, ref, onEnd): FollowedOrder => {

@@ -19,7 +19,7 @@ import type { ClockOffset } from "../../shared/book/clock-offset.js";
 import { logResyncs } from "../../shared/book/resync-log.js";
 import { type ConnectionBudget, MessagePacer } from "../../shared/net/connection-budget.js";
 import type { Connector } from "../../shared/net/connector.js";
-import type { SubscribeProtocol } from "../../shared/net/link.js";
+import type { SubscribeProtocol } from "../../shared/net/paced-writer.js";
 import { PersistentSocket } from "../../shared/net/socket.js";
 import { countSockets } from "../../shared/net/socket-counts.js";
 import type { ProbeResult } from "../../shared/net/subscriptions.js";

@@ -19,7 +19,7 @@ import { doubleMidTicks } from "../../../engine/market/depth-walk.js";
 import { type ConnectionBudget, MessagePacer } from "../../shared/net/connection-budget.js";
 import type { Connector } from "../../shared/net/connector.js";
 import { logDropped } from "../../shared/net/dropped-frame.js";
-import type { SubscribeProtocol } from "../../shared/net/link.js";
+import type { SubscribeProtocol } from "../../shared/net/paced-writer.js";
 import { LoadRefused } from "../../shared/book/resync.js";
 import { PersistentSocket } from "../../shared/net/socket.js";
 import type { Subscription } from "../../shared/net/subscriptions.js";

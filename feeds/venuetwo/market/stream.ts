@@ -22,7 +22,7 @@ import { type ConnectionBudget, MessagePacer } from "../../shared/net/connection
 import type { Connector } from "../../shared/net/connector.js";
 import { type DropReason, logDropped } from "../../shared/net/dropped-frame.js";
 import type { VenueHttp } from "../../shared/net/http.js";
-import type { SubscribeProtocol } from "../../shared/net/link.js";
+import type { SubscribeProtocol } from "../../shared/net/paced-writer.js";
 import { LoadRefused, Resync } from "../../shared/book/resync.js";
 import { PersistentSocket } from "../../shared/net/socket.js";
 import { countSockets } from "../../shared/net/socket-counts.js";
