@@ -127,6 +127,7 @@ function pageRoute(shell: Shell, { operation, kind, query, name, reply: replySch
   const { clock } = shell.context;
   const rules = requestRules(shell, kind.kind, query);
   const serialise = compileSerialiser(replySchema, ["data"]);
+  const exporter = new PageExport(shell, kind);
 
   async function page(asked: HistoryRequest, signal: AbortSignal): Promise<string> {
     const sql = pageSql(kind, asked.range, asked.after, asked.limit + 1, clock.wallMs());
@@ -138,39 +139,6 @@ function pageRoute(shell: Shell, { operation, kind, query, name, reply: replySch
     return serialise({ success: true, data, timestamp: clock.wallMs() });
   }
 
-  /** Where the rows after `after` end that one query reads; null: with the range. */
-  async function endOf(asked: HistoryRequest, after: SortKey | null, signal: AbortSignal): Promise<PartEnd> {
-    const [end, beyond] = await shell.reader.rows(boundarySql(kind, asked.range, after, asked.limit), 2, signal);
-    return { last: end === undefined ? null : keyOf(kind, end), goesOn: beyond !== undefined };
-  }
-
-  function partSql(asked: HistoryRequest, after: SortKey | null, last: SortKey | null, form: ExportForm): Sql {
-    return exportSql(kind, asked.range, after, last, asked.limit * LATE_ROWS_FACTOR, form, clock.wallMs());
-  }
-
-  /** All of the range, a part at a time, so that no query sorts and holds more than a page. */
-  async function* wholeRange(asked: HistoryRequest, form: ExportForm, signal: AbortSignal): AsyncGenerator<Sql> {
-    let { after } = asked;
-    for (;;) {
-      const { last, goesOn } = await endOf(asked, after, signal);
-      yield partSql(asked, after, last, form);
-      if (last === null || !goesOn || signal.aborted) return;
-      after = last;
-    }
-  }
-
-  async function exported(asked: HistoryRequest, form: ExportForm, { abort, headOnly, reply }: Call): Promise<void> {
-    const parts = exportParts(shell);
-    if (asked.isWhole) {
-      if (headOnly) return replyWithExportHead(parts, reply, form, VARY);
-      return replyWithExport(parts, reply, form, VARY, wholeRange(asked, form, abort.signal), abort);
-    }
-    const { last, goesOn } = await endOf(asked, asked.after, abort.signal);
-    const headers = last === null || !goesOn ? VARY : `${VARY}\r\nX-Next-Cursor: ${cursorOf(shell, kind, asked, last)}`;
-    if (headOnly) return replyWithExportHead(parts, reply, form, headers);
-    return replyWithExport(parts, reply, form, headers, [partSql(asked, asked.after, last, form)], abort);
-  }
-
   return {
     operation,
     handle(response, request) {
@@ -178,10 +146,57 @@ function pageRoute(shell: Shell, { operation, kind, query, name, reply: replySch
       const asked = readHistoryRequest(rules, request.getQuery(), form, clock.wallMs());
       answer(shell, shell.context.edge.detach(response), request.getMethod() === "head", async (call) => {
         if (form === "json") call.reply.json(await page(asked, call.abort.signal), VARY);
-        else await exported(asked, form, call);
+        else await exporter.reply(asked, form, call);
       });
     },
   };
+}
+
+/** Replies with the rows of one kind as CSV or JSON lines. */
+class PageExport {
+  readonly #shell: Shell;
+  readonly #kind: RecordKind;
+
+  constructor(shell: Shell, kind: RecordKind) {
+    this.#shell = shell;
+    this.#kind = kind;
+  }
+
+  async reply(asked: HistoryRequest, form: ExportForm, { abort, headOnly, reply }: Call): Promise<void> {
+    const parts = exportParts(this.#shell);
+    if (asked.isWhole) {
+      if (headOnly) return replyWithExportHead(parts, reply, form, VARY);
+      return replyWithExport(parts, reply, form, VARY, this.#wholeRange(asked, form, abort.signal), abort);
+    }
+    const { last, goesOn } = await this.#endOf(asked, asked.after, abort.signal);
+    const cursor = last === null || !goesOn ? null : cursorOf(this.#shell, this.#kind, asked, last);
+    const headers = cursor === null ? VARY : `${VARY}\r\nX-Next-Cursor: ${cursor}`;
+    if (headOnly) return replyWithExportHead(parts, reply, form, headers);
+    return replyWithExport(parts, reply, form, headers, [this.#partSql(asked, asked.after, last, form)], abort);
+  }
+
+  /** All of the range, a part at a time, so that no query sorts and holds more than a page. */
+  async *#wholeRange(asked: HistoryRequest, form: ExportForm, signal: AbortSignal): AsyncGenerator<Sql> {
+    let { after } = asked;
+    for (;;) {
+      const { last, goesOn } = await this.#endOf(asked, after, signal);
+      yield this.#partSql(asked, after, last, form);
+      if (last === null || !goesOn || signal.aborted) return;
+      after = last;
+    }
+  }
+
+  /** Returns the last key of the rows after `after` that one query reads; null means the end of the range. */
+  async #endOf(asked: HistoryRequest, after: SortKey | null, signal: AbortSignal): Promise<PartEnd> {
+    const sql = boundarySql(this.#kind, asked.range, after, asked.limit);
+    const [end, beyond] = await this.#shell.reader.rows(sql, 2, signal);
+    return { last: end === undefined ? null : keyOf(this.#kind, end), goesOn: beyond !== undefined };
+  }
+
+  #partSql(asked: HistoryRequest, after: SortKey | null, last: SortKey | null, form: ExportForm): Sql {
+    const rowsMax = asked.limit * LATE_ROWS_FACTOR;
+    return exportSql(this.#kind, asked.range, after, last, rowsMax, form, this.#shell.context.clock.wallMs());
+  }
 }
 
 function qualityRoute(shell: Shell): Route {
