@@ -101,7 +101,7 @@ function closesData(closes: VenueClose[], dryRun: boolean) {
   };
 }
 
-/** The symbols named, in either form; null: all. */
+/** Returns the symbols named, in either form; null means all. */
 function symbolsOf(body: {
   readonly symbol?: string | null;
   readonly symbols?: readonly string[] | null;
@@ -131,12 +131,12 @@ function shownError(error: CloseAllVenue["error"]): VenueClose["error"] {
   return error === null ? null : { code: error.code, message: keyMessage(error.code, error.details) };
 }
 
-/** The worst that is known; unknown outranks what is known to have failed, for it may still happen. */
+/** Returns the worst state. Unknown is worse than failed, because it may still happen. */
 function stateOf(results: readonly CloseItem[], cancel: CloseAllVenue["cancel"]): VenueClose["state"] {
   const positions = positionsState(results);
   if (cancel?.outcome === "UNKNOWN") return "UNKNOWN";
   if (cancel?.outcome !== "FAILED") return positions;
-  // Orders that stand may open again what was closed.
+  // Orders that are still open may reopen what was closed.
   return positions === "CLOSED" ? "PARTIAL" : positions === "FLAT" ? "FAILED" : positions;
 }
 

@@ -2,8 +2,8 @@
  * GET /api/history/ticks, trades, candles, routing, fills and execution-quality: JSON pages, or exports as CSV and JSON
  * lines by the Accept header: of the whole range, or of a page where a limit is named.
  *
- * Invariants: an export is passed on from the store piece by piece, as its reader takes it, without being parsed here;
- * one that fails after its first piece is cut off, so that it never looks complete; a caller who leaves ends the query.
+ * Invariants: an export is passed on from the store piece by piece, at the pace of its reader, and is not parsed here.
+ * One that fails after its first piece is cut off, so that it never looks complete. A query ends when its caller leaves.
  */
 import type { HttpRequest } from "uWebSockets.js";
 import type { TObject, TSchema } from "@sinclair/typebox";
@@ -56,7 +56,7 @@ const TIED_ROWS_MAX = 10_000;
 /** Rows that may have been inserted into an export's range between finding its end and reading it. */
 const LATE_ROWS_FACTOR = 2;
 
-/** What of the context the record needs. */
+/** The part of the context that these routes use. */
 export type HistoryContext = Pick<RouteContext, "edge" | "clock" | "view">;
 
 export function historyRoutes(context: HistoryContext, store: RecordsStore, options: HistoryOptions): Route[] {
@@ -246,7 +246,7 @@ function exportParts({ context, reader }: Shell): ExportParts {
   return { reader, clock: context.clock, logger: context.edge.logger };
 }
 
-/** What is asked before the parameters: may this caller read it, in which form, and is there anything to read from. */
+/** Checks what comes before the parameters: the caller's access, the form of the reply, and that the record is on. */
 function admitted({ context, reader, options }: Shell, request: HttpRequest, operator: boolean): ReplyForm {
   context.edge.checkTarget(request);
   if (operator) {
@@ -263,7 +263,7 @@ function admitted({ context, reader, options }: Shell, request: HttpRequest, ope
 
 interface PartEnd {
   readonly last: SortKey | null;
-  /** Is there anything after it? */
+  /** Whether rows follow it. */
   readonly goesOn: boolean;
 }
 
@@ -287,8 +287,8 @@ function keyOf(kind: RecordKind, row: RecordRow): SortKey {
 }
 
 /**
- * How many of the rows found are the page, and the key after which the next begins; null when there is none. Rows that are
- * equal in everything are never parted: the page then holds all of them.
+ * Returns how many of the rows found are the page, and the key after which the next page begins; null without one. Rows
+ * with equal keys are never split between pages: the page then holds all of them.
  */
 function pageEnd(
   kind: RecordKind,

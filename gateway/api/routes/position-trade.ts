@@ -22,9 +22,9 @@ import { TradeBatch } from "./trade-batch.js";
 export interface TradeRouteParts {
   readonly operation: Operation;
   readonly replySchema: typeof closeReplySchema;
-  /** Of a body that has fields besides which are none. */
+  /** Adds the problems that no schema expresses. */
   readonly complete: Completing;
-  /** Throws the refusal of a body that is wrong. */
+  /** Throws the refusal of an invalid body. */
   readonly build: (parsed: unknown) => TradeRequest;
 }
 

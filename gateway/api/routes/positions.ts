@@ -1,6 +1,6 @@
 /**
  * Positions (interface spec 4.9): of one address on all venues, on one venue, and one venue's native form for a server
- * wallet. Each is a read of its moment; the stream has what moves.
+ * wallet. Each is one read; the stream has the changes.
  *
  * Invariants: one venue's failure never hides another's positions; what could not be read is an error or a coverage
  * entry, never an empty list.
@@ -79,7 +79,7 @@ function rowsOf(
   });
 }
 
-/** Null means of a contract that is not listed. */
+/** Returns null for a contract that is not listed. */
 function contractOf(view: MarketView, { venue, symbol, uncounted }: VenuePosition): PositionContract | null {
   const instrument = uncounted === undefined ? view.instrument(venue, symbol) : null;
   return instrument === null ? null : { instrument, market: view.market(venue, symbol) };
@@ -174,8 +174,8 @@ function venueRoute(context: TradingContext): Route {
 }
 
 /**
- * A pushed position lacks figures that the interface shows (spec 2.5): then the venue is asked, once for all who wait.
- * Where it does not answer, the pushed one stands, and such a figure is empty.
+ * A pushed position lacks figures that the interface shows (spec 2.5), so the venue is read, once for all callers who
+ * wait. If that read fails, the pushed position is shown and those figures are empty.
  */
 async function readWhole(
   reader: AccountReader,

@@ -47,7 +47,7 @@ class TickerTexts {
     this.#serialise = serialise;
   }
 
-  /** Undefined when the venue does not list the canonical symbol. A room may replace a market: then so is its text. */
+  /** Returns undefined when the venue does not list the canonical symbol. A replaced market gets a new text. */
   get(symbol: string): TickerText | undefined {
     const known = this.#bySymbol.get(symbol);
     const market = this.#context.view.market(this.venue, symbol);
@@ -62,7 +62,7 @@ class TickerTexts {
   }
 }
 
-/** Interface spec 5.5: for want of configured keys. */
+/** Interface spec 5.5: the venue's keys are not configured. */
 function isRefused(context: RouteContext, venue: RoutableVenue): boolean {
   return context.refusedTickers.has(venue);
 }
@@ -105,7 +105,7 @@ class AggregateTexts {
     this.#texts = texts;
   }
 
-  /** Undefined when no venue lists the canonical symbol. Rebuilt when a market behind it was replaced. */
+  /** Returns undefined when no venue lists the canonical symbol. Rebuilt when a market behind it was replaced. */
   get(symbol: string): AggregateText | undefined {
     const known = this.#bySymbol.get(symbol);
     if (known !== undefined && this.#isCurrent(known.parts, symbol)) return known.text;
