@@ -38,7 +38,7 @@ export const cancelQuerySchema = Type.Object({
 });
 
 export const cancelBodySchema = Type.Object(
-  // The blocks may also stand alone, without `credentials` around them.
+  // The blocks may also be at the top level, without `credentials` around them.
   { credentials, ...credentialsSchema.properties, ...callerNames },
   { $id: "CancelRequest" },
 );

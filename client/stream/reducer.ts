@@ -141,7 +141,7 @@ function applyUpdate(state: StreamState, frame: UpdateFrame, nowMs: number, effe
   }
   sub.seq = frame.seq;
   sub.data = fold.data;
-  // Next in line: nothing is missing any more, whatever was requested.
+  // Next in line: nothing is missing any more, so an open request for a snapshot does not matter.
   sub.stale = null;
   recovered(sub);
   effects.push({ kind: "changed", key: sub.key });

@@ -1,6 +1,6 @@
 /**
- * The metrics of each subject: requests, the service itself, the stream, the stores, the venues. A group binds what it
- * reads to the registry once; values are read at each scrape.
+ * The metrics of each subject: requests, the service itself, the stream, the stores, the venues. Each group is
+ * registered once; its values are read at each scrape.
  */
 import { Counter, Gauge, type Registry } from "prom-client";
 import { BOOK_LIVE } from "../../engine/market/book.js";
