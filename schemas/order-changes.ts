@@ -44,7 +44,7 @@ export const cancelBodySchema = Type.Object(
 );
 
 const outcomeWord = words(["ACCEPTED", "UNKNOWN"], {
-  description: "UNKNOWN: sent, but not answered; the order may still stand. Ask for its status.",
+  description: "UNKNOWN: sent, but not answered; the order may still be open. Read its status.",
 });
 
 export const cancelReplySchema = reply(
@@ -192,7 +192,7 @@ const venueCloseSchema = reply({
   cancel: nullable(
     reply({
       outcome: words(["ACCEPTED", "FAILED", "UNKNOWN"], {
-        description: "FAILED: some or all open orders stay open. UNKNOWN: not answered; they may still stand.",
+        description: "FAILED: some or all open orders stay open. UNKNOWN: not answered; they may still be open.",
       }),
       error: nullable(reply({ code: Type.String(), message: Type.String() })),
     }),

@@ -164,7 +164,7 @@ export const routingQuerySchema = Type.Object({
   refusals: Type.Optional(
     words(["status", "body"], {
       description:
-        "How it is told that no venue takes this: with the error's status, or (body) with 200 and the same envelope, success false. A browser logs every other status as an error of the page.",
+        "How the reply reports that no venue takes this: with the error's status, or (body) with 200 and the same envelope, success false. A browser logs every other status as an error of the page.",
     }),
   ),
 });
