@@ -94,7 +94,7 @@ export const coverageSchema = reply({
       code: Type.String({
         pattern: "^[A-Z][A-Z0-9_]+$",
         description:
-          "POSITION_UNLISTED stands beside LIVE and SNAPSHOT too: the message names contracts that are held and not listed; all else is complete.",
+          "POSITION_UNLISTED appears with LIVE and SNAPSHOT too: the message names contracts that are held and not listed; everything else is complete.",
       }),
       message: Type.String(),
       retryAfterMs: Type.Optional(Type.Integer({ minimum: 0 })),

@@ -18,7 +18,7 @@ const total = nullable(
 
 const assetBalanceSchema = reply({ asset: Type.String(), total: decimal(), available: decimal() });
 
-/** What the venue does not say is null; nothing is estimated. */
+/** A figure that the venue does not report is null; nothing is estimated. */
 export const accountBalanceSchema = reply({
   exchange: routableVenue,
   walletAddress: Type.String(),

@@ -76,8 +76,8 @@ const SNAPSHOTS: readonly TSchema[] = [
   ordersSnapshotSchema,
 ];
 
-/** What a client asks. */
-const ASKED: Readonly<Record<string, OperationRow>> = {
+/** Operations that a client requests. */
+const REQUESTS: Readonly<Record<string, OperationRow>> = {
   authenticate: { summary: "Prove an API key", request: [authSchema], answers: [authenticatedSchema] },
   subscribe: {
     summary: "One subscription per symbol; asking again for one that runs gives the same answer and no second snapshot",
@@ -104,8 +104,8 @@ const ASKED: Readonly<Record<string, OperationRow>> = {
   ping: { summary: "Ask for a pong", request: [pingSchema], answers: [pongSchema] },
 };
 
-/** What the service says unasked. */
-const SAID: Readonly<Record<string, { readonly summary: string; readonly frames: readonly TSchema[] }>> = {
+/** Operations that the service starts by itself. */
+const PUSHES: Readonly<Record<string, { readonly summary: string; readonly frames: readonly TSchema[] }>> = {
   updateTicker: { summary: "Changed ticker fields", frames: [tickerUpdateSchema] },
   updateBook: { summary: "Changed book levels", frames: [bookUpdateSchema] },
   updateStatus: { summary: "Changed feed or service states", frames: [statusUpdateSchema] },
@@ -126,27 +126,42 @@ Close codes: ${Object.entries(CLOSE_CODES)
   .map(([code, meaning]) => `${code} ${meaning}`)
   .join(" ")}`;
 
-export function buildAsyncApi(): AsyncApiDocument {
-  const schemas: Record<string, Json> = {};
-  const messages: Record<string, Json> = {};
-  // Named by reference from the ticker frames.
-  for (const schema of TICKER_SCHEMAS) component(schema, schemas);
+/** Collects the messages that operations name, with their schemas. */
+class MessageCollector {
+  readonly schemas: Record<string, Json> = {};
+  readonly messages: Record<string, Json> = {};
 
-  function message(schema: TSchema): Json {
+  constructor() {
+    // Named by reference from the ticker frames.
+    for (const schema of TICKER_SCHEMAS) component(schema, this.schemas);
+  }
+
+  /** Returns a reference to the schema's message. */
+  ref(schema: TSchema): Json {
     const name = schema.$id as string;
     const examples = STREAM_EXAMPLES[name];
-    messages[name] ??= {
+    this.messages[name] ??= {
       name,
       ...(schema.description === undefined ? {} : { summary: schema.description }),
-      payload: component(schema, schemas),
+      payload: component(schema, this.schemas),
       ...(examples === undefined ? {} : { examples: examples.map((payload) => ({ payload })) }),
     };
     return { $ref: `#/channels/stream/messages/${name}` };
   }
 
+  /** The messages of the channel: a reference for each. */
+  channelMessages(): Json {
+    return Object.fromEntries(
+      Object.keys(this.messages).map((name) => [name, { $ref: `#/components/messages/${name}` }]),
+    );
+  }
+}
+
+function operationsOf(collector: MessageCollector): Readonly<Record<string, Json>> {
+  const message = (schema: TSchema) => collector.ref(schema);
   const channel = { $ref: "#/channels/stream" };
   const operations: Record<string, Json> = {};
-  for (const [name, { summary, request, answers }] of Object.entries(ASKED)) {
+  for (const [name, { summary, request, answers }] of Object.entries(REQUESTS)) {
     operations[name] = {
       action: "receive",
       summary,
@@ -155,9 +170,14 @@ export function buildAsyncApi(): AsyncApiDocument {
       reply: { channel, messages: [...answers, streamErrorSchema].map(message) },
     };
   }
-  for (const [name, { summary, frames }] of Object.entries(SAID))
+  for (const [name, { summary, frames }] of Object.entries(PUSHES))
     operations[name] = { action: "send", summary, channel, messages: frames.map(message) };
+  return operations;
+}
 
+export function buildAsyncApi(): AsyncApiDocument {
+  const collector = new MessageCollector();
+  const operations = operationsOf(collector);
   return {
     asyncapi: "3.0.0",
     info: {
@@ -170,13 +190,11 @@ export function buildAsyncApi(): AsyncApiDocument {
     channels: {
       stream: {
         address: STREAM_PATH,
-        messages: Object.fromEntries(
-          Object.keys(messages).map((name) => [name, { $ref: `#/components/messages/${name}` }]),
-        ),
+        messages: collector.channelMessages(),
         bindings: { ws: { method: "GET" } },
       },
     },
     operations,
-    components: { messages, schemas },
+    components: { messages: collector.messages, schemas: collector.schemas },
   };
 }

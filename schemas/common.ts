@@ -131,7 +131,7 @@ export const bookState = words(["EMPTY", "SYNCING", "LIVE", "INVALID"]);
 
 export const switchState = words(["ARMED", "ENDING", "ENDED"], {
   description:
-    "ENDING: ended here, and the venue has not confirmed that its own switch is: that one may fire still. Its end is said again, also by the next call.",
+    "ENDING: ended here, and the venue has not confirmed that its own switch has ended: that one may still fire. The end is sent again, also by the next call.",
 });
 export const venueSymbols = Type.Unsafe<readonly string[] | null>(
   nullable(Type.Array(Type.String()), {

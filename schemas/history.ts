@@ -22,7 +22,7 @@ import {
 
 /** Rows of a JSON page. */
 export const HISTORY_PAGE = { max: 1000, default: 100 } as const;
-/** Times beyond this are no times of ours (2100-01-01): asked for, they are a mistake of units. */
+/** 2100-01-01: a later time in a query is a mistake of units. */
 const MAX_TIME_MS = 4_102_444_800_000;
 
 export const CANDLE_INTERVALS = { "1m": 60, "5m": 300, "15m": 900, "1h": 3600, "4h": 14_400, "1d": 86_400 } as const;
@@ -31,7 +31,10 @@ export type CandleInterval = keyof typeof CANDLE_INTERVALS;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Range asked for at most, range when `from` is absent, rows that an export (CSV, JSON lines) reads at a time, and the most that its `limit` may name. */
+/**
+ * Largest range of a query; range when `from` is absent; rows that an export (CSV, JSON lines) reads at a time, which
+ * is also its largest `limit`.
+ */
 export const HISTORY_BOUNDS = {
   ticks: { rangeMsMax: DAY_MS, rangeMsDefault: HOUR_MS, exportRowsMax: 50_000 },
   trades: { rangeMsMax: 7 * DAY_MS, rangeMsDefault: HOUR_MS, exportRowsMax: 50_000 },

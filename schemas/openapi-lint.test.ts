@@ -17,7 +17,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ name: `${method} ${path}`, operation })),
 );
 
-/** Every `pattern` of a JSON value, wherever it stands. */
+/** Returns every `pattern` of a JSON value, at any depth. */
 function patternsOf(value: unknown): string[] {
   if (value === null || typeof value !== "object") return [];
   return Object.entries(value).flatMap(([key, inner]) =>
@@ -36,7 +36,7 @@ describe("the description as linters read it", () => {
     }
     expect([...used].sort()).toEqual(Object.keys(securitySchemes).sort());
     const ways = (name: string) => operations.find((one) => one.name === name)?.operation["security"];
-    // A header that must be there, one that may be, and a route that knows nobody.
+    // A required header, an optional one, and a route without identification.
     expect(ways("post /api/trading/venueone/orders")).toEqual([{ walletId: [] }]);
     expect(ways("post /api/trading/venuefour/orders")).toEqual([{}, { venueCredentials: [] }, { walletId: [] }]);
     expect(ways("get /api/trading/ticker/{symbol}")).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * How the caller of an operation is known, as OpenAPI says it: read off the headers that the operation takes. Credentials
- * in a body have no scheme there; the schema of the body says what they are.
+ * How an operation identifies its caller, in OpenAPI's terms: derived from the headers that the operation takes.
+ * Credentials in a body have no scheme in OpenAPI; the schema of the body describes them.
  */
 import type { Operation } from "./operation.js";
 import { OWN_KEY } from "./venues.js";
@@ -29,11 +29,11 @@ export const SECURITY_SCHEMES: Readonly<Record<SchemeName, Scheme>> = {
 type SchemeName = string;
 type Way = Readonly<Record<SchemeName, readonly string[]>>;
 
-/** The headers of a caller's own key say one thing together. */
+/** The headers of a caller's own key are valid only together. */
 const OWN_KEY_SCHEMES: readonly SchemeName[] = OWN_KEY.headers.map(({ scheme }) => scheme);
 
 /**
- * One way suffices. Empty: nobody is asked who they are. With `{}` among them: no header is needed, because a body or a
+ * One way suffices. Empty means that no caller is identified. With `{}` among them no header is needed, because a body or a
  * query can carry credentials, or part of the answer needs none.
  */
 export function securityOf({ headers }: Operation): readonly Way[] {

@@ -72,7 +72,10 @@ export function buildOpenApi(isStrict = true): OpenApiDocument {
   };
 }
 
-/** A path that names its venue hides, for readers of this document, the one for any venue: its methods are repeated there. */
+/**
+ * A path that names its venue hides, for readers of this document, the one for any venue: its methods are repeated
+ * there.
+ */
 function repeatForVenues(
   paths: Record<string, Record<string, Json>>,
   schemas: Record<string, unknown>,
@@ -184,7 +187,7 @@ function parameters(operation: Operation): Json[] {
   ];
 }
 
-/** The same schema with every object in it closed: what it does not name is refused. */
+/** Returns the same schema with every object in it closed: fields that it does not name are refused. */
 function closed<S extends TSchema>(schema: S): S {
   const copy: Record<string, unknown> = { ...schema };
   const { properties, items } = schema as { properties?: Record<string, TSchema>; items?: TSchema };
@@ -255,7 +258,7 @@ export function component(schema: TSchema, schemas: Record<string, unknown>): Js
 
 /**
  * Letters and digits of any script, as the validator knows them, and as a reader without the unicode flag can: those of
- * ASCII and whatever is not ASCII. Both as they stand within JSON text.
+ * ASCII and everything that is not ASCII. Both in the form that they have within JSON text.
  */
 const UNICODE_CLASS = JSON.stringify("[\\p{L}\\p{N}]").slice(1, -1);
 const PORTABLE_CLASS = JSON.stringify("[^\\x00-/:-@\\[-`{-\\x7f]").slice(1, -1);

@@ -5,7 +5,7 @@
 import { ROUTABLE_VENUE_WORDS } from "./common.js";
 import { CALLER_VENUES, KEY_VENUE, named, NATIVE_VENUE, WALLET_VENUE } from "./venues.js";
 
-/** Error status → codes with what they mean; added to what the table says of that status. */
+/** Error status → codes with their meaning; added to the table's text about that status. */
 type Refusals = Readonly<Record<number, string>>;
 
 export interface OperationNote {

@@ -1,4 +1,6 @@
-/** What is said of one route: its address, what it takes, what it costs, what it answers. The tables are in operations.ts. */
+/**
+ * The description of one route: its address, its parameters, its cost, its replies. The tables are in operations.ts.
+ */
 import { type TSchema, Type } from "@sinclair/typebox";
 import { symbolText } from "./common.js";
 import type { BucketName } from "./service.js";
@@ -18,7 +20,7 @@ export interface Operation {
   readonly path: string;
   readonly summary: string;
   readonly tag: "trade" | "orders" | "account" | "market data" | "history" | "service";
-  /** Buckets charged, in the order in which they are asked; the first with a token pays. */
+  /** Buckets that may be charged, in order; the first with enough tokens pays. */
   readonly buckets: readonly BucketName[];
   readonly weight: number;
   readonly pathParameters: Readonly<Record<string, TSchema>>;
@@ -61,7 +63,9 @@ export const UNKNOWN_SYMBOL_ERROR = {
   404: "No venue lists the symbol (UNKNOWN_SYMBOL); the text previews available ones.",
 } as const;
 
-/** Does every request for `path` also fit `template`? A parameter of the template stands for any one segment. */
+/**
+ * Reports whether every request for `path` also fits `template`. A parameter of the template matches any one segment.
+ */
 export function coversPath(template: string, path: string): boolean {
   const wanted = template.split("/");
   const given = path.split("/");

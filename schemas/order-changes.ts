@@ -38,13 +38,13 @@ export const cancelQuerySchema = Type.Object({
 });
 
 export const cancelBodySchema = Type.Object(
-  // The blocks may also stand alone, without `credentials` around them.
+  // The blocks may also be at the top level, without `credentials` around them.
   { credentials, ...credentialsSchema.properties, ...callerNames },
   { $id: "CancelRequest" },
 );
 
 const outcomeWord = words(["ACCEPTED", "UNKNOWN"], {
-  description: "UNKNOWN: sent, but not answered; the order may still stand. Ask for its status.",
+  description: "UNKNOWN: sent, but not answered; the order may still be open. Read its status.",
 });
 
 export const cancelReplySchema = reply(
@@ -192,7 +192,7 @@ const venueCloseSchema = reply({
   cancel: nullable(
     reply({
       outcome: words(["ACCEPTED", "FAILED", "UNKNOWN"], {
-        description: "FAILED: some or all open orders stay open. UNKNOWN: not answered; they may still stand.",
+        description: "FAILED: some or all open orders stay open. UNKNOWN: not answered; they may still be open.",
       }),
       error: nullable(reply({ code: Type.String(), message: Type.String() })),
     }),

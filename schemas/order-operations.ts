@@ -294,7 +294,7 @@ export const ORDER_OPERATIONS = {
     id: "deadManHeartbeat",
     method: "POST",
     path: "/api/trading/dead-man/{switchId}/heartbeat",
-    summary: "Start the time of a dead-man's switch anew",
+    summary: "Restart the time of a dead-man's switch",
     pathParameters: { switchId: orderIdText },
     headers: [],
     body: null,

@@ -1,6 +1,6 @@
 /**
  * Positions: the aggregated form of interface spec 2.4 with its venuefive variant (2.6), and the native form of one
- * venue (2.5). A figure that nobody knows is left out, as the spec's "not every field is present" has it.
+ * venue (2.5). An unknown figure is left out: the spec allows that "not every field is present".
  */
 import { type Static, Type } from "@sinclair/typebox";
 import {

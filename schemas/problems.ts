@@ -40,7 +40,7 @@ export function problemsOf(errors: readonly ErrorObject[]): Problems {
   return { missing: missing.length > 0, fields: [...missing, ...onePerPath(wrong)] };
 }
 
-/** The first problem of a path says enough: a text of the wrong type also misses its pattern. */
+/** Keeps the first problem of each path: a text of the wrong type also misses its pattern. */
 function onePerPath(problems: readonly FieldProblem[]): FieldProblem[] {
   const seen = new Set<string>();
   return problems.filter((problem) => !seen.has(problem.path) && seen.add(problem.path));

@@ -140,7 +140,7 @@ export const quoteSchema = reply({
 export const SLIPPAGE_BPS_BOUNDS = { min: 1, max: 1000 } as const;
 export const QUOTE_AGE_MS_BOUNDS = { min: 50, max: 60_000 } as const;
 
-/** How long a quote may live, and does where nothing is asked. */
+/** Bounds and default of a quote's lifetime. */
 const QUOTE_TTL_MS_BOUNDS = { min: 1_000, max: 30_000, default: 2_000 } as const;
 
 export const maxSlippageBps = Type.Integer({ minimum: SLIPPAGE_BPS_BOUNDS.min, maximum: SLIPPAGE_BPS_BOUNDS.max });
@@ -164,7 +164,7 @@ export const routingQuerySchema = Type.Object({
   refusals: Type.Optional(
     words(["status", "body"], {
       description:
-        "How it is told that no venue takes this: with the error's status, or (body) with 200 and the same envelope, success false. A browser logs every other status as an error of the page.",
+        "How the reply reports that no venue takes this: with the error's status, or (body) with 200 and the same envelope, success false. A browser logs every other status as an error of the page.",
     }),
   ),
 });

@@ -18,7 +18,7 @@ const { userId: _, ...otherNames } = callerNames;
 /** Beside a `userId` that is required. */
 export const otherCallerNames = otherNames;
 
-/** Of bodies that close, and of those that open: which of the two is sent is never the flag's to say. */
+/** The flag in bodies that close, and in those that open: it never decides which of the two is sent. */
 export const closingFlag = {
   reduceOnly: optionalField(Type.Boolean(), { description: "Must not be false: this closes." }),
 };

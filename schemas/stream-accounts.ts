@@ -4,7 +4,7 @@
  * Folding `positions`: each position of an update replaces the one of the same exchange, symbol and direction; size
  * "0" removes it; coverage replaces coverage by venue. Folding `orders`: the order of an `order` or `fill` event replaces
  * that of the same exchange, symbol and id, or removes it when its status is neither OPEN nor PARTIALLY_FILLED; a fill
- * whose order is UNKNOWN says nothing of the order.
+ * whose order is UNKNOWN leaves the order unchanged.
  */
 import { type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import { coverageSchema } from "./account-common.js";
@@ -19,7 +19,7 @@ const POSITION_EVENT_WORDS = ["opened", "changed", "closed", "liquidated"] as co
 
 const coverageMembers: TProperties = {};
 for (const venue of VENUE_WORDS) coverageMembers[venue] = Type.Optional(coverageSchema);
-/** The venues asked for; in an update those whose coverage changed. */
+/** The requested venues; in an update, those whose coverage changed. */
 const coverage = reply(coverageMembers);
 
 export const positionsSnapshotSchema = snapshotFrame(
@@ -46,7 +46,7 @@ export const ordersSnapshotSchema = snapshotFrame(
   "OrdersSnapshot",
 );
 
-/** The four are told apart by `event`. */
+/** `event` identifies the kind. */
 const orderEvents: TSchema[] = [
   reply({ event: Type.Literal("order"), order: orderRecordSchema }),
   reply({ event: Type.Literal("fill"), order: orderRecordSchema, fill: fillSchema }),

@@ -161,7 +161,7 @@ export const heartbeatSchema = reply(
     n: Type.Integer({ minimum: 1, description: "Heartbeats sent on this connection." }),
     heads: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
       description:
-        "The last `seq` sent on this connection, by subscription. Another one seen last means a lost frame; 0 means that its snapshot waits and comes by itself: asking again would only begin the wait anew.",
+        "The last `seq` sent on this connection, by subscription. If the client's last one differs, a frame is lost; 0 means that the snapshot waits and comes by itself: a new request would only restart the wait.",
     }),
     feeds: feedsSchema,
   },

@@ -298,7 +298,7 @@ export const resyncSchema = reply(
   {
     $id: "Resync",
     description:
-      "What happened cannot be told one by one, and a snapshot follows instead. OVERFLOW: it was more than is kept. UNWATCHED: nobody held the subscription for a while, so nothing was heard.",
+      "The missed events cannot be sent one by one; a snapshot follows instead. OVERFLOW: there were more than are kept. UNWATCHED: nobody held the subscription for a while, so none were received.",
   },
 );
 

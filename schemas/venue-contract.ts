@@ -1,6 +1,6 @@
 /**
- * What the public contract says of one venue beside what it says of all: the block of its credentials, its ticker, and
- * how its accounts are named. Each venue has a file of its own; venues.ts lists them.
+ * The part of the public contract that is particular to one venue: the block of its credentials, its ticker, and the
+ * names of its accounts. Each venue has its own file; venues.ts lists them.
  */
 import { type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import { decimal, feedState, nullable, optionalField, reply, type RoutableVenueWord, timeMs } from "./common.js";
@@ -15,7 +15,7 @@ export interface VenueContract {
 /** Interface spec 2.3. */
 export interface CredentialBlock {
   readonly block: TObject;
-  /** Fields that tell one key from another; the rest of a block changes nobody. */
+  /** Fields that identify a key; the other fields of a block do not change the caller. */
   readonly keyFields: readonly string[];
   /** Fields that may name the account, the one that decides first. */
   readonly accountFields: readonly string[];
@@ -29,7 +29,7 @@ export type AccountForm = "evm" | "base58";
 export interface TickerContract {
   readonly schema: TObject;
   readonly example: object;
-  /** The operator may ask for keys that this ticker needs (interface spec 5.5). Absent: it is public. */
+  /** The operator may require keys for this ticker (interface spec 5.5). Absent means that it is public. */
   readonly mayNeedKeys?: true;
 }
 

@@ -178,7 +178,7 @@ export const nativeCloseReplySchema = reply(
   { $id: `${titleOf(NATIVE_VENUE)}CloseReply` },
 );
 
-/** Where the venue's own form is not asked for, an order (2.7) is the normalized order, whose additions it gains. */
+/** Outside the venue's own form an order (2.7) is the normalized order, with its additions. */
 export const venueOrderReplySchema = reply(
   { success: Type.Literal(true), data: normalizedOrderSchema, timestamp: timeMs },
   { $id: "VenueOrderReply" },
@@ -232,7 +232,10 @@ export const walletCloseReplySchema = reply(
   { $id: `${titleOf(WALLET_VENUE)}CloseReply` },
 );
 
-/** Spec 4.7 requires all of a close's fields; those that the positions of the venue decide may be missing, and are ignored. */
+/**
+ * Spec 4.7 requires all of a close's fields; those that the positions of the venue decide may be missing, and are
+ * ignored.
+ */
 export const walletCloseAllRequestSchema = Type.Object(
   {
     userId: walletRef,

@@ -1,4 +1,4 @@
-/** What the public contract says of venuefour. */
+/** venuefour's part of the public contract. */
 import { decimal, nullable, timeMs } from "./common.js";
 import { apiKeyBlock, fundingRate, price, tickerSchema, type VenueContract } from "./venue-contract.js";
 

@@ -1,4 +1,4 @@
-/** What the public contract says of venueone. */
+/** venueone's part of the public contract. */
 import { Type } from "@sinclair/typebox";
 import { decimal, nullable, optionalField } from "./common.js";
 import { secretText, tickerSchema, type VenueContract } from "./venue-contract.js";
@@ -11,7 +11,7 @@ export const venueone = {
       vaultAddress: optionalField(secretText, { description: "Sub-account or vault that is traded for." }),
     }),
     keyFields: ["privateKey", "vaultAddress"],
-    // Beside the vault that a key trades for stands its master.
+    // A key that trades for a vault also names its master.
     accountFields: ["vaultAddress", "walletAddress"],
     accountForm: "evm",
   },

@@ -16,7 +16,9 @@ const contracts = { venueone, venuetwo, venuethree, venuefour } as const satisfi
 export type VenueContracts = typeof contracts;
 export const CONTRACTS: Readonly<Record<RoutableVenueWord, VenueContract>> = contracts;
 
-/** Its orders and closes act for the server wallet that a header names; its paths begin with `/api/{venue}/{walletId}`. */
+/**
+ * Its orders and closes act for the server wallet that a header names; its paths begin with `/api/{venue}/{walletId}`.
+ */
 export const WALLET_VENUE = "venueone" as const satisfies RoutableVenueWord;
 /** Likewise in the venue's own form, below `/api/{venue}/perp/{walletId}`. */
 export const NATIVE_VENUE = "venuetwo" as const satisfies RoutableVenueWord;
@@ -40,7 +42,7 @@ export function perVenue<T>(
   >;
 }
 
-/** One member for each of `venues`, by its name and what it is: `venueoneTicker`. */
+/** Returns one member for each of `venues`; its name is the venue's with the suffix: `venueoneTicker`. */
 export function named<V extends RoutableVenueWord, S extends string, T>(
   venues: readonly V[],
   suffix: S,

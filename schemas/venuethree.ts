@@ -1,4 +1,4 @@
-/** What the public contract says of venuethree. */
+/** venuethree's part of the public contract. */
 import { Type } from "@sinclair/typebox";
 import { decimal, nullable, optionalField, timeMs } from "./common.js";
 import {

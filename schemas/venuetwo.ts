@@ -1,4 +1,4 @@
-/** What the public contract says of venuetwo. Spec fields keep their names (`asterSymbol` carries a brand there). */
+/** venuetwo's part of the public contract. Spec fields keep their names (`asterSymbol` carries a brand there). */
 import { Type } from "@sinclair/typebox";
 import { decimal, nullable, timeMs } from "./common.js";
 import { apiKeyBlock, fundingRate, price, tickerSchema, type VenueContract } from "./venue-contract.js";

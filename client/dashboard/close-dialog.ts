@@ -221,7 +221,7 @@ export class CloseDialog {
     this.#send.disabled = false;
   }
 
-  /** No reply is not a refusal. The same key again is the same close, whatever its outcome. */
+  /** No reply is not a refusal. Repeating the key repeats the same close, with any outcome. */
   #leaveOpen(why: string): void {
     this.#say(`${why}: it may have been sent. Asking again is safe, it is the same close.`, "open");
     setText(this.#send, "Ask again");

@@ -49,7 +49,7 @@ export class ExitPanel {
   #answeredMs: number | null = null;
   #chosen: string | null = null;
 
-  /** `asked`: runs when the question has changed. */
+  /** `asked` runs when the question has changed. */
   constructor(board: Board, nowMs: () => number, announce: (text: string) => void, asked: () => void) {
     this.#board = board;
     this.#nowMs = nowMs;

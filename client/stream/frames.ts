@@ -27,7 +27,7 @@ export interface FeedHealth {
   readonly state: FeedState;
   /** Time since the venue's feed was last proven alive; null before the first proof. */
   readonly ageMs: number | null;
-  /** Open: the service sends the venue no request, whatever the state of its feed. */
+  /** Open: the service sends the venue no request, in any state of its feed. */
   readonly breaker: BreakerState;
 }
 

@@ -86,7 +86,7 @@ function applyResumed(state: StreamState, id: string | null, subs: readonly Resu
   for (const key of unnamed) {
     const sub = state.subs.get(key);
     if (sub === undefined || sub.recovery !== "resume") continue;
-    sub.recovery = "anew";
+    sub.recovery = "resubscribe";
     sub.askedAtMs = null;
   }
 }
@@ -125,7 +125,7 @@ function applyUpdate(state: StreamState, frame: UpdateFrame, nowMs: number, effe
     return;
   }
   // A broken book stays broken until it is replaced, even if updates fit its sequence.
-  if (sub.recovery === "anew" || frame.seq <= sub.seq) {
+  if (sub.recovery === "resubscribe" || frame.seq <= sub.seq) {
     state.counts.ignored++;
     return;
   }
@@ -141,7 +141,7 @@ function applyUpdate(state: StreamState, frame: UpdateFrame, nowMs: number, effe
   }
   sub.seq = frame.seq;
   sub.data = fold.data;
-  // Next in line: nothing is missing any more, whatever was requested.
+  // Next in line: nothing is missing any more, so an open request for a snapshot does not matter.
   sub.stale = null;
   recovered(sub);
   effects.push({ kind: "changed", key: sub.key });
@@ -171,7 +171,7 @@ function applyHeartbeat(state: StreamState, frame: HeartbeatFrame, nowMs: number
     if (sub.data === null || sub.recovery !== "none" || frame.heads.has(sub.key)) continue;
     state.counts.stalls++;
     markStale(sub, "stalled", effects);
-    recover(sub, "anew");
+    recover(sub, "resubscribe");
   }
   effects.push({ kind: "status" });
 }
@@ -223,5 +223,5 @@ function distrust(state: StreamState, sub: Subscription, fold: Extract<Fold, { o
   if (fold.problem === "checksum") state.counts.checksumMismatches++;
   markStale(sub, fold.problem, effects);
   // It was requested again already, and this arrived: waiting for the time-out spares a broken server.
-  recover(sub, "anew");
+  recover(sub, "resubscribe");
 }

@@ -80,7 +80,7 @@ export function hold(state: StreamState, request: Request, keys: readonly string
     if (known !== undefined) {
       known.requestIds.add(request.id);
       // Its snapshot is on the way, see below.
-      if (known.data === null) Object.assign(known, { recovery: "anew", askedAtMs: nowMs });
+      if (known.data === null) Object.assign(known, { recovery: "resubscribe", askedAtMs: nowMs });
       continue;
     }
     state.subs.set(key, {
@@ -93,7 +93,7 @@ export function hold(state: StreamState, request: Request, keys: readonly string
       data: null,
       stale: "waiting",
       // Its snapshot is on the way: it is requested only if it does not come.
-      recovery: "anew",
+      recovery: "resubscribe",
       askedAtMs: nowMs,
       recoveryCount: 0,
       waitsThere: false,
@@ -124,14 +124,14 @@ export function restoreAll(state: StreamState): void {
 
 /** The server reports that a snapshot waits there: it will come, and a new request would only restart the wait. */
 export function awaitSnapshot(sub: Subscription, nowMs: number): void {
-  if (sub.recovery === "none") sub.recovery = "anew";
+  if (sub.recovery === "none") sub.recovery = "resubscribe";
   sub.askedAtMs = nowMs;
   sub.waitsThere = true;
 }
 
 /** Requests a subscription's missing updates, or all of it again, unless that is requested already. */
-export function recover(sub: Subscription, how: "resume" | "anew"): void {
-  if (sub.recovery !== "none" && !(sub.recovery === "resume" && how === "anew")) return;
+export function recover(sub: Subscription, how: "resume" | "resubscribe"): void {
+  if (sub.recovery !== "none" && !(sub.recovery === "resume" && how === "resubscribe")) return;
   sub.recovery = how;
   sub.askedAtMs = null;
 }
@@ -148,7 +148,7 @@ export function refuseOp(state: StreamState, op: PendingOp): void {
   for (const key of op.keys) {
     const sub = state.subs.get(key);
     if (sub === undefined) continue;
-    sub.recovery = "anew";
+    sub.recovery = "resubscribe";
     sub.askedAtMs = null;
   }
 }
@@ -174,7 +174,7 @@ export function expire(state: StreamState, nowMs: number): boolean {
     if (++sub.recoveryCount >= MAX_RECOVERIES) return true;
     sub.askedAtMs = null;
     sub.waitsThere = false;
-    sub.recovery = "anew";
+    sub.recovery = "resubscribe";
   }
   return false;
 }
@@ -200,7 +200,7 @@ export function pump(state: StreamState, nowMs: number, effects: Effect[]): void
   }
   sendResumes(state, nowMs, effects);
   for (const sub of state.subs.values()) {
-    if (sub.recovery !== "anew" || sub.askedAtMs !== null) continue;
+    if (sub.recovery !== "resubscribe" || sub.askedAtMs !== null) continue;
     const params = paramsOf(state, sub);
     if (params === null) continue;
     if (!takeOps(state, 2)) return;

@@ -77,7 +77,7 @@ export interface Subscription {
   /** Null means that the state is current. */
   stale: StaleReason | null;
   /** What to request from the server: missing updates, or everything from the start. */
-  recovery: "none" | "resume" | "anew";
+  recovery: "none" | "resume" | "resubscribe";
   /** When the recovery was requested; null while it is only wanted. One in flight. */
   askedAtMs: number | null;
   recoveryCount: number;

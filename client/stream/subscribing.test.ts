@@ -125,15 +125,15 @@ describe("the feed health in the client", () => {
 describe("the age of data in the client", () => {
   it("counts from the time in the frame, and a change of state alone makes nothing newer", () => {
     const { socket, last, time } = live();
-    const heard = () => {
+    const tickerSeenMs = () => {
       const { data } = last();
       return data?.topic === "ticker" ? data.venues.get("venueone")?.heardMs : undefined;
     };
-    expect(heard()).toBe(time.nowMs() - 40);
+    expect(tickerSeenMs()).toBe(time.nowMs() - 40);
     time.advance(1_000);
     socket().says({ ...update(2), data: { venueone: { state: "STALE" } } });
-    expect(heard()).toBe(time.nowMs() - 1_040);
+    expect(tickerSeenMs()).toBe(time.nowMs() - 1_040);
     socket().says({ ...update(3), data: { venueone: { markPrice: "7" } } });
-    expect(heard()).toBe(time.nowMs());
+    expect(tickerSeenMs()).toBe(time.nowMs());
   });
 });

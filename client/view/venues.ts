@@ -72,7 +72,7 @@ export const KEY_FIELDS: Readonly<Record<VenueName, readonly KeyField[]>> = {
   ],
 };
 
-/** What a badge says: a feed's state, that its venue is not asked, or that we cannot know it. */
+/** The text of a badge: a feed's state, that its venue gets no requests, or that the state cannot be known. */
 export type BadgeState = FeedState | "HELD" | "UNKNOWN" | "OFF";
 
 export const BADGE_TITLES: Readonly<Record<BadgeState, string>> = {

@@ -82,7 +82,7 @@ const NATIVE_TIME_IN_FORCE: Readonly<Record<TimeInForce, string>> = {
 };
 const DIGITS = /^[0-9]{1,40}$/;
 
-/** Spec 2.7, in the venue's own quoting. `workingType` is what was asked for: no answer repeats it. */
+/** Spec 2.7, in the venue's own quoting. `workingType` is the requested one, which no reply of the venue repeats. */
 export function nativeOrder(order: OrderFacts, workingType: string): NativeOrder {
   const { multiplierExp10 } = order.native;
   const price = (text: string | null): string => (text === null ? "0" : (scaleText(text, multiplierExp10) ?? "0"));

@@ -6,7 +6,7 @@ import type { OrderDesk } from "../../engine/orders/single/order-desk.js";
 import type { OperatorAccess } from "../http/operator-access.js";
 import { AccountReads, type ReadLimits } from "./account-reads.js";
 
-/** While it is on, orders that open exposure are refused; exits and cancels go on. */
+/** While it is on, orders that open exposure are refused; exits and cancels continue. */
 export type KillSwitch = Pick<GuardBook, "halt" | "resume" | "status">;
 
 export interface TradingDesk {

@@ -4,7 +4,7 @@
  * the router walks them. REST book replies and the stream's book topic read through this one walk, so they agree.
  *
  * Levels are flat pairs `[ticks, lots, ticks, lots, …]`, best first. Only a LIVE book has any. A reader gets an
- * array of its own; the scratch arrays are shared, which is safe because the walk never gives way.
+ * array of its own; the scratch arrays are shared, which is safe because the walk is synchronous.
  */
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
@@ -36,7 +36,7 @@ export function readLevels(market: Market, side: SideName, depth: number, useDee
   let belowKey = Number.POSITIVE_INFINITY;
   if (isTouchNewer(touch, book)) {
     const lots = isBid ? touch.bidLots : touch.askLots;
-    // An empty side of the newer touch: nobody quotes there any more.
+    // The newer touch has no price on this side: no quote is left there.
     if (lots === 0) return levels;
     const ticks = isBid ? touch.bidTicks : touch.askTicks;
     levels.push(ticks, lots);
@@ -53,7 +53,7 @@ function appendBelow(levels: number[], side: LadderSide, belowKey: number, depth
   if (wanted <= 0) return belowKey;
   let copied = 0;
   let skipped = 0;
-  // Levels better than the touch are passed over; each round reads as many more as the last one passed over.
+  // Levels better than the touch are skipped; each round reads as many more as the last one skipped.
   for (let room = wanted; ; room = wanted + skipped) {
     copied = copyLevels(side, room);
     while (skipped < copied && (scratchKeys[skipped] as number) >= belowKey) skipped++;
@@ -68,7 +68,7 @@ function appendBelow(levels: number[], side: LadderSide, belowKey: number, depth
   return lastKey;
 }
 
-/** Into the scratch arrays, best first. */
+/** Fills the scratch arrays, best first. */
 function copyLevels(side: LadderSide, maxCount: number): number {
   if (maxCount > scratchKeys.length) {
     scratchKeys = new Float64Array(maxCount * 2);

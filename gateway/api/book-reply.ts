@@ -101,7 +101,7 @@ export function consolidatedBook(
   };
 }
 
-/** Each venue's best `depth` levels hold the best `depth` of the merged side, so no more is read. */
+/** Each venue's best `depth` levels hold the best `depth` of the merged side, so more are not read. */
 function mergeSide(
   included: readonly Included[],
   side: SideName,

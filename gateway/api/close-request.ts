@@ -55,7 +55,10 @@ export function buildCloseRequest(
   });
 }
 
-/** Adds what closes and opens take alike, with the defaults of what was left out. Member by member: a spread costs more than all else here. */
+/**
+ * Adds the fields that closes and opens share, with their defaults. Member by member: a spread costs more than the rest
+ * of this function.
+ */
 export function withCommonTerms(body: CommonBody, defaults: CloseDefaults, own: OwnTerms): TradeRequest {
   const options = body.routingOptions ?? {};
   return {
@@ -84,12 +87,12 @@ export function withCommonTerms(body: CommonBody, defaults: CloseDefaults, own: 
   };
 }
 
-/** What either has of its own. */
+/** The fields that differ between a close and an open. */
 type OwnTerms = Pick<
   TradeRequest,
   "symbol" | "direction" | "size" | "sizePercent" | "orderType" | "triggerPrice" | "preferredExchange" | "open"
 >;
-/** Either body, as far as the two agree. */
+/** The fields that both bodies share. */
 export type CommonBody = Pick<
   CloseRequestBody,
   | "limitPrice"
@@ -102,12 +105,12 @@ export type CommonBody = Pick<
   | "preferredExchange"
 >;
 
-/** Missing fields name the error; the wrong ones are listed beside them. */
+/** Missing fields decide the code; the wrong ones are listed beside them. */
 export function problemsError(problems: Problems): ServiceError {
   return new ServiceError(problems.missing ? "MISSING_PARAMETERS" : "INVALID_PARAMETERS", { fields: problems.fields });
 }
 
-/** The problems of a body, with that of a size which is given in neither of its two forms: no schema says it. */
+/** Adds the problem of a size that is given in neither of its two forms, which no schema expresses. */
 export function withSize(problems: Problems, body: object, other: "sizePercent" | "notionalUsd"): Problems {
   const { size, [other]: instead } = body as Readonly<Record<string, unknown>>;
   if ((size ?? null) !== null || (instead ?? null) !== null) return problems;
@@ -122,13 +125,13 @@ export function missing(path: string, problem: string): ServiceError {
   return new ServiceError("MISSING_PARAMETERS", { fields: [{ path, problem }] satisfies FieldProblem[] });
 }
 
-/** A resting order is not split: it is ranked by where it rests. */
+/** Refuses to split a resting order: it is ranked by where it rests. */
 export function checkSplit(body: CommonBody, orderType: OrderType): void {
   if (body.routingOptions?.allowSplit === true && orderType !== "MARKET")
     throw invalid("routingOptions.allowSplit", "is for MARKET orders only");
 }
 
-/** A live call gives no quote. */
+/** Refuses a quote in a live call. */
 export function checkQuoteTtl(body: CommonBody): void {
   if ((body.quoteTtlMs ?? null) !== null && body.dryRun !== true) throw invalid("quoteTtlMs", "is for dry runs only");
 }
@@ -142,7 +145,7 @@ function checkSize(body: CloseRequestBody): void {
   if ((body.limitPrice ?? null) !== null) checkExact(body.limitPrice as string, "limitPrice");
 }
 
-/** Sizes and prices are counted in safe integers; more significant digits than that are no size anybody trades. */
+/** Sizes and prices are counted in safe integers, so the number of significant digits is bounded. */
 export function checkExact(text: string, path: string): void {
   if (Number.isNaN(parseScaled(text, decimalPlaces(text))))
     throw invalid(path, "must have at most 15 significant digits");
@@ -165,7 +168,7 @@ function checkOrderType(body: CloseRequestBody): OrderType {
   return orderType;
 }
 
-/** A limit price exactly with the types that have one. */
+/** Requires a limit price for the types that have one, and refuses it for the others. */
 export function checkLimit(orderType: OrderType, limitPrice: string | null): void {
   const takesLimit = orderType === "LIMIT" || orderType === "STOP_LIMIT";
   if (!takesLimit && limitPrice !== null) throw invalid("limitPrice", `must not be given for a ${orderType} order`);
@@ -189,7 +192,7 @@ export function checkPreferred(body: CommonBody, view: MarketView, doing: "closi
     throw invalid("routingOptions.excludeExchanges", "must not contain preferredExchange");
   }
   if (view.room(preferred) === null) {
-    // Without a block for it, the missing credentials are the caller's to repair; with one, the venue is ours.
+    // Without its block the caller lacks credentials; with it, this service lacks the venue.
     if ((body.credentials[preferred] ?? null) === null)
       throw new ServiceError("MISSING_CREDENTIALS", { exchange: preferred });
     throw new ServiceError("VENUE_UNAVAILABLE", { exchange: preferred, reason: "NOT_CONFIGURED" });
@@ -197,7 +200,7 @@ export function checkPreferred(body: CommonBody, view: MarketView, doing: "closi
   return preferred;
 }
 
-/** Blocks that are there, by reference: nothing of them is copied. */
+/** Returns the blocks that are present, by reference: secrets are not copied. */
 export function presentCredentials(credentials: CloseRequestBody["credentials"]): TradeRequest["credentials"] {
   const present: Partial<Record<RoutableVenue, unknown>> = {};
   for (const venue of ROUTABLE_VENUES) {

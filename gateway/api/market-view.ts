@@ -1,6 +1,6 @@
 /**
- * The rooms as the routes see them: which symbols are listed, where, and how to say that one is not.
- * Holds no state of its own; a room's markets may grow at any time.
+ * The rooms as the routes see them: which symbols are listed and where, and the error for one that is not.
+ * Keeps no state; a room's markets may grow at any time.
  */
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
@@ -19,7 +19,7 @@ import { isTradingRoom, type MarketRoom } from "../../engine/ports.js";
 
 /** Symbols shown to a caller who asked for an unknown one. */
 export const PREVIEW_SYMBOLS = 20;
-/** First in every preview, where listed. */
+/** First in every preview, if listed. */
 const MAJORS = ["BTC", "ETH", "SOL"];
 
 export class MarketView {
@@ -44,7 +44,7 @@ export class MarketView {
     return this.#byVenue.get(venue)?.markets.get(symbol) ?? null;
   }
 
-  /** Also of contracts that are known and not followed: what an account holds in them is counted by these. */
+  /** Includes contracts that are known and not followed: an account's holdings in them are counted by these. */
   instrument(venue: RoutableVenue, symbol: string): Instrument | null {
     const room = this.#byVenue.get(venue);
     if (room === undefined) return null;
@@ -57,14 +57,14 @@ export class MarketView {
     return false;
   }
 
-  /** Canonical symbol of what the caller typed; throws UNKNOWN_SYMBOL when no venue lists it. */
+  /** Returns the canonical symbol of the caller's text; throws UNKNOWN_SYMBOL when no venue lists it. */
   resolve(text: string): string {
     const symbol = resolveSymbol(text, (candidate) => this.isListed(candidate));
     if (symbol !== null) return symbol;
     throw this.unknownSymbol(text, null);
   }
 
-  /** As `resolve`, for one venue. */
+  /** Like `resolve`, for one venue. */
   resolveOn(venue: RoutableVenue, text: string): string {
     const room = this.#byVenue.get(venue);
     const symbol = room === undefined ? null : resolveSymbol(text, (candidate) => room.markets.has(candidate));
@@ -83,7 +83,7 @@ export class MarketView {
     });
   }
 
-  /** At most PREVIEW_SYMBOLS listed symbols: the majors, then by alphabet. */
+  /** Returns at most PREVIEW_SYMBOLS listed symbols: the majors, then in alphabetical order. */
   preview(venue: RoutableVenue | null): string[] {
     const listed = new Set<string>();
     for (const room of this.rooms) {
@@ -93,7 +93,7 @@ export class MarketView {
     return [...majors, ...[...listed].sort()].slice(0, PREVIEW_SYMBOLS);
   }
 
-  /** The room, or why it cannot answer. */
+  /** Returns the room; throws VENUE_UNAVAILABLE when it is not configured. */
   requireRoom(venue: RoutableVenue): MarketRoom {
     const room = this.#byVenue.get(venue);
     if (room === undefined) throw venueUnavailable(venue, "NOT_CONFIGURED");
@@ -117,8 +117,8 @@ export function isBookFresh(market: Market, nowNs: number): boolean {
 }
 
 /**
- * State of one market's feed. The book is the judge: it is invalidated first when anything breaks, so a
- * ticker beside a broken book is not called LIVE. `ageLimitMs` bounds the age of what is being shown.
+ * State of one market's feed. The book decides: it is invalidated first when anything breaks, so a
+ * ticker beside a broken book is not LIVE. `ageLimitMs` bounds the age of the data shown.
  */
 export function feedStateOf(market: Market, shownAgeMs: number, ageLimitMs: number): FeedState {
   const book = market.book;

@@ -1,8 +1,8 @@
 /**
  * Body of `POST /api/trade/position/open` → TradeRequest, or the precise refusal. Pure.
  *
- * Invariant: as of close-request.ts; besides, exactly one of size and notionalUsd, and protection on the right sides of
- * each other and of a limit price.
+ * Invariant: that of close-request.ts; also, exactly one of size and notionalUsd, and protection prices on the correct
+ * sides of each other and of a limit price.
  */
 import { compareDecimals } from "../../engine/domain/decimal.js";
 import type { TradeRequest } from "../../engine/orders/types.js";
@@ -72,7 +72,7 @@ export function buildOpenRequest(
   });
 }
 
-/** A long gains upward: its take-profit lies above the entry, its stop-loss below; a short's the other way. */
+/** A long's take-profit lies above the entry and its stop-loss below; a short's the other way round. */
 function checkProtection(
   direction: "LONG" | "SHORT",
   limitPrice: string | null,

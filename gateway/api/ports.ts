@@ -17,7 +17,7 @@ export type QuoteAnswer =
   | { readonly ok: true; readonly routing: RoutingReport; readonly quote: Quote }
   | { readonly ok: false; readonly code: ErrorCode; readonly details: Readonly<Record<string, unknown>> };
 
-/** Oldest first, at most as many as were asked for. */
+/** Oldest first, at most as many as requested. */
 export interface OrderRows {
   readonly count: number;
   readonly orders: readonly UnknownOrderRow[];
@@ -26,18 +26,24 @@ export interface OrderRows {
 export interface TradeDesk {
   /** The public dry run: books only, synchronous, nothing sent. */
   quote(request: QuoteRequest): QuoteAnswer;
-  /** Never throws or rejects for what a venue or a caller does. At once where nothing has to be waited for. */
+  /**
+   * Never throws or rejects because of a venue or a caller. Returns the result itself when nothing has to be waited
+   * for.
+   */
   trade(request: TradeRequest, context: TradeContext): TradeResult | Promise<TradeResult>;
-  /** Null means no such execution (any more). Rejects with STORE_UNAVAILABLE. */
+  /** Returns null when there is no such execution, or no longer. Rejects with STORE_UNAVAILABLE. */
   execution(routeId: string): Promise<TradeData | null>;
-  /** As `execution`, after an order of unknown outcome was looked up with these credentials. */
+  /** Like `execution`, after looking up an order of unknown outcome with these credentials. */
   askExecution(routeId: string, credentials: TradeRequest["credentials"]): Promise<ExecutionAnswer>;
   /** Orders of unknown outcome. */
   unknownOrders(limit: number): OrderRows;
-  /** Orders that their venue acknowledged and whose end was not seen. */
+  /** Orders that their venue acknowledged and that have not been seen to end. */
   openOrders(limit: number): OrderRows;
-  /** Runs with orders that rest and are followed to their end; of their orders, those that wait for credentials. */
+  /**
+   * `count`: runs with resting orders that are followed to their end; `unattendedCount`: those of their orders that
+   * wait for credentials.
+   */
   followed(): { readonly count: number; readonly unattendedCount: number };
-  /** Of the durable state. */
+  /** The state of the durable store. */
   storeStatus(): StoreStatus;
 }

@@ -1,4 +1,7 @@
-/** Fields that the interface spec names and the order itself decides: they may be said, and must then say the same. Pure. */
+/**
+ * Fields of the interface spec that the order itself decides: optional, and refused when they contradict the order.
+ * Pure.
+ */
 import type { OrderType } from "../../engine/domain/order.js";
 import { invalidParameters } from "../http/query.js";
 
@@ -9,7 +12,7 @@ export function checkTimeInForce(orderType: OrderType, timeInForce: string | nul
     throw invalidParameters({ path: "timeInForce", problem: `must be ${sent} for a ${orderType} order` });
 }
 
-/** Throws INVALID_PARAMETERS where a close is asked for that may open. */
+/** Throws INVALID_PARAMETERS for a close that is not reduce-only. */
 export function checkReduceOnly(reduceOnly: boolean | null | undefined): void {
   if (reduceOnly === false) throw invalidParameters({ path: "reduceOnly", problem: "must not be false: this closes" });
 }

@@ -45,7 +45,7 @@ export function venueStatus(room: MarketRoom, nowNs: number): VenueStatus {
     laneTokens: { ...status.laneTokens },
     ackLatency: {
       count: latency.count,
-      // Without samples the window answers its default, which is an assumption and not shown as a measurement.
+      // Without samples the window returns its default, an assumption, which is not shown as a measurement.
       p50Ms: measured ? latency.p50() : null,
       p90Ms: measured ? latency.p90() : null,
       p99Ms: measured ? latency.p99() : null,
@@ -83,7 +83,7 @@ export function storeStatusRow(status: StoreStatus): StoreStatusRow {
   return { writable, problem, space, freeBytes, reserveBytes, pendingBatches: pendingBatchCount };
 }
 
-/** For people. A volume that gets short is reported before it is. */
+/** Text for people. A volume is reported before it is full. */
 function storeDetail({ writable, problem, pendingBatchCount, space, freeBytes }: StoreStatus): string {
   const free = freeBytes === null ? "" : `, ${(freeBytes / MIB).toFixed(1)} MiB free`;
   if (!writable) return `not writable: ${problem ?? "unknown"}${free}`;
@@ -93,7 +93,7 @@ function storeDetail({ writable, problem, pendingBatchCount, space, freeBytes }:
 
 /**
  * Ready to close positions: the store takes writes and every configured venue has a live feed. A record that is off or
- * away is no reason to send callers elsewhere; one whose fills and decisions pile up is.
+ * unreachable does not make the service unready; one whose fills and decisions pile up does.
  */
 export function readyParts(
   view: MarketView,

@@ -1,4 +1,4 @@
-/** A room's descriptor and the public schema are written apart; here they are held against each other. */
+/** A room's descriptor and the public schema are written separately; these tests compare them. */
 import { describe, expect, it } from "vitest";
 import { ROUTABLE_VENUES } from "../../engine/domain/venue.js";
 import { DESCRIPTORS } from "../../feeds/registry.js";

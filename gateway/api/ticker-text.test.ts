@@ -66,7 +66,7 @@ describe("TickerText", () => {
     expect(text.reply()).toBe(text.reply());
   });
 
-  it("tells within one millisecond why a book is broken", () => {
+  it("shows within one millisecond why a book is broken", () => {
     const { clock, market, text } = setup();
     const part = { venue: "venuetwo", ticker: text, failure: "", withheld: false } as const;
     const aggregate = new AggregateText([part], clock, compileSerialiser(bestTouchSchema));

@@ -1,9 +1,8 @@
 // hot path
 /**
  * Ready-made ticker replies. A venue's payload is serialised again only when its ticker or its state has
- * changed; between that only the digits of `ageMs` and `timestamp` are new, and those at most once per
- * millisecond. So each reply is right to the millisecond it names, and thousands of reads in one millisecond
- * cost one text.
+ * changed; otherwise only the digits of `ageMs` and `timestamp` change, at most once per millisecond. So each
+ * reply is correct to the millisecond it names, and thousands of reads in one millisecond cost one text.
  *
  * Invariant: the text equals the serialiser's output for the payload of that moment (tested).
  * Bound: one entry per listed market, and one per symbol for the aggregate.
@@ -29,7 +28,7 @@ export type PayloadSerialiser = (market: Market, state: FeedState) => string;
 
 export class TickerText {
   readonly market: Market;
-  /** How often the texts were made again: unchanged means the same texts. */
+  /** Counts rebuilds of the texts: the same count means the same texts. */
   refreshCount = 0;
   readonly #clock: Clock;
   readonly #serialise: PayloadSerialiser;
@@ -53,13 +52,13 @@ export class TickerText {
     return this.market.ticker.known;
   }
 
-  /** Would `payload` and `reply` be the same texts as last time? */
+  /** Reports whether `payload` and `reply` would return the same texts as last time. */
   isCurrent(nowMs: number): boolean {
     return (
       nowMs === this.#atMs &&
       this.market.ticker.tsRecvNs === this.#tickerNs &&
       this.market.book.state === this.#bookState &&
-      // A broken book is SYNCING or DOWN by why it broke.
+      // The reason why a book is broken makes it SYNCING or DOWN.
       this.market.book.invalidReason === this.#invalidReason
     );
   }
@@ -102,9 +101,11 @@ export class TickerText {
 export interface AggregatePart {
   readonly venue: RoutableVenue;
   readonly ticker: TickerText | null;
-  /** Sent while there is no ticker, it is not known yet, or it is withheld. */
+  /** Shown while there is no ticker, or it is unknown yet or withheld. */
   readonly failure: string;
-  /** The venue's ticker is refused for want of keys. Its book is public and still counts for the best touch. */
+  /**
+   * The venue's ticker is refused because its keys are missing. Its book is public and still counts for the best touch.
+   */
   readonly withheld: boolean;
 }
 

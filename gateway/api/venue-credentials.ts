@@ -1,5 +1,5 @@
 /**
- * Per-request credentials of routes without a schema of their own for them: header `X-Venue-Credentials`, query parameter
+ * Per-request credentials of routes whose schema does not include them: header `X-Venue-Credentials`, query parameter
  * `credentials`, or a JSON body (also of a GET).
  *
  * Invariant: a refusal names the field and what is wrong with it, never a byte of its value; nothing is kept.
@@ -20,7 +20,7 @@ const BASE64URL = /^[A-Za-z0-9_-]+={0,2}$/;
 
 const validate = compileValidator(credentialsSchema);
 
-/** Either text may be "": not given. Null without both. Throws INVALID_PARAMETERS. */
+/** A text that is absent is "". Returns null without either. Throws INVALID_PARAMETERS. */
 export function readVenueCredentials(header: string, query: string): TradeRequest["credentials"] | null {
   if (header === "" && query === "") return null;
   if (header !== "" && query !== "") {
@@ -38,8 +38,8 @@ export function readVenueCredentials(header: string, query: string): TradeReques
 }
 
 /**
- * Credentials in a JSON body: its field `credentials`, or the body itself where it has blocks of venues. Null without
- * either. Throws INVALID_PARAMETERS.
+ * Returns the credentials in a JSON body: its field `credentials`, or the body itself where it has blocks of venues;
+ * null without either. Throws INVALID_PARAMETERS.
  */
 export function readBodyCredentials(body: unknown): TradeRequest["credentials"] | null {
   if (body === undefined) return null;

@@ -12,12 +12,11 @@ import type { RoomParts } from "../../feeds/shared/room/venue-descriptor.js";
 import { CONTROL_NAMES, type UnknownName, unknownNames } from "./config-names.js";
 import type { Option } from "./config-option.js";
 import { ALL_OPTIONS, type OptionValues } from "./config-options.js";
+import { type Environment, readOption } from "./config-reading.js";
 import {
-  isAmount,
   isCanonicalSymbol,
   readHosts,
   readOrigins,
-  milliBps,
   readFees,
   readGuards,
   readQuoteRates,
@@ -100,18 +99,17 @@ export const DEFAULT_CONFIG_FILE = "unwind.config.json";
 export const SERVE_REFUSAL =
   "npm run serve refuses to start: API-key authentication does not exist yet, and without it anyone who reaches the port could trade. Use npm start (loopback only) until it does.";
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
 /** `readFile` returns the file's text, or null if there is none. */
 export function readConfig(environment: Environment, readFile: (path: string) => string | null): ConfigResult {
   const problems: string[] = [];
   const profile = readProfile(environment, problems);
   const file = readConfigFile(environment, readFile, problems);
   const values: Record<string, unknown> = {};
-  for (const name of Object.keys(ALL_OPTIONS)) values[name] = readOption(name, environment, file, problems);
+  for (const [name, option] of Object.entries<Option>(ALL_OPTIONS))
+    values[name] = readOption(name, option, environment, file, problems);
   if (problems.length > 0) return { ok: false, problems };
   const config = {
-    ...assemble(values as OptionValues & Readonly<Record<string, unknown>>, profile, problems),
+    ...assemble(values as AllValues, profile, problems),
     unknownNames: unknownNames(Object.keys(environment)),
   };
   return problems.length > 0 ? { ok: false, problems } : { ok: true, config };
@@ -160,108 +158,44 @@ function readConfigFile(
   return parsed as Readonly<Record<string, unknown>>;
 }
 
-function readOption(
-  name: string,
-  environment: Environment,
-  file: Readonly<Record<string, unknown>>,
-  problems: string[],
-): unknown {
-  const option = ALL_OPTIONS[name] as Option;
-  const fromEnvironment = environment[name];
-  if (fromEnvironment !== undefined) {
-    // A shell unsets a variable by emptying it; for text an empty value counts.
-    if (fromEnvironment === "" && option.kind !== "text" && option.kind !== "secret" && option.kind !== "list")
-      return option.default;
-    return parseOption(name, option, fromEnvironment, problems);
-  }
-  if (!Object.hasOwn(file, name)) return option.default;
-  const value = file[name];
-  if (option.kind === "list" && Array.isArray(value) && value.every((item) => typeof item === "string")) return value;
-  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean")
-    return parseOption(name, option, String(value), problems);
-  problems.push(`${name} must be ${kindWords(option)}`);
-  return option.default;
+type AllValues = OptionValues & Readonly<Record<string, unknown>>;
+
+interface VenueReading {
+  readonly venue: RoutableVenue;
+  readonly reading: ReturnType<(typeof VENUES)[number]["read"]>;
 }
 
-function parseOption(name: string, option: Option, text: string, problems: string[]): unknown {
-  const refuse = () => {
-    problems.push(`${name} must be ${kindWords(option)}`);
-    return option.default;
+/** Checks the rules between options, then groups their values by the part that uses them. */
+function assemble(values: AllValues, profile: Profile, problems: string[]): Omit<Config, "unknownNames"> {
+  const venues = VENUES.map((descriptor) => ({ venue: descriptor.venue, reading: descriptor.read(values) }));
+  checkExposure(values, problems);
+  checkVenues(venues, problems);
+  checkRecording(values, problems);
+  for (const { reading } of venues) problems.push(...reading.problems);
+  checkTexts(values, problems);
+  return {
+    profile,
+    host: values.HOST,
+    port: values.PORT,
+    dataDir: values.DATA_DIR,
+    logLevel: values.LOG_LEVEL as LogLevel,
+    allowedHosts: readHosts(values, problems),
+    allowedOrigins: readOrigins(values, problems),
+    symbols: values.SYMBOLS,
+    venues: venues.map((one) => venueConfig(one, problems)),
+    refusedTickers: new Set(venues.filter(({ reading }) => reading.refusesTicker).map(({ venue }) => venue)),
+    recording: recordingConfig(values),
+    guards: readGuards(values, problems),
+    serverSecret: values.SERVER_SECRET === "" ? null : Buffer.from(values.SERVER_SECRET, "hex"),
+    quoteRatePpm: readQuoteRates(values.QUOTE_RATES, problems),
+    stream: readStreamLimits(values, problems),
+    ...tradeConfig(values),
+    ...requestConfig(values),
   };
-  switch (option.kind) {
-    case "text":
-      return name === "DATA_DIR" || name === "HOST"
-        ? text.trim() === ""
-          ? refuse()
-          : text
-        : /[\r\n]/.test(text)
-          ? refuse()
-          : text;
-    case "secret":
-      return text;
-    case "amount":
-      return text === "" || isAmount(text) ? text : refuse();
-    case "bps":
-      return text === "" || !Number.isNaN(milliBps(text)) ? text : refuse();
-    case "url":
-    case "optional-url":
-      return isUrl(text, name) ? text.replace(/\/+$/, "") : refuse();
-    case "word":
-      return option.words.includes(text) ? text : refuse();
-    case "boolean":
-      return text === "true" || text === "1" ? true : text === "false" || text === "0" ? false : refuse();
-    case "list":
-      return text
-        .split(",")
-        .map((item) => item.trim())
-        .filter((item) => item !== "");
-    default: {
-      const value = /^-?[0-9]+(\.[0-9]+)?$/.test(text) ? Number(text) : Number.NaN;
-      const whole = option.kind === "number" || Number.isInteger(value);
-      return whole && value >= option.min && value <= option.max ? value : refuse();
-    }
-  }
 }
 
-function isUrl(text: string, name: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const url = new URL(text);
-  const schemes = name.endsWith("_WS_URL") ? ["ws:", "wss:"] : ["http:", "https:"];
-  return schemes.includes(url.protocol) && url.username === "" && url.password === "";
-}
-
-function kindWords(option: Option): string {
-  switch (option.kind) {
-    case "text":
-      return "non-empty text on one line";
-    case "secret":
-      return "text";
-    case "url":
-    case "optional-url":
-      return "a URL (http or https; ws or wss for *_WS_URL) without user or password";
-    case "bps":
-      return "basis points from -100 to 100 with at most three decimals, or empty";
-    case "amount":
-      return "an amount above 0 with at most six decimals, or empty";
-    case "word":
-      return `one of ${option.words.join(", ")}`;
-    case "boolean":
-      return "true or false";
-    case "list":
-      return "a comma-separated list (in the file: an array of texts)";
-    case "integer":
-      return `a whole number from ${option.min} to ${option.max}`;
-    case "number":
-      return `a number from ${option.min} to ${option.max}`;
-  }
-}
-
-/** Checks the rules between options. */
-function assemble(
-  values: OptionValues & Readonly<Record<string, unknown>>,
-  profile: Profile,
-  problems: string[],
-): Omit<Config, "unknownNames"> {
+/** The service cannot authenticate its callers yet, so only this machine may reach it. */
+function checkExposure(values: AllValues, problems: string[]): void {
   if (values.AUTH_MODE !== "public") {
     problems.push(
       `AUTH_MODE=${values.AUTH_MODE} needs API-key authentication, which does not exist yet; only public is possible`,
@@ -272,75 +206,83 @@ function assemble(
       "HOST must be a loopback address (127.0.0.1, ::1 or localhost) while AUTH_MODE is public: anyone who reaches the port could trade",
     );
   }
-  const readings = VENUES.map((descriptor) => ({ descriptor, reading: descriptor.read(values) }));
-  if (readings.every(({ reading }) => !reading.common.ENABLED)) {
-    const names = VENUES.map(({ venue }) => `${venue.toUpperCase()}_ENABLED`);
-    problems.push(`at least one of ${names.join(", ")} must be true`);
-  }
-  if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(values.CLICKHOUSE_DATABASE))
-    problems.push("CLICKHOUSE_DATABASE must be a letter or underscore, then at most 62 letters, digits or underscores");
-  if (values.CLICKHOUSE_CLUSTER !== "" && !/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(values.CLICKHOUSE_CLUSTER))
-    problems.push("CLICKHOUSE_CLUSTER must be a letter or underscore, then at most 62 letters, digits or underscores");
+}
+
+function checkVenues(venues: readonly VenueReading[], problems: string[]): void {
+  if (venues.some(({ reading }) => reading.common.ENABLED)) return;
+  const names = venues.map(({ venue }) => `${venue.toUpperCase()}_ENABLED`);
+  problems.push(`at least one of ${names.join(", ")} must be true`);
+}
+
+const SQL_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
+const SQL_NAME_RULE = "must be a letter or underscore, then at most 62 letters, digits or underscores";
+
+function checkRecording(values: AllValues, problems: string[]): void {
+  if (!SQL_NAME.test(values.CLICKHOUSE_DATABASE)) problems.push(`CLICKHOUSE_DATABASE ${SQL_NAME_RULE}`);
+  if (values.CLICKHOUSE_CLUSTER !== "" && !SQL_NAME.test(values.CLICKHOUSE_CLUSTER))
+    problems.push(`CLICKHOUSE_CLUSTER ${SQL_NAME_RULE}`);
   if (values.CLICKHOUSE_CLUSTER !== "" && values.CLICKHOUSE_URL === "")
     problems.push("CLICKHOUSE_CLUSTER needs CLICKHOUSE_URL: the embedded store is one server");
   if (!/^(\/[A-Za-z0-9_-]{1,63}){1,8}$/.test(values.CLICKHOUSE_KEEPER_PATH))
     problems.push("CLICKHOUSE_KEEPER_PATH must be a path such as /clickhouse/tables");
-  for (const { reading } of readings) problems.push(...reading.problems);
+}
+
+function checkTexts(values: AllValues, problems: string[]): void {
   if (values.SERVER_SECRET !== "" && !/^[0-9a-fA-F]{64}$/.test(values.SERVER_SECRET))
     problems.push("SERVER_SECRET must be 64 hex digits");
   for (const symbol of values.SYMBOLS) {
     if (!isCanonicalSymbol(symbol))
       problems.push(`SYMBOLS: ${JSON.stringify(symbol)} is no canonical symbol such as BTC`);
   }
+}
+
+function venueConfig({ venue, reading }: VenueReading, problems: string[]): VenueConfig {
+  const { ENABLED, MAKER_FEE_BPS, TAKER_FEE_BPS } = reading.common;
+  const fees = readFees(venue.toUpperCase(), TAKER_FEE_BPS, MAKER_FEE_BPS, problems);
+  return { venue, enabled: ENABLED, fees, createRoom: (parts) => reading.createRoom({ ...parts, fees }) };
+}
+
+function recordingConfig(values: AllValues): RecordingConfig {
   return {
-    profile,
-    host: values.HOST,
-    port: values.PORT,
-    dataDir: values.DATA_DIR,
-    logLevel: values.LOG_LEVEL as LogLevel,
-    allowedHosts: readHosts(values, problems),
-    allowedOrigins: readOrigins(values, problems),
-    symbols: values.SYMBOLS,
-    venues: readings.map(({ descriptor: { venue }, reading }) => {
-      const { ENABLED, MAKER_FEE_BPS, TAKER_FEE_BPS } = reading.common;
-      const fees = readFees(venue.toUpperCase(), TAKER_FEE_BPS, MAKER_FEE_BPS, problems);
-      return { venue, enabled: ENABLED, fees, createRoom: (parts) => reading.createRoom({ ...parts, fees }) };
-    }),
-    refusedTickers: new Set(
-      readings.filter(({ reading }) => reading.refusesTicker).map(({ descriptor }) => descriptor.venue),
-    ),
-    recording: {
-      enabled: values.RECORDING,
-      server:
-        values.CLICKHOUSE_URL === ""
-          ? null
-          : { url: values.CLICKHOUSE_URL, user: values.CLICKHOUSE_USER, password: values.CLICKHOUSE_PASSWORD },
-      database: values.CLICKHOUSE_DATABASE,
-      cluster:
-        values.CLICKHOUSE_CLUSTER === ""
-          ? null
-          : { name: values.CLICKHOUSE_CLUSTER, keeperPath: values.CLICKHOUSE_KEEPER_PATH },
-      spoolBytesMax: values.RECORD_SPOOL_BYTES_MAX,
-      embeddedBytesMax: values.RECORD_STORE_BYTES_MAX,
-      embeddedMemoryBytesMax: values.RECORD_MEMORY_BYTES_MAX,
-    },
+    enabled: values.RECORDING,
+    server:
+      values.CLICKHOUSE_URL === ""
+        ? null
+        : { url: values.CLICKHOUSE_URL, user: values.CLICKHOUSE_USER, password: values.CLICKHOUSE_PASSWORD },
+    database: values.CLICKHOUSE_DATABASE,
+    cluster:
+      values.CLICKHOUSE_CLUSTER === ""
+        ? null
+        : { name: values.CLICKHOUSE_CLUSTER, keeperPath: values.CLICKHOUSE_KEEPER_PATH },
+    spoolBytesMax: values.RECORD_SPOOL_BYTES_MAX,
+    embeddedBytesMax: values.RECORD_STORE_BYTES_MAX,
+    embeddedMemoryBytesMax: values.RECORD_MEMORY_BYTES_MAX,
+  };
+}
+
+/** What the order services use: defaults of a request and bounds of what runs at once. */
+function tradeConfig(values: AllValues) {
+  return {
     closeDefaults: {
       maxSlippageBps: values.MAX_SLIPPAGE_BPS,
       maxQuoteAgeMs: values.MAX_QUOTE_AGE_MS,
       deadlineMs: values.CLOSE_DEADLINE_MS,
     },
-    guards: readGuards(values, problems),
-    serverSecret: values.SERVER_SECRET === "" ? null : Buffer.from(values.SERVER_SECRET, "hex"),
     latencyFactor: values.LATENCY_PENALTY_FACTOR,
-    quoteRatePpm: readQuoteRates(values.QUOTE_RATES, problems),
+    closesInFlightMax: values.CLOSES_IN_FLIGHT_MAX,
+    executionsInMemoryMax: values.EXECUTIONS_IN_MEMORY_MAX,
+    shutdownGraceMs: values.SHUTDOWN_GRACE_MS,
+  };
+}
+
+/** What the HTTP server admits. */
+function requestConfig(values: AllValues) {
+  return {
     strictFields: values.STRICT_FIELDS,
     bodyBytesMax: values.BODY_BYTES_MAX,
     bodyDeadlineMs: values.BODY_DEADLINE_MS,
     targetBytesMax: values.TARGET_BYTES_MAX,
     openBodiesMax: values.OPEN_BODIES_MAX,
-    closesInFlightMax: values.CLOSES_IN_FLIGHT_MAX,
-    executionsInMemoryMax: values.EXECUTIONS_IN_MEMORY_MAX,
-    shutdownGraceMs: values.SHUTDOWN_GRACE_MS,
     rateLimits: {
       read: { perSecond: values.RATE_READ_PER_SECOND, burst: values.RATE_READ_BURST },
       trade: { perSecond: values.RATE_TRADE_PER_SECOND, burst: values.RATE_TRADE_BURST },
@@ -348,6 +290,5 @@ function assemble(
       anon: { perSecond: values.RATE_ANON_PER_SECOND, burst: values.RATE_ANON_BURST },
     },
     rateLimitCallersMax: values.RATE_CALLERS_MAX,
-    stream: readStreamLimits(values, problems),
   };
 }

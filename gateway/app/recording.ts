@@ -124,9 +124,9 @@ class StoredRecording implements Recording {
     const { config, clock, logger } = this.#options;
     const word = this.#firstWord();
     if (config.server !== null) {
-      const heard = await within(clock, word, START_WORD_MS);
+      const first = await within(clock, word, START_WORD_MS);
       // A store still unknown after that time is away: it may come later.
-      if (heard.done && heard.value.state === "off") throw new StartError([`CLICKHOUSE_URL: ${heard.value.reason}`]);
+      if (first.done && first.value.state === "off") throw new StartError([`CLICKHOUSE_URL: ${first.value.reason}`]);
     }
     await this.recorder.start();
     void word.then(({ state, reason, version }) => {

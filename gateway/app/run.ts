@@ -3,8 +3,8 @@
  */
 import { readFileSync } from "node:fs";
 import { ServiceError } from "../../engine/domain/errors.js";
-import type { Config, Environment } from "./config.js";
-import { readConfig } from "./config.js";
+import { type Config, readConfig } from "./config.js";
+import type { Environment } from "./config-reading.js";
 import { createLogger, type ServiceLogger } from "./log.js";
 import { StartError } from "../children/start-error.js";
 import { checkStateFile } from "../children/state-check.js";

@@ -7,7 +7,7 @@
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { randomBytes } from "node:crypto";
 import { isIP } from "node:net";
-import uws, { type us_listen_socket } from "uWebSockets.js";
+import uws, { type TemplatedApp, type us_listen_socket } from "uWebSockets.js";
 import { type Clock, delay } from "../../engine/domain/clock.js";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import { callerOfAsk } from "../accounts/ask-caller.js";
@@ -109,16 +109,41 @@ const EPOCH_BYTES = 6;
 /** Omits the server's own name from the reply headers. */
 const SILENT = "999999990007";
 
-function accountsOf(portfolio: Portfolio, { hash, trading }: ServerParts): StreamAccounts {
-  const orders = trading?.orders;
-  return orders === undefined
-    ? { portfolio, hash }
-    : { portfolio, hash, termsOf: (order, account) => orders.termsOf(order, account) };
+/** The parts that every route and the shutdown share. */
+interface ServerCore {
+  readonly app: TemplatedApp;
+  readonly limiter: RateLimiter;
+  readonly origins: OriginGuard;
+  readonly edge: Edge;
+  readonly bodies: BodyReader;
+  readonly stream: StreamHub;
+  readonly inFlight: { closes: number };
 }
 
 export async function startServer(options: ServerOptions, parts: ServerParts): Promise<Server> {
   native._cfg(SILENT);
-  const { clock, logger, metrics } = parts;
+  const core = createCore(options, parts);
+  attachMetrics(core, parts);
+  mountAll(core, options, parts);
+  let socket: us_listen_socket | null = await listen(core.app, options.host, options.port);
+  const port = uws.us_socket_local_port(socket);
+  return {
+    port,
+    url: `http://${isIP(options.host) === 6 ? `[${options.host}]` : options.host}:${port}`,
+    streamCounts: core.stream.counts,
+    async stop(graceMs) {
+      if (socket === null) return;
+      core.edge.closing = true;
+      uws.us_listen_socket_close(socket);
+      socket = null;
+      await drain(core, parts, graceMs);
+      parts.metrics.stop();
+    },
+  };
+}
+
+function createCore(options: ServerOptions, parts: ServerParts): ServerCore {
+  const { clock, logger } = parts;
   const limiter = new RateLimiter(options.rateLimits, options.rateLimitCallersMax);
   const origins = new OriginGuard({ ...options, listenHost: options.host }, clock);
   const edge = new Edge({
@@ -131,103 +156,113 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
     targetBytesMax: options.targetBytesMax,
   });
   const bodies = new BodyReader(clock, options);
-  const inFlight = { closes: 0 };
   const app = uws.App();
-  const stream = new StreamHub(
+  return { app, limiter, origins, edge, bodies, stream: createStream(app, options, parts), inFlight: { closes: 0 } };
+}
+
+function createStream(app: TemplatedApp, options: ServerOptions, parts: ServerParts): StreamHub {
+  const { clock, logger, view, portfolio, trading } = parts;
+  return new StreamHub(
     { ...DEFAULT_STREAM_LIMITS, ...options.stream },
     {
       clock,
       logger,
-      view: parts.view,
+      view,
       publish: (channel, text) => void app.publish(channel, text, false, false),
       defer: (run) => void setImmediate(run),
       epoch: randomBytes(EPOCH_BYTES).toString("hex"),
       refusedTickers: options.refusedTickers,
-      ...(parts.portfolio === undefined ? {} : { accounts: accountsOf(parts.portfolio, parts) }),
-      ...(parts.trading === undefined ? {} : { orders: parts.trading.orders }),
+      ...(portfolio === undefined ? {} : { accounts: accountsOf(portfolio, parts) }),
+      ...(trading === undefined ? {} : { orders: trading.orders }),
     },
   );
-  const context: RouteContext = {
-    edge,
-    clock,
-    view: parts.view,
-    desk: parts.desk,
-    bodies,
-    metrics,
-    records: parts.records,
-    recorder: parts.recorder,
-    stream: stream.counts,
-    limits: options,
-    closeDefaults: options.closeDefaults,
-    refusedTickers: options.refusedTickers,
-    strictFields: options.strictFields,
-    version: options.version,
-    ...(parts.trading === undefined ? {} : { trading: parts.trading }),
-    startedAtMs: clock.wallMs(),
-    callerOfAsk,
-    inFlight,
-  };
-  metrics.attach({
+}
+
+function accountsOf(portfolio: Portfolio, { hash, trading }: ServerParts): StreamAccounts {
+  const orders = trading?.orders;
+  return orders === undefined
+    ? { portfolio, hash }
+    : { portfolio, hash, termsOf: (order, account) => orders.termsOf(order, account) };
+}
+
+function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, parts: ServerParts): void {
+  parts.metrics.attach({
     routes: edge.routes,
     rooms: parts.view.rooms,
     inFlight,
     callerCount: () => limiter.callerCount,
     openBodyCount: () => bodies.openCount,
     unknownOrderCount: () => parts.desk.unknownOrders(0).count,
-    redactedLogFieldCount: () => logger.redactedCount,
+    redactedLogFieldCount: () => parts.logger.redactedCount,
     stream: stream.counts,
     recording: () => recordingStatus(parts.records, parts.recorder),
     store: () => parts.desk.storeStatus(),
   });
+}
+
+function mountAll(core: ServerCore, options: ServerOptions, parts: ServerParts): void {
+  const { app, edge, origins, stream } = core;
+  const context = routeContext(core, options, parts);
   mountStream(app, edge, stream);
   mountDashboard(app, edge, options.dashboardFolder ?? null, options.pageAccount ?? null);
-  mountRoutes(
-    app,
-    edge,
-    [
-      positionCloseRoute(context),
-      positionOpenRoute(context),
-      routingDryRunRoute(context),
-      executionRoute(context),
-      ...tradingRoutes(context),
-      ...tickerRoutes(context),
-      ...bookRoutes(context),
-      instrumentsRoute(context),
-      ...historyRoutes(context, parts.records, {
-        hash: parts.hash,
-        loopbackOnly: isLoopback(options.host),
-        // No option opens them yet: without API keys the service listens on loopback only.
-        open: false,
-      }),
-      ...serviceRoutes(context),
-    ],
-    origins.hasOrigins,
-  );
-  let socket: us_listen_socket | null = await listen(app, options.host, options.port);
-  const port = uws.us_socket_local_port(socket);
+  const routes = [
+    positionCloseRoute(context),
+    positionOpenRoute(context),
+    routingDryRunRoute(context),
+    executionRoute(context),
+    ...tradingRoutes(context),
+    ...tickerRoutes(context),
+    ...bookRoutes(context),
+    instrumentsRoute(context),
+    ...historyRoutes(context, parts.records, {
+      hash: parts.hash,
+      loopbackOnly: isLoopback(options.host),
+      // No option opens them yet: without API keys the service listens on loopback only.
+      open: false,
+    }),
+    ...serviceRoutes(context),
+  ];
+  mountRoutes(app, edge, routes, origins.hasOrigins);
+}
 
+function routeContext(core: ServerCore, options: ServerOptions, parts: ServerParts): RouteContext {
   return {
-    port,
-    url: `http://${isIP(options.host) === 6 ? `[${options.host}]` : options.host}:${port}`,
-    streamCounts: stream.counts,
-    async stop(graceMs) {
-      if (socket === null) return;
-      edge.closing = true;
-      uws.us_listen_socket_close(socket);
-      socket = null;
-      stream.stop();
-      const untilNs = clock.monoNs() + graceMs * 1e6;
-      while ((inFlight.closes > 0 || bodies.openCount > 0) && clock.monoNs() < untilNs)
-        await delay(clock, DRAIN_POLL_MS);
-      if (inFlight.closes > 0) logger.warn("server.drain_incomplete", { closes: inFlight.closes });
-      bodies.stop();
-      app.close();
-      metrics.stop();
-    },
+    edge: core.edge,
+    clock: parts.clock,
+    view: parts.view,
+    desk: parts.desk,
+    bodies: core.bodies,
+    metrics: parts.metrics,
+    records: parts.records,
+    recorder: parts.recorder,
+    stream: core.stream.counts,
+    limits: options,
+    closeDefaults: options.closeDefaults,
+    refusedTickers: options.refusedTickers,
+    strictFields: options.strictFields,
+    version: options.version,
+    ...(parts.trading === undefined ? {} : { trading: parts.trading }),
+    startedAtMs: parts.clock.wallMs(),
+    callerOfAsk,
+    inFlight: core.inFlight,
   };
 }
 
-function listen(app: ReturnType<typeof uws.App>, host: string, port: number): Promise<us_listen_socket> {
+/** Ends the stream, waits for closes under way and open bodies, then closes all connections. */
+async function drain(
+  { app, bodies, stream, inFlight }: ServerCore,
+  { clock, logger }: ServerParts,
+  graceMs: number,
+): Promise<void> {
+  stream.stop();
+  const untilNs = clock.monoNs() + graceMs * 1e6;
+  while ((inFlight.closes > 0 || bodies.openCount > 0) && clock.monoNs() < untilNs) await delay(clock, DRAIN_POLL_MS);
+  if (inFlight.closes > 0) logger.warn("server.drain_incomplete", { closes: inFlight.closes });
+  bodies.stop();
+  app.close();
+}
+
+function listen(app: TemplatedApp, host: string, port: number): Promise<us_listen_socket> {
   return new Promise((resolve, reject) => {
     // An exclusive port: without it a second process would silently share the address.
     (app as unknown as NativeListener).listen(host, port, native.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {

@@ -19,6 +19,7 @@ import { Portfolio } from "../../engine/portfolio/portfolio.js";
 import { resolvedTrades } from "../../engine/portfolio/resolved-executions.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
 import { createKeyedHash, cryptoRandomIds, loadServerSecret } from "../../engine/storage/server-secret.js";
+import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import { ACCOUNT_PACES } from "../../feeds/registry.js";
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
@@ -31,7 +32,7 @@ import { createRecording, type Recording } from "./recording.js";
 import { RoomStarter, waitForBooks } from "./room-starter.js";
 import { createRooms } from "./rooms.js";
 import type { PageAccount } from "../api/routes/dashboard.js";
-import { startServer } from "./server.js";
+import { type Server, startServer } from "./server.js";
 import { isLoopback } from "../http/server-address.js";
 import { allResolved, resolvedOrders } from "../stream/resolved-orders.js";
 import { createTradeDesk } from "./trade-desk.js";
@@ -70,11 +71,62 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** Rejects with StartError, or STORE_UNAVAILABLE; whatever was opened is closed again. */
+/** What every step of the start uses. */
+interface Builder {
+  readonly config: Config;
+  readonly overrides: ServiceOverrides;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: ServiceLogger;
+  /** Ends what has been opened so far, in the order of opening. */
+  readonly undo: (() => Promise<void>)[];
+}
+
+/** What the services rest on: the store and the hash by its secret, the record, the venues. */
+interface Foundation {
+  readonly store: StateStore;
+  readonly hash: KeyedHash;
+  readonly recording: Recording;
+  readonly rooms: readonly MarketRoom[];
+}
+
+interface OrderServices {
+  readonly trades: TradeService;
+  readonly orders: SingleOrderService;
+  readonly guards: GuardBook;
+}
+
+/** Rejects with StartError, or STORE_UNAVAILABLE; everything that was opened is closed again. */
 export async function createService(config: Config, overrides: ServiceOverrides = {}): Promise<Service> {
-  const clock = overrides.clock ?? createSystemClock();
   const logger = overrides.logger ?? createLogger(config.logLevel);
-  const version = overrides.version ?? "0.1.0";
+  const clock = overrides.clock ?? createSystemClock();
+  const random = overrides.random ?? systemRandom;
+  const builder: Builder = { config, overrides, clock, random, logger, undo: [] };
+  try {
+    const foundation = await startFoundation(builder);
+    const services = await startOrderServices(builder, foundation);
+    const portfolio = createPortfolio(builder, foundation, services);
+    const { store, recording, rooms } = foundation;
+    await waitForBooks(rooms, clock);
+    const { url, port } = await listen(builder, foundation, services, portfolio);
+    const stop = once(() => unwind(builder.undo, logger));
+    return { url, port, rooms, closeService: services.trades, store, recording, logger, stop };
+  } catch (error) {
+    await unwind(builder.undo, logger);
+    throw error;
+  }
+}
+
+async function startFoundation(builder: Builder): Promise<Foundation> {
+  const store = openStore(builder);
+  const hash = createKeyedHash(await loadServerSecret(store, builder.config.serverSecret));
+  const recording = await startRecording(builder, store, hash);
+  const rooms = await startRooms(builder, store);
+  recording.watch(rooms);
+  return { store, hash, recording, rooms };
+}
+
+function openStore({ config, overrides, clock, logger, undo }: Builder): StateStore {
   const store = openLmdbStore({
     directory: config.dataDir,
     clock,
@@ -83,96 +135,123 @@ export async function createService(config: Config, overrides: ServiceOverrides 
       overrides.onStoreFailure?.();
     },
   });
-  const undo: (() => Promise<void>)[] = [() => store.close()];
-  try {
-    const hash = createKeyedHash(await loadServerSecret(store, config.serverSecret));
-    const random = overrides.random ?? systemRandom;
-    const recording = createRecording({
-      config: config.recording,
-      dataDir: config.dataDir,
-      stateStore: store,
-      hash,
-      randomIds: cryptoRandomIds,
-      clock,
-      random,
-      logger,
-    });
-    undo.push(() => recording.stop());
-    await recording.start();
-    const rooms = overrides.rooms ?? createRooms(config, clock, random, logger, createNonceReservations(store));
-    const starter = new RoomStarter(rooms, clock, logger);
-    undo.push(async () => {
-      starter.stop();
-      await Promise.allSettled(rooms.map((room) => room.stop()));
-    });
-    await starter.start();
-    recording.watch(rooms);
-    const tradingRooms = new Map(rooms.filter(isTradingRoom).map((room) => [room.venue, room]));
-    const guards = new GuardBook({ store, clock, logger, policy: config.guards });
-    await guards.start();
-    const records = overrides.records ?? recording.closes;
-    const listeners = new OrderListeners({ clock, logger });
-    const names = new ClientOrderIdIndex(store, hash, clock);
-    const keeps = { store, hash, guards, listeners, names };
-    const common = { ...keeps, rooms: tradingRooms, clock, logger, randomIds: cryptoRandomIds };
-    const closeService = new TradeService({
-      ...common,
-      marketRooms: new Map(rooms.map((room) => [room.venue, room])),
-      maxInFlight: config.closesInFlightMax,
-      maxRecent: config.executionsInMemoryMax,
-      records,
-      observer: recording.observer,
-      routing: {
-        latencyFactor: config.latencyFactor,
-        quoteRatePpm: config.quoteRatePpm,
-        takerDelayMs: Object.fromEntries(rooms.map(({ takerDelayMs = 0, venue }) => [venue, takerDelayMs])),
-        configuredFees: new Set(config.venues.filter(({ fees }) => fees !== null).map(({ venue }) => venue)),
-      },
-    });
-    undo.push(() => closeService.drain(DRAIN_EXTRA_MS));
-    await closeService.start();
-    const orders = new SingleOrderService({
-      ...common,
-      maxInFlight: config.closesInFlightMax,
-      records,
-    });
-    undo.push(() => orders.drain(DRAIN_EXTRA_MS));
-    await orders.start();
-    const resolved = allResolved([resolvedTrades(closeService), resolvedOrders(orders)]);
-    const portfolio = new Portfolio({ rooms: tradingRooms, clock, logger, hash, resolved, paces: ACCOUNT_PACES });
-    undo.push(async () => portfolio.stop());
-    await waitForBooks(rooms, clock);
-    const operator = { loopbackOnly: isLoopback(config.host), open: false };
-    const wallets = overrides.wallets ?? new MemoryCredentials();
-    const server = await startServer(
-      {
-        ...config,
-        version,
-        ...(overrides.dashboardFolder === undefined ? {} : { dashboardFolder: overrides.dashboardFolder }),
-        ...(overrides.pageAccount === undefined ? {} : { pageAccount: overrides.pageAccount }),
-      },
-      {
-        clock,
-        logger,
-        view: new MarketView(rooms),
-        desk: createTradeDesk(closeService, store, orders),
-        metrics: new Metrics(),
-        records: recording.store,
-        recorder: recording.recorder,
-        hash,
-        portfolio,
-        trading: createTradingDesk({ clock, wallets, orders, killSwitch: guards, operator }),
-      },
-    );
-    undo.push(() => server.stop(config.shutdownGraceMs));
-    logger.info("service.listening", { host: config.host, port: server.port, version, profile: config.profile });
-    const { url, port } = server;
-    const stop = once(() => unwind(undo, logger));
-    return { url, port, rooms, closeService, store, recording, logger, stop };
-  } catch (error) {
-    await unwind(undo, logger);
-    throw error;
-  }
+  undo.push(() => store.close());
+  return store;
+}
+
+async function startRecording(builder: Builder, store: StateStore, hash: KeyedHash): Promise<Recording> {
+  const { config, clock, random, logger, undo } = builder;
+  const recording = createRecording({
+    config: config.recording,
+    dataDir: config.dataDir,
+    stateStore: store,
+    hash,
+    randomIds: cryptoRandomIds,
+    clock,
+    random,
+    logger,
+  });
+  undo.push(() => recording.stop());
+  await recording.start();
+  return recording;
+}
+
+async function startRooms(builder: Builder, store: StateStore): Promise<readonly MarketRoom[]> {
+  const { config, overrides, clock, random, logger, undo } = builder;
+  const rooms = overrides.rooms ?? createRooms(config, clock, random, logger, createNonceReservations(store));
+  const starter = new RoomStarter(rooms, clock, logger);
+  undo.push(async () => {
+    starter.stop();
+    await Promise.allSettled(rooms.map((room) => room.stop()));
+  });
+  await starter.start();
+  return rooms;
+}
+
+/** Trades first: each service adopts the intents that an earlier start left it. */
+async function startOrderServices(
+  { config, overrides, clock, logger, undo }: Builder,
+  { store, hash, rooms, recording }: Foundation,
+): Promise<OrderServices> {
+  const guards = new GuardBook({ store, clock, logger, policy: config.guards });
+  await guards.start();
+  const common = {
+    ...{ store, hash, guards, clock, logger, randomIds: cryptoRandomIds },
+    rooms: tradingRooms(rooms),
+    listeners: new OrderListeners({ clock, logger }),
+    names: new ClientOrderIdIndex(store, hash, clock),
+    records: overrides.records ?? recording.closes,
+    maxInFlight: config.closesInFlightMax,
+  };
+  const trades = new TradeService({
+    ...common,
+    marketRooms: new Map(rooms.map((room) => [room.venue, room])),
+    maxRecent: config.executionsInMemoryMax,
+    observer: recording.observer,
+    routing: routingSettings(config, rooms),
+  });
+  undo.push(() => trades.drain(DRAIN_EXTRA_MS));
+  await trades.start();
+  const orders = new SingleOrderService(common);
+  undo.push(() => orders.drain(DRAIN_EXTRA_MS));
+  await orders.start();
+  return { trades, orders, guards };
+}
+
+function tradingRooms(rooms: readonly MarketRoom[]) {
+  return new Map(rooms.filter(isTradingRoom).map((room) => [room.venue, room]));
+}
+
+function routingSettings(config: Config, rooms: readonly MarketRoom[]) {
+  return {
+    latencyFactor: config.latencyFactor,
+    quoteRatePpm: config.quoteRatePpm,
+    takerDelayMs: Object.fromEntries(rooms.map(({ takerDelayMs = 0, venue }) => [venue, takerDelayMs])),
+    configuredFees: new Set(config.venues.filter(({ fees }) => fees !== null).map(({ venue }) => venue)),
+  };
+}
+
+function createPortfolio(
+  { clock, logger, undo }: Builder,
+  { hash, rooms }: Foundation,
+  { trades, orders }: OrderServices,
+): Portfolio {
+  const resolved = allResolved([resolvedTrades(trades), resolvedOrders(orders)]);
+  const venues = tradingRooms(rooms);
+  const portfolio = new Portfolio({ rooms: venues, clock, logger, hash, resolved, paces: ACCOUNT_PACES });
+  undo.push(async () => portfolio.stop());
+  return portfolio;
+}
+
+async function listen(
+  { config, overrides, clock, logger, undo }: Builder,
+  { store, hash, rooms, recording }: Foundation,
+  { trades, orders, guards }: OrderServices,
+  portfolio: Portfolio,
+): Promise<Server> {
+  const version = overrides.version ?? "0.1.0";
+  const operator = { loopbackOnly: isLoopback(config.host), open: false };
+  const wallets = overrides.wallets ?? new MemoryCredentials();
+  const server = await startServer(
+    {
+      ...config,
+      version,
+      ...(overrides.dashboardFolder === undefined ? {} : { dashboardFolder: overrides.dashboardFolder }),
+      ...(overrides.pageAccount === undefined ? {} : { pageAccount: overrides.pageAccount }),
+    },
+    {
+      ...{ clock, logger, hash, portfolio },
+      view: new MarketView(rooms),
+      desk: createTradeDesk(trades, store, orders),
+      metrics: new Metrics(),
+      records: recording.store,
+      recorder: recording.recorder,
+      trading: createTradingDesk({ clock, wallets, orders, killSwitch: guards, operator }),
+    },
+  );
+  undo.push(() => server.stop(config.shutdownGraceMs));
+  logger.info("service.listening", { host: config.host, port: server.port, version, profile: config.profile });
+  return server;
 }
 
 /** Closes in reverse order of opening; a part that fails to close does not keep the others open. */

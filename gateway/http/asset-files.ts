@@ -77,7 +77,10 @@ export function readAssetFiles(folder: string): AssetFiles {
   return { files, modulePaths };
 }
 
-/** What the page says of a venue is written once in it; here each has its own, so that nothing moves when figures come. */
+/**
+ * The page has one template for a venue; each venue gets its own copy here, so that the layout does not move when
+ * figures arrive.
+ */
 function withVenues(page: string): string {
   return page.replace(EACH_VENUE, (_, part: string) =>
     ROUTABLE_VENUES.map((venue, index) =>
@@ -86,7 +89,7 @@ function withVenues(page: string): string {
   );
 }
 
-/** The entry and whatever it imports, by path within the client. */
+/** Adds the entry and everything that it imports, by path within the client. */
 function addModules(modules: Map<string, string>, folder: string, entry: string): void {
   const open = [entry];
   for (let file = open.pop(); file !== undefined; file = open.pop()) {

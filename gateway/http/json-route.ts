@@ -84,25 +84,74 @@ export interface JsonRouteOptions {
 const REPLAYED = "\r\nIdempotent-Replayed: true";
 const NO_BODY = Buffer.alloc(0);
 
+/** What of a request is known before its body. */
+type AskHead = Omit<Ask, "body" | "rawBody" | "boundBytes">;
+
 export function jsonRoute(context: JsonRouteParts, options: JsonRouteOptions): Route {
   const { operation, sends } = options;
   const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
   const queryNames = Object.keys((operation.query as { properties?: object } | null)?.properties ?? {});
-  const { edge, clock, inFlight, limits } = context;
-  const checkFields = fieldCheck(operation, context.strictFields);
+  const { edge, clock } = context;
   const checkQuery = queryCheck(operation, context.strictFields);
-  // A route without credentials charges the caller's address on arrival.
-  const byAccount = options.headers.length > 0 && context.callerOfAsk !== undefined;
+  const start = starter(context, options);
+  return {
+    operation,
+    // A route without credentials charges the caller's address on arrival.
+    byAccount: options.headers.length > 0 && context.callerOfAsk !== undefined,
+    handle(response: HttpResponse, request: HttpRequest) {
+      edge.checkTarget(request);
+      const params: Record<string, string> = {};
+      for (const [index, name] of names.entries())
+        params[name] = decodeComponent(request.getParameter(index) ?? "", name);
+      const headers: Record<string, string | null> = {};
+      for (const name of options.headers) headers[name] = headerOrNull(request, name);
+      const rawQuery = request.getQuery();
+      const query = parseQuery(rawQuery, queryNames);
+      const ignoredNames = checkQuery(rawQuery);
+      const idempotencyKey = headerOrNull(request, "idempotency-key");
+      const origin = originOf(request);
+      const path = request.getUrl();
+      const announced = request.getHeader("content-length");
+      const contentType = request.getHeader("content-type");
+      const hasBody = operation.method === "POST" || operation.method === "PATCH" || announcesBody(request);
+      const receivedAtMs = clock.wallMs();
+      const reply = edge.detach(response);
+      const ask = { requestId: reply.requestId, receivedAtMs, params, query, headers, origin, idempotencyKey };
+      if (!hasBody) {
+        if (edge.closing && sends) reply.fail(new ServiceError("SHUTTING_DOWN"), "", true);
+        else start(ask, path, ignoredNames, NO_BODY, "", reply);
+        return;
+      }
+      receiveBody(context, response, announced, reply, (body) =>
+        start(ask, path, ignoredNames, Buffer.copyBytesFrom(body), contentType, reply),
+      );
+    },
+  };
+}
+
+function originOf(request: HttpRequest): RequestOrigin {
+  return {
+    host: request.getHeader("host"),
+    origin: request.getHeader("origin"),
+    fetchSite: request.getHeader("sec-fetch-site"),
+  };
+}
+
+/** Returns the function that checks a whole request, charges its payer, runs the route's answer and replies. */
+function starter(context: JsonRouteParts, options: JsonRouteOptions) {
+  const { operation, sends } = options;
+  const { inFlight, limits } = context;
+  const checkFields = fieldCheck(operation, context.strictFields);
   const callerOf = context.callerOfAsk ?? (() => null);
 
-  function start(
-    ask: Omit<Ask, "body" | "rawBody" | "boundBytes">,
+  return (
+    ask: AskHead,
     path: string,
     ignoredNames: readonly string[],
     rawBody: Buffer,
     contentType: string,
     reply: PendingReply,
-  ) {
+  ): void => {
     let ignored = "";
     try {
       if (operation.method !== "GET") checkMediaType(contentType, rawBody);
@@ -128,43 +177,6 @@ export function jsonRoute(context: JsonRouteParts, options: JsonRouteOptions): R
     } catch (error) {
       reply.fail(asServiceError(error), ignored);
     }
-  }
-
-  return {
-    operation,
-    byAccount,
-    handle(response: HttpResponse, request: HttpRequest) {
-      edge.checkTarget(request);
-      const params: Record<string, string> = {};
-      for (const [index, name] of names.entries())
-        params[name] = decodeComponent(request.getParameter(index) ?? "", name);
-      const headers: Record<string, string | null> = {};
-      for (const name of options.headers) headers[name] = headerOrNull(request, name);
-      const rawQuery = request.getQuery();
-      const query = parseQuery(rawQuery, queryNames);
-      const ignoredNames = checkQuery(rawQuery);
-      const idempotencyKey = headerOrNull(request, "idempotency-key");
-      const origin: RequestOrigin = {
-        host: request.getHeader("host"),
-        origin: request.getHeader("origin"),
-        fetchSite: request.getHeader("sec-fetch-site"),
-      };
-      const path = request.getUrl();
-      const announced = request.getHeader("content-length");
-      const contentType = request.getHeader("content-type");
-      const hasBody = operation.method === "POST" || operation.method === "PATCH" || announcesBody(request);
-      const receivedAtMs = clock.wallMs();
-      const reply = edge.detach(response);
-      const ask = { requestId: reply.requestId, receivedAtMs, params, query, headers, origin, idempotencyKey };
-      if (!hasBody) {
-        if (edge.closing && sends) reply.fail(new ServiceError("SHUTTING_DOWN"), "", true);
-        else start(ask, path, ignoredNames, NO_BODY, "", reply);
-        return;
-      }
-      receiveBody(context, response, announced, reply, (body) =>
-        start(ask, path, ignoredNames, Buffer.copyBytesFrom(body), contentType, reply),
-      );
-    },
   };
 }
 

@@ -4,7 +4,7 @@
  * These rows name accounts by keyed hash only, but sizes and times of closes are private too. Without API keys the rule
  * is: a service bound to loopback serves them to this machine, another one only when its operator has configured that.
  * A web page in a browser on this machine is not the operator. So a request that a browser marks as coming from another
- * site, or that reached loopback under a foreign host name (DNS rebinding), is refused, whatever CORS allows for public
+ * site, or that reached loopback under a foreign host name (DNS rebinding), is refused, regardless of what CORS allows for public
  * data.
  */
 import { ServiceError } from "../../engine/domain/errors.js";

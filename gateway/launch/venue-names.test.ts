@@ -39,7 +39,7 @@ function sources(): ReadonlyMap<string, string> {
 
 const SOURCES = sources();
 
-/** By name or by what stands in them, in any case; its room and its local venue left out. */
+/** By name or by content, in any case; its room and its local venue left out. */
 function filesNaming(venue: RoutableVenue): readonly string[] {
   return [...SOURCES]
     .filter(([path]) => !path.startsWith(`feeds/${venue}/`) && !path.startsWith(`bench/sim/${venue}/`))

@@ -49,8 +49,8 @@ export interface ConnectionHost {
   readonly counts: StreamCounts;
   wallMs(): number;
   monoNs(): number;
-  /** The connection's last subscription to the key has ended. */
-  release(key: StreamKey): void;
+  /** `release`: the connection's subscription to the key has ended. */
+  readonly keys: { release(key: StreamKey): void };
   /** Schedules the snapshots of all connections over turns. */
   readonly snapshots: SnapshotTurns;
   /** The connection has ended, on either side. */
@@ -168,7 +168,7 @@ export class Connection implements KeyWaiter {
     this.#leave(subscription);
     subscription.key.waiting.delete(this);
     subscription.key.memberCount--;
-    this.#host.release(subscription.key);
+    this.#host.keys.release(subscription.key);
     return true;
   }
 

@@ -5,8 +5,16 @@
  * frames up to OVERSIZE_BYTES_MAX are read in order to refuse them with 4400; beyond, the native code drops the
  * connection.
  */
-import uws, { type HttpRequest, type HttpResponse, type TemplatedApp, type WebSocket } from "uWebSockets.js";
+import uws, {
+  type HttpRequest,
+  type HttpResponse,
+  type TemplatedApp,
+  type us_socket_context_t,
+  type WebSocket,
+  type WebSocketBehavior,
+} from "uWebSockets.js";
 import { ServiceError } from "../../engine/domain/errors.js";
+import type { Logger } from "../../engine/domain/logger.js";
 import { STREAM_PATH } from "../../schemas/asyncapi.js";
 import type { Edge } from "../http/edge.js";
 import { callerKey } from "../http/limiter.js";
@@ -65,28 +73,8 @@ class NativeSocket implements StreamSocket {
 
 /** Mounts the stream; the hub publishes through the same app. */
 export function mountStream(app: TemplatedApp, edge: Edge, hub: StreamHub): void {
-  const { logger } = edge;
-  const admission = edge.admissionFor(edge.countsFor(STREAM_PATH), ANON, 0, false, "changes");
-
-  function guarded<A extends readonly unknown[]>(run: (...args: A) => void): (...args: A) => void {
-    return (...args) => {
-      try {
-        run(...args);
-      } catch (error) {
-        logger.error("stream.handler_failed", { errorName: error instanceof Error ? error.name : "unknown" });
-      }
-    };
-  }
-
-  function admitted(response: HttpResponse, request: HttpRequest, by: Admission): boolean {
-    try {
-      return edge.admit(response, request, by);
-    } catch (error) {
-      edge.fail(response, error);
-      return false;
-    }
-  }
-
+  const guarded = guardedBy(edge.logger);
+  const upgrading = edge.admissionFor(edge.countsFor(STREAM_PATH), ANON, 0, false, "changes");
   app.ws<SocketData>(STREAM_PATH, {
     compression: uws.DISABLED,
     maxPayloadLength: OVERSIZE_BYTES_MAX,
@@ -96,42 +84,83 @@ export function mountStream(app: TemplatedApp, edge: Edge, hub: StreamHub): void
     idleTimeout: 0,
     sendPingsAutomatically: false,
     upgrade: guarded((response: HttpResponse, request: HttpRequest, context) => {
-      if (!admitted(response, request, admission)) return;
-      if (edge.closing) {
-        edge.fail(response, new ServiceError("SHUTTING_DOWN"));
-        return;
-      }
-      const data: SocketData = { address: callerKey(response.getRemoteAddress()), connection: null };
-      response.upgrade(
-        data,
-        request.getHeader("sec-websocket-key"),
-        // No subprotocol is used.
-        "",
-        request.getHeader("sec-websocket-extensions"),
-        context,
-      );
+      if (admitted(edge, response, request, upgrading)) upgrade(edge, response, request, context);
     }),
-    open: guarded((socket) => {
+    ...socketHandlers(hub, guarded),
+  });
+  const refused = edge.admissionFor(edge.countsFor(`${STREAM_PATH} without upgrade`), ANON, 1, false, "changes");
+  app.any(
+    STREAM_PATH,
+    guarded((response: HttpResponse, request: HttpRequest) => {
+      if (admitted(edge, response, request, refused))
+        edge.fail(response, new ServiceError("UPGRADE_REQUIRED"), "\r\nUpgrade: websocket");
+    }),
+  );
+}
+
+/** A handler that logs what it throws, because native code cannot take it. */
+type Guarded = <A extends readonly unknown[]>(run: (...args: A) => void) => (...args: A) => void;
+
+function guardedBy(logger: Logger): Guarded {
+  return (run) =>
+    (...args) => {
+      try {
+        run(...args);
+      } catch (error) {
+        logger.error("stream.handler_failed", { errorName: error instanceof Error ? error.name : "unknown" });
+      }
+    };
+}
+
+function admitted(edge: Edge, response: HttpResponse, request: HttpRequest, by: Admission): boolean {
+  try {
+    return edge.admit(response, request, by);
+  } catch (error) {
+    edge.fail(response, error);
+    return false;
+  }
+}
+
+function upgrade(edge: Edge, response: HttpResponse, request: HttpRequest, context: us_socket_context_t): void {
+  if (edge.closing) {
+    edge.fail(response, new ServiceError("SHUTTING_DOWN"));
+    return;
+  }
+  const data: SocketData = { address: callerKey(response.getRemoteAddress()), connection: null };
+  response.upgrade(
+    data,
+    request.getHeader("sec-websocket-key"),
+    // No subprotocol is used.
+    "",
+    request.getHeader("sec-websocket-extensions"),
+    context,
+  );
+}
+
+/** The handlers of an open socket. */
+function socketHandlers(hub: StreamHub, guarded: Guarded): WebSocketBehavior<SocketData> {
+  return {
+    open: guarded((socket: WebSocket<SocketData>) => {
       const data = socket.getUserData();
       data.connection = hub.connect(new NativeSocket(socket), data.address);
     }),
-    message: guarded((socket, message: ArrayBuffer, isBinary: boolean) => {
+    message: guarded((socket: WebSocket<SocketData>, message: ArrayBuffer, isBinary: boolean) => {
       const { connection } = socket.getUserData();
       // A view, not a copy: the frame is read within this call.
       if (connection !== null) hub.receive(connection, Buffer.from(message), isBinary);
     }),
-    drain: guarded((socket) => {
+    drain: guarded((socket: WebSocket<SocketData>) => {
       socket.getUserData().connection?.catchUp();
     }),
-    pong: guarded((socket, message: ArrayBuffer) => {
+    pong: guarded((socket: WebSocket<SocketData>, message: ArrayBuffer) => {
       const { connection } = socket.getUserData();
       if (connection !== null && !connection.pong(Buffer.from(message).toString("latin1"))) hub.control(connection);
     }),
-    ping: guarded((socket) => {
+    ping: guarded((socket: WebSocket<SocketData>) => {
       const { connection } = socket.getUserData();
       if (connection !== null) hub.control(connection);
     }),
-    dropped: (socket) => {
+    dropped: (socket: WebSocket<SocketData>) => {
       try {
         // This client now lacks a frame, so it cannot be kept.
         socket.getUserData().connection?.end(CLOSE_SLOW_CONSUMER, "SLOW_CONSUMER");
@@ -139,16 +168,8 @@ export function mountStream(app: TemplatedApp, edge: Edge, hub: StreamHub): void
         // `end` flushed and dropped shared frames: the socket is closed already, and its user data with it.
       }
     },
-    close: guarded((socket) => {
+    close: guarded((socket: WebSocket<SocketData>) => {
       socket.getUserData().connection?.gone();
     }),
-  });
-  const refused = edge.admissionFor(edge.countsFor(`${STREAM_PATH} without upgrade`), ANON, 1, false, "changes");
-  app.any(
-    STREAM_PATH,
-    guarded((response: HttpResponse, request: HttpRequest) => {
-      if (admitted(response, request, refused))
-        edge.fail(response, new ServiceError("UPGRADE_REQUIRED"), "\r\nUpgrade: websocket");
-    }),
-  );
+  };
 }

@@ -1,10 +1,8 @@
-// hot path (marks and flushes)
 /**
- * The stream's core: connections, dirty marks and one timer. Knows no topic and no socket library.
+ * The stream's core: connections, their rate limits and one timer. Knows no topic and no socket library.
  *
- * A mark puts a key on the list of its interval. The pulse goes through the lists that are due and publishes what
- * changed, once per key for all subscribers in step. Interval 0, and anything urgent, goes out in the same turn of the
- * event loop. All intervals use the one pulse, so thousands of keys cost one timer.
+ * The pulse looks at the buffers of connections, and publishes the keys whose interval is due (publisher.ts). All
+ * intervals use the one pulse, so thousands of keys cost one timer.
  *
  * Bounds: connections, connections per address (limits.ts), keys (stream-keys.ts). The pulse runs while there are
  * connections.
@@ -13,7 +11,6 @@ import type { RoutableVenue } from "../../engine/domain/venue.js";
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
-import { INTERVALS_MS } from "../../schemas/stream-data.js";
 import type { NoticeReason } from "../../schemas/stream.js";
 import { TokenBucket } from "../http/limiter.js";
 import type { MarketView } from "../api/market-view.js";
@@ -22,7 +19,6 @@ import { PUBLIC_AUTH, type StreamAuth } from "./auth.js";
 import { DisconnectSwitches, type SwitchDesk } from "./disconnect-switches.js";
 import { Connection, type ConnectionHost, type StreamSocket } from "./connection.js";
 import { FeedBoard } from "./feed-board.js";
-import type { KeySpec } from "./feed.js";
 import {
   CLOSE_RATE_LIMITED,
   CLOSE_RESTART,
@@ -35,9 +31,9 @@ import {
 } from "./limits.js";
 import { MarketTaps } from "./market-tap.js";
 import { Protocol, type ProtocolHost } from "./protocol.js";
+import { Publisher } from "./publisher.js";
 import { SnapshotTurns } from "./snapshot-turns.js";
 import { createStreamCounts, type StreamCounts } from "./stream-counts.js";
-import type { StreamKey } from "./stream-key.js";
 import { StreamKeys } from "./stream-keys.js";
 import { Topics } from "./topics.js";
 
@@ -73,18 +69,14 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
   readonly logger: Logger;
   readonly switches: DisconnectSwitches | null;
   readonly taps = new MarketTaps();
-  readonly #parts: HubParts;
   readonly #clock: Clock;
   readonly #board: FeedBoard;
   readonly #protocol: Protocol;
   readonly snapshots: SnapshotTurns;
-  readonly #keys: StreamKeys;
+  readonly keys: StreamKeys;
+  readonly #publisher: Publisher;
   readonly #clients = new Map<Connection, Client>();
   readonly #perAddress = new Map<string, number>();
-  /** Keys marked since the last flush, by interval. */
-  readonly #queues = new Map<number, StreamKey[]>(INTERVALS_MS.map((intervalMs) => [intervalMs, []]));
-  #urgent: StreamKey[] = [];
-  #isFlushDeferred = false;
   /** Bytes published since the last look at all buffers. */
   #unseenBytes = 0;
   #connectionsOpened = 0;
@@ -95,15 +87,15 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
 
   constructor(limits: StreamLimits, parts: HubParts) {
     this.limits = limits;
-    this.#parts = parts;
     this.#clock = parts.clock;
     this.snapshots = new SnapshotTurns(limits.snapshotTurnBytes, parts.defer);
-    this.#keys = new StreamKeys({
+    this.#publisher = new Publisher(parts, this.counts, (bytes) => this.#lookAfter(bytes));
+    this.keys = new StreamKeys({
       clock: parts.clock,
       epoch: parts.epoch,
       limits,
       counts: this.counts,
-      markDirty: (key, urgent) => this.#markDirty(key, urgent),
+      markDirty: (key, urgent) => this.#publisher.markDirty(key, urgent),
     });
     this.logger = parts.logger;
     this.auth = parts.auth ?? PUBLIC_AUTH;
@@ -140,10 +132,6 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
 
   monoNs(): number {
     return this.#clock.monoNs();
-  }
-
-  countError(): void {
-    this.counts.errorsOut++;
   }
 
   // ---------------------------------------------------------------- connections
@@ -192,10 +180,10 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     if (this.#isStopped) return;
     this.#isStopped = true;
     this.#board.stopping();
-    const status = this.#keys.get("status");
-    if (status !== undefined) this.#advance(status);
+    const status = this.keys.get("status");
+    if (status !== undefined) this.#publisher.advance(status);
     for (const connection of [...this.#clients.keys()]) this.#turnAway(connection, "RESTART", CLOSE_RESTART);
-    this.#keys.clearRested();
+    this.keys.clearRetained();
     this.#stopPulse();
   }
 
@@ -217,90 +205,6 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     this.#protocol.error(connection, new ServiceError("RATE_LIMITED", details), {});
     connection.end(CLOSE_RATE_LIMITED, "RATE_LIMITED");
     return false;
-  }
-
-  // ---------------------------------------------------------------- keys
-
-  open(connection: Connection, specs: readonly KeySpec[]): StreamKey[] {
-    return this.#keys.open(connection, specs);
-  }
-
-  settle(keys: readonly StreamKey[]): void {
-    this.#keys.settle(keys);
-  }
-
-  release(key: StreamKey): void {
-    this.#keys.release(key);
-  }
-
-  #markDirty(key: StreamKey, urgent: boolean): void {
-    if (urgent || key.intervalMs === 0) {
-      if (key.isUrgent) return;
-      key.isUrgent = true;
-      this.#urgent.push(key);
-      this.#deferFlush();
-      return;
-    }
-    if (key.isQueued) return;
-    key.isQueued = true;
-    this.#queues.get(key.intervalMs)?.push(key);
-  }
-
-  #deferFlush(): void {
-    if (this.#isFlushDeferred) return;
-    this.#isFlushDeferred = true;
-    this.#parts.defer(() => {
-      this.#isFlushDeferred = false;
-      const keys = this.#urgent;
-      this.#urgent = [];
-      for (const key of keys) {
-        key.isUrgent = false;
-        this.#advance(key);
-      }
-    });
-  }
-
-  #advance(key: StreamKey): void {
-    let frame = "";
-    do {
-      if (key.isClosed) return;
-      try {
-        frame = key.advance(this.wallMs(), this.monoNs());
-      } catch (error) {
-        this.#keyFailed(error);
-        return;
-      }
-      this.#publish(key, frame);
-      // Events are reported one by one; the feed limits how many can wait.
-    } while (key.isUnmerged && frame !== "");
-    if (key.waiting.size > 0) this.#beginWaiting(key);
-  }
-
-  /** A bug in one topic must not end the frames of the others. */
-  #keyFailed(error: unknown): void {
-    this.logger.error("stream.key_failed", { errorName: error instanceof Error ? error.name : "unknown" });
-  }
-
-  /** Starts the snapshots that waited for the key's first image. */
-  #beginWaiting(key: StreamKey): void {
-    try {
-      if (!key.isReady(this.monoNs())) return;
-      for (const waiter of [...key.waiting]) {
-        key.waiting.delete(waiter);
-        waiter.begin(key);
-      }
-    } catch (error) {
-      this.#keyFailed(error);
-    }
-  }
-
-  #publish(key: StreamKey, frame: string): void {
-    if (frame === "" || key.inStepCount === 0) return;
-    this.counts.framesOut += key.inStepCount;
-    this.counts.bytesOut += frame.length * key.inStepCount;
-    this.#parts.publish(key.channel, frame);
-    // Not earlier: a member that falls out of step counts every assigned number as sent to it.
-    this.#lookAfter(frame.length);
   }
 
   /**
@@ -339,20 +243,9 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
       this.#lookAtConnections(nowNs);
       if (this.#pulseCount % ROOM_LOOK_PULSES === 0) this.#board.refresh(nowNs);
       if (this.#pulseCount % DRIFT_LOOK_PULSES === 0) this.#lookForDrift(nowNs);
-      for (const [intervalMs, queue] of this.#queues) {
-        if (intervalMs > 0 && queue.length > 0 && this.#pulseCount % (intervalMs / PULSE_MS) === 0)
-          this.#flush(intervalMs, queue);
-      }
+      this.#publisher.flushDue(this.#pulseCount);
     } catch (error) {
       this.logger.error("stream.pulse_failed", { errorName: error instanceof Error ? error.name : "unknown" });
-    }
-  }
-
-  #flush(intervalMs: number, queue: readonly StreamKey[]): void {
-    this.#queues.set(intervalMs, []);
-    for (const key of queue) {
-      key.isQueued = false;
-      this.#advance(key);
     }
   }
 
@@ -370,6 +263,6 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
 
   /** Publishes what time alone changed: a state that is no longer true is urgent. */
   #lookForDrift(nowNs: number): void {
-    for (const key of this.#keys.values()) if (key.drifted(nowNs)) this.#markDirty(key, true);
+    for (const key of this.keys.values()) if (key.drifted(nowNs)) this.#publisher.markDirty(key, true);
   }
 }

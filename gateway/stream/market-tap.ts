@@ -62,7 +62,7 @@ export class MarketTap implements MarketListener {
 
   tickerState(nowNs: number): FeedState {
     const { ticker } = this.market;
-    // Without a first ticker it is not LIVE, whatever its book is.
+    // Without a first ticker it is not LIVE, even when its book is.
     if (!ticker.known) return feedStateOf(this.market, 0, 0) === "DOWN" ? "DOWN" : "SYNCING";
     return feedStateOf(this.market, ageMs(ticker.tsRecvNs, nowNs), TICKER_STALE_MS);
   }

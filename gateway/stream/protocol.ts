@@ -34,9 +34,10 @@ import type { ResumedSub } from "./account-topics.js";
 import { checked } from "./checked.js";
 import type { Connection } from "./connection.js";
 import type { DisconnectSwitches, DisconnectWish, HeldSwitch } from "./disconnect-switches.js";
-import type { KeySpec } from "./feed.js";
 import { CLOSE_AUTH_FAILED, CLOSE_BAD_FRAME } from "./limits.js";
+import type { StreamCounts } from "./stream-counts.js";
 import type { StreamKey } from "./stream-key.js";
+import type { StreamKeys } from "./stream-keys.js";
 import type { Topics } from "./topics.js";
 
 /** What the protocol needs from the hub. */
@@ -44,17 +45,14 @@ export interface ProtocolHost {
   readonly frameBytesMax: number;
   /** Most bytes of missed updates; a resume frame that needs more gets new snapshots for the rest. */
   readonly resumeBytesMax: number;
+  readonly keys: Pick<StreamKeys, "open" | "settle">;
+  readonly counts: Pick<StreamCounts, "errorsOut">;
   readonly topics: Topics;
   readonly auth: StreamAuth;
   readonly logger: Logger;
   /** Null when trading is not served here. */
   readonly switches: DisconnectSwitches | null;
   wallMs(): number;
-  countError(): void;
-  /** Returns the keys of the specs and opens new ones; throws when a bound is reached, and then nothing is opened. */
-  open(connection: Connection, specs: readonly KeySpec[]): StreamKey[];
-  /** Drops those keys that got no subscriber after all. */
-  settle(keys: readonly StreamKey[]): void;
 }
 
 /** The `id` of the present frame, to be repeated. */
@@ -109,7 +107,7 @@ export class Protocol {
       this.#host.logger.error("stream.fault", {
         errorName: error.cause instanceof Error ? error.cause.name : "unknown",
       });
-    this.#host.countError();
+    this.#host.counts.errorsOut++;
     // The context of an INTERNAL may reveal internals.
     const details = isFault ? {} : publicDetails(error.context);
     connection.send(scrub(JSON.stringify({ type: "error", ...id, code: error.code, error: error.message, details })));
@@ -169,11 +167,11 @@ export class Protocol {
   }
 
   #subscribe(connection: Connection, frame: Frame, id: IdPart): void {
-    const keys = this.#host.open(connection, this.#host.topics.subscribed(frame));
+    const keys = this.#host.keys.open(connection, this.#host.topics.subscribed(frame));
     try {
       this.#answerSubscribe(connection, keys, id);
     } finally {
-      this.#host.settle(keys);
+      this.#host.keys.settle(keys);
     }
   }
 
@@ -189,11 +187,11 @@ export class Protocol {
   #resumeAll(connection: Connection, wishes: readonly ResumeWish[], id: IdPart): void {
     const bySub = new Map(wishes.map((wish) => [wish.sub, wish]));
     const specs = [...bySub.values()].map((wish) => this.#host.topics.resumed(wish));
-    const keys = this.#host.open(connection, specs);
+    const keys = this.#host.keys.open(connection, specs);
     try {
       this.#answerResume(connection, keys, bySub, id);
     } finally {
-      this.#host.settle(keys);
+      this.#host.keys.settle(keys);
     }
   }
 

@@ -28,7 +28,7 @@ interface StreamKeysParts {
 export class StreamKeys {
   readonly #parts: StreamKeysParts;
   readonly #open = new Map<string, StreamKey>();
-  readonly #rested: RetainedTopics;
+  readonly #retained: RetainedTopics;
   #privateCount = 0;
   /** Price levels of all open keys. */
   #levelCount = 0;
@@ -37,7 +37,7 @@ export class StreamKeys {
 
   constructor(parts: StreamKeysParts) {
     this.#parts = parts;
-    this.#rested = new RetainedTopics(parts.clock);
+    this.#retained = new RetainedTopics(parts.clock);
   }
 
   get(text: string): StreamKey | undefined {
@@ -49,9 +49,9 @@ export class StreamKeys {
   }
 
   /** Drops all retained keys; none is retained later. */
-  clearRested(): void {
+  clearRetained(): void {
     this.#isStopped = true;
-    this.#rested.clear();
+    this.#retained.clear();
   }
 
   /** Returns the keys of `specs` and opens new ones. Throws SUBSCRIPTION_LIMIT, OVERLOADED, and what a topic throws. */
@@ -79,7 +79,7 @@ export class StreamKeys {
     if (key.isPrivate) this.#privateCount--;
     this.#levelCount -= key.levels;
     // A key that sent nothing has nothing to retain.
-    if (key.isPrivate && key.seq > 0 && !this.#isStopped) this.#rested.add(key);
+    if (key.isPrivate && key.seq > 0 && !this.#isStopped) this.#retained.add(key);
     else key.close();
   }
 
@@ -138,11 +138,11 @@ export class StreamKeys {
   }
 
   #wake(spec: KeySpec): StreamKey | null {
-    const key = this.#rested.get(spec.text);
+    const key = this.#retained.get(spec.text);
     if (key === null) return null;
     const { markDirty: mark } = this.#parts;
     key.wake(spec, (urgent) => mark(key, urgent));
-    this.#rested.remove(key);
+    this.#retained.remove(key);
     // Its sources may have answered already, and would not mark it again.
     mark(key, true);
     return key;

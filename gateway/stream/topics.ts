@@ -25,7 +25,7 @@ import type { MemberSources } from "./venue-member.js";
 
 export interface TopicSources extends MemberSources {
   readonly board: FeedBoard;
-  /** Their tickers are withheld for want of configured keys (interface spec 5.5). */
+  /** Their tickers are withheld because their keys are not configured (interface spec 5.5). */
   readonly refusedTickers: ReadonlySet<RoutableVenue>;
   readonly clock: Clock;
   /** Absent: the account topics are not served. */

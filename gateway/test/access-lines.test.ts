@@ -1,4 +1,6 @@
-/** One line at info per request that may change something: by its X-Request-Id, without anything that the caller sent. */
+/**
+ * One line at info per request that may change something: by its X-Request-Id, without anything that the caller sent.
+ */
 import { connect } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Harness, startHarness } from "./harness.js";
@@ -90,7 +92,7 @@ describe("requests that may change something", () => {
     expect(harness.logLines.join("")).not.toContain(SECRET);
   });
 
-  it("are named too where nobody was left to answer", async () => {
+  it("are also written when the client left before the reply", async () => {
     harness.one.placeMode = "hang";
     harness.two.placeMode = "hang";
     const body = JSON.stringify(CLOSE);

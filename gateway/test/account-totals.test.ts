@@ -1,4 +1,7 @@
-/** What all balances of a wallet add up to, what they are complete with, and the reply when nobody answered; and readiness. */
+/**
+ * What all balances of a wallet add up to, which coverage makes them complete, and the reply when no venue answered;
+ * and readiness.
+ */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AccountReader, Read } from "../../engine/ports.js";
 import type { Reply } from "./client.js";
@@ -73,7 +76,7 @@ describe("all balances in one", () => {
     expect(at(half, "data.totals")).toMatchObject({ equity: "100.5", complete: false });
   });
 
-  it("are no zero when nobody answered", async () => {
+  it("are null, not zero, when no venue answered", async () => {
     worth(harness.one, null);
     worth(harness.two, null);
     const reply = await balances(WALLET, ADDRESS);
@@ -84,7 +87,7 @@ describe("all balances in one", () => {
     ]);
   });
 
-  it("are not known, and not zero, where nobody was asked for want of credentials", async () => {
+  it("are null, not zero, without credentials for any venue", async () => {
     const reply = await balances(BARE_WALLET, BARE_ADDRESS);
     expect(reply.status).toBe(200);
     expect(at(reply, "data")).toEqual({

@@ -1,6 +1,6 @@
 /**
- * The real server around four scripted rooms, for the page: prices stand still until a test moves them, books are
- * loaded again and again as live ones are, and nothing grows old while a machine stands still. The service can be
+ * The real server around four scripted rooms, for the page: prices are constant until a test moves them, books are
+ * loaded again and again as live ones are, and nothing ages while the machine is stopped. The service can be
  * stopped and started on the same port.
  */
 import { createServer as createTcpServer } from "node:net";

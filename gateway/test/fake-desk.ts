@@ -1,5 +1,5 @@
 /**
- * An order desk that answers as told and remembers what it was asked: a route test decides every outcome, and sees that
+ * An order desk with scripted answers that records its calls: a route test decides every outcome, and sees that
  * nothing was asked for what a route refuses.
  */
 import type { RoutableVenue } from "../../engine/domain/venue.js";

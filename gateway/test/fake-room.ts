@@ -1,6 +1,6 @@
 /**
  * A venue room without a venue: real Market, Book, Touch and Ticker objects that a test writes, a reader and a
- * sender that answer as told. Hand-written, so that a route test decides every outcome.
+ * sender with scripted answers. Hand-written, so that a route test decides every outcome.
  */
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { OrderCommand, PlaceOutcome, VenueOrder } from "../../engine/domain/order.js";

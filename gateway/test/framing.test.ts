@@ -1,7 +1,7 @@
 /**
  * Requests whose frame is malformed or can be read in two ways, byte by byte against the real server. Behind each goes a
  * well-formed read on the same connection: whether it is answered says if the connection was kept. What happens and why
- * that is safe is told in docs/http-framing.md, row by row; a row that is not true fails here.
+ * that is safe is in docs/http-framing.md, row by row; a row that is not true fails here.
  */
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";

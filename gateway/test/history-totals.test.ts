@@ -53,11 +53,11 @@ describe("the total of a history", () => {
     expect(await totals({ rows: [], nextCursor: null })).toEqual([0, 0, 0]);
   });
 
-  it("is not told before the last page", async () => {
+  it("is null before the last page", async () => {
     expect(await totals({ rows: [], nextCursor: "more" })).toEqual([null, null, null]);
   });
 
-  it("is not told where the venue shows no more of what there was", async () => {
+  it("is null where the venue no longer shows everything", async () => {
     expect(await totals({ rows: [], nextCursor: null, isCut: true })).toEqual([null, null, null]);
   });
 });

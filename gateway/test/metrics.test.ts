@@ -75,7 +75,7 @@ it("rows that wait are a gauge of their own", async () => {
   expect(text).not.toContain('fate="pending"');
 });
 
-it("the store's volume and what is not recorded for want of room are levels", async () => {
+it("the store's volume and the kinds of data that are not recorded are gauges", async () => {
   const text = await scraped();
   for (const line of [
     "unwind_store_writable 1",

@@ -307,7 +307,7 @@ describe("dry run", () => {
     const deep = await get("/api/trade/routing/BTC?side=SELL&size=5000");
     expect([deep.status, at(deep, "code")]).toEqual([400, "NO_ELIGIBLE_VENUE"]);
     expect((await get("/api/trade/routing/NOPE?side=SELL&size=1")).status).toBe(404);
-    // A page is told without a status that its browser would log.
+    // A page gets the refusal without a status that its browser would log.
     const told = await get("/api/trade/routing/BTC?side=SELL&size=5000&refusals=body");
     expect([told.status, at(told, "success"), at(told, "code")]).toEqual([200, false, "NO_ELIGIBLE_VENUE"]);
     expect(at(told, "details")).toEqual(at(deep, "details"));

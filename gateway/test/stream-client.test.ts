@@ -39,7 +39,7 @@ afterEach(async () => {
   await harness.stop();
 });
 
-/** Time in which this process could run: while it stands still nobody can answer, and no silence is the server's. */
+/** Time in which this process could run: while it is stopped nothing can answer, and no silence is the server's. */
 function runningTime(): () => number {
   let lookedMs = performance.now();
   let countedMs = 0;
@@ -105,7 +105,7 @@ describe("cut and resumed at random", () => {
     expect(client.counts).toMatchObject({ undecodable: 0, checksumMismatches: 0, gaps: 0, stalls: 0 });
   });
 
-  /** Resolves when the client has been told: it comes back soon, and a look after a pause could miss that it was away. */
+  /** Resolves when the client has noticed: it reconnects soon, and a poll could miss that it was away. */
   function cut(socket: WebSocket): Promise<void> {
     return new Promise((resolve) => {
       socket.once("close", () => resolve());

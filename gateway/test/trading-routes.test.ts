@@ -154,7 +154,7 @@ describe("as for whose wallet it is,", () => {
 });
 
 describe("in placing and closing,", () => {
-  it.each(PLACING)("$path names every missing field, and asks nobody", async ({ path, body, header }) => {
+  it.each(PLACING)("$path names every missing field, and does not call the desk", async ({ path, body, header }) => {
     const headers = header ? withWallet(WALLET) : {};
     for (const name of ["symbol", "side", "type", "quantity"]) {
       const { [name]: _left, ...rest } = body;
@@ -165,41 +165,44 @@ describe("in placing and closing,", () => {
     expect(desk.calls).toEqual([]);
   });
 
-  it.each(PLACING)("$path refuses every bad value with its field, and asks nobody", async ({ path, body, header }) => {
-    const headers = header ? withWallet(WALLET) : {};
-    const bad: [field: string, value: unknown][] = [
-      ["quantity", "0"],
-      ["quantity", "0.000"],
-      ["quantity", "-1"],
-      ["quantity", "NaN"],
-      ["quantity", "Infinity"],
-      ["quantity", "1e3"],
-      ["quantity", " 1"],
-      ["quantity", "1,5"],
-      ["quantity", "0x1"],
-      ["quantity", `0.${"1".repeat(19)}`],
-      ["quantity", "9".repeat(41)],
-      ["quantity", 0.01],
-      ["price", "0"],
-      ["price", "-96000"],
-      ["price", "nan"],
-      ["price", 96_000],
-      ["side", "buy"],
-      ["side", "HOLD"],
-      ["side", 1],
-      ["symbol", ""],
-      ["symbol", 7],
-      ["symbol", "BTC;DROP"],
-    ];
-    for (const [field, value] of bad) {
-      const reply = await post(path, { ...body, [field]: value }, headers);
-      expect(told(reply), `${field}=${JSON.stringify(value)}`).toEqual([400, "Invalid request parameters"]);
-      expect(at(reply, "details.fields")).toContainEqual(expect.objectContaining({ path: field }));
-    }
-    for (const text of ["", "{", "[]", "null", '"x"', "{}x"])
-      expect((await post(path, text, headers)).status, text).toBe(400);
-    expect(desk.calls).toEqual([]);
-  });
+  it.each(PLACING)(
+    "$path refuses every bad value with its field, and does not call the desk",
+    async ({ path, body, header }) => {
+      const headers = header ? withWallet(WALLET) : {};
+      const bad: [field: string, value: unknown][] = [
+        ["quantity", "0"],
+        ["quantity", "0.000"],
+        ["quantity", "-1"],
+        ["quantity", "NaN"],
+        ["quantity", "Infinity"],
+        ["quantity", "1e3"],
+        ["quantity", " 1"],
+        ["quantity", "1,5"],
+        ["quantity", "0x1"],
+        ["quantity", `0.${"1".repeat(19)}`],
+        ["quantity", "9".repeat(41)],
+        ["quantity", 0.01],
+        ["price", "0"],
+        ["price", "-96000"],
+        ["price", "nan"],
+        ["price", 96_000],
+        ["side", "buy"],
+        ["side", "HOLD"],
+        ["side", 1],
+        ["symbol", ""],
+        ["symbol", 7],
+        ["symbol", "BTC;DROP"],
+      ];
+      for (const [field, value] of bad) {
+        const reply = await post(path, { ...body, [field]: value }, headers);
+        expect(told(reply), `${field}=${JSON.stringify(value)}`).toEqual([400, "Invalid request parameters"]);
+        expect(at(reply, "details.fields")).toContainEqual(expect.objectContaining({ path: field }));
+      }
+      for (const text of ["", "{", "[]", "null", '"x"', "{}x"])
+        expect((await post(path, text, headers)).status, text).toBe(400);
+      expect(desk.calls).toEqual([]);
+    },
+  );
 
   it("an unknown symbol is 404 with a preview, nothing sent", async () => {
     const reply = await post("/api/trading/venueone/orders", { ...ORDER_ONE, symbol: "PEPE" }, withWallet(WALLET));
@@ -425,7 +428,7 @@ describe("closes on one venue", () => {
     expect(desk.calls).toHaveLength(1);
   });
 
-  it("venueone: a leg that failed is an error, one whose outcome nobody knows is not", async () => {
+  it("venueone: a leg that failed is an error, one of unknown outcome is not", async () => {
     desk.script.legs = [
       closeLeg("venueone", {
         status: "FAILED",

@@ -156,7 +156,7 @@ function refusedPaths(reply: Reply): unknown {
 
 const byId = SENDING.map((sending) => [sending.operation.id, sending] as const);
 
-describe("a field that nobody knows", () => {
+describe("an unknown field", () => {
   it("is asked of every operation that sends, changes or arms something", () => {
     const sending = Object.values<Operation>(OPERATIONS).filter(({ method }) => method !== "GET");
     expect(new Set(SENDING.map(({ operation }) => operation.id))).toEqual(new Set(sending.map(({ id }) => id)));

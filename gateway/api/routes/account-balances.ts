@@ -1,6 +1,6 @@
 /**
- * What an account is worth: equity, margin used, what is free, and how far it is from liquidation; on one venue, or on
- * all with their coverage. Nothing is estimated: what a venue does not say is null.
+ * What an account is worth: equity, margin used, margin free, and the distance to liquidation; on one venue, or on all
+ * with their coverage. Nothing is estimated: a figure that a venue does not report is null.
  */
 import {
   formatRatio,
@@ -53,14 +53,14 @@ export function balanceRoutes(context: TradingContext): Route[] {
   return [allRoute(context), venueRoute(context)];
 }
 
-/** Both reads side by side; the older of them dates the answer. */
+/** Runs both reads side by side; the older one dates the answer. */
 async function readState(room: VenueRoom, session: AccountSession, options: CallOptions): Promise<Read<AccountState>> {
   const [summary, balances] = await Promise.all([
     room.reader.readAccount?.(session, options) ?? null,
     room.reader.readBalances(session, options),
   ]);
   if (summary !== null && !summary.ok) return summary;
-  // Assets may be less public than the account's value.
+  // A venue may refuse the assets and show the account's value.
   const needsMore = !balances.ok && balances.code === "NEEDS_CREDENTIALS" && summary !== null;
   if (!balances.ok && !needsMore) return balances;
   return {
@@ -106,7 +106,7 @@ function distance(
   const equity = ratioFromText(summary.equity);
   const left = subtractRatio(equity, ratioFromText(summary.maintenanceMargin));
   return {
-    // Down: a distance is never flattered.
+    // Rounded down: the distance is never overstated.
     distanceToLiquidation: formatRatio(left, MONEY_PLACES, "floor"),
     distanceToLiquidationPercent:
       equity.num <= 0n
@@ -115,7 +115,7 @@ function distance(
   };
 }
 
-/** Null as soon as one of them is not known, and of none: nobody said that there is nothing. */
+/** Returns null when one of them is unknown, and for none at all: an absent figure is not zero. */
 function sum(texts: readonly (string | null)[]): string | null {
   if (texts.length === 0) return null;
   let total = ratio(0n);

@@ -1,6 +1,6 @@
 /**
- * What an account did: fills and funding on one venue, and on one of them all orders of a server wallet (interface spec
- * 4.10). Pages go from new to old by a cursor that the venue's room makes.
+ * The history of an account: fills and funding on one venue, and on one of them all orders of a server wallet (interface
+ * spec 4.10). Pages go from new to old by a cursor that the venue's room creates.
  */
 import { formatScaled } from "../../../engine/domain/decimal.js";
 import { canonicalQtyDecimals } from "../../../engine/domain/instrument.js";
@@ -80,7 +80,7 @@ function historyQuery(context: TradingContext, venue: RoutableVenue, asked: Aske
   };
 }
 
-/** Throws what the read fails with. */
+/** Throws the error of a failed read. */
 async function readPage<T>(
   context: TradingContext,
   room: VenueRoom,
@@ -102,7 +102,7 @@ interface AddressPage<T> {
   readonly page: HistoryPage<T>;
 }
 
-/** What both routes by address do: whose account, which page, the rows of it. */
+/** Reads one page for the two routes by address: the account, the page, its rows. */
 async function addressPage<T>(
   context: TradingContext,
   ask: Ask,
@@ -129,7 +129,10 @@ async function addressPage<T>(
   return { room, walletAddress, query, page };
 }
 
-/** Null where a page before or after this one may hold more, or the venue lost some: nothing is read to count. */
+/**
+ * Returns null where a page before or after this one may hold more, or the venue lost some: no extra page is read to
+ * count.
+ */
 function totalOf({ cursor }: HistoryQuery, { rows, nextCursor, isCut }: HistoryPage<unknown>): number | null {
   return cursor === null && nextCursor === null && isCut !== true ? rows.length : null;
 }

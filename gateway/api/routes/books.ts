@@ -28,7 +28,7 @@ export function bookRoutes({ edge, clock, view }: RouteContext): Route[] {
         view.requireRoom(exchange);
         const market = view.market(exchange, view.resolveOn(exchange, text));
         if (market === null) throw view.unknownSymbol(text, exchange);
-        // A book never proven current has nothing to show; a broken one says so in `state`, without levels.
+        // A book that was never proven current is refused; a broken one is shown by its `state`, without levels.
         if (market.book.tsProvenNs < 0) throw venueUnavailable(exchange, "NO_DATA_YET");
         const data = venueBook(market, exchange, depth, clock.monoNs());
         edge.ok(response, serialiseVenue({ success: true, data, timestamp: clock.wallMs() }));

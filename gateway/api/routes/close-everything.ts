@@ -3,8 +3,8 @@
  * could open what is being closed; each venue answers for itself.
  */
 import { ServiceError } from "../../../engine/domain/errors.js";
-import { ROUTABLE_VENUES } from "../../../engine/domain/venue.js";
-import type { CloseAllVenue } from "../../../engine/orders/single/order-desk.js";
+import { ROUTABLE_VENUES, type RoutableVenue } from "../../../engine/domain/venue.js";
+import type { CloseAllVenue, OrderAccount } from "../../../engine/orders/single/order-desk.js";
 import { isTradingRoom } from "../../../engine/ports.js";
 import { OPERATIONS } from "../../../schemas/operations.js";
 import {
@@ -15,11 +15,12 @@ import {
 import { compileSerialiser } from "../../../schemas/serialise.js";
 import { compileValidator } from "../../../schemas/validate.js";
 import type { CloseItem } from "../../../schemas/venue-orders.js";
-import { ACCOUNT_HEADERS, callerBlocks } from "../../accounts/account-access.js";
+import { ACCOUNT_HEADERS, callerBlocks, type VenueBlocks } from "../../accounts/account-access.js";
 import { closeItem } from "../../accounts/order-views.js";
 import { keyMessage } from "../../accounts/read-errors.js";
 import { checkedBody, jsonRoute, replyText } from "../../http/json-route.js";
 import { invalidParameters } from "../../http/query.js";
+import type { MarketView } from "../market-view.js";
 import { checkReduceOnly } from "../spec-fields.js";
 import type { Route } from "../../http/route.js";
 import { orderContext, type TradingContext } from "./order-desk-call.js";
@@ -36,24 +37,7 @@ export function closeEverythingRoute(context: TradingContext): Route {
     async answer(ask) {
       const body = checkedBody(validate, ask.body);
       checkReduceOnly(body.reduceOnly);
-      const blocks = await callerBlocks(trading.wallets, ask);
-      const wanted = body.exchanges ?? null;
-      const venues = ROUTABLE_VENUES.filter((venue) => wanted === null || wanted.includes(venue));
-      const accounts = venues.flatMap((venue) => {
-        const credentials = blocks[venue] ?? null;
-        return credentials === null ? [] : [{ venue, credentials }];
-      });
-      if (accounts.length === 0)
-        throw new ServiceError("MISSING_CREDENTIALS", { exchange: wanted === null ? "any venue" : wanted.join(", ") });
-      // A venue that was named and cannot be asked must not look closed.
-      const lacking = wanted === null ? undefined : wanted.find((venue) => (blocks[venue] ?? null) === null);
-      if (lacking !== undefined) throw new ServiceError("MISSING_CREDENTIALS", { exchange: lacking });
-      const absent = accounts.find(({ venue }) => {
-        const room = view.room(venue);
-        return room === null || !isTradingRoom(room);
-      });
-      if (absent !== undefined)
-        throw new ServiceError("VENUE_UNAVAILABLE", { exchange: absent.venue, reason: "NOT_CONFIGURED" });
+      const accounts = accountsToClose(await callerBlocks(trading.wallets, ask), body.exchanges ?? null, view);
       const symbols = symbolsOf(body);
       const dryRun = body.dryRun ?? false;
       const answer = await trading.orders.closeAll(
@@ -68,18 +52,7 @@ export function closeEverythingRoute(context: TradingContext): Route {
         orderContext(ask),
       );
       if (!answer.ok) throw refusalError(answer);
-      const closes = answer.venues.map(venueClose);
-      const closedCount = closes.reduce((total, one) => total + one.closedCount, 0);
-      const totalPositions = closes.reduce((total, one) => total + one.totalPositions, 0);
-      const open = closes.filter(({ state }) => state !== "CLOSED" && state !== "FLAT");
-      const data = {
-        success: open.length === 0,
-        dryRun,
-        closedCount,
-        totalPositions,
-        venues: closes,
-        message: messageOf(closes, dryRun, closedCount, totalPositions),
-      };
+      const data = closesData(answer.venues.map(venueClose), dryRun);
       return {
         text: replyText(edge, serialise, { success: true, data, timestamp: clock.wallMs() }),
         replayed: answer.replayed,
@@ -88,7 +61,47 @@ export function closeEverythingRoute(context: TradingContext): Route {
   });
 }
 
-/** The symbols named, in either form; null: all. */
+/**
+ * The accounts of the venues named, or of all with credentials where `wanted` is null. Throws MISSING_CREDENTIALS and
+ * VENUE_UNAVAILABLE: a venue that was named and cannot be asked must not look closed.
+ */
+function accountsToClose(
+  blocks: VenueBlocks,
+  wanted: readonly RoutableVenue[] | null,
+  view: MarketView,
+): readonly OrderAccount[] {
+  const venues = ROUTABLE_VENUES.filter((venue) => wanted === null || wanted.includes(venue));
+  const accounts = venues.flatMap((venue) => {
+    const credentials = blocks[venue] ?? null;
+    return credentials === null ? [] : [{ venue, credentials }];
+  });
+  if (accounts.length === 0)
+    throw new ServiceError("MISSING_CREDENTIALS", { exchange: wanted === null ? "any venue" : wanted.join(", ") });
+  const lacking = wanted?.find((venue) => (blocks[venue] ?? null) === null);
+  if (lacking !== undefined) throw new ServiceError("MISSING_CREDENTIALS", { exchange: lacking });
+  const absent = accounts.find(({ venue }) => {
+    const room = view.room(venue);
+    return room === null || !isTradingRoom(room);
+  });
+  if (absent !== undefined)
+    throw new ServiceError("VENUE_UNAVAILABLE", { exchange: absent.venue, reason: "NOT_CONFIGURED" });
+  return accounts;
+}
+
+function closesData(closes: VenueClose[], dryRun: boolean) {
+  const closedCount = closes.reduce((total, one) => total + one.closedCount, 0);
+  const totalPositions = closes.reduce((total, one) => total + one.totalPositions, 0);
+  return {
+    success: closes.every(({ state }) => state === "CLOSED" || state === "FLAT"),
+    dryRun,
+    closedCount,
+    totalPositions,
+    venues: closes,
+    message: messageOf(closes, dryRun, closedCount, totalPositions),
+  };
+}
+
+/** Returns the symbols named, in either form; null means all. */
 function symbolsOf(body: {
   readonly symbol?: string | null;
   readonly symbols?: readonly string[] | null;
@@ -118,12 +131,12 @@ function shownError(error: CloseAllVenue["error"]): VenueClose["error"] {
   return error === null ? null : { code: error.code, message: keyMessage(error.code, error.details) };
 }
 
-/** The worst that is known; unknown outranks what is known to have failed, for it may still happen. */
+/** Returns the worst state. Unknown is worse than failed, because it may still happen. */
 function stateOf(results: readonly CloseItem[], cancel: CloseAllVenue["cancel"]): VenueClose["state"] {
   const positions = positionsState(results);
   if (cancel?.outcome === "UNKNOWN") return "UNKNOWN";
   if (cancel?.outcome !== "FAILED") return positions;
-  // Orders that stand may open again what was closed.
+  // Orders that are still open may reopen what was closed.
   return positions === "CLOSED" ? "PARTIAL" : positions === "FLAT" ? "FAILED" : positions;
 }
 

@@ -1,7 +1,7 @@
 /**
- * GET /, GET /docs and their files. They are no part of the API: they stand in no document, charge no bucket, and
- * carry the headers of a page. Nothing inline is allowed, and the page may talk to its own origin only (`'self'` covers
- * its socket too), so a text that slipped in as markup could neither run nor call home.
+ * GET /, GET /docs and their files. They are not part of the API: no document lists them, they charge no bucket, and
+ * they carry the headers of a page. Nothing inline is allowed, and the page may connect to its own origin only (`'self'`
+ * covers its socket too), so text that is injected as markup can neither run nor send anything out.
  */
 import type { HttpRequest, HttpResponse, TemplatedApp } from "uWebSockets.js";
 import { ServiceError } from "../../../engine/domain/errors.js";
@@ -35,14 +35,14 @@ const HEADERS = [
   `Content-Security-Policy: ${CONTENT_SECURITY_POLICY}`,
 ];
 
-/** What a page of the demo opens with: keys that open nothing but its local venues. */
+/** The account that a page of the demo opens with: its keys work on the local venues only. */
 export interface PageAccount {
   readonly walletAddress: string;
   /** By venue, as a request carries them. */
   readonly credentials: object;
 }
 
-/** `folder` is the built client; null: wherever it was built. Without one the service runs without its page. */
+/** `folder` holds the built client; null means the build's default. Without files the service runs without its page. */
 export function mountDashboard(
   app: TemplatedApp,
   edge: Edge,
@@ -60,7 +60,7 @@ export function mountDashboard(
   for (const file of files) mountFile(app, edge, file, file.path === "/" ? [...HEADERS, link] : HEADERS);
 }
 
-/** There on every service: a page that asks for what is not there would log it. */
+/** Served by every service, because a browser logs each missing file. */
 function accountFile(account: PageAccount | null): AssetFile {
   const body = JSON.stringify({ success: true, data: { account } });
   return assetFile("/assets/account.json", "application/json", Buffer.from(body));
@@ -81,7 +81,7 @@ function mountFile(app: TemplatedApp, edge: Edge, file: AssetFile, headers: read
       }
     };
   }
-  // From memory, without a query of ours: as cheap as a refusal, and a page needs two dozen at once.
+  // Not charged: a file from memory is as cheap as a refusal, and a page needs two dozen at once.
   const send = (headOnly: boolean) =>
     guarded(0, headOnly, (response, request) => {
       const isKnown = matches(request.getHeader("if-none-match"), file.etag);

@@ -1,7 +1,7 @@
 /**
- * GET /api/trade/executions/{routeId}: the current state of one close, as its reply would read now. With credentials
- * of the account (header X-Venue-Credentials) an order of unknown outcome is looked up at its venue first; without,
- * the state is only read.
+ * GET /api/trade/executions/{routeId}: the current state of one close, in the form of its reply. With credentials
+ * of the account (header X-Venue-Credentials) an order of unknown outcome is looked up at its venue first; without
+ * them the state is only read.
  */
 import { ServiceError } from "../../../engine/domain/errors.js";
 import type { TradeData, TradeRequest } from "../../../engine/orders/types.js";
@@ -15,7 +15,7 @@ import { CREDENTIALS_HEADER, CREDENTIALS_QUERY, readVenueCredentials } from "../
 import type { RouteContext } from "./context.js";
 import type { Route } from "../../http/route.js";
 
-/** Begins the references of single orders: no routed execution is behind them. */
+/** Prefix of the references of single orders, which have no routed execution. */
 const SINGLE_ORDER = "or_";
 const ROUTE_ID = /^[A-Za-z0-9_-]{1,64}$/;
 

@@ -2,8 +2,8 @@
  * GET /api/history/ticks, trades, candles, routing, fills and execution-quality: JSON pages, or exports as CSV and JSON
  * lines by the Accept header: of the whole range, or of a page where a limit is named.
  *
- * Invariants: an export is passed on from the store piece by piece, as its reader takes it, without being parsed here;
- * one that fails after its first piece is cut off, so that it never looks complete; a caller who leaves ends the query.
+ * Invariants: an export is passed on from the store piece by piece, at the pace of its reader, and is not parsed here.
+ * One that fails after its first piece is cut off, so that it never looks complete. A query ends when its caller leaves.
  */
 import type { HttpRequest } from "uWebSockets.js";
 import type { TObject, TSchema } from "@sinclair/typebox";
@@ -56,7 +56,7 @@ const TIED_ROWS_MAX = 10_000;
 /** Rows that may have been inserted into an export's range between finding its end and reading it. */
 const LATE_ROWS_FACTOR = 2;
 
-/** What of the context the record needs. */
+/** The part of the context that these routes use. */
 export type HistoryContext = Pick<RouteContext, "edge" | "clock" | "view">;
 
 export function historyRoutes(context: HistoryContext, store: RecordsStore, options: HistoryOptions): Route[] {
@@ -127,6 +127,7 @@ function pageRoute(shell: Shell, { operation, kind, query, name, reply: replySch
   const { clock } = shell.context;
   const rules = requestRules(shell, kind.kind, query);
   const serialise = compileSerialiser(replySchema, ["data"]);
+  const exporter = new PageExport(shell, kind);
 
   async function page(asked: HistoryRequest, signal: AbortSignal): Promise<string> {
     const sql = pageSql(kind, asked.range, asked.after, asked.limit + 1, clock.wallMs());
@@ -138,39 +139,6 @@ function pageRoute(shell: Shell, { operation, kind, query, name, reply: replySch
     return serialise({ success: true, data, timestamp: clock.wallMs() });
   }
 
-  /** Where the rows after `after` end that one query reads; null: with the range. */
-  async function endOf(asked: HistoryRequest, after: SortKey | null, signal: AbortSignal): Promise<PartEnd> {
-    const [end, beyond] = await shell.reader.rows(boundarySql(kind, asked.range, after, asked.limit), 2, signal);
-    return { last: end === undefined ? null : keyOf(kind, end), goesOn: beyond !== undefined };
-  }
-
-  function partSql(asked: HistoryRequest, after: SortKey | null, last: SortKey | null, form: ExportForm): Sql {
-    return exportSql(kind, asked.range, after, last, asked.limit * LATE_ROWS_FACTOR, form, clock.wallMs());
-  }
-
-  /** All of the range, a part at a time, so that no query sorts and holds more than a page. */
-  async function* wholeRange(asked: HistoryRequest, form: ExportForm, signal: AbortSignal): AsyncGenerator<Sql> {
-    let { after } = asked;
-    for (;;) {
-      const { last, goesOn } = await endOf(asked, after, signal);
-      yield partSql(asked, after, last, form);
-      if (last === null || !goesOn || signal.aborted) return;
-      after = last;
-    }
-  }
-
-  async function exported(asked: HistoryRequest, form: ExportForm, { abort, headOnly, reply }: Call): Promise<void> {
-    const parts = exportParts(shell);
-    if (asked.isWhole) {
-      if (headOnly) return replyWithExportHead(parts, reply, form, VARY);
-      return replyWithExport(parts, reply, form, VARY, wholeRange(asked, form, abort.signal), abort);
-    }
-    const { last, goesOn } = await endOf(asked, asked.after, abort.signal);
-    const headers = last === null || !goesOn ? VARY : `${VARY}\r\nX-Next-Cursor: ${cursorOf(shell, kind, asked, last)}`;
-    if (headOnly) return replyWithExportHead(parts, reply, form, headers);
-    return replyWithExport(parts, reply, form, headers, [partSql(asked, asked.after, last, form)], abort);
-  }
-
   return {
     operation,
     handle(response, request) {
@@ -178,10 +146,57 @@ function pageRoute(shell: Shell, { operation, kind, query, name, reply: replySch
       const asked = readHistoryRequest(rules, request.getQuery(), form, clock.wallMs());
       answer(shell, shell.context.edge.detach(response), request.getMethod() === "head", async (call) => {
         if (form === "json") call.reply.json(await page(asked, call.abort.signal), VARY);
-        else await exported(asked, form, call);
+        else await exporter.reply(asked, form, call);
       });
     },
   };
+}
+
+/** Replies with the rows of one kind as CSV or JSON lines. */
+class PageExport {
+  readonly #shell: Shell;
+  readonly #kind: RecordKind;
+
+  constructor(shell: Shell, kind: RecordKind) {
+    this.#shell = shell;
+    this.#kind = kind;
+  }
+
+  async reply(asked: HistoryRequest, form: ExportForm, { abort, headOnly, reply }: Call): Promise<void> {
+    const parts = exportParts(this.#shell);
+    if (asked.isWhole) {
+      if (headOnly) return replyWithExportHead(parts, reply, form, VARY);
+      return replyWithExport(parts, reply, form, VARY, this.#wholeRange(asked, form, abort.signal), abort);
+    }
+    const { last, goesOn } = await this.#endOf(asked, asked.after, abort.signal);
+    const cursor = last === null || !goesOn ? null : cursorOf(this.#shell, this.#kind, asked, last);
+    const headers = cursor === null ? VARY : `${VARY}\r\nX-Next-Cursor: ${cursor}`;
+    if (headOnly) return replyWithExportHead(parts, reply, form, headers);
+    return replyWithExport(parts, reply, form, headers, [this.#partSql(asked, asked.after, last, form)], abort);
+  }
+
+  /** All of the range, a part at a time, so that no query sorts and holds more than a page. */
+  async *#wholeRange(asked: HistoryRequest, form: ExportForm, signal: AbortSignal): AsyncGenerator<Sql> {
+    let { after } = asked;
+    for (;;) {
+      const { last, goesOn } = await this.#endOf(asked, after, signal);
+      yield this.#partSql(asked, after, last, form);
+      if (last === null || !goesOn || signal.aborted) return;
+      after = last;
+    }
+  }
+
+  /** Returns the last key of the rows after `after` that one query reads; null means the end of the range. */
+  async #endOf(asked: HistoryRequest, after: SortKey | null, signal: AbortSignal): Promise<PartEnd> {
+    const sql = boundarySql(this.#kind, asked.range, after, asked.limit);
+    const [end, beyond] = await this.#shell.reader.rows(sql, 2, signal);
+    return { last: end === undefined ? null : keyOf(this.#kind, end), goesOn: beyond !== undefined };
+  }
+
+  #partSql(asked: HistoryRequest, after: SortKey | null, last: SortKey | null, form: ExportForm): Sql {
+    const rowsMax = asked.limit * LATE_ROWS_FACTOR;
+    return exportSql(this.#kind, asked.range, after, last, rowsMax, form, this.#shell.context.clock.wallMs());
+  }
 }
 
 function qualityRoute(shell: Shell): Route {
@@ -231,7 +246,7 @@ function exportParts({ context, reader }: Shell): ExportParts {
   return { reader, clock: context.clock, logger: context.edge.logger };
 }
 
-/** What is asked before the parameters: may this caller read it, in which form, and is there anything to read from. */
+/** Checks what comes before the parameters: the caller's access, the form of the reply, and that the record is on. */
 function admitted({ context, reader, options }: Shell, request: HttpRequest, operator: boolean): ReplyForm {
   context.edge.checkTarget(request);
   if (operator) {
@@ -248,7 +263,7 @@ function admitted({ context, reader, options }: Shell, request: HttpRequest, ope
 
 interface PartEnd {
   readonly last: SortKey | null;
-  /** Is there anything after it? */
+  /** Whether rows follow it. */
   readonly goesOn: boolean;
 }
 
@@ -272,8 +287,8 @@ function keyOf(kind: RecordKind, row: RecordRow): SortKey {
 }
 
 /**
- * How many of the rows found are the page, and the key after which the next begins; null when there is none. Rows that are
- * equal in everything are never parted: the page then holds all of them.
+ * Returns how many of the rows found are the page, and the key after which the next page begins; null without one. Rows
+ * with equal keys are never split between pages: the page then holds all of them.
  */
 function pageEnd(
   kind: RecordKind,

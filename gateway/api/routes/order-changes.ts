@@ -146,7 +146,10 @@ function amendRoute(context: TradingContext): Route {
 
 // ---------------------------------------------------------------- settings
 
-/** Spec section 7: outside 1 to 125 has a text of its own; the venue's and the contract's own limits are the desk's to say. */
+/**
+ * Spec section 7 has its own text for values outside 1 to 125; the desk checks the limits of the venue and the
+ * contract.
+ */
 function checkLeverage(leverage: number): number {
   const { min, max } = LEVERAGE_BOUNDS;
   if (Number.isInteger(leverage) && leverage >= min && leverage <= max) return leverage;
@@ -154,7 +157,7 @@ function checkLeverage(leverage: number): number {
   throw new ServiceError("LEVERAGE_OUT_OF_RANGE", { max, fields: [{ path: "leverage", problem }] });
 }
 
-/** As `symbolOn`, with the text that the spec gives a bad symbol here. */
+/** Like `symbolOn`, with the spec's text for a bad symbol. */
 function settingSymbol(context: TradingContext, venue: RoutableVenue, text: string): string {
   try {
     return symbolOn(context, venue, text);
@@ -167,7 +170,7 @@ function settingSymbol(context: TradingContext, venue: RoutableVenue, text: stri
   }
 }
 
-/** A symbol that is no text, or none that a symbol may be, has the same one; a missing one is missing. */
+/** A malformed symbol has the same text; a missing one is MISSING_PARAMETERS. */
 function withSymbolText<T>(check: () => T): T {
   try {
     return check();

@@ -1,4 +1,4 @@
-/** What the routes that call the order desk share: who asks, and with which bounds. */
+/** What the routes that call the order desk share: the caller's context and the symbol. */
 import type { RoutableVenue } from "../../../engine/domain/venue.js";
 import type { OrderRequestContext } from "../../../engine/orders/single/order-desk.js";
 import type { TradingDesk } from "../../accounts/trading-desk.js";
@@ -21,13 +21,16 @@ export function orderContext(ask: Ask): OrderRequestContext {
   };
 }
 
-/** Canonical symbol of what the caller typed. Throws VENUE_UNAVAILABLE without the venue, UNKNOWN_SYMBOL if it lists none. */
+/**
+ * Returns the canonical symbol of the caller's text. Throws VENUE_UNAVAILABLE without the venue, UNKNOWN_SYMBOL if it
+ * does not list it.
+ */
 export function symbolOn({ view }: RouteContext, venue: RoutableVenue, text: string): string {
   tradingRoom(view, venue);
   return view.resolveOn(venue, text);
 }
 
-/** As `symbolOn` for a symbol that is only a hint. */
+/** Like `symbolOn`, for a symbol that is only a hint. */
 export function symbolHint(
   context: RouteContext,
   venue: RoutableVenue,

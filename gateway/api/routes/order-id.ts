@@ -5,7 +5,7 @@ import { invalidParameters } from "../../http/query.js";
 
 const validate = compileValidator(orderIdText);
 
-/** The text itself, its digits untouched; throws INVALID_PARAMETERS. */
+/** Returns the text unchanged; throws INVALID_PARAMETERS. */
 export function checkOrderId(text: string, path = "orderId"): string {
   const checked = validate(text);
   if (checked.ok) return text;

@@ -41,7 +41,7 @@ function statusRoute(context: TradingContext): Route {
   });
 }
 
-/** Section 7 says what was asked for, digit by digit. */
+/** Spec section 7: the text repeats the requested id, digit by digit. */
 function statusError(error: ServiceError, orderId: string): ServiceError {
   return error.code === "ORDER_NOT_FOUND" ? new ServiceError("ORDER_NOT_FOUND", { ...error.context, orderId }) : error;
 }

@@ -1,6 +1,6 @@
 /**
  * Positions (interface spec 4.9): of one address on all venues, on one venue, and one venue's native form for a server
- * wallet. Each is a read of its moment; the stream has what moves.
+ * wallet. Each is one read; the stream has the changes.
  *
  * Invariants: one venue's failure never hides another's positions; what could not be read is an error or a coverage
  * entry, never an empty list.
@@ -79,29 +79,36 @@ function rowsOf(
   });
 }
 
-/** Null means of a contract that is not listed. */
+/** Returns null for a contract that is not listed. */
 function contractOf(view: MarketView, { venue, symbol, uncounted }: VenuePosition): PositionContract | null {
   const instrument = uncounted === undefined ? view.instrument(venue, symbol) : null;
   return instrument === null ? null : { instrument, market: view.market(venue, symbol) };
 }
 
+interface VenueRows {
+  readonly rows: AggregatedPosition[];
+  readonly coverage: Coverage;
+}
+
+async function readVenue(context: TradingContext, venue: RoutableVenue, ref: AccountRef): Promise<VenueRows> {
+  const room = context.view.room(venue);
+  if (room === null || !isTradingRoom(room)) return { rows: [], coverage: notConfigured(venue) };
+  const read = await context.trading.reads.read(room, ref, (session, options) =>
+    room.reader.readPositions(session, null, options),
+  );
+  const rows = read.ok ? rowsOf(context, read, read.account ?? accountAddress(venue, ref)) : [];
+  return { rows, coverage: positionsCoverage(venue, read) };
+}
+
+/** `parts` are in the order of ROUTABLE_VENUES. */
+function coverageOf(parts: readonly VenueRows[]): CoverageByVenue {
+  const routable = Object.fromEntries(ROUTABLE_VENUES.map((venue, index) => [venue, parts[index]?.coverage]));
+  return { ...(routable as Omit<CoverageByVenue, "venuefive">), venuefive: notConfigured("venuefive") };
+}
+
 function allRoute(context: TradingContext): Route {
-  const { clock, view, trading } = context;
+  const { clock, trading } = context;
   const serialise = compileSerialiser(allPositionsReplySchema);
-
-  async function readVenue(
-    venue: RoutableVenue,
-    ref: AccountRef,
-  ): Promise<{ readonly rows: AggregatedPosition[]; readonly coverage: Coverage }> {
-    const room = view.room(venue);
-    if (room === null || !isTradingRoom(room)) return { rows: [], coverage: notConfigured(venue) };
-    const read = await trading.reads.read(room, ref, (session, options) =>
-      room.reader.readPositions(session, null, options),
-    );
-    const rows = read.ok ? rowsOf(context, read, read.account ?? accountAddress(venue, ref)) : [];
-    return { rows, coverage: positionsCoverage(venue, read) };
-  }
-
   return jsonRoute(context, {
     operation: OPERATIONS.allPositions,
     headers: ACCOUNT_HEADERS,
@@ -111,16 +118,10 @@ function allRoute(context: TradingContext): Route {
       const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
       const parts = await Promise.all(
         ROUTABLE_VENUES.map((venue) =>
-          readVenue(venue, { ...refOf(blocks, venue, walletAddress), takesAnyAccount: true }),
+          readVenue(context, venue, { ...refOf(blocks, venue, walletAddress), takesAnyAccount: true }),
         ),
       );
-      const coverage = {
-        ...(Object.fromEntries(ROUTABLE_VENUES.map((venue, index) => [venue, parts[index]?.coverage])) as Omit<
-          CoverageByVenue,
-          "venuefive"
-        >),
-        venuefive: notConfigured("venuefive"),
-      };
+      const coverage = coverageOf(parts);
       requireSomeAnswer(coverage, "FAILED_TO_FETCH_POSITIONS");
       const positions = parts.flatMap((part) => part.rows);
       return {
@@ -173,8 +174,8 @@ function venueRoute(context: TradingContext): Route {
 }
 
 /**
- * A pushed position lacks figures that the interface shows (spec 2.5): then the venue is asked, once for all who wait.
- * Where it does not answer, the pushed one stands, and such a figure is empty.
+ * A pushed position lacks figures that the interface shows (spec 2.5), so the venue is read, once for all callers who
+ * wait. If that read fails, the pushed position is shown and those figures are empty.
  */
 async function readWhole(
   reader: AccountReader,

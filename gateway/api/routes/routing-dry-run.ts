@@ -48,7 +48,9 @@ export function routingDryRunRoute({ edge, clock, view, desk, closeDefaults }: R
   };
 }
 
-/** A query holds texts only; where the schema wants an integer, digits are one. Anything else stays text and is refused. */
+/**
+ * A query has texts only; where the schema requires an integer, digits become one. Any other text is kept and refused.
+ */
 function withIntegers(query: Readonly<Record<string, string>>): Readonly<Record<string, unknown>> {
   let values: Record<string, unknown> | null = null;
   for (const name of INTEGER_NAMES) {

@@ -1,4 +1,6 @@
-/** The service's own endpoints: time, limits, health, readiness, status, metrics, the OpenAPI and AsyncAPI documents. */
+/**
+ * The service's own endpoints: time, limits, health, readiness, status, metrics, the OpenAPI and AsyncAPI documents.
+ */
 import { ServiceError } from "../../../engine/domain/errors.js";
 import { buildAsyncApi } from "../../../schemas/asyncapi.js";
 import { buildOpenApi, INTERFACE_VERSION } from "../../../schemas/openapi.js";
@@ -20,7 +22,7 @@ import { CREDENTIALS_HEADER, readVenueCredentials } from "../venue-credentials.j
 import type { RouteContext } from "./context.js";
 import type { Route } from "../../http/route.js";
 
-/** Orders of unknown outcome listed by the status; the count is exact beyond it. */
+/** Most orders of unknown outcome that the status lists; their count is always exact. */
 const UNKNOWN_ORDERS_LISTED = 100;
 
 export function serviceRoutes(context: RouteContext): Route[] {
@@ -63,7 +65,7 @@ function limitsRoute({ edge, clock, limits }: RouteContext): Route {
       const tags = payers === null ? [] : typeof payers === "string" ? [payers] : payers;
       const callers = payers === null ? [edge.caller(response)] : tags.map((tag) => edge.limiter.caller(tag, nowNs));
       const buckets = BUCKET_WORDS.map((policy) => {
-        // Of several accounts in one request each pays: the one with the least left decides.
+        // Every account of a request pays: the one with the fewest tokens decides.
         const [first, ...others] = callers.map((caller) => caller[policy]);
         if (first === undefined) throw new ServiceError("INTERNAL", { problem: "nobody to charge" });
         const remaining = Math.min(first.remaining(nowNs), ...others.map((bucket) => bucket.remaining(nowNs)));

@@ -1,6 +1,6 @@
 /**
  * The kill switch of the operator (openings off, exits on) and the dead-man's switch of a caller (open orders are
- * cancelled unless a heartbeat comes). A switch is prolonged and ended by its unguessable id alone.
+ * cancelled unless a heartbeat comes). Its unguessable id alone prolongs and ends a dead-man's switch.
  */
 import type { SwitchAnswer } from "../../../engine/orders/single/order-desk.js";
 import { OPERATIONS } from "../../../schemas/operations.js";

@@ -1,11 +1,11 @@
-/** The `{symbol}` of a path: shape only; whether a venue lists it is the market view's to say. */
+/** The `{symbol}` of a path: shape only; the market view knows whether a venue lists it. */
 import { symbolText } from "../../../schemas/common.js";
 import { compileValidator } from "../../../schemas/validate.js";
 import { invalidParameters } from "../../http/query.js";
 
 const validate = compileValidator(symbolText());
 
-/** The text itself; throws INVALID_PARAMETERS. */
+/** Returns the text unchanged; throws INVALID_PARAMETERS. */
 export function checkSymbolText(text: string): string {
   const checked = validate(text);
   if (checked.ok) return text;

@@ -47,7 +47,7 @@ class TickerTexts {
     this.#serialise = serialise;
   }
 
-  /** Undefined when the venue does not list the canonical symbol. A room may replace a market: then so is its text. */
+  /** Returns undefined when the venue does not list the canonical symbol. A replaced market gets a new text. */
   get(symbol: string): TickerText | undefined {
     const known = this.#bySymbol.get(symbol);
     const market = this.#context.view.market(this.venue, symbol);
@@ -62,8 +62,8 @@ class TickerTexts {
   }
 }
 
-/** Interface spec 5.5: for want of configured keys. */
-function isRefused(context: RouteContext, venue: AggregatePart["venue"]): boolean {
+/** Interface spec 5.5: the venue's keys are not configured. */
+function isRefused(context: RouteContext, venue: RoutableVenue): boolean {
   return context.refusedTickers.has(venue);
 }
 
@@ -92,35 +92,43 @@ function venueRoute(context: RouteContext, texts: TickerTexts, operation: Route[
   }
 }
 
-function aggregatedRoute(context: RouteContext, texts: Texts): Route {
-  const { edge, view, clock } = context;
-  const failure = compileSerialiser(tickerFailureSchema);
-  const best = compileSerialiser(bestTouchSchema);
-  const bySymbol = new Map<string, { readonly parts: readonly AggregatePart[]; readonly text: AggregateText }>();
+/** The aggregated texts by canonical symbol. */
+class AggregateTexts {
+  readonly #context: RouteContext;
+  readonly #texts: Texts;
+  readonly #failure = compileSerialiser(tickerFailureSchema);
+  readonly #best = compileSerialiser(bestTouchSchema);
+  readonly #bySymbol = new Map<string, { readonly parts: readonly AggregatePart[]; readonly text: AggregateText }>();
 
-  /** Undefined when no venue lists the canonical symbol. Rebuilt when a market behind it was replaced. */
-  function get(symbol: string): AggregateText | undefined {
-    const known = bySymbol.get(symbol);
-    if (known !== undefined && isCurrent(known.parts, symbol)) return known.text;
-    const parts = ROUTABLE_VENUES.map((venue) => part(venue, symbol, texts[venue].get(symbol) ?? null));
+  constructor(context: RouteContext, texts: Texts) {
+    this.#context = context;
+    this.#texts = texts;
+  }
+
+  /** Returns undefined when no venue lists the canonical symbol. Rebuilt when a market behind it was replaced. */
+  get(symbol: string): AggregateText | undefined {
+    const known = this.#bySymbol.get(symbol);
+    if (known !== undefined && this.#isCurrent(known.parts, symbol)) return known.text;
+    const parts = ROUTABLE_VENUES.map((venue) => this.#part(venue, symbol, this.#texts[venue].get(symbol) ?? null));
     if (parts.every((each) => each.ticker === null)) return undefined;
-    const text = new AggregateText(parts, clock, best);
-    bySymbol.set(symbol, { parts, text });
+    const text = new AggregateText(parts, this.#context.clock, this.#best);
+    this.#bySymbol.set(symbol, { parts, text });
     return text;
   }
 
-  function isCurrent(parts: readonly AggregatePart[], symbol: string): boolean {
-    for (const { venue, ticker } of parts) if ((texts[venue].get(symbol) ?? null) !== ticker) return false;
+  #isCurrent(parts: readonly AggregatePart[], symbol: string): boolean {
+    for (const { venue, ticker } of parts) if ((this.#texts[venue].get(symbol) ?? null) !== ticker) return false;
     return true;
   }
 
-  function part(venue: AggregatePart["venue"], symbol: string, ticker: TickerText | null): AggregatePart {
-    const withheld = isRefused(context, venue);
-    return { venue, ticker, withheld, failure: failure(failureOf(venue, symbol, ticker)) };
+  #part(venue: RoutableVenue, symbol: string, ticker: TickerText | null): AggregatePart {
+    const withheld = isRefused(this.#context, venue);
+    return { venue, ticker, withheld, failure: this.#failure(this.#failureOf(venue, symbol, ticker)) };
   }
 
-  function failureOf(venue: AggregatePart["venue"], symbol: string, ticker: TickerText | null): TickerFailure {
-    if (isRefused(context, venue)) {
+  #failureOf(venue: RoutableVenue, symbol: string, ticker: TickerText | null): TickerFailure {
+    const { view } = this.#context;
+    if (isRefused(this.#context, venue)) {
       const { message: error } = new ServiceError("MISSING_CREDENTIALS", { exchange: venue });
       return { error, code: "MISSING_CREDENTIALS", availableSymbols: [] };
     }
@@ -131,11 +139,16 @@ function aggregatedRoute(context: RouteContext, texts: Texts): Route {
     const availableSymbols = view.preview(venue);
     return { error: `${venue} does not list ${symbol}`, code: "UNKNOWN_SYMBOL", availableSymbols };
   }
+}
+
+function aggregatedRoute(context: RouteContext, venueTexts: Texts): Route {
+  const { edge, view } = context;
+  const texts = new AggregateTexts(context, venueTexts);
 
   function resolve(request: HttpRequest, raw: string): AggregateText {
     edge.checkTarget(request);
     const asked = checkSymbolText(decodeComponent(raw, "symbol"));
-    const text = get(view.resolve(asked));
+    const text = texts.get(view.resolve(asked));
     if (text === undefined) throw view.unknownSymbol(asked, null);
     return text;
   }
@@ -144,7 +157,7 @@ function aggregatedRoute(context: RouteContext, texts: Texts): Route {
     operation: OPERATIONS.aggregatedTicker,
     handle(response: HttpResponse, request: HttpRequest) {
       const raw = request.getParameter(0);
-      edge.ok(response, (get(raw) ?? resolve(request, raw)).reply());
+      edge.ok(response, (texts.get(raw) ?? resolve(request, raw)).reply());
     },
   };
 }

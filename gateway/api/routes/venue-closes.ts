@@ -1,6 +1,6 @@
 /**
- * Closes on one venue (interface spec 4.7): one position and all of them on the one, the positions of a symbol on the
- * other. The desk re-reads the live position, derives the side from it and sends reduce-only.
+ * Closes on one venue (interface spec 4.7): one position or all of them on one venue, the positions of a symbol on
+ * another. The desk re-reads the live position, derives the side from it and sends reduce-only.
  */
 import { ServiceError } from "../../../engine/domain/errors.js";
 import type { CloseLeg } from "../../../engine/orders/single/order-desk.js";
@@ -60,7 +60,7 @@ function walletClose(context: TradingContext): Route {
           venue: WALLET_VENUE,
           credentials: walletBlock(wallet, WALLET_VENUE),
           symbol,
-          // The side is the opposite of the position: a position of the other direction is not what is meant.
+          // The side is the opposite of the position's: a position of the other direction is not closed.
           direction: body.side === "SELL" ? "LONG" : "SHORT",
           quantity: body.quantity,
           type: body.type,
@@ -88,12 +88,12 @@ function walletClose(context: TradingContext): Route {
   });
 }
 
-/** The order of a leg that was sent; a leg that failed, or found nothing left to close, is an error. */
+/** Returns the order of a leg that was sent; throws for a leg that failed or found nothing left to close. */
 function orderOf(leg: CloseLeg | undefined): NonNullable<CloseLeg["order"]> {
   if (leg?.order !== null && leg?.order !== undefined && leg.status !== "FAILED") return leg.order;
   const error = leg?.error ?? null;
   if (error !== null) throw refusalError({ ok: false, replayed: false, ...error }, leg?.venue ?? null);
-  // Flat when the order would have been sent: there is no order to name.
+  // The position was flat before the send: there is no order to name.
   throw new ServiceError("SIZE_EXCEEDS_POSITION", {
     maxSingleVenueSize: "0",
     maxTotalSize: "0",
@@ -187,5 +187,5 @@ function nativeClose(context: TradingContext): Route {
   });
 }
 
-/** Of orders without a trigger, as the venue prints it. */
+/** The working type of orders without a trigger, as the venue prints it. */
 const WORKING_TYPE = "CONTRACT_PRICE";

@@ -2,7 +2,7 @@
  * Orders on one venue (interface spec 4.6), in four forms: the venue's own form, by wallet in the path or in the header;
  * by wallet; with the caller's own key; and, on every other venue, with the credentials of the request or a wallet's.
  *
- * Invariant: a refusal (4xx) means that nothing was sent; an order whose outcome nobody knows is a 200 that says so.
+ * Invariant: a refusal (4xx) means that nothing was sent; an order of unknown outcome is a 200 with that state.
  */
 import { ServiceError } from "../../../engine/domain/errors.js";
 import type { RoutableVenue } from "../../../engine/domain/venue.js";
@@ -59,7 +59,7 @@ export function venueOrderRoutes(context: TradingContext): Route[] {
   ];
 }
 
-/** Throws what the desk refuses. */
+/** Throws the desk's refusal. */
 async function place(
   context: TradingContext,
   ask: Ask,
@@ -103,7 +103,7 @@ function missing(path: string, problem: string): ServiceError {
   return new ServiceError("MISSING_PARAMETERS", { fields: [{ path, problem }] });
 }
 
-/** A type that is none of the two has a text of its own (spec section 7), unless a field is missing. */
+/** Any other type has its own text (spec section 7), unless a field is missing. */
 export function withTypeText<T>(check: () => T): T {
   try {
     return check();
@@ -218,7 +218,7 @@ function keyRoute(context: TradingContext): Route {
   });
 }
 
-/** Names of the caller's own that are no account's stand for nothing there. */
+/** Names of the caller's that belong to no account are ignored there. */
 function accountNames(body: { readonly userId: string; readonly walletIdOrAddress?: string | null }) {
   const { userId, walletIdOrAddress = null } = body;
   const other = walletIdOrAddress === null ? [] : [{ path: "walletIdOrAddress", name: walletIdOrAddress }];

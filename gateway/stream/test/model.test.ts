@@ -163,7 +163,7 @@ class Run {
     }
   }
 
-  /** Subscriptions that were told to restart and have no snapshot yet. */
+  /** Subscriptions that must restart and have no snapshot yet. */
   owedSnapshots(): readonly string[] {
     return this.clients.flatMap(({ owed }) => [...owed]);
   }

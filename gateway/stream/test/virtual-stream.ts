@@ -52,7 +52,7 @@ export class VirtualClient {
   answersPings = true;
   pingCount = 0;
   onFrame: (frame: Frame) => void = () => {};
-  /** Subscriptions that the hub told to restart: a snapshot must follow. */
+  /** Subscriptions that the hub restarts: a snapshot must follow. */
   readonly owed = new Set<string>();
   /** A planted fault: frames that never come. */
   loses: (frame: Frame) => boolean = () => false;
