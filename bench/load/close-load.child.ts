@@ -57,8 +57,10 @@ function gatewayTrader(): Trader {
         code?: string;
         data?: { execution?: { state?: string; timingMs?: Record<string, number> } };
       };
-      for (const [stage, ms] of Object.entries(reply.data?.execution?.timingMs ?? {}))
-        (stagesMs[stage] ??= []).push(ms);
+      for (const [stage, ms] of Object.entries(reply.data?.execution?.timingMs ?? {})) {
+        stagesMs[stage] ??= [];
+        stagesMs[stage].push(ms);
+      }
       return reply.data?.execution?.state ?? reply.code ?? "?";
     },
     stop: () => pool.close(),
