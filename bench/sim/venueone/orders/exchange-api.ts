@@ -140,31 +140,15 @@ function perform(context: OrderContext, request: ExchangeRequest): ExchangeReply
   }
   if (itemCount(request) > ITEMS_MAX) return refused(REFUSED.overWeight);
   switch (action.type) {
-    case "order": {
-      const error = findBatchError(venue, action.orders, action.grouping, action.builder);
-      return error === null
-        ? withStatuses("order", executeOrders(context, action))
-        : batchRefused(context, action.orders.length, error);
-    }
+    case "order":
+      return placeBatch(context, action);
     case "cancel":
     case "cancelByCloid":
       return withStatuses("cancel", executeCancels(context, action));
-    case "modify": {
-      const error = findBatchError(venue, [action.modify.order], "na", null);
-      const status: OrderStatusItem | null =
-        error === null ? executeModify(context, action.modify, action.alwaysPlace) : { error };
-      if (status === null) return refused(REFUSED.modifyGone);
-      return typeof status === "object" && "error" in status ? refused(status.error) : done();
-    }
-    case "batchModify": {
-      const orders = action.modifies.map((modify) => modify.order);
-      const error = findBatchError(venue, orders, "na", null);
-      if (error !== null) return withStatuses("order", [{ error }]);
-      const statuses = action.modifies.map(
-        (modify) => executeModify(context, modify, action.alwaysPlace) ?? { error: REFUSED.modifyGone },
-      );
-      return withStatuses("order", statuses);
-    }
+    case "modify":
+      return modifyOne(context, action);
+    case "batchModify":
+      return modifyBatch(context, action);
     case "scheduleCancel":
       return defaultOr(scheduleCancel(venue, account, action.time));
     case "updateLeverage":
@@ -177,21 +161,52 @@ function perform(context: OrderContext, request: ExchangeRequest): ExchangeReply
     case "setReferrer":
       return done();
     case "reserveRequestWeight":
-      if (!venue.moveCash(account, -BigInt(action.weight) * RESERVE_PRICE_E12, "ADJUSTMENT"))
-        return refused(REFUSED.transferBalance);
-      account.requestsReserved += action.weight;
-      return done();
-    case "createSubAccount": {
-      const sub = venue.openSubAccount(account);
-      if (sub === null) return refused(REFUSED.subAccountTooMany);
-      return { status: "ok", response: { type: "createSubAccount", data: sub.address } };
-    }
+      return defaultOr(reserveRequests(venue, account, action.weight));
+    case "createSubAccount":
+      return createSubAccount(venue, account);
     case "subAccountTransfer":
       return defaultOr(executeSubAccountTransfer(venue, account, action));
     case "agentSendAsset":
       if (action.innerNonce !== request.nonce) return refused(REFUSED.innerNonce);
       return defaultOr(executeAgentSend(venue, account, action));
   }
+}
+
+function placeBatch(context: OrderContext, action: Extract<L1Action, { type: "order" }>): ExchangeReply {
+  const error = findBatchError(context.venue, action.orders, action.grouping, action.builder);
+  return error === null
+    ? withStatuses("order", executeOrders(context, action))
+    : batchRefused(context, action.orders.length, error);
+}
+
+function modifyOne(context: OrderContext, action: Extract<L1Action, { type: "modify" }>): ExchangeReply {
+  const error = findBatchError(context.venue, [action.modify.order], "na", null);
+  const status: OrderStatusItem | null =
+    error === null ? executeModify(context, action.modify, action.alwaysPlace) : { error };
+  if (status === null) return refused(REFUSED.modifyGone);
+  return typeof status === "object" && "error" in status ? refused(status.error) : done();
+}
+
+function modifyBatch(context: OrderContext, action: Extract<L1Action, { type: "batchModify" }>): ExchangeReply {
+  const orders = action.modifies.map((modify) => modify.order);
+  const error = findBatchError(context.venue, orders, "na", null);
+  if (error !== null) return withStatuses("order", [{ error }]);
+  const statuses = action.modifies.map(
+    (modify) => executeModify(context, modify, action.alwaysPlace) ?? { error: REFUSED.modifyGone },
+  );
+  return withStatuses("order", statuses);
+}
+
+function reserveRequests(venue: Venue, account: VenueAccount, weight: number): string | null {
+  if (!venue.moveCash(account, -BigInt(weight) * RESERVE_PRICE_E12, "ADJUSTMENT")) return REFUSED.transferBalance;
+  account.requestsReserved += weight;
+  return null;
+}
+
+function createSubAccount(venue: Venue, account: VenueAccount): ExchangeReply {
+  const sub = venue.openSubAccount(account);
+  if (sub === null) return refused(REFUSED.subAccountTooMany);
+  return { status: "ok", response: { type: "createSubAccount", data: sub.address } };
 }
 
 /** Pre-validation refuses n orders with one error; the log holds it once, too. */
