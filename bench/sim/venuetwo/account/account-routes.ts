@@ -26,79 +26,74 @@ interface MarginMove {
   readonly tsMs: number;
 }
 
-export function accountRoutes(): Readonly<Record<string, Route>> {
+type Routes = Readonly<Record<string, Route>>;
+
+/** What transfers and moved margins remember lives as long as the routes. */
+export function accountRoutes(): Routes {
   const transfers: TransferMemory = { used: new Set(), nextId: 1 };
   const marginMoves: MarginMove[] = [];
   return {
-    "GET balance": {
-      weight: 5,
-      security: "signed",
-      answer: ({ context, account }) => printBalances(context.exchange, account),
-    },
-    "GET account": {
-      weight: 5,
-      security: "signed",
-      answer: ({ context, account }) => printAccount(context.exchange, account, tradedRules(context), 0),
-    },
-    "GET accountWithJoinMargin": {
-      weight: 5,
-      security: "signed",
-      answer: ({ context, account }) => printAccount(context.exchange, account, tradedRules(context), 0),
-    },
-    "GET positionRisk": { weight: 5, security: "signed", answer: positionRisk },
-    "GET userTrades": { weight: 5, security: "signed", answer: userTrades },
-    "GET income": { weight: 30, security: "signed", answer: income },
-    "GET leverageBracket": { weight: 1, security: "signed", answer: leverageBracket },
-    "GET commissionRate": { weight: 20, security: "signed", answer: commissionRate },
-    "POST leverage": { weight: 1, security: "trade", answer: setLeverage },
-    "POST marginType": { weight: 1, security: "trade", answer: setMarginType },
+    ...READS,
+    ...SETTINGS,
+    ...LISTEN_KEYS,
     "POST positionMargin": { weight: 1, security: "trade", answer: (call) => moveMargin(call, marginMoves) },
-    "GET positionMargin/history": {
-      weight: 1,
-      security: "signed",
-      answer: (call) => {
-        const { symbol } = rulesOf(call.context.listing.rules, call.params);
-        return marginMoves
-          .filter((move) => move.accountId === call.account.accountId && move.symbol === symbol)
-          .map((move) => ({
-            amount: move.amount,
-            asset: "USDT",
-            symbol,
-            time: move.tsMs,
-            type: move.type,
-            positionSide: move.positionSide,
-          }));
-      },
-    },
-    "GET positionSide/dual": {
-      weight: 30,
-      security: "signed",
-      answer: ({ account }) => ({ dualSidePosition: account.hedgeMode }),
-    },
-    "POST positionSide/dual": { weight: 1, security: "trade", answer: setPositionMode },
+    "GET positionMargin/history": { weight: 1, security: "signed", answer: (call) => movedMargin(call, marginMoves) },
     "POST asset/wallet/transfer": { weight: 5, security: "transfer", answer: (call) => transfer(call, transfers) },
-    "POST listenKey": {
-      weight: 1,
-      security: "key",
-      answer: ({ context, account }) => ({ listenKey: context.listenKeys.open(account.accountId) }),
-    },
-    "PUT listenKey": {
-      weight: 1,
-      security: "key",
-      answer: ({ context, account }) => {
-        if (!context.listenKeys.extend(account.accountId)) throw refuse("listenKey");
-        return {};
-      },
-    },
-    "DELETE listenKey": {
-      weight: 1,
-      security: "key",
-      answer: ({ context, account }) => {
-        if (!context.listenKeys.drop(account.accountId)) throw refuse("listenKey");
-        return {};
-      },
-    },
   };
+}
+
+const READS: Routes = {
+  "GET balance": {
+    weight: 5,
+    security: "signed",
+    answer: ({ context, account }) => printBalances(context.exchange, account),
+  },
+  "GET account": { weight: 5, security: "signed", answer: wholeAccount },
+  "GET accountWithJoinMargin": { weight: 5, security: "signed", answer: wholeAccount },
+  "GET positionRisk": { weight: 5, security: "signed", answer: positionRisk },
+  "GET userTrades": { weight: 5, security: "signed", answer: userTrades },
+  "GET income": { weight: 30, security: "signed", answer: income },
+  "GET leverageBracket": { weight: 1, security: "signed", answer: leverageBracket },
+  "GET commissionRate": { weight: 20, security: "signed", answer: commissionRate },
+};
+
+const SETTINGS: Routes = {
+  "POST leverage": { weight: 1, security: "trade", answer: setLeverage },
+  "POST marginType": { weight: 1, security: "trade", answer: setMarginType },
+  "GET positionSide/dual": {
+    weight: 30,
+    security: "signed",
+    answer: ({ account }) => ({ dualSidePosition: account.hedgeMode }),
+  },
+  "POST positionSide/dual": { weight: 1, security: "trade", answer: setPositionMode },
+};
+
+const LISTEN_KEYS: Routes = {
+  "POST listenKey": {
+    weight: 1,
+    security: "key",
+    answer: ({ context, account }) => ({ listenKey: context.listenKeys.open(account.accountId) }),
+  },
+  "PUT listenKey": {
+    weight: 1,
+    security: "key",
+    answer: ({ context, account }) => {
+      if (!context.listenKeys.extend(account.accountId)) throw refuse("listenKey");
+      return {};
+    },
+  },
+  "DELETE listenKey": {
+    weight: 1,
+    security: "key",
+    answer: ({ context, account }) => {
+      if (!context.listenKeys.drop(account.accountId)) throw refuse("listenKey");
+      return {};
+    },
+  },
+};
+
+function wholeAccount({ context, account }: SignedCall): unknown {
+  return printAccount(context.exchange, account, tradedRules(context), 0);
 }
 
 function chosenRules(call: SignedCall): readonly VenuetwoRules[] {
@@ -273,6 +268,20 @@ function moveMargin(call: SignedCall, moves: MarginMove[]): unknown {
     tsMs: context.exchange.nowMs(),
   });
   return { amount: Number(amountText), code: 200, msg: "Successfully modify position margin.", type };
+}
+
+function movedMargin(call: SignedCall, moves: readonly MarginMove[]): unknown {
+  const { symbol } = rulesOf(call.context.listing.rules, call.params);
+  return moves
+    .filter((move) => move.accountId === call.account.accountId && move.symbol === symbol)
+    .map((move) => ({
+      amount: move.amount,
+      asset: "USDT",
+      symbol,
+      time: move.tsMs,
+      type: move.type,
+      positionSide: move.positionSide,
+    }));
 }
 
 function transfer(call: SignedCall, memory: TransferMemory): unknown {

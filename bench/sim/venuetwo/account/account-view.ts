@@ -5,6 +5,7 @@ import type { SimExchange } from "../../core/engine/exchange.js";
 import type {
   SimAccount,
   SimIncome,
+  SimMargin,
   SimPosition,
   SimPositionFigures,
   SimPositionSide,
@@ -75,7 +76,42 @@ export function printAccount(
   feeTier: number,
 ): Record<string, unknown> {
   const margin = exchange.margin(account.accountId);
-  const marginFields = {
+  const fields = marginFields(margin);
+  return {
+    feeTier,
+    canTrade: true,
+    canDeposit: true,
+    canWithdraw: true,
+    updateTime: 0,
+    totalInitialMargin: fields.initialMargin,
+    totalMaintMargin: fields.maintMargin,
+    totalWalletBalance: money(margin.walletE12),
+    totalUnrealizedProfit: money(margin.unrealizedE12),
+    totalMarginBalance: money(margin.equityE12),
+    totalPositionInitialMargin: fields.positionInitialMargin,
+    totalOpenOrderInitialMargin: fields.openOrderInitialMargin,
+    totalCrossWalletBalance: fields.crossWalletBalance,
+    totalCrossUnPnl: fields.crossUnPnl,
+    availableBalance: fields.availableBalance,
+    maxWithdrawAmount: fields.maxWithdrawAmount,
+    assets: [
+      {
+        asset: QUOTE,
+        walletBalance: money(margin.walletE12),
+        unrealizedProfit: money(margin.unrealizedE12),
+        marginBalance: money(margin.equityE12),
+        ...fields,
+        marginAvailable: true,
+        updateTime: exchange.nowMs(),
+      },
+    ],
+    positions: positionRows(exchange, account, listed).map((row) => printAccountPosition(exchange, account, row)),
+  };
+}
+
+/** What the account shows of its margin, in total and again of its one asset. */
+function marginFields(margin: SimMargin) {
+  return {
     maintMargin: money(margin.maintenanceE12),
     initialMargin: money(margin.positionInitialE12 + margin.orderInitialE12),
     positionInitialMargin: money(margin.positionInitialE12),
@@ -85,54 +121,31 @@ export function printAccount(
     availableBalance: money(margin.availableE12),
     maxWithdrawAmount: money(maxWithdraw(margin.availableE12, margin.crossUnrealizedE12)),
   };
+}
+
+function printAccountPosition(
+  exchange: SimExchange,
+  account: SimAccount,
+  { rules, side, position, figures }: PositionRow,
+): Record<string, unknown> {
+  const leverage = exchange.leverage(account.accountId, rules.symbol);
+  const initialMargin = figures === null ? "0" : money(figures.initialE12);
   return {
-    feeTier,
-    canTrade: true,
-    canDeposit: true,
-    canWithdraw: true,
-    updateTime: 0,
-    totalInitialMargin: marginFields.initialMargin,
-    totalMaintMargin: marginFields.maintMargin,
-    totalWalletBalance: money(margin.walletE12),
-    totalUnrealizedProfit: money(margin.unrealizedE12),
-    totalMarginBalance: money(margin.equityE12),
-    totalPositionInitialMargin: marginFields.positionInitialMargin,
-    totalOpenOrderInitialMargin: marginFields.openOrderInitialMargin,
-    totalCrossWalletBalance: marginFields.crossWalletBalance,
-    totalCrossUnPnl: marginFields.crossUnPnl,
-    availableBalance: marginFields.availableBalance,
-    maxWithdrawAmount: marginFields.maxWithdrawAmount,
-    assets: [
-      {
-        asset: QUOTE,
-        walletBalance: money(margin.walletE12),
-        unrealizedProfit: money(margin.unrealizedE12),
-        marginBalance: money(margin.equityE12),
-        ...marginFields,
-        marginAvailable: true,
-        updateTime: exchange.nowMs(),
-      },
-    ],
-    positions: positionRows(exchange, account, listed).map(({ rules, side, position, figures }) => {
-      const leverage = exchange.leverage(account.accountId, rules.symbol);
-      return {
-        symbol: rules.symbol,
-        initialMargin: figures === null ? "0" : money(figures.initialE12),
-        maintMargin: figures === null ? "0" : money(figures.maintenanceE12),
-        unrealizedProfit: money(figures?.unrealizedE12 ?? 0n),
-        positionInitialMargin: figures === null ? "0" : money(figures.initialE12),
-        openOrderInitialMargin: "0",
-        leverage: String(leverage),
-        isolated: exchange.marginMode(account.accountId, rules.symbol) === "isolated",
-        entryPrice: entryText(figures),
-        maxNotional: String(maxNotional(rules, leverage)),
-        positionSide: side,
-        positionAmt: position === null || position.qtyLots === 0 ? "0" : qtyText(rules.instrument, position.qtyLots),
-        notional: signedNotional(position, figures),
-        isolatedWallet: position === null || position.isolatedE12 === 0n ? "0" : money(position.isolatedE12),
-        updateTime: position?.updatedMs ?? 0,
-      };
-    }),
+    symbol: rules.symbol,
+    initialMargin,
+    maintMargin: figures === null ? "0" : money(figures.maintenanceE12),
+    unrealizedProfit: money(figures?.unrealizedE12 ?? 0n),
+    positionInitialMargin: initialMargin,
+    openOrderInitialMargin: "0",
+    leverage: String(leverage),
+    isolated: exchange.marginMode(account.accountId, rules.symbol) === "isolated",
+    entryPrice: entryText(figures),
+    maxNotional: String(maxNotional(rules, leverage)),
+    positionSide: side,
+    positionAmt: position === null || position.qtyLots === 0 ? "0" : qtyText(rules.instrument, position.qtyLots),
+    notional: signedNotional(position, figures),
+    isolatedWallet: position === null || position.isolatedE12 === 0n ? "0" : money(position.isolatedE12),
+    updateTime: position?.updatedMs ?? 0,
   };
 }
 

@@ -75,21 +75,14 @@ export function checkOrder(
   newClientId: () => string,
 ): CheckedOrder {
   const side = sideOf(params);
-  const type = params.required("type");
-  if (!TYPES.has(type)) throw refuse("orderType");
-  if (rules.status !== "TRADING")
-    throw refuse(rules.status === "CLOSE" || rules.status === "SETTLING" ? "closed" : "marketStatus");
+  const type = typeOf(params);
+  checkTrading(rules);
   const clientId = clientIdOf(params) ?? newClientId();
-  const responseType = params.text("newOrderRespType") ?? "ACK";
-  if (responseType !== "ACK" && responseType !== "RESULT") throw refuse("orderRespType");
+  const wantsResult = wantsResultOf(params);
   const hedgeMode = exchange.account(accountId)?.hedgeMode ?? false;
-  const positionSide = positionSideOf(params, hedgeMode);
-  const closePosition = params.boolean("closePosition") ?? false;
-  const reduceOnly = reduceOnlyOf(params, hedgeMode, closePosition);
+  const { positionSide, closePosition, reduceOnly } = purposeOf(params, type, hedgeMode);
   const isMarket = type === "MARKET" || type.endsWith("_MARKET");
   const conditional = type !== "LIMIT" && type !== "MARKET";
-  if (closePosition && type !== "STOP_MARKET" && type !== "TAKE_PROFIT_MARKET") throw refuse("orderType");
-  if (closePosition && params.has("quantity")) throw refuse("quantityWithClose");
 
   const timeInForce = timeInForceOf(params, type, isMarket);
   const qtyLots = closePosition ? 0 : quantityOf(params, rules, isMarket);
@@ -117,7 +110,7 @@ export function checkOrder(
     closePosition,
     tag,
   };
-  return { request, wantsResult: responseType === "RESULT" };
+  return { request, wantsResult };
 }
 
 /** PUT order: the same price and quantity filters. */
@@ -174,6 +167,36 @@ function sideOf(params: Params): SimSide {
   const side = params.required("side");
   if (side !== "BUY" && side !== "SELL") throw refuse("side");
   return side;
+}
+
+function typeOf(params: Params): string {
+  const type = params.required("type");
+  if (!TYPES.has(type)) throw refuse("orderType");
+  return type;
+}
+
+function checkTrading({ status }: VenuetwoRules): void {
+  if (status !== "TRADING") throw refuse(status === "CLOSE" || status === "SETTLING" ? "closed" : "marketStatus");
+}
+
+function wantsResultOf(params: Params): boolean {
+  const responseType = params.text("newOrderRespType") ?? "ACK";
+  if (responseType !== "ACK" && responseType !== "RESULT") throw refuse("orderRespType");
+  return responseType === "RESULT";
+}
+
+/** Which position the order is for, and whether it may only reduce or closes the whole of it. */
+function purposeOf(
+  params: Params,
+  type: string,
+  hedgeMode: boolean,
+): Pick<SimOrderRequest, "positionSide" | "closePosition" | "reduceOnly"> {
+  const positionSide = positionSideOf(params, hedgeMode);
+  const closePosition = params.boolean("closePosition") ?? false;
+  const reduceOnly = reduceOnlyOf(params, hedgeMode, closePosition);
+  if (closePosition && type !== "STOP_MARKET" && type !== "TAKE_PROFIT_MARKET") throw refuse("orderType");
+  if (closePosition && params.has("quantity")) throw refuse("quantityWithClose");
+  return { positionSide, closePosition, reduceOnly };
 }
 
 export function clientIdOf(params: Params): string | null {
