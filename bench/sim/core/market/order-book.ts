@@ -90,10 +90,6 @@ export class OrderBook {
     return this.priceAt(side, 0);
   }
 
-  lotsAt(side: SimSide, priceTicks: number): number {
-    return this.#side(side).levels.get(priceTicks)?.lots ?? 0;
-  }
-
   /** First in the queue of the best level. */
   front(side: SimSide): Resting | null {
     return this.#side(side).best()?.orders[0] ?? null;
