@@ -1,5 +1,6 @@
 /** What the parts of the order engine share: one record per symbol, and the neighbours they call. */
 import type { Ledger } from "../money/ledger.js";
+import type { Margins } from "../money/margins.js";
 import type { OrderBook } from "../market/order-book.js";
 import type { Listeners } from "../model/listeners.js";
 import type { OrderState } from "../model/state.js";
@@ -18,6 +19,7 @@ export interface SymbolState {
 export interface MatchingDeps {
   readonly symbols: ReadonlyMap<string, SymbolState>;
   readonly ledger: Ledger;
+  readonly margins: Margins;
   readonly listeners: Listeners;
   readonly policies: SimPolicies;
   readonly firstOrderId: number;

@@ -9,6 +9,7 @@ import type { MatchingDeps, SymbolState } from "./engine-deps.js";
 import { createFactorModel, type PriceSource, seedOf } from "../market/factor-model.js";
 import { DEFAULT_FLOW, type FlowOptions, SymbolFlow } from "./flow.js";
 import { Ledger } from "../money/ledger.js";
+import { Margins } from "../money/margins.js";
 import { Listeners, type SimListener } from "../model/listeners.js";
 import { type FundingPoint, MarkState } from "../market/marks.js";
 import { Matching } from "./matching.js";
@@ -81,6 +82,7 @@ export class SimExchange {
   readonly #marks = new Map<string, MarkState>();
   readonly #flows = new Map<string, SymbolFlow>();
   readonly #listeners = new Listeners();
+  readonly #margins: Margins;
   readonly #ledger: Ledger;
   readonly #desk: AccountDesk;
   readonly #matchingDeps: MatchingDeps;
@@ -104,13 +106,15 @@ export class SimExchange {
     this.#seqRandom = createSeededRandom(seedOf(`${options.venue}/seq`, options.seed));
     this.#engineSeq = options.firstSeq ?? 1;
     const deps = { nowMs: () => this.nowMs(), markE8: (symbol: string) => this.#mark(symbol).markE8 };
-    this.#ledger = new Ledger({
+    this.#margins = new Margins({
       instruments: this.instruments,
       defaultLeverage: options.policies.defaultLeverage,
-      ...deps,
+      markE8: deps.markE8,
     });
+    this.#ledger = new Ledger({ margins: this.#margins, nowMs: deps.nowMs });
     this.#desk = new AccountDesk({
       ledger: this.#ledger,
+      margins: this.#margins,
       listeners: this.#listeners,
       instruments: this.instruments,
       policies: options.policies,
@@ -119,6 +123,7 @@ export class SimExchange {
     this.#matchingDeps = {
       symbols: this.#symbols,
       ledger: this.#ledger,
+      margins: this.#margins,
       listeners: this.#listeners,
       policies: options.policies,
       firstOrderId: options.firstOrderId ?? 1,
@@ -128,6 +133,7 @@ export class SimExchange {
     this.#matching = new Matching(this.#matchingDeps);
     this.#risk = {
       ledger: this.#ledger,
+      margins: this.#margins,
       matching: this.#matching,
       listeners: this.#listeners,
       marks: this.#marks,
@@ -360,7 +366,7 @@ export class SimExchange {
   }
 
   margin(accountId: string): SimMargin {
-    return this.#ledger.margin(this.#account(accountId));
+    return this.#margins.margin(this.#account(accountId));
   }
 
   position(accountId: string, symbol: string, side: SimPositionSide): SimPosition | null {
@@ -368,15 +374,15 @@ export class SimExchange {
   }
 
   positionFigures(position: SimPosition): SimPositionFigures {
-    return this.#ledger.figures(this.#account(position.accountId), position);
+    return this.#margins.figures(this.#account(position.accountId), position);
   }
 
   leverage(accountId: string, symbol: string): number {
-    return this.#ledger.leverage(this.#account(accountId), symbol);
+    return this.#margins.leverage(this.#account(accountId), symbol);
   }
 
   marginMode(accountId: string, symbol: string): SimMarginMode {
-    return this.#ledger.marginMode(this.#account(accountId), symbol);
+    return this.#margins.marginMode(this.#account(accountId), symbol);
   }
 
   /** Positive adds cash (DEPOSIT or ADJUSTMENT), negative takes it (refused below available). */

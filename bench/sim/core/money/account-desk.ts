@@ -1,6 +1,7 @@
 /** Accounts as their owners change them: deposits, transfers, leverage, modes, isolated margin. Refusals change nothing. */
 import { parseScaled } from "../model/fixed.js";
 import type { Ledger } from "./ledger.js";
+import type { Margins } from "./margins.js";
 import type { Listeners } from "../model/listeners.js";
 import { type AccountState, createAccountState, positionKey } from "../model/state.js";
 import type {
@@ -18,6 +19,7 @@ import type {
 
 export interface AccountDeskDeps {
   readonly ledger: Ledger;
+  readonly margins: Margins;
   readonly listeners: Listeners;
   readonly instruments: ReadonlyMap<string, SimInstrument>;
   readonly policies: SimPolicies;
@@ -55,7 +57,7 @@ export class AccountDesk {
 
   adjustWallet(accountId: string, amountE12: bigint, cause: SimAccountCause): SimResult<bigint> {
     const account = this.account(accountId);
-    if (amountE12 < 0n && -amountE12 > this.#deps.ledger.margin(account).availableE12)
+    if (amountE12 < 0n && -amountE12 > this.#deps.margins.margin(account).availableE12)
       return refuse("INSUFFICIENT_BALANCE");
     this.#deps.ledger.addCash(account, amountE12);
     this.#deps.listeners.account(account, cause, []);
@@ -64,7 +66,7 @@ export class AccountDesk {
 
   transferSpot(accountId: string, amountE12: bigint, direction: "toPerp" | "toSpot"): SimResult<bigint> {
     const account = this.account(accountId);
-    const available = direction === "toPerp" ? account.spotE12 : this.#deps.ledger.margin(account).availableE12;
+    const available = direction === "toPerp" ? account.spotE12 : this.#deps.margins.margin(account).availableE12;
     if (amountE12 <= 0n || amountE12 > available) return refuse("INSUFFICIENT_BALANCE");
     const signed = direction === "toPerp" ? amountE12 : -amountE12;
     account.spotE12 -= signed;
@@ -92,12 +94,12 @@ export class AccountDesk {
     const instrument = this.#deps.instruments.get(symbol);
     if (instrument === undefined) return refuse("UNKNOWN_SYMBOL");
     if (!Number.isInteger(leverage) || leverage < 1 || leverage > instrument.maxLeverage) return refuse("LEVERAGE");
-    const before = this.#deps.ledger.leverage(account, symbol);
+    const before = this.#deps.margins.leverage(account, symbol);
     const open = this.#positionsOf(account, symbol).some((position) => position.qtyLots !== 0);
-    if (leverage < before && open && this.#deps.ledger.marginMode(account, symbol) === "isolated")
+    if (leverage < before && open && this.#deps.margins.marginMode(account, symbol) === "isolated")
       return refuse("HAS_POSITION");
     account.leverages.set(symbol, leverage);
-    const margin = this.#deps.ledger.margin(account);
+    const margin = this.#deps.margins.margin(account);
     const free = margin.crossWalletE12 + margin.crossUnrealizedE12 - margin.positionInitialE12 - margin.orderInitialE12;
     if (leverage < before && open && free < 0n) {
       account.leverages.set(symbol, before);
@@ -110,7 +112,7 @@ export class AccountDesk {
   setMarginMode(accountId: string, symbol: string, mode: SimMarginMode): SimResult<SimMarginMode> {
     const account = this.account(accountId);
     if (!this.#deps.instruments.has(symbol)) return refuse("UNKNOWN_SYMBOL");
-    if (this.#deps.ledger.marginMode(account, symbol) === mode) return refuse("NO_CHANGE");
+    if (this.#deps.margins.marginMode(account, symbol) === mode) return refuse("NO_CHANGE");
     if ([...account.openOrders.values()].some((order) => order.symbol === symbol)) return refuse("HAS_ORDERS");
     if (this.#positionsOf(account, symbol).some((position) => position.qtyLots !== 0)) return refuse("HAS_POSITION");
     account.marginModes.set(symbol, mode);
@@ -134,12 +136,12 @@ export class AccountDesk {
     if (
       position === undefined ||
       position.qtyLots === 0 ||
-      this.#deps.ledger.marginMode(account, symbol) !== "isolated"
+      this.#deps.margins.marginMode(account, symbol) !== "isolated"
     )
       return refuse("HAS_POSITION");
-    const figures = this.#deps.ledger.figures(account, position);
+    const figures = this.#deps.margins.figures(account, position);
     const left = position.isolatedE12 + amountE12;
-    if (amountE12 > 0n && amountE12 > this.#deps.ledger.margin(account).availableE12)
+    if (amountE12 > 0n && amountE12 > this.#deps.margins.margin(account).availableE12)
       return refuse("INSUFFICIENT_BALANCE");
     if (amountE12 < 0n && left + figures.unrealizedE12 < figures.initialE12) return refuse("INSUFFICIENT_BALANCE");
     position.isolatedE12 = left;
