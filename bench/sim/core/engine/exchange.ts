@@ -460,7 +460,7 @@ export class SimExchange {
   }
 
   order(orderId: number): SimOrder | null {
-    return this.#matching.orders.get(orderId) ?? null;
+    return this.#matching.orders.byId.get(orderId) ?? null;
   }
 
   /** Newest order of this account with the client id. */
