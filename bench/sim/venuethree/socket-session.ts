@@ -13,7 +13,13 @@ import type { RestVerdict } from "../core/server/fault-types.js";
 import type { SimSocket } from "../core/server/server-types.js";
 import type { AccountStreams } from "./account/account-streams.js";
 import type { ApiServer } from "./market/api-server.js";
-import { type AccountChannel, type AccountChannelKind, accountKindOf, readAccountChannel } from "./market/channels.js";
+import {
+  type AccountChannel,
+  type AccountChannelKind,
+  accountKindOf,
+  readAccountChannel,
+  readChannel,
+} from "./market/channels.js";
 import { CODE, errorFrame, refuseTransaction, VenuethreeRefusal } from "./wire/errors.js";
 import type { VenuethreeContext } from "./orders/context.js";
 import { printJson, readJson, type Row } from "./wire/json.js";
@@ -236,7 +242,7 @@ export class Sessions {
   }
 
   #change(socket: SimSocket, { server }: SocketState, type: "subscribe" | "unsubscribe", text: string): string | null {
-    const reading = server.read(text);
+    const reading = readChannel(text, this.#deps.context.listing);
     if (!reading.ok) return errorFrame(reading.code, reading.message);
     const { channel } = reading;
     if (type === "unsubscribe") return unsubscribed(server.unsubscribe(socket, channel), channel.name);
