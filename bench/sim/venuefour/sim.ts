@@ -153,8 +153,8 @@ class VenuefourRoom implements SimRoom<VenuefourAccount, RegisteredKeys> {
   #settle(): void {
     const { exchange, journal } = this.#context;
     journal.settled();
-    this.#actions.desk.settle();
-    for (const { accountId } of exchange.accounts()) this.#actions.desk.dropProtection(accountId);
+    this.#actions.desk.triggers.settle();
+    for (const { accountId } of exchange.accounts()) this.#actions.desk.triggers.dropProtection(accountId);
   }
 }
 

@@ -149,9 +149,9 @@ const OPERATIONS: Readonly<Record<OperationName, (by: Executors, caller: Caller,
   create_market_order: ({ desk }, caller, payload) => created(desk.createMarket(caller, payload)),
   create_order: ({ desk }, caller, payload) => created(desk.create(caller, payload)),
   edit_order: ({ desk }, caller, payload) => created(desk.edit(caller, payload)),
-  create_stop_order: ({ desk }, caller, payload) => created(desk.createStop(caller, payload)),
+  create_stop_order: ({ desk }, caller, payload) => created(desk.triggers.createStop(caller, payload)),
   set_position_tpsl: ({ desk }, caller, payload) => {
-    desk.setPositionTpsl(caller, payload);
+    desk.triggers.setPositionTpsl(caller, payload);
     return done(null, payload);
   },
   cancel_order: ({ desk }, caller, payload) => {

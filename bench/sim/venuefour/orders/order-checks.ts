@@ -157,3 +157,11 @@ export class OrderChecks {
     return this.#exchange.position(caller.accountId, symbol, "BOTH")?.qtyLots ?? 0;
   }
 }
+
+export function sideOf(fields: Fields): SimSide {
+  return fields.side === "bid" ? "BUY" : "SELL";
+}
+
+export function textOrNull(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
