@@ -105,7 +105,7 @@ class VenuefourRoom implements SimRoom<VenuefourAccount, RegisteredKeys> {
       { everyMs: context.cadences.pulseMs, run: () => this.#pulse() },
       { everyMs: SWEEP_MS, run: () => sessions.sweep() },
     ];
-    exchange.addListener({ onTrade: (trade) => streams.onTrade(trade, exchange.engineSeq()) });
+    exchange.addListener({ onTrade: (trade) => streams.onTrade(trade, exchange.market.engineSeq()) });
   }
 
   get quirks(): VenuefourQuirks {
@@ -121,7 +121,7 @@ class VenuefourRoom implements SimRoom<VenuefourAccount, RegisteredKeys> {
     const { walletAddress, agents, deposit } = account;
     const accountId = account.accountId ?? walletAddress;
     if (accountId === undefined) throw new RangeError("an account needs a wallet address or an id");
-    exchange.createAccount({ accountId, deposit });
+    exchange.desk.createAccount({ accountId, deposit });
     const keys = this.keys.register(accountId, {
       ...(walletAddress === undefined ? {} : { walletAddress }),
       ...(agents === undefined ? {} : { agents }),
@@ -154,7 +154,7 @@ class VenuefourRoom implements SimRoom<VenuefourAccount, RegisteredKeys> {
     const { exchange, journal } = this.#context;
     journal.settled();
     this.#actions.desk.triggers.settle();
-    for (const { accountId } of exchange.accounts()) this.#actions.desk.triggers.dropProtection(accountId);
+    for (const { accountId } of exchange.accounts.all()) this.#actions.desk.triggers.dropProtection(accountId);
   }
 }
 

@@ -22,7 +22,7 @@ const sim = await startVenuetwoSim({
   // Enough that each of the others speaks every second; hundreds of them share this machine with the room.
   flow: { stepMs: 500, levelCount: 60, quoteChangesPerSecond: 3, tradesPerSecond: 0.05 },
 });
-for (let index = 0; index < count - SYMBOLS.length; index += 2) sim.exchange.setHalted(`C${index}USDT`, true);
+for (let index = 0; index < count - SYMBOLS.length; index += 2) sim.exchange.controls.setHalted(`C${index}USDT`, true);
 
 process.on("SIGTERM", () => void sim.stop().finally(() => process.exit(0)));
 process.stdout.write(`${JSON.stringify({ restUrl: sim.restUrl, wsUrl: sim.wsUrl })}\n`);

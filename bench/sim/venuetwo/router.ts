@@ -135,7 +135,7 @@ export class Router {
   }
 
   #signedCall(call: Call, caller: Caller): SignedCall {
-    const account = this.#context.exchange.account(caller.accountId);
+    const account = this.#context.exchange.accounts.find(caller.accountId);
     if (account === null) throw refuse("keyRejected");
     return { ...call, caller, account };
   }

@@ -66,14 +66,14 @@ function isOfWindow({ venue, symbol, market, truth }: WatchedMarket, windowMs: n
   const native = nativeName(venue, symbol);
   const nowMs = exchange.nowMs();
   const sinceMs = nowMs - windowMs;
-  const oldest = exchange.trueBookAtTime(native, sinceMs, 1);
+  const oldest = exchange.market.trueBookAtTime(native, sinceMs, 1);
   // A venue younger than the window.
   if (oldest === null) return true;
   const isTimed = venue === "venueone" || venue === "venuefour";
   const isNew = isTimed ? book.tsVenueMs >= sinceMs : (truth.seqOfNonce?.(book.seq) ?? book.seq) >= oldest.seq;
   if (isNew) return true;
   for (let atMs = sinceMs; atMs <= nowMs; atMs += COMPARED_EVERY_MS) {
-    const then = exchange.trueBookAtTime(native, atMs, MAIN_LEVELS[venue]);
+    const then = exchange.market.trueBookAtTime(native, atMs, MAIN_LEVELS[venue]);
     if (then === null) continue;
     const scaled = inScaleOf(then, exchange, native, instrument.priceDecimals, instrument.qtyDecimals);
     if (firstDifference(book, scaled) === null) return true;

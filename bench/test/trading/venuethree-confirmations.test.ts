@@ -61,7 +61,7 @@ async function start(): Promise<Bench> {
   await room.start();
   const btc = room.markets.get("BTC")?.instrument;
   if (btc === undefined) throw new Error("BTC is not listed");
-  bench = { sim, room, btc, price: (share) => wholeTicks(btc, (sim.exchange.mark("BTC").markE8 / 1e8) * share) };
+  bench = { sim, room, btc, price: (share) => wholeTicks(btc, (sim.exchange.market.mark("BTC").markE8 / 1e8) * share) };
   return bench;
 }
 
@@ -163,7 +163,7 @@ describe("orders of an account that trades again and again", () => {
       heldLots -= 1_000;
       await within(on, (session) => eventually("the position after it", () => streamedLots(on, session) === heldLots));
     }
-    expect(on.sim.exchange.position(String(ALICE), "BTC", "BOTH")?.qtyLots).toBe(heldLots);
+    expect(on.sim.exchange.accounts.position(String(ALICE), "BTC", "BOTH")?.qtyLots).toBe(heldLots);
   });
 
   it("that run at once leave a position for each next one that fits, and the exact one only when all is reported", async () => {

@@ -100,7 +100,7 @@ async function start(): Promise<Bench> {
 
 /** An entry that rests, or a close of one lot. */
 function place({ btc, room, sim }: Bench, session: AccountSession, lane: Lane): Promise<PlaceOutcome> {
-  const mark = sim.exchange.mark("BTC").markE8 / 1e8;
+  const mark = sim.exchange.market.mark("BTC").markE8 / 1e8;
   const command = commandOf(btc, {
     ...(lane === "exit" ? { side: "SELL" as const } : { type: "LIMIT" as const, timeInForce: "GTC" as const }),
     reduceOnly: lane === "exit",

@@ -32,17 +32,17 @@ export async function changeListing(
 ): Promise<void> {
   const isRegridded = change.priceStep !== undefined || change.qtyStep !== undefined;
   if (isRegridded) {
-    exchange.setHalted(symbol, true);
-    const { bids, asks } = exchange.book(symbol);
-    for (const { priceTicks } of bids) exchange.setHouseLevel(symbol, "BUY", priceTicks, 0);
-    for (const { priceTicks } of asks) exchange.setHouseLevel(symbol, "SELL", priceTicks, 0);
+    exchange.controls.setHalted(symbol, true);
+    const { bids, asks } = exchange.market.book(symbol);
+    for (const { priceTicks } of bids) exchange.controls.setHouseLevel(symbol, "BUY", priceTicks, 0);
+    for (const { priceTicks } of asks) exchange.controls.setHouseLevel(symbol, "SELL", priceTicks, 0);
     await delay(exchange.clock, TOLD_MS);
   }
   const instrument = adopt();
-  if (isRegridded) exchange.setGrid(symbol, instrument);
+  if (isRegridded) exchange.controls.setGrid(symbol, instrument);
   const isOpen = change.isTrading ?? change.isListed;
-  if (isOpen !== undefined) exchange.setHalted(symbol, !isOpen);
-  else if (isRegridded) exchange.setHalted(symbol, false);
+  if (isOpen !== undefined) exchange.controls.setHalted(symbol, !isOpen);
+  else if (isRegridded) exchange.controls.setHalted(symbol, false);
 }
 
 /** Decimals of a step like `0.10`: as printed. */

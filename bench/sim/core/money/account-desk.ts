@@ -33,12 +33,6 @@ export class AccountDesk {
     this.#deps = deps;
   }
 
-  account(accountId: string): AccountState {
-    const account = this.#deps.ledger.accounts.get(accountId);
-    if (account === undefined) throw new RangeError("no such account");
-    return account;
-  }
-
   createAccount(options: SimAccountOptions): SimAccount {
     if (this.#deps.ledger.accounts.has(options.accountId)) throw new RangeError(`account ${options.accountId} exists`);
     const account = createAccountState(options, {
@@ -55,8 +49,9 @@ export class AccountDesk {
     return account;
   }
 
+  /** Positive adds cash (DEPOSIT or ADJUSTMENT), negative takes it (refused below available). */
   adjustWallet(accountId: string, amountE12: bigint, cause: SimAccountCause): SimResult<bigint> {
-    const account = this.account(accountId);
+    const account = this.#deps.ledger.account(accountId);
     if (amountE12 < 0n && -amountE12 > this.#deps.margins.margin(account).availableE12)
       return refuse("INSUFFICIENT_BALANCE");
     this.#deps.ledger.addCash(account, amountE12);
@@ -65,7 +60,7 @@ export class AccountDesk {
   }
 
   transferSpot(accountId: string, amountE12: bigint, direction: "toPerp" | "toSpot"): SimResult<bigint> {
-    const account = this.account(accountId);
+    const account = this.#deps.ledger.account(accountId);
     const available = direction === "toPerp" ? account.spotE12 : this.#deps.margins.margin(account).availableE12;
     if (amountE12 <= 0n || amountE12 > available) return refuse("INSUFFICIENT_BALANCE");
     const signed = direction === "toPerp" ? amountE12 : -amountE12;
@@ -75,6 +70,7 @@ export class AccountDesk {
     return { ok: true, value: account.walletE12 };
   }
 
+  /** Sets a starting position (tests, demo): signed lots at an entry price; replaces what was there. The house takes the other side. */
   setPosition(
     accountId: string,
     symbol: string,
@@ -82,7 +78,7 @@ export class AccountDesk {
     qtyLots: number,
     entryTicks: number,
   ): SimPosition {
-    const account = this.account(accountId);
+    const account = this.#deps.ledger.account(accountId);
     if (account.hedgeMode !== (side !== "BOTH")) throw new RangeError("position side does not fit the account's mode");
     const position = this.#deps.ledger.setPosition(account, symbol, side, qtyLots, entryTicks);
     this.#deps.listeners.account(account, "ADJUSTMENT", [position]);
@@ -90,7 +86,7 @@ export class AccountDesk {
   }
 
   setLeverage(accountId: string, symbol: string, leverage: number): SimResult<number> {
-    const account = this.account(accountId);
+    const account = this.#deps.ledger.account(accountId);
     const instrument = this.#deps.instruments.get(symbol);
     if (instrument === undefined) return refuse("UNKNOWN_SYMBOL");
     if (!Number.isInteger(leverage) || leverage < 1 || leverage > instrument.maxLeverage) return refuse("LEVERAGE");
@@ -110,7 +106,7 @@ export class AccountDesk {
   }
 
   setMarginMode(accountId: string, symbol: string, mode: SimMarginMode): SimResult<SimMarginMode> {
-    const account = this.account(accountId);
+    const account = this.#deps.ledger.account(accountId);
     if (!this.#deps.instruments.has(symbol)) return refuse("UNKNOWN_SYMBOL");
     if (this.#deps.margins.marginMode(account, symbol) === mode) return refuse("NO_CHANGE");
     if ([...account.openOrders.values()].some((order) => order.symbol === symbol)) return refuse("HAS_ORDERS");
@@ -121,7 +117,7 @@ export class AccountDesk {
   }
 
   setHedgeMode(accountId: string, hedgeMode: boolean): SimResult<boolean> {
-    const account = this.account(accountId);
+    const account = this.#deps.ledger.account(accountId);
     if (account.hedgeMode === hedgeMode) return refuse("NO_CHANGE");
     if (account.openOrders.size > 0) return refuse("HAS_ORDERS");
     if ([...account.positions.values()].some((position) => position.qtyLots !== 0)) return refuse("HAS_POSITION");
@@ -131,7 +127,7 @@ export class AccountDesk {
   }
 
   moveIsolatedMargin(accountId: string, symbol: string, side: SimPositionSide, amountE12: bigint): SimResult<bigint> {
-    const account = this.account(accountId);
+    const account = this.#deps.ledger.account(accountId);
     const position = account.positions.get(positionKey(symbol, side));
     if (
       position === undefined ||

@@ -33,6 +33,13 @@ export class Ledger {
     this.#deps = deps;
   }
 
+  /** Throws RangeError without such an account. */
+  account(accountId: string): AccountState {
+    const account = this.accounts.get(accountId);
+    if (account === undefined) throw new RangeError("no such account");
+    return account;
+  }
+
   position(account: AccountState, symbol: string, side: SimPositionSide): PositionState {
     const key = positionKey(symbol, side);
     let position = account.positions.get(key);

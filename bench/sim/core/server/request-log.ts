@@ -121,7 +121,7 @@ export class SimRequestLog {
 
 function toRecord(entry: Entry, exchange: SimExchange): SimRequestRecord {
   const { draft } = entry;
-  const order = entry.orderId === null ? null : exchange.order(entry.orderId);
+  const order = entry.orderId === null ? null : exchange.orders.find(entry.orderId);
   return {
     index: entry.index,
     receivedMs: entry.receivedMs,

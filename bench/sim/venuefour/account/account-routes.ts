@@ -41,10 +41,10 @@ function accountIdOf({ context, params }: AccountCall): string | null {
 function positions(call: AccountCall): Answer {
   const { exchange, journal } = call.context;
   const accountId = accountIdOf(call);
-  const data = [...(accountId === null ? [] : (exchange.account(accountId)?.positions.values() ?? []))]
+  const data = [...(accountId === null ? [] : (exchange.accounts.find(accountId)?.positions.values() ?? []))]
     .filter((position) => position.qtyLots !== 0)
     .map((position) => positionRow(exchange, position, journal.birth(position)));
-  return { data, more: { last_order_id: accountId === null ? exchange.engineSeq() : journal.li(accountId) } };
+  return { data, more: { last_order_id: accountId === null ? exchange.market.engineSeq() : journal.li(accountId) } };
 }
 
 function accountInfo(call: AccountCall): Answer {
@@ -55,9 +55,9 @@ function accountInfo(call: AccountCall): Answer {
 }
 
 export function printAccount({ exchange }: VenuefourContext, accountId: string): Row {
-  const margin = exchange.margin(accountId);
-  const account = exchange.account(accountId);
-  const open = exchange.openOrders(accountId);
+  const margin = exchange.accounts.margin(accountId);
+  const account = exchange.accounts.find(accountId);
+  const open = exchange.orders.open(accountId);
   const stopCount = open.filter(isWaiting).length;
   const available = maxBig(0n, margin.availableE12);
   return {
@@ -96,7 +96,7 @@ function rate(milliBps: number): string {
 function orders(call: AccountCall): Answer {
   const { exchange, journal } = call.context;
   const accountId = accountIdOf(call);
-  const open = accountId === null ? [] : [...exchange.openOrders(accountId)].reverse();
+  const open = accountId === null ? [] : [...exchange.orders.open(accountId)].reverse();
   const data = open.map((order) => rowOf(call.context, order, openOrderRow));
   // Absent on an empty list, as captured.
   return accountId === null || data.length === 0 ? { data } : { data, more: { last_order_id: journal.li(accountId) } };
@@ -105,7 +105,7 @@ function orders(call: AccountCall): Answer {
 function ordersHistory(call: AccountCall): Answer {
   const { exchange } = call.context;
   const accountId = accountIdOf(call);
-  const all = accountId === null ? [] : [...exchange.allOrders(accountId)].reverse();
+  const all = accountId === null ? [] : [...exchange.orders.all(accountId)].reverse();
   return page(
     call,
     all,
@@ -142,7 +142,7 @@ function tradesHistory(call: AccountCall): Answer {
   const endMs = integer(params, "end_time") ?? Number.MAX_SAFE_INTEGER;
   const wanted = (fill: SimFill): boolean =>
     (symbol === null || fill.symbol === symbol) && fill.tsMs >= startMs && fill.tsMs <= endMs;
-  const fills = accountId === null ? [] : [...exchange.fills(accountId)].reverse().filter(wanted);
+  const fills = accountId === null ? [] : [...exchange.accounts.fills(accountId)].reverse().filter(wanted);
   return page(
     call,
     fills,
@@ -158,7 +158,7 @@ function tradesHistory(call: AccountCall): Answer {
 function fundingHistory(call: AccountCall): Answer {
   const { exchange, journal } = call.context;
   const accountId = accountIdOf(call);
-  const paid = (accountId === null ? [] : [...exchange.income(accountId)])
+  const paid = (accountId === null ? [] : [...exchange.accounts.income(accountId)])
     .reverse()
     .filter((income) => income.type === "FUNDING_FEE");
   return page(
@@ -188,8 +188,8 @@ function portfolio(call: AccountCall): Answer {
   const { exchange } = call.context;
   const accountId = accountIdOf(call);
   if (accountId === null) return { data: [] };
-  const margin = exchange.margin(accountId);
-  const pnl = exchange
+  const margin = exchange.accounts.margin(accountId);
+  const pnl = exchange.accounts
     .income(accountId)
     .filter((income) => income.type !== "TRANSFER")
     .reduce((sum, income) => sum + income.amountE12, margin.unrealizedE12);

@@ -133,19 +133,19 @@ export class AccountStreams {
   #snapshot(channel: AccountChannel, accountId: string): string | null {
     const { exchange, journal } = this.#context;
     if (channel === "account_positions") {
-      const data = [...(exchange.account(accountId)?.positions.values() ?? [])]
+      const data = [...(exchange.accounts.find(accountId)?.positions.values() ?? [])]
         .filter((position) => position.qtyLots !== 0)
         .map((position) => accountPositionRow(exchange, position, journal.birth(position)));
       return JSON.stringify({ channel, data, li: journal.li(accountId) });
     }
     if (channel === "account_orders") {
-      const data = exchange.openOrders(accountId).flatMap((order) => {
+      const data = exchange.orders.open(accountId).flatMap((order) => {
         const instrument = exchange.instruments.get(order.symbol);
         return instrument === undefined ? [] : [accountOrderRow(order, instrument)];
       });
       return frame(channel, data);
     }
-    if (channel !== "account_info" || exchange.account(accountId) === null) return null;
+    if (channel !== "account_info" || exchange.accounts.find(accountId) === null) return null;
     const info = printAccount(this.#context, accountId);
     const data = {
       ae: info.account_equity,

@@ -137,7 +137,7 @@ export class MarketStreams {
   #pushTouch(topic: string, instrument: SimInstrument): void {
     const { publisher, exchange } = this.#context;
     const seqKey = `${topic}/seq`;
-    const seq = String(exchange.seq(instrument.symbol));
+    const seq = String(exchange.market.seq(instrument.symbol));
     if (this.#told.get(seqKey) === seq) return;
     this.#told.set(seqKey, seq);
     const { touch, t, li, i } = publisher.touch(instrument);
@@ -170,7 +170,7 @@ export class MarketStreams {
   #pushCandle(subscription: Extract<Subscription, { source: "candle" | "mark_price_candle" }>): void {
     const { topic, source, instrument, interval, intervalMs } = subscription;
     const kind = source === "candle" ? "last" : "mark";
-    const candles = this.#context.exchange.candles(instrument.symbol, intervalMs, kind);
+    const candles = this.#context.exchange.market.candles(instrument.symbol, intervalMs, kind);
     const running = candles[candles.length - 1];
     if (running === undefined) return;
     const text = JSON.stringify({ channel: source, data: printCandle(instrument, running, interval, kind) });

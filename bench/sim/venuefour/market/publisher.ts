@@ -43,7 +43,7 @@ export class Publisher {
   }
 
   book(instrument: SimInstrument, aggLevel: number): BookPicture {
-    const levels = aggregate(instrument, this.#exchange.book(instrument.symbol), aggLevel);
+    const levels = aggregate(instrument, this.#exchange.market.book(instrument.symbol), aggLevel);
     const text = JSON.stringify(levels);
     const key = `${instrument.symbol}:${aggLevel}`;
     const shown = this.#books.get(key);
@@ -55,23 +55,23 @@ export class Publisher {
 
   touch(instrument: SimInstrument): TouchPicture {
     const { symbol } = instrument;
-    const touch = printTouch(instrument, this.#exchange.bestBid(symbol), this.#exchange.bestAsk(symbol));
-    return { touch, t: this.#stamp(symbol), li: this.#exchange.seq(symbol), i: this.#orderBehind(symbol) };
+    const touch = printTouch(instrument, this.#exchange.market.bestBid(symbol), this.#exchange.market.bestAsk(symbol));
+    return { touch, t: this.#stamp(symbol), li: this.#exchange.market.seq(symbol), i: this.#orderBehind(symbol) };
   }
 
   /** Later than the time of any other state that was shown. */
   #stamp(symbol: string): number {
-    const seq = this.#exchange.seq(symbol);
+    const seq = this.#exchange.market.seq(symbol);
     const last = this.#stamps.get(symbol);
     if (last?.seq === seq) return last.t;
     const t = publicationMs(this.#exchange.nowMs(), (last?.t ?? 0) + 1);
     this.#stamps.set(symbol, { t, seq });
-    this.#exchange.rememberPublication(symbol, t);
+    this.#exchange.controls.rememberPublication(symbol, t);
     return t;
   }
 
   #orderBehind(symbol: string): number {
-    const newest = this.#exchange.seq(symbol);
+    const newest = this.#exchange.market.seq(symbol);
     const isOld = this.#random.next() < this.#oldIdShare();
     return isOld ? newest - 1 - Math.floor(this.#random.next() * OLD_ID_MAX) : newest;
   }

@@ -93,7 +93,7 @@ export class AccountJournal {
 
   /** The newest number of an account's private channels. */
   li(accountId: string): number {
-    const li = Math.max(this.#lastLi.get(accountId) ?? 0, this.#exchange.engineSeq());
+    const li = Math.max(this.#lastLi.get(accountId) ?? 0, this.#exchange.market.engineSeq());
     this.#lastLi.set(accountId, li);
     return li;
   }

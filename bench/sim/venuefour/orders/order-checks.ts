@@ -56,7 +56,7 @@ export class OrderChecks {
   ): { readonly timeInForce: SimTimeInForce; readonly priceTicks: number } {
     if (tif === "GTC" || tif === "IOC") return { timeInForce: tif, priceTicks: asked };
     const { symbol, priceStepTicks: step } = instrument;
-    const far = side === "BUY" ? this.#exchange.bestAsk(symbol) : this.#exchange.bestBid(symbol);
+    const far = side === "BUY" ? this.#exchange.market.bestAsk(symbol) : this.#exchange.market.bestBid(symbol);
     if (tif === "ALO" || far === null) return { timeInForce: "POST_ONLY", priceTicks: asked };
     const closest = side === "BUY" ? far.priceTicks - step : far.priceTicks + step;
     return {
@@ -67,7 +67,7 @@ export class OrderChecks {
 
   checkClientId(caller: Caller, clientId: unknown): void {
     if (typeof clientId !== "string") return;
-    if (this.#exchange.orderByClientId(caller.accountId, clientId.toLowerCase()) !== null)
+    if (this.#exchange.orders.findByClientId(caller.accountId, clientId.toLowerCase()) !== null)
       throw refuseBusiness("duplicateClientId", `Duplicate client order id: ${clientId}`, this.#context.quirks);
   }
 
@@ -124,7 +124,7 @@ export class OrderChecks {
     const { quirks } = this.#context;
     switch (reason) {
       case "MARGIN": {
-        const available = moneyText(this.#exchange.margin(caller.accountId).availableE12, 6);
+        const available = moneyText(this.#exchange.accounts.margin(caller.accountId).availableE12, 6);
         const needed = moneyText(notionalE12(instrument, request.priceTicks ?? 0, request.qtyLots), 6);
         return refuseBusiness(
           "insufficientBalance",
@@ -154,7 +154,7 @@ export class OrderChecks {
   }
 
   positionLots(caller: Caller, symbol: string): number {
-    return this.#exchange.position(caller.accountId, symbol, "BOTH")?.qtyLots ?? 0;
+    return this.#exchange.accounts.position(caller.accountId, symbol, "BOTH")?.qtyLots ?? 0;
   }
 }
 

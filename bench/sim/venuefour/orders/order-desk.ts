@@ -41,7 +41,7 @@ export class OrderDesk {
     if (slippage === null || slippage <= 0 || slippage > SLIPPAGE_MAX)
       throw refuseBody("slippage_percent: out of range");
     const { symbol } = instrument;
-    const best = side === "BUY" ? this.#exchange.bestAsk(symbol) : this.#exchange.bestBid(symbol);
+    const best = side === "BUY" ? this.#exchange.market.bestAsk(symbol) : this.#exchange.market.bestBid(symbol);
     if (best === null)
       throw refuseBusiness("noReasonablePrice", `No reasonable price for ${symbol}`, this.#context.quirks);
     const children = this.triggers.childrenOf(caller, instrument, fields);
@@ -79,7 +79,7 @@ export class OrderDesk {
     const priceTicks = this.#checks.ticks(instrument, fields.price);
     if (!old.reduceOnly) this.#checks.checkNotional(caller, instrument, lots, priceTicks);
     if (old.reduceOnly) this.#checks.checkReduceOnly(caller, instrument, old.side, lots);
-    this.#exchange.cancel(caller.accountId, old.orderId, "REPLACED");
+    this.#exchange.orders.cancel(caller.accountId, old.orderId, "REPLACED");
     const children = this.triggers.takeChildren(old.orderId);
     const order = this.#place(caller, instrument, {
       symbol: instrument.symbol,
@@ -102,7 +102,7 @@ export class OrderDesk {
 
   cancel(caller: Caller, fields: Fields, isStop: boolean): SimOrder {
     const order = this.#open(caller, this.#checks.instrument(fields), fields, isStop);
-    this.#exchange.cancel(caller.accountId, order.orderId);
+    this.#exchange.orders.cancel(caller.accountId, order.orderId);
     this.triggers.takeChildren(order.orderId);
     return order;
   }
@@ -113,10 +113,10 @@ export class OrderDesk {
     if (!isAll && fields.symbol === undefined) throw refuseBody("missing field `symbol`");
     const symbol = isAll ? undefined : this.#checks.instrument(fields).symbol;
     let count = 0;
-    for (const order of this.#exchange.openOrders(caller.accountId, symbol)) {
+    for (const order of this.#exchange.orders.open(caller.accountId, symbol)) {
       if (order.trigger !== null && !order.triggered) continue;
       if (order.reduceOnly && fields.exclude_reduce_only === true) continue;
-      if (!this.#exchange.cancel(caller.accountId, order.orderId).ok) continue;
+      if (!this.#exchange.orders.cancel(caller.accountId, order.orderId).ok) continue;
       this.triggers.takeChildren(order.orderId);
       count++;
     }
@@ -169,8 +169,8 @@ export class OrderDesk {
       throw refuseBody("exactly one of `order_id` and `client_order_id` is expected");
     const order =
       typeof orderId === "number"
-        ? this.#exchange.order(orderId)
-        : this.#exchange.orderByClientId(caller.accountId, String(clientId).toLowerCase());
+        ? this.#exchange.orders.find(orderId)
+        : this.#exchange.orders.findByClientId(caller.accountId, String(clientId).toLowerCase());
     const isOpen = order?.status === "NEW" || order?.status === "PARTIALLY_FILLED";
     if (
       order === null ||

@@ -10,7 +10,7 @@ export function enterOrder(
   instrument: SimInstrument,
   request: SimOrderRequest,
 ): SimOrder {
-  const done = exchange.place(caller.accountId, request);
+  const done = exchange.orders.place(caller.accountId, request);
   journal.settled();
   if (done.ok) return done.value;
   throw checks.refusalOf(done.reason, caller, instrument, request);

@@ -344,7 +344,7 @@ interface PositionTexts {
 function positionTexts(exchange: SimExchange, position: SimPosition, birth: PositionBirth): PositionTexts {
   const instrument = exchange.instruments.get(position.symbol);
   if (instrument === undefined) throw new RangeError(`no market ${position.symbol}`);
-  const figures = exchange.positionFigures(position);
+  const figures = exchange.accounts.positionFigures(position);
   const isIsolated = figures.marginMode === "isolated";
   const decimals = Math.max(MONEY_DECIMALS, instrument.priceDecimals);
   return {

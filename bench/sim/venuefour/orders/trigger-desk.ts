@@ -121,7 +121,7 @@ export class TriggerDesk {
   /** Places the children of parents that have ended with fills. */
   settle(): void {
     for (const [parentId, waiting] of [...this.#children]) {
-      const parent = this.#exchange.order(parentId);
+      const parent = this.#exchange.orders.find(parentId);
       const isOpen = parent?.status === "NEW" || parent?.status === "PARTIALLY_FILLED";
       if (isOpen) continue;
       this.#children.delete(parentId);
@@ -131,11 +131,11 @@ export class TriggerDesk {
 
   /** Cancels the protection of positions that are gone or have turned. */
   dropProtection(accountId: string): void {
-    for (const order of this.#exchange.openOrders(accountId)) {
+    for (const order of this.#exchange.orders.open(accountId)) {
       if (!tagOf(order).isProtection) continue;
-      const lots = this.#exchange.position(accountId, order.symbol, "BOTH")?.qtyLots ?? 0;
+      const lots = this.#exchange.accounts.position(accountId, order.symbol, "BOTH")?.qtyLots ?? 0;
       if (lots === 0 || lots > 0 === (order.side === "BUY"))
-        this.#exchange.cancel(accountId, order.orderId, "POSITION_CLOSED");
+        this.#exchange.orders.cancel(accountId, order.orderId, "POSITION_CLOSED");
     }
   }
 
@@ -224,9 +224,9 @@ export class TriggerDesk {
   }
 
   #dropWhole(caller: Caller, symbol: string, kind: "STOP" | "TAKE_PROFIT"): void {
-    for (const order of this.#exchange.openOrders(caller.accountId, symbol)) {
+    for (const order of this.#exchange.orders.open(caller.accountId, symbol)) {
       if (tagOf(order).isProtection && order.closePosition && order.trigger?.kind === kind)
-        this.#exchange.cancel(caller.accountId, order.orderId, "REPLACED");
+        this.#exchange.orders.cancel(caller.accountId, order.orderId, "REPLACED");
     }
   }
 }

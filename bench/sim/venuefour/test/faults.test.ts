@@ -56,7 +56,7 @@ describe("under faults of venuefour,", () => {
     expect(backward()).toBeGreaterThan(5);
     // Stale, but true of its time.
     for (const book of booksOf(listener))
-      expect(Number(book.l[1][0]?.p)).toBe(venue.exchange.trueBookAtTime("BTC", book.t, 1)?.asks[0]?.priceTicks);
+      expect(Number(book.l[1][0]?.p)).toBe(venue.exchange.market.trueBookAtTime("BTC", book.t, 1)?.asks[0]?.priceTicks);
     listener.socket.terminate();
   });
 

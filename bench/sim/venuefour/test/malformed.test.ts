@@ -141,7 +141,7 @@ describe("malformed input", () => {
           expect(answer.status).toBeLessThan(500);
           if (how !== "none") expect(answer.status).toBeGreaterThanOrEqual(400);
           // Whatever came out of it, the books of the engine still balance.
-          expect(venue.exchange.netLots("BTC")).toBe(0);
+          expect(venue.exchange.accounts.netLots("BTC")).toBe(0);
         },
       ),
       { numRuns: 300 },

@@ -56,7 +56,7 @@ export function streamBook(info: MarketInfo, subscription: Subscription, time: n
 /** First frame of `trades`. */
 export function recentTrades(venue: Venue, coin: string): readonly unknown[] {
   const since = venue.exchange.nowMs() - TRADE_REPLAY_MS;
-  const recent = venue.exchange.instruments.has(coin) ? venue.exchange.trades(coin) : [];
+  const recent = venue.exchange.instruments.has(coin) ? venue.exchange.market.trades(coin) : [];
   return recent.filter((trade) => trade.tsMs >= since).map((trade) => tradeRow(venue, trade));
 }
 
@@ -93,6 +93,6 @@ function fastCtxs(venue: Venue, memory: StreamMemory): string {
 function runningCandle({ exchange }: Venue, coin: string, interval: string): unknown {
   const intervalMs = CANDLE_INTERVALS[interval];
   if (intervalMs === undefined || !exchange.instruments.has(coin)) return undefined;
-  const running = exchange.candles(coin, intervalMs).at(-1);
+  const running = exchange.market.candles(coin, intervalMs).at(-1);
   return running === undefined ? undefined : candleRow(instrumentOf(exchange, coin), interval, running, intervalMs);
 }

@@ -247,12 +247,12 @@ function updateLeverage(
   };
   if (action.leverage < 1 || action.leverage > perp.maxLeverage) return refuse(REFUSED.leverageInvalid);
   const mode = action.isCross ? "cross" : "isolated";
-  const hasPosition = (exchange.position(account.address, perp.name, "BOTH")?.qtyLots ?? 0) !== 0;
-  if (exchange.marginMode(account.address, perp.name) !== mode) {
+  const hasPosition = (exchange.accounts.position(account.address, perp.name, "BOTH")?.qtyLots ?? 0) !== 0;
+  if (exchange.accounts.marginMode(account.address, perp.name) !== mode) {
     if (hasPosition) return refuse(REFUSED.leverageTypeSwitch);
-    if (!exchange.setMarginMode(account.address, perp.name, mode).ok) return refuse(REFUSED.leverageTypeSwitch);
+    if (!exchange.desk.setMarginMode(account.address, perp.name, mode).ok) return refuse(REFUSED.leverageTypeSwitch);
   }
-  if (!exchange.setLeverage(account.address, perp.name, action.leverage).ok)
+  if (!exchange.desk.setLeverage(account.address, perp.name, action.leverage).ok)
     return refuse(REFUSED.isolatedMarginAmount);
   venue.log.executed(index, null);
   return null;
@@ -266,8 +266,13 @@ function updateIsolatedMargin(
   const { exchange } = venue;
   const perp = venue.universe.perps[action.asset];
   if (perp === undefined || perp.isDelisted) return REFUSED.notIsolated;
-  if (exchange.marginMode(account.address, perp.name) !== "isolated") return REFUSED.notIsolated;
-  const moved = exchange.moveIsolatedMargin(account.address, perp.name, "BOTH", BigInt(action.ntliE6) * 1_000_000n);
+  if (exchange.accounts.marginMode(account.address, perp.name) !== "isolated") return REFUSED.notIsolated;
+  const moved = exchange.desk.moveIsolatedMargin(
+    account.address,
+    perp.name,
+    "BOTH",
+    BigInt(action.ntliE6) * 1_000_000n,
+  );
   return moved.ok ? null : REFUSED.isolatedMarginAmount;
 }
 
@@ -280,15 +285,15 @@ function topUpIsolatedMargin(
   const { exchange } = venue;
   const perp = venue.universe.perps[action.asset];
   if (perp === undefined || perp.isDelisted) return REFUSED.notIsolated;
-  if (exchange.marginMode(account.address, perp.name) !== "isolated") return REFUSED.notIsolated;
+  if (exchange.accounts.marginMode(account.address, perp.name) !== "isolated") return REFUSED.notIsolated;
   if (action.leverageE8 === 0n) return REFUSED.leverageInvalid;
-  const position = exchange.position(account.address, perp.name, "BOTH");
+  const position = exchange.accounts.position(account.address, perp.name, "BOTH");
   if (position === null || position.qtyLots === 0) return REFUSED.isolatedMarginAmount;
-  const { notionalE12, unrealizedE12 } = exchange.positionFigures(position);
+  const { notionalE12, unrealizedE12 } = exchange.accounts.positionFigures(position);
   const neededE12 = (notionalE12 * LEVERAGE_UNIT_E8 + action.leverageE8 - 1n) / action.leverageE8;
   const missingE12 = neededE12 - position.isolatedE12 - unrealizedE12;
   if (missingE12 <= 0n) return null;
-  const moved = exchange.moveIsolatedMargin(account.address, perp.name, "BOTH", missingE12);
+  const moved = exchange.desk.moveIsolatedMargin(account.address, perp.name, "BOTH", missingE12);
   return moved.ok ? null : REFUSED.isolatedMarginAmount;
 }
 
@@ -312,8 +317,8 @@ export function fireScheduledCancels(venue: Venue): void {
     if (account.scheduledCancelMs === null || account.scheduledCancelMs > nowMs) continue;
     account.scheduledCancelMs = null;
     account.scheduledFirings = { day: Math.floor(nowMs / DAY_MS), count: firingsToday(account, nowMs) + 1 };
-    for (const order of venue.exchange.openOrders(account.address)) {
-      venue.exchange.cancel(account.address, order.orderId, "SCHEDULED");
+    for (const order of venue.exchange.orders.open(account.address)) {
+      venue.exchange.orders.cancel(account.address, order.orderId, "SCHEDULED");
     }
   }
 }

@@ -26,11 +26,11 @@ type CancelAction = Extract<L1Action, { type: "cancel" | "cancelByCloid" }>;
 export function executeCancels(context: OrderContext, action: CancelAction): CancelStatusItem[] {
   if (action.type === "cancel") {
     return action.cancels.map((cancel) =>
-      cancelOne(context, cancel.asset, context.venue.exchange.order(cancel.oid), null),
+      cancelOne(context, cancel.asset, context.venue.exchange.orders.find(cancel.oid), null),
     );
   }
   return action.cancels.map((cancel) => {
-    const order = context.venue.exchange.orderByClientId(context.account.address, cancel.cloid);
+    const order = context.venue.exchange.orders.findByClientId(context.account.address, cancel.cloid);
     return cancelOne(context, cancel.asset, order, cancel.cloid);
   });
 }
@@ -52,7 +52,7 @@ function cancelOne(
     nonce: String(context.nonce),
   });
   const isOwn = order !== null && order.accountId === account.address && order.symbol === symbol;
-  if (isOwn && venue.exchange.cancel(account.address, order.orderId).ok) {
+  if (isOwn && venue.exchange.orders.cancel(account.address, order.orderId).ok) {
     venue.log.executed(index, order.orderId);
     return "success";
   }
@@ -84,19 +84,23 @@ export function executeModify(
     logged(context, order).refused("ITEM", error);
     return { error };
   }
-  const probe = venue.exchange.check(account.address, { ...coreRequest(context, forced, "na", null), clientId: null });
+  const probe = venue.exchange.orders.check(account.address, {
+    ...coreRequest(context, forced, "na", null),
+    clientId: null,
+  });
   if (!probe.ok && probe.reason !== "MARGIN") {
     const error = refusalText(venue, forced, coreRequest(context, forced, "na", null), probe.reason);
     logged(context, order).refused(probe.reason, error);
     return { error };
   }
-  venue.exchange.cancel(account.address, old.orderId, "USER");
+  venue.exchange.orders.cancel(account.address, old.orderId, "USER");
   return statusOf(context, order, placeOne(context, forced, "na", null));
 }
 
 function findOpen(venue: Venue, account: VenueAccount, ref: OrderRef): SimOrder | null {
   const { exchange } = venue;
-  const order = typeof ref === "number" ? exchange.order(ref) : exchange.orderByClientId(account.address, ref);
+  const order =
+    typeof ref === "number" ? exchange.orders.find(ref) : exchange.orders.findByClientId(account.address, ref);
   if (order === null || order.accountId !== account.address) return null;
   return order.status === "NEW" || order.status === "PARTIALLY_FILLED" ? order : null;
 }

@@ -267,7 +267,7 @@ describe("market streams", () => {
     for (const book of books) {
       const depth = book.fast === true ? 5 : 20;
       expect(book.levels.map((side) => side.length)).toEqual([depth, depth]);
-      const truth = bench.sim.exchange.trueBookAtTime("BTC", book.time, depth);
+      const truth = bench.sim.exchange.market.trueBookAtTime("BTC", book.time, depth);
       expect(book.levels[0].map((level) => [Number(level.px), Number(level.sz)])).toEqual(
         truth?.bids.map((level) => [level.priceTicks / 10, level.qtyLots / 1e5]),
       );
@@ -353,7 +353,7 @@ describe("market streams", () => {
     expect(tids.length).toBeGreaterThan(0);
     expect(new Set([...tids, ...replayed.map((trade) => trade.tid)]).size).toBe(tids.length + replayed.length);
     const known = new Set(
-      bench.sim.exchange
+      bench.sim.exchange.market
         .trades("BTC")
         .filter((trade) => trade.tsMs > bench.clock.wallMs() - 9_900)
         .map((trade) => trade.tradeId),

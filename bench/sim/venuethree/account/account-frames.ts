@@ -109,7 +109,7 @@ export class AccountFrames {
     const { account } = channel;
     return {
       account: account.index,
-      nonce: this.#context().exchange.engineSeq(),
+      nonce: this.#context().exchange.market.engineSeq(),
       orders: byMarket(orders, (order) => printOrder(order, isUpdate)),
     };
   }
@@ -153,7 +153,7 @@ export class AccountFrames {
   #fundings(account: VenueAccount): Readonly<Record<string, readonly Row[]>> {
     const { exchange, listing } = this.#context();
     const rows: Record<string, Row[]> = {};
-    for (const income of exchange.income(account.id).slice(-FUNDINGS_SHOWN)) {
+    for (const income of exchange.accounts.income(account.id).slice(-FUNDINGS_SHOWN)) {
       const market = income.symbol === null ? undefined : listing.bySymbol.get(income.symbol);
       if (income.type !== "FUNDING_FEE" || market === undefined || market.instrument === null) continue;
       listAt(rows, market.marketId).unshift(printPositionFunding(income, market as TradingMarket));
@@ -190,7 +190,7 @@ export class AccountFrames {
     const { exchange } = this.#context();
     const { market, core } = order;
     const lots = (core?.filledLots ?? 0) * (order.fields.isAsk === 1 ? 1 : -1);
-    const markTicks = Math.round(exchange.mark(market.symbol).markE8 / 10 ** (8 - market.priceDecimals));
+    const markTicks = Math.round(exchange.market.mark(market.symbol).markE8 / 10 ** (8 - market.priceDecimals));
     const content = printLiquidation(market, lots, markTicks, order.updatedMs);
     return {
       notifs: [

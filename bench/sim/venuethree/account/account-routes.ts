@@ -165,7 +165,7 @@ function timeFilter(text: string | null): (order: VenueOrder) => boolean {
 
 function accountLimits(call: Call): Row {
   const found = privateAccount(call);
-  const fees = call.context.exchange.account(found.id);
+  const fees = call.context.exchange.accounts.find(found.id);
   const isStandard = found.tier === "standard";
   return {
     code: OK,
@@ -191,7 +191,7 @@ function positionFunding(call: Call): Row {
   const side = params.get("side") ?? "all";
   if (side !== "all" && side !== "long" && side !== "short") throw refuseParameter("side");
   const cursor = readCursor(params);
-  const rows = context.exchange
+  const rows = context.exchange.accounts
     .income(found.id)
     .filter((income) => income.type === "FUNDING_FEE" && income.symbol !== null)
     .toReversed()

@@ -79,7 +79,7 @@ export class AccountSide {
     if (this.#accounts.byIndex.has(account.accountIndex))
       throw new RangeError(`account ${account.accountIndex} exists`);
     const registered = this.#accounts.register(account, this.#exchange.nowMs());
-    this.#exchange.createAccount({
+    this.#exchange.desk.createAccount({
       accountId: registered.id,
       deposit,
       ...(spotDeposit === undefined ? {} : { spotDeposit }),

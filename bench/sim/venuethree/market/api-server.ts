@@ -108,7 +108,7 @@ export class ApiServer {
   #remember({ name, kind, market }: Channel, first: Row): void {
     if (kind === "candle") this.#shown.set(name, JSON.stringify(first.candles));
     if (kind !== "ticker" || market === null || market.instrument === null) return;
-    this.#shown.set(name, String(this.#context.exchange.seq(market.symbol)));
+    this.#shown.set(name, String(this.#context.exchange.market.seq(market.symbol)));
   }
 
   #forgetUnwanted(name: string): void {
@@ -143,7 +143,7 @@ export class ApiServer {
     if (kind === "candle") return this.#frames.candle(channel, market, "subscribed");
     // Trades that still wait are shown here and again with the batch; clients tell them apart by id.
     if (isFirst) this.#waitingTrades.set(market.symbol, []);
-    const newest = this.#context.exchange.trades(market.symbol).slice(-TRADES_REPEATED);
+    const newest = this.#context.exchange.market.trades(market.symbol).slice(-TRADES_REPEATED);
     return this.#frames.trades(channel, market, newest, "subscribed");
   }
 
@@ -158,7 +158,7 @@ export class ApiServer {
   #pushTicker(channel: Channel): void {
     const { market } = channel;
     if (market === null || market.instrument === null) return;
-    const seq = String(this.#context.exchange.seq(market.symbol));
+    const seq = String(this.#context.exchange.market.seq(market.symbol));
     if (this.#shown.get(channel.name) === seq) return;
     this.#shown.set(channel.name, seq);
     this.#publish(channel, this.#frames.ticker(channel, market, "update"));

@@ -36,12 +36,12 @@ export class BookFeeds {
         this.#random,
         this.#nextOffset(symbol),
         this.#nonceShift,
-        exchange.seq(symbol),
+        exchange.market.seq(symbol),
       );
       this.#feeds.set(symbol, feed);
     }
     // What waits for the next batch is not in the snapshot: the batch follows it in the chain.
-    const book = exchange.trueBook(symbol, feed.toldSeq) ?? exchange.book(symbol);
+    const book = exchange.market.trueBook(symbol, feed.toldSeq) ?? exchange.market.book(symbol);
     return feed.snapshot(book, exchange.nowMs(), quirks);
   }
 

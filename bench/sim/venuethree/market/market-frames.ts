@@ -24,7 +24,7 @@ export class MarketFrames {
     if (!this.#context.quirks.emptySnapshots) return null;
     return {
       channel: `ticker:${market.marketId}`,
-      nonce: this.#context.exchange.engineSeq() - this.#nonceShift,
+      nonce: this.#context.exchange.market.engineSeq() - this.#nonceShift,
       ticker: { s: market.symbol, a: printTouch(null, null), b: printTouch(null, null), last_updated_at: 0 },
       timestamp: this.#context.exchange.nowMs(),
       type: "subscribed/ticker",
@@ -44,7 +44,7 @@ export class MarketFrames {
     return {
       channel: channel.name,
       liquidation_trades: rows(true),
-      nonce: this.#context.exchange.seq(market.symbol) - this.#nonceShift,
+      nonce: this.#context.exchange.market.seq(market.symbol) - this.#nonceShift,
       trades: rows(false),
       type: `${type}/trade`,
     };
@@ -52,7 +52,7 @@ export class MarketFrames {
 
   ticker(channel: Channel, market: VenuethreeMarket, type: FrameType): Row {
     const { exchange } = this.#context;
-    const book = exchange.book(market.symbol, 1);
+    const book = exchange.market.book(market.symbol, 1);
     const changedUs = microseconds(book.tsMs, book.seq);
     return {
       channel: channel.name,
@@ -73,7 +73,7 @@ export class MarketFrames {
   candle(channel: Channel, market: VenuethreeMarket, type: FrameType): Row | null {
     const { exchange } = this.#context;
     if (market.instrument === null) return null;
-    const candles = exchange.candles(market.symbol, channel.intervalMs);
+    const candles = exchange.market.candles(market.symbol, channel.intervalMs);
     const open = candles[candles.length - 1];
     if (open === undefined) return null;
     const row = printCandle(market, market.instrument, open, open.openMs);

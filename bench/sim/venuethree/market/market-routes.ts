@@ -178,7 +178,7 @@ function orderBookOrders(call: Call): Row {
   const rows = (side: "BUY" | "SELL"): Row[] => {
     const { instrument } = market;
     if (instrument === null) return [];
-    return context.exchange
+    return context.exchange.market
       .restingOrders(market.symbol, side, limit)
       .map((resting) => printRestingOrder(context, market, instrument, side, resting));
   };
@@ -190,7 +190,7 @@ function orderBookOrders(call: Call): Row {
 function tradeRows(call: Call, market: VenuethreeMarket, limit: number): Row[] {
   const { instrument } = market;
   if (instrument === null) return [];
-  return call.context.exchange
+  return call.context.exchange.market
     .trades(market.symbol)
     .slice(-limit)
     .map((trade) => printTrade(call.context, market, instrument, trade))
@@ -243,7 +243,7 @@ function candleRows(call: Call, print: CandlePrinter): Row[] {
   const { instrument } = market;
   if (instrument === null) return [];
   const atEnd = params.get("set_timestamp_to_end") === "true";
-  const chosen = context.exchange
+  const chosen = context.exchange.market
     .candles(market.symbol, intervalMs)
     .filter((candle: SimCandle) => candle.openMs >= startMs && candle.openMs <= endMs)
     .slice(countBack > 0 ? -Math.min(countBack, CANDLES_MAX) : -CANDLES_MAX);
@@ -254,7 +254,7 @@ function candleRows(call: Call, print: CandlePrinter): Row[] {
 function fundingRates({ context }: Call): Row {
   const rows = context.listing.markets.flatMap((market) => {
     if (market.instrument === null) return [];
-    const rate = (context.exchange.mark(market.symbol).fundingRateE8 * 8) / 1e8;
+    const rate = (context.exchange.market.mark(market.symbol).fundingRateE8 * 8) / 1e8;
     return ["binance", "bybit", "hyperliquid", "lighter"].map((exchange, index) => ({
       market_id: market.marketId,
       exchange,
@@ -271,7 +271,7 @@ function fundings(call: Call): Row {
   const resolutionMs = resolutionOf(call.params, FUNDING_RESOLUTIONS);
   const { startMs, endMs } = timeRange(call.params);
   const countBack = required(call.params, "count_back");
-  const history = market.instrument === null ? [] : call.context.exchange.fundingHistory(market.symbol);
+  const history = market.instrument === null ? [] : call.context.exchange.market.fundingHistory(market.symbol);
   const chosen = history
     .filter((point) => point.tsMs >= startMs && point.tsMs <= endMs && point.tsMs % resolutionMs === 0)
     .slice(countBack > 0 ? -Math.min(countBack, FUNDINGS_MAX) : -FUNDINGS_MAX);

@@ -152,7 +152,7 @@ export class OrderEvents {
   /** Cancels an open order, with or without a core order behind it. `reason` is the core's word. */
   cancel(order: VenueOrder, reason: string): void {
     if (order.state === "live" && order.core !== null)
-      this.#deps.exchange.cancel(order.account.id, order.core.orderId, reason);
+      this.#deps.exchange.orders.cancel(order.account.id, order.core.orderId, reason);
     else if (order.state === "waiting") this.endWaiting(order, WAITING_ENDS.get(reason) ?? "canceled");
   }
 
@@ -191,7 +191,7 @@ export class OrderEvents {
     if (status !== "canceled-too-much-slippage") return status;
     const { exchange } = this.#deps;
     const { symbol } = order.market;
-    const far = order.fields.isAsk === 1 ? exchange.bestBid(symbol) : exchange.bestAsk(symbol);
+    const far = order.fields.isAsk === 1 ? exchange.market.bestBid(symbol) : exchange.market.bestAsk(symbol);
     return far === null ? "canceled-not-enough-liquidity" : status;
   }
 

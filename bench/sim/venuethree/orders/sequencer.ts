@@ -5,6 +5,7 @@
  */
 import type { TimerHandle } from "../../../../engine/domain/clock.js";
 import type { SimExchange } from "../../core/engine/exchange.js";
+import type { OrderEntry } from "../../core/engine/order-entry.js";
 import type { SimRequestLog } from "../../core/server/request-log.js";
 import { AccountChanges } from "./account-changes.js";
 import { type Accounts, type ApiKey, releaseNonce, type VenueAccount } from "../records/accounts.js";
@@ -267,7 +268,7 @@ export class Sequencer {
     found.fields = changed;
     const amended = isTrigger
       ? this.#replaceTrigger(found)
-      : exchange.amend(account.id, found.core.orderId, changed.baseAmount, changed.price);
+      : exchange.orders.amend(account.id, found.core.orderId, changed.baseAmount, changed.price);
     if (!amended.ok && amended.reason !== "NO_CHANGE") {
       found.fields = before;
       return amended.reason === "NOT_FOUND" ? 21600 : codeOf(amended.reason);
@@ -279,15 +280,15 @@ export class Sequencer {
   }
 
   /** The core cannot change what waits for a trigger: its order goes, a new one takes its place under the same index. */
-  #replaceTrigger(order: VenueOrder): ReturnType<SimExchange["place"]> {
+  #replaceTrigger(order: VenueOrder): ReturnType<OrderEntry["place"]> {
     const { exchange, events } = this.#deps;
     const { core, account, market, fields } = order;
-    const checked = exchange.check(account.id, {
+    const checked = exchange.orders.check(account.id, {
       ...requestOf(exchange, account.id, market, fields, null),
       clientId: null,
     });
     if (!checked.ok) return checked;
-    if (core !== null) events.replacing(order, () => exchange.cancel(account.id, core.orderId, "REPLACED"));
+    if (core !== null) events.replacing(order, () => exchange.orders.cancel(account.id, core.orderId, "REPLACED"));
     const placed = launch(exchange, order);
     // The check passed a moment ago; should the core refuse all the same, nothing is left behind the order.
     if (!placed.ok) events.endWaiting(order, "canceled");

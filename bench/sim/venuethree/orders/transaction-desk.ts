@@ -248,7 +248,7 @@ export class TransactionDesk {
     if (this.#crosses(market, order)) return;
     const { exchange } = this.#deps;
     const request = { ...requestOf(exchange, account.id, market, order, null), clientId: null };
-    const checked = exchange.check(account.id, request);
+    const checked = exchange.orders.check(account.id, request);
     if (!checked.ok && checked.reason === "MARGIN") throw refuseTransaction(21739);
   }
 
@@ -259,7 +259,7 @@ export class TransactionDesk {
       if (distance > order.triggerPrice * TRIGGER_DISTANCE_PERCENT) throw refuseTransaction(21735);
       return;
     }
-    const markTicks = exchange.mark(market.symbol).markE8 / 10 ** (8 - market.priceDecimals);
+    const markTicks = exchange.market.mark(market.symbol).markE8 / 10 ** (8 - market.priceDecimals);
     const percent = (order.price / markTicks) * 100;
     if (order.isAsk === 0 ? percent > 100 + ACCIDENTAL_PERCENT : percent < 100 - ACCIDENTAL_PERCENT)
       throw refuseTransaction(21733);
@@ -269,7 +269,7 @@ export class TransactionDesk {
 
   #crosses(market: TradingMarket, order: OrderFields): boolean {
     const { exchange } = this.#deps;
-    const far = order.isAsk === 1 ? exchange.bestBid(market.symbol) : exchange.bestAsk(market.symbol);
+    const far = order.isAsk === 1 ? exchange.market.bestBid(market.symbol) : exchange.market.bestAsk(market.symbol);
     if (far === null) return false;
     return order.isAsk === 1 ? order.price <= far.priceTicks : order.price >= far.priceTicks;
   }

@@ -176,7 +176,7 @@ describe("account channels", () => {
     trader.settle();
     await buy();
     await subscribe("notification/65");
-    bench.venue.exchange.setPriceSkew(-300, 0);
+    bench.venue.exchange.controls.setPriceSkew(-300, 0);
     bench.clock.advance(3_000);
     const [frame] = await updates("notification");
     expect(frame?.notifs).toMatchObject([{ kind: "liquidation", account_index: 65, content: { market_index: BTC } }]);

@@ -149,7 +149,7 @@ describe("among the oddities of venuethree,", () => {
     for (const listener of [first, second]) {
       expect(brokenLinks(listener.frames)).toBe(0);
       for (const frame of listener.frames.filter(isBook)) {
-        const truth = test.venue.exchange.trueBook("BTC", test.venue.room.seqOfNonce(bookOf(frame).nonce));
+        const truth = test.venue.exchange.market.trueBook("BTC", test.venue.room.seqOfNonce(bookOf(frame).nonce));
         if (frame.type === "subscribed/order_book")
           expect(bookOf(frame).bids.map((level) => Number(level.price))).toEqual(
             truth?.bids.map((level) => level.priceTicks / 10),

@@ -66,7 +66,7 @@ describe("the official signer", () => {
   };
 
   it("places orders, changes leverage and cancels, each accepted by its real signature", async () => {
-    const ask = venue.exchange.bestAsk("BTC")?.priceTicks ?? 0;
+    const ask = venue.exchange.market.bestAsk("BTC")?.priceTicks ?? 0;
     const order = {
       marketIndex: 1,
       clientOrderIndex: 9,

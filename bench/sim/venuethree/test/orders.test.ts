@@ -182,7 +182,7 @@ describe("orders of an account", () => {
         status: "pending",
         trigger_status: "mark-price",
       });
-      bench.venue.exchange.setPriceSkew(-100, 0);
+      bench.venue.exchange.controls.setPriceSkew(-100, 0);
       bench.clock.advance(2_000);
       expect(await newest()).toMatchObject({ client_order_id: "3", status: "filled", trigger_status: "ready" });
       expect(await trader.position()).toMatchObject({ position: "0.00000" });
@@ -212,7 +212,7 @@ describe("orders of an account", () => {
       trader.settle();
       const [first, second] = await trader.activeOrders();
       expect(first?.to_cancel_order_id_0).toBe(second?.order_id);
-      bench.venue.exchange.setPriceSkew(100, 0);
+      bench.venue.exchange.controls.setPriceSkew(100, 0);
       bench.clock.advance(2_000);
       const ended = await trader.inactiveOrders();
       expect(ended.find((row) => row.type === "take-profit")?.status).toBe("filled");
@@ -372,7 +372,7 @@ describe("orders of an account", () => {
     trader.settle();
     await trader.create({ type: 1, base: 1_000, price: trader.touch("SELL") + 5_000 });
     trader.settle();
-    bench.venue.exchange.setPriceSkew(-300, 0);
+    bench.venue.exchange.controls.setPriceSkew(-300, 0);
     bench.clock.advance(3_000);
     expect(await trader.position()).toMatchObject({ position: "0.00000" });
     expect(await newest()).toMatchObject({ type: "liquidation", status: "filled" });

@@ -115,7 +115,7 @@ describe("the book", () => {
         expect(update.nonce).toBeGreaterThan(before);
         before = update.nonce;
         book.apply(update);
-        const truth = venue.exchange.trueBook(symbol, update.nonce);
+        const truth = venue.exchange.market.trueBook(symbol, update.nonce);
         for (const side of ["bids", "asks"] as const) {
           expect(book.sorted(side)).toEqual(
             truth?.[side].map((level) => [level.priceTicks / priceScale, level.qtyLots / sizeScale]),
@@ -153,14 +153,14 @@ describe("the book", () => {
     const listener = await connect(venue);
     await subscribe(listener, "order_book/1");
     const count = (): number => listener.frames.filter((frame) => frame.type === "update/order_book").length;
-    venue.exchange.setHalted("BTC", true);
+    venue.exchange.controls.setHalted("BTC", true);
     clock.advance(100);
     await listener.drained();
     const whileHalted = count();
     clock.advance(1_000);
     await listener.drained();
     expect(count()).toBe(whileHalted);
-    venue.exchange.setHalted("BTC", false);
+    venue.exchange.controls.setHalted("BTC", false);
     clock.advance(1_000);
     await listener.drained();
     expect(count() - whileHalted).toBeLessThanOrEqual(20);
@@ -185,7 +185,7 @@ describe("the book", () => {
     expect(told).toContain(snapshot?.nonce);
     const book = new NaiveBook();
     for (const each of [snapshot, update]) if (each !== undefined) book.apply(each);
-    const truth = venue.exchange.trueBook("BTC", update?.nonce ?? 0);
+    const truth = venue.exchange.market.trueBook("BTC", update?.nonce ?? 0);
     expect(book.sorted("bids")).toEqual(truth?.bids.map((level) => [level.priceTicks / 10, level.qtyLots / 100_000]));
     first.socket.terminate();
     second.socket.terminate();
@@ -253,7 +253,7 @@ describe("the other channels", () => {
     expect(tickers[0]?.type).toBe("subscribed/ticker");
     for (const frame of tickers) {
       const { a, b, s } = frame.ticker as { a: { price: string; size: string }; b: { price: string }; s: string };
-      const truth = venue.exchange.trueBook("BTC", Number(frame.nonce), 1);
+      const truth = venue.exchange.market.trueBook("BTC", Number(frame.nonce), 1);
       expect([s, Number(a.price), Number(b.price)]).toEqual([
         "BTC",
         (truth?.asks[0]?.priceTicks ?? 0) / 10,
@@ -271,7 +271,7 @@ describe("the other channels", () => {
   it("market_stats/all tells all markets first, then only those that changed", async () => {
     const { venue, clock } = await start({ priceSource: ONLY_BTC_MOVES });
     const listener = await connect(venue);
-    for (const symbol of ["ETH", "ASTER"]) venue.exchange.setHalted(symbol, true);
+    for (const symbol of ["ETH", "ASTER"]) venue.exchange.controls.setHalted(symbol, true);
     await subscribe(listener, "market_stats/all");
     await subscribe(listener, "market_stats/1");
     clock.advance(5_000);

@@ -114,7 +114,7 @@ function userTrades(call: SignedCall): unknown {
   const orderId = params.integer("orderId");
   if (fromId !== null && (startTime !== null || endTime !== null)) throw refuse("combination");
   checkRange(startTime, endTime);
-  const rows = context.exchange
+  const rows = context.exchange.accounts
     .fills(account.accountId)
     .filter(
       (fill) =>
@@ -147,7 +147,7 @@ function income(call: SignedCall): unknown {
     (symbol === null || row.symbol === symbol) &&
     row.tsMs >= startTime &&
     row.tsMs <= endTime;
-  return context.exchange.income(account.accountId).filter(wanted).slice(0, limit).map(printIncome);
+  return context.exchange.accounts.income(account.accountId).filter(wanted).slice(0, limit).map(printIncome);
 }
 
 /** An object when the symbol was sent, else a list (the parent dialect answers a list either way). */
@@ -190,7 +190,7 @@ function setLeverage(call: SignedCall): unknown {
     qty: String(leverage),
     nonce: call.caller.nonce,
   });
-  const done = context.exchange.setLeverage(account.accountId, rules.symbol, leverage);
+  const done = context.exchange.desk.setLeverage(account.accountId, rules.symbol, leverage);
   if (!done.ok) {
     const refusal =
       done.reason === "HAS_POSITION"
@@ -210,7 +210,7 @@ function setMarginType(call: SignedCall): unknown {
   const rules = rulesOf(context.listing.rules, params);
   const type = params.required("marginType");
   if (type !== "ISOLATED" && type !== "CROSSED") throw refuseInvalid("marginType");
-  const done = context.exchange.setMarginMode(
+  const done = context.exchange.desk.setMarginMode(
     account.accountId,
     rules.symbol,
     type === "ISOLATED" ? "isolated" : "cross",
@@ -222,7 +222,7 @@ function setMarginType(call: SignedCall): unknown {
 function setPositionMode(call: SignedCall): unknown {
   const hedge = call.params.boolean("dualSidePosition");
   if (hedge === null) throw refuseMandatory("dualSidePosition");
-  const done = call.context.exchange.setHedgeMode(call.account.accountId, hedge);
+  const done = call.context.exchange.desk.setHedgeMode(call.account.accountId, hedge);
   if (!done.ok) throw modeRefusal(done.reason, "positionModeSame", "positionModeOrders", "positionModePosition");
   return { code: 200, msg: "success" };
 }
@@ -246,9 +246,10 @@ function moveMargin(call: SignedCall, moves: MarginMove[]): unknown {
   if (amount <= 0n) throw refuse("amountPositive");
   const side = params.text("positionSide") ?? "BOTH";
   if (side !== "BOTH" && side !== "LONG" && side !== "SHORT") throw refuse("positionSideInvalid");
-  if (context.exchange.marginMode(account.accountId, rules.symbol) !== "isolated") throw refuse("isolatedOnly");
+  if (context.exchange.accounts.marginMode(account.accountId, rules.symbol) !== "isolated")
+    throw refuse("isolatedOnly");
   const amountE12 = amount * 10_000n;
-  const done = context.exchange.moveIsolatedMargin(
+  const done = context.exchange.desk.moveIsolatedMargin(
     account.accountId,
     rules.symbol,
     side,
@@ -296,7 +297,7 @@ function transfer(call: SignedCall, memory: TransferMemory): unknown {
   if (params.required("asset") !== "USDT") throw new VenuetwoRefusal(-1108, "Bad asset.");
   const key = `${account.accountId}|${clientTranId}`;
   if (memory.used.has(key)) throw refuse("transferIdUsed");
-  const done = context.exchange.transferSpot(
+  const done = context.exchange.desk.transferSpot(
     account.accountId,
     amount * 10_000n,
     kind === "SPOT_FUTURE" ? "toPerp" : "toSpot",

@@ -23,7 +23,7 @@ interface PositionRow {
 }
 
 export function printBalances(exchange: SimExchange, account: SimAccount): Record<string, unknown>[] {
-  const margin = exchange.margin(account.accountId);
+  const margin = exchange.accounts.margin(account.accountId);
   return [
     {
       accountAlias: accountAlias(account.accountId),
@@ -45,15 +45,15 @@ export function printPositions(
   listed: readonly VenuetwoRules[],
 ): Record<string, unknown>[] {
   return positionRows(exchange, account, listed).map(({ rules, side, position, figures }) => {
-    const leverage = exchange.leverage(account.accountId, rules.symbol);
-    const isolated = exchange.marginMode(account.accountId, rules.symbol) === "isolated";
+    const leverage = exchange.accounts.leverage(account.accountId, rules.symbol);
+    const isolated = exchange.accounts.marginMode(account.accountId, rules.symbol) === "isolated";
     const isolatedMargin =
       isolated && position !== null && figures !== null ? position.isolatedE12 + figures.unrealizedE12 : 0n;
     return {
       symbol: rules.symbol,
       positionAmt: amountText(rules, position),
       entryPrice: entryText(figures),
-      markPrice: money(BigInt(exchange.mark(rules.symbol).markE8) * 10_000n),
+      markPrice: money(BigInt(exchange.market.mark(rules.symbol).markE8) * 10_000n),
       unRealizedProfit: money(figures?.unrealizedE12 ?? 0n),
       liquidationPrice: figures?.liquidationPriceE12 == null ? "0" : trimZeros(money(figures.liquidationPriceE12)),
       leverage: String(leverage),
@@ -75,7 +75,7 @@ export function printAccount(
   listed: readonly VenuetwoRules[],
   feeTier: number,
 ): Record<string, unknown> {
-  const margin = exchange.margin(account.accountId);
+  const margin = exchange.accounts.margin(account.accountId);
   const fields = marginFields(margin);
   return {
     feeTier,
@@ -128,7 +128,7 @@ function printAccountPosition(
   account: SimAccount,
   { rules, side, position, figures }: PositionRow,
 ): Record<string, unknown> {
-  const leverage = exchange.leverage(account.accountId, rules.symbol);
+  const leverage = exchange.accounts.leverage(account.accountId, rules.symbol);
   const initialMargin = figures === null ? "0" : money(figures.initialE12);
   return {
     symbol: rules.symbol,
@@ -138,7 +138,7 @@ function printAccountPosition(
     positionInitialMargin: initialMargin,
     openOrderInitialMargin: "0",
     leverage: String(leverage),
-    isolated: exchange.marginMode(account.accountId, rules.symbol) === "isolated",
+    isolated: exchange.accounts.marginMode(account.accountId, rules.symbol) === "isolated",
     entryPrice: entryText(figures),
     maxNotional: String(maxNotional(rules, leverage)),
     positionSide: side,
@@ -176,7 +176,7 @@ export function printAccountUpdate(
   positions: readonly SimPosition[],
   balanceChangeE12: bigint,
 ): Record<string, unknown> {
-  const margin = exchange.margin(account.accountId);
+  const margin = exchange.accounts.margin(account.accountId);
   return {
     m: reason,
     B: [
@@ -189,7 +189,7 @@ export function printAccountUpdate(
     ],
     P: positions.map((position) => {
       const instrument = exchange.instruments.get(position.symbol);
-      const figures = exchange.positionFigures(position);
+      const figures = exchange.accounts.positionFigures(position);
       return {
         s: position.symbol,
         pa: position.qtyLots === 0 || instrument === undefined ? "0" : qtyText(instrument, position.qtyLots),
@@ -211,12 +211,12 @@ function positionRows(exchange: SimExchange, account: SimAccount, listed: readon
     .filter((rules) => exchange.instruments.has(rules.symbol))
     .flatMap((rules) =>
       sides.map((side) => {
-        const position = exchange.position(account.accountId, rules.symbol, side);
+        const position = exchange.accounts.position(account.accountId, rules.symbol, side);
         return {
           rules,
           side,
           position,
-          figures: position === null || position.qtyLots === 0 ? null : exchange.positionFigures(position),
+          figures: position === null || position.qtyLots === 0 ? null : exchange.accounts.positionFigures(position),
         };
       }),
     );

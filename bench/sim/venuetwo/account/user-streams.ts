@@ -84,7 +84,9 @@ export class UserStreams {
       });
     else {
       const sides = account.hedgeMode ? (["LONG", "SHORT"] as const) : (["BOTH"] as const);
-      const positions = sides.flatMap((side) => this.#exchange.position(account.accountId, change.symbol, side) ?? []);
+      const positions = sides.flatMap(
+        (side) => this.#exchange.accounts.position(account.accountId, change.symbol, side) ?? [],
+      );
       this.#send(name, account.accountId, {
         e: "ACCOUNT_UPDATE",
         T: nowMs,
@@ -116,7 +118,7 @@ export class UserStreams {
     const total = { bid: 0n, ask: 0n };
     const instrument = this.#exchange.instruments.get(order.symbol);
     if (instrument === undefined) return total;
-    for (const open of this.#exchange.openOrders(order.accountId, order.symbol)) {
+    for (const open of this.#exchange.orders.open(order.accountId, order.symbol)) {
       if (open.priceTicks === null || open.type !== "LIMIT") continue;
       const notional = notionalE12(instrument, open.priceTicks, open.qtyLots - open.filledLots);
       if (open.side === "BUY") total.bid += notional;

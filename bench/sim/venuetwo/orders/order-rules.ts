@@ -79,7 +79,7 @@ export function checkOrder(
   checkTrading(rules);
   const clientId = clientIdOf(params) ?? newClientId();
   const wantsResult = wantsResultOf(params);
-  const hedgeMode = exchange.account(accountId)?.hedgeMode ?? false;
+  const hedgeMode = exchange.accounts.find(accountId)?.hedgeMode ?? false;
   const { positionSide, closePosition, reduceOnly } = purposeOf(params, type, hedgeMode);
   const isMarket = type === "MARKET" || type.endsWith("_MARKET");
   const conditional = type !== "LIMIT" && type !== "MARKET";
@@ -289,7 +289,7 @@ function triggerOf(type: string, tag: OrderTag): SimTrigger {
 
 function checkBand(exchange: SimExchange, rules: VenuetwoRules, side: SimSide, priceTicks: number): void {
   const price = BigInt(priceTicks) * 10n ** BigInt(8 - rules.instrument.priceDecimals) * PPM;
-  const mark = BigInt(exchange.mark(rules.symbol).markE8);
+  const mark = BigInt(exchange.market.mark(rules.symbol).markE8);
   if (side === "BUY" && rules.bandUpPpm > 0 && price > mark * BigInt(rules.bandUpPpm)) throw refuse("priceAboveCap");
   if (side === "SELL" && rules.bandDownPpm > 0 && price < mark * BigInt(rules.bandDownPpm))
     throw refuse("priceBelowFloor");
@@ -307,10 +307,10 @@ function checkStopBand(rules: VenuetwoRules, side: SimSide, priceTicks: number, 
 /** Worst price of a MARKET order; refused at once when even the best counter price lies beyond it. */
 function marketBound(exchange: SimExchange, rules: VenuetwoRules, side: SimSide): number {
   const { instrument } = rules;
-  const markTicks = exchange.mark(rules.symbol).markE8 / 10 ** (8 - instrument.priceDecimals);
+  const markTicks = exchange.market.mark(rules.symbol).markE8 / 10 ** (8 - instrument.priceDecimals);
   const bound = (markTicks * (1_000_000 + (side === "BUY" ? 1 : -1) * rules.marketTakePpm)) / 1_000_000;
   const worst = side === "BUY" ? Math.floor(bound) : Math.ceil(bound);
-  const best = side === "BUY" ? exchange.bestAsk(rules.symbol) : exchange.bestBid(rules.symbol);
+  const best = side === "BUY" ? exchange.market.bestAsk(rules.symbol) : exchange.market.bestBid(rules.symbol);
   if (best !== null && (side === "BUY" ? best.priceTicks > worst : best.priceTicks < worst))
     throw refuse("marketRejected");
   return worst;
@@ -320,13 +320,13 @@ function checkNotional(exchange: SimExchange, rules: VenuetwoRules, priceTicks: 
   const { instrument } = rules;
   const value =
     priceTicks === null
-      ? valueAtE8(instrument, exchange.mark(rules.symbol).markE8, qtyLots)
+      ? valueAtE8(instrument, exchange.market.mark(rules.symbol).markE8, qtyLots)
       : notionalE12(instrument, priceTicks, qtyLots);
   if (value < rules.minNotionalE12) throw refuseNotional(moneyText(rules.minNotionalE12, 1));
 }
 
 function checkOpenCounts(exchange: SimExchange, rules: VenuetwoRules, accountId: string, conditional: boolean): void {
-  const open = exchange.openOrders(accountId, rules.symbol);
+  const open = exchange.orders.open(accountId, rules.symbol);
   if (open.length >= rules.maxOrders) throw refuse("maxOpenOrders");
   if (!conditional) return;
   const waiting = open.filter((order) => order.trigger !== null && !order.triggered).length;
@@ -342,12 +342,12 @@ function checkBracket(
   qtyLots: number,
 ): void {
   const { instrument } = rules;
-  const mark = exchange.mark(rules.symbol).markE8;
+  const mark = exchange.market.mark(rules.symbol).markE8;
   let total = priceTicks === null ? valueAtE8(instrument, mark, qtyLots) : notionalE12(instrument, priceTicks, qtyLots);
-  for (const position of exchange.account(accountId)?.positions.values() ?? []) {
+  for (const position of exchange.accounts.find(accountId)?.positions.values() ?? []) {
     if (position.symbol === rules.symbol) total += absBig(valueAtE8(instrument, mark, position.qtyLots));
   }
-  if (total > BigInt(maxNotional(rules, exchange.leverage(accountId, rules.symbol))) * 10n ** 12n)
+  if (total > BigInt(maxNotional(rules, exchange.accounts.leverage(accountId, rules.symbol))) * 10n ** 12n)
     throw refuse("maxLeverageRatio");
 }
 

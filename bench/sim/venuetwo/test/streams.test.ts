@@ -251,7 +251,7 @@ describe("user stream", () => {
       quantity: "0.05",
       newClientOrderId: "mine",
     });
-    const bid = (venue.exchange.bestBid("BTCUSDT")?.priceTicks ?? 0) / 10;
+    const bid = (venue.exchange.market.bestBid("BTCUSDT")?.priceTicks ?? 0) / 10;
     await signedCall(venue, "POST", "/fapi/v1/order", {
       symbol: "BTCUSDT",
       side: "BUY",

@@ -72,7 +72,7 @@ export class RoomBench {
 
   /** Times the mark, in whole units of the quote. */
   ticks(factor: number): number {
-    return wholeTicks(this.btc, (this.sim.exchange.mark(this.btc.nativeSymbol).markE8 / 1e8) * factor);
+    return wholeTicks(this.btc, (this.sim.exchange.market.mark(this.btc.nativeSymbol).markE8 / 1e8) * factor);
   }
 
   /** A price of ours on the local venue's own scale. */
