@@ -93,7 +93,7 @@ class VenuefourRoom implements SimRoom<VenuefourAccount, RegisteredKeys> {
     this.#streams = streams;
     const accounts = new AccountStreams(context, clock);
     this.#accounts = accounts;
-    // The engine tells within its calls; the streams are told when a call is through.
+    // The engine calls its listeners within its calls; the streams publish when a call has returned.
     const actions = new Actions({ context, clock, onDone: () => this.#settle() });
     this.#actions = actions;
     const credits = new Credits((configKey) => this.keys.walletOfConfigKey(configKey));
@@ -149,7 +149,7 @@ class VenuefourRoom implements SimRoom<VenuefourAccount, RegisteredKeys> {
     this.#accounts.onPulse();
   }
 
-  /** What the engine leaves to the venue: children of filled orders, protection of closed positions. */
+  /** What the venue does beside the engine: children of filled orders, protection of closed positions. */
   #settle(): void {
     const { exchange, journal } = this.#context;
     journal.settled();

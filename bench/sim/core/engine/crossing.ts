@@ -1,6 +1,6 @@
 /**
  * A taker meets the book in price-time order: trades, and the fills of both sides. Invariants: filled ≤ ordered; a
- * resting reduce-only order never turns or enlarges a position, whatever happened to that since it came to rest.
+ * resting reduce-only order never turns or enlarges a position, even when the position has changed since it was placed.
  */
 import type { MatchingDeps, SymbolState } from "./engine-deps.js";
 import { mustReduce } from "./order-checks.js";

@@ -23,7 +23,7 @@ export interface MatchingDeps {
   readonly listeners: Listeners;
   readonly policies: SimPolicies;
   readonly firstOrderId: number;
-  /** Where ids of orders come from another counter. */
+  /** Set where order ids come from another counter. */
   nextOrderId?(): number;
   nowMs(): number;
   markE8(symbol: string): number;

@@ -1,17 +1,17 @@
 /**
- * Changes what a venue lists while it runs. Each venue says in its own list what is new; the engine follows here.
+ * Changes what a venue lists while it runs. Each venue changes its own list; the engine follows here.
  *
- * A market changes its grid while nobody trades: the crowd withdraws, the venue's streams tell that, and it opens again
- * on the new grid. So no quote is ever printed on a grid that it was not made for.
+ * A market changes its grid while nobody trades: the crowd withdraws, the venue's streams publish that, and the market
+ * opens again on the new grid. No quote is ever printed on a grid that it was not made for.
  */
 import { delay } from "../../../../engine/domain/clock.js";
 import type { SimExchange } from "./exchange.js";
 import type { SimInstrument } from "../model/types.js";
 
 export interface ListingChange {
-  /** False: listed and not traded. */
+  /** False lists it without trading. */
   readonly isTrading?: boolean;
-  /** False: it leaves the list, or is marked as delisted where nothing ever leaves it. */
+  /** False removes it from the list, or marks it as delisted where the venue's list keeps everything. */
   readonly isListed?: boolean;
   /** Steps of the grid, decimal text. */
   readonly priceStep?: string;
@@ -23,7 +23,7 @@ export interface ListingChange {
 /** Longer than the slowest batch of any venue. */
 const TOLD_MS = 600;
 
-/** `adopt` puts the change into the venue's list and returns what the list says now. */
+/** `adopt` puts the change into the venue's list and returns the listed instrument. */
 export async function changeListing(
   exchange: SimExchange,
   symbol: string,

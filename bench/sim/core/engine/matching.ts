@@ -1,6 +1,6 @@
 /**
- * The order engine: takes orders, changes and the house's quotes, and settles what follows from them. Everything that an
- * order causes has happened when `place` returns. Invariant: a reduce-only order never turns or enlarges a position.
+ * The order engine: takes orders, changes and the house's quotes, and settles what follows from them. Everything that
+ * an order causes has happened when `place` returns. Invariant: a reduce-only order never turns or enlarges a position.
  */
 import { Crossing } from "./crossing.js";
 import type { MatchingDeps, SymbolState } from "./engine-deps.js";
@@ -110,7 +110,7 @@ export class Matching {
 
   /* ---------------------------------------------------------------- after each action */
 
-  /** Ends reduce-only orders without a position and fires triggers, until nothing more happens. */
+  /** Ends reduce-only orders without a position and fires triggers until nothing more happens. */
   settle(): void {
     const { touched } = this.#crossing;
     for (let round = 0; round < TRIGGER_ROUNDS_MAX; round++) {
@@ -164,7 +164,7 @@ export class Matching {
     else if (reason !== null) this.orders.end(order, "EXPIRED", reason);
   }
 
-  /** Null when the order has filled or rests, else why it ends here. */
+  /** Returns null when the order has filled or rests, else why it ends here. */
   #takeAndRest(order: OrderState): string | null {
     const state = this.#state(order.symbol);
     const limit = order.priceTicks;

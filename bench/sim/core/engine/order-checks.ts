@@ -7,7 +7,7 @@ import type { SimOrderRequest, SimPositionSide, SimRefusal, SimSide } from "../m
 
 const OPEN_ORDERS_MAX = 5000;
 
-/** The engine's own checks before an order exists; null when it may. */
+/** Returns why the engine refuses the order, or null when it takes it. */
 export function checkOrder(deps: MatchingDeps, account: AccountState, request: SimOrderRequest): SimRefusal | null {
   const { policies } = deps;
   const state = deps.symbols.get(request.symbol);
@@ -50,7 +50,7 @@ export function checkOrder(deps: MatchingDeps, account: AccountState, request: S
   return checkLiquidity(deps, state, request);
 }
 
-/** Can the free margin carry the part that opens or enlarges a position? */
+/** Returns a refusal when the free margin cannot carry the part that opens or enlarges a position, else null. */
 export function checkMargin(
   deps: MatchingDeps,
   account: AccountState,

@@ -83,8 +83,8 @@ export async function loadRecordedMarket(options: RecordedOptions): Promise<Reco
 }
 
 /**
- * The collector writes a snapshot where it arrived: changes in front of it that it already holds are dropped, newer ones
- * are played after it.
+ * The collector writes a snapshot where it arrived: changes in front of it that it already holds are dropped, newer
+ * ones are played after it.
  */
 function ordered(events: readonly RecordedEvent[]): RecordedEvent[] {
   const rest = [...events];
@@ -137,7 +137,7 @@ export class RecordedMarket {
       if (bids.length > 0 && asks.length > 0) this.#setMiddle(instrument, Math.max(...bids), Math.min(...asks));
     }
     this.priceSource = {
-      // A base that the recording does not have stands still at one quote unit.
+      // A base that the recording does not have stays at one quote unit.
       fairPrice: (base) => this.#middles.get(base) ?? 1,
     };
   }

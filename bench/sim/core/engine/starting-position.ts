@@ -1,4 +1,4 @@
-/** Positions that an account is opened with, as the options of the rooms name them. */
+/** Positions that an account opens with, as the rooms' options name them. */
 import { parseSafe } from "../model/fixed.js";
 import type { SimExchange } from "./exchange.js";
 import type { SimPositionSide } from "../model/types.js";

@@ -124,7 +124,7 @@ export class OrderBook {
     return resting;
   }
 
-  /** Takes `lots` off a resting order in place; it leaves the book when nothing is left. */
+  /** Takes `lots` off a resting order in place, and removes it at zero. */
   reduce(resting: Resting, lots: number): void {
     const bookSide = this.#side(resting.side);
     const level = bookSide.levels.get(resting.priceTicks);

@@ -132,7 +132,10 @@ export class Margins {
     return total;
   }
 
-  /** The venues' common formula: where the margin of this position (cross: of the account) meets its maintenance. */
+  /**
+   * The price at which the margin of this position (cross: of the account) meets its maintenance, by the venues' common
+   * formula.
+   */
   #liquidationPrice(account: AccountState, position: PositionState, notional: bigint): bigint | null {
     const instrument = this.instrument(position.symbol);
     const bracket = bracketOf(instrument, notional);

@@ -1,7 +1,7 @@
 /**
- * The control API of a local venue, under `/_sim/` on the venue's own port: truth to judge by, faults and skew to cause,
- * accounts to trade with. JSON in, JSON out; never rate limited and never faulted. Bound to loopback like the venue, and
- * deaf to pages of another origin: a browser on this machine must not move prices for whoever wrote the page it shows.
+ * The control API of a local venue, under `/_sim/` on the venue's own port: truth to judge by, faults and skew to
+ * cause, accounts to trade with. JSON in, JSON out; never rate limited and never faulted. Bound to loopback like the
+ * venue, and closed to pages of another origin: a page that a browser on this machine shows must not move prices.
  */
 import { VirtualClock } from "../../../../engine/domain/virtual-clock.js";
 import { FAULT_KINDS, faultSpecProblems, type FaultInjector } from "./faults.js";
@@ -57,7 +57,7 @@ export class SimControl {
 
 /** A name of the loopback, with or without a port. */
 const OWN_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
-/** What a browser says of requests by a page of ours, and of those that somebody typed. */
+/** `Sec-Fetch-Site` of requests by a page of ours, and of addresses that somebody typed. */
 const OWN_SITES: ReadonlySet<string> = new Set(["same-origin", "none"]);
 
 function refuseForeignPage(headers: SimHttpRequest["headers"]): void {
@@ -72,7 +72,7 @@ function refuseForeignPage(headers: SimHttpRequest["headers"]): void {
 interface ControlCall {
   readonly deps: ControlDeps;
   readonly shell: ShellView;
-  /** Behind the name in the path. */
+  /** The path after the route's name. */
   readonly argument: string;
   readonly query: URLSearchParams;
   /** The body as JSON, and as an object. */
@@ -175,7 +175,7 @@ function setSkew(deps: ControlDeps, body: Body): unknown {
   if (rampMs !== undefined && (typeof rampMs !== "number" || !(rampMs >= 0)))
     throw new Refusal(400, "rampMs must be a number ≥ 0");
   deps.exchange.controls.setPriceSkew(bps, rampMs ?? 0);
-  // At once means at once: the books have moved when this answers.
+  // Without a ramp the books have moved before the answer.
   if ((rampMs ?? 0) === 0) deps.exchange.step();
   return { bps };
 }

@@ -31,7 +31,7 @@ export function accountRoutes(
   };
 }
 
-/** Null means an address that nobody here has. Everything of it is empty. */
+/** Returns null for an address that nobody here has; everything of it is empty. */
 function accountIdOf({ context, params }: AccountCall): string | null {
   const address = required(params, "account");
   if (fromBase58(address, 32) === null) throw refuseQuery("account: invalid public key");
@@ -183,7 +183,7 @@ function fundingRow({ exchange, journal }: VenuefourContext, income: SimIncome):
   };
 }
 
-/** The history of an account's value is not kept here: the present one stands for it. */
+/** There is no history of an account's value here: the present value is the whole of it. */
 function portfolio(call: AccountCall): Answer {
   const { exchange } = call.context;
   const accountId = accountIdOf(call);
@@ -196,7 +196,7 @@ function portfolio(call: AccountCall): Answer {
   return { data: [{ account_equity: money(margin.equityE12), pnl: money(pnl), timestamp: exchange.nowMs() }] };
 }
 
-/** Items newest first; a page begins behind the id that its cursor names, whatever came on top meanwhile. */
+/** Items newest first. A page begins after the id that its cursor names, also when newer items were added meanwhile. */
 function page<T>(call: AccountCall, items: readonly T[], idOf: (item: T) => number, print: (item: T) => Row): Answer {
   const limit = Math.min(integer(call.params, "limit") ?? LIMIT_DEFAULT, LIMIT_MAX);
   if (limit < 1) throw refuseQuery("limit: must be positive");

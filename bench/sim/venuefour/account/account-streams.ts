@@ -1,6 +1,6 @@
 /**
- * Private channels, fact sheet section 7: order updates and fills as they happen, positions after both and whole, the
- * rest on change. Channels name an account and carry no signature. Fills may come before their order's update or after.
+ * Private channels, fact sheet section 7: order updates and fills as they happen, whole positions after both, the rest
+ * on change. Channels name an account and carry no signature. Fills may come before their order's update or after.
  */
 import type { Clock } from "../../../../engine/domain/clock.js";
 import { TopicBoard } from "../../core/server/topic-board.js";
@@ -26,7 +26,7 @@ export type AccountChannel = (typeof ACCOUNT_CHANNELS)[number];
 export interface AccountSubscription {
   readonly channel: AccountChannel;
   readonly wallet: string;
-  /** Null means an address that nobody here has; it stays silent. */
+  /** Null for an address that nobody here has: the channel stays silent. */
   readonly accountId: string | null;
 }
 
@@ -36,7 +36,7 @@ export class AccountStreams {
   readonly #clock: Clock;
   /** Accounts whose positions frame is due at the next pulse. */
   readonly #moved = new Set<string>();
-  /** Newest text of channels that tell changes only. Bounded by the accounts listened to. */
+  /** Newest text of channels that send changes only. Bounded by the accounts with a channel. */
   readonly #told = new Map<string, string>();
 
   constructor(context: VenuefourContext, clock: Clock) {
@@ -62,7 +62,7 @@ export class AccountStreams {
     this.board.drop(socket);
   }
 
-  /** Tells what has happened until now; positions follow with the pulse. */
+  /** Sends what has happened until now; positions follow with the pulse. */
   flush(): void {
     const { journal } = this.#context;
     const events = journal.takeEvents();

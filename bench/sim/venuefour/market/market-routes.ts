@@ -63,7 +63,7 @@ export function integer(params: URLSearchParams, name: string): number | null {
   return Number(text);
 }
 
-/** Null for a spot market, which is listed and has no trading here. Names are case-sensitive. */
+/** Returns null for a spot market, which is listed and does not trade here. Names are case-sensitive. */
 function instrumentOf({ context, params }: Call): SimInstrument | null {
   const symbol = required(params, "symbol");
   const instrument = context.exchange.instruments.get(symbol);

@@ -1,6 +1,6 @@
 /**
- * Market streams, fact sheet section 7: books on a timer and repeated when nothing changed, the best bid and offer on
- * change only, trades as they happen. What nobody listens to is not produced.
+ * Market streams, fact sheet section 7: books on a timer, repeated when nothing changed; the best bid and offer on
+ * change only; trades as they happen. A stream without listeners is not produced.
  */
 import { TopicBoard } from "../../core/server/topic-board.js";
 import type { SimInstrument, SimTrade } from "../../core/model/types.js";
@@ -16,7 +16,7 @@ const WAITING_TRADES_MAX = 1_000;
 interface ShownBook {
   readonly picture: BookPicture;
   readonly text: string;
-  /** The picture before this one; empty before the first change. */
+  /** The snapshot before this one; empty before the first change. */
   readonly textBefore: string;
 }
 
@@ -27,7 +27,7 @@ export class MarketStreams {
   readonly #marketIndex: ReadonlyMap<string, number>;
   readonly #waitingTrades = new Map<string, { trade: SimTrade; li: number }[]>();
   readonly #shownBooks = new Map<string, ShownBook>();
-  /** Newest text per topic that tells changes only. */
+  /** Newest text per topic that sends changes only. */
   readonly #told = new Map<string, string>();
   #pulse = 0;
 
@@ -36,7 +36,7 @@ export class MarketStreams {
     this.#marketIndex = new Map([...context.exchange.instruments.keys()].map((symbol, index) => [symbol, index]));
   }
 
-  /** Starts the stream; call `sendFirst` after the echo went out. */
+  /** Starts the stream. Call `sendFirst` after the echo. */
   add(socket: SimSocket, subscription: Subscription): void {
     const { topic } = subscription;
     if (!this.board.isWanted(topic)) this.#begin(subscription);
@@ -44,7 +44,7 @@ export class MarketStreams {
     this.board.add(socket, topic);
   }
 
-  /** Only books begin with a picture of their own. */
+  /** Only books begin with a snapshot. */
   sendFirst(socket: SimSocket, subscription: Subscription): void {
     if (subscription.source !== "book") return;
     const { topic, instrument, aggLevel } = subscription;
@@ -104,7 +104,7 @@ export class MarketStreams {
   #begin(subscription: Subscription): void {
     const { topic, source } = subscription;
     if (source === "trades") this.#waitingTrades.set(subscription.instrument.symbol, []);
-    // The stream tells changes from here on: what stands now is known to nobody and told to nobody.
+    // The stream sends changes from here on. It never sends the present state.
     if (source === "bbo")
       this.#told.set(topic, JSON.stringify(this.#context.publisher.touch(subscription.instrument).touch));
   }

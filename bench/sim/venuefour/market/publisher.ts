@@ -1,8 +1,7 @@
 /**
- * Pictures of the books under the venue's times. Invariants: a market's `t` only grows (but where a clock far ahead was
- * set right), the same `t` always means the same book, over REST, `book` and `bbo` alike, and the exchange remembers
- * each, so that a test can ask for the true book of any `t` it was shown; a picture that did not change keeps its `t`
- * and `li`.
+ * Snapshots of the books under the venue's times. Invariants: a market's `t` only grows, except after the correction of
+ * a clock far ahead; the same `t` always means the same book, over REST, `book` and `bbo`; the exchange remembers each,
+ * so that a test can read the true book of any published `t`; a snapshot that did not change keeps its `t` and `li`.
  */
 import type { Random } from "../../../../engine/domain/random.js";
 import type { SimExchange } from "../../core/engine/exchange.js";
@@ -26,7 +25,7 @@ export interface TouchPicture {
   readonly i: number;
 }
 
-/** How far back the id of an old order may lie. */
+/** How far back the id of an old order may be. */
 const OLD_ID_MAX = 700;
 
 export class Publisher {

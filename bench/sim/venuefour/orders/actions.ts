@@ -1,6 +1,6 @@
 /**
- * Signed operations, over REST, over the socket and in batches: signature, request log, speed bump, execution. What is
- * logged was signed by somebody who may; what was refused says so in the log.
+ * Signed operations, over REST, over the socket and in batches: signature, request log, speed bump, execution. The log
+ * has every operation that an authorized key signed, refused ones with their refusal.
  */
 import type { Clock } from "../../../../engine/domain/clock.js";
 import type { SimRequestDraft } from "../../core/server/request-log.js";
@@ -24,11 +24,11 @@ export interface ActionResult {
 export interface ActionDeps {
   readonly context: VenuefourContext;
   readonly clock: Clock;
-  /** After each operation: tells the streams. */
+  /** Called after each operation: the streams publish what it caused. */
   onDone(): void;
 }
 
-/** Of time stamps that lie in the future; not documented. */
+/** How far ahead a time stamp may be; not documented. */
 const AHEAD_MAX_MS = 10_000;
 const BATCH_MAX = 10;
 const BATCH_TYPES: Readonly<Record<string, OperationName>> = {
@@ -57,7 +57,7 @@ export class Actions {
     });
   }
 
-  /** Throws the venue's refusal. Resolves when it has taken full effect. */
+  /** Throws the venue's refusal. Resolves when the operation has taken full effect. */
   async run(operation: OperationName, body: unknown): Promise<ActionResult> {
     if (!isObject(body)) throw refuseBody("invalid type, expected struct");
     const call = this.#signatures.check(operation, body);
@@ -66,7 +66,7 @@ export class Actions {
     return this.#execute(call, index);
   }
 
-  /** At most ten; each stands for itself, and the whole succeeds whatever becomes of them. */
+  /** At most ten. Each action has its own outcome; the batch itself succeeds in any case. */
   async runBatch(body: unknown): Promise<readonly Fields[]> {
     const actions = isObject(body) ? body.actions : undefined;
     if (!Array.isArray(actions) || actions.length === 0 || actions.length > BATCH_MAX)

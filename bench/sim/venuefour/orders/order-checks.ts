@@ -1,6 +1,6 @@
 /**
- * What the venue holds against an order before its engine sees it, in the order of fact sheet section 6, and its words
- * for what the engine refuses. Nothing here changes anything.
+ * The venue's own checks of an order before its engine, in the order of fact sheet section 6, and its words for
+ * refusals of the engine. Changes nothing.
  */
 import { moneyText, notionalE12, parseSafe, parseScaled, trimZeros } from "../../core/model/fixed.js";
 import type { SimExchange } from "../../core/engine/exchange.js";
@@ -96,7 +96,7 @@ export class OrderChecks {
       );
   }
 
-  /** Whether the minimum binds reduce-only orders is not known: here it does not. */
+  /** It is not known whether the minimum applies to reduce-only orders: here it does not. */
   checkNotional(caller: Caller, instrument: SimInstrument, lots: number, priceTicks: number): void {
     const row = this.#context.listing.rows.find((entry) => entry.symbol === instrument.symbol);
     if (row === undefined) return;
@@ -104,7 +104,7 @@ export class OrderChecks {
     const shown = trimZeros(moneyText(notional, 6));
     const minimum = parseScaled(row.min_order_size, 12) ?? 0n;
     const maximum = parseScaled(row.max_order_size, 12) ?? 0n;
-    // As seen live: code 0 beside a speaking text.
+    // As seen live: code 0 with a descriptive text.
     if (notional < minimum)
       throw new VenuefourRefusal(
         422,

@@ -1,6 +1,6 @@
 /**
- * Executes orders of callers whose signature has been checked, fact sheet section 6. Each method answers what the venue
- * answers or throws its refusal; a refusal has changed nothing.
+ * Executes orders of callers whose signature has been checked, fact sheet section 6. Each method returns the venue's
+ * answer or throws its refusal; a refusal changes nothing.
  */
 import { parseSafe, pow10 } from "../../core/model/fixed.js";
 import type { SimExchange } from "../../core/engine/exchange.js";
@@ -71,7 +71,7 @@ export class OrderDesk {
     return order;
   }
 
-  /** A new order in the place of the old: post-only, with the old one's side, flag and client id. */
+  /** Replaces the old order by a new one: post-only, with the old one's side, flag and client id. */
   edit(caller: Caller, fields: Fields): SimOrder {
     const instrument = this.#checks.instrument(fields);
     const old = this.#open(caller, instrument, fields, false);
@@ -184,7 +184,7 @@ export class OrderDesk {
   }
 }
 
-/** From the top, in percent, to the nearest tick: two captured orders fit. */
+/** In percent from the top, rounded to the nearest tick, as in two captured orders. */
 function bound(instrument: SimInstrument, bestTicks: number, side: SimSide, slippage: number): number {
   const whole = 100n * pow10(SLIPPAGE_DECIMALS);
   const factor = side === "BUY" ? whole + BigInt(slippage) : whole - BigInt(slippage);

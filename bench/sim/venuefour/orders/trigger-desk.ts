@@ -1,6 +1,6 @@
 /**
- * Orders that wait for a price: stops, the protection of a position, and the children that an order carries until it has
- * filled (fact sheet section 6). A refusal has changed nothing.
+ * Orders that wait for a price: stops, the protection of a position, and the children that an order carries until it
+ * has filled (fact sheet section 6). A refusal changes nothing.
  */
 import type { SimExchange } from "../../core/engine/exchange.js";
 import type { SimInstrument, SimOrder, SimSide, SimTrigger } from "../../core/model/types.js";
@@ -18,7 +18,7 @@ const WAITING_CHILDREN_MAX = 10_000;
 interface Protection {
   readonly stopTicks: number;
   readonly limitTicks: number | null;
-  /** Null when the whole position. */
+  /** Null for the whole position. */
   readonly lots: number | null;
   readonly clientId: string | null;
   readonly triggerPriceType: string | null;

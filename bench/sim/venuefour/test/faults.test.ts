@@ -18,7 +18,7 @@ afterEach(async () => {
 const BOOK = { source: "book", symbol: "BTC", agg_level: 1 };
 
 describe("under faults of venuefour,", () => {
-  it("a lost first picture leaves the echo, an ignored subscription not even that", async () => {
+  it("a lost first snapshot comes after an echo, an ignored subscription gets none", async () => {
     const { venue, clock } = await start();
     const listener = await connect(venue);
     venue.faults.add({ kind: "ignoreSubscribe", match: "book:BTC", count: 1 });
@@ -35,7 +35,7 @@ describe("under faults of venuefour,", () => {
     listener.socket.terminate();
   });
 
-  it("reordered and stale pictures show a t that went back", async () => {
+  it("reordered and stale snapshots show a t that went back", async () => {
     const { venue, clock } = await start();
     const listener = await connect(venue);
     await subscribe(listener, BOOK);
@@ -92,7 +92,7 @@ describe("under faults of venuefour,", () => {
     expect((await late).status).toBe(200);
   });
 
-  it("li can be made to order the pictures, as an older page promised", async () => {
+  it("li can be made to order the snapshots, as an older page promised", async () => {
     const { venue, clock } = await start({ quirks: { oldBookIdShare: 0 } });
     const listener = await connect(venue);
     await subscribe(listener, BOOK);

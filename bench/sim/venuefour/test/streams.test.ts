@@ -173,7 +173,7 @@ describe("a clock that was a minute ahead and is set right", () => {
     clock.advance(1_000);
     await listener.drained();
     const rows = listener.frames.slice(before).filter(({ channel }) => channel === "book" || channel === "bbo");
-    // A picture that has not changed since keeps its time.
+    // A snapshot that has not changed since keeps its time.
     const aheadMs = rows.map((row) => Number(dataOf(row).t) - clock.wallMs());
     expect(rows.length).toBeGreaterThan(5);
     expect(Math.max(...aheadMs.slice(2))).toBeLessThanOrEqual(0);
@@ -181,7 +181,7 @@ describe("a clock that was a minute ahead and is set right", () => {
 });
 
 describe("the other channels", () => {
-  it("bbo says nothing on subscribing and only changes after it, each the true touch of its time", async () => {
+  it("bbo sends nothing on subscribing and only changes after it, each the true touch of its time", async () => {
     const { venue, clock } = await start();
     const listener = await connect(venue);
     venue.exchange.controls.setHalted("BTC", true);
@@ -239,7 +239,7 @@ describe("the other channels", () => {
     }
   });
 
-  it("candles of trades and of the mark tell the running one when it changed", async () => {
+  it("candles of trades and of the mark send the running one when it changed", async () => {
     const { venue, clock } = await start();
     const listener = await connect(venue);
     await subscribe(listener, { source: "candle", symbol: "BTC", interval: "1m" });

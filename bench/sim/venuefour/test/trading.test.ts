@@ -107,7 +107,7 @@ describe("the account side of the local venue", () => {
     expect(venue.room.keys.isAgentOf(STRANGER.publicKey, WALLET.publicKey)).toBe(false);
   });
 
-  it("answers a wrong signature in plain text when told to, as servers of 2025 do", async () => {
+  it("answers a wrong signature in plain text by a quirk, as servers of 2025 do", async () => {
     venue.room.setQuirks({ plainVerification: true });
     const answer = await act(venue, signer, "create_order", limit(), { type: "edit_order" });
     expect(answer).toMatchObject({ status: 400, text: "Verification failed" });
@@ -203,7 +203,7 @@ describe("the account side of the local venue", () => {
     expect((await read("orders/history")).data).toEqual([]);
   });
 
-  it("uses the codes of 2025 when told to", async () => {
+  it("uses the codes of 2025 by a quirk", async () => {
     venue.room.setQuirks({ errorTable: "2025" });
     expect((await act(venue, signer, "create_order", limit({ symbol: "NOPE" }))).json.code).toBe(2);
     expect((await act(venue, signer, "cancel_order", { symbol: "BTC", order_id: 1 })).json.code).toBe(5);
@@ -402,7 +402,7 @@ describe("the account side of the local venue", () => {
     expect(Number(position?.funding)).toBeCloseTo(Number(payment?.payout), 6);
   });
 
-  it("knows an order by id only after the lag that it is told to have", async () => {
+  it("finds an order by id only after the lag of its options", async () => {
     venue.room.setQuirks({ historyLagMs: 1_000 });
     const made = await act(venue, signer, "create_order", limit());
     const path = `orders/history_by_id?order_id=${(made.json.data as { order_id: number }).order_id}`;

@@ -74,7 +74,7 @@ export function positionRow(venue: Venue, position: SimPosition): Readonly<Recor
   const figures = exchange.accounts.positionFigures(position);
   const entryMarginE12 = (position.costE12 < 0n ? -position.costE12 : position.costE12) / BigInt(figures.leverage);
   const isolated = figures.marginMode === "isolated";
-  // Funding paid is positive here, whereas the exchange counts what came in.
+  // Funding paid is positive here; the exchange counts funding received.
   const funding = usdText(-position.cumFundingE12);
   return {
     coin: position.symbol,
@@ -112,7 +112,7 @@ export function activeAssetRow(venue: Venue, address: string, coin: string): Rea
   const leverage = known ? exchange.accounts.leverage(address, coin) : Math.min(20, instrument.maxLeverage);
   const isolated = known && exchange.accounts.marginMode(address, coin) === "isolated";
   const position = known ? exchange.accounts.position(address, coin, "BOTH") : null;
-  // Closing frees the margin of the position and lets it be taken again on the other side.
+  // Closing frees the margin of the position, which the other side can then use.
   const heldLots = position?.qtyLots ?? 0;
   const unitE12 = (BigInt(mark.markE8) * 10_000n) / 10n ** BigInt(instrument.qtyDecimals);
   const openLots = unitE12 === 0n ? 0 : Number((availableE12 * BigInt(leverage)) / unitE12);

@@ -144,7 +144,7 @@ function isOtherDex(fields: Struct): boolean {
   return dex !== undefined && readText(dex) !== "";
 }
 
-/** Rows inside the asked time, bounds inclusive, oldest first, at most 500. */
+/** Rows inside the requested time, bounds inclusive, oldest first, at most 500. */
 function inTime<T extends { readonly time: number }>(fields: Struct, rows: readonly T[]): readonly T[] {
   const start = fields.optional("startTime");
   const end = fields.optional("endTime");

@@ -112,7 +112,7 @@ export const MARKET_QUERIES: Readonly<Record<string, InfoQuery<MarketInfo>>> = {
   spotMetaAndAssetCtxs: { keys: [], weight: 20, answer: () => [spotMetaReply(), SPOT_PAIRS.map(spotCtx)] },
 };
 
-/** Settled cash of all accounts: what the venue's own net deposits come to here, profits and fees included. */
+/** Settled cash of all accounts, profits and fees included: the nearest figure here to the venue's net deposits. */
 function heldE12(venue: Venue): bigint {
   return venue.exchange.accounts.all().reduce((sum, { walletE12 }) => sum + walletE12, 0n);
 }
@@ -134,7 +134,7 @@ function answerBook(fields: Struct, { venue, publisher }: MarketInfo): unknown {
   return publisher.book(coin, view, publisher.stamp([coin]));
 }
 
-/** Null for aggregation arguments that the venue does not support. */
+/** Returns null for aggregation arguments that the venue does not support. */
 function readBookView(fields: Struct): BookView | null {
   const sigFigsNode = fields.optional("nSigFigs");
   const mantissaNode = fields.optional("mantissa");

@@ -1,4 +1,4 @@
-/** Data of the market streams. Undefined stands for a push that would say nothing new. */
+/** Data of the market streams. Undefined means that a push would contain nothing new. */
 import { deflateRawSync } from "node:zlib";
 import type { SimTrade } from "../../core/model/types.js";
 import { candleRow, instrumentOf, tradeRow } from "../records/rows.js";
@@ -11,7 +11,7 @@ import type { Subscription } from "./subscriptions.js";
 /** Trades older than this are not replayed on subscribing. */
 const TRADE_REPLAY_MS = 20_000;
 
-/** What one stream has yet to tell, and what it told last. */
+/** What one stream has yet to send, and what it sent last. */
 export interface StreamMemory {
   readonly pendingTrades: SimTrade[];
   lastTouch: string;

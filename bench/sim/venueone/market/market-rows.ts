@@ -1,7 +1,7 @@
 /**
- * Market data replies built from the exchange. Invariant: a coin's book is published under strictly increasing times
- * (but where a clock far ahead was set right); the same time always means the same levels, over REST and every socket alike, and the exchange remembers each
- * publication, so that a test can ask for the true book of any time it was shown.
+ * Market data replies built from the exchange. Invariant: a coin's book is published under strictly increasing times,
+ * except after the correction of a clock far ahead. The same time always means the same levels, over REST and every
+ * socket. The exchange remembers each publication, so that a test can read the true book of any published time.
  */
 import { publicationMs } from "../../core/market/publication-time.js";
 import type { SimExchange } from "../../core/engine/exchange.js";
@@ -162,7 +162,7 @@ function impactPrices(exchange: SimExchange, instrument: SimInstrument): [number
   return bid === null || ask === null ? null : [bid, ask];
 }
 
-/** Null when the levels hold less than the notional. A statistic that never reaches an order: floats are fine. */
+/** Returns null when the levels hold less than the notional. Floats: a statistic that never reaches an order. */
 function averagePrice(instrument: SimInstrument, levels: readonly SimLevel[], notional: number): number | null {
   const unit = 10 ** -(instrument.priceDecimals + instrument.qtyDecimals);
   let left = notional;
@@ -186,7 +186,7 @@ function premiumText(instrument: SimInstrument, impact: readonly [number, number
   return replyTextScaled(BigInt(Math.round(premium * 1e10)), 10);
 }
 
-/** Premium that gives this hourly rate by the venue's formula; inside the dead band it is not determined, 0 stands there. */
+/** Premium that gives this hourly rate by the venue's formula. Inside the dead band it is not determined: 0 there. */
 export function premiumOfRate(rateE8: number): string {
   const eightHourE8 = rateE8 * 8;
   const interestE8 = 10_000;

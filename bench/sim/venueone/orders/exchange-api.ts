@@ -101,7 +101,7 @@ function admit({ venue, tpsl }: ExchangeApiDeps, request: ExchangeRequest): Admi
   }
   const refusal = nonceRefusal(venue, signer, request.nonce, nowMs);
   if (refusal === null) return { ok: true, account, signer };
-  // The signature was true, so the log has it: a nonce that is used again is what tests look for.
+  // The signature was true, so the log records it: tests look for a nonce that is used twice.
   if (action.type === "order") {
     const context: OrderContext = { venue, tpsl, account, signer, nonce: request.nonce };
     for (const order of action.orders) logged(context, order).refused("NONCE", refusal);
@@ -109,7 +109,7 @@ function admit({ venue, tpsl }: ExchangeApiDeps, request: ExchangeRequest): Admi
   return no(refusal);
 }
 
-/** Consumes the nonce when there is none. */
+/** Consumes the nonce when it returns null. */
 function nonceRefusal(venue: Venue, signer: string, nonce: number, nowMs: number): string | null {
   const verdict = venue.nonces(signer).admit(nonce, nowMs);
   switch (verdict.kind) {
@@ -124,7 +124,7 @@ function nonceRefusal(venue: Venue, signer: string, nonce: number, nowMs: number
   }
 }
 
-/** A replaced agent is told about its master, anybody else about the recovered address. */
+/** The text for a replaced agent names its master, the text for anybody else the recovered address. */
 function strangerText(venue: Venue, signer: string, isL1: boolean): string {
   if (!isL1) return REFUSED.mustDeposit(signer);
   const former = venue.agents.former(signer);
@@ -209,7 +209,7 @@ function createSubAccount(venue: Venue, account: VenueAccount): ExchangeReply {
   return { status: "ok", response: { type: "createSubAccount", data: sub.address } };
 }
 
-/** Pre-validation refuses n orders with one error; the log holds it once, too. */
+/** Pre-validation refuses n orders with one error; the log records it once, too. */
 function batchRefused(context: OrderContext, orderCount: number, error: string): ExchangeReply {
   const { log } = context.venue;
   const draft = {
@@ -276,7 +276,7 @@ function updateIsolatedMargin(
   return moved.ok ? null : REFUSED.isolatedMarginAmount;
 }
 
-/** Adds what the target leverage asks of the position at mark; a position that has as much already keeps it. */
+/** Adds what the target leverage requires of the position at mark; a position that already has it does not change. */
 function topUpIsolatedMargin(
   venue: Venue,
   account: VenueAccount,

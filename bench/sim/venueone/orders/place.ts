@@ -183,7 +183,7 @@ export function findItemError(context: OrderContext, order: OrderRequest, builde
   return isSmall && !closesAll ? ITEM.minimumValue : null;
 }
 
-/** Resting reduce-only orders may not add up to more than the position: the older ones give way. */
+/** Resting reduce-only orders may not add up to more than the position: the older ones shrink or end. */
 function makeRoom(venue: Venue, account: VenueAccount, request: SimOrderRequest): void {
   const { exchange } = venue;
   const heldLots = Math.abs(exchange.accounts.position(account.address, request.symbol, "BOTH")?.qtyLots ?? 0);
@@ -315,7 +315,7 @@ interface LogEntry {
   refused(code: string, text: string): void;
 }
 
-/** Writes the instruction down as received. */
+/** Records the instruction as received. */
 export function logged(context: OrderContext, order: OrderRequest): LogEntry {
   const { log, universe } = context.venue;
   const index = log.received({

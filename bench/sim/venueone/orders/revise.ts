@@ -1,6 +1,6 @@
 /**
- * Cancelling and modifying. Invariant: a modification that is refused leaves the old order where it was; one that
- * succeeds gives the order a new id.
+ * Cancelling and modifying. Invariant: a refused modification does not change the old order; one that succeeds gives
+ * the order a new id.
  */
 import type { SimOrder } from "../../core/model/types.js";
 import type { L1Action } from "../wire/actions.js";
@@ -61,7 +61,9 @@ function cancelOne(
   return { error };
 }
 
-/** Null when the order to modify is not open. A success carries the status of the new order, under its new id. */
+/**
+ * Returns null when the order to modify is not open. A success carries the status of the new order, under its new id.
+ */
 export function executeModify(
   context: OrderContext,
   modify: ModifyRequest,
@@ -77,7 +79,7 @@ export function executeModify(
   }
   // By default a Gtc replacement is forced to post-only.
   const forced: OrderRequest = !alwaysPlace && order.tif === "Gtc" ? { ...order, tif: "Alo" } : order;
-  // Judged first, so that a refused replacement leaves the old order where it is.
+  // Checked first, so that a refused replacement does not change the old order.
   const text = findItemError(context, forced, null);
   if (text !== null) {
     const error = perItem(text, order.asset);

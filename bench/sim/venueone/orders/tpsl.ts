@@ -86,7 +86,7 @@ export class Tpsl {
     }
   }
 
-  /** Ends waiting trigger orders whose position is gone or turned, and shrinks resting ones larger than it. */
+  /** Ends waiting trigger orders whose position is gone or has turned, and shrinks resting ones larger than it. */
   #sweep(accountId: string, symbol: string): void {
     const { exchange } = this.#venue;
     const heldLots = exchange.accounts.position(accountId, symbol, "BOTH")?.qtyLots ?? 0;

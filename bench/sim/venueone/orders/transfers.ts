@@ -1,7 +1,7 @@
 /**
  * Money and permissions: sends, withdrawals, class transfers, agents, builder approvals, sub-accounts. Each returns
- * null on success or the text that refuses the action. Invariant: cash leaves one place before it appears in another,
- * and every movement writes its ledger rows.
+ * null on success or the text that refuses the action. Invariant: cash is taken from one place before it appears in
+ * another, and every movement writes its ledger rows.
  */
 import type { L1Action } from "../wire/actions.js";
 import { parseWireDecimalE8 } from "../wire/decimals.js";

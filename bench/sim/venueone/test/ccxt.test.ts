@@ -199,7 +199,7 @@ describe("ccxt.hyperliquid: stop orders, changes, settings, history", () => {
     const limit = await priceOf(0.9);
     const first = await rest.createOrder(SYMBOL, "limit", "buy", 0.01, limit);
     const second = await rest.createOrder(SYMBOL, "limit", "buy", 0.01, limit - 10);
-    // The library's type of a request leaves out the id that the call itself demands.
+    // The library's type of a request lacks the id that the call itself requires.
     const requests = [
       { id: String(first.id), symbol: SYMBOL, type: "limit", side: "buy", amount: 0.02, price: limit - 20, params: {} },
       {
@@ -239,7 +239,7 @@ describe("ccxt.hyperliquid: stop orders, changes, settings, history", () => {
     expect(sim.exchange.accounts.leverage(ACCOUNT.toLowerCase(), "BTC")).toBe(10);
   });
 
-  it("tells the history of orders and fills in one voice, and of funding", async () => {
+  it("reports orders and fills that agree, and funding", async () => {
     const orders = await rest.fetchOrders(SYMBOL);
     const truth = sim.exchange.orders.all(ACCOUNT.toLowerCase());
     expect(new Set(orders.map((order) => order.id))).toEqual(new Set(truth.map((order) => String(order.orderId))));

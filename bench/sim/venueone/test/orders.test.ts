@@ -363,7 +363,7 @@ describe("cancelling and modifying", () => {
     expect((await openOrders())[0]?.oid).toBe(open?.oid);
   });
 
-  it("leaves the old order where it is when its replacement is too small", async () => {
+  it("does not change the old order when its replacement is too small", async () => {
     const [placed] = await place({ p: down(0.9), s: "0.01" });
     const order = orderItem({ p: down(0.9), s: "0.0001" });
     expect(await bench.act(KEYS.alice, { type: "modify", oid: oidOf(placed), order })).toEqual({

@@ -26,7 +26,7 @@ const USDC_KEY = "3";
 export class AccountFrames {
   readonly #context: () => VenuethreeContext;
 
-  /** The context is complete only after this was made. */
+  /** The context is complete only after this constructor. */
   constructor(context: () => VenuethreeContext) {
     this.#context = context;
   }
@@ -219,7 +219,7 @@ function byMarket(orders: readonly VenueOrder[], print: (order: VenueOrder) => R
   return rows;
 }
 
-/** The list of one market, made when it is first asked for. */
+/** The list of one market, made at its first use. */
 function listAt(rows: Record<string, Row[]>, marketId: unknown): Row[] {
   const key = String(marketId);
   const list = rows[key] ?? [];

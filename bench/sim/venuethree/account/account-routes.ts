@@ -1,6 +1,6 @@
 /**
- * Reads of accounts over REST (fact sheet 3.1). What a chain would show anyway (accounts, positions, keys, transactions)
- * needs no token; orders, trades, payments and limits do.
+ * Reads of accounts over REST (fact sheet 3.1). What a chain would show anyway (accounts, positions, keys,
+ * transactions) needs no token; orders, trades, payments and limits do.
  */
 import type { VenueAccount } from "../records/accounts.js";
 import { page, readCursor } from "../market/account-trades.js";
@@ -100,7 +100,7 @@ function txFromL1TxHash({ params }: Call): Row {
   throw new VenuethreeRefusal(CODE.transactionNotFound, "transaction not found");
 }
 
-/** Newest first; `index` goes on behind a sequence index, `types` is a list of numbers in JSON or with commas. */
+/** Newest first. `index` continues after a sequence index; `types` is a list of numbers in JSON or with commas. */
 function accountTxs({ context, params }: Call): Row {
   if (params.get("by") !== "account_index") throw refuseParameter("by must be account_index");
   const limit = limitOf(params, PAGE_MAX);
@@ -216,7 +216,7 @@ function accountOf({ context, params }: Call): VenueAccount {
   return found;
 }
 
-/** The token is judged before anything about the account is reported. */
+/** Checks the token before it reports anything about the account. */
 function privateAccount(call: Call): VenueAccount {
   call.context.tokens.require(call.token, required(call.params, "account_index"));
   return accountOf(call);

@@ -1,6 +1,6 @@
 /**
- * Account channels of the socket (fact sheet 9.3): who listens to what, a snapshot on subscribe, and after each round of
- * events one update per channel with what changed.
+ * Account channels of the socket (fact sheet 9.3): who listens to what, a snapshot on subscribe, and after each round
+ * of events one update per channel with what changed.
  */
 import type { SimSocket } from "../../core/server/server-types.js";
 import { TopicBoard } from "../../core/server/topic-board.js";
@@ -25,7 +25,7 @@ export class AccountStreams implements EventListener {
   /** Statistics as each channel last showed them. They move with the mark: only a difference is published. */
   readonly #shownStats = new Map<string, string>();
 
-  /** The context is complete only after this was made. */
+  /** The context is complete only after this constructor. */
   constructor(context: () => VenuethreeContext) {
     this.#frames = new AccountFrames(context);
   }
@@ -93,7 +93,7 @@ export class AccountStreams implements EventListener {
     }
   }
 
-  /** Statistics follow the mark: once per interval, when they differ from what was reported. */
+  /** Publishes statistics that differ from those last shown; called once per interval, since they follow the mark. */
   pushStats(): void {
     for (const name of [...this.board.topics]) {
       const channel = this.#channels.get(name);

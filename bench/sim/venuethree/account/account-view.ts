@@ -88,7 +88,7 @@ export function printPositionMap(context: VenuethreeContext, account: VenueAccou
   return Object.fromEntries(printPositions(context, account).map((row) => [String(row.market_id), row]));
 }
 
-/** Null means nothing to show of this market. */
+/** Returns null when there is nothing to show of this market. */
 export function printPosition(context: VenuethreeContext, account: VenueAccount, market: TradingMarket): Row | null {
   const { exchange, orders } = context;
   const { instrument, symbol, marketId } = market;
@@ -145,7 +145,7 @@ function trimmedMoney(amountE12: bigint): string {
   return text.endsWith("000") ? text.slice(0, -3) : text;
 }
 
-/** `stats` of `user_stats`. One margin account: cross and total say the same. */
+/** `stats` of `user_stats`. With one margin account, cross and total are equal. */
 export function printStats(context: VenuethreeContext, account: VenueAccount): Row {
   const margin = context.exchange.accounts.margin(account.id);
   const notionalE12 = sumNotional(context, account);

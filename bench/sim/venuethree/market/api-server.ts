@@ -21,7 +21,7 @@ const WAITING_TRADES_MAX = 1_000;
 export interface ApiServerOptions {
   readonly context: VenuethreeContext;
   readonly random: Random;
-  /** What the nonces of this server lie below the engine's change ids. */
+  /** How far the nonces of this server are below the engine's change ids. */
   readonly nonceShift: number;
   /** Pulses its batches lag behind those of the first server. */
   readonly phase: number;
@@ -128,7 +128,7 @@ export class ApiServer {
     this.board.publish(channel.name, `update/${channel.name}`, printJson(frame), sequenced);
   }
 
-  /** Null when the venue says nothing. */
+  /** Returns null when the venue sends nothing. */
   #first(channel: Channel, isFirst: boolean): Row | null {
     const { market, kind } = channel;
     if (kind === "height") return this.#frames.height("subscribed");

@@ -1,7 +1,7 @@
 /**
- * The book of one market as one API server tells it: batches of changed levels, chained by `begin_nonce` = `nonce` of
- * the frame before, whoever listened then. Nonces are the engine's change ids and jump over all markets; the offset
- * belongs to the server and has holes.
+ * The book of one market as one API server publishes it: batches of changed levels, chained by `begin_nonce` = `nonce`
+ * of the frame before, whether or not anybody received that. Nonces are the engine's change ids, which count over all
+ * markets; the offset belongs to the server and has holes.
  */
 import type { Random } from "../../../../engine/domain/random.js";
 import type { SimBookSnapshot, SimInstrument, SimSide } from "../../core/model/types.js";
@@ -24,7 +24,7 @@ export class BookFeed {
   readonly #bids = new Map<number, number>();
   readonly #asks = new Map<number, number>();
   #offset: number;
-  /** Engine ids: of the newest change told, and of the newest one waiting. */
+  /** Engine ids: of the newest change sent, and of the newest one waiting. */
   #toldSeq: number;
   #waitingSeq: number;
   #waitingMs = 0;

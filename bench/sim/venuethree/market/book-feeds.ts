@@ -23,7 +23,10 @@ export class BookFeeds {
     this.#feeds.get(symbol)?.add(side, priceTicks, qtyLots, seq, tsMs);
   }
 
-  /** The first frame of a subscription. A book without listeners starts a new feed. Null when the venue says nothing. */
+  /**
+   * The first frame of a subscription. A book without listeners starts a new feed. Returns null when the venue sends
+   * nothing.
+   */
   snapshot(market: VenuethreeMarket, isFirst: boolean): Row | null {
     const { exchange, quirks } = this.#context;
     const { symbol, instrument } = market;

@@ -12,7 +12,7 @@ export type FrameType = "subscribed" | "update";
 
 export class MarketFrames {
   readonly #context: VenuethreeContext;
-  /** What the nonces of this server lie below the engine's change ids. */
+  /** How far the nonces of this server are below the engine's change ids. */
   readonly #nonceShift: number;
 
   constructor(context: VenuethreeContext, nonceShift: number) {

@@ -23,7 +23,7 @@ import { printTrade } from "./trade-view.js";
 export interface Call {
   readonly context: VenuethreeContext;
   readonly params: URLSearchParams;
-  /** As sent, not yet judged; null without one. */
+  /** As sent, not yet checked; null without one. */
   readonly token: string | null;
 }
 
@@ -205,7 +205,7 @@ function recentTrades(call: Call): Row {
   return call.context.quirks.noTrades === "null" ? { ...none, trades: null } : none;
 }
 
-/** All markets when none is named; the trades of an account are its own business (account-routes.ts). */
+/** All markets when none is named. Trades of an account are in account-routes.ts. */
 function trades(call: Call): Row {
   const { params, context } = call;
   const sortBy = params.get("sort_by");
@@ -259,7 +259,7 @@ function fundingRates({ context }: Call): Row {
       market_id: market.marketId,
       exchange,
       symbol: market.symbol,
-      // What other venues pay is not modelled: near enough to be told apart.
+      // Rates of other venues are not modelled: values near this venue's, and different from it.
       rate: exchange === "lighter" ? rate : rate + (index + 1) * 1e-6,
     }));
   });

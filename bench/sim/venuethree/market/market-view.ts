@@ -252,7 +252,7 @@ export function printRestingOrder(
   };
 }
 
-/** An order of an account stands in the book under the id that the account knows. */
+/** An order of an account has the same id in the book and for its account. */
 function printOwnResting(order: VenueOrder, instrument: SimInstrument, resting: SimResting): Row {
   return {
     order_index: order.index,

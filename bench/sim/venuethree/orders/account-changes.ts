@@ -1,6 +1,6 @@
 /**
- * What a transaction changes about an account besides its orders: leverage, margin, keys, sub-accounts, approvals, money.
- * Each answers null, or the sequencer's code and nothing changed.
+ * What a transaction changes about an account besides its orders: leverage, margin, keys, sub-accounts, approvals,
+ * money. Each returns null, or the sequencer's code when nothing changed.
  */
 import type { SimExchange } from "../../core/engine/exchange.js";
 import { type Accounts, setKey, type VenueAccount } from "../records/accounts.js";

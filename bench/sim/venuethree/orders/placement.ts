@@ -90,7 +90,7 @@ export function codeOf(reason: SimRefusal): TransactionCode {
   }
 }
 
-/** Open conditional orders that a closed position leaves without a purpose. */
+/** Open conditional orders without a purpose once the position is closed. */
 export function tiedOrders(open: readonly VenueOrder[], symbol: string): readonly VenueOrder[] {
   return open.filter(
     (order) => order.state === "live" && order.market.symbol === symbol && isPositionTied(order) && order.core !== null,

@@ -124,7 +124,7 @@ describe("invariants of the account side", () => {
       { numRuns: 40, endOnFailure: true },
     );
     expect(ended.size).toBeGreaterThan(40);
-    // The order log and the fills tell the same story.
+    // The order log and the fills agree.
     const records = bench.venue.log.records({ action: "place" });
     for (const record of records) {
       const fills = record.fills.reduce((sum, fill) => sum + Number(fill.qty), 0);

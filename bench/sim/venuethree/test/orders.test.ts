@@ -156,7 +156,7 @@ describe("orders of an account", () => {
   });
 
   it("cancels the older of two own orders that meet", async () => {
-    // Inside the spread, so that nobody else stands before it.
+    // Inside the spread, so that nobody else is ahead of it.
     bench.venue.exchange.stop();
     const price = trader.touch("SELL") - 1;
     await trader.create({ client: 1, tif: 2, ask: true, price });
@@ -367,7 +367,7 @@ describe("orders of an account", () => {
     expect(Number(after?.allocated_margin) - Number(before?.allocated_margin)).toBeCloseTo(5, 5);
   });
 
-  it("liquidates what falls below its maintenance margin, and tells so", async () => {
+  it("liquidates what falls below its maintenance margin, and publishes it", async () => {
     await trader.send(20, { MarketIndex: BTC, InitialMarginFraction: 200, MarginMode: 1 });
     trader.settle();
     await trader.create({ type: 1, base: 1_000, price: trader.touch("SELL") + 5_000 });

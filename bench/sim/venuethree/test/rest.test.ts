@@ -97,7 +97,7 @@ describe("market routes", () => {
     expect(all.length).toBeGreaterThan(50);
   });
 
-  it("tells funding as a fraction per eight hours here and as percent per hour there", async () => {
+  it("shows funding as a fraction per eight hours here and as percent per hour there", async () => {
     const { venue } = await start();
     const mark = venue.exchange.market.mark("BTC").fundingRateE8;
     const rates = (await get(venue, `${V1}/funding-rates`)).json.funding_rates as Rows;

@@ -16,7 +16,7 @@ afterEach(async () => {
   running = null;
 });
 
-/** A seeded price that stands still, but for BTC. */
+/** A seeded price that moves for BTC only. */
 const ONLY_BTC_MOVES = {
   fairPrice: (base: string, tsMs: number) => (base === "BTC" ? 90_000 + (tsMs % 1_000) : base === "ETH" ? 3_000 : 1.2),
 };
@@ -32,7 +32,7 @@ describe("control frames", () => {
     listener.socket.terminate();
   });
 
-  it("answers with the venue's own texts and leaves the socket open", async () => {
+  it("answers with the venue's own texts and keeps the socket open", async () => {
     const { venue } = await start();
     const listener = await connect(venue);
     const sent: readonly unknown[] = [
@@ -239,7 +239,7 @@ describe("the book", () => {
 });
 
 describe("the other channels", () => {
-  it("ticker tells the true touch of each nonce, to every listener", async () => {
+  it("ticker sends the true touch of each nonce, to every listener", async () => {
     const { venue, clock } = await start();
     const listener = await connect(venue);
     const other = await connect(venue);
@@ -262,13 +262,13 @@ describe("the other channels", () => {
       expect(Number(a.size)).toBe((truth?.asks[0]?.qtyLots ?? 0) / 100_000);
     }
     const nonces = new Set(tickers.map((frame) => frame.nonce));
-    // What the newcomer's first frame told must have reached the first listener as well.
+    // The first listener must also have received what the newcomer's first frame showed.
     for (const frame of other.frames.slice(1)) expect(nonces).toContain(frame.nonce);
     listener.socket.terminate();
     other.socket.terminate();
   });
 
-  it("market_stats/all tells all markets first, then only those that changed", async () => {
+  it("market_stats/all sends all markets first, then only those that changed", async () => {
     const { venue, clock } = await start({ priceSource: ONLY_BTC_MOVES });
     const listener = await connect(venue);
     for (const symbol of ["ETH", "ASTER"]) venue.exchange.controls.setHalted(symbol, true);
@@ -324,7 +324,7 @@ describe("the other channels", () => {
     listener.socket.terminate();
   });
 
-  it("candle and height tell what moves", async () => {
+  it("candle and height send what moves", async () => {
     const { venue, clock } = await start();
     const listener = await connect(venue);
     await subscribe(listener, "candle/1/1m");

@@ -13,7 +13,7 @@ function hex16(value: number | bigint): string {
   return `0x${value.toString(16).padStart(16, "0")}`;
 }
 
-/** The text that the account's address has to have signed; null for a type that needs no such signature. */
+/** Returns the text that the account's address has to have signed; null for a type that needs no such signature. */
 export function l1Message(transaction: Transaction, chainId: number): string | null {
   const lines = textOf(transaction, chainId);
   return lines === null ? null : [...lines, CLOSING].join("\n");
@@ -87,7 +87,7 @@ function fieldsOf({ fields }: Transaction): (name: string) => string {
   return (name) => hex16(number(fields[name]));
 }
 
-/** Lower-case address that made the signature, or null when nobody can have. */
+/** Returns the lower-case address that made the signature, or null when no key can have made it. */
 export function l1Signer(message: string, signature: string): string | null {
   if (!SIGNATURE.test(signature)) return null;
   const recovery = Number.parseInt(signature.slice(130), 16) % 27;

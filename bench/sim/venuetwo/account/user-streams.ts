@@ -19,7 +19,7 @@ export class UserStreams {
   readonly #exchange: SimExchange;
   readonly #topics: Topics;
   readonly #listenKeys: ListenKeys;
-  /** Wallet when last told, to name the change that is neither profit nor fee. */
+  /** Wallet as last sent, to compute the change that is neither profit nor fee. */
   readonly #wallets = new Map<string, bigint>();
 
   constructor(exchange: SimExchange, topics: Topics, listenKeys: ListenKeys) {
@@ -96,7 +96,7 @@ export class UserStreams {
     }
   }
 
-  /** Tells each key's listeners that it is over; nothing follows on it. */
+  /** Sends the end of each key to its listeners; nothing follows on it. */
   expireKeys(all = false): readonly string[] {
     const ended = this.#listenKeys.expire(all);
     for (const key of ended) this.#send(key, "", { e: "listenKeyExpired", E: this.#exchange.nowMs() });

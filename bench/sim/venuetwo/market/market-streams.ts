@@ -64,7 +64,7 @@ const KLINE = /^([^@]+)@kline_(\w+)$/;
 interface SymbolStreams {
   readonly instrument: SimInstrument;
   readonly lower: string;
-  /** One per speed; the slow ones exist only after somebody asked for them. */
+  /** One per speed; slow ones exist from their first subscription on. */
   readonly diffs: (DepthDiff | null)[];
   top: string;
   lastTickerId: number;
@@ -133,7 +133,7 @@ export class MarketStreams {
     this.#topics.publish(NAMES.allForceOrders, "market", event, false);
   }
 
-  /** Called when a name gets a listener: slow diff chains begin with the first. */
+  /** Called when a name gets a listener: slow diff chains begin with their first listener. */
   onWanted(name: string): void {
     const at = name.indexOf("@");
     const streams = this.#byLower.get(name.slice(0, at));

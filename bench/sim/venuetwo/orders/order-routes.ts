@@ -204,7 +204,7 @@ function list(params: Params, name: string): unknown[] | null {
     const parsed: unknown = JSON.parse(text);
     if (Array.isArray(parsed)) return parsed;
   } catch {
-    // Falls to the refusal below.
+    // The refusal below answers it.
   }
   throw refuseInvalid(name);
 }
@@ -238,7 +238,7 @@ function queryOrder(call: SignedCall): unknown {
   return print(call, order, "query");
 }
 
-/** Ended without a fill more than a week ago: the venue has dropped it. */
+/** Returns true for an order that ended without a fill more than a week ago: the venue no longer has it. */
 function forgotten(call: SignedCall, order: SimOrder): boolean {
   const ended = order.status === "CANCELED" || order.status === "EXPIRED";
   return ended && order.filledLots === 0 && call.context.exchange.nowMs() - order.updatedMs > WEEK_MS;
@@ -283,7 +283,7 @@ function fail(name: "noSuchOrder"): never {
   throw refuse(name);
 }
 
-/** What was asked, as received: also of requests that are then refused. */
+/** The instruction as received, also for requests that are then refused. */
 function draft(call: SignedCall, params: Params, action: string): SimRequestDraft {
   const side = params.text("side");
   const positionSide = params.text("positionSide") ?? "BOTH";

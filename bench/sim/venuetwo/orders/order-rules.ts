@@ -295,7 +295,7 @@ function checkBand(exchange: SimExchange, rules: VenuetwoRules, side: SimSide, p
     throw refuse("priceBelowFloor");
 }
 
-/** The limit of a conditional order lies around its own stop price, wherever the mark is. */
+/** The limit of a conditional order must lie around its own stop price; the mark does not matter. */
 function checkStopBand(rules: VenuetwoRules, side: SimSide, priceTicks: number, stopTicks: number): void {
   const price = BigInt(priceTicks) * PPM;
   const stop = BigInt(stopTicks);

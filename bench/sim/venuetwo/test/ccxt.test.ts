@@ -277,7 +277,7 @@ describe("ccxt.pro.aster: stop orders, changes, settings, history", () => {
     expect(venue.exchange.accounts.leverage(ACCOUNT, "BTCUSDT")).toBe(15);
   });
 
-  it("tells the history of orders, fills, funding and money", async () => {
+  it("reports the history of orders, fills, funding and money", async () => {
     const orders = await client.fetchOrders(BTC);
     const truth = venue.exchange.orders.all(ACCOUNT, "BTCUSDT");
     expect(new Set(orders.map((order) => order.id))).toEqual(new Set(truth.map((order) => String(order.orderId))));

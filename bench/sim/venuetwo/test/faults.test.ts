@@ -51,7 +51,7 @@ describe("REST faults", () => {
     expect((await buy("a")).status).toBe(200);
   });
 
-  it("5xx before execution leaves nothing, 5xx after execution leaves the order", async () => {
+  it("5xx before execution places nothing, 5xx after execution has placed the order", async () => {
     await fault({ kind: "errorBefore", status: 500, count: 1, match: "POST /fapi/v1/order" });
     const before = await buy("before");
     expect([before.status, before.text.startsWith("<html>")]).toEqual([500, true]);
@@ -132,7 +132,7 @@ describe("stream faults", () => {
     expect(chained(late)).toBe(true);
   });
 
-  it("silent: no frames and no pongs, yet the socket stays open; afterwards it speaks again", async () => {
+  it("silent: no frames and no pongs, yet the socket stays open; afterwards frames come again", async () => {
     await fault({ kind: "silent", durationMs: 2000 });
     let pongs = 0;
     listener.socket.on("pong", () => pongs++);
@@ -157,7 +157,7 @@ describe("stream faults", () => {
     expect(await again.closed).toBe(1006);
   });
 
-  it("scopes: a user-stream fault leaves market frames alone, and the other way round", async () => {
+  it("scopes: a user-stream fault does not touch market frames, nor the other way round", async () => {
     const { json } = await call(venue, "POST", "/fapi/v1/listenKey", { "X-MBX-APIKEY": API_KEY });
     const user = await listen(venue, `/ws/${String(json.listenKey)}`);
     await fault({ kind: "loss", scope: ["user"] });

@@ -242,7 +242,7 @@ describe("user stream", () => {
     return listen(venue, `/ws/${String(json.listenKey)}`);
   }
 
-  it("tells NEW, each TRADE and the account after it, CANCELED and EXPIRED, in the order they happened", async () => {
+  it("sends NEW, each TRADE and the account after it, CANCELED and EXPIRED, in the order they happened", async () => {
     const listener = await open();
     await signedCall(venue, "POST", "/fapi/v1/order", {
       symbol: "BTCUSDT",
