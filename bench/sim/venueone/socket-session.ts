@@ -51,8 +51,8 @@ export class Sessions {
     this.#handler = handler;
     this.#clock = exchange.clock;
     this.#messages = new MinuteBudget(limits.messagesPerMinute);
-    const each = (tell: (streams: SocketStreams) => void): void => {
-      for (const { streams } of this.#sessions.values()) tell(streams);
+    const each = (act: (streams: SocketStreams) => void): void => {
+      for (const { streams } of this.#sessions.values()) act(streams);
     };
     journal.addReader((commit) => each((streams) => streams.onCommit(commit)));
     this.#unlisten = [

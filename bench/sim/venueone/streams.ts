@@ -112,14 +112,14 @@ export class SocketStreams {
     for (const user of this.users) {
       const events = userEvents(this.#context.venue, user, commit);
       if (events.length === 0) continue;
-      for (const { type, data } of events) this.#tell(type, user, data);
+      for (const { type, data } of events) this.#publish(type, user, data);
       for (const entry of this.#active.values())
         if (entry.subscription.user === user && clockOf(entry.subscription) === "userState") this.#pushOne(entry);
     }
   }
 
   onLedgerRow(user: string, row: LedgerRow): void {
-    this.#tell("userNonFundingLedgerUpdates", user, () => ({ user, nonFundingLedgerUpdates: [row] }));
+    this.#publish("userNonFundingLedgerUpdates", user, () => ({ user, nonFundingLedgerUpdates: [row] }));
   }
 
   stop(): void {
@@ -170,7 +170,7 @@ export class SocketStreams {
     if (data !== undefined) this.#push(subscription, data);
   }
 
-  #tell(type: StreamType, user: string, data: () => unknown): void {
+  #publish(type: StreamType, user: string, data: () => unknown): void {
     for (const { subscription } of this.#active.values()) {
       if (subscription.type === type && subscription.user === user) this.#push(subscription, data());
     }

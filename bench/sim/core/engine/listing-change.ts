@@ -20,8 +20,8 @@ export interface ListingChange {
   readonly minimum?: string;
 }
 
-/** Longer than the slowest batch of any venue. */
-const TOLD_MS = 600;
+/** By then every venue has published the change: longer than the slowest batch. */
+const PUBLISHED_MS = 600;
 
 /** `adopt` puts the change into the venue's list and returns the listed instrument. */
 export async function changeListing(
@@ -36,7 +36,7 @@ export async function changeListing(
     const { bids, asks } = exchange.market.book(symbol);
     for (const { priceTicks } of bids) exchange.controls.setHouseLevel(symbol, "BUY", priceTicks, 0);
     for (const { priceTicks } of asks) exchange.controls.setHouseLevel(symbol, "SELL", priceTicks, 0);
-    await delay(exchange.clock, TOLD_MS);
+    await delay(exchange.clock, PUBLISHED_MS);
   }
   const instrument = adopt();
   if (isRegridded) exchange.controls.setGrid(symbol, instrument);

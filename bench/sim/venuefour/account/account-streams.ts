@@ -37,7 +37,7 @@ export class AccountStreams {
   /** Accounts whose positions frame is due at the next pulse. */
   readonly #moved = new Set<string>();
   /** Newest text of channels that send changes only. Bounded by the accounts with a channel. */
-  readonly #told = new Map<string, string>();
+  readonly #shown = new Map<string, string>();
 
   constructor(context: VenuefourContext, clock: Clock) {
     this.#context = context;
@@ -66,47 +66,47 @@ export class AccountStreams {
   flush(): void {
     const { journal } = this.#context;
     const events = journal.takeEvents();
-    for (const [accountId, own] of grouped(events)) this.#tellEvents(accountId, own);
+    for (const [accountId, own] of grouped(events)) this.#sendEvents(accountId, own);
     for (const accountId of journal.takeMoved()) this.#moved.add(accountId);
   }
 
   onPulse(): void {
     for (const accountId of this.#moved) {
       this.#publish("account_positions", accountId, () => this.#snapshot("account_positions", accountId));
-      this.#tellChange("account_info", accountId);
+      this.#sendChange("account_info", accountId);
     }
     this.#moved.clear();
   }
 
-  #tellEvents(accountId: string, events: readonly JournalEvent[]): void {
+  #sendEvents(accountId: string, events: readonly JournalEvent[]): void {
     const { quirks, random } = this.#context;
     const trades = events.map((event) => event.trade).filter((trade) => trade !== null);
-    const tellTrades = (): void => {
+    const sendTrades = (): void => {
       if (trades.length > 0) this.#publish("account_trades", accountId, () => frame("account_trades", trades));
     };
     const isTradesFirst = quirks.lateTradesMs === 0 && random.next() < quirks.tradesFirstShare;
-    if (isTradesFirst) tellTrades();
+    if (isTradesFirst) sendTrades();
     const updates = events.map((event) => event.update);
     this.#publish("account_order_updates", accountId, () => frame("account_order_updates", updates));
     if (!isTradesFirst) {
-      if (quirks.lateTradesMs > 0) this.#clock.setTimer(tellTrades, quirks.lateTradesMs);
-      else tellTrades();
+      if (quirks.lateTradesMs > 0) this.#clock.setTimer(sendTrades, quirks.lateTradesMs);
+      else sendTrades();
     }
-    this.#tellChange("account_orders", accountId);
-    this.#tellChange("account_info", accountId);
+    this.#sendChange("account_orders", accountId);
+    this.#sendChange("account_info", accountId);
   }
 
-  #tellChange(channel: AccountChannel, accountId: string): void {
+  #sendChange(channel: AccountChannel, accountId: string): void {
     const wallet = this.#context.keys.walletOf(accountId);
     if (wallet === null) return;
     const topic = `${channel}:${wallet}`;
     if (!this.board.isWanted(topic)) {
-      this.#told.delete(topic);
+      this.#shown.delete(topic);
       return;
     }
     const text = this.#snapshot(channel, accountId);
-    if (text === null || this.#told.get(topic) === text) return;
-    this.#told.set(topic, text);
+    if (text === null || this.#shown.get(topic) === text) return;
+    this.#shown.set(topic, text);
     this.board.publish(topic, topic, text, false, "user");
   }
 

@@ -7,14 +7,14 @@ import type { SimInstrument, SimTrade } from "../../core/model/types.js";
 import type { SimSocket } from "../../core/server/server-types.js";
 import type { MarketContext } from "./market-context.js";
 import { printCandle, printPrices, tradeFrameRow } from "./market-view.js";
-import type { BookPicture } from "./publisher.js";
+import type { BookSnapshot } from "./publisher.js";
 import type { Subscription } from "./subscriptions.js";
 
 /** Trades of one market waiting for the next pulse; overflow drops the oldest. */
 const WAITING_TRADES_MAX = 1_000;
 
 interface ShownBook {
-  readonly picture: BookPicture;
+  readonly snapshot: BookSnapshot;
   readonly text: string;
   /** The snapshot before this one; empty before the first change. */
   readonly textBefore: string;
@@ -28,7 +28,7 @@ export class MarketStreams {
   readonly #waitingTrades = new Map<string, { trade: SimTrade; li: number }[]>();
   readonly #shownBooks = new Map<string, ShownBook>();
   /** Newest text per topic that sends changes only. */
-  readonly #told = new Map<string, string>();
+  readonly #shownTexts = new Map<string, string>();
   #pulse = 0;
 
   constructor(context: MarketContext) {
@@ -48,8 +48,8 @@ export class MarketStreams {
   sendFirst(socket: SimSocket, subscription: Subscription): void {
     if (subscription.source !== "book") return;
     const { topic, instrument, aggLevel } = subscription;
-    const picture = this.#context.publisher.book(instrument, aggLevel);
-    socket.push("market", `first/${topic}`, bookText(instrument, picture), false);
+    const snapshot = this.#context.publisher.book(instrument, aggLevel);
+    socket.push("market", `first/${topic}`, bookText(instrument, snapshot), false);
   }
 
   remove(socket: SimSocket, topic: string): boolean {
@@ -106,7 +106,7 @@ export class MarketStreams {
     if (source === "trades") this.#waitingTrades.set(subscription.instrument.symbol, []);
     // The stream sends changes from here on. It never sends the present state.
     if (source === "bbo")
-      this.#told.set(topic, JSON.stringify(this.#context.publisher.touch(subscription.instrument).touch));
+      this.#shownTexts.set(topic, JSON.stringify(this.#context.publisher.touch(subscription.instrument).touch));
   }
 
   #forgetUnwanted(topic: string): void {
@@ -115,17 +115,17 @@ export class MarketStreams {
     if (subscription?.source === "trades") this.#waitingTrades.delete(subscription.instrument.symbol);
     this.#subscriptions.delete(topic);
     this.#shownBooks.delete(topic);
-    this.#told.delete(topic);
+    this.#shownTexts.delete(topic);
   }
 
   /* ---------------------------------------------------------------- pushes */
 
   #pushBook(subscription: Extract<Subscription, { source: "book" }>): void {
     const { topic, instrument, aggLevel } = subscription;
-    const picture = this.#context.publisher.book(instrument, aggLevel);
+    const snapshot = this.#context.publisher.book(instrument, aggLevel);
     let shown = this.#shownBooks.get(topic);
-    if (shown?.picture !== picture) {
-      shown = { picture, text: bookText(instrument, picture), textBefore: shown?.text ?? "" };
+    if (shown?.snapshot !== snapshot) {
+      shown = { snapshot, text: bookText(instrument, snapshot), textBefore: shown?.text ?? "" };
       this.#shownBooks.set(topic, shown);
     }
     this.board.publish(topic, topic, shown.text, true);
@@ -138,12 +138,12 @@ export class MarketStreams {
     const { publisher, exchange } = this.#context;
     const seqKey = `${topic}/seq`;
     const seq = String(exchange.market.seq(instrument.symbol));
-    if (this.#told.get(seqKey) === seq) return;
-    this.#told.set(seqKey, seq);
+    if (this.#shownTexts.get(seqKey) === seq) return;
+    this.#shownTexts.set(seqKey, seq);
     const { touch, t, li, i } = publisher.touch(instrument);
     const text = JSON.stringify(touch);
-    if (this.#told.get(topic) === text) return;
-    this.#told.set(topic, text);
+    if (this.#shownTexts.get(topic) === text) return;
+    this.#shownTexts.set(topic, text);
     const frame = { channel: "bbo", data: { ...touch, i, li, s: instrument.symbol, t } };
     this.board.publish(topic, topic, JSON.stringify(frame), true);
   }
@@ -162,8 +162,8 @@ export class MarketStreams {
     const { exchange } = this.#context;
     const data = [...exchange.instruments.values()].map((instrument) => printPrices(exchange, instrument));
     const text = JSON.stringify(data.map(({ timestamp: _timestamp, ...figures }) => figures));
-    if (this.#told.get("prices") === text) return;
-    this.#told.set("prices", text);
+    if (this.#shownTexts.get("prices") === text) return;
+    this.#shownTexts.set("prices", text);
     this.board.publish("prices", "prices", JSON.stringify({ channel: "prices", data }), false);
   }
 
@@ -174,13 +174,13 @@ export class MarketStreams {
     const running = candles[candles.length - 1];
     if (running === undefined) return;
     const text = JSON.stringify({ channel: source, data: printCandle(instrument, running, interval, kind) });
-    if (this.#told.get(topic) === text) return;
-    this.#told.set(topic, text);
+    if (this.#shownTexts.get(topic) === text) return;
+    this.#shownTexts.set(topic, text);
     this.board.publish(topic, topic, text, false);
   }
 }
 
 /** Keys in alphabetical order, as captured. */
-function bookText(instrument: SimInstrument, { levels, li, t }: BookPicture): string {
+function bookText(instrument: SimInstrument, { levels, li, t }: BookSnapshot): string {
   return JSON.stringify({ channel: "book", data: { l: levels, li, s: instrument.symbol, t } });
 }

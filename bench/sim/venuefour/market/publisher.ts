@@ -11,14 +11,14 @@ import { aggregate, type BookLevels, printTouch, type Touch } from "./market-vie
 
 export const AGG_LEVELS: readonly number[] = [1, 10, 100, 1_000, 10_000];
 
-export interface BookPicture {
+export interface BookSnapshot {
   readonly levels: BookLevels;
   readonly t: number;
   /** Id of the order behind the change: not the newest one when an old order was taken or withdrawn. */
   readonly li: number;
 }
 
-export interface TouchPicture {
+export interface TouchSnapshot {
   readonly touch: Touch;
   readonly t: number;
   readonly li: number;
@@ -33,7 +33,7 @@ export class Publisher {
   readonly #random: Random;
   readonly #oldIdShare: () => number;
   readonly #stamps = new Map<string, { readonly t: number; readonly seq: number }>();
-  readonly #books = new Map<string, { readonly text: string; readonly picture: BookPicture }>();
+  readonly #books = new Map<string, { readonly text: string; readonly snapshot: BookSnapshot }>();
 
   constructor(exchange: SimExchange, random: Random, oldIdShare: () => number) {
     this.#exchange = exchange;
@@ -41,18 +41,18 @@ export class Publisher {
     this.#oldIdShare = oldIdShare;
   }
 
-  book(instrument: SimInstrument, aggLevel: number): BookPicture {
+  book(instrument: SimInstrument, aggLevel: number): BookSnapshot {
     const levels = aggregate(instrument, this.#exchange.market.book(instrument.symbol), aggLevel);
     const text = JSON.stringify(levels);
     const key = `${instrument.symbol}:${aggLevel}`;
     const shown = this.#books.get(key);
-    if (shown?.text === text) return shown.picture;
-    const picture = { levels, t: this.#stamp(instrument.symbol), li: this.#orderBehind(instrument.symbol) };
-    this.#books.set(key, { text, picture });
-    return picture;
+    if (shown?.text === text) return shown.snapshot;
+    const snapshot = { levels, t: this.#stamp(instrument.symbol), li: this.#orderBehind(instrument.symbol) };
+    this.#books.set(key, { text, snapshot });
+    return snapshot;
   }
 
-  touch(instrument: SimInstrument): TouchPicture {
+  touch(instrument: SimInstrument): TouchSnapshot {
     const { symbol } = instrument;
     const touch = printTouch(instrument, this.#exchange.market.bestBid(symbol), this.#exchange.market.bestAsk(symbol));
     return { touch, t: this.#stamp(symbol), li: this.#exchange.market.seq(symbol), i: this.#orderBehind(symbol) };

@@ -52,16 +52,16 @@ export class OrderChecks {
     instrument: SimInstrument,
     side: SimSide,
     tif: string,
-    asked: number,
+    limitTicks: number,
   ): { readonly timeInForce: SimTimeInForce; readonly priceTicks: number } {
-    if (tif === "GTC" || tif === "IOC") return { timeInForce: tif, priceTicks: asked };
+    if (tif === "GTC" || tif === "IOC") return { timeInForce: tif, priceTicks: limitTicks };
     const { symbol, priceStepTicks: step } = instrument;
     const far = side === "BUY" ? this.#exchange.market.bestAsk(symbol) : this.#exchange.market.bestBid(symbol);
-    if (tif === "ALO" || far === null) return { timeInForce: "POST_ONLY", priceTicks: asked };
+    if (tif === "ALO" || far === null) return { timeInForce: "POST_ONLY", priceTicks: limitTicks };
     const closest = side === "BUY" ? far.priceTicks - step : far.priceTicks + step;
     return {
       timeInForce: "POST_ONLY",
-      priceTicks: side === "BUY" ? Math.min(asked, closest) : Math.max(asked, closest),
+      priceTicks: side === "BUY" ? Math.min(limitTicks, closest) : Math.max(limitTicks, closest),
     };
   }
 

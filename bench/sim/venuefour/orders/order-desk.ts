@@ -58,8 +58,13 @@ export class OrderDesk {
   create(caller: Caller, fields: Fields): SimOrder {
     const instrument = this.#checks.instrument(fields);
     const lots = this.#checks.lots(instrument, fields.amount);
-    const asked = this.#checks.ticks(instrument, fields.price);
-    const { timeInForce, priceTicks } = this.#checks.limitOf(instrument, sideOf(fields), String(fields.tif), asked);
+    const limitTicks = this.#checks.ticks(instrument, fields.price);
+    const { timeInForce, priceTicks } = this.#checks.limitOf(
+      instrument,
+      sideOf(fields),
+      String(fields.tif),
+      limitTicks,
+    );
     const children = this.triggers.childrenOf(caller, instrument, fields);
     const order = this.#place(caller, instrument, {
       ...this.#basics(caller, instrument, fields, lots, priceTicks),

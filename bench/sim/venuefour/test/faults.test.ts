@@ -106,7 +106,7 @@ describe("under faults of venuefour,", () => {
 
 describe("in a repeated run,", () => {
   it("the same seed and clock give the same frames, another seed others", async () => {
-    const tell = async (seed: number): Promise<string[]> => {
+    const framesOf = async (seed: number): Promise<string[]> => {
       const { venue, clock } = await startTestVenue({ seed });
       const listener = await connect(venue);
       await subscribe(listener, BOOK);
@@ -119,9 +119,9 @@ describe("in a repeated run,", () => {
       await venue.stop();
       return listener.texts;
     };
-    const first = await tell(1);
+    const first = await framesOf(1);
     expect(first.length).toBeGreaterThan(30);
-    expect(await tell(1)).toEqual(first);
-    expect(await tell(2)).not.toEqual(first);
+    expect(await framesOf(1)).toEqual(first);
+    expect(await framesOf(2)).not.toEqual(first);
   });
 });

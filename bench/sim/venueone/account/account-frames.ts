@@ -109,17 +109,17 @@ export function userEvents(venue: Venue, user: string, commit: Commit): readonly
   const canceled = orders.filter((order) => order.endReason === "LIQUIDATION" || order.endReason === "MARGIN");
   const nonUserCancel = canceled.map((order) => ({ coin: order.symbol, oid: order.orderId }));
   const events: UserEvent[] = [];
-  const tell = (type: StreamType, isDue: boolean, data: () => unknown): void => {
+  const add = (type: StreamType, isDue: boolean, data: () => unknown): void => {
     if (isDue) events.push({ type, data });
   };
-  tell("orderUpdates", orders.length > 0, () => orderUpdateData(venue, orders));
-  tell("userHistoricalOrders", orders.length > 0, () => orderHistoryData(venue, user, orders));
-  tell("userFills", fills.length > 0, () => ({ user, fills: fillData(venue, fills) }));
-  tell("userFundings", funding.length > 0, () => ({ user, fundings: fundingData(venue, funding) }));
-  tell("userEvents", fills.length > 0, () => ({ fills: fillData(venue, fills) }));
-  for (const income of funding) tell("userEvents", true, () => ({ funding: fundingData(venue, [income])[0] }));
-  tell("userEvents", liquidation !== undefined, () => ({ liquidation }));
-  tell("userEvents", canceled.length > 0, () => ({ nonUserCancel }));
-  tell("notification", liquidation !== undefined, () => ({ notification: "Your position was liquidated." }));
+  add("orderUpdates", orders.length > 0, () => orderUpdateData(venue, orders));
+  add("userHistoricalOrders", orders.length > 0, () => orderHistoryData(venue, user, orders));
+  add("userFills", fills.length > 0, () => ({ user, fills: fillData(venue, fills) }));
+  add("userFundings", funding.length > 0, () => ({ user, fundings: fundingData(venue, funding) }));
+  add("userEvents", fills.length > 0, () => ({ fills: fillData(venue, fills) }));
+  for (const income of funding) add("userEvents", true, () => ({ funding: fundingData(venue, [income])[0] }));
+  add("userEvents", liquidation !== undefined, () => ({ liquidation }));
+  add("userEvents", canceled.length > 0, () => ({ nonUserCancel }));
+  add("notification", liquidation !== undefined, () => ({ notification: "Your position was liquidated." }));
   return events;
 }

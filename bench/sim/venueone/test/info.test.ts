@@ -197,9 +197,9 @@ describe("a query of a starting client", () => {
   });
 
   it("returns what the first dex holds", async () => {
-    const asked = await Promise.all([info({ type: "perpDexStatus", dex: "" }), info({ type: "perpDexStatus" })]);
+    const replies = await Promise.all([info({ type: "perpDexStatus", dex: "" }), info({ type: "perpDexStatus" })]);
     const held = bench.sim.exchange.accounts.all().reduce((sum, { walletE12 }) => sum + Number(walletE12), 0) / 1e12;
-    for (const status of asked) {
+    for (const status of replies) {
       expect(status).toEqual({ totalNetDeposit: expect.stringMatching(/^\d+\.\d+$/) });
       expect(Number((status as { totalNetDeposit: string }).totalNetDeposit)).toBeCloseTo(held, 3);
     }

@@ -44,7 +44,7 @@ export class BookFeeds {
       this.#feeds.set(symbol, feed);
     }
     // What waits for the next batch is not in the snapshot: the batch follows it in the chain.
-    const book = exchange.market.trueBook(symbol, feed.toldSeq) ?? exchange.market.book(symbol);
+    const book = exchange.market.trueBook(symbol, feed.sentSeq) ?? exchange.market.book(symbol);
     return feed.snapshot(book, exchange.nowMs(), quirks);
   }
 

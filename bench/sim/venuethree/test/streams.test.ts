@@ -181,8 +181,8 @@ describe("the book", () => {
     await Promise.all([first.drained(), second.drained()]);
     const [snapshot, update] = second.frames.slice(1).map(bookOf);
     expect(update?.begin_nonce).toBe(snapshot?.nonce);
-    const told = first.frames.map((frame) => (frame.order_book === undefined ? 0 : bookOf(frame).nonce));
-    expect(told).toContain(snapshot?.nonce);
+    const nonces = first.frames.map((frame) => (frame.order_book === undefined ? 0 : bookOf(frame).nonce));
+    expect(nonces).toContain(snapshot?.nonce);
     const book = new NaiveBook();
     for (const each of [snapshot, update]) if (each !== undefined) book.apply(each);
     const truth = venue.exchange.market.trueBook("BTC", update?.nonce ?? 0);
