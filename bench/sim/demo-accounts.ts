@@ -1,6 +1,6 @@
 /**
- * The accounts that the demo, the benchmarks and the whole-path tests trade with. The keys open nothing but local
- * venues; each venue's are beside it.
+ * The accounts that the demo, the benchmarks and the whole-path tests trade with. The keys work at local venues only;
+ * each venue's keys are in its own folder.
  */
 import { randomUUID } from "node:crypto";
 import { DEMO_ADDRESS } from "./core/local-venue.js";
@@ -14,7 +14,9 @@ export const DEMO_CREDENTIALS = Object.fromEntries(
 /** The demo trader's server wallet, but for its id. */
 export const DEMO_WALLET = { userId: "demo", address: DEMO_ADDRESS } as const;
 
-/** What `x-wallet-id` and `{walletId}` name. The id is all that it takes to trade with the wallet: another at each start. */
+/**
+ * The value of `x-wallet-id` and `{walletId}`. Whoever has it can trade with the wallet, so each start makes another.
+ */
 export function mintDemoWallet(): typeof DEMO_WALLET & { readonly walletId: string } {
   return { ...DEMO_WALLET, walletId: randomUUID() };
 }

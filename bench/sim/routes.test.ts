@@ -22,7 +22,7 @@ import { STREAM_NAMES } from "./venuetwo/market/market-streams.js";
 import { servedRoutes as venuetwoRoutes } from "./venuetwo/router.js";
 import { startVenuetwoSim } from "./venuetwo/sim.js";
 
-/** Enough to stand: nobody trades. */
+/** Enough to start: nobody trades. */
 const OPTIONS = { seed: 1, flow: null } as const;
 
 const at = (place: string, names: readonly string[]): string[] => names.map((name) => `${place} ${name}`);

@@ -1,16 +1,16 @@
 /**
- * The local venues as a process of their own. Prints one line of JSON with their addresses; ends when the parent that
- * holds its IPC channel is gone or drops it, and by signals only where there is no such parent. Settings by environment:
+ * The local venues as a process of their own. Prints one line of JSON with their addresses. Ends when its parent closes
+ * the IPC channel or dies; without such a parent it ends by signals. Settings by environment:
  * SIM_SEED, SIM_{VENUE}_PORT of each venue, SIM_BTC_SIZE, SIM_UNLIMITED.
  */
 import { LOCAL_VENUE_NAMES, localVenuesOptions, startLocalVenues } from "./venues.js";
 
 const hasParent = process.send !== undefined;
 if (hasParent) {
-  // From the first moment on: nobody would stop this process later. There is nothing to keep.
+  // From the first moment on: nothing else would stop this process later, and it has nothing to save.
   process.on("disconnect", () => process.exit(0));
   if (!process.connected) process.exit(0);
-  // Where all processes of a service are signalled, the parent ends us in its own order.
+  // A signal to all processes of a service reaches the parent too, which ends this one in its own order.
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => {});
 }
 

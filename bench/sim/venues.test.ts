@@ -16,7 +16,7 @@ describe("local venues", () => {
         const mids = sims.map(({ exchange }) => {
           const native = exchange.venue === "venuetwo" ? `${symbol}USDT` : symbol;
           const scale = 10 ** (exchange.instruments.get(native)?.priceDecimals ?? 0);
-          const [bid, ask] = [exchange.bestBid(native), exchange.bestAsk(native)];
+          const [bid, ask] = [exchange.market.bestBid(native), exchange.market.bestAsk(native)];
           return ((bid?.priceTicks ?? 0) + (ask?.priceTicks ?? 0)) / 2 / scale;
         });
         const [lowest, highest] = [Math.min(...mids), Math.max(...mids)];
@@ -47,8 +47,8 @@ describe("local venues", () => {
       for (const { exchange } of [venues.venueone, venues.venuetwo, venues.venuethree, venues.venuefour]) {
         const symbol = exchange.venue === "venuetwo" ? "BTCUSDT" : "BTC";
         const { qtyDecimals = 0 } = exchange.instruments.get(symbol) ?? {};
-        const [account] = exchange.accounts();
-        const lots = exchange.position(account?.accountId ?? "", symbol, "BOTH")?.qtyLots ?? 0;
+        const [account] = exchange.accounts.all();
+        const lots = exchange.accounts.position(account?.accountId ?? "", symbol, "BOTH")?.qtyLots ?? 0;
         expect(lots / 10 ** qtyDecimals).toBe(1.5);
       }
     } finally {

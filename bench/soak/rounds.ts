@@ -152,7 +152,7 @@ async function cancelAll(stage: Stage, venue: FourVenue): Promise<void> {
 /** Faults continue, so a cancel may be lost. It is sent again, at growing intervals. */
 async function noOrderLeft({ four, violations }: TraderParts, stage: Stage, name: string): Promise<void> {
   const open = (venue: FourVenue): number =>
-    four.venues[venue].exchange.openOrders(stage.trader.accountIds[venue]).length;
+    four.venues[venue].exchange.orders.open(stage.trader.accountIds[venue]).length;
   for (let waitMs = 500; ; waitMs *= 1.5) {
     const left = FOUR_VENUES.filter((venue) => open(venue) > 0);
     if (left.length === 0) return;

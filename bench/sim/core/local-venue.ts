@@ -1,11 +1,11 @@
-/** What the table of local venues holds of each: the demo trader there, how the venue is spoken to, and how it starts. */
+/** One row of the table of local venues: its demo trader, its names and routes, and how it starts. */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { SimExchange } from "./engine/exchange.js";
 import type { FlowOptions } from "./engine/flow.js";
 import type { PriceSource } from "./market/factor-model.js";
 
 export interface LocalVenue {
-  /** Names and keys of the demo trader. They open nothing else. */
+  /** Names and keys of the demo trader; they have no use elsewhere. */
   readonly trader: object;
   /** Its block of a request's `credentials` (interface spec 2.3). */
   readonly credentials: object;
@@ -39,7 +39,7 @@ export interface DemoOptions {
   readonly flow: Partial<FlowOptions>;
 }
 
-/** Of a budget that is lifted. */
+/** The size of a lifted budget. */
 export const NO_LIMIT = 1_000_000_000;
 
 /** The demo trader's wallet, where accounts are addresses of EVM chains: published, of a test chain. */

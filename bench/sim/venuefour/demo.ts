@@ -1,4 +1,7 @@
-/** The demo trader of the local venuefour. `apiSecret` is the key of the agent `apiKey`, made for this file: it opens nothing else. */
+/**
+ * The demo trader of the local venuefour. `apiSecret` is the key of the agent `apiKey`, made for this file; it has no
+ * use elsewhere.
+ */
 import { type DemoOptions, NO_LIMIT } from "../core/local-venue.js";
 
 const trader = {
@@ -13,7 +16,7 @@ export const venuefour = {
   symbolOf: (coin: string) => coin,
   orderRoute: "POST /api/v1/orders",
   async start({ coins, btcSize, unlimited, seed, clock, priceSource, port, flow }: DemoOptions) {
-    // Only who starts it loads it.
+    // Loaded only where the venue is started.
     const { startVenuefourSim } = await import("./sim.js");
     return startVenuefourSim({
       seed,

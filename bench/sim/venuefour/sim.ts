@@ -93,7 +93,7 @@ class VenuefourRoom implements SimRoom<VenuefourAccount, RegisteredKeys> {
     this.#streams = streams;
     const accounts = new AccountStreams(context, clock);
     this.#accounts = accounts;
-    // The engine tells within its calls; the streams are told when a call is through.
+    // The engine calls its listeners within its calls; the streams publish when a call has returned.
     const actions = new Actions({ context, clock, onDone: () => this.#settle() });
     this.#actions = actions;
     const credits = new Credits((configKey) => this.keys.walletOfConfigKey(configKey));
@@ -105,7 +105,7 @@ class VenuefourRoom implements SimRoom<VenuefourAccount, RegisteredKeys> {
       { everyMs: context.cadences.pulseMs, run: () => this.#pulse() },
       { everyMs: SWEEP_MS, run: () => sessions.sweep() },
     ];
-    exchange.addListener({ onTrade: (trade) => streams.onTrade(trade, exchange.engineSeq()) });
+    exchange.addListener({ onTrade: (trade) => streams.onTrade(trade, exchange.market.engineSeq()) });
   }
 
   get quirks(): VenuefourQuirks {
@@ -121,7 +121,7 @@ class VenuefourRoom implements SimRoom<VenuefourAccount, RegisteredKeys> {
     const { walletAddress, agents, deposit } = account;
     const accountId = account.accountId ?? walletAddress;
     if (accountId === undefined) throw new RangeError("an account needs a wallet address or an id");
-    exchange.createAccount({ accountId, deposit });
+    exchange.desk.createAccount({ accountId, deposit });
     const keys = this.keys.register(accountId, {
       ...(walletAddress === undefined ? {} : { walletAddress }),
       ...(agents === undefined ? {} : { agents }),
@@ -149,12 +149,12 @@ class VenuefourRoom implements SimRoom<VenuefourAccount, RegisteredKeys> {
     this.#accounts.onPulse();
   }
 
-  /** What the engine leaves to the venue: children of filled orders, protection of closed positions. */
+  /** What the venue does beside the engine: children of filled orders, protection of closed positions. */
   #settle(): void {
     const { exchange, journal } = this.#context;
     journal.settled();
-    this.#actions.desk.settle();
-    for (const { accountId } of exchange.accounts()) this.#actions.desk.dropProtection(accountId);
+    this.#actions.desk.triggers.settle();
+    for (const { accountId } of exchange.accounts.all()) this.#actions.desk.triggers.dropProtection(accountId);
   }
 }
 

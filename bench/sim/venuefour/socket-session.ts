@@ -79,7 +79,7 @@ export class Sessions {
     this.#sockets.delete(socket);
   }
 
-  /** Closes what was silent too long or has lived its day. */
+  /** Closes connections that were silent too long or are a day old. */
   sweep(): void {
     const nowMs = this.#deps.nowMs();
     const { clientSilenceMs, socketLifeMs } = this.#deps.context.cadences;
@@ -105,7 +105,7 @@ export class Sessions {
     }
     const { topic, source } = reading;
     const ofChannel = [...streams.board.of(socket)].filter((other) => other.split(":")[0] === source);
-    // What the venue says to one subscription too many is not known; nothing is the worst case for a client.
+    // The venue's answer to one subscription too many is not known; no answer is the worst case for a client.
     if (!ofChannel.includes(topic) && ofChannel.length >= context.limits.subscriptionsPerChannel) return;
     if (faults.onSubscribe(topic)) return;
     if (!streams.board.has(socket, topic)) streams.add(socket, reading);
@@ -120,7 +120,7 @@ export class Sessions {
     const ofChannel = [...board.of(socket)].filter((other) => other.startsWith(`${subscription.channel}:`));
     if (!ofChannel.includes(topic) && ofChannel.length >= context.limits.subscriptionsPerChannel) return;
     if (faults.onSubscribe(topic)) return;
-    // What has happened until now is not news to somebody who only begins to listen.
+    // A new listener gets only what happens from now on.
     accounts.flush();
     if (!board.has(socket, topic)) board.add(socket, topic);
     socket.reply(JSON.stringify({ channel: "subscribe", data: params }));
@@ -152,7 +152,7 @@ export class Sessions {
   }
 }
 
-/** Null means not a private channel. An account that is no address gets no answer, like a symbol that nobody knows. */
+/** Returns null for no private channel. An account that is no address gets no answer, like an unknown symbol. */
 function accountSubscription(params: unknown, context: VenuefourContext): AccountSubscription | "unanswered" | null {
   if (typeof params !== "object" || params === null) return null;
   const { source, account } = params as Record<string, unknown>;

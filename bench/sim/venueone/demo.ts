@@ -13,7 +13,7 @@ export const venueone = {
   symbolOf: (coin: string) => coin,
   orderRoute: "POST /exchange",
   async start({ coins, btcSize, unlimited, seed, clock, priceSource, port, flow }: DemoOptions) {
-    // Only who starts it loads it.
+    // Loaded only where the venue is started.
     const { startVenueoneSim } = await import("./sim.js");
     return startVenueoneSim({
       seed,

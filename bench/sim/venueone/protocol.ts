@@ -73,7 +73,7 @@ function isJson(contentType: string | undefined): boolean {
   return /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType ?? "");
 }
 
-/** Null for bytes that are not UTF-8: no JSON to the venue. */
+/** Returns null for bytes that are not UTF-8: no JSON to the venue. */
 function decodeUtf8(body: Buffer): string | null {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(body);

@@ -38,7 +38,7 @@ const POLICIES: SimPolicies = {
   iocNoMatch: "reject",
   selfTrade: "cancelResting",
   triggerAlreadyMet: "reject",
-  // Whether a cloid may be used again while its first order is open is not documented; refusing is the careful reading.
+  // The documentation does not say whether a cloid may be used again while its first order is open: refused here.
   clientIdReuse: "whenClosed",
   takerFeeMilliBps: 4_500,
   makerFeeMilliBps: 1_500,
@@ -48,7 +48,7 @@ const POLICIES: SimPolicies = {
 /** Order ids of the venue no longer fit 32 bits. */
 const FIRST_ORDER_ID = 211_341_310_459;
 const ADDRESS = /^0x[0-9a-f]{40}$/;
-/** Dead man's switches are looked at this often. */
+/** Interval at which dead man's switches are checked. */
 const SCHEDULE_CHECK_MS = 500;
 
 export function startVenueoneSim(options: VenueoneSimOptions): Promise<VenueoneSim> {

@@ -1,6 +1,6 @@
 /**
  * Sessions of `/ws`: control frames, session limits, idle close, and `post` requests. Invariant: every refusal is one
- * text frame and leaves the socket open, except the subscriptions that the venue answers by dropping the connection.
+ * text frame on a socket that stays open, except for subscriptions that the venue answers by dropping the connection.
  */
 import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
 import type { SimSocket } from "../core/server/server-types.js";
@@ -51,8 +51,8 @@ export class Sessions {
     this.#handler = handler;
     this.#clock = exchange.clock;
     this.#messages = new MinuteBudget(limits.messagesPerMinute);
-    const each = (tell: (streams: SocketStreams) => void): void => {
-      for (const { streams } of this.#sessions.values()) tell(streams);
+    const each = (act: (streams: SocketStreams) => void): void => {
+      for (const { streams } of this.#sessions.values()) act(streams);
     };
     journal.addReader((commit) => each((streams) => streams.onCommit(commit)));
     this.#unlisten = [
@@ -109,7 +109,7 @@ export class Sessions {
     session.socket.reply(JSON.stringify(frame));
   }
 
-  /** The venue closes what it has not spoken to for a minute; a ping makes it speak. */
+  /** The venue closes a socket that it has sent nothing for a minute; a ping makes it send a pong. */
   #watchIdle(session: Session): void {
     const { idleCloseMs } = this.#context.venue.cadences;
     const dueMs = session.lastSentMs + idleCloseMs - this.#clock.wallMs();
@@ -119,7 +119,7 @@ export class Sessions {
     }, dueMs);
   }
 
-  /** The text that refuses the request, or null. */
+  /** Returns the text that refuses the request, or null. */
   #answer(session: Session, text: string): string | null {
     if (!this.#messages.trySpend(session.socket.remoteAddress, 1, this.#clock.wallMs())) return SOCKET.tooManyMessages;
     const request = readRequest(text);
@@ -203,7 +203,7 @@ export class Sessions {
   }
 }
 
-/** Users that an address watched until lately: they still count. */
+/** Users that an address watched until recently: they still count. */
 class ReleasedUsers {
   /** By address: when each stops counting. */
   readonly #untilMs = new Map<string, Map<string, number>>();
@@ -230,7 +230,7 @@ function endSession({ streams, idleTimer }: Session, clock: Clock): void {
   if (idleTimer !== null) clock.clearTimer(idleTimer);
 }
 
-/** Null for everything the venue quotes back as unparsable. */
+/** Returns null for everything that the venue quotes back as unparsable. */
 function readRequest(text: string): Request | null {
   const reading = readJson(text);
   if (reading === null || reading.after !== "") return null;

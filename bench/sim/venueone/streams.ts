@@ -1,7 +1,7 @@
 /**
  * Pushes of one socket. Invariants: one push clock per socket and book variant, under which every coin of a push
- * carries the same time; unchanged books are sent again; a top of book is sent only when it changed; trades and user
- * events leave in blocks, nothing twice.
+ * carries the same time. Unchanged books are sent again, a top of book only when it changed. Trades and user events are
+ * sent in blocks, each once.
  */
 import type { TimerHandle } from "../../../engine/domain/clock.js";
 import type { SimTrade } from "../core/model/types.js";
@@ -16,7 +16,7 @@ import type { LedgerRow } from "./records/venue.js";
 
 /** Trades of one coin waiting for the next block; overflow drops the oldest. */
 const PENDING_TRADES_MAX = 1_000;
-/** Push intervals were seen to wander by a few percent. */
+/** Observed push intervals vary by a few percent. */
 const JITTER = 0.04;
 
 type ClockName = "block" | "book" | "fastBook" | "assetCtx" | "allMids" | "candle" | "allDexsCtx" | "userState";
@@ -45,7 +45,7 @@ interface Active {
 export interface SocketStreamsDeps {
   readonly context: InfoContext;
   readonly socket: SimSocket;
-  /** Told about every frame, for the idle rule. */
+  /** Called on every frame, for the idle rule. */
   readonly onSend: () => void;
 }
 
@@ -76,7 +76,7 @@ export class SocketStreams {
     return found;
   }
 
-  /** Starts the stream; call `sendFirst` after the acknowledgement went out. */
+  /** Starts the stream. Call `sendFirst` after the acknowledgement. */
   add(subscription: Subscription): void {
     const memory: StreamMemory = { pendingTrades: [], lastTouch: "", lastCtx: new Map() };
     this.#active.set(subscription.key, { subscription, memory });
@@ -112,14 +112,14 @@ export class SocketStreams {
     for (const user of this.users) {
       const events = userEvents(this.#context.venue, user, commit);
       if (events.length === 0) continue;
-      for (const { type, data } of events) this.#tell(type, user, data);
+      for (const { type, data } of events) this.#publish(type, user, data);
       for (const entry of this.#active.values())
         if (entry.subscription.user === user && clockOf(entry.subscription) === "userState") this.#pushOne(entry);
     }
   }
 
   onLedgerRow(user: string, row: LedgerRow): void {
-    this.#tell("userNonFundingLedgerUpdates", user, () => ({ user, nonFundingLedgerUpdates: [row] }));
+    this.#publish("userNonFundingLedgerUpdates", user, () => ({ user, nonFundingLedgerUpdates: [row] }));
   }
 
   stop(): void {
@@ -170,7 +170,7 @@ export class SocketStreams {
     if (data !== undefined) this.#push(subscription, data);
   }
 
-  #tell(type: StreamType, user: string, data: () => unknown): void {
+  #publish(type: StreamType, user: string, data: () => unknown): void {
     for (const { subscription } of this.#active.values()) {
       if (subscription.type === type && subscription.user === user) this.#push(subscription, data());
     }

@@ -1,4 +1,4 @@
-/** The demo trader of the local venuethree. The key was made for this file: it opens nothing else. */
+/** The demo trader of the local venuethree. The key was made for this file and has no use elsewhere. */
 import { DEMO_ADDRESS, type DemoOptions, NO_LIMIT } from "../core/local-venue.js";
 
 const trader = {
@@ -28,7 +28,7 @@ export const venuethree = {
   symbolOf: (coin: string) => coin,
   orderRoute: "POST /api/v1/sendTx",
   async start({ coins, btcSize, unlimited, seed, clock, priceSource, port, flow, listsOthers }: DemoOptions) {
-    // Only who starts it loads it.
+    // Loaded only where the venue is started.
     const { startVenuethreeSim } = await import("./sim.js");
     return startVenuethreeSim({
       seed,

@@ -62,7 +62,7 @@ export class Router {
     return send(this.#context, form, request.receivedMs);
   }
 
-  /** Who shows a good token pays as the owner of the account, everyone else as an address. */
+  /** A request with a good token counts for the owner of the account, any other for its address. */
   #payer(request: SimHttpRequest, token: string | null): string {
     if (token === null) return request.remoteAddress;
     try {

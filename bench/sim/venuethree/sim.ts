@@ -118,7 +118,7 @@ class VenuethreeRoom implements SimRoom<VenuethreeAccount, void> {
   }
 
   /**
-   * Change id of the engine behind a nonce on the wire: `exchange.trueBook(symbol, seqOfNonce(nonce))` is the true book.
+   * Change id of the engine behind a nonce on the wire: `exchange.market.trueBook(symbol, seqOfNonce(nonce))` is the true book.
    * The same number, unless `resetNonceOnConnect` has been on.
    */
   seqOfNonce(nonce: number): number {

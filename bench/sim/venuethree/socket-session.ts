@@ -1,10 +1,10 @@
 /**
- * Client messages of one connection, fact sheet 9.1 and 9.2. Every refusal is a frame without type or channel and
- * leaves the socket open; a second subscription to the same channel is refused and sends no snapshot.
+ * Client messages of one connection, fact sheet 9.1 and 9.2. Every refusal is a frame without type or channel; the
+ * socket stays open. A second subscription to the same channel is refused and sends no snapshot.
  *
- * Transactions are taken in the order in which they arrive, save those that a fault holds at the door. They meet the
- * faults of the REST call they stand for, under
- * a route that names both (`WS jsonapi/sendtx POST /api/v1/sendTx`); their answers are frames of the stream `txAnswer`.
+ * Transactions are taken in the order in which they arrive, except those that a fault holds back. They meet the faults
+ * of the same call over REST, under a route that names both (`WS jsonapi/sendtx POST /api/v1/sendTx`); their answers
+ * are frames of the stream `txAnswer`.
  */
 import type { Random } from "../../../engine/domain/random.js";
 import { RollingBudget } from "../core/server/rolling-budget.js";
@@ -13,7 +13,13 @@ import type { RestVerdict } from "../core/server/fault-types.js";
 import type { SimSocket } from "../core/server/server-types.js";
 import type { AccountStreams } from "./account/account-streams.js";
 import type { ApiServer } from "./market/api-server.js";
-import { type AccountChannel, type AccountChannelKind, accountKindOf, readAccountChannel } from "./market/channels.js";
+import {
+  type AccountChannel,
+  type AccountChannelKind,
+  accountKindOf,
+  readAccountChannel,
+  readChannel,
+} from "./market/channels.js";
 import { CODE, errorFrame, refuseTransaction, VenuethreeRefusal } from "./wire/errors.js";
 import type { VenuethreeContext } from "./orders/context.js";
 import { printJson, readJson, type Row } from "./wire/json.js";
@@ -178,7 +184,7 @@ export class Sessions {
 
   /* ---------------------------------------------------------------- subscriptions */
 
-  /** Null when nothing is answered. */
+  /** Returns null when there is no answer. */
   #answer(socket: SimSocket, state: SocketState, message: Row): string | null {
     const { type, channel, auth } = message;
     if (type === "ping") return '{"type":"pong"}';
@@ -207,7 +213,7 @@ export class Sessions {
       return errorFrame(CODE.alreadySubscribed, `Already Subscribed to : ${name}`);
     const reading = readAccountChannel(kind, text, context.listing, context.accounts);
     const missing = `invalid param : auth field is required: ${name}`;
-    // A token is asked for before it is told whether there is such an account.
+    // The token is checked before any answer on whether the account exists.
     if (!reading.ok)
       return token === null ? errorFrame(CODE.parameter, missing) : errorFrame(reading.code, reading.message);
     const { channel } = reading;
@@ -224,7 +230,7 @@ export class Sessions {
     return null;
   }
 
-  /** Null when the token may read the account. */
+  /** Returns null when the token may read the account, else the frame of the refusal. */
   #judge(token: string, { account }: AccountChannel): string | null {
     try {
       this.#deps.context.tokens.require(token, account.index);
@@ -236,7 +242,7 @@ export class Sessions {
   }
 
   #change(socket: SimSocket, { server }: SocketState, type: "subscribe" | "unsubscribe", text: string): string | null {
-    const reading = server.read(text);
+    const reading = readChannel(text, this.#deps.context.listing);
     if (!reading.ok) return errorFrame(reading.code, reading.message);
     const { channel } = reading;
     if (type === "unsubscribe") return unsubscribed(server.unsubscribe(socket, channel), channel.name);
@@ -256,7 +262,7 @@ function isRow(value: unknown): value is Row {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Null means not a JSON object. */
+/** Returns null for a text that is not a JSON object. */
 function read(text: string): Row | null {
   try {
     const message = readJson(text);
@@ -266,13 +272,13 @@ function read(text: string): Row | null {
   }
 }
 
-/** Null id: left out. */
+/** A null id is left out. */
 function refusal(code: number, message: string, data: unknown): string {
   const id = isRow(data) ? idOf(data) : undefined;
   return printJson({ error: { code, message }, id });
 }
 
-/** Told back as it came, as long as it is a plain text or number. */
+/** Repeated as it came when it is a plain text or number. */
 function idOf({ id }: Row): string | number | undefined {
   return typeof id === "string" || typeof id === "number" ? id : undefined;
 }

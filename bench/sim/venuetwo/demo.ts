@@ -15,7 +15,7 @@ export const venuetwo = {
   symbolOf,
   orderRoute: "POST /fapi/v1/order",
   async start({ coins, btcSize, unlimited, seed, clock, priceSource, port, flow, listsOthers }: DemoOptions) {
-    // Only who starts it loads it.
+    // Loaded only where the venue is started.
     const { startVenuetwoSim } = await import("./sim.js");
     return startVenuetwoSim({
       seed,

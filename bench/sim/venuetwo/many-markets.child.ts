@@ -1,6 +1,6 @@
 /**
  * A local venuetwo that lists many contracts, in a process of its own: argument 1 is their number. Every second one is
- * quiet from the start: its book stands and nothing ever changes in it. Prints its addresses when it listens.
+ * quiet from the start: its book never changes. Prints its addresses when it listens.
  */
 import { createSystemClock } from "../../../engine/domain/clock.js";
 import { createFactorModel } from "../core/market/factor-model.js";
@@ -19,10 +19,10 @@ const sim = await startVenuetwoSim({
   symbols: SYMBOLS,
   copyCount: count - SYMBOLS.length,
   priceSource: { fairPrice: (base, tsMs) => model.fairPrice(known.has(base) ? base : "ETH", tsMs) },
-  // Enough that each of the others speaks every second; hundreds of them share this machine with the room.
+  // Enough for a frame of each of the others every second; hundreds of them share this machine with the room.
   flow: { stepMs: 500, levelCount: 60, quoteChangesPerSecond: 3, tradesPerSecond: 0.05 },
 });
-for (let index = 0; index < count - SYMBOLS.length; index += 2) sim.exchange.setHalted(`C${index}USDT`, true);
+for (let index = 0; index < count - SYMBOLS.length; index += 2) sim.exchange.controls.setHalted(`C${index}USDT`, true);
 
 process.on("SIGTERM", () => void sim.stop().finally(() => process.exit(0)));
 process.stdout.write(`${JSON.stringify({ restUrl: sim.restUrl, wsUrl: sim.wsUrl })}\n`);

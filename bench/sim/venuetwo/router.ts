@@ -30,7 +30,7 @@ const V3_ONLY_METHODS: ReadonlySet<string> = new Set(["PUT order"]);
 const SPOT_VERSIONS = ["v1", "v3"] as const;
 const TRANSFER = "POST asset/wallet/transfer";
 
-/** The few spot calls a futures client makes on the way (fact sheet 9.2 and 9.5): no spot market is run here. */
+/** The few spot calls that a futures client makes (fact sheet 9.2 and 9.5). There is no spot market here. */
 const SPOT_ROUTES: Readonly<Record<string, Route>> = {
   "GET ping": { weight: 1, security: "none", answer: () => ({}) },
   "GET time": { weight: 1, security: "none", answer: ({ context }) => ({ serverTime: context.exchange.nowMs() }) },
@@ -135,7 +135,7 @@ export class Router {
   }
 
   #signedCall(call: Call, caller: Caller): SignedCall {
-    const account = this.#context.exchange.account(caller.accountId);
+    const account = this.#context.exchange.accounts.find(caller.accountId);
     if (account === null) throw refuse("keyRejected");
     return { ...call, caller, account };
   }

@@ -133,7 +133,7 @@ class VenuetwoRoom implements SimRoom<VenuetwoAccount, VenuetwoKeys> {
 
   addAccount(account: VenuetwoAccount): VenuetwoKeys {
     const { accountId, deposit, spotDeposit, hedgeMode } = account;
-    this.#exchange.createAccount({
+    this.#exchange.desk.createAccount({
       accountId,
       deposit,
       ...(spotDeposit === undefined ? {} : { spotDeposit }),

@@ -53,7 +53,7 @@ export function onMessage(socket: SimSocket, text: string, deps: SessionDeps): v
   socket.reply(JSON.stringify(answer(socket, text, deps)));
 }
 
-/** Pings, and ends connections that have lived their time or answer no ping. */
+/** Pings, and ends connections that are past their lifetime or do not answer a ping. */
 export function sweepSessions(sockets: Iterable<SimSocket>, nowMs: number, lifeMs: number): void {
   for (const socket of sockets) {
     const state = stateOf(socket);

@@ -105,7 +105,7 @@ async function played(
   );
   const working = ({ terms, trader }: Ask): number =>
     terms.venues.reduce(
-      (sum, venue) => sum + four.venues[venue].exchange.openOrders(trader.accountIds[venue]).length,
+      (sum, venue) => sum + four.venues[venue].exchange.orders.open(trader.accountIds[venue]).length,
       0,
     );
   const armed = all.asks.filter(({ kind, status }) => kind === "ARM" && status === 200);

@@ -221,7 +221,7 @@ describe("an order that comes after the reply", () => {
     }
     end();
     const { exchange } = four.venues[venue];
-    await waitUntil("both stops", LATER_MS, () => exchange.openOrders(trader.accountIds[venue]).length === 2);
+    await waitUntil("both stops", LATER_MS, () => exchange.orders.open(trader.accountIds[venue]).length === 2);
     await newestWord(four, system, trials);
     expect(judgeTrades(four, trials, baseline, { asks, traders: [trader] }).violations).toEqual([]);
   }, 60_000);

@@ -114,7 +114,7 @@ async function played(scene: Scene): Promise<Played> {
   const sent: Sent[] = [];
   const place = async (session: AccountSession, lane: Lane): Promise<boolean> => {
     const isExit = lane === "exit";
-    const mark = venue.exchange.mark("BTC").markE8 / 1e8;
+    const mark = venue.exchange.market.mark("BTC").markE8 / 1e8;
     const command = commandOf(btc, {
       ...(isExit ? { side: "SELL" as const } : { type: "LIMIT" as const, timeInForce: "GTC" as const }),
       reduceOnly: isExit,

@@ -258,8 +258,8 @@ function truthOf(
   const { priceDecimals, qtyDecimals } = market.instrument;
   const snapshot =
     venue === "venueone" || venue === "venuefour"
-      ? exchange.trueBookAtTime(native, tsVenueMs, depth)
-      : exchange.trueBook(native, truth.seqOfNonce?.(seq) ?? seq, depth);
+      ? exchange.market.trueBookAtTime(native, tsVenueMs, depth)
+      : exchange.market.trueBook(native, truth.seqOfNonce?.(seq) ?? seq, depth);
   return snapshot === null ? null : inScaleOf(snapshot, exchange, native, priceDecimals, qtyDecimals);
 }
 

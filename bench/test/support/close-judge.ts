@@ -237,7 +237,7 @@ function instructionProblems(
   const isHedge = record.positionSide === "LONG" || record.positionSide === "SHORT";
   if (isHedge ? record.positionSide !== trial.direction : record.reduceOnly !== true)
     found.push(`${at}: neither reduce-only nor of the position side`);
-  const order = record.orderId === null ? null : pair[venue].exchange.order(record.orderId);
+  const order = record.orderId === null ? null : pair[venue].exchange.orders.find(record.orderId);
   if (order !== null) {
     const first = order.fills[0];
     if (first !== undefined && order.requestedLots > Math.abs(first.positionBeforeLots))
@@ -261,7 +261,11 @@ function positionProblems(
     0,
   );
   const side =
-    exchange.account(accountOf(venue, trader))?.hedgeMode === true ? (initialLots > 0 ? "LONG" : "SHORT") : "BOTH";
+    exchange.accounts.find(accountOf(venue, trader))?.hedgeMode === true
+      ? initialLots > 0
+        ? "LONG"
+        : "SHORT"
+      : "BOTH";
   const now = pair.positionLots(venue, trader, symbol, side);
   const found: string[] = [];
   if (now !== initialLots + filled)
@@ -272,7 +276,7 @@ function positionProblems(
 }
 
 function ordersOf(pair: LocalPair, venue: PairVenue, trader: Trader, native: string): readonly SimOrder[] {
-  return pair[venue].exchange.allOrders(accountOf(venue, trader), native);
+  return pair[venue].exchange.orders.all(accountOf(venue, trader), native);
 }
 
 /** Checks invariants 2 to 4: the replies of one key against what its orders did. */

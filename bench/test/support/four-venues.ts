@@ -108,7 +108,7 @@ export async function startFourVenues(options: FourOptions): Promise<FourVenues>
   const venues: Readonly<Record<FourVenue, JudgedVenue>> = sims;
   const vetoes = new Map<string, (request: SimOrderRequest) => SimRefusal | null>();
   for (const venue of FOUR_VENUES)
-    venues[venue].exchange.setVeto((account, request) => vetoes.get(`${venue} ${account}`)?.(request) ?? null);
+    venues[venue].exchange.orders.setVeto((account, request) => vetoes.get(`${venue} ${account}`)?.(request) ?? null);
   let traderCount = 0;
   return {
     venues,
@@ -152,18 +152,18 @@ export async function startFourVenues(options: FourOptions): Promise<FourVenues>
     },
     positionLots(venue, trader, symbol) {
       const account = trader.accountIds[venue];
-      return venues[venue].exchange.position(account, nativeName(venue, symbol), "BOTH")?.qtyLots ?? 0;
+      return venues[venue].exchange.accounts.position(account, nativeName(venue, symbol), "BOTH")?.qtyLots ?? 0;
     },
     buyingPower(venue, trader, symbol) {
       const { exchange } = venues[venue];
       const account = trader.accountIds[venue];
-      const freeE12 = exchange.margin(account).availableE12;
-      return (Number(freeE12) / 1e12) * exchange.leverage(account, nativeName(venue, symbol));
+      const freeE12 = exchange.accounts.margin(account).availableE12;
+      return (Number(freeE12) / 1e12) * exchange.accounts.leverage(account, nativeName(venue, symbol));
     },
     mid(venue, symbol) {
       const { exchange } = venues[venue];
       const native = nativeName(venue, symbol);
-      const [bid, ask] = [exchange.bestBid(native), exchange.bestAsk(native)];
+      const [bid, ask] = [exchange.market.bestBid(native), exchange.market.bestAsk(native)];
       if (bid === null || ask === null) throw new RangeError(`${venue} has no ${symbol} book`);
       const { priceDecimals } = instrumentOf(exchange, native);
       return (bid.priceTicks + ask.priceTicks) / 2 / 10 ** priceDecimals;
@@ -177,7 +177,7 @@ export async function startFourVenues(options: FourOptions): Promise<FourVenues>
       const { exchange } = venues[venue];
       const native = nativeName(venue, symbol);
       const lots = Number(parseScaled(size, instrumentOf(exchange, native).qtyDecimals) ?? 0n);
-      const placed = exchange.place(trader.accountIds[venue], {
+      const placed = exchange.orders.place(trader.accountIds[venue], {
         symbol: native,
         side,
         type: "MARKET",

@@ -69,8 +69,8 @@ export class Holdings {
     let fills = this.#fills.get(name);
     if (fills === undefined) {
       const { exchange } = this.#four.venues[venue];
-      fills = exchange
-        .allOrders(trader.accountIds[venue], nativeName(venue, symbol))
+      fills = exchange.orders
+        .all(trader.accountIds[venue], nativeName(venue, symbol))
         .flatMap((order) => order.fills)
         .sort((left, right) => left.tradeId - right.tradeId);
       this.#fills.set(name, fills);

@@ -57,7 +57,7 @@ export class ListingChecker {
     const qtyStep = inUnits(listed.qtyStepLots, listed.qtyDecimals);
     const shownQtyStep = inUnits(instrument.qtyStepLots, instrument.qtyDecimals);
     if (shownQtyStep !== qtyStep) return `a size step of ${shownQtyStep}e-8, listed ${qtyStep}e-8`;
-    const best = this.#exchange.bestBid(native);
+    const best = this.#exchange.market.bestBid(native);
     if (book.state !== BOOK_LIVE || best === null) return null;
     const truePrice = inUnits(best.priceTicks, listed.priceDecimals);
     for (const ticks of ticksOf(book)) {

@@ -68,7 +68,9 @@ export async function startLocalPair(options: PairOptions): Promise<LocalPair> {
       return trader;
     },
     positionLots(venue, trader, symbol, side = "BOTH") {
-      return sims[venue].exchange.position(accountOf(venue, trader), nativeName(venue, symbol), side)?.qtyLots ?? 0;
+      return (
+        sims[venue].exchange.accounts.position(accountOf(venue, trader), nativeName(venue, symbol), side)?.qtyLots ?? 0
+      );
     },
     fault: (venues, ...specs) => addFaults(sims, venues, specs),
     stop: () => stopVenues(sims),

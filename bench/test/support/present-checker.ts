@@ -73,7 +73,7 @@ function isOfWindow({ venue, symbol, market, truth }: WatchedMarket, windowMs: n
   const isNew = isTimed ? book.tsVenueMs >= sinceMs : (truth.seqOfNonce?.(book.seq) ?? book.seq) >= oldest.seq;
   if (isNew) return true;
   for (let atMs = sinceMs; atMs <= nowMs; atMs += COMPARED_EVERY_MS) {
-    const then = exchange.trueBookAtTime(native, atMs, MAIN_LEVELS[venue]);
+    const then = exchange.market.trueBookAtTime(native, atMs, MAIN_LEVELS[venue]);
     if (then === null) continue;
     const scaled = inScaleOf(then, exchange, native, instrument.priceDecimals, instrument.qtyDecimals);
     if (firstDifference(book, scaled) === null) return true;

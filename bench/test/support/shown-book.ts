@@ -43,8 +43,8 @@ export class ShownBookJudge {
     const instrument = exchange.instruments.get(native) as SimInstrument;
     const truth =
       venue === "venueone"
-        ? exchange.trueBookAtTime(native, shown.venueTimestamp ?? 0, FAST_LEVELS)
-        : exchange.trueBook(native, Number(shown.venueSeq));
+        ? exchange.market.trueBookAtTime(native, shown.venueTimestamp ?? 0, FAST_LEVELS)
+        : exchange.market.trueBook(native, Number(shown.venueSeq));
     const at = `${venue} ${symbol} seq ${shown.venueSeq ?? "none"} time ${shown.venueTimestamp ?? "none"}`;
     if (truth === null) return `${at}: the venue knows no such book`;
     const problem =
@@ -81,8 +81,8 @@ export class ShownBookJudge {
     const { exchange } = this.#pair[venue];
     const instrument = exchange.instruments.get(native) as SimInstrument;
     for (const [side, level] of [
-      ["BUY", exchange.bestBid(native)],
-      ["SELL", exchange.bestAsk(native)],
+      ["BUY", exchange.market.bestBid(native)],
+      ["SELL", exchange.market.bestAsk(native)],
     ] as const) {
       if (level === null) continue;
       const key = `${venue} ${native} ${side}`;

@@ -57,7 +57,7 @@ export class TopChecker {
       const native = nativeName(venue, symbol);
       const decimals = exchange.instruments.get(native)?.priceDecimals ?? 0;
       const trueBid = (): number | null => {
-        const bid = exchange.trueBookAtTime(native, exchange.nowMs(), 1)?.bids[0];
+        const bid = exchange.market.trueBookAtTime(native, exchange.nowMs(), 1)?.bids[0];
         return bid === undefined ? null : bid.priceTicks / 10 ** decimals;
       };
       this.#tops.push({ name: `${venue} ${symbol}`, venue, market, trueBid, bids: [] });

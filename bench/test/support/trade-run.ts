@@ -214,7 +214,7 @@ async function switchesEnd(four: FourVenues, asks: readonly Ask[], withinMs: num
   const armed = asks.filter(({ kind, status }) => kind === "ARM" && status === 200);
   const working = ({ askedAtMs, terms, trader }: Ask): number =>
     terms.venues.reduce((sum, venue) => {
-      const open = four.venues[venue].exchange.openOrders(trader.accountIds[venue]);
+      const open = four.venues[venue].exchange.orders.open(trader.accountIds[venue]);
       return sum + open.filter(({ createdMs }) => createdMs <= askedAtMs + SWITCH_MS).length;
     }, 0);
   await waitUntil("switches to fire", withinMs, () => armed.every((ask) => working(ask) === 0)).catch(() => null);

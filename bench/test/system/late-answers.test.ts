@@ -42,11 +42,11 @@ async function watchDead(seed: number): Promise<Seen> {
   const { exchange } = sim;
   let bidTicks = FIRST_TICKS;
   const move = (): void => {
-    exchange.setHouseLevel("BTCUSDT", "SELL", bidTicks + 1, 0);
-    exchange.setHouseLevel("BTCUSDT", "BUY", bidTicks, 0);
+    exchange.controls.setHouseLevel("BTCUSDT", "SELL", bidTicks + 1, 0);
+    exchange.controls.setHouseLevel("BTCUSDT", "BUY", bidTicks, 0);
     bidTicks++;
-    exchange.setHouseLevel("BTCUSDT", "BUY", bidTicks, LOTS);
-    exchange.setHouseLevel("BTCUSDT", "SELL", bidTicks + 1, LOTS);
+    exchange.controls.setHouseLevel("BTCUSDT", "BUY", bidTicks, LOTS);
+    exchange.controls.setHouseLevel("BTCUSDT", "SELL", bidTicks + 1, LOTS);
   };
   move();
   sim.faults.add({ kind: "loss", scope: ["market"], match: "btcusdt@depth" });

@@ -74,11 +74,11 @@ async function playRestart(seed: number, { takeLate, checksProgress }: RestartPl
   const engineSeq = (seq: number): number => (seq < ID_FALL ? seq + ID_FALL : seq);
   const checker = new BookChecker();
   checker.watchBook("venuetwo BTC book", "venuetwo", book, () =>
-    venue.exchange.trueBook("BTCUSDT", engineSeq(book.seq)),
+    venue.exchange.market.trueBook("BTCUSDT", engineSeq(book.seq)),
   );
   if (checksProgress) {
     checker.watchProgress(book, () => {
-      const seq = venue.exchange.seq("BTCUSDT");
+      const seq = venue.exchange.market.seq("BTCUSDT");
       return book.seq < ID_FALL ? seq - ID_FALL : seq;
     });
   }
@@ -177,7 +177,7 @@ async function playRoom(seed: number, play: RoomPlay): Promise<BookChecker> {
           if (!isSpoiling || play.spoil === undefined || !text.includes("@depth@100ms"))
             return handlers.onMessage(data);
           isSpoiling = false;
-          venue.exchange.setHalted("BTCUSDT", true);
+          venue.exchange.controls.setHalted("BTCUSDT", true);
           const spoilt = play.spoil(text);
           if (spoilt !== null) handlers.onMessage(Buffer.from(spoilt));
         },
@@ -206,9 +206,9 @@ async function playRoom(seed: number, play: RoomPlay): Promise<BookChecker> {
   const depth = (): number => (book.bidCount === 20 && book.askCount === 20 ? 20 : Number.MAX_SAFE_INTEGER);
   const isTier = (): boolean => book.bidCount < LEVELS / 2 || book.askCount < LEVELS / 2;
   checker.watchBook("venuetwo BTC book", "venuetwo", book, () =>
-    play.judgesTier === false && isTier() ? null : venue.exchange.trueBook("BTCUSDT", book.seq, depth()),
+    play.judgesTier === false && isTier() ? null : venue.exchange.market.trueBook("BTCUSDT", book.seq, depth()),
   );
-  if (play.checksProgress) checker.watchProgress(book, () => venue.exchange.seq("BTCUSDT"));
+  if (play.checksProgress) checker.watchProgress(book, () => venue.exchange.market.seq("BTCUSDT"));
   const reader = setInterval(() => checker.sample(), LOOK_EVERY_MS);
   try {
     await waitUntil("a LIVE book", DEADLINE_MS, () => book.state === BOOK_LIVE);
@@ -238,7 +238,7 @@ describe("a depth frame that nobody can read, the last one for a while", () => {
         await waitUntil(
           "the venue's book",
           DEADLINE_MS,
-          () => book.state === BOOK_LIVE && book.seq === venue.exchange.seq("BTCUSDT"),
+          () => book.state === BOOK_LIVE && book.seq === venue.exchange.market.seq("BTCUSDT"),
         );
       },
     });
@@ -260,8 +260,8 @@ describe("a depth frame that nobody can read, ignored", () => {
       checksProgress: true,
       act: async (venue, { book }, watching, spoilNext) => {
         await waitUntil("a chain", DEADLINE_MS, () => book.bidCount > 20);
-        venue.exchange.setHalted("BTCUSDT", true);
-        await waitUntil("the last diff", DEADLINE_MS, () => book.seq === venue.exchange.seq("BTCUSDT"));
+        venue.exchange.controls.setHalted("BTCUSDT", true);
+        await waitUntil("the last diff", DEADLINE_MS, () => book.seq === venue.exchange.market.seq("BTCUSDT"));
         spoilNext();
         // Below the best levels, because the probe of a quiet stream compares the best prices.
         venue.exchange.setHouseLevel("BTCUSDT", "BUY", book.bidTicks(10), book.bidLots(10) + 1);

@@ -154,7 +154,10 @@ async function watchKnob(knob: Knob, seed: number): Promise<void> {
       for (const venue of ROUTABLE_VENUES) for (const socket of [...markets[venue].shell.sockets]) socket.terminate();
     if (knob.skewBps !== undefined) {
       for (const [index, venue] of ROUTABLE_VENUES.entries())
-        markets[venue].exchange.setPriceSkew(index % 2 === 0 ? knob.skewBps : -knob.skewBps, index % 2 === 0 ? 500 : 0);
+        markets[venue].exchange.controls.setPriceSkew(
+          index % 2 === 0 ? knob.skewBps : -knob.skewBps,
+          index % 2 === 0 ? 500 : 0,
+        );
     }
     await pause(knob.faultMs ?? FAULT_MS);
     // On a busy machine a connection may need longer to meet the fault.
@@ -258,7 +261,9 @@ async function playWithGaps(
   const slot = decoder.register("BTCUSDT", instrument.priceDecimals, instrument.qtyDecimals);
   const book = new Book(instrument.priceStepTicks);
   const checker = new BookChecker();
-  checker.watchBook("venuetwo BTC book", "venuetwo", book, () => venuetwo.exchange.trueBook("BTCUSDT", book.seq));
+  checker.watchBook("venuetwo BTC book", "venuetwo", book, () =>
+    venuetwo.exchange.market.trueBook("BTCUSDT", book.seq),
+  );
   let loading: Promise<void> | null = null;
   const load = (): void => {
     loading ??= fetch(`${venuetwo.restUrl}/fapi/v1/depth?symbol=BTCUSDT&limit=1000`)

@@ -168,7 +168,8 @@ async function startWatch(
 
 /** Moves every market, so that an old price shows. */
 async function moveMarkets({ markets }: Watch, venues: readonly RoutableVenue[], round: number): Promise<void> {
-  for (const venue of venues) markets[venue].exchange.setPriceSkew(SKEWS_BPS[round % SKEWS_BPS.length] ?? 0, 0);
+  for (const venue of venues)
+    markets[venue].exchange.controls.setPriceSkew(SKEWS_BPS[round % SKEWS_BPS.length] ?? 0, 0);
   await pause(SKEW_EVERY_MS);
 }
 

@@ -57,9 +57,9 @@ describe.skipIf(chromium === null && !isRequired)(
     const open = (options: Parameters<typeof openPage>[3] = {}): Promise<OpenPage> =>
       openPage(browser, system.service.url, join(built.folder, "test", "page", "probe.js"), options);
     const orders = (venue: PairVenue): readonly SimOrder[] =>
-      pair[venue].exchange.allOrders(accountOf(venue, trader), nativeName(venue, "BTC"));
+      pair[venue].exchange.orders.all(accountOf(venue, trader), nativeName(venue, "BTC"));
     const held = (venue: PairVenue) =>
-      pair[venue].exchange.position(accountOf(venue, trader), nativeName(venue, "BTC"), "BOTH")?.qtyLots ?? 0;
+      pair[venue].exchange.accounts.position(accountOf(venue, trader), nativeName(venue, "BTC"), "BOTH")?.qtyLots ?? 0;
     const text = async (page: Page, selector: string) => (await page.textContent(selector)) ?? "";
     const row = (name: string) => `#positions tr:has(button[aria-label="Close ${name}"])`;
     async function shot(page: Page, name: string): Promise<void> {
@@ -175,7 +175,7 @@ describe.skipIf(chromium === null && !isRequired)(
     });
 
     it("cancels an open order", async () => {
-      const price = Math.floor((pair.venuetwo.exchange.mark("BTCUSDT").markE8 / 1e8) * 0.97);
+      const price = Math.floor((pair.venuetwo.exchange.market.mark("BTCUSDT").markE8 / 1e8) * 0.97);
       const placed = await system.client.send("/api/trade/position/open", {
         method: "POST",
         headers: { "content-type": "application/json" },

@@ -513,12 +513,12 @@ describe("venuethree, right after", () => {
         });
         expect([opened.status, at(opened, "success")], opened.text).toEqual([200, true]);
         await expect
-          .poll(() => [exchange.leverage(name, "ETH"), exchange.marginMode(name, "ETH")])
+          .poll(() => [exchange.accounts.leverage(name, "ETH"), exchange.accounts.marginMode(name, "ETH")])
           .toEqual([leverage, marginMode]);
-        await expect.poll(() => exchange.position(name, "ETH", "BOTH")?.qtyLots ?? 0).toBeGreaterThan(0);
+        await expect.poll(() => exchange.accounts.position(name, "ETH", "BOTH")?.qtyLots ?? 0).toBeGreaterThan(0);
         const close = { symbol: "ETH", direction: "LONG", size: "ALL", credentials: { venuethree: slow } };
         await expect.poll(async () => (await walker.post("/api/trade/position/close", close)).status).toBe(200);
-        await expect.poll(() => exchange.position(name, "ETH", "BOTH")?.qtyLots ?? 0).toBe(0);
+        await expect.poll(() => exchange.accounts.position(name, "ETH", "BOTH")?.qtyLots ?? 0).toBe(0);
       }
     },
     ROW_MS,

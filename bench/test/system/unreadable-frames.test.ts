@@ -30,8 +30,8 @@ async function watchQuiet(seed: number): Promise<PresentChecker> {
   const sim = await startVenuethreeSim({ seed, symbols: ["BTC"], flow: null, clock });
   const { exchange } = sim;
   for (let level = 0; level < LEVELS; level++) {
-    exchange.setHouseLevel("BTC", "BUY", BEST_TICKS - level, 1_000);
-    exchange.setHouseLevel("BTC", "SELL", BEST_TICKS + 1 + level, 1_000);
+    exchange.controls.setHouseLevel("BTC", "BUY", BEST_TICKS - level, 1_000);
+    exchange.controls.setHouseLevel("BTC", "SELL", BEST_TICKS + 1 + level, 1_000);
   }
   const room = createVenuethreeRoom({
     clock,
@@ -56,7 +56,7 @@ async function watchQuiet(seed: number): Promise<PresentChecker> {
     await waitUntil("a fresh book", DEADLINE_MS, () => present.claimCount > 0);
     const half = sim.faults.add({ kind: "halfFrame", scope: ["market"], match: "order_book", count: 1 });
     const worstTicks = BEST_TICKS - LEVELS + 1;
-    exchange.setHouseLevel("BTC", "BUY", worstTicks, 0);
+    exchange.controls.setHouseLevel("BTC", "BUY", worstTicks, 0);
     await waitUntil("the frame", DEADLINE_MS, () => sim.faults.hits().halfFrame > 0);
     sim.faults.remove(half.id);
     await waitUntil(

@@ -97,7 +97,7 @@ describe.each(ROUTABLE_VENUES)("an account stream of %s", (venue) => {
     const isStop = (status: string) => isOrder(stop.venueClientOrderId, status);
     const waiting = await watching.until("order that waits", isStop("OPEN"));
     expect(waiting).toMatchObject({ order: { type: "STOP_MARKET", triggerKind: "STOP", reduceOnly: true } });
-    on.sim.exchange.setPriceSkew(-150, 0);
+    on.sim.exchange.controls.setPriceSkew(-150, 0);
     await watching.until("end of the stop", isStop("FILLED"));
     await untilFilled(watching, 2 * on.lots);
     for (const { fee, order } of fillsOf(watching).filter(({ order: { side } }) => side === "SELL")) {
@@ -133,8 +133,8 @@ describe.each(ROUTABLE_VENUES)("an account stream of %s", (venue) => {
     expect(watching.stream.positions()).toMatchObject({ ok: false });
     const { priceTicks } = filled;
     const sale = elsewhere(on, "SELL", { priceTicks: on.simTicks(priceTicks), qtyLots: lots * 0.6 });
-    expect(sim.exchange.place(on.side.otherAccountId, sale).ok).toBe(true);
-    expect(sim.exchange.position(accountId, btc.nativeSymbol, "BOTH")?.qtyLots).toBe(lots);
+    expect(sim.exchange.orders.place(on.side.otherAccountId, sale).ok).toBe(true);
+    expect(sim.exchange.accounts.position(accountId, btc.nativeSymbol, "BOTH")?.qtyLots).toBe(lots);
     if (shown.kind !== "order") throw new Error("not an order");
     cancelAtVenue(on, shown.order.venueClientOrderId);
     sim.faults.remove(refusal.id);
@@ -150,7 +150,7 @@ describe.each(ROUTABLE_VENUES)("an account stream of %s", (venue) => {
     const on = await startRoom(venue);
     const watching = await on.watch();
     await on.cut();
-    expect(on.sim.exchange.place(on.accountId, elsewhere(on, "BUY")).ok).toBe(true);
+    expect(on.sim.exchange.orders.place(on.accountId, elsewhere(on, "BUY")).ok).toBe(true);
     await untilPositions(watching, "the position", ([held]) => held?.direction === "LONG" && held.qtyLots === on.lots);
   });
 
@@ -200,12 +200,12 @@ describe.each(ROUTABLE_VENUES)("an account stream of %s", (venue) => {
     const { exchange } = sim;
     const coin = btc.nativeSymbol;
     const { qtyDecimals, priceDecimals } = exchange.instruments.get(coin) ?? { qtyDecimals: 0, priceDecimals: 0 };
-    const mark = exchange.mark(coin).markE8 / 1e8;
-    const coins = ((Number(exchange.margin(accountId).equityE12) / 1e12) * 30) / mark;
-    expect(exchange.setLeverage(accountId, coin, 40).ok).toBe(true);
+    const mark = exchange.market.mark(coin).markE8 / 1e8;
+    const coins = ((Number(exchange.accounts.margin(accountId).equityE12) / 1e12) * 30) / mark;
+    expect(exchange.desk.setLeverage(accountId, coin, 40).ok).toBe(true);
     const markTicks = Math.round(mark * 10 ** priceDecimals);
-    exchange.setPosition(accountId, coin, "BOTH", Math.floor(coins * 10 ** qtyDecimals), markTicks);
-    exchange.setPriceSkew(-450, 0);
+    exchange.desk.setPosition(accountId, coin, "BOTH", Math.floor(coins * 10 ** qtyDecimals), markTicks);
+    exchange.controls.setPriceSkew(-450, 0);
     const fill = await watching.until("fill of the liquidation", (event) => event.kind === "fill");
     expect(fill).toMatchObject({ order: { side: "SELL" } });
     await untilPositions(watching, "flat", (held) => held.length === 0);
@@ -220,7 +220,7 @@ describe.each(ROUTABLE_VENUES)("an account stream of %s", (venue) => {
     await expect.poll(() => heldLots(on)).toBe(0);
     sim.faults.add({ kind: "gap", scope: ["user"], match: accountId });
     await on.hit(bid, lots);
-    await expect.poll(() => sim.exchange.position(accountId, btc.nativeSymbol, "BOTH")?.qtyLots).toBe(lots);
+    await expect.poll(() => sim.exchange.accounts.position(accountId, btc.nativeSymbol, "BOTH")?.qtyLots).toBe(lots);
     const read = await room.reader.verifyPositions?.(session, btc, PATIENT);
     expect(read).toMatchObject({ ok: true, source: "venue", value: [{ direction: "LONG", qtyLots: lots }] });
     expect(heldLots(on)).not.toBe(0);
@@ -241,7 +241,7 @@ describe.each(ROUTABLE_VENUES)("an account stream of %s", (venue) => {
     }
     sim.faults.clear();
     await on.buy();
-    await expect.poll(() => fillsOf(watching).length).toBe(sim.exchange.fills(accountId).length);
+    await expect.poll(() => fillsOf(watching).length).toBe(sim.exchange.accounts.fills(accountId).length);
     await untilFilled(watching, 13 * lots);
     await untilPositions(watching, "long", ([held]) => held?.qtyLots === lots);
   });
@@ -347,14 +347,14 @@ describe("account streams of venuefour", () => {
 });
 
 function positionLots({ accountId, btc, sim }: RoomBench): number {
-  return sim.exchange.position(accountId, btc.nativeSymbol, "BOTH")?.qtyLots ?? 0;
+  return sim.exchange.accounts.position(accountId, btc.nativeSymbol, "BOTH")?.qtyLots ?? 0;
 }
 
 /** Cancels at the venue, as the owner may by another program. */
 function cancelAtVenue({ accountId, sim }: RoomBench, clientId: string | null): void {
-  const order = sim.exchange.openOrders(accountId).find((open) => open.clientId === clientId);
+  const order = sim.exchange.orders.open(accountId).find((open) => open.clientId === clientId);
   if (order === undefined) throw new Error("the venue has no such order");
-  sim.exchange.cancel(accountId, order.orderId, "USER");
+  sim.exchange.orders.cancel(accountId, order.orderId, "USER");
 }
 
 function elsewhere(
@@ -367,7 +367,7 @@ function elsewhere(
     side,
     type: "LIMIT",
     timeInForce: "IOC",
-    priceTicks: (sim.exchange.bestAsk(btc.nativeSymbol)?.priceTicks ?? 0) * 2,
+    priceTicks: (sim.exchange.market.bestAsk(btc.nativeSymbol)?.priceTicks ?? 0) * 2,
     qtyLots: lots,
     reduceOnly: false,
     positionSide: "BOTH",

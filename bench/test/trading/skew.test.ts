@@ -162,7 +162,7 @@ describe("the best exit", () => {
 
 describe("a close", () => {
   it("with a limit price rests, reduce-only, until cancelled by its owner", async () => {
-    const bid = pair.venueone.exchange.bestBid("BTC");
+    const bid = pair.venueone.exchange.market.bestBid("BTC");
     const priceDecimals = pair.venueone.exchange.instruments.get("BTC")?.priceDecimals ?? 0;
     const limitPrice = String(Math.round(((bid?.priceTicks ?? 0) / 10 ** priceDecimals) * 1.02));
     const answer = await close({ symbol: "BTC", direction: "LONG", size: "0.02", orderType: "LIMIT", limitPrice });
@@ -171,9 +171,9 @@ describe("a close", () => {
     const venue = answer.data?.executedOn as PairVenue;
     const record = orderRecords(venue, trader).at(-1);
     expect(record).toMatchObject({ reduceOnly: true, side: "SELL", status: "NEW", timeInForce: "GTC" });
-    const open = pair[venue].exchange.openOrders(accountOf(venue, trader));
+    const open = pair[venue].exchange.orders.open(accountOf(venue, trader));
     expect(open).toHaveLength(1);
-    for (const order of open) pair[venue].exchange.cancel(order.accountId, order.orderId);
+    for (const order of open) pair[venue].exchange.orders.cancel(order.accountId, order.orderId);
   });
 
   it("as a dry run sends nothing and uses no nonce", async () => {

@@ -54,7 +54,7 @@ describe("an order of venuefour alone", () => {
       expect(await on.send(command)).toMatchObject({ outcome: "unknown" });
       const again = isExecuted ? { outcome: "rejected", reason: "DUPLICATE_CLIENT_ID" } : { outcome: "accepted" };
       expect(await on.send(command)).toMatchObject(again);
-      expect(on.sim.exchange.allOrders(on.accountId)).toHaveLength(1);
+      expect(on.sim.exchange.orders.all(on.accountId)).toHaveLength(1);
     },
   );
 
@@ -116,6 +116,6 @@ describe("the room of venuefour", () => {
     on.sim.faults.clear();
     on.sim.faults.add({ kind: "clockSkew", delayMs: -60_000 });
     expect(await on.buy()).toMatchObject({ status: "FILLED" });
-    expect(on.sim.exchange.position(on.accountId, "BTC", "BOTH")?.qtyLots).toBe(2 * on.lots);
+    expect(on.sim.exchange.accounts.position(on.accountId, "BTC", "BOTH")?.qtyLots).toBe(2 * on.lots);
   });
 });

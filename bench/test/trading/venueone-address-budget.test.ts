@@ -45,7 +45,7 @@ function place(
   lane: Lane,
   reduceOnly = false,
 ): Promise<PlaceOutcome> {
-  const mark = sim.exchange.mark("BTC").markE8 / 1e8;
+  const mark = sim.exchange.market.mark("BTC").markE8 / 1e8;
   const command = commandOf(btc, {
     ...(reduceOnly ? { side: "SELL" as const } : { type: "LIMIT" as const, timeInForce: "GTC" as const }),
     reduceOnly,
@@ -113,7 +113,7 @@ describe("the address budget", () => {
 async function trade({ btc, clock, sim }: Bench): Promise<void> {
   const other = createVenueoneRoom(roomOptions(sim, clock));
   const session = opened(other.openSession({ privateKey: KEYS.agent }));
-  const mark = sim.exchange.mark("BTC").markE8 / 1e8;
+  const mark = sim.exchange.market.mark("BTC").markE8 / 1e8;
   const command = commandOf(btc, { priceTicks: wholeTicks(btc, mark * 1.03), qtyLots: 10_000 });
   const bought = await other.orders.place(session, command, { timeoutMs: 4_000, lane: "exit" });
   await other.stop();

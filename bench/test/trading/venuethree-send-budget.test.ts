@@ -68,7 +68,7 @@ async function start(): Promise<Bench> {
 
 /** Places an entry that rests, or a close of 100 lots. */
 function place({ btc, room, sim }: Bench, session: AccountSession, lane: Lane): Promise<PlaceOutcome> {
-  const mark = sim.exchange.mark("BTC").markE8 / 1e8;
+  const mark = sim.exchange.market.mark("BTC").markE8 / 1e8;
   const command = commandOf(btc, {
     ...(lane === "exit" ? { side: "SELL" as const } : { type: "LIMIT" as const, timeInForce: "GTC" as const }),
     reduceOnly: lane === "exit",

@@ -23,7 +23,7 @@ describe("an order of venuetwo alone", () => {
       priceTicks: on.ticks(factor * 0.985),
     });
     expect(await on.place(command)).toMatchObject({ status: "OPEN", triggerKind: kind });
-    on.sim.exchange.setPriceSkew(skewBps, 0);
+    on.sim.exchange.controls.setPriceSkew(skewBps, 0);
     on.clock.advance(5_000);
     expect(await on.find(command)).toMatchObject({ status: "FILLED", filledLots: on.lots });
     expect(on.positionLots()).toBe(0);

@@ -230,12 +230,12 @@ describe("a close on the account topics", () => {
     const { exchange } = pair.venueone;
     const accountId = other.venueone.address;
     const { qtyDecimals = 0, priceDecimals = 0 } = exchange.instruments.get("BTC") ?? {};
-    const mark = exchange.mark("BTC").markE8 / 1e8;
-    const equity = Number(exchange.margin(accountId).equityE12) / 1e12;
-    expect(exchange.setLeverage(accountId, "BTC", 40).ok).toBe(true);
+    const mark = exchange.market.mark("BTC").markE8 / 1e8;
+    const equity = Number(exchange.accounts.margin(accountId).equityE12) / 1e12;
+    expect(exchange.desk.setLeverage(accountId, "BTC", 40).ok).toBe(true);
     // All of a small account's equity, thirty times over.
-    exchange.adjustWallet(accountId, BigInt(Math.round((20_000 - equity) * 1e6)) * 1_000_000n, "ADJUSTMENT");
-    exchange.setPosition(
+    exchange.desk.adjustWallet(accountId, BigInt(Math.round((20_000 - equity) * 1e6)) * 1_000_000n, "ADJUSTMENT");
+    exchange.desk.setPosition(
       accountId,
       "BTC",
       "BOTH",
@@ -246,11 +246,11 @@ describe("a close on the account topics", () => {
     await client.until(() => fold.rows.has("venueone|BTC|LONG"), "the position");
     // Only listeners receive the reason why a position ended.
     await client.until(() => coverageOf(fold)["venueone"] === "LIVE push", "venueone is LIVE");
-    exchange.setPriceSkew(-450, 0);
+    exchange.controls.setPriceSkew(-450, 0);
     try {
       await client.until(() => !fold.rows.has("venueone|BTC|LONG"), "the position gone");
     } finally {
-      exchange.setPriceSkew(0, 0);
+      exchange.controls.setPriceSkew(0, 0);
     }
     expect(fold.events.at(-1)).toEqual(["liquidated", "venueone|BTC|LONG"]);
   });
@@ -271,7 +271,7 @@ describe("a venue on the account topics", () => {
         body: "{}",
       });
     // No stream is open, and no event comes later: only a new read shows it.
-    pair.venuetwo.exchange.setPosition(other.venuetwo.accountId, "BTCUSDT", "BOTH", 0, 1);
+    pair.venuetwo.exchange.desk.setPosition(other.venuetwo.accountId, "BTCUSDT", "BOTH", 0, 1);
     endRefusal();
     await client.until(() => !fold.rows.has("venuetwo|BTC|LONG"), "the position gone");
     for (const venue of EXCHANGES)

@@ -120,8 +120,8 @@ class Side {
     const { exchange } = four.venues[this.venue];
     const native = nativeName(this.venue, "BTC");
     const { priceDecimals = 0, qtyDecimals = 0 } = exchange.instruments.get(native) ?? {};
-    return exchange
-      .openOrders(this.#trader.accountIds[this.venue], native)
+    return exchange.orders
+      .open(this.#trader.accountIds[this.venue], native)
       .map(({ priceTicks, qtyLots }) => `${(priceTicks ?? 0) / 10 ** priceDecimals} ${qtyLots / 10 ** qtyDecimals}`)
       .sort();
   }
@@ -140,7 +140,7 @@ class Side {
   /** Far below the market. Not every reply contains the venue's own id. */
   async rest(share: number): Promise<OrderRef> {
     const { exchange } = four.venues[this.venue];
-    const mark = exchange.mark(nativeName(this.venue, "BTC")).markE8 / 1e8;
+    const mark = exchange.market.mark(nativeName(this.venue, "BTC")).markE8 / 1e8;
     const instrument = this.#instrument;
     const command = commandOf(instrument, {
       type: "LIMIT",

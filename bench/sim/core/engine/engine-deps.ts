@@ -1,5 +1,6 @@
 /** What the parts of the order engine share: one record per symbol, and the neighbours they call. */
 import type { Ledger } from "../money/ledger.js";
+import type { Margins } from "../money/margins.js";
 import type { OrderBook } from "../market/order-book.js";
 import type { Listeners } from "../model/listeners.js";
 import type { OrderState } from "../model/state.js";
@@ -18,10 +19,11 @@ export interface SymbolState {
 export interface MatchingDeps {
   readonly symbols: ReadonlyMap<string, SymbolState>;
   readonly ledger: Ledger;
+  readonly margins: Margins;
   readonly listeners: Listeners;
   readonly policies: SimPolicies;
   readonly firstOrderId: number;
-  /** Where ids of orders come from another counter. */
+  /** Set where order ids come from another counter. */
   nextOrderId?(): number;
   nowMs(): number;
   markE8(symbol: string): number;

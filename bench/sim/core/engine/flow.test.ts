@@ -15,7 +15,7 @@ describe("synthetic market", () => {
     for (let second = 0; second < 600; second++) {
       clock.advance(1000);
       for (const symbol of ["BTCUSDT", "ETHUSDT"]) {
-        const book = exchange.book(symbol);
+        const book = exchange.market.book(symbol);
         const bid = book.bids[0]?.priceTicks ?? 0;
         const ask = book.asks[0]?.priceTicks ?? 0;
         expect(bid).toBeLessThan(ask);
@@ -39,10 +39,10 @@ describe("synthetic market", () => {
       exchange.start();
       clock.advance(30_000);
       return JSON.stringify([
-        exchange.book("BTCUSDT"),
-        exchange.trades("BTCUSDT"),
-        exchange.mark("BTCUSDT"),
-        exchange.engineSeq(),
+        exchange.market.book("BTCUSDT"),
+        exchange.market.trades("BTCUSDT"),
+        exchange.market.mark("BTCUSDT"),
+        exchange.market.engineSeq(),
       ]);
     };
     expect(run(5)).toBe(run(5));
@@ -57,7 +57,8 @@ describe("synthetic market", () => {
     one.start();
     two.start();
     const middle = (exchange: typeof one): number =>
-      ((exchange.bestBid("BTCUSDT")?.priceTicks ?? 0) + (exchange.bestAsk("BTCUSDT")?.priceTicks ?? 0)) / 2;
+      ((exchange.market.bestBid("BTCUSDT")?.priceTicks ?? 0) + (exchange.market.bestAsk("BTCUSDT")?.priceTicks ?? 0)) /
+      2;
     const start = middle(one);
     let largestBasis = 0;
     let differing = 0;
@@ -76,17 +77,17 @@ describe("synthetic market", () => {
     const { exchange, clock } = testExchange({ flow: FLOW });
     exchange.start();
     clock.advance(1000);
-    const before = exchange.bestBid("BTCUSDT")?.priceTicks ?? 0;
-    exchange.setPriceSkew(50, 0);
+    const before = exchange.market.bestBid("BTCUSDT")?.priceTicks ?? 0;
+    exchange.controls.setPriceSkew(50, 0);
     exchange.step();
-    const after = exchange.bestBid("BTCUSDT")?.priceTicks ?? 0;
+    const after = exchange.market.bestBid("BTCUSDT")?.priceTicks ?? 0;
     expect((after / before - 1) * 10_000).toBeGreaterThan(45);
     expect((after / before - 1) * 10_000).toBeLessThan(55);
-    exchange.setPriceSkew(-50, 10_000);
+    exchange.controls.setPriceSkew(-50, 10_000);
     clock.advance(5_000);
-    expect(Math.abs(exchange.priceSkewBps())).toBeLessThan(1);
+    expect(Math.abs(exchange.controls.priceSkewBps())).toBeLessThan(1);
     clock.advance(6_000);
-    const end = exchange.book("BTCUSDT");
+    const end = exchange.market.book("BTCUSDT");
     expect(((end.bids[0]?.priceTicks ?? 0) / before - 1) * 10_000).toBeLessThan(-40);
     expect(end.bids[0]?.priceTicks ?? 0).toBeLessThan(end.asks[0]?.priceTicks ?? 0);
     expect(end.bids.length).toBeGreaterThan(80);
@@ -95,11 +96,11 @@ describe("synthetic market", () => {
   it("fills a user's quote beyond the fair price, and conserves money and positions", () => {
     const { exchange, clock } = testExchange({ flow: FLOW });
     exchange.start();
-    exchange.createAccount({ accountId: "a", deposit: "1000000" });
-    const before = exchange.conservedE12();
-    const ask = exchange.bestAsk("BTCUSDT")?.priceTicks ?? 0;
+    exchange.desk.createAccount({ accountId: "a", deposit: "1000000" });
+    const before = exchange.accounts.conservedE12();
+    const ask = exchange.market.bestAsk("BTCUSDT")?.priceTicks ?? 0;
     for (let round = 0; round < 20; round++) {
-      exchange.place("a", {
+      exchange.orders.place("a", {
         symbol: "BTCUSDT",
         side: round % 2 === 0 ? "BUY" : "SELL",
         type: "LIMIT",
@@ -114,25 +115,25 @@ describe("synthetic market", () => {
       });
       clock.advance(2000);
     }
-    expect(exchange.fills("a").some((fill) => fill.maker)).toBe(true);
-    expect(moneyText(exchange.conservedE12(), 12)).toBe(moneyText(before, 12));
-    expect(exchange.netLots("BTCUSDT")).toBe(0);
+    expect(exchange.accounts.fills("a").some((fill) => fill.maker)).toBe(true);
+    expect(moneyText(exchange.accounts.conservedE12(), 12)).toBe(moneyText(before, 12));
+    expect(exchange.accounts.netLots("BTCUSDT")).toBe(0);
   });
 
   it("shows a past: candles, 24 h ticker and funding history exist from the first moment and agree", () => {
     const { exchange, clock } = testExchange({ flow: FLOW });
     exchange.start();
     clock.advance(120_000);
-    const minutes = exchange.candles("BTCUSDT", 60_000);
-    const hours = exchange.candles("BTCUSDT", 3_600_000);
+    const minutes = exchange.market.candles("BTCUSDT", 60_000);
+    const hours = exchange.market.candles("BTCUSDT", 3_600_000);
     expect(minutes.length).toBe(1500);
     expect(hours[hours.length - 1]?.closeTicks).toBe(minutes[minutes.length - 1]?.closeTicks);
-    const ticker = exchange.ticker("BTCUSDT");
+    const ticker = exchange.market.ticker("BTCUSDT");
     expect(ticker.lowTicks).toBeLessThanOrEqual(ticker.lastTicks);
     expect(ticker.highTicks).toBeGreaterThanOrEqual(ticker.lastTicks);
     const day = minutes.slice(-1440);
     expect(ticker.volumeLots).toBe(day.reduce((sum, candle) => sum + candle.volumeLots, 0));
-    expect(exchange.fundingHistory("BTCUSDT").length).toBe(200);
-    expect(exchange.mark("BTCUSDT").nextFundingMs % BTC.fundingIntervalMs).toBe(0);
+    expect(exchange.market.fundingHistory("BTCUSDT").length).toBe(200);
+    expect(exchange.market.mark("BTCUSDT").nextFundingMs % BTC.fundingIntervalMs).toBe(0);
   });
 });

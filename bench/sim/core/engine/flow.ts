@@ -1,8 +1,8 @@
 /**
  * The synthetic crowd of one symbol: quotes around the fair price over many levels (gaps widen and sizes grow outward,
  * sizes by a power law), arrivals, cancels and takers as Poisson counts. It quotes through the matching engine,
- * so users rest in the same queues and are filled by the same takers. Floats choose prices; the grid makes
- * them ticks before they touch the book.
+ * so users rest in the same queues and are filled by the same takers. Floats choose prices; they become ticks of the
+ * grid before they touch the book.
  */
 import type { Random } from "../../../../engine/domain/random.js";
 import { gaussian, poisson } from "../market/factor-model.js";
@@ -209,7 +209,7 @@ export class SymbolFlow {
     this.#matching.houseTake(instrument.symbol, side, limit, lots);
   }
 
-  /** Somebody takes user quotes that stand beyond the fair price. */
+  /** Somebody takes user quotes that are better than the fair price allows. */
   #arbitrage(center: number): void {
     const { book, instrument } = this.#state;
     const half = center * (this.#options.halfSpreadBps / 10_000);

@@ -7,7 +7,7 @@ import type { SimOrderRequest, SimPositionSide, SimRefusal, SimSide } from "../m
 
 const OPEN_ORDERS_MAX = 5000;
 
-/** The engine's own checks before an order exists; null when it may. */
+/** Returns why the engine refuses the order, or null when it takes it. */
 export function checkOrder(deps: MatchingDeps, account: AccountState, request: SimOrderRequest): SimRefusal | null {
   const { policies } = deps;
   const state = deps.symbols.get(request.symbol);
@@ -50,7 +50,7 @@ export function checkOrder(deps: MatchingDeps, account: AccountState, request: S
   return checkLiquidity(deps, state, request);
 }
 
-/** Can the free margin carry the part that opens or enlarges a position? */
+/** Returns a refusal when the free margin cannot carry the part that opens or enlarges a position, else null. */
 export function checkMargin(
   deps: MatchingDeps,
   account: AccountState,
@@ -59,7 +59,7 @@ export function checkMargin(
   openLots: number,
 ): SimRefusal | null {
   if (openLots === 0) return null;
-  const { ledger } = deps;
+  const { margins } = deps;
   const { instrument } = state;
   const markNotional = absBig(valueAtE8(instrument, deps.markE8(instrument.symbol), openLots));
   const limitNotional =
@@ -67,9 +67,9 @@ export function checkMargin(
   // A buy above the mark fills at the limit at worst; a sell below it still needs margin for the mark.
   const notional = limitNotional > markNotional && request.side === "BUY" ? limitNotional : markNotional;
   const needed =
-    notional / BigInt(ledger.leverage(account, instrument.symbol)) +
+    notional / BigInt(margins.leverage(account, instrument.symbol)) +
     feeE12(notional, Math.max(0, account.takerFeeMilliBps));
-  return needed > ledger.margin(account).availableE12 ? "MARGIN" : null;
+  return needed > margins.margin(account).availableE12 ? "MARGIN" : null;
 }
 
 function checkLiquidity(deps: MatchingDeps, state: SymbolState, request: SimOrderRequest): SimRefusal | null {

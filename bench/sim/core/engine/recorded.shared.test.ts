@@ -12,7 +12,7 @@ describe.skipIf(!existsSync(FILE))("recorded market from the shared data (needs 
     const { exchange, clock } = testExchange({ priceSource: recorded.priceSource });
     recorded.play(exchange);
     clock.advance(400_000);
-    const book = exchange.book("BTCUSDT");
+    const book = exchange.market.book("BTCUSDT");
     expect(recorded.skippedCount).toBe(0);
     expect([book.bids.length, book.asks.length]).toEqual([5018, 4578]);
     expect(book.bids[0]).toMatchObject({ priceTicks: 616_597, qtyLots: 1486 });

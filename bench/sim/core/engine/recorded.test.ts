@@ -35,23 +35,23 @@ describe("recorded market", () => {
     ]);
     const recorded = await loadRecordedMarket({ instruments: [BTC], path, speed: 2 });
     const { exchange, clock } = testExchange({ priceSource: recorded.priceSource });
-    exchange.createAccount({ accountId: "a", deposit: "100000" });
-    expect(exchange.mark("BTCUSDT").markE8).toBe(10_000_025_000_000);
+    exchange.desk.createAccount({ accountId: "a", deposit: "100000" });
+    expect(exchange.market.mark("BTCUSDT").markE8).toBe(10_000_025_000_000);
     expect(recorded.eventCount).toBe(3);
     expect(recorded.skippedCount).toBe(1);
     recorded.play(exchange);
-    expect(exchange.book("BTCUSDT").bids.map((level) => [level.priceTicks, level.qtyLots])).toEqual([
+    expect(exchange.market.book("BTCUSDT").bids.map((level) => [level.priceTicks, level.qtyLots])).toEqual([
       [1_000_000, 1000],
     ]);
     clock.advance(50);
-    expect(exchange.bestBid("BTCUSDT")?.priceTicks).toBe(1_000_001);
-    const bought = exchange.place("a", limit("BUY", 1_000_005, 500));
+    expect(exchange.market.bestBid("BTCUSDT")?.priceTicks).toBe(1_000_001);
+    const bought = exchange.orders.place("a", limit("BUY", 1_000_005, 500));
     expect(bought.ok && bought.value.status).toBe("FILLED");
-    expect(exchange.bestAsk("BTCUSDT")).toMatchObject({ priceTicks: 1_000_005, qtyLots: 1500 });
+    expect(exchange.market.bestAsk("BTCUSDT")).toMatchObject({ priceTicks: 1_000_005, qtyLots: 1500 });
     clock.advance(50);
-    expect(exchange.book("BTCUSDT").bids).toHaveLength(1);
+    expect(exchange.market.book("BTCUSDT").bids).toHaveLength(1);
     exchange.step();
-    expect(exchange.mark("BTCUSDT").indexE8).toBe(10_000_030_000_000);
+    expect(exchange.market.mark("BTCUSDT").indexE8).toBe(10_000_030_000_000);
     recorded.stop();
   });
 });

@@ -83,8 +83,8 @@ export async function loadRecordedMarket(options: RecordedOptions): Promise<Reco
 }
 
 /**
- * The collector writes a snapshot where it arrived: changes in front of it that it already holds are dropped, newer ones
- * are played after it.
+ * The collector writes a snapshot where it arrived: changes in front of it that it already holds are dropped, newer
+ * ones are played after it.
  */
 function ordered(events: readonly RecordedEvent[]): RecordedEvent[] {
   const rest = [...events];
@@ -137,7 +137,7 @@ export class RecordedMarket {
       if (bids.length > 0 && asks.length > 0) this.#setMiddle(instrument, Math.max(...bids), Math.min(...asks));
     }
     this.priceSource = {
-      // A base that the recording does not have stands still at one quote unit.
+      // A base that the recording does not have stays at one quote unit.
       fairPrice: (base) => this.#middles.get(base) ?? 1,
     };
   }
@@ -188,20 +188,20 @@ export class RecordedMarket {
     const { symbol } = event;
     if (event.replace) {
       const kept = new Set(event.levels.map((level) => `${level.side}${level.priceTicks}`));
-      const book = exchange.book(symbol);
+      const book = exchange.market.book(symbol);
       for (const level of book.bids)
-        if (!kept.has(`BUY${level.priceTicks}`)) exchange.setHouseLevel(symbol, "BUY", level.priceTicks, 0);
+        if (!kept.has(`BUY${level.priceTicks}`)) exchange.controls.setHouseLevel(symbol, "BUY", level.priceTicks, 0);
       for (const level of book.asks)
-        if (!kept.has(`SELL${level.priceTicks}`)) exchange.setHouseLevel(symbol, "SELL", level.priceTicks, 0);
+        if (!kept.has(`SELL${level.priceTicks}`)) exchange.controls.setHouseLevel(symbol, "SELL", level.priceTicks, 0);
     }
     // Removals first: a level that moved over the spread must not meet its own past.
     for (const level of event.levels)
-      if (level.qtyLots === 0) exchange.setHouseLevel(symbol, level.side, level.priceTicks, 0);
+      if (level.qtyLots === 0) exchange.controls.setHouseLevel(symbol, level.side, level.priceTicks, 0);
     for (const level of event.levels)
-      if (level.qtyLots > 0) exchange.setHouseLevel(symbol, level.side, level.priceTicks, level.qtyLots);
+      if (level.qtyLots > 0) exchange.controls.setHouseLevel(symbol, level.side, level.priceTicks, level.qtyLots);
     const instrument = this.#instruments.get(symbol);
-    const bid = exchange.bestBid(symbol);
-    const ask = exchange.bestAsk(symbol);
+    const bid = exchange.market.bestBid(symbol);
+    const ask = exchange.market.bestAsk(symbol);
     if (instrument !== undefined && bid !== null && ask !== null)
       this.#setMiddle(instrument, bid.priceTicks, ask.priceTicks);
   }

@@ -3,6 +3,7 @@
  * the book by the engine; what the account cannot pay, the insurance fund (the house) pays.
  */
 import type { Ledger } from "../money/ledger.js";
+import type { Margins } from "../money/margins.js";
 import type { Listeners } from "../model/listeners.js";
 import type { MarkState } from "../market/marks.js";
 import type { Matching } from "./matching.js";
@@ -10,6 +11,7 @@ import type { AccountState, PositionState } from "../model/state.js";
 
 export interface RiskDeps {
   readonly ledger: Ledger;
+  readonly margins: Margins;
   readonly matching: Matching;
   readonly listeners: Listeners;
   readonly marks: ReadonlyMap<string, MarkState>;
@@ -23,8 +25,8 @@ export function liquidate(deps: RiskDeps): number {
     const open = [...account.positions.values()].filter((position) => position.qtyLots !== 0);
     if (open.length === 0) continue;
     for (const position of open) {
-      if (deps.ledger.marginMode(account, position.symbol) !== "isolated") continue;
-      const figures = deps.ledger.figures(account, position);
+      if (deps.margins.marginMode(account, position.symbol) !== "isolated") continue;
+      const figures = deps.margins.figures(account, position);
       if (position.isolatedE12 + figures.unrealizedE12 < figures.maintenanceE12) {
         const before = account.walletE12 - position.isolatedE12;
         sell(deps, account, position);
@@ -33,9 +35,9 @@ export function liquidate(deps: RiskDeps): number {
         if (position.qtyLots === 0 && account.walletE12 < before) cover(deps, account, before - account.walletE12);
       }
     }
-    const margin = deps.ledger.margin(account);
+    const margin = deps.margins.margin(account);
     const cross = open.filter(
-      (position) => position.qtyLots !== 0 && deps.ledger.marginMode(account, position.symbol) === "cross",
+      (position) => position.qtyLots !== 0 && deps.margins.marginMode(account, position.symbol) === "cross",
     );
     if (cross.length === 0 || margin.crossWalletE12 + margin.crossUnrealizedE12 >= margin.crossMaintenanceE12) continue;
     for (const position of cross) {
@@ -85,7 +87,7 @@ export function payFunding(deps: RiskDeps): void {
           if (position.symbol !== symbol || position.qtyLots === 0) continue;
           const income = deps.ledger.payFunding(account, position, point.rateE8, point.markE8);
           deps.listeners.funding(income);
-          const isolated = deps.ledger.marginMode(account, symbol) === "isolated";
+          const isolated = deps.margins.marginMode(account, symbol) === "isolated";
           deps.listeners.account(account, "FUNDING_FEE", isolated ? [position] : []);
         }
       }

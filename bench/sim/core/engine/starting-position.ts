@@ -1,4 +1,4 @@
-/** Positions that an account is opened with, as the options of the rooms name them. */
+/** Positions that an account opens with, as the rooms' options name them. */
 import { parseSafe } from "../model/fixed.js";
 import type { SimExchange } from "./exchange.js";
 import type { SimPositionSide } from "../model/types.js";
@@ -18,8 +18,8 @@ export function openPosition(exchange: SimExchange, accountId: string, position:
   const instrument = exchange.instruments.get(symbol);
   if (instrument === undefined) throw new RangeError(`${symbol} has no market here`);
   const qtyLots = parseSafe(qty, instrument.qtyDecimals);
-  const markTicks = Math.round(exchange.mark(symbol).markE8 / 10 ** (8 - instrument.priceDecimals));
+  const markTicks = Math.round(exchange.market.mark(symbol).markE8 / 10 ** (8 - instrument.priceDecimals));
   const entryTicks = entryPrice === undefined ? markTicks : parseSafe(entryPrice, instrument.priceDecimals);
   if (qtyLots === null || entryTicks === null) throw new RangeError(`${symbol}: position is off the venue's grid`);
-  exchange.setPosition(accountId, symbol, positionSide, qtyLots, entryTicks);
+  exchange.desk.setPosition(accountId, symbol, positionSide, qtyLots, entryTicks);
 }

@@ -3,7 +3,7 @@ import type { SymbolState } from "./engine-deps.js";
 import type { OrderState } from "../model/state.js";
 import type { SimSide, SimTrigger } from "../model/types.js";
 
-/** Follows the price for one waiting order; true when it fires. */
+/** Follows the price for one waiting order. Returns true when it fires. */
 export function watchTrigger(state: SymbolState, order: OrderState, markE8: number): boolean {
   const { trigger } = order;
   if (trigger === null) return false;
@@ -24,7 +24,7 @@ export function watchTrigger(state: SymbolState, order: OrderState, markE8: numb
   return price * 1_000_000 >= order.extremeTicks * (1_000_000 + trigger.callbackPpm);
 }
 
-/** Does the condition of a stop or take-profit hold now? */
+/** Returns true when the condition of a stop or take-profit holds now. */
 export function triggerMet(state: SymbolState, side: SimSide, trigger: SimTrigger, markE8: number): boolean {
   const price = watchedTicks(state, trigger.source, markE8);
   const upward = (trigger.kind === "STOP") === (side === "BUY");

@@ -52,7 +52,10 @@ export class BookHistory {
     }
   }
 
-  /** Update id in force at venue time: the remembered publication, else the last change at or before. Null: older than the memory. */
+  /**
+   * Update id in force at venue time: the remembered publication, else the last change at or before. Returns null for a
+   * time before the kept history.
+   */
   seqAtTime(tsMs: number): number | null {
     const published = this.#publications.get(tsMs);
     if (published !== undefined) return published;
@@ -78,7 +81,7 @@ export class BookHistory {
       if (oldLots === 0) side.delete(price);
       else side.set(price, { qtyLots: oldLots, orderCount: this.#oldOrders[slot] ?? 0 });
     }
-    // Everything undone: that is the empty book before the first change, if nothing was overwritten.
+    // With every change undone this is the empty book before the first one, unless older changes were overwritten.
     return this.#oldest() === 0 && seq >= this.#firstSeq ? { seq: this.#firstSeq, tsMs: 0 } : null;
   }
 

@@ -1,7 +1,7 @@
 /**
  * One seeded factor model drives the fair prices of all bases on all venues: a market factor with stochastic
  * volatility, plus one own factor per base. It moves on a fixed time grid, so the path depends on the seed and
- * the start only, never on how often or by whom it is asked. Floats: fair prices are statistics, they
+ * the start only, never on how often or by whom it is read. Fair prices are floats, as statistics are; they
  * become integer ticks where the house quotes.
  */
 import { createSeededRandom, type Random } from "../../../../engine/domain/random.js";
@@ -23,7 +23,7 @@ export interface FactorBase {
 
 export interface FactorModelOptions {
   readonly seed: number;
-  /** Time of the start prices. Asking earlier gives the start prices. */
+  /** Time of the start prices, which also hold before it. */
   readonly startMs: number;
   readonly bases?: readonly FactorBase[];
   /** Annual volatility of the market factor. */
@@ -47,7 +47,7 @@ const GRID_MS = 100;
 const GRID_STEPS_PER_YEAR = (365 * 24 * 3600 * 1000) / GRID_MS;
 /** A jump of the clock by more than this many steps is made in one larger step. */
 const CATCH_UP_STEPS_MAX = 20_000;
-/** Fair prices stay within this factor of the start, so that no symbol leaves the range of its filters. */
+/** Fair prices stay within this factor of the start: every symbol stays in the range of its filters. */
 const DRIFT_LIMIT = Math.log(4);
 
 export function createFactorModel(options: FactorModelOptions): PriceSource {

@@ -90,10 +90,6 @@ export class OrderBook {
     return this.priceAt(side, 0);
   }
 
-  lotsAt(side: SimSide, priceTicks: number): number {
-    return this.#side(side).levels.get(priceTicks)?.lots ?? 0;
-  }
-
   /** First in the queue of the best level. */
   front(side: SimSide): Resting | null {
     return this.#side(side).best()?.orders[0] ?? null;
@@ -128,7 +124,7 @@ export class OrderBook {
     return resting;
   }
 
-  /** Takes `lots` off a resting order in place; it leaves the book when nothing is left. */
+  /** Takes `lots` off a resting order in place, and removes it at zero. */
   reduce(resting: Resting, lots: number): void {
     const bookSide = this.#side(resting.side);
     const level = bookSide.levels.get(resting.priceTicks);

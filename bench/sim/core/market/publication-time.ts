@@ -1,10 +1,10 @@
 /**
- * The time of what a venue publishes. It only grows, also where the clock is set back by a little, as a clock that is
- * disciplined is slewed; one that was wrong by more is set right, and what it stamps then is right at once.
+ * The time that a venue stamps on what it publishes. It grows even when the clock is set back a little, as a
+ * disciplined clock is slewed. After a larger correction the stamps follow the corrected clock at once.
  */
 const SET_RIGHT_MS = 5_000;
 
-/** `earliestMs`: what the market's order asks for, by what was published before. */
+/** `earliestMs`: least time that keeps the market's publications in order. */
 export function publicationMs(nowMs: number, earliestMs: number): number {
   return earliestMs > nowMs && earliestMs - nowMs <= SET_RIGHT_MS ? earliestMs : nowMs;
 }

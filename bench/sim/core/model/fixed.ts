@@ -1,7 +1,7 @@
 /**
  * Exact numbers of the local venues: decimal text to scaled integers and back, money in E12, price grids.
- * Kept apart from the engine's own number module on purpose where money is concerned: a venue that computed
- * with the code under test would share its mistakes.
+ * Kept apart from the product's number module on purpose: a venue that computed with the code under test
+ * would share its mistakes.
  */
 import type { SimInstrument } from "./types.js";
 

@@ -1,4 +1,4 @@
-/** What the engine tells, and to whom. */
+/** Events of the engine, and the listeners that receive them. */
 import type { AccountState, OrderState, PositionState } from "./state.js";
 import type {
   SimAccount,
@@ -13,7 +13,7 @@ import type {
   SimTrade,
 } from "./types.js";
 
-/** Who hears of changes, synchronously and in the order in which they happen. */
+/** Called synchronously, in the order in which changes happen. */
 export interface SimListener {
   /** A price level's visible total changed; 0 removes it. `seq` belongs to this change. */
   onLevel?(symbol: string, side: SimSide, priceTicks: number, qtyLots: number, seq: number, tsMs: number): void;

@@ -18,7 +18,7 @@ export interface Resting {
   readonly side: SimSide;
   readonly priceTicks: number;
   lots: number;
-  /** Null when the house. */
+  /** Null for the house. */
   readonly owner: OrderState | null;
 }
 

@@ -1,9 +1,9 @@
 /**
- * Plain data of the engine: a protocol-free exchange (books, orders, accounts, truth) that every room of bench/sim dresses
- * in one venue's wire protocol. The engine itself is exchange.ts.
+ * Plain data of the engine: a protocol-free exchange (books, orders, accounts, truth) that every room of bench/sim
+ * dresses in one venue's wire protocol. The engine itself is exchange.ts.
  *
- * Units. Prices are integer ticks of 10^-priceDecimals, quantities integer lots of 10^-qtyDecimals, money is
- * `bigint` in E12 (10^-12 of the quote asset), mark and index prices are safe integers in E8.
+ * Units. Prices are integer ticks of 10^-priceDecimals, quantities integer lots of 10^-qtyDecimals, money is `bigint`
+ * in E12 (10^-12 of the quote asset), mark and index prices are safe integers in E8.
  */
 
 export type SimSide = "BUY" | "SELL";
@@ -96,7 +96,7 @@ export type SimResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: SimRefusal };
 
-/** A refusal that nothing in the market explains; null lets the order pass. */
+/** Returns a refusal without a cause in the market, or null to let the order pass. */
 export type SimVeto = (accountId: string, request: SimOrderRequest) => SimRefusal | null;
 
 export interface SimTrigger {
@@ -122,7 +122,7 @@ export interface SimOrderRequest {
   readonly reduceOnly: boolean;
   readonly positionSide: SimPositionSide;
   readonly clientId: string | null;
-  /** Order rests untriggered until this fires. */
+  /** The order rests untriggered until this fires. */
   readonly trigger: SimTrigger | null;
   /** With a trigger: at firing, closes whatever position there is on that side. */
   readonly closePosition: boolean;
@@ -139,7 +139,7 @@ export interface SimOrder {
   readonly type: "LIMIT" | "MARKET";
   readonly timeInForce: SimTimeInForce;
   readonly priceTicks: number | null;
-  /** Quantity asked for; a reduce-only clamp lowers `qtyLots` and leaves this. */
+  /** Quantity asked for. A reduce-only clamp lowers `qtyLots` and does not change this. */
   readonly requestedLots: number;
   readonly qtyLots: number;
   readonly filledLots: number;
@@ -281,7 +281,7 @@ export interface SimLevel {
 export interface SimResting {
   readonly priceTicks: number;
   readonly lots: number;
-  /** Null when the house. */
+  /** Null for the house. */
   readonly owner: SimOrder | null;
 }
 

@@ -1,6 +1,7 @@
 /** Accounts as their owners change them: deposits, transfers, leverage, modes, isolated margin. Refusals change nothing. */
 import { parseScaled } from "../model/fixed.js";
 import type { Ledger } from "./ledger.js";
+import type { Margins } from "./margins.js";
 import type { Listeners } from "../model/listeners.js";
 import { type AccountState, createAccountState, positionKey } from "../model/state.js";
 import type {
@@ -18,6 +19,7 @@ import type {
 
 export interface AccountDeskDeps {
   readonly ledger: Ledger;
+  readonly margins: Margins;
   readonly listeners: Listeners;
   readonly instruments: ReadonlyMap<string, SimInstrument>;
   readonly policies: SimPolicies;
@@ -29,12 +31,6 @@ export class AccountDesk {
 
   constructor(deps: AccountDeskDeps) {
     this.#deps = deps;
-  }
-
-  account(accountId: string): AccountState {
-    const account = this.#deps.ledger.accounts.get(accountId);
-    if (account === undefined) throw new RangeError("no such account");
-    return account;
   }
 
   createAccount(options: SimAccountOptions): SimAccount {
@@ -53,9 +49,10 @@ export class AccountDesk {
     return account;
   }
 
+  /** Positive adds cash (DEPOSIT or ADJUSTMENT), negative takes it (refused below available). */
   adjustWallet(accountId: string, amountE12: bigint, cause: SimAccountCause): SimResult<bigint> {
-    const account = this.account(accountId);
-    if (amountE12 < 0n && -amountE12 > this.#deps.ledger.margin(account).availableE12)
+    const account = this.#deps.ledger.account(accountId);
+    if (amountE12 < 0n && -amountE12 > this.#deps.margins.margin(account).availableE12)
       return refuse("INSUFFICIENT_BALANCE");
     this.#deps.ledger.addCash(account, amountE12);
     this.#deps.listeners.account(account, cause, []);
@@ -63,8 +60,8 @@ export class AccountDesk {
   }
 
   transferSpot(accountId: string, amountE12: bigint, direction: "toPerp" | "toSpot"): SimResult<bigint> {
-    const account = this.account(accountId);
-    const available = direction === "toPerp" ? account.spotE12 : this.#deps.ledger.margin(account).availableE12;
+    const account = this.#deps.ledger.account(accountId);
+    const available = direction === "toPerp" ? account.spotE12 : this.#deps.margins.margin(account).availableE12;
     if (amountE12 <= 0n || amountE12 > available) return refuse("INSUFFICIENT_BALANCE");
     const signed = direction === "toPerp" ? amountE12 : -amountE12;
     account.spotE12 -= signed;
@@ -73,6 +70,7 @@ export class AccountDesk {
     return { ok: true, value: account.walletE12 };
   }
 
+  /** Sets a starting position (tests, demo): signed lots at an entry price; replaces what was there. The house takes the other side. */
   setPosition(
     accountId: string,
     symbol: string,
@@ -80,7 +78,7 @@ export class AccountDesk {
     qtyLots: number,
     entryTicks: number,
   ): SimPosition {
-    const account = this.account(accountId);
+    const account = this.#deps.ledger.account(accountId);
     if (account.hedgeMode !== (side !== "BOTH")) throw new RangeError("position side does not fit the account's mode");
     const position = this.#deps.ledger.setPosition(account, symbol, side, qtyLots, entryTicks);
     this.#deps.listeners.account(account, "ADJUSTMENT", [position]);
@@ -88,16 +86,16 @@ export class AccountDesk {
   }
 
   setLeverage(accountId: string, symbol: string, leverage: number): SimResult<number> {
-    const account = this.account(accountId);
+    const account = this.#deps.ledger.account(accountId);
     const instrument = this.#deps.instruments.get(symbol);
     if (instrument === undefined) return refuse("UNKNOWN_SYMBOL");
     if (!Number.isInteger(leverage) || leverage < 1 || leverage > instrument.maxLeverage) return refuse("LEVERAGE");
-    const before = this.#deps.ledger.leverage(account, symbol);
+    const before = this.#deps.margins.leverage(account, symbol);
     const open = this.#positionsOf(account, symbol).some((position) => position.qtyLots !== 0);
-    if (leverage < before && open && this.#deps.ledger.marginMode(account, symbol) === "isolated")
+    if (leverage < before && open && this.#deps.margins.marginMode(account, symbol) === "isolated")
       return refuse("HAS_POSITION");
     account.leverages.set(symbol, leverage);
-    const margin = this.#deps.ledger.margin(account);
+    const margin = this.#deps.margins.margin(account);
     const free = margin.crossWalletE12 + margin.crossUnrealizedE12 - margin.positionInitialE12 - margin.orderInitialE12;
     if (leverage < before && open && free < 0n) {
       account.leverages.set(symbol, before);
@@ -108,9 +106,9 @@ export class AccountDesk {
   }
 
   setMarginMode(accountId: string, symbol: string, mode: SimMarginMode): SimResult<SimMarginMode> {
-    const account = this.account(accountId);
+    const account = this.#deps.ledger.account(accountId);
     if (!this.#deps.instruments.has(symbol)) return refuse("UNKNOWN_SYMBOL");
-    if (this.#deps.ledger.marginMode(account, symbol) === mode) return refuse("NO_CHANGE");
+    if (this.#deps.margins.marginMode(account, symbol) === mode) return refuse("NO_CHANGE");
     if ([...account.openOrders.values()].some((order) => order.symbol === symbol)) return refuse("HAS_ORDERS");
     if (this.#positionsOf(account, symbol).some((position) => position.qtyLots !== 0)) return refuse("HAS_POSITION");
     account.marginModes.set(symbol, mode);
@@ -119,7 +117,7 @@ export class AccountDesk {
   }
 
   setHedgeMode(accountId: string, hedgeMode: boolean): SimResult<boolean> {
-    const account = this.account(accountId);
+    const account = this.#deps.ledger.account(accountId);
     if (account.hedgeMode === hedgeMode) return refuse("NO_CHANGE");
     if (account.openOrders.size > 0) return refuse("HAS_ORDERS");
     if ([...account.positions.values()].some((position) => position.qtyLots !== 0)) return refuse("HAS_POSITION");
@@ -129,17 +127,17 @@ export class AccountDesk {
   }
 
   moveIsolatedMargin(accountId: string, symbol: string, side: SimPositionSide, amountE12: bigint): SimResult<bigint> {
-    const account = this.account(accountId);
+    const account = this.#deps.ledger.account(accountId);
     const position = account.positions.get(positionKey(symbol, side));
     if (
       position === undefined ||
       position.qtyLots === 0 ||
-      this.#deps.ledger.marginMode(account, symbol) !== "isolated"
+      this.#deps.margins.marginMode(account, symbol) !== "isolated"
     )
       return refuse("HAS_POSITION");
-    const figures = this.#deps.ledger.figures(account, position);
+    const figures = this.#deps.margins.figures(account, position);
     const left = position.isolatedE12 + amountE12;
-    if (amountE12 > 0n && amountE12 > this.#deps.ledger.margin(account).availableE12)
+    if (amountE12 > 0n && amountE12 > this.#deps.margins.margin(account).availableE12)
       return refuse("INSUFFICIENT_BALANCE");
     if (amountE12 < 0n && left + figures.unrealizedE12 < figures.initialE12) return refuse("INSUFFICIENT_BALANCE");
     position.isolatedE12 = left;

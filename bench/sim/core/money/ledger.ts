@@ -1,9 +1,10 @@
 /**
- * Cash, positions and margin. Invariant: wallets + spot − entry costs over all accounts, minus the house's entry cost,
+ * Cash and positions. Invariant: wallets + spot − entry costs over all accounts, minus the house's entry cost,
  * plus the house's cash and the collected fees, changes by deposits and withdrawals only (`conservedE12`).
  * Costs are exact: a reduction takes the proportional part of the cost, the last one takes the rest.
  */
-import { absBig, feeE12, maxBig, notionalE12, pow10, valueAtE8 } from "../model/fixed.js";
+import { absBig, feeE12, notionalE12, valueAtE8 } from "../model/fixed.js";
+import type { Margins } from "./margins.js";
 import {
   type AccountState,
   keepBounded,
@@ -12,24 +13,10 @@ import {
   positionKey,
   sideSign,
 } from "../model/state.js";
-import type {
-  SimBracket,
-  SimFill,
-  SimIncome,
-  SimInstrument,
-  SimMargin,
-  SimMarginMode,
-  SimPositionFigures,
-  SimPositionSide,
-  SimSide,
-} from "../model/types.js";
-
-const PPM = 1_000_000n;
+import type { SimFill, SimIncome, SimInstrument, SimPositionSide, SimSide } from "../model/types.js";
 
 export interface LedgerDeps {
-  readonly instruments: ReadonlyMap<string, SimInstrument>;
-  readonly defaultLeverage: number;
-  markE8(symbol: string): number;
+  readonly margins: Margins;
   nowMs(): number;
 }
 
@@ -46,18 +33,11 @@ export class Ledger {
     this.#deps = deps;
   }
 
-  instrument(symbol: string): SimInstrument {
-    const instrument = this.#deps.instruments.get(symbol);
-    if (instrument === undefined) throw new RangeError(`no instrument ${symbol}`);
-    return instrument;
-  }
-
-  leverage(account: AccountState, symbol: string): number {
-    return account.leverages.get(symbol) ?? Math.min(this.#deps.defaultLeverage, this.instrument(symbol).maxLeverage);
-  }
-
-  marginMode(account: AccountState, symbol: string): SimMarginMode {
-    return account.marginModes.get(symbol) ?? "cross";
+  /** Throws RangeError without such an account. */
+  account(accountId: string): AccountState {
+    const account = this.accounts.get(accountId);
+    if (account === undefined) throw new RangeError("no such account");
+    return account;
   }
 
   position(account: AccountState, symbol: string, side: SimPositionSide): PositionState {
@@ -89,37 +69,11 @@ export class Ledger {
   /** Books one side of a trade. The caller books the other side, or the house's with `applyHouse`. */
   applyFill(order: OrderState, tradeId: number, priceTicks: number, qtyLots: number, maker: boolean): SimFill {
     const { account } = order;
-    const instrument = this.instrument(order.symbol);
     const position = this.position(account, order.symbol, order.positionSide);
-    const before = position.qtyLots;
-    const sign = sideSign(order.side);
-    const reduceLots = before * sign < 0 ? Math.min(qtyLots, Math.abs(before)) : 0;
-    const openLots = qtyLots - reduceLots;
-    let realized = 0n;
-    if (reduceLots > 0) {
-      const all = reduceLots === Math.abs(before);
-      const costPart = all ? position.costE12 : (position.costE12 * BigInt(reduceLots)) / BigInt(Math.abs(before));
-      const isolatedPart = all
-        ? position.isolatedE12
-        : (position.isolatedE12 * BigInt(reduceLots)) / BigInt(Math.abs(before));
-      realized = -BigInt(sign) * notionalE12(instrument, priceTicks, reduceLots) - costPart;
-      position.costE12 -= costPart;
-      position.isolatedE12 -= isolatedPart;
-      position.qtyLots += sign * reduceLots;
-    }
-    if (openLots > 0) {
-      const notional = notionalE12(instrument, priceTicks, openLots);
-      position.costE12 += BigInt(sign) * notional;
-      position.qtyLots += sign * openLots;
-      if (this.marginMode(account, order.symbol) === "isolated") {
-        position.isolatedE12 += notional / BigInt(this.leverage(account, order.symbol));
-      }
-    }
-    position.cumRealizedE12 += realized;
-    position.updatedMs = this.#deps.nowMs();
-    const rate = maker ? account.makerFeeMilliBps : account.takerFeeMilliBps;
-    const notional = notionalE12(instrument, priceTicks, qtyLots);
-    const fee = feeE12(notional, rate);
+    const positionBeforeLots = position.qtyLots;
+    const realized = this.#move(account, position, sideSign(order.side), priceTicks, qtyLots);
+    const notional = notionalE12(this.#deps.margins.instrument(order.symbol), priceTicks, qtyLots);
+    const fee = feeE12(notional, maker ? account.makerFeeMilliBps : account.takerFeeMilliBps);
     account.walletE12 += realized - fee;
     this.#feesE12 += fee;
     const fill: SimFill = {
@@ -134,7 +88,7 @@ export class Ledger {
       maker,
       feeE12: fee,
       realizedE12: realized,
-      positionBeforeLots: before,
+      positionBeforeLots,
       positionAfterLots: position.qtyLots,
       clientId: order.clientId,
       liquidation: order.origin === "LIQUIDATION",
@@ -150,10 +104,30 @@ export class Ledger {
     return fill;
   }
 
+  /** Reduces the position as far as the trade is against it, enlarges it by the rest. Returns the realized profit. */
+  #move(account: AccountState, position: PositionState, sign: 1 | -1, priceTicks: number, qtyLots: number): bigint {
+    const { margins } = this.#deps;
+    const { symbol } = position;
+    const instrument = margins.instrument(symbol);
+    const reduceLots = position.qtyLots * sign < 0 ? Math.min(qtyLots, Math.abs(position.qtyLots)) : 0;
+    const openLots = qtyLots - reduceLots;
+    const realized = reduceLots > 0 ? reduce(instrument, position, sign, priceTicks, reduceLots) : 0n;
+    if (openLots > 0) {
+      const notional = notionalE12(instrument, priceTicks, openLots);
+      position.costE12 += BigInt(sign) * notional;
+      position.qtyLots += sign * openLots;
+      if (margins.marginMode(account, symbol) === "isolated")
+        position.isolatedE12 += notional / BigInt(margins.leverage(account, symbol));
+    }
+    position.cumRealizedE12 += realized;
+    position.updatedMs = this.#deps.nowMs();
+    return realized;
+  }
+
   applyHouse(symbol: string, side: SimSide, priceTicks: number, qtyLots: number): void {
     const sign = sideSign(side);
     this.#houseLots.set(symbol, (this.#houseLots.get(symbol) ?? 0) + sign * qtyLots);
-    this.#houseCostE12 += BigInt(sign) * notionalE12(this.instrument(symbol), priceTicks, qtyLots);
+    this.#houseCostE12 += BigInt(sign) * notionalE12(this.#deps.margins.instrument(symbol), priceTicks, qtyLots);
   }
 
   setPosition(
@@ -164,13 +138,13 @@ export class Ledger {
     entryTicks: number,
   ): PositionState {
     const position = this.position(account, symbol, side);
-    const cost = notionalE12(this.instrument(symbol), entryTicks, qtyLots);
+    const cost = notionalE12(this.#deps.margins.instrument(symbol), entryTicks, qtyLots);
     this.#houseLots.set(symbol, (this.#houseLots.get(symbol) ?? 0) - (qtyLots - position.qtyLots));
     this.#houseCostE12 -= cost - position.costE12;
     position.qtyLots = qtyLots;
     position.costE12 = cost;
-    const isolated = this.marginMode(account, symbol) === "isolated";
-    position.isolatedE12 = isolated ? absBig(cost) / BigInt(this.leverage(account, symbol)) : 0n;
+    const isolated = this.#deps.margins.marginMode(account, symbol) === "isolated";
+    position.isolatedE12 = isolated ? absBig(cost) / BigInt(this.#deps.margins.leverage(account, symbol)) : 0n;
     position.updatedMs = this.#deps.nowMs();
     return position;
   }
@@ -194,86 +168,13 @@ export class Ledger {
 
   /** Longs pay when the rate is positive: value at mark × rate. */
   payFunding(account: AccountState, position: PositionState, rateE8: number, markE8: number): SimIncome {
-    const value = valueAtE8(this.instrument(position.symbol), markE8, position.qtyLots);
+    const value = valueAtE8(this.#deps.margins.instrument(position.symbol), markE8, position.qtyLots);
     const amount = -(value * BigInt(rateE8)) / 100_000_000n;
     this.payFromHouse(account, amount);
-    if (this.marginMode(account, position.symbol) === "isolated") position.isolatedE12 += amount;
+    if (this.#deps.margins.marginMode(account, position.symbol) === "isolated") position.isolatedE12 += amount;
     position.cumFundingE12 += amount;
     const income = this.#income(account, "FUNDING_FEE", amount, position.symbol, null, rateE8, position.qtyLots);
     return income;
-  }
-
-  figures(account: AccountState, position: PositionState): SimPositionFigures {
-    const instrument = this.instrument(position.symbol);
-    const leverage = this.leverage(account, position.symbol);
-    const marginMode = this.marginMode(account, position.symbol);
-    const { qtyLots } = position;
-    if (qtyLots === 0) {
-      return {
-        notionalE12: 0n,
-        unrealizedE12: 0n,
-        initialE12: 0n,
-        maintenanceE12: 0n,
-        entryPriceE12: 0n,
-        liquidationPriceE12: null,
-        leverage,
-        marginMode,
-      };
-    }
-    const value = valueAtE8(instrument, this.#deps.markE8(position.symbol), qtyLots);
-    const notional = absBig(value);
-    return {
-      notionalE12: notional,
-      unrealizedE12: value - position.costE12,
-      initialE12: notional / BigInt(leverage),
-      maintenanceE12: maintenance(instrument, notional),
-      entryPriceE12: (position.costE12 * pow10(instrument.qtyDecimals)) / BigInt(qtyLots),
-      liquidationPriceE12: this.#liquidationPrice(account, position, notional),
-      leverage,
-      marginMode,
-    };
-  }
-
-  margin(account: AccountState): SimMargin {
-    let unrealized = 0n;
-    let crossUnrealized = 0n;
-    let isolatedCash = 0n;
-    let positionInitial = 0n;
-    let crossInitial = 0n;
-    let maintenanceTotal = 0n;
-    let crossMaintenance = 0n;
-    for (const position of account.positions.values()) {
-      if (position.qtyLots === 0) continue;
-      const instrument = this.instrument(position.symbol);
-      const value = valueAtE8(instrument, this.#deps.markE8(position.symbol), position.qtyLots);
-      const notional = absBig(value);
-      const profit = value - position.costE12;
-      const initial = notional / BigInt(this.leverage(account, position.symbol));
-      const needed = maintenance(instrument, notional);
-      unrealized += profit;
-      positionInitial += initial;
-      maintenanceTotal += needed;
-      if (this.marginMode(account, position.symbol) === "isolated") isolatedCash += position.isolatedE12;
-      else {
-        crossUnrealized += profit;
-        crossInitial += initial;
-        crossMaintenance += needed;
-      }
-    }
-    const orderInitial = this.#orderInitial(account);
-    const crossWallet = account.walletE12 - isolatedCash;
-    return {
-      walletE12: account.walletE12,
-      unrealizedE12: unrealized,
-      equityE12: account.walletE12 + unrealized,
-      crossWalletE12: crossWallet,
-      crossUnrealizedE12: crossUnrealized,
-      positionInitialE12: positionInitial,
-      orderInitialE12: orderInitial,
-      maintenanceE12: maintenanceTotal,
-      crossMaintenanceE12: crossMaintenance,
-      availableE12: maxBig(0n, crossWallet + crossUnrealized - crossInitial - orderInitial),
-    };
   }
 
   conservedE12(): bigint {
@@ -303,48 +204,6 @@ export class Ledger {
     return total;
   }
 
-  /** Margin held by resting orders: the worse of both directions beyond the position, at the orders' prices. */
-  #orderInitial(account: AccountState): bigint {
-    if (account.openOrders.size === 0) return 0n;
-    const openBySymbol = new Map<string, { bid: bigint; ask: bigint }>();
-    for (const order of account.openOrders.values()) {
-      if (order.resting === null || order.reduceOnly) continue;
-      const entry = openBySymbol.get(positionKey(order.symbol, order.positionSide)) ?? { bid: 0n, ask: 0n };
-      const notional = notionalE12(this.instrument(order.symbol), order.resting.priceTicks, order.resting.lots);
-      if (order.side === "BUY") entry.bid += notional;
-      else entry.ask += notional;
-      openBySymbol.set(positionKey(order.symbol, order.positionSide), entry);
-    }
-    let total = 0n;
-    for (const [key, entry] of openBySymbol) {
-      const position = account.positions.get(key);
-      const symbol = key.slice(0, key.lastIndexOf("|"));
-      const value =
-        position === undefined ? 0n : valueAtE8(this.instrument(symbol), this.#deps.markE8(symbol), position.qtyLots);
-      const worst = maxBig(absBig(value + entry.bid), absBig(value - entry.ask));
-      total += maxBig(0n, worst - absBig(value)) / BigInt(this.leverage(account, symbol));
-    }
-    return total;
-  }
-
-  /** The venues' common formula: where the margin of this position (cross: of the account) meets its maintenance. */
-  #liquidationPrice(account: AccountState, position: PositionState, notional: bigint): bigint | null {
-    const instrument = this.instrument(position.symbol);
-    const bracket = bracketOf(instrument, notional);
-    let cash = position.isolatedE12;
-    if (this.marginMode(account, position.symbol) === "cross") {
-      const margin = this.margin(account);
-      const own = valueAtE8(instrument, this.#deps.markE8(position.symbol), position.qtyLots) - position.costE12;
-      const ownMaintenance = maintenance(instrument, notional);
-      cash = margin.crossWalletE12 - (margin.crossMaintenanceE12 - ownMaintenance) + (margin.crossUnrealizedE12 - own);
-    }
-    const side = position.qtyLots > 0 ? 1n : -1n;
-    const numerator = (cash + cumE12(bracket) - position.costE12) * pow10(instrument.qtyDecimals) * PPM;
-    const denominator = BigInt(Math.abs(position.qtyLots)) * (BigInt(bracket.maintenancePpm) - side * PPM);
-    const price = numerator / denominator;
-    return price > 0n ? price : null;
-  }
-
   #income(
     account: AccountState,
     type: SimIncome["type"],
@@ -370,21 +229,20 @@ export class Ledger {
   }
 }
 
-export function bracketOf(instrument: SimInstrument, notional: bigint): SimBracket {
-  const whole = Number(notional / 10n ** 12n);
-  const bracket =
-    instrument.brackets.find((candidate) => whole < candidate.notionalCap) ??
-    instrument.brackets[instrument.brackets.length - 1];
-  if (bracket === undefined) throw new RangeError(`no brackets for ${instrument.symbol}`);
-  return bracket;
-}
-
-export function maintenance(instrument: SimInstrument, notional: bigint): bigint {
-  const bracket = bracketOf(instrument, notional);
-  return maxBig(0n, (notional * BigInt(bracket.maintenancePpm)) / PPM - cumE12(bracket));
-}
-
-/** `cum` is quote units with few decimals; E6 first so that the float is exact enough to print. */
-function cumE12(bracket: SimBracket): bigint {
-  return BigInt(Math.round(bracket.cum * 1e6)) * 1_000_000n;
+/** Takes lots off the position at a price, with their share of its cost and collateral. Returns the realized profit. */
+function reduce(
+  instrument: SimInstrument,
+  position: PositionState,
+  sign: 1 | -1,
+  priceTicks: number,
+  lots: number,
+): bigint {
+  const heldLots = Math.abs(position.qtyLots);
+  const shareOf = (wholeE12: bigint): bigint =>
+    lots === heldLots ? wholeE12 : (wholeE12 * BigInt(lots)) / BigInt(heldLots);
+  const costPart = shareOf(position.costE12);
+  position.costE12 -= costPart;
+  position.isolatedE12 -= shareOf(position.isolatedE12);
+  position.qtyLots += sign * lots;
+  return -BigInt(sign) * notionalE12(instrument, priceTicks, lots) - costPart;
 }

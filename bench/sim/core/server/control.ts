@@ -1,7 +1,7 @@
 /**
- * The control API of a local venue, under `/_sim/` on the venue's own port: truth to judge by, faults and skew to cause,
- * accounts to trade with. JSON in, JSON out; never rate limited and never faulted. Bound to loopback like the venue, and
- * deaf to pages of another origin: a browser on this machine must not move prices for whoever wrote the page it shows.
+ * The control API of a local venue, under `/_sim/` on the venue's own port: truth to judge by, faults and skew to
+ * cause, accounts to trade with. JSON in, JSON out; never rate limited and never faulted. Bound to loopback like the
+ * venue, and closed to pages of another origin: a page that a browser on this machine shows must not move prices.
  */
 import { VirtualClock } from "../../../../engine/domain/virtual-clock.js";
 import { FAULT_KINDS, faultSpecProblems, type FaultInjector } from "./faults.js";
@@ -57,7 +57,7 @@ export class SimControl {
 
 /** A name of the loopback, with or without a port. */
 const OWN_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
-/** What a browser says of requests by a page of ours, and of those that somebody typed. */
+/** `Sec-Fetch-Site` of requests by a page of ours, and of addresses that somebody typed. */
 const OWN_SITES: ReadonlySet<string> = new Set(["same-origin", "none"]);
 
 function refuseForeignPage(headers: SimHttpRequest["headers"]): void {
@@ -72,7 +72,7 @@ function refuseForeignPage(headers: SimHttpRequest["headers"]): void {
 interface ControlCall {
   readonly deps: ControlDeps;
   readonly shell: ShellView;
-  /** Behind the name in the path. */
+  /** The path after the route's name. */
   readonly argument: string;
   readonly query: URLSearchParams;
   /** The body as JSON, and as an object. */
@@ -118,7 +118,7 @@ function removeFaults({ deps, argument }: ControlCall): unknown {
 }
 
 function halt(deps: ControlDeps, body: Body): unknown {
-  deps.exchange.setHalted(symbolOf(deps, body.symbol).symbol, body.halted !== false);
+  deps.exchange.controls.setHalted(symbolOf(deps, body.symbol).symbol, body.halted !== false);
   return { ok: true };
 }
 
@@ -127,10 +127,10 @@ function trueBook(deps: ControlDeps, symbol: string, query: URLSearchParams): un
   const depth = query.has("depth") ? integer(query.get("depth"), "depth") : Number.MAX_SAFE_INTEGER;
   const { exchange } = deps;
   let snapshot: SimBookSnapshot | null;
-  if (query.has("seq")) snapshot = exchange.trueBook(instrument.symbol, integer(query.get("seq"), "seq"), depth);
+  if (query.has("seq")) snapshot = exchange.market.trueBook(instrument.symbol, integer(query.get("seq"), "seq"), depth);
   else if (query.has("time"))
-    snapshot = exchange.trueBookAtTime(instrument.symbol, integer(query.get("time"), "time"), depth);
-  else snapshot = exchange.book(instrument.symbol, depth);
+    snapshot = exchange.market.trueBookAtTime(instrument.symbol, integer(query.get("time"), "time"), depth);
+  else snapshot = exchange.market.book(instrument.symbol, depth);
   if (snapshot === null) throw new Refusal(404, "older than the kept history");
   const print = (levels: SimBookSnapshot["bids"]): string[][] =>
     levels.map((level) => [priceText(instrument, level.priceTicks), qtyText(instrument, level.qtyLots)]);
@@ -174,8 +174,8 @@ function setSkew(deps: ControlDeps, body: Body): unknown {
     throw new Refusal(400, "bps must be a number from -5000 to 5000");
   if (rampMs !== undefined && (typeof rampMs !== "number" || !(rampMs >= 0)))
     throw new Refusal(400, "rampMs must be a number ≥ 0");
-  deps.exchange.setPriceSkew(bps, rampMs ?? 0);
-  // At once means at once: the books have moved when this answers.
+  deps.exchange.controls.setPriceSkew(bps, rampMs ?? 0);
+  // Without a ramp the books have moved before the answer.
   if ((rampMs ?? 0) === 0) deps.exchange.step();
   return { bps };
 }
@@ -185,21 +185,21 @@ function createAccount(deps: ControlDeps, body: Body): unknown {
   if (typeof accountId !== "string" || accountId === "" || accountId.length > 100)
     throw new Refusal(400, "accountId must be a text");
   const amount = deposit === undefined ? "0" : decimal(deposit, "deposit");
-  const known = deps.exchange.account(accountId);
+  const known = deps.exchange.accounts.find(accountId);
   if (known === null) {
     const spot = body.spotDeposit === undefined ? "0" : decimal(body.spotDeposit, "spotDeposit");
     const fees = { ...feeOption(body, "takerFeeMilliBps"), ...feeOption(body, "makerFeeMilliBps") };
-    deps.exchange.createAccount({
+    deps.exchange.desk.createAccount({
       accountId,
       deposit: amount,
       spotDeposit: spot,
       hedgeMode: body.hedgeMode === true,
       ...fees,
     });
-  } else if (amount !== "0") deps.exchange.adjustWallet(accountId, parseScaled(amount, 12) ?? 0n, "DEPOSIT");
+  } else if (amount !== "0") deps.exchange.desk.adjustWallet(accountId, parseScaled(amount, 12) ?? 0n, "DEPOSIT");
   return {
     accountId,
-    balance: moneyText(deps.exchange.margin(accountId).walletE12, 8),
+    balance: moneyText(deps.exchange.accounts.margin(accountId).walletE12, 8),
     ...deps.hooks.registerKeys(accountId, body),
   };
 }
@@ -215,11 +215,11 @@ function feeOption(body: Body, name: "takerFeeMilliBps" | "makerFeeMilliBps"): P
 function setPosition(deps: ControlDeps, body: Body): unknown {
   const { exchange } = deps;
   const accountId = String(body.accountId);
-  if (exchange.account(accountId) === null) throw new Refusal(404, "no such account");
+  if (exchange.accounts.find(accountId) === null) throw new Refusal(404, "no such account");
   const instrument = symbolOf(deps, body.symbol);
   const qtyLots = parseSafe(String(body.qty), instrument.qtyDecimals);
   if (qtyLots === null) throw new Refusal(400, "qty must be signed decimal text on the lot grid");
-  const atMark = Math.round((exchange.mark(instrument.symbol).markE8 / 1e8) * 10 ** instrument.priceDecimals);
+  const atMark = Math.round((exchange.market.mark(instrument.symbol).markE8 / 1e8) * 10 ** instrument.priceDecimals);
   const entryTicks =
     body.entryPrice === undefined ? atMark : parseSafe(String(body.entryPrice), instrument.priceDecimals);
   if (entryTicks === null || entryTicks <= 0)
@@ -227,9 +227,9 @@ function setPosition(deps: ControlDeps, body: Body): unknown {
   const side = (body.positionSide ?? "BOTH") as SimPositionSide;
   if (side !== "BOTH" && side !== "LONG" && side !== "SHORT")
     throw new Refusal(400, "positionSide must be BOTH, LONG or SHORT");
-  if (body.leverage !== undefined && !exchange.setLeverage(accountId, instrument.symbol, Number(body.leverage)).ok)
+  if (body.leverage !== undefined && !exchange.desk.setLeverage(accountId, instrument.symbol, Number(body.leverage)).ok)
     throw new Refusal(400, "leverage out of range");
-  exchange.setPosition(accountId, instrument.symbol, side, qtyLots, entryTicks);
+  exchange.desk.setPosition(accountId, instrument.symbol, side, qtyLots, entryTicks);
   return {
     accountId,
     symbol: instrument.symbol,
@@ -244,17 +244,17 @@ function state(deps: ControlDeps, shell: ShellView): unknown {
   return {
     venue: exchange.venue,
     nowMs: exchange.nowMs(),
-    engineSeq: exchange.engineSeq(),
-    skewBps: exchange.priceSkewBps(),
+    engineSeq: exchange.market.engineSeq(),
+    skewBps: exchange.controls.priceSkewBps(),
     stats: shell.stats,
     faults: { active: deps.faults.active(), hits: deps.faults.hits() },
-    conserved: moneyText(exchange.conservedE12(), 12),
+    conserved: moneyText(exchange.accounts.conservedE12(), 12),
     symbols: [...exchange.instruments.values()].map((instrument) => symbolState(exchange, instrument)),
-    accounts: exchange.accounts().map((account) => ({
+    accounts: exchange.accounts.all().map((account) => ({
       accountId: account.accountId,
       hedgeMode: account.hedgeMode,
       wallet: moneyText(account.walletE12, 8),
-      openOrderCount: exchange.openOrders(account.accountId).length,
+      openOrderCount: exchange.orders.open(account.accountId).length,
       positions: [...account.positions.values()]
         .filter((position) => position.qtyLots !== 0)
         .map((position) => ({
@@ -269,15 +269,15 @@ function state(deps: ControlDeps, shell: ShellView): unknown {
 
 function symbolState(exchange: SimExchange, instrument: SimInstrument): unknown {
   const { symbol } = instrument;
-  const bid = exchange.bestBid(symbol);
-  const ask = exchange.bestAsk(symbol);
+  const bid = exchange.market.bestBid(symbol);
+  const ask = exchange.market.bestAsk(symbol);
   return {
     symbol,
-    seq: exchange.seq(symbol),
+    seq: exchange.market.seq(symbol),
     bestBid: bid === null ? null : priceText(instrument, bid.priceTicks),
     bestAsk: ask === null ? null : priceText(instrument, ask.priceTicks),
-    markPrice: moneyText(BigInt(exchange.mark(symbol).markE8) * 10_000n, 8),
-    netLots: exchange.netLots(symbol),
+    markPrice: moneyText(BigInt(exchange.market.mark(symbol).markE8) * 10_000n, 8),
+    netLots: exchange.accounts.netLots(symbol),
   };
 }
 

@@ -1,19 +1,19 @@
-/** What may be wrong at a local venue, and what its injector (faults.ts) says of each request and frame. */
+/** The faults of a local venue, and the verdicts of its injector (faults.ts) on each request and frame. */
 
 export type FaultScope = "rest" | "market" | "user";
 
 /**
- * latency/jitter: `delayMs` + uniform[0, jitterMs] per reply or frame (frames keep order).
- * fixedDelay: exactly `delayMs` per REST reply. loss: frame or request dropped (a lost request never executes, its
- * connection is cut). duplicate: frame sent twice. reorder: frame held back and sent after the next one of its socket.
- * gap: as loss, for frames that carry book sequences, and account frames where `scope` names `user`. silent: socket
- * stays open and says nothing, not even pongs.
- * heldRequest: a request waits `delayMs` + uniform[0, jitterMs] at the venue's door, then executes, whether or not its
- * sender still listens. disconnect: socket cut. rate429/ban418: refused with the venue's body, `retryAfterS` ≥ 0 adds the header.
- * errorBefore/errorAfter: 5xx (`status`, default 503) before or after execution. replyLost: executed, connection cut.
- * clockSkew: venue clock off by `delayMs` (may be negative). refuseHandshake: WebSocket upgrade answered with `status`.
- * halfFrame: only the first half of the frame's text is sent. ignoreSubscribe: a subscription is dropped without a word
- * (`match` looks at the stream's name); venues whose acknowledgement can be lost in this way ask for it.
+ * latency/jitter: `delayMs` + uniform[0, jitterMs] per reply or frame (frames keep order). fixedDelay: exactly
+ * `delayMs` per REST reply. loss: frame or request dropped (a lost request never executes, its connection is cut).
+ * duplicate: frame sent twice. reorder: frame held back and sent after the next one of its socket. gap: as loss, for
+ * frames that carry book sequences, and account frames where `scope` names `user`. silent: socket stays open and sends
+ * nothing, not even pongs. heldRequest: a request waits `delayMs` + uniform[0, jitterMs] at the venue's door, then
+ * executes, whether or not its sender still listens. disconnect: socket cut. rate429/ban418: refused with the venue's
+ * body, `retryAfterS` ≥ 0 adds the header. errorBefore/errorAfter: 5xx (`status`, default 503) before or after
+ * execution. replyLost: executed, connection cut. clockSkew: venue clock off by `delayMs` (may be negative).
+ * refuseHandshake: WebSocket upgrade answered with `status`. halfFrame: only the first half of the frame's text is
+ * sent. ignoreSubscribe: a subscription is dropped without an answer (`match` is compared with the stream's name), at
+ * venues whose acknowledgement can be lost.
  */
 export type FaultKind =
   | "latency"
@@ -41,7 +41,7 @@ export interface FaultSpec {
   readonly scope?: readonly FaultScope[];
   /**
    * Only REST routes or streams whose `METHOD /path` or stream name contains this text. Account streams name their kind
-   * and their account on every venue (core/README.md), so that frames of one account, or of one kind of it, are meant.
+   * and their account on every venue (core/README.md), so that one account or one kind of its frames can be chosen.
    */
   readonly match?: string;
   /** Per request or frame. Default 1. */
@@ -70,10 +70,10 @@ export interface RestVerdict {
   /** After execution: `cut` closes the connection without a reply. */
   after: "none" | "error" | "cut";
   status: number;
-  /** -1: no Retry-After header. */
+  /** -1 for no Retry-After header. */
   retryAfterS: number;
   delayMs: number;
-  /** Before it executes. */
+  /** Wait before execution. */
   holdMs: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Fault knobs. Each request and each frame asks once; all active faults that match it add up. One seed decides the
- * dice, so the same calls meet the same faults. The verdict objects are reused: read them before asking again.
+ * Fault knobs. Each request and each frame gets one verdict; all active faults that match it add up. One seed decides
+ * the dice, so the same calls meet the same faults. Verdict objects are reused: read one before the next call.
  */
 import type { Clock, TimerHandle } from "../../../../engine/domain/clock.js";
 import { createSeededRandom, type Random } from "../../../../engine/domain/random.js";
@@ -44,7 +44,7 @@ const SOCKET_ONLY: ReadonlySet<FaultKind> = new Set([
   "disconnect",
   "halfFrame",
 ]);
-/** Asked for on their own occasion, neither by a request nor by a frame. */
+/** Read on occasions of their own, neither per request nor per frame. */
 const APART: ReadonlySet<FaultKind> = new Set(["clockSkew", "refuseHandshake", "ignoreSubscribe"]);
 /** Active at a time; one more is refused. */
 const ACTIVE_MAX = 256;
@@ -64,7 +64,7 @@ export interface FaultInjectorOptions {
   readonly onChange?: () => void;
 }
 
-/** Problems of a spec that came in from outside; empty when it is usable. */
+/** Returns the problems of a spec from outside; empty when it is usable. */
 export function faultSpecProblems(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return ["a fault is an object"];
   const spec = value as Record<string, unknown>;
@@ -82,7 +82,7 @@ export function faultSpecProblems(value: unknown): string[] {
   return problems;
 }
 
-/** The header of a refusal that says when to come again; none where the fault names no time. */
+/** The Retry-After header of a refusal; none where the fault names no time. */
 export function retryAfterHeaders({ retryAfterS }: RestVerdict): Readonly<Record<string, string>> {
   return retryAfterS < 0 ? {} : { "retry-after": String(retryAfterS) };
 }
@@ -190,7 +190,7 @@ export class FaultInjector {
     for (const running of this.#running.values()) {
       const { spec } = running;
       if (REST_ONLY.has(spec.kind) || APART.has(spec.kind)) continue;
-      // An account's frames carry no sequence; who names their scope means them.
+      // An account's frames carry no sequence: a fault that names their scope applies to them.
       if (spec.kind === "gap" && !sequenced && !(scope === "user" && spec.scope?.includes("user") === true)) continue;
       if (!this.#applies(running, scope, stream)) continue;
       this.#hit(running);
@@ -205,7 +205,7 @@ export class FaultInjector {
     return verdict;
   }
 
-  /** True when a client's subscription to this stream is to be ignored. */
+  /** Returns true when a client's subscription to this stream is ignored. */
   onSubscribe(stream: string): boolean {
     for (const running of this.#running.values()) {
       if (running.spec.kind !== "ignoreSubscribe" || !this.#applies(running, null, stream)) continue;

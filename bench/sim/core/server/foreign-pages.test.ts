@@ -25,7 +25,7 @@ function ask(method: string, path: string, headers: Readonly<Record<string, stri
 }
 
 describe("the controls of a local venue", () => {
-  it("do not hear a page of another origin, by whatever request", async () => {
+  it("refuse a page of another origin, whatever it requests", async () => {
     for (const headers of [
       { origin: "https://page.example" },
       { origin: "null" },
@@ -43,7 +43,7 @@ describe("the controls of a local venue", () => {
     expect(await ask("GET", "/_sim/state", {})).toBe(200);
   });
 
-  it("hear programs, and pages of their own", async () => {
+  it("answer programs, and pages of their own", async () => {
     for (const headers of [
       {},
       { host: "localhost" },

@@ -1,6 +1,6 @@
 /**
- * The venue's own record of every order instruction whose signature it accepted: what was asked, its outcome.
- * Tests judge by it; it never loses a newest entry and shows the order as it is when read.
+ * The venue's own record of every order instruction whose signature it accepted, with its outcome. Tests judge by it.
+ * The newest entries are always kept, and an order is shown as it is when read.
  */
 import { moneyText, pow10, priceText, qtyText } from "../model/fixed.js";
 import type { SimExchange } from "../engine/exchange.js";
@@ -121,7 +121,7 @@ export class SimRequestLog {
 
 function toRecord(entry: Entry, exchange: SimExchange): SimRequestRecord {
   const { draft } = entry;
-  const order = entry.orderId === null ? null : exchange.order(entry.orderId);
+  const order = entry.orderId === null ? null : exchange.orders.find(entry.orderId);
   return {
     index: entry.index,
     receivedMs: entry.receivedMs,

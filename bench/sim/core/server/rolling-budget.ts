@@ -1,6 +1,6 @@
 /**
- * Weights spent per key (an address, an account) over the last so many milliseconds. Rolling: what was spent comes back
- * exactly that long afterwards, as the venues that say "rolling window" do.
+ * Weights spent per key (an address, an account) over a rolling window: each weight comes back exactly one window after
+ * it was spent, as at the venues whose pages say "rolling window".
  */
 interface Spending {
   readonly spentMs: number[];
@@ -8,7 +8,7 @@ interface Spending {
   sum: number;
 }
 
-/** Keys remembered; a local venue sees a handful. The one seen longest ago goes. */
+/** Keys remembered; a local venue sees a handful. The one used longest ago is dropped. */
 const KEYS_MAX = 10_000;
 
 export class RollingBudget {

@@ -1,6 +1,6 @@
 /** Settings of a venue that the control API changes while it runs. */
 
-/** The settings with what `body` says of those that `known` names; values of another type are left out. */
+/** Returns the settings that `known` names with the values of `body`; values of another type are left out. */
 export function withKnown<T extends object>(settings: T, body: Readonly<Record<string, unknown>>, known: T): T {
   const changes = Object.entries(body).filter(
     ([name, value]) => Object.hasOwn(known, name) && typeof value === typeof known[name as keyof T],

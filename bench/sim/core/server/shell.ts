@@ -1,7 +1,7 @@
 /**
  * HTTP and WebSocket front of a local venue. Knows sockets and faults, no protocol: the room answers requests and
- * frames. A faulted request is refused before, or cut after, the room has executed it, so that "executed but not
- * answered" really was executed. Binds 127.0.0.1 only.
+ * frames. A faulted request is refused before the room executes it, or cut afterwards: what is "executed but not
+ * answered" was executed. Binds 127.0.0.1 only.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -54,7 +54,7 @@ export class SimShell implements ShellView {
       this.#onRequest(request, response),
     );
     this.#server.on("upgrade", (request, socket, head) => this.#onUpgrade(request, socket, head));
-    // A client that cuts in the middle of a request is its own business.
+    // A client may cut in the middle of its request; nothing follows from it.
     this.#server.on("clientError", (_error, socket) => socket.destroy());
   }
 

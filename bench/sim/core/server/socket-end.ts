@@ -9,7 +9,7 @@ import type { ShellStats, SimSocket } from "./server-types.js";
 
 /** A reader this far behind is cut, as real venues do, unless the room says otherwise. */
 export const BACKLOG_BYTES_MAX = 32 * 1024 * 1024;
-/** Frames waiting under a latency fault before the connection is given up. */
+/** Frames waiting under a latency fault before the connection is cut. */
 const DELAYED_FRAMES_MAX = 50_000;
 
 export class SocketEnd implements SimSocket {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { TopicBoard } from "./topic-board.js";
 import type { SimSocket } from "./server-types.js";
 
-/** A socket that writes down what is pushed to it. */
+/** A socket that records what is pushed to it. */
 function createSocket(id: number): SimSocket & { readonly pushed: string[] } {
   const pushed: string[] = [];
   return {

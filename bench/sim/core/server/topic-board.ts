@@ -42,9 +42,9 @@ export class TopicBoard {
     this.#topics.delete(socket);
   }
 
-  /** `stream` is the name that faults match against. */
+  /** Faults match against the name `stream`. */
   publish(topic: string, stream: string, text: string, sequenced: boolean, scope: "market" | "user" = "market"): void {
-    // A faulted push can cut the socket, which then leaves the set while it is walked: sets allow that.
+    // A faulted push can cut the socket and so remove it from the set during the walk: sets allow that.
     for (const socket of this.#listeners.get(topic) ?? []) socket.push(scope, stream, text, sequenced);
   }
 }

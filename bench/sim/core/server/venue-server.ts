@@ -1,7 +1,7 @@
 /**
- * What every local venue is, whatever it speaks: one engine with its faults and its log behind one loopback port, which
- * serves the venue's protocol and the control API. A room supplies what differs. Nothing runs before `startVenueServer`,
- * and nothing of it runs after `stop`.
+ * What all local venues share: one engine with its faults and its log behind one loopback port, which serves the
+ * venue's protocol and the control API. A room supplies what differs. Nothing runs before `startVenueServer`, and
+ * nothing of it runs after `stop`.
  */
 import { type Clock, createSystemClock, type TimerHandle } from "../../../../engine/domain/clock.js";
 import { SimControl } from "./control.js";
@@ -74,7 +74,7 @@ export interface SimRoom<Account, Keys> extends SimControlHooks {
   readonly timers: readonly RoomTimer[];
   /** Opens the account in the engine and registers its keys. */
   addAccount(account: Account): Keys;
-  /** Puts the change into the venue's own list; returns what the list says now. */
+  /** Puts the change into the venue's own list. Returns the listed instrument. */
   relist(symbol: string, change: ListingChange): SimInstrument;
   /** Called when the port is open and the engine runs. */
   start?(): void;

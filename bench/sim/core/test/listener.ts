@@ -1,4 +1,7 @@
-/** One WebSocket client of a local venue, for the rooms' tests: frames as text and parsed, awaited, never slept for. */
+/**
+ * One WebSocket client of a local venue, for the rooms' tests. It keeps frames as text and parsed, and waits for them
+ * without sleeps.
+ */
 import { WebSocket } from "ws";
 
 export type Frame = Readonly<Record<string, unknown>>;

@@ -1,9 +1,9 @@
-/** Compares what a local venue says with what the venue was recorded saying: same keys, same JSON types. */
+/** Compares answers of a local venue with recorded ones of the venue: same keys, same JSON types. */
 
 /**
  * Problems of `shown` measured by `recorded`; empty when it has every recorded key with the recorded type. Lists are
- * compared by their first entries. A recorded null says nothing about the type; keys that only `shown` has are the
- * business of later recordings.
+ * compared by their first entries. A recorded null does not fix the type. Keys that only `shown` has are no problem:
+ * later recordings may have them.
  */
 export function shapeProblems(recorded: unknown, shown: unknown, path = ""): string[] {
   if (recorded === null) return shown === undefined ? [`${path} is missing`] : [];

@@ -31,7 +31,7 @@ export function accountRoutes(
   };
 }
 
-/** Null means an address that nobody here has. Everything of it is empty. */
+/** Returns null for an address that nobody here has; everything of it is empty. */
 function accountIdOf({ context, params }: AccountCall): string | null {
   const address = required(params, "account");
   if (fromBase58(address, 32) === null) throw refuseQuery("account: invalid public key");
@@ -41,10 +41,10 @@ function accountIdOf({ context, params }: AccountCall): string | null {
 function positions(call: AccountCall): Answer {
   const { exchange, journal } = call.context;
   const accountId = accountIdOf(call);
-  const data = [...(accountId === null ? [] : (exchange.account(accountId)?.positions.values() ?? []))]
+  const data = [...(accountId === null ? [] : (exchange.accounts.find(accountId)?.positions.values() ?? []))]
     .filter((position) => position.qtyLots !== 0)
     .map((position) => positionRow(exchange, position, journal.birth(position)));
-  return { data, more: { last_order_id: accountId === null ? exchange.engineSeq() : journal.li(accountId) } };
+  return { data, more: { last_order_id: accountId === null ? exchange.market.engineSeq() : journal.li(accountId) } };
 }
 
 function accountInfo(call: AccountCall): Answer {
@@ -55,9 +55,9 @@ function accountInfo(call: AccountCall): Answer {
 }
 
 export function printAccount({ exchange }: VenuefourContext, accountId: string): Row {
-  const margin = exchange.margin(accountId);
-  const account = exchange.account(accountId);
-  const open = exchange.openOrders(accountId);
+  const margin = exchange.accounts.margin(accountId);
+  const account = exchange.accounts.find(accountId);
+  const open = exchange.orders.open(accountId);
   const stopCount = open.filter(isWaiting).length;
   const available = maxBig(0n, margin.availableE12);
   return {
@@ -96,7 +96,7 @@ function rate(milliBps: number): string {
 function orders(call: AccountCall): Answer {
   const { exchange, journal } = call.context;
   const accountId = accountIdOf(call);
-  const open = accountId === null ? [] : [...exchange.openOrders(accountId)].reverse();
+  const open = accountId === null ? [] : [...exchange.orders.open(accountId)].reverse();
   const data = open.map((order) => rowOf(call.context, order, openOrderRow));
   // Absent on an empty list, as captured.
   return accountId === null || data.length === 0 ? { data } : { data, more: { last_order_id: journal.li(accountId) } };
@@ -105,7 +105,7 @@ function orders(call: AccountCall): Answer {
 function ordersHistory(call: AccountCall): Answer {
   const { exchange } = call.context;
   const accountId = accountIdOf(call);
-  const all = accountId === null ? [] : [...exchange.allOrders(accountId)].reverse();
+  const all = accountId === null ? [] : [...exchange.orders.all(accountId)].reverse();
   return page(
     call,
     all,
@@ -142,7 +142,7 @@ function tradesHistory(call: AccountCall): Answer {
   const endMs = integer(params, "end_time") ?? Number.MAX_SAFE_INTEGER;
   const wanted = (fill: SimFill): boolean =>
     (symbol === null || fill.symbol === symbol) && fill.tsMs >= startMs && fill.tsMs <= endMs;
-  const fills = accountId === null ? [] : [...exchange.fills(accountId)].reverse().filter(wanted);
+  const fills = accountId === null ? [] : [...exchange.accounts.fills(accountId)].reverse().filter(wanted);
   return page(
     call,
     fills,
@@ -158,7 +158,7 @@ function tradesHistory(call: AccountCall): Answer {
 function fundingHistory(call: AccountCall): Answer {
   const { exchange, journal } = call.context;
   const accountId = accountIdOf(call);
-  const paid = (accountId === null ? [] : [...exchange.income(accountId)])
+  const paid = (accountId === null ? [] : [...exchange.accounts.income(accountId)])
     .reverse()
     .filter((income) => income.type === "FUNDING_FEE");
   return page(
@@ -183,20 +183,20 @@ function fundingRow({ exchange, journal }: VenuefourContext, income: SimIncome):
   };
 }
 
-/** The history of an account's value is not kept here: the present one stands for it. */
+/** There is no history of an account's value here: the present value is the whole of it. */
 function portfolio(call: AccountCall): Answer {
   const { exchange } = call.context;
   const accountId = accountIdOf(call);
   if (accountId === null) return { data: [] };
-  const margin = exchange.margin(accountId);
-  const pnl = exchange
+  const margin = exchange.accounts.margin(accountId);
+  const pnl = exchange.accounts
     .income(accountId)
     .filter((income) => income.type !== "TRANSFER")
     .reduce((sum, income) => sum + income.amountE12, margin.unrealizedE12);
   return { data: [{ account_equity: money(margin.equityE12), pnl: money(pnl), timestamp: exchange.nowMs() }] };
 }
 
-/** Items newest first; a page begins behind the id that its cursor names, whatever came on top meanwhile. */
+/** Items newest first. A page begins after the id that its cursor names, also when newer items were added meanwhile. */
 function page<T>(call: AccountCall, items: readonly T[], idOf: (item: T) => number, print: (item: T) => Row): Answer {
   const limit = Math.min(integer(call.params, "limit") ?? LIMIT_DEFAULT, LIMIT_MAX);
   if (limit < 1) throw refuseQuery("limit: must be positive");

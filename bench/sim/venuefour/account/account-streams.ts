@@ -1,6 +1,6 @@
 /**
- * Private channels, fact sheet section 7: order updates and fills as they happen, positions after both and whole, the
- * rest on change. Channels name an account and carry no signature. Fills may come before their order's update or after.
+ * Private channels, fact sheet section 7: order updates and fills as they happen, whole positions after both, the rest
+ * on change. Channels name an account and carry no signature. Fills may come before their order's update or after.
  */
 import type { Clock } from "../../../../engine/domain/clock.js";
 import { TopicBoard } from "../../core/server/topic-board.js";
@@ -26,7 +26,7 @@ export type AccountChannel = (typeof ACCOUNT_CHANNELS)[number];
 export interface AccountSubscription {
   readonly channel: AccountChannel;
   readonly wallet: string;
-  /** Null means an address that nobody here has; it stays silent. */
+  /** Null for an address that nobody here has: the channel stays silent. */
   readonly accountId: string | null;
 }
 
@@ -36,8 +36,8 @@ export class AccountStreams {
   readonly #clock: Clock;
   /** Accounts whose positions frame is due at the next pulse. */
   readonly #moved = new Set<string>();
-  /** Newest text of channels that tell changes only. Bounded by the accounts listened to. */
-  readonly #told = new Map<string, string>();
+  /** Newest text of channels that send changes only. Bounded by the accounts with a channel. */
+  readonly #shown = new Map<string, string>();
 
   constructor(context: VenuefourContext, clock: Clock) {
     this.#context = context;
@@ -62,51 +62,51 @@ export class AccountStreams {
     this.board.drop(socket);
   }
 
-  /** Tells what has happened until now; positions follow with the pulse. */
+  /** Sends what has happened until now; positions follow with the pulse. */
   flush(): void {
     const { journal } = this.#context;
     const events = journal.takeEvents();
-    for (const [accountId, own] of grouped(events)) this.#tellEvents(accountId, own);
+    for (const [accountId, own] of grouped(events)) this.#sendEvents(accountId, own);
     for (const accountId of journal.takeMoved()) this.#moved.add(accountId);
   }
 
   onPulse(): void {
     for (const accountId of this.#moved) {
       this.#publish("account_positions", accountId, () => this.#snapshot("account_positions", accountId));
-      this.#tellChange("account_info", accountId);
+      this.#sendChange("account_info", accountId);
     }
     this.#moved.clear();
   }
 
-  #tellEvents(accountId: string, events: readonly JournalEvent[]): void {
+  #sendEvents(accountId: string, events: readonly JournalEvent[]): void {
     const { quirks, random } = this.#context;
     const trades = events.map((event) => event.trade).filter((trade) => trade !== null);
-    const tellTrades = (): void => {
+    const sendTrades = (): void => {
       if (trades.length > 0) this.#publish("account_trades", accountId, () => frame("account_trades", trades));
     };
     const isTradesFirst = quirks.lateTradesMs === 0 && random.next() < quirks.tradesFirstShare;
-    if (isTradesFirst) tellTrades();
+    if (isTradesFirst) sendTrades();
     const updates = events.map((event) => event.update);
     this.#publish("account_order_updates", accountId, () => frame("account_order_updates", updates));
     if (!isTradesFirst) {
-      if (quirks.lateTradesMs > 0) this.#clock.setTimer(tellTrades, quirks.lateTradesMs);
-      else tellTrades();
+      if (quirks.lateTradesMs > 0) this.#clock.setTimer(sendTrades, quirks.lateTradesMs);
+      else sendTrades();
     }
-    this.#tellChange("account_orders", accountId);
-    this.#tellChange("account_info", accountId);
+    this.#sendChange("account_orders", accountId);
+    this.#sendChange("account_info", accountId);
   }
 
-  #tellChange(channel: AccountChannel, accountId: string): void {
+  #sendChange(channel: AccountChannel, accountId: string): void {
     const wallet = this.#context.keys.walletOf(accountId);
     if (wallet === null) return;
     const topic = `${channel}:${wallet}`;
     if (!this.board.isWanted(topic)) {
-      this.#told.delete(topic);
+      this.#shown.delete(topic);
       return;
     }
     const text = this.#snapshot(channel, accountId);
-    if (text === null || this.#told.get(topic) === text) return;
-    this.#told.set(topic, text);
+    if (text === null || this.#shown.get(topic) === text) return;
+    this.#shown.set(topic, text);
     this.board.publish(topic, topic, text, false, "user");
   }
 
@@ -133,19 +133,19 @@ export class AccountStreams {
   #snapshot(channel: AccountChannel, accountId: string): string | null {
     const { exchange, journal } = this.#context;
     if (channel === "account_positions") {
-      const data = [...(exchange.account(accountId)?.positions.values() ?? [])]
+      const data = [...(exchange.accounts.find(accountId)?.positions.values() ?? [])]
         .filter((position) => position.qtyLots !== 0)
         .map((position) => accountPositionRow(exchange, position, journal.birth(position)));
       return JSON.stringify({ channel, data, li: journal.li(accountId) });
     }
     if (channel === "account_orders") {
-      const data = exchange.openOrders(accountId).flatMap((order) => {
+      const data = exchange.orders.open(accountId).flatMap((order) => {
         const instrument = exchange.instruments.get(order.symbol);
         return instrument === undefined ? [] : [accountOrderRow(order, instrument)];
       });
       return frame(channel, data);
     }
-    if (channel !== "account_info" || exchange.account(accountId) === null) return null;
+    if (channel !== "account_info" || exchange.accounts.find(accountId) === null) return null;
     const info = printAccount(this.#context, accountId);
     const data = {
       ae: info.account_equity,

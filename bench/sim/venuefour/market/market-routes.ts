@@ -63,7 +63,7 @@ export function integer(params: URLSearchParams, name: string): number | null {
   return Number(text);
 }
 
-/** Null for a spot market, which is listed and has no trading here. Names are case-sensitive. */
+/** Returns null for a spot market, which is listed and does not trade here. Names are case-sensitive. */
 function instrumentOf({ context, params }: Call): SimInstrument | null {
   const symbol = required(params, "symbol");
   const instrument = context.exchange.instruments.get(symbol);
@@ -78,11 +78,11 @@ function info({ context }: Call): Answer {
   const { exchange, listing } = context;
   const data = listing.rows.map((row) => {
     if (!exchange.instruments.has(row.symbol)) return row;
-    const history = exchange.fundingHistory(row.symbol);
+    const history = exchange.market.fundingHistory(row.symbol);
     return {
       ...row,
       funding_rate: e8(history[history.length - 1]?.rateE8 ?? 0, 8),
-      next_funding_rate: e8(exchange.mark(row.symbol).fundingRateE8, 8),
+      next_funding_rate: e8(exchange.market.mark(row.symbol).fundingRateE8, 8),
     };
   });
   return { data };
@@ -108,9 +108,9 @@ function book(call: Call): Answer {
 function trades(call: Call): Answer {
   const { exchange } = call.context;
   const instrument = instrumentOf(call);
-  const more = { last_order_id: exchange.engineSeq() };
+  const more = { last_order_id: exchange.market.engineSeq() };
   if (instrument === null) return { data: [], more };
-  const newest = exchange.trades(instrument.symbol).slice(-TRADES_SHOWN).reverse();
+  const newest = exchange.market.trades(instrument.symbol).slice(-TRADES_SHOWN).reverse();
   return { data: newest.map((trade) => printTrade(instrument, trade, "normal")), more };
 }
 
@@ -127,7 +127,7 @@ function kline(call: Call, source: "last" | "mark"): Answer {
   const startMs = integer(params, "start_time") ?? 0;
   const endMs = integer(params, "end_time") ?? context.exchange.nowMs();
   if (instrument === null) return { data: [] };
-  const rows = context.exchange
+  const rows = context.exchange.market
     .candles(instrument.symbol, intervalMs, source)
     .filter((candle) => candle.openMs >= startMs && candle.openMs <= endMs)
     .slice(0, CANDLES_MAX);
@@ -142,7 +142,7 @@ function fundingHistory(call: Call): Answer {
   const cursor = params.get("cursor");
   const beforeMs = cursor === null ? Number.MAX_SAFE_INTEGER : readCursor(cursor);
   if (instrument === null) return { data: [], more: { next_cursor: "", has_more: false } };
-  const rows = [...context.exchange.fundingHistory(instrument.symbol)]
+  const rows = [...context.exchange.market.fundingHistory(instrument.symbol)]
     .reverse()
     .filter((point) => point.tsMs <= beforeMs);
   const shown = rows.slice(0, limit);

@@ -1,22 +1,22 @@
 /**
- * Market streams, fact sheet section 7: books on a timer and repeated when nothing changed, the best bid and offer on
- * change only, trades as they happen. What nobody listens to is not produced.
+ * Market streams, fact sheet section 7: books on a timer, repeated when nothing changed; the best bid and offer on
+ * change only; trades as they happen. A stream without listeners is not produced.
  */
 import { TopicBoard } from "../../core/server/topic-board.js";
 import type { SimInstrument, SimTrade } from "../../core/model/types.js";
 import type { SimSocket } from "../../core/server/server-types.js";
 import type { MarketContext } from "./market-context.js";
 import { printCandle, printPrices, tradeFrameRow } from "./market-view.js";
-import type { BookPicture } from "./publisher.js";
+import type { BookSnapshot } from "./publisher.js";
 import type { Subscription } from "./subscriptions.js";
 
 /** Trades of one market waiting for the next pulse; overflow drops the oldest. */
 const WAITING_TRADES_MAX = 1_000;
 
 interface ShownBook {
-  readonly picture: BookPicture;
+  readonly snapshot: BookSnapshot;
   readonly text: string;
-  /** The picture before this one; empty before the first change. */
+  /** The snapshot before this one; empty before the first change. */
   readonly textBefore: string;
 }
 
@@ -27,8 +27,8 @@ export class MarketStreams {
   readonly #marketIndex: ReadonlyMap<string, number>;
   readonly #waitingTrades = new Map<string, { trade: SimTrade; li: number }[]>();
   readonly #shownBooks = new Map<string, ShownBook>();
-  /** Newest text per topic that tells changes only. */
-  readonly #told = new Map<string, string>();
+  /** Newest text per topic that sends changes only. */
+  readonly #shownTexts = new Map<string, string>();
   #pulse = 0;
 
   constructor(context: MarketContext) {
@@ -36,7 +36,7 @@ export class MarketStreams {
     this.#marketIndex = new Map([...context.exchange.instruments.keys()].map((symbol, index) => [symbol, index]));
   }
 
-  /** Starts the stream; call `sendFirst` after the echo went out. */
+  /** Starts the stream. Call `sendFirst` after the echo. */
   add(socket: SimSocket, subscription: Subscription): void {
     const { topic } = subscription;
     if (!this.board.isWanted(topic)) this.#begin(subscription);
@@ -44,12 +44,12 @@ export class MarketStreams {
     this.board.add(socket, topic);
   }
 
-  /** Only books begin with a picture of their own. */
+  /** Only books begin with a snapshot. */
   sendFirst(socket: SimSocket, subscription: Subscription): void {
     if (subscription.source !== "book") return;
     const { topic, instrument, aggLevel } = subscription;
-    const picture = this.#context.publisher.book(instrument, aggLevel);
-    socket.push("market", `first/${topic}`, bookText(instrument, picture), false);
+    const snapshot = this.#context.publisher.book(instrument, aggLevel);
+    socket.push("market", `first/${topic}`, bookText(instrument, snapshot), false);
   }
 
   remove(socket: SimSocket, topic: string): boolean {
@@ -104,9 +104,9 @@ export class MarketStreams {
   #begin(subscription: Subscription): void {
     const { topic, source } = subscription;
     if (source === "trades") this.#waitingTrades.set(subscription.instrument.symbol, []);
-    // The stream tells changes from here on: what stands now is known to nobody and told to nobody.
+    // The stream sends changes from here on. It never sends the present state.
     if (source === "bbo")
-      this.#told.set(topic, JSON.stringify(this.#context.publisher.touch(subscription.instrument).touch));
+      this.#shownTexts.set(topic, JSON.stringify(this.#context.publisher.touch(subscription.instrument).touch));
   }
 
   #forgetUnwanted(topic: string): void {
@@ -115,17 +115,17 @@ export class MarketStreams {
     if (subscription?.source === "trades") this.#waitingTrades.delete(subscription.instrument.symbol);
     this.#subscriptions.delete(topic);
     this.#shownBooks.delete(topic);
-    this.#told.delete(topic);
+    this.#shownTexts.delete(topic);
   }
 
   /* ---------------------------------------------------------------- pushes */
 
   #pushBook(subscription: Extract<Subscription, { source: "book" }>): void {
     const { topic, instrument, aggLevel } = subscription;
-    const picture = this.#context.publisher.book(instrument, aggLevel);
+    const snapshot = this.#context.publisher.book(instrument, aggLevel);
     let shown = this.#shownBooks.get(topic);
-    if (shown?.picture !== picture) {
-      shown = { picture, text: bookText(instrument, picture), textBefore: shown?.text ?? "" };
+    if (shown?.snapshot !== snapshot) {
+      shown = { snapshot, text: bookText(instrument, snapshot), textBefore: shown?.text ?? "" };
       this.#shownBooks.set(topic, shown);
     }
     this.board.publish(topic, topic, shown.text, true);
@@ -137,13 +137,13 @@ export class MarketStreams {
   #pushTouch(topic: string, instrument: SimInstrument): void {
     const { publisher, exchange } = this.#context;
     const seqKey = `${topic}/seq`;
-    const seq = String(exchange.seq(instrument.symbol));
-    if (this.#told.get(seqKey) === seq) return;
-    this.#told.set(seqKey, seq);
+    const seq = String(exchange.market.seq(instrument.symbol));
+    if (this.#shownTexts.get(seqKey) === seq) return;
+    this.#shownTexts.set(seqKey, seq);
     const { touch, t, li, i } = publisher.touch(instrument);
     const text = JSON.stringify(touch);
-    if (this.#told.get(topic) === text) return;
-    this.#told.set(topic, text);
+    if (this.#shownTexts.get(topic) === text) return;
+    this.#shownTexts.set(topic, text);
     const frame = { channel: "bbo", data: { ...touch, i, li, s: instrument.symbol, t } };
     this.board.publish(topic, topic, JSON.stringify(frame), true);
   }
@@ -162,25 +162,25 @@ export class MarketStreams {
     const { exchange } = this.#context;
     const data = [...exchange.instruments.values()].map((instrument) => printPrices(exchange, instrument));
     const text = JSON.stringify(data.map(({ timestamp: _timestamp, ...figures }) => figures));
-    if (this.#told.get("prices") === text) return;
-    this.#told.set("prices", text);
+    if (this.#shownTexts.get("prices") === text) return;
+    this.#shownTexts.set("prices", text);
     this.board.publish("prices", "prices", JSON.stringify({ channel: "prices", data }), false);
   }
 
   #pushCandle(subscription: Extract<Subscription, { source: "candle" | "mark_price_candle" }>): void {
     const { topic, source, instrument, interval, intervalMs } = subscription;
     const kind = source === "candle" ? "last" : "mark";
-    const candles = this.#context.exchange.candles(instrument.symbol, intervalMs, kind);
+    const candles = this.#context.exchange.market.candles(instrument.symbol, intervalMs, kind);
     const running = candles[candles.length - 1];
     if (running === undefined) return;
     const text = JSON.stringify({ channel: source, data: printCandle(instrument, running, interval, kind) });
-    if (this.#told.get(topic) === text) return;
-    this.#told.set(topic, text);
+    if (this.#shownTexts.get(topic) === text) return;
+    this.#shownTexts.set(topic, text);
     this.board.publish(topic, topic, text, false);
   }
 }
 
 /** Keys in alphabetical order, as captured. */
-function bookText(instrument: SimInstrument, { levels, li, t }: BookPicture): string {
+function bookText(instrument: SimInstrument, { levels, li, t }: BookSnapshot): string {
   return JSON.stringify({ channel: "book", data: { l: levels, li, s: instrument.symbol, t } });
 }

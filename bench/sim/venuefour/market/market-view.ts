@@ -96,11 +96,11 @@ export function printTouch(instrument: SimInstrument, bid: SimLevel | null, ask:
 /** Row of `/info/prices` and of the `prices` stream. */
 export function printPrices(exchange: SimExchange, instrument: SimInstrument): Row {
   const { symbol } = instrument;
-  const mark = exchange.mark(symbol);
-  const ticker = exchange.ticker(symbol);
-  const history = exchange.fundingHistory(symbol);
-  const bid = exchange.bestBid(symbol);
-  const ask = exchange.bestAsk(symbol);
+  const mark = exchange.market.mark(symbol);
+  const ticker = exchange.market.ticker(symbol);
+  const history = exchange.market.fundingHistory(symbol);
+  const bid = exchange.market.bestBid(symbol);
+  const ask = exchange.market.bestAsk(symbol);
   const mid =
     bid === null || ask === null
       ? e8(mark.markE8)

@@ -1,8 +1,7 @@
 /**
- * Pictures of the books under the venue's times. Invariants: a market's `t` only grows (but where a clock far ahead was
- * set right), the same `t` always means the same book, over REST, `book` and `bbo` alike, and the exchange remembers
- * each, so that a test can ask for the true book of any `t` it was shown; a picture that did not change keeps its `t`
- * and `li`.
+ * Snapshots of the books under the venue's times. Invariants: a market's `t` only grows, except after the correction of
+ * a clock far ahead; the same `t` always means the same book, over REST, `book` and `bbo`; the exchange remembers each,
+ * so that a test can read the true book of any published `t`; a snapshot that did not change keeps its `t` and `li`.
  */
 import type { Random } from "../../../../engine/domain/random.js";
 import type { SimExchange } from "../../core/engine/exchange.js";
@@ -12,21 +11,21 @@ import { aggregate, type BookLevels, printTouch, type Touch } from "./market-vie
 
 export const AGG_LEVELS: readonly number[] = [1, 10, 100, 1_000, 10_000];
 
-export interface BookPicture {
+export interface BookSnapshot {
   readonly levels: BookLevels;
   readonly t: number;
   /** Id of the order behind the change: not the newest one when an old order was taken or withdrawn. */
   readonly li: number;
 }
 
-export interface TouchPicture {
+export interface TouchSnapshot {
   readonly touch: Touch;
   readonly t: number;
   readonly li: number;
   readonly i: number;
 }
 
-/** How far back the id of an old order may lie. */
+/** How far back the id of an old order may be. */
 const OLD_ID_MAX = 700;
 
 export class Publisher {
@@ -34,7 +33,7 @@ export class Publisher {
   readonly #random: Random;
   readonly #oldIdShare: () => number;
   readonly #stamps = new Map<string, { readonly t: number; readonly seq: number }>();
-  readonly #books = new Map<string, { readonly text: string; readonly picture: BookPicture }>();
+  readonly #books = new Map<string, { readonly text: string; readonly snapshot: BookSnapshot }>();
 
   constructor(exchange: SimExchange, random: Random, oldIdShare: () => number) {
     this.#exchange = exchange;
@@ -42,36 +41,36 @@ export class Publisher {
     this.#oldIdShare = oldIdShare;
   }
 
-  book(instrument: SimInstrument, aggLevel: number): BookPicture {
-    const levels = aggregate(instrument, this.#exchange.book(instrument.symbol), aggLevel);
+  book(instrument: SimInstrument, aggLevel: number): BookSnapshot {
+    const levels = aggregate(instrument, this.#exchange.market.book(instrument.symbol), aggLevel);
     const text = JSON.stringify(levels);
     const key = `${instrument.symbol}:${aggLevel}`;
     const shown = this.#books.get(key);
-    if (shown?.text === text) return shown.picture;
-    const picture = { levels, t: this.#stamp(instrument.symbol), li: this.#orderBehind(instrument.symbol) };
-    this.#books.set(key, { text, picture });
-    return picture;
+    if (shown?.text === text) return shown.snapshot;
+    const snapshot = { levels, t: this.#stamp(instrument.symbol), li: this.#orderBehind(instrument.symbol) };
+    this.#books.set(key, { text, snapshot });
+    return snapshot;
   }
 
-  touch(instrument: SimInstrument): TouchPicture {
+  touch(instrument: SimInstrument): TouchSnapshot {
     const { symbol } = instrument;
-    const touch = printTouch(instrument, this.#exchange.bestBid(symbol), this.#exchange.bestAsk(symbol));
-    return { touch, t: this.#stamp(symbol), li: this.#exchange.seq(symbol), i: this.#orderBehind(symbol) };
+    const touch = printTouch(instrument, this.#exchange.market.bestBid(symbol), this.#exchange.market.bestAsk(symbol));
+    return { touch, t: this.#stamp(symbol), li: this.#exchange.market.seq(symbol), i: this.#orderBehind(symbol) };
   }
 
   /** Later than the time of any other state that was shown. */
   #stamp(symbol: string): number {
-    const seq = this.#exchange.seq(symbol);
+    const seq = this.#exchange.market.seq(symbol);
     const last = this.#stamps.get(symbol);
     if (last?.seq === seq) return last.t;
     const t = publicationMs(this.#exchange.nowMs(), (last?.t ?? 0) + 1);
     this.#stamps.set(symbol, { t, seq });
-    this.#exchange.rememberPublication(symbol, t);
+    this.#exchange.controls.rememberPublication(symbol, t);
     return t;
   }
 
   #orderBehind(symbol: string): number {
-    const newest = this.#exchange.seq(symbol);
+    const newest = this.#exchange.market.seq(symbol);
     const isOld = this.#random.next() < this.#oldIdShare();
     return isOld ? newest - 1 - Math.floor(this.#random.next() * OLD_ID_MAX) : newest;
   }

@@ -22,8 +22,8 @@ const CANDLES = ["candle", "mark_price_candle"] as const;
 export const MARKET_CHANNELS: readonly string[] = ["prices", ...PER_SYMBOL, ...CANDLES];
 
 /**
- * `invalid`: answered with an error frame. `unanswered`: the venue says nothing at all, as it does to a symbol it does
- * not know; other values that it cannot serve are treated alike here.
+ * `invalid`: answered with an error frame. `unanswered`: the venue sends nothing at all, as for a symbol that it does
+ * not know; other values that it cannot serve get the same here.
  */
 export type SubscriptionReading = Subscription | "invalid" | "unanswered";
 

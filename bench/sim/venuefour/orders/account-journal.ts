@@ -1,19 +1,19 @@
 /**
  * What happened to the accounts, in the venue's own numbers: one row per event of an order, history ids of fills and
- * payments, the birth of positions. Invariants: history ids only grow over everything; the sequence number `li` that a
- * private channel shows never falls, and what an order's own arrival caused carries the order's id.
+ * payments, the opening of positions. Invariants: history ids only grow, over all accounts; the sequence number `li` of
+ * a private channel never falls; what an order's own arrival causes carries the order's id.
  */
 import type { SimExchange } from "../../core/engine/exchange.js";
 import type { SimAccount, SimFill, SimIncome, SimOrder, SimOrderEvent, SimPosition } from "../../core/model/types.js";
 import type { Row } from "../market/market-view.js";
 import { orderEventRow, orderUpdateRow, accountTradeRow, type PositionBirth } from "./order-view.js";
 
-/** One step of an order's life, ready for whoever listens. */
+/** One event of an order, for the streams. */
 export interface JournalEvent {
   readonly accountId: string;
   readonly orderId: number;
   readonly update: Row;
-  /** Null means no fill. */
+  /** Null without a fill. */
   readonly trade: Row | null;
 }
 
@@ -22,7 +22,7 @@ const FIRST_HISTORY_ID = 641_452_000;
 /** Orders whose events are remembered, and events of one; the oldest go. */
 const ORDERS_MAX = 100_000;
 const EVENTS_PER_ORDER_MAX = 500;
-/** Events waiting to be reported; overflow loses the oldest, as a slow listener would. */
+/** Events waiting to be sent; overflow drops the oldest. */
 const WAITING_MAX = 50_000;
 
 export class AccountJournal {
@@ -34,10 +34,10 @@ export class AccountJournal {
   readonly #births = new Map<string, PositionBirth>();
   readonly #lastLi = new Map<string, number>();
   #waiting: JournalEvent[] = [];
-  /** Accounts whose positions changed since the last look. */
+  /** Accounts whose positions changed since the last call. */
   readonly #moved = new Set<string>();
   #historyId = FIRST_HISTORY_ID;
-  /** The order whose placing is running: its own events share its id. */
+  /** The order that is being placed: its own events share its id. */
   #arriving: number | null = null;
 
   constructor(exchange: SimExchange, walletOf: (accountId: string) => string) {
@@ -93,7 +93,7 @@ export class AccountJournal {
 
   /** The newest number of an account's private channels. */
   li(accountId: string): number {
-    const li = Math.max(this.#lastLi.get(accountId) ?? 0, this.#exchange.engineSeq());
+    const li = Math.max(this.#lastLi.get(accountId) ?? 0, this.#exchange.market.engineSeq());
     this.#lastLi.set(accountId, li);
     return li;
   }

@@ -28,10 +28,10 @@ export class AccountSettings {
     const { exchange, quirks } = this.#context;
     const symbol = this.#symbol(fields);
     const leverage = Number(fields.leverage);
-    const isOpen = (exchange.position(caller.accountId, symbol, "BOTH")?.qtyLots ?? 0) !== 0;
-    if (isOpen && leverage < exchange.leverage(caller.accountId, symbol))
+    const isOpen = (exchange.accounts.position(caller.accountId, symbol, "BOTH")?.qtyLots ?? 0) !== 0;
+    if (isOpen && leverage < exchange.accounts.leverage(caller.accountId, symbol))
       throw refuseBusiness("invalidLeverage", `Cannot decrease leverage with open position.: ${leverage}`, quirks);
-    if (!exchange.setLeverage(caller.accountId, symbol, leverage).ok)
+    if (!exchange.desk.setLeverage(caller.accountId, symbol, leverage).ok)
       throw refuseBusiness("invalidLeverage", `Invalid leverage: ${leverage}`, quirks);
   }
 
@@ -39,7 +39,7 @@ export class AccountSettings {
     const { exchange, quirks } = this.#context;
     const symbol = this.#symbol(fields);
     const mode = fields.is_isolated === true ? "isolated" : "cross";
-    const done = exchange.setMarginMode(caller.accountId, symbol, mode);
+    const done = exchange.desk.setMarginMode(caller.accountId, symbol, mode);
     if (!done.ok && done.reason !== "NO_CHANGE")
       throw refuseBusiness("cannotUpdateMargin", `Cannot update margin mode for ${symbol}`, quirks);
   }
@@ -50,9 +50,9 @@ export class AccountSettings {
     const rows: Row[] = [];
     for (const { symbol, maxLeverage } of exchange.instruments.values()) {
       const times = this.#times.get(`${accountId}|${symbol}`);
-      if (times === undefined || exchange.account(accountId) === null) continue;
-      const leverage = exchange.leverage(accountId, symbol);
-      const isolated = exchange.marginMode(accountId, symbol) === "isolated";
+      if (times === undefined || exchange.accounts.find(accountId) === null) continue;
+      const leverage = exchange.accounts.leverage(accountId, symbol);
+      const isolated = exchange.accounts.marginMode(accountId, symbol) === "isolated";
       if (!isolated && leverage === maxLeverage) continue;
       rows.push({ symbol, isolated, leverage, created_at: times.createdMs, updated_at: times.updatedMs });
     }

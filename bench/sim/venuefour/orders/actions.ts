@@ -1,13 +1,13 @@
 /**
- * Signed operations, over REST, over the socket and in batches: signature, request log, speed bump, execution. What is
- * logged was signed by somebody who may; what was refused says so in the log.
+ * Signed operations, over REST, over the socket and in batches: signature, request log, speed bump, execution. The log
+ * has every operation that an authorized key signed, refused ones with their refusal.
  */
 import type { Clock } from "../../../../engine/domain/clock.js";
 import type { SimRequestDraft } from "../../core/server/request-log.js";
 import { AccountSettings } from "./account-settings.js";
 import type { VenuefourContext } from "./context.js";
 import { refuseBody, refuseBusiness, VenuefourRefusal } from "../wire/errors.js";
-import { AGENTS_MAX, CONFIG_KEYS_MAX } from "../records/keys.js";
+import { AGENTS_MAX, CONFIG_KEYS_MAX, type KeyRing } from "../records/keys.js";
 import { type Fields, isObject, type OperationName } from "../wire/operations.js";
 import type { Caller } from "./order-checks.js";
 import { OrderDesk } from "./order-desk.js";
@@ -24,11 +24,11 @@ export interface ActionResult {
 export interface ActionDeps {
   readonly context: VenuefourContext;
   readonly clock: Clock;
-  /** After each operation: tells the streams. */
+  /** Called after each operation: the streams publish what it caused. */
   onDone(): void;
 }
 
-/** Of time stamps that lie in the future; not documented. */
+/** How far ahead a time stamp may be; not documented. */
 const AHEAD_MAX_MS = 10_000;
 const BATCH_MAX = 10;
 const BATCH_TYPES: Readonly<Record<string, OperationName>> = {
@@ -57,7 +57,7 @@ export class Actions {
     });
   }
 
-  /** Throws the venue's refusal. Resolves when it has taken full effect. */
+  /** Throws the venue's refusal. Resolves when the operation has taken full effect. */
   async run(operation: OperationName, body: unknown): Promise<ActionResult> {
     if (!isObject(body)) throw refuseBody("invalid type, expected struct");
     const call = this.#signatures.check(operation, body);
@@ -66,7 +66,7 @@ export class Actions {
     return this.#execute(call, index);
   }
 
-  /** At most ten; each stands for itself, and the whole succeeds whatever becomes of them. */
+  /** At most ten. Each action has its own outcome; the batch itself succeeds in any case. */
   async runBatch(body: unknown): Promise<readonly Fields[]> {
     const actions = isObject(body) ? body.actions : undefined;
     if (!Array.isArray(actions) || actions.length === 0 || actions.length > BATCH_MAX)
@@ -119,61 +119,12 @@ export class Actions {
     }
   }
 
-  #perform(call: SignedCall): ActionResult {
-    const { operation, payload, account } = call;
-    const { keys, quirks } = this.#context;
+  #perform({ operation, payload, account }: SignedCall): ActionResult {
     const accountId = this.#accountId(account);
-    if (accountId === null) throw refuseBusiness("accountNotFound", `Account not found: ${account}`, quirks);
-    const caller: Caller = { accountId, wallet: account };
-    switch (operation) {
-      case "create_market_order":
-        return created(this.desk.createMarket(caller, payload));
-      case "create_order":
-        return created(this.desk.create(caller, payload));
-      case "edit_order":
-        return created(this.desk.edit(caller, payload));
-      case "create_stop_order":
-        return created(this.desk.createStop(caller, payload));
-      case "set_position_tpsl":
-        this.desk.setPositionTpsl(caller, payload);
-        return done(null, payload);
-      case "cancel_order":
-      case "cancel_stop_order":
-        this.desk.cancel(caller, payload, operation === "cancel_stop_order");
-        return done(null, payload);
-      case "cancel_all_orders":
-        return done({ cancelled_count: this.desk.cancelAll(caller, payload) }, payload);
-      case "update_leverage":
-        this.settings.setLeverage(caller, payload);
-        return done(null, payload);
-      case "update_margin_mode":
-        this.settings.setMarginMode(caller, payload);
-        return done(null, payload);
-      case "bind_agent_wallet":
-        if (!keys.bind(account, String(payload.agent_wallet)))
-          throw new VenuefourRefusal(400, `Agent wallet limit reached: ${AGENTS_MAX}`, 400);
-        return done(null, payload);
-      case "list_agent_wallets":
-        return done({ agent_wallets: keys.agentsOf(account) }, payload);
-      case "revoke_agent_wallet":
-        if (!keys.revoke(account, String(payload.agent_wallet)))
-          throw new VenuefourRefusal(404, "Agent wallet not found", 404);
-        return done(null, payload);
-      case "revoke_all_agent_wallets":
-        for (const agent of keys.agentsOf(account)) keys.revoke(account, agent);
-        return done(null, payload);
-      case "create_api_key": {
-        const key = keys.createConfigKey(account);
-        if (key === null) throw new VenuefourRefusal(400, `API key limit reached: ${CONFIG_KEYS_MAX}`, 400);
-        return done({ api_key: key }, payload);
-      }
-      case "list_api_keys":
-        return done({ active_api_keys: keys.configKeysOf(account), api_key_limit: CONFIG_KEYS_MAX }, payload);
-      case "revoke_api_key":
-        if (!keys.revokeConfigKey(account, String(payload.api_key)))
-          throw new VenuefourRefusal(404, "API key not found", 404);
-        return done(null, payload);
-    }
+    if (accountId === null)
+      throw refuseBusiness("accountNotFound", `Account not found: ${account}`, this.#context.quirks);
+    const by: Executors = { desk: this.desk, settings: this.settings, keys: this.#context.keys };
+    return OPERATIONS[operation](by, { accountId, wallet: account }, payload);
   }
 
   #accountId(wallet: string): string | null {
@@ -186,6 +137,68 @@ export class Actions {
     return new Promise((resolve) => this.#deps.clock.setTimer(resolve, speedBumpMs));
   }
 }
+
+/** What operations are carried out by. */
+interface Executors {
+  readonly desk: OrderDesk;
+  readonly settings: AccountSettings;
+  readonly keys: KeyRing;
+}
+
+const OPERATIONS: Readonly<Record<OperationName, (by: Executors, caller: Caller, payload: Fields) => ActionResult>> = {
+  create_market_order: ({ desk }, caller, payload) => created(desk.createMarket(caller, payload)),
+  create_order: ({ desk }, caller, payload) => created(desk.create(caller, payload)),
+  edit_order: ({ desk }, caller, payload) => created(desk.edit(caller, payload)),
+  create_stop_order: ({ desk }, caller, payload) => created(desk.triggers.createStop(caller, payload)),
+  set_position_tpsl: ({ desk }, caller, payload) => {
+    desk.triggers.setPositionTpsl(caller, payload);
+    return done(null, payload);
+  },
+  cancel_order: ({ desk }, caller, payload) => {
+    desk.cancel(caller, payload, false);
+    return done(null, payload);
+  },
+  cancel_stop_order: ({ desk }, caller, payload) => {
+    desk.cancel(caller, payload, true);
+    return done(null, payload);
+  },
+  cancel_all_orders: ({ desk }, caller, payload) => done({ cancelled_count: desk.cancelAll(caller, payload) }, payload),
+  update_leverage: ({ settings }, caller, payload) => {
+    settings.setLeverage(caller, payload);
+    return done(null, payload);
+  },
+  update_margin_mode: ({ settings }, caller, payload) => {
+    settings.setMarginMode(caller, payload);
+    return done(null, payload);
+  },
+  bind_agent_wallet: ({ keys }, { wallet }, payload) => {
+    if (!keys.bind(wallet, String(payload.agent_wallet)))
+      throw new VenuefourRefusal(400, `Agent wallet limit reached: ${AGENTS_MAX}`, 400);
+    return done(null, payload);
+  },
+  list_agent_wallets: ({ keys }, { wallet }, payload) => done({ agent_wallets: keys.agentsOf(wallet) }, payload),
+  revoke_agent_wallet: ({ keys }, { wallet }, payload) => {
+    if (!keys.revoke(wallet, String(payload.agent_wallet)))
+      throw new VenuefourRefusal(404, "Agent wallet not found", 404);
+    return done(null, payload);
+  },
+  revoke_all_agent_wallets: ({ keys }, { wallet }, payload) => {
+    for (const agent of keys.agentsOf(wallet)) keys.revoke(wallet, agent);
+    return done(null, payload);
+  },
+  create_api_key: ({ keys }, { wallet }, payload) => {
+    const key = keys.createConfigKey(wallet);
+    if (key === null) throw new VenuefourRefusal(400, `API key limit reached: ${CONFIG_KEYS_MAX}`, 400);
+    return done({ api_key: key }, payload);
+  },
+  list_api_keys: ({ keys }, { wallet }, payload) =>
+    done({ active_api_keys: keys.configKeysOf(wallet), api_key_limit: CONFIG_KEYS_MAX }, payload),
+  revoke_api_key: ({ keys }, { wallet }, payload) => {
+    if (!keys.revokeConfigKey(wallet, String(payload.api_key)))
+      throw new VenuefourRefusal(404, "API key not found", 404);
+    return done(null, payload);
+  },
+};
 
 /** Market, GTC and IOC orders wait; post-only ones, edits, cancels and protection do not. */
 function isBumped({ operation, payload }: SignedCall): boolean {

@@ -1,6 +1,6 @@
 /**
- * What the venue holds against an order before its engine sees it, in the order of fact sheet section 6, and its words
- * for what the engine refuses. Nothing here changes anything.
+ * The venue's own checks of an order before its engine, in the order of fact sheet section 6, and its words for
+ * refusals of the engine. Changes nothing.
  */
 import { moneyText, notionalE12, parseSafe, parseScaled, trimZeros } from "../../core/model/fixed.js";
 import type { SimExchange } from "../../core/engine/exchange.js";
@@ -52,22 +52,22 @@ export class OrderChecks {
     instrument: SimInstrument,
     side: SimSide,
     tif: string,
-    asked: number,
+    limitTicks: number,
   ): { readonly timeInForce: SimTimeInForce; readonly priceTicks: number } {
-    if (tif === "GTC" || tif === "IOC") return { timeInForce: tif, priceTicks: asked };
+    if (tif === "GTC" || tif === "IOC") return { timeInForce: tif, priceTicks: limitTicks };
     const { symbol, priceStepTicks: step } = instrument;
-    const far = side === "BUY" ? this.#exchange.bestAsk(symbol) : this.#exchange.bestBid(symbol);
-    if (tif === "ALO" || far === null) return { timeInForce: "POST_ONLY", priceTicks: asked };
+    const far = side === "BUY" ? this.#exchange.market.bestAsk(symbol) : this.#exchange.market.bestBid(symbol);
+    if (tif === "ALO" || far === null) return { timeInForce: "POST_ONLY", priceTicks: limitTicks };
     const closest = side === "BUY" ? far.priceTicks - step : far.priceTicks + step;
     return {
       timeInForce: "POST_ONLY",
-      priceTicks: side === "BUY" ? Math.min(asked, closest) : Math.max(asked, closest),
+      priceTicks: side === "BUY" ? Math.min(limitTicks, closest) : Math.max(limitTicks, closest),
     };
   }
 
   checkClientId(caller: Caller, clientId: unknown): void {
     if (typeof clientId !== "string") return;
-    if (this.#exchange.orderByClientId(caller.accountId, clientId.toLowerCase()) !== null)
+    if (this.#exchange.orders.findByClientId(caller.accountId, clientId.toLowerCase()) !== null)
       throw refuseBusiness("duplicateClientId", `Duplicate client order id: ${clientId}`, this.#context.quirks);
   }
 
@@ -96,7 +96,7 @@ export class OrderChecks {
       );
   }
 
-  /** Whether the minimum binds reduce-only orders is not known: here it does not. */
+  /** It is not known whether the minimum applies to reduce-only orders: here it does not. */
   checkNotional(caller: Caller, instrument: SimInstrument, lots: number, priceTicks: number): void {
     const row = this.#context.listing.rows.find((entry) => entry.symbol === instrument.symbol);
     if (row === undefined) return;
@@ -104,7 +104,7 @@ export class OrderChecks {
     const shown = trimZeros(moneyText(notional, 6));
     const minimum = parseScaled(row.min_order_size, 12) ?? 0n;
     const maximum = parseScaled(row.max_order_size, 12) ?? 0n;
-    // As seen live: code 0 beside a speaking text.
+    // As seen live: code 0 with a descriptive text.
     if (notional < minimum)
       throw new VenuefourRefusal(
         422,
@@ -124,7 +124,7 @@ export class OrderChecks {
     const { quirks } = this.#context;
     switch (reason) {
       case "MARGIN": {
-        const available = moneyText(this.#exchange.margin(caller.accountId).availableE12, 6);
+        const available = moneyText(this.#exchange.accounts.margin(caller.accountId).availableE12, 6);
         const needed = moneyText(notionalE12(instrument, request.priceTicks ?? 0, request.qtyLots), 6);
         return refuseBusiness(
           "insufficientBalance",
@@ -154,6 +154,14 @@ export class OrderChecks {
   }
 
   positionLots(caller: Caller, symbol: string): number {
-    return this.#exchange.position(caller.accountId, symbol, "BOTH")?.qtyLots ?? 0;
+    return this.#exchange.accounts.position(caller.accountId, symbol, "BOTH")?.qtyLots ?? 0;
   }
+}
+
+export function sideOf(fields: Fields): SimSide {
+  return fields.side === "bid" ? "BUY" : "SELL";
+}
+
+export function textOrNull(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
 }

@@ -16,7 +16,7 @@ export type OrderWord =
   | "stop_loss_limit"
   | "stop_loss_market";
 
-/** What the engine does not know of an order; kept with it. */
+/** What the engine does not know of an order; stored with it. */
 export interface OrderTag {
   readonly word: OrderWord;
   /** Limit price, or the bound of a market order; "0" for a stop that fires at market. */
@@ -44,7 +44,7 @@ export function sideWord(side: SimOrder["side"]): "bid" | "ask" {
   return side === "BUY" ? "bid" : "ask";
 }
 
-/** `rejected` for what never rested; whatever else ends unfilled, an IOC remainder too, is `cancelled`. */
+/** `rejected` for what never rested. Everything else that ends unfilled, an IOC remainder too, is `cancelled`. */
 function statusWord(order: SimOrder): string {
   if (order.endReason === "POST_ONLY" || order.endReason === "SELF_TRADE") return "rejected";
   if (order.status === "NEW") return "open";
@@ -144,7 +144,7 @@ export function orderHistoryRow(order: SimOrder, instrument: SimInstrument): Row
   };
 }
 
-/** Row of `GET /orders/history_by_id`: the order as this event left it. A fill shows its own price. */
+/** Row of `GET /orders/history_by_id`: the order after this event. A fill shows its own price. */
 export function orderEventRow(
   order: SimOrder,
   instrument: SimInstrument,
@@ -344,7 +344,7 @@ interface PositionTexts {
 function positionTexts(exchange: SimExchange, position: SimPosition, birth: PositionBirth): PositionTexts {
   const instrument = exchange.instruments.get(position.symbol);
   if (instrument === undefined) throw new RangeError(`no market ${position.symbol}`);
-  const figures = exchange.positionFigures(position);
+  const figures = exchange.accounts.positionFigures(position);
   const isIsolated = figures.marginMode === "isolated";
   const decimals = Math.max(MONEY_DECIMALS, instrument.priceDecimals);
   return {

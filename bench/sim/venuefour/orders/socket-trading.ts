@@ -1,5 +1,5 @@
 /**
- * Orders over the socket, fact sheet section 7: `{id, params: {<operation>: <signed body>}}`. The answer goes out before
+ * Orders over the socket, fact sheet section 7: `{id, params: {<operation>: <signed body>}}`. The answer is sent before
  * the updates that the operation causes. A request whose id cannot be read is answered without one.
  */
 import type { SimSocket } from "../../core/server/server-types.js";
@@ -19,7 +19,7 @@ export interface SocketTradingDeps {
   readonly context: VenuefourContext;
   readonly actions: Actions;
   readonly credits: Credits;
-  /** Tells what operations caused; called after the answer. */
+  /** Publishes what operations caused; called after the answer. */
   flush(): void;
   nowMs(): number;
 }
@@ -31,7 +31,7 @@ export class SocketTrading {
     this.#deps = deps;
   }
 
-  /** False: not an order. The config key is the one of the connection. */
+  /** Returns false for a message that is no order. The config key is that of the connection. */
   take(socket: SimSocket, message: Readonly<Record<string, unknown>>, configKey: string | undefined): boolean {
     const { id, params } = message;
     if (!isObject(params)) return false;

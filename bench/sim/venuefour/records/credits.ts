@@ -1,13 +1,15 @@
 /**
- * Credits over a rolling minute, per IP without a config key, per main account with one, whichever of its keys. The headers show them times ten, which
- * is also what the venue counts in.
+ * Credits over a rolling minute: per IP without a config key, per main account with any of its keys. The headers show
+ * credits times ten, the unit in which the venue counts.
  */
 import { RollingBudget } from "../../core/server/rolling-budget.js";
 import type { VenuefourLimits } from "../wire/options.js";
 
 const WINDOW_S = 60;
 const TENTHS = 10;
-/** Which reads are heavy is not published: candles and histories, as one client assumes, cheaper with a key. */
+/**
+ * The venue does not publish which reads are heavy: candles and histories, as one client assumes, cheaper with a key.
+ */
 const HEAVY: ReadonlySet<string> = new Set(["kline", "kline/mark", "orders/history", "trades/history"]);
 const CANCELS: ReadonlySet<string> = new Set([
   "orders/cancel",
@@ -35,7 +37,7 @@ export interface CreditSpender {
 
 export class Credits {
   readonly #budget = new RollingBudget(WINDOW_S * 1000);
-  /** The wallet that made a config key; null: nobody here, and the key counts by itself. */
+  /** Returns the wallet that made a config key, or null for an unknown key, which then counts by itself. */
   readonly #ownerOf: (configKey: string) => string | null;
 
   constructor(ownerOf: (configKey: string) => string | null) {

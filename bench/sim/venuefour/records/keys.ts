@@ -1,6 +1,6 @@
 /**
  * Wallets, their agents and their API config keys. An account of the engine is reached by its wallet address; an agent
- * serves one wallet at a time. Keys that nobody brought are derived from the seed, so a run can be repeated.
+ * serves one wallet at a time. Keys that are not given are derived from the seed, so a run can be repeated.
  */
 import { createHash, createPrivateKey, createPublicKey } from "node:crypto";
 import { fromBase58, toBase58 } from "../wire/base58.js";
@@ -63,7 +63,7 @@ export class KeyRing {
     };
   }
 
-  /** The engine's account behind a wallet; null: none. */
+  /** Returns the engine's account of a wallet, or null without one. */
   accountIdOf(walletAddress: string): string | null {
     return this.#accountIds.get(walletAddress) ?? null;
   }
@@ -81,7 +81,7 @@ export class KeyRing {
     return [...this.#walletOfAgent].filter(([, wallet]) => wallet === walletAddress).map(([agent]) => agent);
   }
 
-  /** False when the wallet has its maximum. */
+  /** Returns false when the wallet has its maximum. */
   bind(walletAddress: string, agent: string): boolean {
     if (this.isAgentOf(agent, walletAddress)) return true;
     if (this.agentsOf(walletAddress).length >= AGENTS_MAX) return false;
@@ -102,7 +102,7 @@ export class KeyRing {
     return null;
   }
 
-  /** Null when the wallet has its maximum. */
+  /** Returns null when the wallet has its maximum. */
   createConfigKey(walletAddress: string): string | null {
     const keys = this.#configKeys.get(walletAddress) ?? new Set<string>();
     if (keys.size >= CONFIG_KEYS_MAX) return null;

@@ -48,7 +48,10 @@ export class Listing {
     this.spotSymbols = new Set(this.#known.filter((row) => row.instrument_type === "spot").map((row) => row.symbol));
   }
 
-  /** From the next answer on; what the row says now. The list has no status: what does not trade is not in it. */
+  /**
+   * Changes the row from the next answer on. Returns the listed instrument. The list has no status: it holds only what
+   * trades.
+   */
   change(symbol: string, change: ListingChange): SimInstrument {
     const rows = this.#rows;
     const row = this.#known.find((entry) => entry.symbol === symbol);
@@ -60,7 +63,7 @@ export class Listing {
       ...(qtyStep === undefined ? {} : { lot_size: qtyStep }),
       ...(minimum === undefined ? {} : { min_order_size: minimum }),
     });
-    // In place: routes and checks hold on to the array.
+    // In place: routes and checks hold the array.
     if (!isOpen && rows.includes(row)) rows.splice(rows.indexOf(row), 1);
     else if (isOpen && !rows.includes(row)) rows.push(row);
     return instrumentOf(row);

@@ -1,6 +1,6 @@
 /**
- * Who sent this? Pure Ed25519 over compact JSON with sorted keys, checked with node:crypto and nothing of the room that
- * signs. Order of the checks as the venue has them: form, time, signature, and only then what the key may do.
+ * Finds the signer of a request: pure Ed25519 over compact JSON with sorted keys, checked with node:crypto and no code
+ * of the room that signs. Checks in the venue's order: form, time, signature, then what the key may do.
  */
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { fromBase58 } from "../wire/base58.js";
@@ -21,7 +21,7 @@ export interface SignedCall {
 export interface SignatureDeps {
   readonly keys: KeyRing;
   nowMs(): number;
-  /** Of the largest window and of a time stamp in the future; neither is documented. */
+  /** Bounds of the window and of a time stamp in the future; neither is documented. */
   readonly aheadMaxMs: number;
 }
 
@@ -44,7 +44,7 @@ export class Signatures {
     this.#deps = deps;
   }
 
-  /** Throws the venue's refusal unless the body is signed by somebody who may. */
+  /** Throws the venue's refusal unless an authorized key signed the body. */
   check(operation: OperationName, body: Fields): SignedCall {
     const { account, agent_wallet: agent, signature, timestamp } = body;
     const window = body.expiry_window ?? WINDOW_DEFAULT_MS;

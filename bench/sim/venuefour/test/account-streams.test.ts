@@ -52,7 +52,7 @@ describe("private channels of the local venue", () => {
     expect(of("account_positions")[0]).toMatchObject({ data: [], li: expect.any(Number) });
   });
 
-  it("tell a resting order and its cancel with the fields of the capture", async () => {
+  it("send a resting order and its cancel with the fields of the capture", async () => {
     await listen("account_order_updates");
     await act(venue, signer, "create_order", { ...limit, client_order_id: CLOID });
     await act(venue, signer, "cancel_order", { symbol: "BTC", client_order_id: CLOID });
@@ -86,7 +86,7 @@ describe("private channels of the local venue", () => {
     expect(Number(gone?.li)).toBeGreaterThan(Number(made?.li));
   });
 
-  it("tell a market order as made and filled in one frame, its fill apart, the position after both", async () => {
+  it("send a market order as made and filled in one frame, its fill apart, the position after both", async () => {
     for (const source of ["account_positions", "account_order_updates", "account_trades"]) await listen(source);
     const before = listener.frames.length;
     await act(venue, signer, "create_market_order", market);
@@ -109,7 +109,7 @@ describe("private channels of the local venue", () => {
     expect(of("account_positions").at(-1)).toMatchObject({ data: [] });
   });
 
-  it("show fills before the order update in some runs and after it in others, and late when told to", async () => {
+  it("show fills before the order update in some runs and after it in others, and late by a quirk", async () => {
     for (const source of ["account_order_updates", "account_trades"]) await listen(source);
     for (let round = 0; round < 12; round++) {
       const side = round % 2 === 0 ? "bid" : "ask";
@@ -146,7 +146,7 @@ describe("private channels of the local venue", () => {
     }
   });
 
-  it("tell leverage, margin mode, open orders and money", async () => {
+  it("send leverage, margin mode, open orders and money", async () => {
     for (const source of ["account_leverage", "account_margin", "account_orders", "account_info"]) await listen(source);
     await act(venue, signer, "update_leverage", { symbol: "BTC", leverage: 12 });
     await act(venue, signer, "update_margin_mode", { symbol: "ETH", is_isolated: true });
@@ -158,7 +158,7 @@ describe("private channels of the local venue", () => {
     expect(of("account_info").at(-1)).toMatchObject({ data: { b: "100000", oc: 1, pc: 0, f: 0 } });
   });
 
-  it("say nothing to an account that is no address, and nothing of other accounts", async () => {
+  it("send nothing for an account that is no address, and nothing of other accounts", async () => {
     await subscribe(listener, { source: "account_positions", account: "abc" });
     expect(listener.frames).toEqual([]);
     const other = keyPairOf(Buffer.alloc(32, 2)).publicKey;

@@ -38,7 +38,7 @@ describe("ccxt.pro.pacifica against the local venue", () => {
 
   it("reads the book at the venue's time and it is the true one", async () => {
     const book = await client.fetchOrderBook(BTC);
-    const truth = venue.exchange.trueBookAtTime("BTC", Number(book.timestamp), 10);
+    const truth = venue.exchange.market.trueBookAtTime("BTC", Number(book.timestamp), 10);
     expect(book.bids.map(([price, size]) => [price, size])).toEqual(
       truth?.bids.map((level) => [level.priceTicks, level.qtyLots / 100_000]),
     );
@@ -59,7 +59,7 @@ describe("ccxt.pro.pacifica against the local venue", () => {
   it("watches book, ticker, candles and trades; the watched book equals the true book of its time", async () => {
     for (let round = 0; round < 6; round++) {
       const book = await client.watchOrderBook(BTC);
-      const truth = venue.exchange.trueBookAtTime("BTC", Number(book.timestamp), 10);
+      const truth = venue.exchange.market.trueBookAtTime("BTC", Number(book.timestamp), 10);
       expect(book.asks.map(([price, size]) => [Number(price), Number(size)])).toEqual(
         truth?.asks.map((level) => [level.priceTicks, level.qtyLots / 100_000]),
       );

@@ -18,7 +18,7 @@ afterEach(async () => {
 const BOOK = { source: "book", symbol: "BTC", agg_level: 1 };
 
 describe("under faults of venuefour,", () => {
-  it("a lost first picture leaves the echo, an ignored subscription not even that", async () => {
+  it("a lost first snapshot comes after an echo, an ignored subscription gets none", async () => {
     const { venue, clock } = await start();
     const listener = await connect(venue);
     venue.faults.add({ kind: "ignoreSubscribe", match: "book:BTC", count: 1 });
@@ -35,7 +35,7 @@ describe("under faults of venuefour,", () => {
     listener.socket.terminate();
   });
 
-  it("reordered and stale pictures show a t that went back", async () => {
+  it("reordered and stale snapshots show a t that went back", async () => {
     const { venue, clock } = await start();
     const listener = await connect(venue);
     await subscribe(listener, BOOK);
@@ -56,7 +56,7 @@ describe("under faults of venuefour,", () => {
     expect(backward()).toBeGreaterThan(5);
     // Stale, but true of its time.
     for (const book of booksOf(listener))
-      expect(Number(book.l[1][0]?.p)).toBe(venue.exchange.trueBookAtTime("BTC", book.t, 1)?.asks[0]?.priceTicks);
+      expect(Number(book.l[1][0]?.p)).toBe(venue.exchange.market.trueBookAtTime("BTC", book.t, 1)?.asks[0]?.priceTicks);
     listener.socket.terminate();
   });
 
@@ -92,7 +92,7 @@ describe("under faults of venuefour,", () => {
     expect((await late).status).toBe(200);
   });
 
-  it("li can be made to order the pictures, as an older page promised", async () => {
+  it("li can be made to order the snapshots, as an older page promised", async () => {
     const { venue, clock } = await start({ quirks: { oldBookIdShare: 0 } });
     const listener = await connect(venue);
     await subscribe(listener, BOOK);
@@ -106,7 +106,7 @@ describe("under faults of venuefour,", () => {
 
 describe("in a repeated run,", () => {
   it("the same seed and clock give the same frames, another seed others", async () => {
-    const tell = async (seed: number): Promise<string[]> => {
+    const framesOf = async (seed: number): Promise<string[]> => {
       const { venue, clock } = await startTestVenue({ seed });
       const listener = await connect(venue);
       await subscribe(listener, BOOK);
@@ -119,9 +119,9 @@ describe("in a repeated run,", () => {
       await venue.stop();
       return listener.texts;
     };
-    const first = await tell(1);
+    const first = await framesOf(1);
     expect(first.length).toBeGreaterThan(30);
-    expect(await tell(1)).toEqual(first);
-    expect(await tell(2)).not.toEqual(first);
+    expect(await framesOf(1)).toEqual(first);
+    expect(await framesOf(2)).not.toEqual(first);
   });
 });

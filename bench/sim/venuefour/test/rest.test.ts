@@ -39,7 +39,7 @@ describe("market routes", () => {
     clock.advance(1_000);
     const book = (await get(venue, "book?symbol=BTC&agg_level=1")).json.data as { s: string; l: Rows[]; t: number };
     expect(Object.keys(book)).toEqual(["s", "l", "t"]);
-    const truth = venue.exchange.trueBookAtTime("BTC", book.t, 10);
+    const truth = venue.exchange.market.trueBookAtTime("BTC", book.t, 10);
     expect(book.l[0]?.map((level) => Number(level.p))).toEqual(truth?.bids.map((level) => level.priceTicks));
     expect(((await get(venue, "book?symbol=BTC")).json.data as { t: number }).t).toBe(book.t);
     expect((await get(venue, "book?symbol=WIF/USDC")).json.data).toMatchObject({ s: "WIF/USDC", l: [[], []] });
@@ -54,7 +54,7 @@ describe("market routes", () => {
     const rows = trades.json.data as Rows;
     const times = rows.map((row) => Number(row.created_at));
     expect([...times].sort((left, right) => right - left)).toEqual(times);
-    expect(trades.json.last_order_id).toBe(venue.exchange.engineSeq());
+    expect(trades.json.last_order_id).toBe(venue.exchange.market.engineSeq());
     const nowMs = venue.exchange.nowMs();
     const range = `symbol=BTC&interval=1m&start_time=${nowMs - 600_000}&end_time=${nowMs}`;
     const candles = (await get(venue, `kline?${range}`)).json.data as Rows;
@@ -66,7 +66,7 @@ describe("market routes", () => {
 
   it("pages through the funding history, newest first, without a gap", async () => {
     const { venue } = await start();
-    const history = venue.exchange.fundingHistory("BTC");
+    const history = venue.exchange.market.fundingHistory("BTC");
     const seen: number[] = [];
     let cursor = "";
     for (let page = 0; page < 10; page++) {

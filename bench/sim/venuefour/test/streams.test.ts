@@ -83,7 +83,7 @@ describe("the book", () => {
       expect(books.length).toBeGreaterThan(35);
       let backward = 0;
       for (const [index, book] of books.entries()) {
-        const truth = venue.exchange.trueBookAtTime(symbol, book.t, 10);
+        const truth = venue.exchange.market.trueBookAtTime(symbol, book.t, 10);
         const [bids, asks] = book.l;
         expect(bids.map(({ p, a, n }) => [Number(p), Number(a), n])).toEqual(
           truth?.bids.map((level) => [level.priceTicks / priceScale, level.qtyLots / sizeScale, level.orderCount]),
@@ -106,7 +106,7 @@ describe("the book", () => {
     const { venue, clock } = await start();
     const listener = await connect(venue);
     await subscribe(listener, BOOK);
-    venue.exchange.setHalted("BTC", true);
+    venue.exchange.controls.setHalted("BTC", true);
     clock.advance(300);
     const before = booksOf(listener).length;
     clock.advance(1_000);
@@ -123,7 +123,7 @@ describe("the book", () => {
     const listener = await connect(venue);
     await subscribe(listener, { ...BOOK, agg_level: 100 });
     const [book] = booksOf(listener);
-    const whole = venue.exchange.book("BTC");
+    const whole = venue.exchange.market.book("BTC");
     const [bids, asks] = book?.l ?? [[], []];
     for (const [side, levels] of [
       [bids, whole.bids],
@@ -154,7 +154,7 @@ describe("the book", () => {
     const times = books.map((book) => book.t);
     expect([...times].sort((left, right) => left - right)).toEqual(times);
     for (const book of books)
-      expect(Number(book.l[0][0]?.p)).toBe(venue.exchange.trueBookAtTime("BTC", book.t, 1)?.bids[0]?.priceTicks);
+      expect(Number(book.l[0][0]?.p)).toBe(venue.exchange.market.trueBookAtTime("BTC", book.t, 1)?.bids[0]?.priceTicks);
     listener.socket.terminate();
   });
 });
@@ -173,7 +173,7 @@ describe("a clock that was a minute ahead and is set right", () => {
     clock.advance(1_000);
     await listener.drained();
     const rows = listener.frames.slice(before).filter(({ channel }) => channel === "book" || channel === "bbo");
-    // A picture that has not changed since keeps its time.
+    // A snapshot that has not changed since keeps its time.
     const aheadMs = rows.map((row) => Number(dataOf(row).t) - clock.wallMs());
     expect(rows.length).toBeGreaterThan(5);
     expect(Math.max(...aheadMs.slice(2))).toBeLessThanOrEqual(0);
@@ -181,15 +181,15 @@ describe("a clock that was a minute ahead and is set right", () => {
 });
 
 describe("the other channels", () => {
-  it("bbo says nothing on subscribing and only changes after it, each the true touch of its time", async () => {
+  it("bbo sends nothing on subscribing and only changes after it, each the true touch of its time", async () => {
     const { venue, clock } = await start();
     const listener = await connect(venue);
-    venue.exchange.setHalted("BTC", true);
+    venue.exchange.controls.setHalted("BTC", true);
     await subscribe(listener, { source: "bbo", symbol: "BTC" });
     clock.advance(1_000);
     await listener.drained();
     expect(listener.texts).toHaveLength(1);
-    venue.exchange.setHalted("BTC", false);
+    venue.exchange.controls.setHalted("BTC", false);
     for (let turn = 0; turn < 200; turn++) clock.advance(50);
     await listener.drained();
     const rows = listener.frames.slice(1).map(dataOf);
@@ -197,7 +197,7 @@ describe("the other channels", () => {
     let before: Readonly<Record<string, unknown>> = {};
     for (const row of rows) {
       expect(Object.keys(row)).toEqual(["A", "B", "a", "b", "i", "li", "s", "t"]);
-      const truth = venue.exchange.trueBookAtTime("BTC", Number(row.t), 1);
+      const truth = venue.exchange.market.trueBookAtTime("BTC", Number(row.t), 1);
       expect([Number(row.b), Number(row.a)]).toEqual([truth?.bids[0]?.priceTicks, truth?.asks[0]?.priceTicks]);
       expect(Number(row.B)).toBe((truth?.bids[0]?.qtyLots ?? 0) / 100_000);
       expect([row.a, row.b, row.A, row.B]).not.toEqual([before.a, before.b, before.A, before.B]);
@@ -215,13 +215,13 @@ describe("the other channels", () => {
     await subscribe(listener, { source: "trades", symbol: "BTC" });
     await subscribe(listener, { source: "prices" });
     expect(listener.texts).toHaveLength(2);
-    const before = venue.exchange.trades("BTC").length;
+    const before = venue.exchange.market.trades("BTC").length;
     clock.advance(3_000);
     await listener.drained();
     const rows = listener.frames
       .filter((frame) => frame.channel === "trades")
       .flatMap((frame) => frame.data as Readonly<Record<string, unknown>>[]);
-    const trades = venue.exchange.trades("BTC").slice(before);
+    const trades = venue.exchange.market.trades("BTC").slice(before);
     expect(rows.map((row) => Number(row.p))).toEqual(trades.map((trade) => trade.priceTicks));
     expect(new Set(rows.map((row) => row.h)).size).toBe(rows.length);
     for (const [index, row] of rows.entries()) {
@@ -239,7 +239,7 @@ describe("the other channels", () => {
     }
   });
 
-  it("candles of trades and of the mark tell the running one when it changed", async () => {
+  it("candles of trades and of the mark send the running one when it changed", async () => {
     const { venue, clock } = await start();
     const listener = await connect(venue);
     await subscribe(listener, { source: "candle", symbol: "BTC", interval: "1m" });

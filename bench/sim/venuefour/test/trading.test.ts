@@ -107,14 +107,14 @@ describe("the account side of the local venue", () => {
     expect(venue.room.keys.isAgentOf(STRANGER.publicKey, WALLET.publicKey)).toBe(false);
   });
 
-  it("answers a wrong signature in plain text when told to, as servers of 2025 do", async () => {
+  it("answers a wrong signature in plain text by a quirk, as servers of 2025 do", async () => {
     venue.room.setQuirks({ plainVerification: true });
     const answer = await act(venue, signer, "create_order", limit(), { type: "edit_order" });
     expect(answer).toMatchObject({ status: 400, text: "Verification failed" });
   });
 
   it("fills a market order within its bound, and shows position, fills and money", async () => {
-    const best = venue.exchange.bestAsk("BTC");
+    const best = venue.exchange.market.bestAsk("BTC");
     const answer = await act(venue, signer, "create_market_order", market({ client_order_id: CLOID }));
     const orderId = (answer.json.data as { order_id: number }).order_id;
     const events = (await get(venue, `orders/history_by_id?order_id=${orderId}`)).json.data as Record<
@@ -203,7 +203,7 @@ describe("the account side of the local venue", () => {
     expect((await read("orders/history")).data).toEqual([]);
   });
 
-  it("uses the codes of 2025 when told to", async () => {
+  it("uses the codes of 2025 by a quirk", async () => {
     venue.room.setQuirks({ errorTable: "2025" });
     expect((await act(venue, signer, "create_order", limit({ symbol: "NOPE" }))).json.code).toBe(2);
     expect((await act(venue, signer, "cancel_order", { symbol: "BTC", order_id: 1 })).json.code).toBe(5);
@@ -227,13 +227,13 @@ describe("the account side of the local venue", () => {
       reason: "post_only_rejected",
       filled_amount: "0",
     });
-    const ask = venue.exchange.bestAsk("BTC")?.priceTicks ?? 0;
+    const ask = venue.exchange.market.bestAsk("BTC")?.priceTicks ?? 0;
     await act(venue, signer, "create_order", limit({ ...crossing, tif: "TOB" }));
     expect((await read("orders")).data[0]).toMatchObject({ price: String(ask - 1) });
   });
 
   it("ends what an IOC order could not fill as cancelled with what it filled", async () => {
-    const bid = venue.exchange.bestBid("BTC")?.priceTicks ?? 0;
+    const bid = venue.exchange.market.bestBid("BTC")?.priceTicks ?? 0;
     await act(venue, signer, "create_order", limit({ tif: "IOC", price: String(bid - 100) }));
     expect((await read("orders/history")).data[0]).toMatchObject({
       order_status: "cancelled",
@@ -290,7 +290,10 @@ describe("the account side of the local venue", () => {
     const stop = { symbol: "BTC", side: "ask", reduce_only: true };
     const fires = await act(venue, signer, "create_stop_order", {
       ...stop,
-      stop_order: { stop_price: String(Math.round(venue.exchange.mark("BTC").markE8 / 1e8) - 500), amount: "0.01" },
+      stop_order: {
+        stop_price: String(Math.round(venue.exchange.market.mark("BTC").markE8 / 1e8) - 500),
+        amount: "0.01",
+      },
     });
     const { order_id: stopId } = fires.json.data as { order_id: number };
     const far = await act(venue, signer, "create_stop_order", {
@@ -399,7 +402,7 @@ describe("the account side of the local venue", () => {
     expect(Number(position?.funding)).toBeCloseTo(Number(payment?.payout), 6);
   });
 
-  it("knows an order by id only after the lag that it is told to have", async () => {
+  it("finds an order by id only after the lag of its options", async () => {
     venue.room.setQuirks({ historyLagMs: 1_000 });
     const made = await act(venue, signer, "create_order", limit());
     const path = `orders/history_by_id?order_id=${(made.json.data as { order_id: number }).order_id}`;

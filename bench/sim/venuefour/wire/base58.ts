@@ -1,9 +1,9 @@
 /**
- * Base58 with the Bitcoin alphabet over whole big integers: written apart from the room's, so that a mistake there meets
- * another answer here.
+ * Base58 with the Bitcoin alphabet over whole big integers: written apart from the room's, so that a mistake there
+ * gives another result here.
  */
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-/** Enough for 64 bytes and some; longer texts are none of ours. */
+/** Enough for 64 bytes; longer texts are not decoded. */
 const MAX_CHARS = 120;
 
 export function toBase58(bytes: Uint8Array): string {
@@ -15,7 +15,7 @@ export function toBase58(bytes: Uint8Array): string {
   return "1".repeat(zeros) + text;
 }
 
-/** Null unless the text stands for exactly `length` bytes. */
+/** Returns null unless the text encodes exactly `length` bytes. */
 export function fromBase58(text: string, length: number): Buffer | null {
   if (text === "" || text.length > MAX_CHARS) return null;
   let number = 0n;

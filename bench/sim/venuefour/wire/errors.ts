@@ -1,10 +1,10 @@
-/** Refusals over REST: the envelope for what the engine refuses, plain text for what the front does not understand. */
+/** Refusals over REST: the envelope for refusals of the engine, plain text for requests that the front cannot read. */
 import type { SimHttpReply } from "../../core/server/server-types.js";
 import type { VenuefourQuirks } from "./options.js";
 
 export class VenuefourRefusal extends Error {
   readonly status: number;
-  /** Null means plain text. */
+  /** Null for plain text. */
   readonly code: number | null;
   readonly errorId: string | null;
   /** Over the socket: 400 invalid request, 401 signature, 402 signer, 420 engine, 429 limit, 500 unknown. */

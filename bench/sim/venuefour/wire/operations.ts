@@ -1,6 +1,6 @@
 /**
- * What each signed operation consists of, fact sheet sections 3 and 6. The signed text is rebuilt from the fields that
- * the operation knows, in the form they came in: fields nobody knows are ignored, a null counts as left out.
+ * The fields of each signed operation, fact sheet sections 3 and 6. The signed text is rebuilt from the fields that the
+ * operation has, in the form in which they came: unknown fields are ignored, a null counts as absent.
  */
 import { fromBase58 } from "./base58.js";
 import { refuseBody } from "./errors.js";
@@ -117,7 +117,7 @@ export const OPERATION_OF_PATH: ReadonlyMap<string, OperationName> = new Map([
   ["account/api_keys/revoke", "revoke_api_key"],
 ]);
 
-/** What trading over the socket knows; `batch_orders` is apart. */
+/** Operations over the socket; `batch_orders` is apart. */
 export const SOCKET_OPERATIONS: ReadonlySet<string> = new Set<OperationName>([
   "create_market_order",
   "create_order",

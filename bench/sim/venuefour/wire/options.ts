@@ -20,7 +20,7 @@ export const VENUE_LIMITS: VenuefourLimits = {
 };
 
 export interface VenuefourCadences {
-  /** Pulse everything is counted in, and the interval of bbo and trades. */
+  /** The venue's timer: all intervals are multiples of it, and bbo and trades have it as theirs. */
   readonly pulseMs: number;
   readonly bookMs: number;
   readonly pricesMs: number;
@@ -47,7 +47,7 @@ export const VENUE_CADENCES: VenuefourCadences = {
 export interface VenuefourQuirks {
   /** Share of new book states whose `li` is the id of an old order, so that it jumps back while `t` rises. */
   readonly oldBookIdShare: number;
-  /** Share of book pushes that are followed by the picture before, with its older `t`. */
+  /** Share of book pushes that are followed by the snapshot before, with its older `t`. */
   readonly staleBookShare: number;
   /** Whether WebSocket pings count as a sign of life; the sources do not say. */
   readonly pingFramesCount: boolean;
@@ -108,7 +108,7 @@ export interface VenuefourSimOptions extends VenueOptions<VenuefourAccount> {
   readonly quirks?: Partial<VenuefourQuirks>;
 }
 
-/** Reads changes of quirks that came in from outside; throws RangeError on what is none. */
+/** Reads changes of quirks from outside. Throws RangeError on what is none. */
 export function changeQuirks(quirks: VenuefourQuirks, changes: Readonly<Record<string, unknown>>): VenuefourQuirks {
   for (const [name, value] of Object.entries(changes)) {
     if (!Object.hasOwn(quirks, name)) throw new RangeError(`no quirk ${name}`);

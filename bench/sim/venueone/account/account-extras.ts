@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000;
 
 export function feesRow(venue: Venue, user: string): Readonly<Record<string, unknown>> {
   const { policies } = venue.exchange;
-  const account = venue.exchange.account(user);
+  const account = venue.exchange.accounts.find(user);
   const taker = rateText(account?.takerFeeMilliBps ?? policies.takerFeeMilliBps);
   const maker = rateText(account?.makerFeeMilliBps ?? policies.makerFeeMilliBps);
   const today = new Date(Math.floor(venue.exchange.nowMs() / DAY_MS) * DAY_MS).toISOString().slice(0, 10);
@@ -38,8 +38,8 @@ export function feesRow(venue: Venue, user: string): Readonly<Record<string, unk
 
 /** Only the present is known: one point per period. */
 export function portfolioRows(venue: Venue, user: string): readonly unknown[] {
-  const known = venue.exchange.account(user) !== null;
-  const value = usdText(known ? venue.exchange.margin(user).equityE12 : 0n);
+  const known = venue.exchange.accounts.find(user) !== null;
+  const value = usdText(known ? venue.exchange.accounts.margin(user).equityE12 : 0n);
   const now = venue.exchange.nowMs();
   const vlm = usdText(venue.account(user)?.volumeE12 ?? 0n);
   const periods = ["day", "week", "month", "allTime", "perpDay", "perpWeek", "perpMonth", "perpAllTime"];

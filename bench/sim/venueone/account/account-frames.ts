@@ -1,4 +1,4 @@
-/** Data of the user streams, snapshot and live. Pure reading of venue and exchange; who gets it is streams.ts' business. */
+/** Data of the user streams, snapshot and live, read from venue and exchange. Streams.ts decides who gets it. */
 import type { SimFill, SimIncome, SimOrder } from "../../core/model/types.js";
 import { replyTextScaled } from "../wire/decimals.js";
 import {
@@ -18,7 +18,7 @@ import { usdText, type Venue } from "../records/venue.js";
 /** Rows in the first frame of a stream with history. */
 const SNAPSHOT_ROWS_MAX = 500;
 
-/** First frame of a user stream; null where the venue sends none. */
+/** Returns the first frame of a user stream, or null where the venue sends none. */
 export function snapshotData(context: InfoContext, subscription: Subscription, user: string): unknown {
   const { venue } = context;
   switch (subscription.type) {
@@ -37,7 +37,7 @@ export function snapshotData(context: InfoContext, subscription: Subscription, u
   }
 }
 
-/** Full-state frames, sent on every change and at intervals; null for streams of another kind. */
+/** Returns a full-state frame, which is sent on every change and at intervals; null for streams of another kind. */
 export function stateData(context: InfoContext, subscription: Subscription, user: string): unknown {
   const { venue } = context;
   switch (subscription.type) {
@@ -99,7 +99,7 @@ export interface UserEvent {
   readonly data: () => unknown;
 }
 
-/** What one commit has to tell a user, in the order of the frames; empty when nothing of the user changed. */
+/** Returns the frames of one commit for a user, in order; empty when nothing of the user changed. */
 export function userEvents(venue: Venue, user: string, commit: Commit): readonly UserEvent[] {
   const orders = commit.orders.get(user) ?? [];
   const fills = commit.fills.get(user) ?? [];
@@ -109,17 +109,17 @@ export function userEvents(venue: Venue, user: string, commit: Commit): readonly
   const canceled = orders.filter((order) => order.endReason === "LIQUIDATION" || order.endReason === "MARGIN");
   const nonUserCancel = canceled.map((order) => ({ coin: order.symbol, oid: order.orderId }));
   const events: UserEvent[] = [];
-  const tell = (type: StreamType, isDue: boolean, data: () => unknown): void => {
+  const add = (type: StreamType, isDue: boolean, data: () => unknown): void => {
     if (isDue) events.push({ type, data });
   };
-  tell("orderUpdates", orders.length > 0, () => orderUpdateData(venue, orders));
-  tell("userHistoricalOrders", orders.length > 0, () => orderHistoryData(venue, user, orders));
-  tell("userFills", fills.length > 0, () => ({ user, fills: fillData(venue, fills) }));
-  tell("userFundings", funding.length > 0, () => ({ user, fundings: fundingData(venue, funding) }));
-  tell("userEvents", fills.length > 0, () => ({ fills: fillData(venue, fills) }));
-  for (const income of funding) tell("userEvents", true, () => ({ funding: fundingData(venue, [income])[0] }));
-  tell("userEvents", liquidation !== undefined, () => ({ liquidation }));
-  tell("userEvents", canceled.length > 0, () => ({ nonUserCancel }));
-  tell("notification", liquidation !== undefined, () => ({ notification: "Your position was liquidated." }));
+  add("orderUpdates", orders.length > 0, () => orderUpdateData(venue, orders));
+  add("userHistoricalOrders", orders.length > 0, () => orderHistoryData(venue, user, orders));
+  add("userFills", fills.length > 0, () => ({ user, fills: fillData(venue, fills) }));
+  add("userFundings", funding.length > 0, () => ({ user, fundings: fundingData(venue, funding) }));
+  add("userEvents", fills.length > 0, () => ({ fills: fillData(venue, fills) }));
+  for (const income of funding) add("userEvents", true, () => ({ funding: fundingData(venue, [income])[0] }));
+  add("userEvents", liquidation !== undefined, () => ({ liquidation }));
+  add("userEvents", canceled.length > 0, () => ({ nonUserCancel }));
+  add("notification", liquidation !== undefined, () => ({ notification: "Your position was liquidated." }));
   return events;
 }

@@ -14,7 +14,7 @@ interface MarginSummary {
 /** `clearinghouseState` of one account; a stranger gets zeros. */
 export function clearinghouseRow(venue: Venue, address: string): Readonly<Record<string, unknown>> {
   const { exchange } = venue;
-  const account = exchange.account(address);
+  const account = exchange.accounts.find(address);
   const time = exchange.nowMs();
   if (account === null) {
     const zero = summary(0n, 0n, 0n, 0n);
@@ -27,9 +27,9 @@ export function clearinghouseRow(venue: Venue, address: string): Readonly<Record
       time,
     };
   }
-  const margin = exchange.margin(address);
+  const margin = exchange.accounts.margin(address);
   const open = [...account.positions.values()].filter((position) => position.qtyLots !== 0);
-  const rows = open.map((position) => ({ position, figures: exchange.positionFigures(position) }));
+  const rows = open.map((position) => ({ position, figures: exchange.accounts.positionFigures(position) }));
   let netE12 = 0n;
   let grossE12 = 0n;
   let crossNetE12 = 0n;
@@ -71,10 +71,10 @@ function summary(valueE12: bigint, notionalE12: bigint, rawE12: bigint, usedE12:
 export function positionRow(venue: Venue, position: SimPosition): Readonly<Record<string, unknown>> {
   const { exchange } = venue;
   const instrument = instrumentOf(exchange, position.symbol);
-  const figures = exchange.positionFigures(position);
+  const figures = exchange.accounts.positionFigures(position);
   const entryMarginE12 = (position.costE12 < 0n ? -position.costE12 : position.costE12) / BigInt(figures.leverage);
   const isolated = figures.marginMode === "isolated";
-  // Funding paid is positive here, whereas the exchange counts what came in.
+  // Funding paid is positive here; the exchange counts funding received.
   const funding = usdText(-position.cumFundingE12);
   return {
     coin: position.symbol,
@@ -106,19 +106,19 @@ function priceE12Text(priceE12: bigint, decimals: number): string {
 export function activeAssetRow(venue: Venue, address: string, coin: string): Readonly<Record<string, unknown>> {
   const { exchange } = venue;
   const instrument = instrumentOf(exchange, coin);
-  const mark = exchange.mark(coin);
-  const known = exchange.account(address) !== null;
-  const availableE12 = known ? exchange.margin(address).availableE12 : 0n;
-  const leverage = known ? exchange.leverage(address, coin) : Math.min(20, instrument.maxLeverage);
-  const isolated = known && exchange.marginMode(address, coin) === "isolated";
-  const position = known ? exchange.position(address, coin, "BOTH") : null;
-  // Closing frees the margin of the position and lets it be taken again on the other side.
+  const mark = exchange.market.mark(coin);
+  const known = exchange.accounts.find(address) !== null;
+  const availableE12 = known ? exchange.accounts.margin(address).availableE12 : 0n;
+  const leverage = known ? exchange.accounts.leverage(address, coin) : Math.min(20, instrument.maxLeverage);
+  const isolated = known && exchange.accounts.marginMode(address, coin) === "isolated";
+  const position = known ? exchange.accounts.position(address, coin, "BOTH") : null;
+  // Closing frees the margin of the position, which the other side can then use.
   const heldLots = position?.qtyLots ?? 0;
   const unitE12 = (BigInt(mark.markE8) * 10_000n) / 10n ** BigInt(instrument.qtyDecimals);
   const openLots = unitE12 === 0n ? 0 : Number((availableE12 * BigInt(leverage)) / unitE12);
   const side = (sign: 1 | -1): string =>
     szText(instrument, openLots + (heldLots * sign < 0 ? 2 * Math.abs(heldLots) : 0));
-  const freed = position === null || heldLots === 0 ? 0n : 2n * exchange.positionFigures(position).initialE12;
+  const freed = position === null || heldLots === 0 ? 0n : 2n * exchange.accounts.positionFigures(position).initialE12;
   return {
     user: address,
     coin,

@@ -144,7 +144,7 @@ function isOtherDex(fields: Struct): boolean {
   return dex !== undefined && readText(dex) !== "";
 }
 
-/** Rows inside the asked time, bounds inclusive, oldest first, at most 500. */
+/** Rows inside the requested time, bounds inclusive, oldest first, at most 500. */
 function inTime<T extends { readonly time: number }>(fields: Struct, rows: readonly T[]): readonly T[] {
   const start = fields.optional("startTime");
   const end = fields.optional("endTime");
@@ -154,7 +154,7 @@ function inTime<T extends { readonly time: number }>(fields: Struct, rows: reado
 }
 
 export function openOrdersOf(venue: Venue, user: string): readonly SimOrder[] {
-  return venue.exchange.account(user) === null ? [] : venue.exchange.openOrders(user);
+  return venue.exchange.accounts.find(user) === null ? [] : venue.exchange.orders.open(user);
 }
 
 function newestFirst<T>(items: readonly T[]): T[] {
@@ -185,21 +185,21 @@ function answerOrderStatus(fields: Struct, { venue, tpsl }: InfoContext): unknow
 }
 
 function orderByOid(venue: Venue, user: string, oid: number): SimOrder | null {
-  const order = venue.exchange.order(oid);
+  const order = venue.exchange.orders.find(oid);
   return order === null || order.accountId !== user ? null : order;
 }
 
 /** The index by cloid lags behind the acknowledgement. */
 function orderByCloid(venue: Venue, user: string, cloid: string): SimOrder | null {
-  if (venue.exchange.account(user) === null) return null;
-  const order = venue.exchange.orderByClientId(user, cloid);
+  if (venue.exchange.accounts.find(user) === null) return null;
+  const order = venue.exchange.orders.findByClientId(user, cloid);
   if (order === null || venue.exchange.nowMs() < (tagOf(order)?.indexedMs ?? 0)) return null;
   return order;
 }
 
 export function historicalOrders(venue: Venue, user: string): readonly unknown[] {
-  if (venue.exchange.account(user) === null) return [];
-  return newestFirst(venue.exchange.allOrders(user).slice(-ORDERS_MAX)).map((order) => ({
+  if (venue.exchange.accounts.find(user) === null) return [];
+  return newestFirst(venue.exchange.orders.all(user).slice(-ORDERS_MAX)).map((order) => ({
     order: frontendOrderRow(venue, order),
     status: statusWord(order),
     statusTimestamp: order.updatedMs,
@@ -208,8 +208,8 @@ export function historicalOrders(venue: Venue, user: string): readonly unknown[]
 
 /** The latest fills, newest first. */
 export function latestFills(venue: Venue, user: string, aggregate: boolean): readonly unknown[] {
-  if (venue.exchange.account(user) === null) return [];
-  const newest = newestFirst(venue.exchange.fills(user).slice(-FILLS_MAX));
+  if (venue.exchange.accounts.find(user) === null) return [];
+  const newest = newestFirst(venue.exchange.accounts.fills(user).slice(-FILLS_MAX));
   return fillRows(venue, newest, aggregate);
 }
 
@@ -252,15 +252,15 @@ function answerFillsByTime(fields: Struct, { venue }: InfoContext): unknown {
   const endTime = endNode === undefined ? Number.MAX_SAFE_INTEGER : readUint(endNode);
   const aggregate = readFlag(fields, "aggregateByTime");
   const reversed = readFlag(fields, "reversed");
-  if (venue.exchange.account(user) === null) return [];
-  const reachable = venue.exchange.fills(user).slice(-FILLS_REACHABLE);
+  if (venue.exchange.accounts.find(user) === null) return [];
+  const reachable = venue.exchange.accounts.fills(user).slice(-FILLS_REACHABLE);
   const inside = reachable.filter((fill) => fill.tsMs >= startTime && fill.tsMs <= endTime);
   const ordered = reversed ? newestFirst(inside) : inside;
   return fillRows(venue, ordered.slice(0, FILLS_MAX), aggregate);
 }
 
 export function spotState(venue: Venue, user: string): Readonly<Record<string, unknown>> {
-  const spotE12 = venue.exchange.account(user)?.spotE12 ?? 0n;
+  const spotE12 = venue.exchange.accounts.find(user)?.spotE12 ?? 0n;
   if (spotE12 === 0n) return { balances: [] };
   return { balances: [{ coin: "USDC", token: 0, total: usdText(spotE12), hold: "0.0", entryNtl: "0.0" }] };
 }
@@ -280,8 +280,8 @@ export function fundingRows(
   venue: Venue,
   user: string,
 ): readonly { readonly time: number; readonly hash: string; readonly delta: Readonly<Record<string, unknown>> }[] {
-  if (venue.exchange.account(user) === null) return [];
-  return venue.exchange.income(user).flatMap((entry) => {
+  if (venue.exchange.accounts.find(user) === null) return [];
+  return venue.exchange.accounts.income(user).flatMap((entry) => {
     const instrument = entry.symbol === null ? undefined : venue.exchange.instruments.get(entry.symbol);
     if (entry.type !== "FUNDING_FEE" || instrument === undefined) return [];
     const szi = replyTextScaled(BigInt(entry.positionLots ?? 0), instrument.qtyDecimals);

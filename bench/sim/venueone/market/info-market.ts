@@ -69,7 +69,7 @@ export const MARKET_QUERIES: Readonly<Record<string, InfoQuery<MarketInfo>>> = {
     answer: (fields, { venue }) => {
       const coin = readText(fields.required("coin"));
       if (!venue.exchange.instruments.has(coin)) return isListed(venue.universe.perpByName, coin) ? [] : null;
-      const newest = venue.exchange.trades(coin).slice(-RECENT_TRADES_MAX);
+      const newest = venue.exchange.market.trades(coin).slice(-RECENT_TRADES_MAX);
       return newest.reverse().map((trade) => tradeRow(venue, trade));
     },
   },
@@ -83,7 +83,7 @@ export const MARKET_QUERIES: Readonly<Record<string, InfoQuery<MarketInfo>>> = {
       const startTime = readUint(fields.required("startTime"));
       const endTime = readOptionalTime(fields, "endTime");
       if (!venue.exchange.instruments.has(coin)) return isListed(venue.universe.perpByName, coin) ? [] : SERVER_ERROR;
-      return venue.exchange
+      return venue.exchange.market
         .fundingHistory(coin)
         .filter((point) => point.tsMs >= startTime && point.tsMs <= endTime)
         .slice(0, FUNDING_ROWS_MAX)
@@ -112,9 +112,9 @@ export const MARKET_QUERIES: Readonly<Record<string, InfoQuery<MarketInfo>>> = {
   spotMetaAndAssetCtxs: { keys: [], weight: 20, answer: () => [spotMetaReply(), SPOT_PAIRS.map(spotCtx)] },
 };
 
-/** Settled cash of all accounts: what the venue's own net deposits come to here, profits and fees included. */
+/** Settled cash of all accounts, profits and fees included: the nearest figure here to the venue's net deposits. */
 function heldE12(venue: Venue): bigint {
-  return venue.exchange.accounts().reduce((sum, { walletE12 }) => sum + walletE12, 0n);
+  return venue.exchange.accounts.all().reduce((sum, { walletE12 }) => sum + walletE12, 0n);
 }
 
 /** Only the first dex exists here; a query for another one fails like an unknown dex. */
@@ -134,7 +134,7 @@ function answerBook(fields: Struct, { venue, publisher }: MarketInfo): unknown {
   return publisher.book(coin, view, publisher.stamp([coin]));
 }
 
-/** Null for aggregation arguments that the venue does not support. */
+/** Returns null for aggregation arguments that the venue does not support. */
 function readBookView(fields: Struct): BookView | null {
   const sigFigsNode = fields.optional("nSigFigs");
   const mantissaNode = fields.optional("mantissa");
@@ -158,7 +158,7 @@ function answerCandles(fields: Struct, { venue }: MarketInfo): unknown {
   const intervalMs = CANDLE_INTERVALS[interval] ?? mismatch("interval");
   if (!venue.exchange.instruments.has(coin)) return isListed(venue.universe.perpByName, coin) ? [] : SERVER_ERROR;
   const instrument = instrumentOf(venue.exchange, coin);
-  return venue.exchange
+  return venue.exchange.market
     .candles(coin, intervalMs)
     .filter((candle) => candle.openMs + intervalMs > startTime && candle.openMs <= endTime)
     .slice(-CANDLE_ROWS_MAX)

@@ -1,4 +1,4 @@
-/** Data of the market streams. Undefined stands for a push that would say nothing new. */
+/** Data of the market streams. Undefined means that a push would contain nothing new. */
 import { deflateRawSync } from "node:zlib";
 import type { SimTrade } from "../../core/model/types.js";
 import { candleRow, instrumentOf, tradeRow } from "../records/rows.js";
@@ -11,7 +11,7 @@ import type { Subscription } from "./subscriptions.js";
 /** Trades older than this are not replayed on subscribing. */
 const TRADE_REPLAY_MS = 20_000;
 
-/** What one stream has yet to tell, and what it told last. */
+/** What one stream has yet to send, and what it sent last. */
 export interface StreamMemory {
   readonly pendingTrades: SimTrade[];
   lastTouch: string;
@@ -56,7 +56,7 @@ export function streamBook(info: MarketInfo, subscription: Subscription, time: n
 /** First frame of `trades`. */
 export function recentTrades(venue: Venue, coin: string): readonly unknown[] {
   const since = venue.exchange.nowMs() - TRADE_REPLAY_MS;
-  const recent = venue.exchange.instruments.has(coin) ? venue.exchange.trades(coin) : [];
+  const recent = venue.exchange.instruments.has(coin) ? venue.exchange.market.trades(coin) : [];
   return recent.filter((trade) => trade.tsMs >= since).map((trade) => tradeRow(venue, trade));
 }
 
@@ -93,6 +93,6 @@ function fastCtxs(venue: Venue, memory: StreamMemory): string {
 function runningCandle({ exchange }: Venue, coin: string, interval: string): unknown {
   const intervalMs = CANDLE_INTERVALS[interval];
   if (intervalMs === undefined || !exchange.instruments.has(coin)) return undefined;
-  const running = exchange.candles(coin, intervalMs).at(-1);
+  const running = exchange.market.candles(coin, intervalMs).at(-1);
   return running === undefined ? undefined : candleRow(instrumentOf(exchange, coin), interval, running, intervalMs);
 }

@@ -1,7 +1,7 @@
 /**
- * Market data replies built from the exchange. Invariant: a coin's book is published under strictly increasing times
- * (but where a clock far ahead was set right); the same time always means the same levels, over REST and every socket alike, and the exchange remembers each
- * publication, so that a test can ask for the true book of any time it was shown.
+ * Market data replies built from the exchange. Invariant: a coin's book is published under strictly increasing times,
+ * except after the correction of a clock far ahead. The same time always means the same levels, over REST and every
+ * socket. The exchange remembers each publication, so that a test can read the true book of any published time.
  */
 import { publicationMs } from "../../core/market/publication-time.js";
 import type { SimExchange } from "../../core/engine/exchange.js";
@@ -41,12 +41,12 @@ export class Publisher {
     for (const coin of coins) {
       const last = this.#shown.get(coin);
       if (last === undefined) continue;
-      const earliestMs = last.seq === exchange.seq(coin) ? last.time : last.time + 1;
+      const earliestMs = last.seq === exchange.market.seq(coin) ? last.time : last.time + 1;
       time = Math.max(time, publicationMs(nowMs, earliestMs));
     }
     for (const coin of coins) {
-      this.#shown.set(coin, { time, seq: exchange.seq(coin) });
-      exchange.rememberPublication(coin, time);
+      this.#shown.set(coin, { time, seq: exchange.market.seq(coin) });
+      exchange.controls.rememberPublication(coin, time);
     }
     return time;
   }
@@ -59,8 +59,8 @@ export class Publisher {
   /** Best level of each side. */
   touch(coin: string): readonly [LevelRow | null, LevelRow | null] {
     const instrument = instrumentOf(this.#exchange, coin);
-    const bid = this.#exchange.bestBid(coin);
-    const ask = this.#exchange.bestAsk(coin);
+    const bid = this.#exchange.market.bestBid(coin);
+    const ask = this.#exchange.market.bestAsk(coin);
     return [bid === null ? null : levelRow(instrument, bid), ask === null ? null : levelRow(instrument, ask)];
   }
 }
@@ -73,7 +73,8 @@ function bookData(
 ): Readonly<Record<string, unknown>> {
   const instrument = instrumentOf(exchange, coin);
   const levelMax = view.fast ? FAST_LEVELS : LEVELS_MAX;
-  const book: SimBookSnapshot = view.nSigFigs === null ? exchange.book(coin, levelMax) : exchange.book(coin);
+  const book: SimBookSnapshot =
+    view.nSigFigs === null ? exchange.market.book(coin, levelMax) : exchange.market.book(coin);
   const pick = (levels: readonly SimLevel[], side: "bid" | "ask"): readonly SimLevel[] =>
     view.nSigFigs === null
       ? levels.slice(0, levelMax)
@@ -97,8 +98,8 @@ function bookData(
 
 /** Middle of the touch at full precision, or null when a side is empty. */
 export function midText(exchange: SimExchange, coin: string): string | null {
-  const bid = exchange.bestBid(coin);
-  const ask = exchange.bestAsk(coin);
+  const bid = exchange.market.bestBid(coin);
+  const ask = exchange.market.bestAsk(coin);
   if (bid === null || ask === null) return null;
   const { priceDecimals } = instrumentOf(exchange, coin);
   return replyTextScaled(BigInt(bid.priceTicks + ask.priceTicks) * 5n, priceDecimals + 1);
@@ -110,7 +111,8 @@ export function allMidsData(venue: Venue, spotPrices: Readonly<Record<string, st
   for (const perp of venue.universe.perps) {
     if (perp.isDelisted) continue;
     const instrument = instrumentOf(venue.exchange, perp.name);
-    mids[perp.name] = midText(venue.exchange, perp.name) ?? markText(instrument, venue.exchange.mark(perp.name).markE8);
+    mids[perp.name] =
+      midText(venue.exchange, perp.name) ?? markText(instrument, venue.exchange.market.mark(perp.name).markE8);
   }
   return mids;
 }
@@ -133,8 +135,8 @@ export function assetCtx(venue: Venue, perp: Perp): Readonly<Record<string, unkn
     };
   }
   const instrument = instrumentOf(exchange, perp.name);
-  const mark = exchange.mark(perp.name);
-  const ticker = exchange.ticker(perp.name);
+  const mark = exchange.market.mark(perp.name);
+  const ticker = exchange.market.ticker(perp.name);
   const impact = impactPrices(exchange, instrument);
   return {
     funding: replyTextScaled(BigInt(mark.fundingRateE8), 8),
@@ -152,7 +154,7 @@ export function assetCtx(venue: Venue, perp: Perp): Readonly<Record<string, unkn
 
 /** Average prices (in ticks, fractional) at which the impact notional would sell and buy. */
 function impactPrices(exchange: SimExchange, instrument: SimInstrument): [number, number] | null {
-  const book = exchange.book(instrument.symbol, IMPACT_LEVELS);
+  const book = exchange.market.book(instrument.symbol, IMPACT_LEVELS);
   const major = instrument.symbol === "BTC" || instrument.symbol === "ETH";
   const notional = major ? IMPACT_NOTIONAL_MAJOR : IMPACT_NOTIONAL_OTHER;
   const bid = averagePrice(instrument, book.bids, notional);
@@ -160,7 +162,7 @@ function impactPrices(exchange: SimExchange, instrument: SimInstrument): [number
   return bid === null || ask === null ? null : [bid, ask];
 }
 
-/** Null when the levels hold less than the notional. A statistic that never reaches an order: floats are fine. */
+/** Returns null when the levels hold less than the notional. Floats: a statistic that never reaches an order. */
 function averagePrice(instrument: SimInstrument, levels: readonly SimLevel[], notional: number): number | null {
   const unit = 10 ** -(instrument.priceDecimals + instrument.qtyDecimals);
   let left = notional;
@@ -184,7 +186,7 @@ function premiumText(instrument: SimInstrument, impact: readonly [number, number
   return replyTextScaled(BigInt(Math.round(premium * 1e10)), 10);
 }
 
-/** Premium that gives this hourly rate by the venue's formula; inside the dead band it is not determined, 0 stands there. */
+/** Premium that gives this hourly rate by the venue's formula. Inside the dead band it is not determined: 0 there. */
 export function premiumOfRate(rateE8: number): string {
   const eightHourE8 = rateE8 * 8;
   const interestE8 = 10_000;

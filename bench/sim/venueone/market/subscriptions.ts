@@ -37,7 +37,7 @@ export type SubscriptionReading =
   | { readonly kind: "unparsable" }
   /** Typed, but asks for something that does not exist. */
   | { readonly kind: "invalid"; readonly json: string }
-  /** The venue drops the connection without a word. */
+  /** The venue drops the connection without an answer. */
   | { readonly kind: "kills" };
 
 const STREAMS = {
@@ -69,7 +69,7 @@ export type StreamType = keyof typeof STREAMS;
 /** @testonly What README.md lists. */
 export const STREAM_TYPES: readonly string[] = Object.keys(STREAMS);
 
-/** Streams whose frames do not say which user they are about. */
+/** Streams whose frames do not name their user. */
 const NAMELESS_CHANNELS: Partial<Record<StreamType, string>> = { userEvents: "user" };
 
 export function readSubscription(node: JsonNode, universe: Universe): SubscriptionReading {

@@ -101,7 +101,7 @@ function admit({ venue, tpsl }: ExchangeApiDeps, request: ExchangeRequest): Admi
   }
   const refusal = nonceRefusal(venue, signer, request.nonce, nowMs);
   if (refusal === null) return { ok: true, account, signer };
-  // The signature was true, so the log has it: a nonce that is used again is what tests look for.
+  // The signature was true, so the log records it: tests look for a nonce that is used twice.
   if (action.type === "order") {
     const context: OrderContext = { venue, tpsl, account, signer, nonce: request.nonce };
     for (const order of action.orders) logged(context, order).refused("NONCE", refusal);
@@ -109,7 +109,7 @@ function admit({ venue, tpsl }: ExchangeApiDeps, request: ExchangeRequest): Admi
   return no(refusal);
 }
 
-/** Consumes the nonce when there is none. */
+/** Consumes the nonce when it returns null. */
 function nonceRefusal(venue: Venue, signer: string, nonce: number, nowMs: number): string | null {
   const verdict = venue.nonces(signer).admit(nonce, nowMs);
   switch (verdict.kind) {
@@ -124,7 +124,7 @@ function nonceRefusal(venue: Venue, signer: string, nonce: number, nowMs: number
   }
 }
 
-/** A replaced agent is told about its master, anybody else about the recovered address. */
+/** The text for a replaced agent names its master, the text for anybody else the recovered address. */
 function strangerText(venue: Venue, signer: string, isL1: boolean): string {
   if (!isL1) return REFUSED.mustDeposit(signer);
   const former = venue.agents.former(signer);
@@ -140,31 +140,15 @@ function perform(context: OrderContext, request: ExchangeRequest): ExchangeReply
   }
   if (itemCount(request) > ITEMS_MAX) return refused(REFUSED.overWeight);
   switch (action.type) {
-    case "order": {
-      const error = findBatchError(venue, action.orders, action.grouping, action.builder);
-      return error === null
-        ? withStatuses("order", executeOrders(context, action))
-        : batchRefused(context, action.orders.length, error);
-    }
+    case "order":
+      return placeBatch(context, action);
     case "cancel":
     case "cancelByCloid":
       return withStatuses("cancel", executeCancels(context, action));
-    case "modify": {
-      const error = findBatchError(venue, [action.modify.order], "na", null);
-      const status: OrderStatusItem | null =
-        error === null ? executeModify(context, action.modify, action.alwaysPlace) : { error };
-      if (status === null) return refused(REFUSED.modifyGone);
-      return typeof status === "object" && "error" in status ? refused(status.error) : done();
-    }
-    case "batchModify": {
-      const orders = action.modifies.map((modify) => modify.order);
-      const error = findBatchError(venue, orders, "na", null);
-      if (error !== null) return withStatuses("order", [{ error }]);
-      const statuses = action.modifies.map(
-        (modify) => executeModify(context, modify, action.alwaysPlace) ?? { error: REFUSED.modifyGone },
-      );
-      return withStatuses("order", statuses);
-    }
+    case "modify":
+      return modifyOne(context, action);
+    case "batchModify":
+      return modifyBatch(context, action);
     case "scheduleCancel":
       return defaultOr(scheduleCancel(venue, account, action.time));
     case "updateLeverage":
@@ -177,15 +161,9 @@ function perform(context: OrderContext, request: ExchangeRequest): ExchangeReply
     case "setReferrer":
       return done();
     case "reserveRequestWeight":
-      if (!venue.moveCash(account, -BigInt(action.weight) * RESERVE_PRICE_E12, "ADJUSTMENT"))
-        return refused(REFUSED.transferBalance);
-      account.requestsReserved += action.weight;
-      return done();
-    case "createSubAccount": {
-      const sub = venue.openSubAccount(account);
-      if (sub === null) return refused(REFUSED.subAccountTooMany);
-      return { status: "ok", response: { type: "createSubAccount", data: sub.address } };
-    }
+      return defaultOr(reserveRequests(venue, account, action.weight));
+    case "createSubAccount":
+      return createSubAccount(venue, account);
     case "subAccountTransfer":
       return defaultOr(executeSubAccountTransfer(venue, account, action));
     case "agentSendAsset":
@@ -194,7 +172,44 @@ function perform(context: OrderContext, request: ExchangeRequest): ExchangeReply
   }
 }
 
-/** Pre-validation refuses n orders with one error; the log holds it once, too. */
+function placeBatch(context: OrderContext, action: Extract<L1Action, { type: "order" }>): ExchangeReply {
+  const error = findBatchError(context.venue, action.orders, action.grouping, action.builder);
+  return error === null
+    ? withStatuses("order", executeOrders(context, action))
+    : batchRefused(context, action.orders.length, error);
+}
+
+function modifyOne(context: OrderContext, action: Extract<L1Action, { type: "modify" }>): ExchangeReply {
+  const error = findBatchError(context.venue, [action.modify.order], "na", null);
+  const status: OrderStatusItem | null =
+    error === null ? executeModify(context, action.modify, action.alwaysPlace) : { error };
+  if (status === null) return refused(REFUSED.modifyGone);
+  return typeof status === "object" && "error" in status ? refused(status.error) : done();
+}
+
+function modifyBatch(context: OrderContext, action: Extract<L1Action, { type: "batchModify" }>): ExchangeReply {
+  const orders = action.modifies.map((modify) => modify.order);
+  const error = findBatchError(context.venue, orders, "na", null);
+  if (error !== null) return withStatuses("order", [{ error }]);
+  const statuses = action.modifies.map(
+    (modify) => executeModify(context, modify, action.alwaysPlace) ?? { error: REFUSED.modifyGone },
+  );
+  return withStatuses("order", statuses);
+}
+
+function reserveRequests(venue: Venue, account: VenueAccount, weight: number): string | null {
+  if (!venue.moveCash(account, -BigInt(weight) * RESERVE_PRICE_E12, "ADJUSTMENT")) return REFUSED.transferBalance;
+  account.requestsReserved += weight;
+  return null;
+}
+
+function createSubAccount(venue: Venue, account: VenueAccount): ExchangeReply {
+  const sub = venue.openSubAccount(account);
+  if (sub === null) return refused(REFUSED.subAccountTooMany);
+  return { status: "ok", response: { type: "createSubAccount", data: sub.address } };
+}
+
+/** Pre-validation refuses n orders with one error; the log records it once, too. */
 function batchRefused(context: OrderContext, orderCount: number, error: string): ExchangeReply {
   const { log } = context.venue;
   const draft = {
@@ -232,12 +247,12 @@ function updateLeverage(
   };
   if (action.leverage < 1 || action.leverage > perp.maxLeverage) return refuse(REFUSED.leverageInvalid);
   const mode = action.isCross ? "cross" : "isolated";
-  const hasPosition = (exchange.position(account.address, perp.name, "BOTH")?.qtyLots ?? 0) !== 0;
-  if (exchange.marginMode(account.address, perp.name) !== mode) {
+  const hasPosition = (exchange.accounts.position(account.address, perp.name, "BOTH")?.qtyLots ?? 0) !== 0;
+  if (exchange.accounts.marginMode(account.address, perp.name) !== mode) {
     if (hasPosition) return refuse(REFUSED.leverageTypeSwitch);
-    if (!exchange.setMarginMode(account.address, perp.name, mode).ok) return refuse(REFUSED.leverageTypeSwitch);
+    if (!exchange.desk.setMarginMode(account.address, perp.name, mode).ok) return refuse(REFUSED.leverageTypeSwitch);
   }
-  if (!exchange.setLeverage(account.address, perp.name, action.leverage).ok)
+  if (!exchange.desk.setLeverage(account.address, perp.name, action.leverage).ok)
     return refuse(REFUSED.isolatedMarginAmount);
   venue.log.executed(index, null);
   return null;
@@ -251,12 +266,17 @@ function updateIsolatedMargin(
   const { exchange } = venue;
   const perp = venue.universe.perps[action.asset];
   if (perp === undefined || perp.isDelisted) return REFUSED.notIsolated;
-  if (exchange.marginMode(account.address, perp.name) !== "isolated") return REFUSED.notIsolated;
-  const moved = exchange.moveIsolatedMargin(account.address, perp.name, "BOTH", BigInt(action.ntliE6) * 1_000_000n);
+  if (exchange.accounts.marginMode(account.address, perp.name) !== "isolated") return REFUSED.notIsolated;
+  const moved = exchange.desk.moveIsolatedMargin(
+    account.address,
+    perp.name,
+    "BOTH",
+    BigInt(action.ntliE6) * 1_000_000n,
+  );
   return moved.ok ? null : REFUSED.isolatedMarginAmount;
 }
 
-/** Adds what the target leverage asks of the position at mark; a position that has as much already keeps it. */
+/** Adds what the target leverage requires of the position at mark; a position that already has it does not change. */
 function topUpIsolatedMargin(
   venue: Venue,
   account: VenueAccount,
@@ -265,15 +285,15 @@ function topUpIsolatedMargin(
   const { exchange } = venue;
   const perp = venue.universe.perps[action.asset];
   if (perp === undefined || perp.isDelisted) return REFUSED.notIsolated;
-  if (exchange.marginMode(account.address, perp.name) !== "isolated") return REFUSED.notIsolated;
+  if (exchange.accounts.marginMode(account.address, perp.name) !== "isolated") return REFUSED.notIsolated;
   if (action.leverageE8 === 0n) return REFUSED.leverageInvalid;
-  const position = exchange.position(account.address, perp.name, "BOTH");
+  const position = exchange.accounts.position(account.address, perp.name, "BOTH");
   if (position === null || position.qtyLots === 0) return REFUSED.isolatedMarginAmount;
-  const { notionalE12, unrealizedE12 } = exchange.positionFigures(position);
+  const { notionalE12, unrealizedE12 } = exchange.accounts.positionFigures(position);
   const neededE12 = (notionalE12 * LEVERAGE_UNIT_E8 + action.leverageE8 - 1n) / action.leverageE8;
   const missingE12 = neededE12 - position.isolatedE12 - unrealizedE12;
   if (missingE12 <= 0n) return null;
-  const moved = exchange.moveIsolatedMargin(account.address, perp.name, "BOTH", missingE12);
+  const moved = exchange.desk.moveIsolatedMargin(account.address, perp.name, "BOTH", missingE12);
   return moved.ok ? null : REFUSED.isolatedMarginAmount;
 }
 
@@ -297,8 +317,8 @@ export function fireScheduledCancels(venue: Venue): void {
     if (account.scheduledCancelMs === null || account.scheduledCancelMs > nowMs) continue;
     account.scheduledCancelMs = null;
     account.scheduledFirings = { day: Math.floor(nowMs / DAY_MS), count: firingsToday(account, nowMs) + 1 };
-    for (const order of venue.exchange.openOrders(account.address)) {
-      venue.exchange.cancel(account.address, order.orderId, "SCHEDULED");
+    for (const order of venue.exchange.orders.open(account.address)) {
+      venue.exchange.orders.cancel(account.address, order.orderId, "SCHEDULED");
     }
   }
 }

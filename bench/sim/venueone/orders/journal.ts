@@ -1,6 +1,6 @@
 /**
- * What happened to accounts since the last commit. The venue speaks in blocks: everything one action or market step
- * causes leaves together. Invariant: an order appears at most once per commit, in its latest state.
+ * What happened to accounts since the last commit. The venue publishes in blocks: everything that one action or market
+ * step causes is sent together. Invariant: an order appears at most once per commit, in its latest state.
  */
 import type { SimExchange } from "../../core/engine/exchange.js";
 import type { SimFill, SimIncome, SimOrder } from "../../core/model/types.js";

@@ -16,7 +16,7 @@ export function keepAccounts(venue: Venue, journal: Journal): void {
 
 function chargeBuilder(venue: Venue, fill: SimFill): void {
   const { exchange } = venue;
-  const order = exchange.order(fill.orderId);
+  const order = exchange.orders.find(fill.orderId);
   const builder = order === null ? null : (tagOf(order)?.builder ?? null);
   const account = venue.account(fill.accountId);
   if (builder === null || account === null) return;
@@ -38,8 +38,8 @@ function recordLiquidation(venue: Venue, journal: Journal, accountId: string, or
       ),
     0n,
   );
-  const equity = usdText(exchange.margin(accountId).equityE12);
-  const ofIsolated = sold.every((order) => exchange.marginMode(accountId, order.symbol) === "isolated");
+  const equity = usdText(exchange.accounts.margin(accountId).equityE12);
+  const ofIsolated = sold.every((order) => exchange.accounts.marginMode(accountId, order.symbol) === "isolated");
   venue.addLedgerRow(account, {
     type: "liquidation",
     liquidatedNtlPos: usdText(notionalE12),

@@ -78,7 +78,7 @@ function findStaticError(venue: Venue, order: OrderRequest, isChild: boolean, gr
     if (!isPriceAligned(order.trigger.triggerPxE8, perp.szDecimals)) return perItem(ITEM.tick, asset);
   }
   // 0.2 × reference < limit ≤ 5 × reference, as measured.
-  const referenceE8 = BigInt(venue.exchange.mark(perp.name).markE8);
+  const referenceE8 = BigInt(venue.exchange.market.mark(perp.name).markE8);
   if (order.limitPxE8 * 5n <= referenceE8 || order.limitPxE8 > referenceE8 * 5n) return perItem(ITEM.band, asset);
   return null;
 }
@@ -139,7 +139,7 @@ export function placeOne(context: OrderContext, order: OrderRequest, grouping: G
   const request = coreRequest(context, order, grouping, builder);
   if (request.reduceOnly && request.trigger === null && request.timeInForce !== "IOC")
     makeRoom(venue, account, request);
-  const result = venue.exchange.place(account.address, request);
+  const result = venue.exchange.orders.place(account.address, request);
   if (!result.ok) return refuse(result.reason, refusalText(venue, order, request, result.reason));
   const placed = result.value;
   entry.accepted(placed.orderId);
@@ -163,17 +163,17 @@ export function findItemError(context: OrderContext, order: OrderRequest, builde
   const instrument = instrumentOf(exchange, symbol);
   const approved = builder === null ? 0 : (account.builderFees.get(builder.address) ?? 0);
   if (builder !== null && builder.feeTenthsBps > approved) return ITEM.builderUnapproved;
-  const openCount = exchange.openOrders(account.address).length;
+  const openCount = exchange.orders.open(account.address).length;
   if (openCount >= venue.limits.openOrders && (order.reduceOnly || order.trigger !== null)) return ITEM.tooManyOrders;
   if (order.szE8 === 0n) return null;
-  const heldLots = exchange.position(account.address, symbol, "BOTH")?.qtyLots ?? 0;
+  const heldLots = exchange.accounts.position(account.address, symbol, "BOTH")?.qtyLots ?? 0;
   const reducibleLots = Math.max(0, order.isBuy ? -heldLots : heldLots);
   if (order.reduceOnly && order.trigger === null && reducibleLots === 0) return ITEM.reduceOnly;
   const lots = Number(order.szE8 / 10n ** BigInt(8 - instrument.qtyDecimals));
   const limitTicks = Number(order.limitPxE8 / 10n ** BigInt(8 - instrument.priceDecimals));
   let priceTicks = limitTicks;
   if (order.tif === "Ioc" || order.tif === "FrontendMarket") {
-    const touch = order.isBuy ? exchange.bestAsk(symbol) : exchange.bestBid(symbol);
+    const touch = order.isBuy ? exchange.market.bestAsk(symbol) : exchange.market.bestBid(symbol);
     if (touch === null || (order.isBuy ? touch.priceTicks > limitTicks : touch.priceTicks < limitTicks))
       return ITEM.noMatch;
     priceTicks = touch.priceTicks;
@@ -183,12 +183,12 @@ export function findItemError(context: OrderContext, order: OrderRequest, builde
   return isSmall && !closesAll ? ITEM.minimumValue : null;
 }
 
-/** Resting reduce-only orders may not add up to more than the position: the older ones give way. */
+/** Resting reduce-only orders may not add up to more than the position: the older ones shrink or end. */
 function makeRoom(venue: Venue, account: VenueAccount, request: SimOrderRequest): void {
   const { exchange } = venue;
-  const heldLots = Math.abs(exchange.position(account.address, request.symbol, "BOTH")?.qtyLots ?? 0);
-  const older = exchange
-    .openOrders(account.address, request.symbol)
+  const heldLots = Math.abs(exchange.accounts.position(account.address, request.symbol, "BOTH")?.qtyLots ?? 0);
+  const older = exchange.orders
+    .open(account.address, request.symbol)
     .filter((order) => order.reduceOnly && order.trigger === null && order.side === request.side);
   let sumLots = older.reduce(
     (sum, order) => sum + order.qtyLots - order.filledLots,
@@ -197,7 +197,7 @@ function makeRoom(venue: Venue, account: VenueAccount, request: SimOrderRequest)
   for (const order of older) {
     if (sumLots <= heldLots) return;
     sumLots -= order.qtyLots - order.filledLots;
-    exchange.cancel(account.address, order.orderId, "REDUCE_ONLY");
+    exchange.orders.cancel(account.address, order.orderId, "REDUCE_ONLY");
   }
 }
 
@@ -264,8 +264,8 @@ export function refusalText(venue: Venue, order: OrderRequest, request: SimOrder
     case "POST_ONLY": {
       const instrument = instrumentOf(venue.exchange, request.symbol);
       const text = (ticks: number | undefined): string => (ticks === undefined ? "0" : plainPx(instrument, ticks));
-      const bid = text(venue.exchange.bestBid(request.symbol)?.priceTicks);
-      const ask = text(venue.exchange.bestAsk(request.symbol)?.priceTicks);
+      const bid = text(venue.exchange.market.bestBid(request.symbol)?.priceTicks);
+      const ask = text(venue.exchange.market.bestAsk(request.symbol)?.priceTicks);
       return perItem(ITEM.postOnly(bid, ask), asset);
     }
     case "NO_LIQUIDITY":
@@ -315,7 +315,7 @@ interface LogEntry {
   refused(code: string, text: string): void;
 }
 
-/** Writes the instruction down as received. */
+/** Records the instruction as received. */
 export function logged(context: OrderContext, order: OrderRequest): LogEntry {
   const { log, universe } = context.venue;
   const index = log.received({

@@ -1,6 +1,6 @@
 /**
- * Cancelling and modifying. Invariant: a modification that is refused leaves the old order where it was; one that
- * succeeds gives the order a new id.
+ * Cancelling and modifying. Invariant: a refused modification does not change the old order; one that succeeds gives
+ * the order a new id.
  */
 import type { SimOrder } from "../../core/model/types.js";
 import type { L1Action } from "../wire/actions.js";
@@ -26,11 +26,11 @@ type CancelAction = Extract<L1Action, { type: "cancel" | "cancelByCloid" }>;
 export function executeCancels(context: OrderContext, action: CancelAction): CancelStatusItem[] {
   if (action.type === "cancel") {
     return action.cancels.map((cancel) =>
-      cancelOne(context, cancel.asset, context.venue.exchange.order(cancel.oid), null),
+      cancelOne(context, cancel.asset, context.venue.exchange.orders.find(cancel.oid), null),
     );
   }
   return action.cancels.map((cancel) => {
-    const order = context.venue.exchange.orderByClientId(context.account.address, cancel.cloid);
+    const order = context.venue.exchange.orders.findByClientId(context.account.address, cancel.cloid);
     return cancelOne(context, cancel.asset, order, cancel.cloid);
   });
 }
@@ -52,7 +52,7 @@ function cancelOne(
     nonce: String(context.nonce),
   });
   const isOwn = order !== null && order.accountId === account.address && order.symbol === symbol;
-  if (isOwn && venue.exchange.cancel(account.address, order.orderId).ok) {
+  if (isOwn && venue.exchange.orders.cancel(account.address, order.orderId).ok) {
     venue.log.executed(index, order.orderId);
     return "success";
   }
@@ -61,7 +61,9 @@ function cancelOne(
   return { error };
 }
 
-/** Null when the order to modify is not open. A success carries the status of the new order, under its new id. */
+/**
+ * Returns null when the order to modify is not open. A success carries the status of the new order, under its new id.
+ */
 export function executeModify(
   context: OrderContext,
   modify: ModifyRequest,
@@ -77,26 +79,30 @@ export function executeModify(
   }
   // By default a Gtc replacement is forced to post-only.
   const forced: OrderRequest = !alwaysPlace && order.tif === "Gtc" ? { ...order, tif: "Alo" } : order;
-  // Judged first, so that a refused replacement leaves the old order where it is.
+  // Checked first, so that a refused replacement does not change the old order.
   const text = findItemError(context, forced, null);
   if (text !== null) {
     const error = perItem(text, order.asset);
     logged(context, order).refused("ITEM", error);
     return { error };
   }
-  const probe = venue.exchange.check(account.address, { ...coreRequest(context, forced, "na", null), clientId: null });
+  const probe = venue.exchange.orders.check(account.address, {
+    ...coreRequest(context, forced, "na", null),
+    clientId: null,
+  });
   if (!probe.ok && probe.reason !== "MARGIN") {
     const error = refusalText(venue, forced, coreRequest(context, forced, "na", null), probe.reason);
     logged(context, order).refused(probe.reason, error);
     return { error };
   }
-  venue.exchange.cancel(account.address, old.orderId, "USER");
+  venue.exchange.orders.cancel(account.address, old.orderId, "USER");
   return statusOf(context, order, placeOne(context, forced, "na", null));
 }
 
 function findOpen(venue: Venue, account: VenueAccount, ref: OrderRef): SimOrder | null {
   const { exchange } = venue;
-  const order = typeof ref === "number" ? exchange.order(ref) : exchange.orderByClientId(account.address, ref);
+  const order =
+    typeof ref === "number" ? exchange.orders.find(ref) : exchange.orders.findByClientId(account.address, ref);
   if (order === null || order.accountId !== account.address) return null;
   return order.status === "NEW" || order.status === "PARTIALLY_FILLED" ? order : null;
 }

@@ -70,7 +70,7 @@ export class Tpsl {
     this.#waiting.delete(parent.orderId);
     if (parent.status !== "FILLED" && !filledThenCutForMargin) return;
     const placed = children.flatMap(({ request }) => {
-      const result = this.#venue.exchange.place(parent.accountId, request);
+      const result = this.#venue.exchange.orders.place(parent.accountId, request);
       return result.ok ? [result.value] : [];
     });
     this.link(placed);
@@ -82,21 +82,21 @@ export class Tpsl {
     this.#siblings.delete(order.orderId);
     if (order.status !== "FILLED") return;
     for (const other of group) {
-      if (other !== order) this.#venue.exchange.cancel(other.accountId, other.orderId, "SIBLING");
+      if (other !== order) this.#venue.exchange.orders.cancel(other.accountId, other.orderId, "SIBLING");
     }
   }
 
-  /** Ends waiting trigger orders whose position is gone or turned, and shrinks resting ones larger than it. */
+  /** Ends waiting trigger orders whose position is gone or has turned, and shrinks resting ones larger than it. */
   #sweep(accountId: string, symbol: string): void {
     const { exchange } = this.#venue;
-    const heldLots = exchange.position(accountId, symbol, "BOTH")?.qtyLots ?? 0;
-    for (const order of exchange.openOrders(accountId, symbol)) {
+    const heldLots = exchange.accounts.position(accountId, symbol, "BOTH")?.qtyLots ?? 0;
+    for (const order of exchange.orders.open(accountId, symbol)) {
       if (!order.reduceOnly && !order.closePosition) continue;
       const reducibleLots = order.side === "SELL" ? Math.max(0, heldLots) : Math.max(0, -heldLots);
       if (!order.triggered) {
-        if (reducibleLots === 0) exchange.cancel(accountId, order.orderId, "REDUCE_ONLY");
+        if (reducibleLots === 0) exchange.orders.cancel(accountId, order.orderId, "REDUCE_ONLY");
       } else if (order.priceTicks !== null && reducibleLots > 0 && order.qtyLots - order.filledLots > reducibleLots) {
-        exchange.amend(accountId, order.orderId, order.filledLots + reducibleLots, order.priceTicks);
+        exchange.orders.amend(accountId, order.orderId, order.filledLots + reducibleLots, order.priceTicks);
       }
     }
   }

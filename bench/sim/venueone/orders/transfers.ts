@@ -1,7 +1,7 @@
 /**
  * Money and permissions: sends, withdrawals, class transfers, agents, builder approvals, sub-accounts. Each returns
- * null on success or the text that refuses the action. Invariant: cash leaves one place before it appears in another,
- * and every movement writes its ledger rows.
+ * null on success or the text that refuses the action. Invariant: cash is taken from one place before it appears in
+ * another, and every movement writes its ledger rows.
  */
 import type { L1Action } from "../wire/actions.js";
 import { parseWireDecimalE8 } from "../wire/decimals.js";
@@ -103,7 +103,7 @@ function transferClass(venue: Venue, signer: VenueAccount, amountText: string, t
   if (isUnified) return REFUSED.unifiedActive;
   const amount = parseUsd(ofSub?.[1] ?? amountText);
   if (!amount.ok) return amount.text;
-  const moved = venue.exchange.transferSpot(account.address, amount.e12, toPerp ? "toPerp" : "toSpot");
+  const moved = venue.exchange.desk.transferSpot(account.address, amount.e12, toPerp ? "toPerp" : "toSpot");
   if (!moved.ok) return REFUSED.transferBalance;
   venue.addLedgerRow(account, { type: "accountClassTransfer", usdc: usdText(amount.e12), toPerp });
   return null;
@@ -136,12 +136,12 @@ function sendAsset(venue: Venue, signer: VenueAccount, send: AssetSend): string 
   const feeE12 = known === null ? ACTIVATION_FEE_E12 : 0n;
   const takenE12 = amount.e12 + feeE12;
   const { exchange } = venue;
-  if (send.sourceDex === "spot" && !exchange.transferSpot(from.address, takenE12, "toPerp").ok)
+  if (send.sourceDex === "spot" && !exchange.desk.transferSpot(from.address, takenE12, "toPerp").ok)
     return REFUSED.transferBalance;
   if (!venue.moveCash(from, -takenE12, "WITHDRAW")) return REFUSED.transferBalance;
   const to = known ?? venue.openAccount(send.destination, "0", "0");
   venue.moveCash(to, amount.e12, "DEPOSIT");
-  if (send.destinationDex === "spot") exchange.transferSpot(to.address, amount.e12, "toSpot");
+  if (send.destinationDex === "spot") exchange.desk.transferSpot(to.address, amount.e12, "toSpot");
   const delta = {
     type: "send",
     user: from.address,

@@ -31,7 +31,7 @@ export type AgentRefusal =
   | { readonly kind: "tooMany"; readonly limit: number }
   | { readonly kind: "name" };
 
-/** What an unknown signer used to be; the venue words its refusal by it. */
+/** What an unknown signer used to be: the venue's refusal depends on it. */
 export type FormerAgent = { readonly accountId: string; readonly ended: "replaced" | "revoked" | "expired" };
 
 export interface AgentApproval {
@@ -53,7 +53,7 @@ export class AgentRegistry {
     this.#isAccount = isAccount;
   }
 
-  /** Null on success. */
+  /** Returns null on success. */
   approve({ accountId, agentAddress, agentName, subAccountCount, nowMs }: AgentApproval): AgentRefusal | null {
     const parsed = parseAgentName(agentName, nowMs);
     if (parsed === null) return { kind: "name" };
@@ -105,7 +105,7 @@ export class AgentRegistry {
   }
 }
 
-/** Splits `name valid_until <ms>`; null when the name is too long. */
+/** Splits `name valid_until <ms>`. Returns null when the name is too long. */
 function parseAgentName(agentName: string, nowMs: number): { name: string; validUntilMs: number } | null {
   const match = /^(.*?) ?valid_until (\d{1,15})$/.exec(agentName);
   const name = match?.[1] ?? agentName;

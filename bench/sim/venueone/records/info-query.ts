@@ -1,4 +1,4 @@
-/** What an `/info` query is made of; shared by the tables of market and account queries. */
+/** The parts of an `/info` query, for the tables of market and account queries. */
 import type { Struct } from "../wire/shape.js";
 
 export interface InfoQuery<Context> {

@@ -22,7 +22,7 @@ export class NonceSet {
   /** Ascending, at most 100. */
   readonly #highest: number[] = [];
 
-  /** Consumes the nonce when it answers `admitted`. */
+  /** Consumes the nonce when it returns `admitted`. */
   admit(nonce: number, nowMs: number): NonceVerdict {
     const max = nowMs + DAY_MS - INWARD_MARGIN_MS;
     const oldest = nowMs - 2 * DAY_MS + INWARD_MARGIN_MS;

@@ -4,7 +4,7 @@ import type { VenueOptions } from "../../core/server/venue-server.js";
 /** Bounds per IP and per account, from the venue's rate-limit page; measured where noted. */
 export interface VenueoneLimits {
   readonly ipWeightPerMinute: number;
-  /** An older text of the documentation; the newer one says 10, and neither was reached by probing. */
+  /** From older documentation; the newer says 10, and probing reached neither. */
   readonly connections: number;
   readonly subscriptions: number;
   /** Distinct users over user streams; one more is refused. Measured as 14, documented as 10. */

@@ -199,7 +199,7 @@ export function tradeRow(venue: Venue, trade: SimTrade): Readonly<Record<string,
 export function fillRow(venue: Venue, fill: SimFill): Readonly<Record<string, unknown>> {
   const { exchange } = venue;
   const instrument = instrumentOf(exchange, fill.symbol);
-  const order = exchange.order(fill.orderId);
+  const order = exchange.orders.find(fill.orderId);
   const builder = order === null ? null : (tagOf(order)?.builder ?? null);
   const builderE12 = builder === null ? 0n : builderFeeE12(instrument, fill, builder.feeTenthsBps);
   return {
@@ -222,7 +222,7 @@ export function fillRow(venue: Venue, fill: SimFill): Readonly<Record<string, un
       ? {
           liquidation: {
             liquidatedUser: fill.accountId,
-            markPx: markText(instrument, exchange.mark(fill.symbol).markE8),
+            markPx: markText(instrument, exchange.market.mark(fill.symbol).markE8),
             method: "market",
           },
         }

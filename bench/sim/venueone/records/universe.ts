@@ -120,8 +120,8 @@ export class Universe {
   }
 
   /**
-   * From the next answer on; what the row says now. An asset never leaves the list: it is delisted in it. Its size
-   * decimals say all of its grid.
+   * Changes the row of an asset from the next answer on. The list keeps every asset: one that ends is marked as
+   * delisted. Size decimals determine the whole grid.
    */
   change(name: string, { isTrading, isListed, qtyStep }: ListingChange): SimInstrument {
     const perp = this.perpByName.get(name);
@@ -129,7 +129,7 @@ export class Universe {
     if (perp === undefined || listing === undefined) throw new RangeError(`venueone does not list ${name}`);
     const isOpen = isTrading ?? isListed ?? !perp.isDelisted;
     const szDecimals = qtyStep === undefined ? perp.szDecimals : printedDecimals(qtyStep);
-    // The object itself: routes and streams hold on to it.
+    // Changes the object itself: routes and streams hold it.
     Object.assign(perp, { isDelisted: !isOpen, szDecimals });
     return instrumentOf(listing, perp);
   }
@@ -186,7 +186,7 @@ export function metaReply(universe: Universe): Readonly<Record<string, unknown>>
   };
 }
 
-/** Null for an id that no table has. */
+/** Returns null for an id that no table has. */
 export function marginTableReply(id: number): Readonly<Record<string, unknown>> | null {
   const table = TIERED_TABLES.get(id);
   if (table === undefined && (id < 1 || id >= 50)) return null;

@@ -110,7 +110,7 @@ export class Venue {
     const known = this.#accounts.get(address);
     if (known !== undefined) return known;
     // Accounts made through the control API appear on the exchange first.
-    return this.exchange.account(address) === null ? null : this.#record(address, "user", null);
+    return this.exchange.accounts.find(address) === null ? null : this.#record(address, "user", null);
   }
 
   /** Creates account and record. */
@@ -118,10 +118,10 @@ export class Venue {
     const account = this.#record(address, "user", null);
     // The engine books the first deposit itself; the row is written here whether or not it announces it.
     this.#ownCashMove = true;
-    this.exchange.createAccount({ accountId: address, deposit: depositUsd, spotDeposit: spotUsd });
+    this.exchange.desk.createAccount({ accountId: address, deposit: depositUsd, spotDeposit: spotUsd });
     this.#ownCashMove = false;
     if (Number(depositUsd) > 0) {
-      const usdc = usdText(this.exchange.account(address)?.walletE12 ?? 0n);
+      const usdc = usdText(this.exchange.accounts.find(address)?.walletE12 ?? 0n);
       this.addLedgerRow(account, { type: "deposit", usdc });
     }
     return account;
@@ -131,13 +131,13 @@ export class Venue {
     if (master.subAccounts.length >= SUB_ACCOUNTS_MAX) return null;
     const address = `0x${hash64(`sub:${master.address}:${master.subAccounts.length}`).slice(2, 42)}`;
     const created = this.#record(address, "subAccount", master.address);
-    this.exchange.createAccount({ accountId: address, deposit: "0" });
+    this.exchange.desk.createAccount({ accountId: address, deposit: "0" });
     master.subAccounts.push(address);
     return created;
   }
 
   accounts(): readonly VenueAccount[] {
-    for (const known of this.exchange.accounts()) this.account(known.accountId);
+    for (const known of this.exchange.accounts.all()) this.account(known.accountId);
     return [...this.#accounts.values()];
   }
 
@@ -167,14 +167,14 @@ export class Venue {
   /** Moves cash without the automatic deposit row. */
   moveCash(of: VenueAccount, amountE12: bigint, cause: SimAccountCause): boolean {
     this.#ownCashMove = true;
-    const moved = this.exchange.adjustWallet(of.address, amountE12, cause);
+    const moved = this.exchange.desk.adjustWallet(of.address, amountE12, cause);
     this.#ownCashMove = false;
     return moved.ok;
   }
 
   #onAccount(accountId: string, cause: SimAccountCause): void {
     if (this.#ownCashMove || cause !== "DEPOSIT") return;
-    const moved = this.exchange.income(accountId).findLast((entry) => entry.type === "TRANSFER");
+    const moved = this.exchange.accounts.income(accountId).findLast((entry) => entry.type === "TRANSFER");
     const to = this.account(accountId);
     if (to === null || moved === undefined || moved.amountE12 <= 0n) return;
     this.addLedgerRow(to, { type: "deposit", usdc: usdText(moved.amountE12) });

@@ -177,12 +177,12 @@ describe("ccxt.hyperliquid: stop orders, changes, settings, history", () => {
     const [open] = await rest.fetchOpenOrders(SYMBOL);
     expect(open).toMatchObject({ id: String(stop.id), side: "sell", amount: 0.02, reduceOnly: true, status: "open" });
     expect(Number(open?.triggerPrice)).toBe(trigger);
-    sim.exchange.setPriceSkew(-200, 0);
+    sim.exchange.controls.setPriceSkew(-200, 0);
     sim.exchange.step();
     const ended = await rest.fetchOrder(String(stop.id), SYMBOL);
     expect(ended).toMatchObject({ status: "closed", filled: 0.02 });
     expect(await rest.fetchPositions([SYMBOL])).toEqual([]);
-    sim.exchange.setPriceSkew(0, 0);
+    sim.exchange.controls.setPriceSkew(0, 0);
     sim.exchange.step();
   });
 
@@ -199,7 +199,7 @@ describe("ccxt.hyperliquid: stop orders, changes, settings, history", () => {
     const limit = await priceOf(0.9);
     const first = await rest.createOrder(SYMBOL, "limit", "buy", 0.01, limit);
     const second = await rest.createOrder(SYMBOL, "limit", "buy", 0.01, limit - 10);
-    // The library's type of a request leaves out the id that the call itself demands.
+    // The library's type of a request lacks the id that the call itself requires.
     const requests = [
       { id: String(first.id), symbol: SYMBOL, type: "limit", side: "buy", amount: 0.02, price: limit - 20, params: {} },
       {
@@ -232,16 +232,16 @@ describe("ccxt.hyperliquid: stop orders, changes, settings, history", () => {
 
   it("sets leverage and margin mode, and refuses what the coin does not have", async () => {
     await rest.setMarginMode("isolated", SYMBOL, { leverage: 4 });
-    expect(sim.exchange.marginMode(ACCOUNT.toLowerCase(), "BTC")).toBe("isolated");
-    expect(sim.exchange.leverage(ACCOUNT.toLowerCase(), "BTC")).toBe(4);
+    expect(sim.exchange.accounts.marginMode(ACCOUNT.toLowerCase(), "BTC")).toBe("isolated");
+    expect(sim.exchange.accounts.leverage(ACCOUNT.toLowerCase(), "BTC")).toBe(4);
     await rest.setMarginMode("cross", SYMBOL, { leverage: 10 });
     await expect(rest.setLeverage(200, SYMBOL)).rejects.toThrow(/leverage/i);
-    expect(sim.exchange.leverage(ACCOUNT.toLowerCase(), "BTC")).toBe(10);
+    expect(sim.exchange.accounts.leverage(ACCOUNT.toLowerCase(), "BTC")).toBe(10);
   });
 
-  it("tells the history of orders and fills in one voice, and of funding", async () => {
+  it("reports orders and fills that agree, and funding", async () => {
     const orders = await rest.fetchOrders(SYMBOL);
-    const truth = sim.exchange.allOrders(ACCOUNT.toLowerCase());
+    const truth = sim.exchange.orders.all(ACCOUNT.toLowerCase());
     expect(new Set(orders.map((order) => order.id))).toEqual(new Set(truth.map((order) => String(order.orderId))));
     const canceled = await rest.fetchCanceledOrders(SYMBOL);
     expect(canceled.length).toBeGreaterThan(0);
@@ -262,7 +262,7 @@ describe("ccxt.pro.hyperliquid against the local venue", () => {
     await pro.loadMarkets();
     for (let round = 0; round < 3; round++) {
       const book = await pro.watchOrderBook(SYMBOL);
-      const truth = sim.exchange.trueBookAtTime("BTC", Number(book.timestamp), 20);
+      const truth = sim.exchange.market.trueBookAtTime("BTC", Number(book.timestamp), 20);
       expect(truth).not.toBeNull();
       expect(book.bids.map(([price]) => price)).toEqual(truth?.bids.map((level) => level.priceTicks / 10));
       expect(book.asks.map(([, size]) => size)).toEqual(truth?.asks.map((level) => level.qtyLots / 1e5));

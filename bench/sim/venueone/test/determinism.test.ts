@@ -57,7 +57,7 @@ describe("determinism", () => {
     expect(await record(3)).toBe(await record(3));
   });
 
-  it("tells another story under another seed", async () => {
+  it("sends other frames under another seed", async () => {
     expect(await record(3)).not.toBe(await record(4));
   });
 });

@@ -171,7 +171,7 @@ describe("the signature check", () => {
     );
   });
 
-  it("tells a replaced agent about its master and a revoked one that it does not exist", async () => {
+  it("names its master to a replaced agent and says to a revoked one that it does not exist", async () => {
     const approve = (agentAddress: string, agentName: string) =>
       bench.actAsUser(KEYS.alice, { type: "approveAgent", agentAddress, agentName }, FIELDS.approveAgent);
     const second = addressOf(`0x${"e5".repeat(32)}`);
@@ -412,7 +412,7 @@ describe("request budgets", () => {
     expect((await bench.post("/info", '{"type":"allMids"}')).status).toBe(200);
   });
 
-  it("refuses an account past its requests, lets one through per ten seconds, and leaves cancels their own cap", async () => {
+  it("refuses an account past its requests, lets one through per ten seconds, and keeps a cap of their own for cancels", async () => {
     await bench.stop();
     bench = await startBench({ limits: { addressRequests: 2, ipWeightPerMinute: 1_000_000 } });
     const noop = () => bench.act(KEYS.alice, { type: "noop" });

@@ -97,7 +97,7 @@ describe("the recorded shape of a reply is that of", () => {
     expect(szi).toBe("0.05");
     expect(Math.sign(Number(usdc))).toBe(-Math.sign(Number(fundingRate)));
     expect(Math.abs(Number(usdc))).toBeCloseTo(
-      0.05 * Number(fundingRate) * (bench.sim.exchange.mark("BTC").indexE8 / 1e8),
+      0.05 * Number(fundingRate) * (bench.sim.exchange.market.mark("BTC").indexE8 / 1e8),
       2,
     );
   });
@@ -130,7 +130,7 @@ describe("figures agree", () => {
   });
 
   it("aggregated books round bids down and asks up, and hold the same size", async () => {
-    const full = bench.sim.exchange.book("BTC");
+    const full = bench.sim.exchange.market.book("BTC");
     for (const [nSigFigs, mantissa, step] of [
       [5, null, 1],
       [5, 2, 2],
@@ -164,7 +164,7 @@ describe("figures agree", () => {
     const second = (await info({ type: "l2Book", coin: "BTC" })) as Book;
     expect(second.levels).not.toEqual(first.levels);
     expect(second.time).toBeGreaterThan(first.time);
-    const truth = bench.sim.exchange.trueBookAtTime("BTC", first.time, 20);
+    const truth = bench.sim.exchange.market.trueBookAtTime("BTC", first.time, 20);
     expect(truth?.bids.map((level) => level.priceTicks / 10)).toEqual(
       (first.levels as { px: string }[][])[0]?.map((level) => Number(level.px)),
     );
@@ -197,9 +197,9 @@ describe("a query of a starting client", () => {
   });
 
   it("returns what the first dex holds", async () => {
-    const asked = await Promise.all([info({ type: "perpDexStatus", dex: "" }), info({ type: "perpDexStatus" })]);
-    const held = bench.sim.exchange.accounts().reduce((sum, { walletE12 }) => sum + Number(walletE12), 0) / 1e12;
-    for (const status of asked) {
+    const replies = await Promise.all([info({ type: "perpDexStatus", dex: "" }), info({ type: "perpDexStatus" })]);
+    const held = bench.sim.exchange.accounts.all().reduce((sum, { walletE12 }) => sum + Number(walletE12), 0) / 1e12;
+    for (const status of replies) {
       expect(status).toEqual({ totalNetDeposit: expect.stringMatching(/^\d+\.\d+$/) });
       expect(Number((status as { totalNetDeposit: string }).totalNetDeposit)).toBeCloseTo(held, 3);
     }
@@ -287,13 +287,13 @@ describe("a query to the local venueone", () => {
 describe("liquidation", () => {
   it("sells an account below maintenance, with the fill, the ledger row and nothing left", async () => {
     const victim = `0x${"7".repeat(40)}`;
-    const mark = Math.round(bench.sim.exchange.mark("BTC").markE8 / 1e8);
+    const mark = Math.round(bench.sim.exchange.market.mark("BTC").markE8 / 1e8);
     bench.sim.addAccount({
       address: victim,
       deposit: "2000",
       positions: [{ coin: "BTC", size: "0.5", entryPx: String(mark) }],
     });
-    bench.sim.exchange.setPriceSkew(-500, 0);
+    bench.sim.exchange.controls.setPriceSkew(-500, 0);
     bench.clock.advance(120_000);
     expect(await info({ type: "clearinghouseState", user: victim })).toMatchObject({ assetPositions: [] });
     const fills = (await info({ type: "userFills", user: victim })) as Record<string, unknown>[];
@@ -301,7 +301,7 @@ describe("liquidation", () => {
     expect(fills[0]).not.toHaveProperty("cloid");
     const rows = (await info({ type: "userNonFundingLedgerUpdates", user: victim })) as { delta: { type: string } }[];
     expect(rows.map((row) => row.delta.type)).toContain("liquidation");
-    bench.sim.exchange.setPriceSkew(0, 0);
+    bench.sim.exchange.controls.setPriceSkew(0, 0);
   });
 });
 

@@ -208,7 +208,7 @@ export function oidOf(status: unknown): number {
 
 /** Best prices of BTC as wire texts, moved by whole dollars. */
 export function btc(bench: Bench): { readonly bid: number; readonly ask: number; readonly mid: number } {
-  const bid = (bench.sim.exchange.bestBid("BTC")?.priceTicks ?? 0) / 10;
-  const ask = (bench.sim.exchange.bestAsk("BTC")?.priceTicks ?? 0) / 10;
+  const bid = (bench.sim.exchange.market.bestBid("BTC")?.priceTicks ?? 0) / 10;
+  const ask = (bench.sim.exchange.market.bestAsk("BTC")?.priceTicks ?? 0) / 10;
   return { bid, ask, mid: (bid + ask) / 2 };
 }

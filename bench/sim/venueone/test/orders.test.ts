@@ -121,7 +121,7 @@ describe("placing", () => {
   });
 
   it("ends a partly matched IOC as filled with less than asked", async () => {
-    const touch = bench.sim.exchange.bestAsk("BTC");
+    const touch = bench.sim.exchange.market.bestAsk("BTC");
     const lots = (touch?.qtyLots ?? 0) + 1000;
     const [status] = await place({ p: String(btc(bench).ask), s: (lots / 1e5).toFixed(5), tif: "Ioc" });
     const filled = (status as { filled: { totalSz: string; oid: number } }).filled;
@@ -158,7 +158,7 @@ describe("placing", () => {
   it("matches two accounts against each other and cancels the own resting order on a self-trade", async () => {
     await bench.stop();
     bench = await startBench({ flow: null });
-    const mark = Math.round(bench.sim.exchange.mark("BTC").markE8 / 1e8);
+    const mark = Math.round(bench.sim.exchange.market.mark("BTC").markE8 / 1e8);
     const at = (offset: number, b: boolean, tif = "Gtc") =>
       orderAction([{ p: String(mark + offset), s: "0.01", b, tif }]);
     const [own] = statuses(await bench.act(KEYS.alice, at(1, false)));
@@ -218,7 +218,7 @@ describe("placing", () => {
       { type: "approveBuilderFee", maxFeeRate: "0.01%", builder },
       FIELDS.approveBuilderFee,
     );
-    const before = bench.sim.exchange.account(ALICE)?.walletE12 ?? 0n;
+    const before = bench.sim.exchange.accounts.find(ALICE)?.walletE12 ?? 0n;
     expect(statuses(await bench.act(KEYS.alice, withBuilder))).toMatchObject([{ filled: { totalSz: "0.1" } }]);
     const fills = (await bench.info({ type: "userFills", user: ALICE })) as {
       fee: string;
@@ -232,7 +232,7 @@ describe("placing", () => {
       fills.reduce((sum, fill) => sum + Number(fill.px) * Number(fill.sz), 0) * 0.0001,
       4,
     );
-    const after = bench.sim.exchange.account(ALICE)?.walletE12 ?? 0n;
+    const after = bench.sim.exchange.accounts.find(ALICE)?.walletE12 ?? 0n;
     expect(Number(before - after) / 1e12).toBeCloseTo(fees, 4);
   });
 });
@@ -251,7 +251,7 @@ describe("the ten-dollar minimum", () => {
   });
 
   it("exempts what closes the whole position, and a reduce-only order larger than it", async () => {
-    bench.sim.exchange.setPosition(ALICE, "BTC", "BOTH", 5, 900_000);
+    bench.sim.exchange.desk.setPosition(ALICE, "BTC", "BOTH", 5, 900_000);
     expect(await place({ p: up(1.1), s: "0.00005", b: false })).toEqual([{ resting: { oid: expect.any(Number) } }]);
     await bench.act(KEYS.alice, { type: "cancel", cancels: [{ a: 0, o: Number((await openOrders())[0]?.oid) }] });
     expect(await place({ p: down(0.95), s: "0.00009", b: false, r: true, tif: "Ioc" })).toMatchObject([
@@ -310,7 +310,7 @@ describe("reduce-only", () => {
         fc.integer({ min: -3_000, max: 3_000 }),
         fc.array(order, { minLength: 1, maxLength: 6 }),
         async (startLots, orders) => {
-          bench.sim.exchange.setPosition(ALICE, "BTC", "BOTH", startLots, 900_000);
+          bench.sim.exchange.desk.setPosition(ALICE, "BTC", "BOTH", startLots, 900_000);
           const items = orders.map(({ b, lots, tif, far }) => ({
             b,
             r: true,
@@ -319,7 +319,7 @@ describe("reduce-only", () => {
             p: b === far ? down(0.9) : up(1.1),
           }));
           await place(...items);
-          const endLots = bench.sim.exchange.position(ALICE, "BTC", "BOTH")?.qtyLots ?? 0;
+          const endLots = bench.sim.exchange.accounts.position(ALICE, "BTC", "BOTH")?.qtyLots ?? 0;
           expect(Math.abs(endLots)).toBeLessThanOrEqual(Math.abs(startLots));
           expect(endLots * startLots).toBeGreaterThanOrEqual(0);
         },
@@ -363,7 +363,7 @@ describe("cancelling and modifying", () => {
     expect((await openOrders())[0]?.oid).toBe(open?.oid);
   });
 
-  it("leaves the old order where it is when its replacement is too small", async () => {
+  it("does not change the old order when its replacement is too small", async () => {
     const [placed] = await place({ p: down(0.9), s: "0.01" });
     const order = orderItem({ p: down(0.9), s: "0.0001" });
     expect(await bench.act(KEYS.alice, { type: "modify", oid: oidOf(placed), order })).toEqual({
@@ -388,7 +388,7 @@ describe("cancelling and modifying", () => {
 });
 
 describe("trigger orders", () => {
-  const mark = () => bench.sim.exchange.mark("BTC").markE8 / 1e8;
+  const mark = () => bench.sim.exchange.market.mark("BTC").markE8 / 1e8;
   const trigger = (tpsl: string, factor: number, isMarket = true) => ({
     isMarket,
     tpsl,
@@ -422,7 +422,7 @@ describe("trigger orders", () => {
       { p: down(0.8), s: "0.01", b: false, r: true, trigger: trigger("tp", 1.02) },
     );
     expect(await statusOf(oidOf(stop))).toBe("open");
-    bench.sim.exchange.setPriceSkew(-400, 0);
+    bench.sim.exchange.controls.setPriceSkew(-400, 0);
     bench.clock.advance(60_000);
     expect(await statusOf(oidOf(stop))).toBe("filled");
     expect(await szi()).toBe("0.0");
@@ -466,7 +466,7 @@ describe("trigger orders", () => {
     ];
     const entry = { p: up(1.02), s: "0.01", tif: "Ioc" };
     await bench.act(KEYS.alice, orderAction([entry, ...children], "normalTpsl"));
-    bench.sim.exchange.setPriceSkew(-400, 0);
+    bench.sim.exchange.controls.setPriceSkew(-400, 0);
     bench.clock.advance(60_000);
     expect(await szi()).toBe("0.0");
     const history = (await bench.info({ type: "historicalOrders", user: ALICE })) as {
@@ -528,7 +528,7 @@ describe("what the venue writes down", () => {
   });
 
   it("keeps money whole over a random walk of trading", async () => {
-    const before = bench.sim.exchange.conservedE12();
+    const before = bench.sim.exchange.accounts.conservedE12();
     const step = fc.record({
       b: fc.boolean(),
       lots: fc.integer({ min: 20, max: 5_000 }),
@@ -547,8 +547,8 @@ describe("what the venue writes down", () => {
           })),
         );
         bench.clock.advance(100);
-        expect(bench.sim.exchange.conservedE12()).toBe(before);
-        expect(bench.sim.exchange.netLots("BTC")).toBe(0);
+        expect(bench.sim.exchange.accounts.conservedE12()).toBe(before);
+        expect(bench.sim.exchange.accounts.netLots("BTC")).toBe(0);
       }),
       { numRuns: 25 },
     );

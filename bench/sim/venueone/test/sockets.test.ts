@@ -46,7 +46,7 @@ interface Trade {
   readonly time: number;
 }
 
-/** The data of a frame, taken at its word: the assertions are the check. */
+/** The data of a frame, without a check of its type: the assertions are the check. */
 function dataOf<T>(frame: Frame | undefined): T {
   return frame?.data as T;
 }
@@ -61,7 +61,7 @@ class Client {
 
   constructor(socket: WebSocket) {
     this.#socket = socket;
-    // A venue that drops a connection may reset it: the close follows and tells.
+    // A venue that drops a connection may reset it: the close event follows.
     socket.on("error", () => undefined);
     this.closed = new Promise((resolve) => socket.on("close", (code) => resolve(code)));
     socket.on("message", (data: Buffer) => {
@@ -152,7 +152,7 @@ describe("control frames", () => {
     expect(await client.next("subscriptionResponse")).toEqual(RECORDED.unsubAckSigFigs);
   });
 
-  it("says what is wrong in the recorded words, and leaves the socket open", async () => {
+  it("says what is wrong in the recorded words, and keeps the socket open", async () => {
     await client.subscribe({ type: "l2Book", coin: "BTC" });
     const wrong: [unknown, string][] = [
       [
@@ -267,7 +267,7 @@ describe("market streams", () => {
     for (const book of books) {
       const depth = book.fast === true ? 5 : 20;
       expect(book.levels.map((side) => side.length)).toEqual([depth, depth]);
-      const truth = bench.sim.exchange.trueBookAtTime("BTC", book.time, depth);
+      const truth = bench.sim.exchange.market.trueBookAtTime("BTC", book.time, depth);
       expect(book.levels[0].map((level) => [Number(level.px), Number(level.sz)])).toEqual(
         truth?.bids.map((level) => [level.priceTicks / 10, level.qtyLots / 1e5]),
       );
@@ -326,7 +326,7 @@ describe("market streams", () => {
     expect(Math.max(...times)).toBeLessThanOrEqual(bench.clock.wallMs());
   });
 
-  it("tell the touch only when it changed", async () => {
+  it("send the touch only when it changed", async () => {
     await client.subscribe({ type: "bbo", coin: "BTC" });
     bench.clock.advance(20_000);
     const touches = (await client.drain()).filter((frame) => frame.channel === "bbo");
@@ -353,7 +353,7 @@ describe("market streams", () => {
     expect(tids.length).toBeGreaterThan(0);
     expect(new Set([...tids, ...replayed.map((trade) => trade.tid)]).size).toBe(tids.length + replayed.length);
     const known = new Set(
-      bench.sim.exchange
+      bench.sim.exchange.market
         .trades("BTC")
         .filter((trade) => trade.tsMs > bench.clock.wallMs() - 9_900)
         .map((trade) => trade.tradeId),
@@ -437,7 +437,7 @@ describe("user streams", () => {
     expect(Object.keys(fillsOf(events)[0] ?? {}).sort()).toEqual(Object.keys(recorded).sort());
   });
 
-  it("tell order changes in blocks: what a fill ends is in the message of the fill", async () => {
+  it("send order changes in blocks: what a fill ends is in the message of the fill", async () => {
     await client.subscribe({ type: "orderUpdates", user: ALICE });
     const [resting] = statuses(
       await bench.act(KEYS.alice, orderAction([{ p: "80000", s: "0.01", c: "0x0123456789abcdef0123456789abcdef" }])),
@@ -485,7 +485,7 @@ describe("user streams", () => {
     expect((await client.drain()).map((frame) => frame.channel)).toContain("openOrders");
   });
 
-  it("tell funding and ledger rows as they happen", async () => {
+  it("send funding and ledger rows as they happen", async () => {
     await buy("0.05");
     await client.subscribe({ type: "userFundings", user: ALICE });
     await client.subscribe({ type: "userNonFundingLedgerUpdates", user: BOB });

@@ -1,7 +1,7 @@
 /**
  * Actions of `/exchange`: from a JSON node to a typed action, together with the canonical value the venue hashes
- * (`wire`: key order restored, decimals normalized, hex lower-cased), because the venue re-encodes what it typed. A client that signed
- * anything else therefore recovers as a stranger, exactly as live. Null stands for HTTP 422.
+ * (`wire`: key order restored, decimals normalized, hex lower-cased), because the venue re-encodes what it typed. A
+ * client that signed anything else therefore recovers as a stranger, exactly as live. Null means HTTP 422.
  */
 import { wireText } from "./decimals.js";
 import type { JsonNode } from "./json.js";
@@ -96,7 +96,7 @@ export interface ExchangeRequest {
 
 const ENVELOPE_KEYS = ["action", "nonce", "signature", "vaultAddress", "expiresAfter"];
 
-/** Types the whole envelope; null is the 422. */
+/** Types the whole envelope. Returns null for the 422. */
 export function decodeExchange(node: JsonNode): ExchangeRequest | null {
   return decodeOrNull(() => {
     const envelope = readStruct(node, ENVELOPE_KEYS, "refuse");

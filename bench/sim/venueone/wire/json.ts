@@ -1,6 +1,6 @@
 /**
- * The venue's JSON reader. `JSON.parse` cannot stand in for it: the venue sees duplicate keys, tells `1` from `1.0`,
- * and stops reading after the first complete value. Invariant: a node tree says exactly what the text said, with
+ * The venue's JSON reader. `JSON.parse` cannot replace it: the venue sees duplicate keys, distinguishes `1` from `1.0`,
+ * and stops reading after the first complete value. Invariant: a node tree holds exactly what the text held, with
  * numbers kept as their digits and object entries in order, duplicates included.
  */
 

@@ -5,7 +5,7 @@
  */
 import type { JsonNode } from "./json.js";
 
-/** Thrown inside a decoder only; never leaves `decodeOrNull`. */
+/** Thrown inside a decoder only; `decodeOrNull` catches it. */
 class ShapeMismatch extends Error {
   override readonly name = "ShapeMismatch";
 }
@@ -14,7 +14,7 @@ export function mismatch(what: string): never {
   throw new ShapeMismatch(what);
 }
 
-/** Runs a decoder; null stands for the venue's 422. */
+/** Runs a decoder. Returns null for the venue's 422. */
 export function decodeOrNull<T>(decode: () => T): T | null {
   try {
     return decode();

@@ -47,8 +47,8 @@ const AGENT_TYPE = keccak256(stringToBytes("Agent(string source,bytes32 connecti
 const SOURCE_HASH = { mainnet: keccak256(stringToBytes("a")), testnet: keccak256(stringToBytes("b")) } as const;
 
 /**
- * Digest of the phantom agent that stands for an L1 action; `source` is the only thing that names the network. Spelled
- * out, since the constant parts of the typed data need hashing only once.
+ * Digest of the phantom agent that represents an L1 action; only `source` names the network. Written out, so that the
+ * constant parts of the typed data are hashed once.
  */
 export function agentDigest(connectionId: Hex, isMainnet: boolean): Hex {
   const source = isMainnet ? SOURCE_HASH.mainnet : SOURCE_HASH.testnet;
@@ -81,7 +81,7 @@ export function requestDigest(request: ExchangeRequest, isMainnet: boolean): Hex
   return userDigest(action.primaryType, action.fields, message, action.chainId);
 }
 
-/** The signer's lower-case address, or null when no key can have made this signature. */
+/** Returns the signer's lower-case address, or null when no key can have made this signature. */
 export function recoverSigner(digest: Hex, signature: SignatureParts): string | null {
   if (signature.v !== 27 && signature.v !== 28) return null;
   const order = curve.CURVE.n;
@@ -106,7 +106,7 @@ export function recoverSignerSlowly(digest: Hex, { r, s, v }: SignatureParts): s
     const signature = new curve.Signature(r, s).addRecoveryBit(v - 27);
     return addressOfKey(signature.recoverPublicKey(digest.slice(2)).toRawBytes(false));
   } catch {
-    // As above.
+    // No point of the curve, as above.
     return null;
   }
 }

@@ -159,7 +159,7 @@ export function decodeUserAction(type: UserActionType, node: JsonNode): UserActi
 }
 
 function readField(struct: Struct, field: TypedField): string | boolean | bigint {
-  // An unnamed agent signs the empty name, and some clients then leave the key out of the JSON.
+  // An unnamed agent signs the empty name; some clients then omit the key from the JSON.
   if (field.name === "agentName") {
     const node = struct.optional("agentName");
     return node === undefined ? "" : readText(node);

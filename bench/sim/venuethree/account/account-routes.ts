@@ -1,6 +1,6 @@
 /**
- * Reads of accounts over REST (fact sheet 3.1). What a chain would show anyway (accounts, positions, keys, transactions)
- * needs no token; orders, trades, payments and limits do.
+ * Reads of accounts over REST (fact sheet 3.1). What a chain would show anyway (accounts, positions, keys,
+ * transactions) needs no token; orders, trades, payments and limits do.
  */
 import type { VenueAccount } from "../records/accounts.js";
 import { page, readCursor } from "../market/account-trades.js";
@@ -100,7 +100,7 @@ function txFromL1TxHash({ params }: Call): Row {
   throw new VenuethreeRefusal(CODE.transactionNotFound, "transaction not found");
 }
 
-/** Newest first; `index` goes on behind a sequence index, `types` is a list of numbers in JSON or with commas. */
+/** Newest first. `index` continues after a sequence index; `types` is a list of numbers in JSON or with commas. */
 function accountTxs({ context, params }: Call): Row {
   if (params.get("by") !== "account_index") throw refuseParameter("by must be account_index");
   const limit = limitOf(params, PAGE_MAX);
@@ -165,7 +165,7 @@ function timeFilter(text: string | null): (order: VenueOrder) => boolean {
 
 function accountLimits(call: Call): Row {
   const found = privateAccount(call);
-  const fees = call.context.exchange.account(found.id);
+  const fees = call.context.exchange.accounts.find(found.id);
   const isStandard = found.tier === "standard";
   return {
     code: OK,
@@ -191,7 +191,7 @@ function positionFunding(call: Call): Row {
   const side = params.get("side") ?? "all";
   if (side !== "all" && side !== "long" && side !== "short") throw refuseParameter("side");
   const cursor = readCursor(params);
-  const rows = context.exchange
+  const rows = context.exchange.accounts
     .income(found.id)
     .filter((income) => income.type === "FUNDING_FEE" && income.symbol !== null)
     .toReversed()
@@ -216,7 +216,7 @@ function accountOf({ context, params }: Call): VenueAccount {
   return found;
 }
 
-/** The token is judged before anything about the account is reported. */
+/** Checks the token before it reports anything about the account. */
 function privateAccount(call: Call): VenueAccount {
   call.context.tokens.require(call.token, required(call.params, "account_index"));
   return accountOf(call);

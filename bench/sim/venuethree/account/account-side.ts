@@ -1,6 +1,6 @@
 /**
- * The account side as a whole: registered accounts, the way of a transaction from the API's door over the sequencer into
- * the core, what follows from the core's events, and the streams that tell it.
+ * The account side as a whole: registered accounts, the way of a transaction from the API's door over the sequencer
+ * into the core, what follows from the core's events, and the streams that publish it.
  */
 import { openPosition } from "../../core/engine/starting-position.js";
 import type { SimExchange } from "../../core/engine/exchange.js";
@@ -23,7 +23,7 @@ export interface AccountSideDeps {
   readonly listing: Listing;
   readonly log: SimRequestLog;
   readonly chainId: number;
-  /** Complete once the venue is made. */
+  /** Complete once the venue is constructed. */
   context(): VenuethreeContext;
 }
 
@@ -79,7 +79,7 @@ export class AccountSide {
     if (this.#accounts.byIndex.has(account.accountIndex))
       throw new RangeError(`account ${account.accountIndex} exists`);
     const registered = this.#accounts.register(account, this.#exchange.nowMs());
-    this.#exchange.createAccount({
+    this.#exchange.desk.createAccount({
       accountId: registered.id,
       deposit,
       ...(spotDeposit === undefined ? {} : { spotDeposit }),

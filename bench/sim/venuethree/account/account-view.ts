@@ -18,7 +18,7 @@ function usdc(amountE12: bigint): string {
 /** Row of `accountsByL1Address`. */
 export function printAccount(context: VenuethreeContext, account: VenueAccount): Row {
   const { active, pending } = context.orders.openCount(account);
-  const margin = context.exchange.margin(account.id);
+  const margin = context.exchange.accounts.margin(account.id);
   return {
     code: 0,
     account_type: account.type,
@@ -38,7 +38,7 @@ export function printAccount(context: VenuethreeContext, account: VenueAccount):
 
 /** Row of `account`. */
 export function printDetailedAccount(context: VenuethreeContext, account: VenueAccount): Row {
-  const margin = context.exchange.margin(account.id);
+  const margin = context.exchange.accounts.margin(account.id);
   return {
     ...printAccount(context, account),
     account_index: account.index,
@@ -68,8 +68,9 @@ export function printDetailedAccount(context: VenuethreeContext, account: VenueA
 }
 
 function isolatedOrderCount({ exchange, orders }: VenuethreeContext, account: VenueAccount): number {
-  return orders.open(account).filter((order) => exchange.marginMode(account.id, order.market.symbol) === "isolated")
-    .length;
+  return orders
+    .open(account)
+    .filter((order) => exchange.accounts.marginMode(account.id, order.market.symbol) === "isolated").length;
 }
 
 /** Markets with a position, also a closed one, with orders, or with a leverage of their own, by id. */
@@ -87,16 +88,16 @@ export function printPositionMap(context: VenuethreeContext, account: VenueAccou
   return Object.fromEntries(printPositions(context, account).map((row) => [String(row.market_id), row]));
 }
 
-/** Null means nothing to show of this market. */
+/** Returns null when there is nothing to show of this market. */
 export function printPosition(context: VenuethreeContext, account: VenueAccount, market: TradingMarket): Row | null {
   const { exchange, orders } = context;
   const { instrument, symbol, marketId } = market;
-  const position = exchange.position(account.id, symbol, "BOTH");
+  const position = exchange.accounts.position(account.id, symbol, "BOTH");
   const own = orders.open(account).filter((order) => order.market.marketId === marketId);
   if (position === null && own.length === 0 && !account.marginFractions.has(marketId)) return null;
   const lots = position?.qtyLots ?? 0;
-  const figures = position === null ? null : exchange.positionFigures(position);
-  const isIsolated = exchange.marginMode(account.id, symbol) === "isolated";
+  const figures = position === null ? null : exchange.accounts.positionFigures(position);
+  const isIsolated = exchange.accounts.marginMode(account.id, symbol) === "isolated";
   const pendingCount = own.filter(isPending).length;
   return {
     market_id: marketId,
@@ -127,14 +128,14 @@ function liquidationText(priceE12: bigint | null): string {
 
 /** The one asset: spot balance, and the perps collateral as its margin balance. */
 export function printAsset(context: VenuethreeContext, account: VenueAccount): Row {
-  const spotE12 = context.exchange.account(account.id)?.spotE12 ?? 0n;
+  const spotE12 = context.exchange.accounts.find(account.id)?.spotE12 ?? 0n;
   return {
     symbol: "USDC",
     asset_id: USDC_ASSET,
     balance: usdc(spotE12),
     locked_balance: "0.000000",
     margin_mode: "disabled",
-    margin_balance: trimmedMoney(context.exchange.margin(account.id).walletE12),
+    margin_balance: trimmedMoney(context.exchange.accounts.margin(account.id).walletE12),
   };
 }
 
@@ -144,9 +145,9 @@ function trimmedMoney(amountE12: bigint): string {
   return text.endsWith("000") ? text.slice(0, -3) : text;
 }
 
-/** `stats` of `user_stats`. One margin account: cross and total say the same. */
+/** `stats` of `user_stats`. With one margin account, cross and total are equal. */
 export function printStats(context: VenuethreeContext, account: VenueAccount): Row {
-  const margin = context.exchange.margin(account.id);
+  const margin = context.exchange.accounts.margin(account.id);
   const notionalE12 = sumNotional(context, account);
   const figures = {
     available_balance: usdc(margin.availableE12),
@@ -161,8 +162,8 @@ export function printStats(context: VenuethreeContext, account: VenueAccount): R
 
 function sumNotional({ exchange }: VenuethreeContext, account: VenueAccount): bigint {
   let sum = 0n;
-  const positions: Iterable<SimPosition> = exchange.account(account.id)?.positions.values() ?? [];
-  for (const position of positions) sum += exchange.positionFigures(position).notionalE12;
+  const positions: Iterable<SimPosition> = exchange.accounts.find(account.id)?.positions.values() ?? [];
+  for (const position of positions) sum += exchange.accounts.positionFigures(position).notionalE12;
   return sum;
 }
 

@@ -41,7 +41,7 @@ export function printOwnTrade(context: VenuethreeContext, { trade, buyer, seller
   return printTrade(context, market, market.instrument, trade);
 }
 
-/** The next page begins behind the last row of this one; no cursor when there is none. */
+/** The next page begins after the last row of this one. Without a next page there is no cursor. */
 export function page(name: string, rows: readonly Row[], limit: number, idOf: (row: Row) => string): Row {
   const shown = rows.slice(0, limit);
   const last = shown[shown.length - 1];
@@ -49,7 +49,7 @@ export function page(name: string, rows: readonly Row[], limit: number, idOf: (r
   return { code: OK, [name]: shown, next_cursor: nextCursor };
 }
 
-/** Null means from the beginning. Anything that no answer gave is refused. */
+/** Returns null for the beginning. Refuses a cursor that no answer gave. */
 export function readCursor(params: URLSearchParams): string | null {
   const text = params.get("cursor");
   if (text === null || text === "") return null;

@@ -1,7 +1,7 @@
 /**
- * The book of one market as one API server tells it: batches of changed levels, chained by `begin_nonce` = `nonce` of
- * the frame before, whoever listened then. Nonces are the engine's change ids and jump over all markets; the offset
- * belongs to the server and has holes.
+ * The book of one market as one API server publishes it: batches of changed levels, chained by `begin_nonce` = `nonce`
+ * of the frame before, whether or not anybody received that. Nonces are the engine's change ids, which count over all
+ * markets; the offset belongs to the server and has holes.
  */
 import type { Random } from "../../../../engine/domain/random.js";
 import type { SimBookSnapshot, SimInstrument, SimSide } from "../../core/model/types.js";
@@ -24,8 +24,8 @@ export class BookFeed {
   readonly #bids = new Map<number, number>();
   readonly #asks = new Map<number, number>();
   #offset: number;
-  /** Engine ids: of the newest change told, and of the newest one waiting. */
-  #toldSeq: number;
+  /** Engine ids: of the newest change sent, and of the newest one waiting. */
+  #sentSeq: number;
   #waitingSeq: number;
   #waitingMs = 0;
 
@@ -42,13 +42,13 @@ export class BookFeed {
     this.#random = random;
     this.#offset = firstOffset;
     this.#nonceShift = nonceShift;
-    this.#toldSeq = seq;
+    this.#sentSeq = seq;
     this.#waitingSeq = seq;
   }
 
   /** Change id of the state that a listener of every frame has. */
-  get toldSeq(): number {
-    return this.#toldSeq;
+  get sentSeq(): number {
+    return this.#sentSeq;
   }
 
   get offset(): number {
@@ -61,44 +61,44 @@ export class BookFeed {
     this.#waitingMs = tsMs;
   }
 
-  /** `subscribed/order_book`; `book` is the state after `toldSeq`. */
+  /** `subscribed/order_book`; `book` is the state after `sentSeq`. */
   snapshot(book: SimBookSnapshot, nowMs: number, quirks: VenuethreeQuirks): Row {
-    const told = {
+    const sent = {
       asks: printLevels(this.#instrument, book.asks),
       bids: printLevels(this.#instrument, book.bids),
-      seq: this.#toldSeq,
+      seq: this.#sentSeq,
       tsMs: book.tsMs,
     };
-    return this.#frame("subscribed/order_book", told, quirks.beginNonce ? 0 : null, nowMs);
+    return this.#frame("subscribed/order_book", sent, quirks.beginNonce ? 0 : null, nowMs);
   }
 
   /** `update/order_book` with the changes since the last one, or null when there are none. */
   take(nowMs: number, quirks: VenuethreeQuirks): Row | null {
-    if (this.#waitingSeq === this.#toldSeq) return null;
-    let begin: number | null = this.#toldSeq - this.#nonceShift;
+    if (this.#waitingSeq === this.#sentSeq) return null;
+    let begin: number | null = this.#sentSeq - this.#nonceShift;
     if (!quirks.beginNonce) begin = null;
     else if (quirks.brokenBeginNonceShare > 0 && this.#random.next() < quirks.brokenBeginNonceShare)
       begin -= 1 + Math.floor(this.#random.next() * BROKEN_BY_MAX);
     this.#offset += this.#random.next() < HOLE_SHARE ? 2 + Math.floor(this.#random.next() * HOLE_MAX) : 1;
-    const told = {
+    const sent = {
       asks: this.#drain(this.#asks, 1),
       bids: this.#drain(this.#bids, -1),
       seq: this.#waitingSeq,
       tsMs: this.#waitingMs,
     };
-    this.#toldSeq = this.#waitingSeq;
-    return this.#frame("update/order_book", told, begin, nowMs);
+    this.#sentSeq = this.#waitingSeq;
+    return this.#frame("update/order_book", sent, begin, nowMs);
   }
 
   #frame(
     type: string,
-    told: { readonly asks: Row[]; readonly bids: Row[]; readonly seq: number; readonly tsMs: number },
+    sent: { readonly asks: Row[]; readonly bids: Row[]; readonly seq: number; readonly tsMs: number },
     beginNonce: number | null,
     nowMs: number,
   ): Row {
-    const changedUs = microseconds(told.tsMs, told.seq);
-    const { asks, bids } = told;
-    const nonce = told.seq - this.#nonceShift;
+    const changedUs = microseconds(sent.tsMs, sent.seq);
+    const { asks, bids } = sent;
+    const nonce = sent.seq - this.#nonceShift;
     const book = { code: 0, asks, bids, offset: this.#offset, nonce };
     const channel = `order_book:${this.#market.marketId}`;
     // Frames of 2025 had neither the chain nor the time of the change.

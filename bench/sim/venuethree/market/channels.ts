@@ -51,7 +51,7 @@ export type AccountChannelReading =
 
 const PER_MARKET: ReadonlySet<string> = new Set(["order_book", "ticker", "trade"]);
 const PER_MARKET_OR_ALL: ReadonlySet<string> = new Set(["market_stats"]);
-/** One of an interval besides the market, one of no market. */
+/** One has an interval besides the market, one has no market. */
 const UNLIKE_OTHERS = ["candle", "height"] as const satisfies readonly MarketChannelKind[];
 /** Each with the answer to "needs a token?" (fact sheet 9.3). */
 const ACCOUNT: ReadonlyMap<AccountChannelKind, boolean> = new Map([
@@ -72,7 +72,7 @@ const PER_MARKET_AND_ACCOUNT: ReadonlySet<AccountChannelKind> = new Set(["accoun
 /** @testonly What README.md lists. */
 export const CHANNELS: readonly string[] = [...PER_MARKET, ...PER_MARKET_OR_ALL, ...UNLIKE_OTHERS, ...ACCOUNT.keys()];
 
-/** Null means no account channel. */
+/** Returns null for a name of no account channel. */
 export function accountKindOf(text: string): AccountChannelKind | null {
   const kind = text.split("/")[0] as AccountChannelKind;
   return ACCOUNT.has(kind) ? kind : null;
@@ -95,7 +95,7 @@ export function readAccountChannel(
     hasMarket && /^(?:0|[1-9]\d{0,3})$/.test(marketText) ? listing.byId.get(Number(marketText)) : undefined;
   if (hasMarket && (market === undefined || market.instrument === null))
     return refuse(CODE.invalidChannel, BAD_MARKET_CHANNEL);
-  // The one keeps its slashes, the other leaves the account to a field of its own.
+  // The one name keeps its slashes, the other has the account in a field of its own.
   const shownName =
     kind === "account_market" ? text : kind === "account_orders" ? `${kind}:${marketText}` : parts.join(":");
   const channel: AccountChannel = {

@@ -23,7 +23,7 @@ import { printTrade } from "./trade-view.js";
 export interface Call {
   readonly context: VenuethreeContext;
   readonly params: URLSearchParams;
-  /** As sent, not yet judged; null without one. */
+  /** As sent, not yet checked; null without one. */
   readonly token: string | null;
 }
 
@@ -178,7 +178,7 @@ function orderBookOrders(call: Call): Row {
   const rows = (side: "BUY" | "SELL"): Row[] => {
     const { instrument } = market;
     if (instrument === null) return [];
-    return context.exchange
+    return context.exchange.market
       .restingOrders(market.symbol, side, limit)
       .map((resting) => printRestingOrder(context, market, instrument, side, resting));
   };
@@ -190,7 +190,7 @@ function orderBookOrders(call: Call): Row {
 function tradeRows(call: Call, market: VenuethreeMarket, limit: number): Row[] {
   const { instrument } = market;
   if (instrument === null) return [];
-  return call.context.exchange
+  return call.context.exchange.market
     .trades(market.symbol)
     .slice(-limit)
     .map((trade) => printTrade(call.context, market, instrument, trade))
@@ -205,7 +205,7 @@ function recentTrades(call: Call): Row {
   return call.context.quirks.noTrades === "null" ? { ...none, trades: null } : none;
 }
 
-/** All markets when none is named; the trades of an account are its own business (account-routes.ts). */
+/** All markets when none is named. Trades of an account are in account-routes.ts. */
 function trades(call: Call): Row {
   const { params, context } = call;
   const sortBy = params.get("sort_by");
@@ -243,7 +243,7 @@ function candleRows(call: Call, print: CandlePrinter): Row[] {
   const { instrument } = market;
   if (instrument === null) return [];
   const atEnd = params.get("set_timestamp_to_end") === "true";
-  const chosen = context.exchange
+  const chosen = context.exchange.market
     .candles(market.symbol, intervalMs)
     .filter((candle: SimCandle) => candle.openMs >= startMs && candle.openMs <= endMs)
     .slice(countBack > 0 ? -Math.min(countBack, CANDLES_MAX) : -CANDLES_MAX);
@@ -254,12 +254,12 @@ function candleRows(call: Call, print: CandlePrinter): Row[] {
 function fundingRates({ context }: Call): Row {
   const rows = context.listing.markets.flatMap((market) => {
     if (market.instrument === null) return [];
-    const rate = (context.exchange.mark(market.symbol).fundingRateE8 * 8) / 1e8;
+    const rate = (context.exchange.market.mark(market.symbol).fundingRateE8 * 8) / 1e8;
     return ["binance", "bybit", "hyperliquid", "lighter"].map((exchange, index) => ({
       market_id: market.marketId,
       exchange,
       symbol: market.symbol,
-      // What other venues pay is not modelled: near enough to be told apart.
+      // Rates of other venues are not modelled: values near this venue's, and different from it.
       rate: exchange === "lighter" ? rate : rate + (index + 1) * 1e-6,
     }));
   });
@@ -271,7 +271,7 @@ function fundings(call: Call): Row {
   const resolutionMs = resolutionOf(call.params, FUNDING_RESOLUTIONS);
   const { startMs, endMs } = timeRange(call.params);
   const countBack = required(call.params, "count_back");
-  const history = market.instrument === null ? [] : call.context.exchange.fundingHistory(market.symbol);
+  const history = market.instrument === null ? [] : call.context.exchange.market.fundingHistory(market.symbol);
   const chosen = history
     .filter((point) => point.tsMs >= startMs && point.tsMs <= endMs && point.tsMs % resolutionMs === 0)
     .slice(countBack > 0 ? -Math.min(countBack, FUNDINGS_MAX) : -FUNDINGS_MAX);

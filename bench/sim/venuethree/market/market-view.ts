@@ -58,7 +58,7 @@ function isActive(market: VenuethreeMarket): boolean {
 
 export function printPerpDetails(context: VenuethreeContext, market: VenuethreeMarket): Row {
   const { instrument } = market;
-  const mark = instrument === null ? null : context.exchange.mark(market.symbol);
+  const mark = instrument === null ? null : context.exchange.market.mark(market.symbol);
   const [initial, minimum, maintenance, closeout] = market.marginFractions;
   return {
     ...printOrderBook(market),
@@ -116,7 +116,7 @@ function dayFigures(context: VenuethreeContext, market: VenuethreeMarket): Row {
 function range(context: VenuethreeContext, market: VenuethreeMarket): Row {
   const { instrument } = market;
   if (instrument === null) return { daily_price_low: 0, daily_price_high: 0 };
-  const ticker = context.exchange.ticker(market.symbol);
+  const ticker = context.exchange.market.ticker(market.symbol);
   return {
     daily_price_low: Number(priceText(instrument, ticker.lowTicks)),
     daily_price_high: Number(priceText(instrument, ticker.highTicks)),
@@ -139,7 +139,7 @@ export function printStats(
       daily_price_change: 0,
     };
   }
-  const ticker = context.exchange.ticker(market.symbol);
+  const ticker = context.exchange.market.ticker(market.symbol);
   return {
     symbol: market.symbol,
     last_trade_price: Number(priceText(instrument, ticker.lastTicks)),
@@ -156,12 +156,12 @@ export function printStats(
 /** `market_stats` of a market that trades. */
 export function printMarketStats(context: VenuethreeContext, market: VenuethreeMarket, instrument: SimInstrument): Row {
   const { exchange } = context;
-  const mark = exchange.mark(market.symbol);
-  const ticker = exchange.ticker(market.symbol);
-  const history = exchange.fundingHistory(market.symbol);
+  const mark = exchange.market.mark(market.symbol);
+  const ticker = exchange.market.ticker(market.symbol);
+  const history = exchange.market.fundingHistory(market.symbol);
   const last = history[history.length - 1];
-  const bid = exchange.bestBid(market.symbol);
-  const ask = exchange.bestAsk(market.symbol);
+  const bid = exchange.market.bestBid(market.symbol);
+  const ask = exchange.market.bestAsk(market.symbol);
   // Nearest tick, halves up.
   const midTicks = bid === null || ask === null ? ticker.lastTicks : Math.round((bid.priceTicks + ask.priceTicks) / 2);
   const openE12 = notionalE12(instrument, Math.round(mark.markE8 / 10 ** (8 - instrument.priceDecimals)), 1);
@@ -252,7 +252,7 @@ export function printRestingOrder(
   };
 }
 
-/** An order of an account stands in the book under the id that the account knows. */
+/** An order of an account has the same id in the book and for its account. */
 function printOwnResting(order: VenueOrder, instrument: SimInstrument, resting: SimResting): Row {
   return {
     order_index: order.index,

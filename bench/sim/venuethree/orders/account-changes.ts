@@ -1,6 +1,6 @@
 /**
- * What a transaction changes about an account besides its orders: leverage, margin, keys, sub-accounts, approvals, money.
- * Each answers null, or the sequencer's code and nothing changed.
+ * What a transaction changes about an account besides its orders: leverage, margin, keys, sub-accounts, approvals,
+ * money. Each returns null, or the sequencer's code when nothing changed.
  */
 import type { SimExchange } from "../../core/engine/exchange.js";
 import { type Accounts, setKey, type VenueAccount } from "../records/accounts.js";
@@ -49,12 +49,12 @@ export class AccountChanges {
     const fraction = number(fields.InitialMarginFraction);
     if (fraction < market.marginFractions[1]) return 21113;
     const mode = number(fields.MarginMode) === 1 ? "isolated" : "cross";
-    const before = exchange.marginMode(account.id, market.symbol);
-    if (mode !== before && !exchange.setMarginMode(account.id, market.symbol, mode).ok) return 21132;
+    const before = exchange.accounts.marginMode(account.id, market.symbol);
+    if (mode !== before && !exchange.desk.setMarginMode(account.id, market.symbol, mode).ok) return 21132;
     // Whole leverages only in the core: rounded down, so that margin is never too small.
-    const leverage = exchange.setLeverage(account.id, market.symbol, Math.floor(10_000 / fraction));
+    const leverage = exchange.desk.setLeverage(account.id, market.symbol, Math.floor(10_000 / fraction));
     if (!leverage.ok) {
-      if (mode !== before) exchange.setMarginMode(account.id, market.symbol, before);
+      if (mode !== before) exchange.desk.setMarginMode(account.id, market.symbol, before);
       return leverage.reason === "LEVERAGE" ? 21113 : 21508;
     }
     account.marginFractions.set(market.marketId, fraction);
@@ -67,10 +67,10 @@ export class AccountChanges {
     const market = this.#market(number(transaction.fields.MarketIndex));
     if (market === null) return 21605;
     if (positionLots(exchange, account.id, market.symbol) === 0) return 21614;
-    if (exchange.marginMode(account.id, market.symbol) !== "isolated") return 21613;
+    if (exchange.accounts.marginMode(account.id, market.symbol) !== "isolated") return 21613;
     const amountE12 = amountOf(transaction, "USDCAmount") * E12_PER_E6;
     const adds = number(transaction.fields.Direction) === 1;
-    const moved = exchange.moveIsolatedMargin(account.id, market.symbol, "BOTH", adds ? amountE12 : -amountE12);
+    const moved = exchange.desk.moveIsolatedMargin(account.id, market.symbol, "BOTH", adds ? amountE12 : -amountE12);
     return moved.ok ? null : 21301;
   }
 
@@ -79,8 +79,8 @@ export class AccountChanges {
     if (master.type !== 0) return 21123;
     const account = accounts.createSubAccount(master, exchange.nowMs());
     if (account === null) return 21129;
-    const { takerFeeMilliBps, makerFeeMilliBps } = exchange.account(master.id) ?? {};
-    exchange.createAccount({
+    const { takerFeeMilliBps, makerFeeMilliBps } = exchange.accounts.find(master.id) ?? {};
+    exchange.desk.createAccount({
       accountId: account.id,
       deposit: "0",
       ...(takerFeeMilliBps === undefined ? {} : { takerFeeMilliBps }),
@@ -93,9 +93,9 @@ export class AccountChanges {
   withdraw(account: VenueAccount, transaction: Transaction): TransactionCode | null {
     const { exchange } = this.#deps;
     const amountE12 = amountOf(transaction, "Amount") * E12_PER_E6;
-    if (number(transaction.fields.RouteType) === 1 && !exchange.transferSpot(account.id, amountE12, "toPerp").ok)
+    if (number(transaction.fields.RouteType) === 1 && !exchange.desk.transferSpot(account.id, amountE12, "toPerp").ok)
       return 21304;
-    return exchange.adjustWallet(account.id, -amountE12, "WITHDRAW").ok ? null : 21301;
+    return exchange.desk.adjustWallet(account.id, -amountE12, "WITHDRAW").ok ? null : 21301;
   }
 
   transfer(account: VenueAccount, transaction: Transaction): TransactionCode | null {
@@ -107,12 +107,12 @@ export class AccountChanges {
     const [fromSpot, toSpot] = [number(fields.FromRouteType) === 1, number(fields.ToRouteType) === 1];
     if (to === account) {
       if (fromSpot === toSpot) return 21106;
-      return exchange.transferSpot(account.id, amountE12, fromSpot ? "toPerp" : "toSpot").ok ? null : 21304;
+      return exchange.desk.transferSpot(account.id, amountE12, fromSpot ? "toPerp" : "toSpot").ok ? null : 21304;
     }
-    if (fromSpot && !exchange.transferSpot(account.id, amountE12, "toPerp").ok) return 21304;
-    if (!exchange.adjustWallet(account.id, -amountE12, "ASSET_TRANSFER").ok) return 21301;
-    exchange.adjustWallet(to.id, amountE12, "ASSET_TRANSFER");
-    if (toSpot) exchange.transferSpot(to.id, amountE12, "toSpot");
+    if (fromSpot && !exchange.desk.transferSpot(account.id, amountE12, "toPerp").ok) return 21304;
+    if (!exchange.desk.adjustWallet(account.id, -amountE12, "ASSET_TRANSFER").ok) return 21301;
+    exchange.desk.adjustWallet(to.id, amountE12, "ASSET_TRANSFER");
+    if (toSpot) exchange.desk.transferSpot(to.id, amountE12, "toSpot");
     return null;
   }
 

@@ -1,7 +1,7 @@
 /**
- * What follows from the core's events: states of the venue's orders, sides of prints, and the effects that one order has
- * on another (pairs that cancel each other, children of a filled parent, orders tied to a position, expiry). Effects wait
- * until the core has finished what it does; `settle` carries them out and then lets the streams tell everything.
+ * What follows from the core's events: states of the venue's orders, sides of prints, and the effects that one order
+ * has on another (pairs that cancel each other, children of a filled parent, orders tied to a position, expiry).
+ * Effects wait until the core has finished; `settle` carries them out and then lets the streams publish everything.
  */
 import type { SimExchange } from "../../core/engine/exchange.js";
 import type {
@@ -22,7 +22,7 @@ import type { OrderDesk, TradingMarket, VenueOrder } from "./orders.js";
 import { launch, positionLots, tiedOrders } from "./placement.js";
 import type { TradeBook, TradeSides } from "./trade-sides.js";
 
-/** What the streams have to tell; each is called in the order of events, `flush` ends a round. */
+/** What the streams publish. Called in the order of events; `flush` ends a round. */
 export interface EventListener {
   onPrint(account: VenueAccount, print: TradeSides): void;
   onPosition(account: VenueAccount, marketId: number): void;
@@ -50,7 +50,7 @@ export class OrderEvents {
   readonly #endedNow: VenueOrder[] = [];
   readonly #closedNow: { readonly account: VenueAccount; readonly symbol: string }[] = [];
   readonly #costs = new Map<string, bigint>();
-  /** A trigger is being replaced: the end of its old core order is no end. */
+  /** Set while a trigger is replaced: the end of this core order is not the end of the venue's order. */
   #replacing: SimOrder | null = null;
   #isSettling = false;
 
@@ -152,7 +152,7 @@ export class OrderEvents {
   /** Cancels an open order, with or without a core order behind it. `reason` is the core's word. */
   cancel(order: VenueOrder, reason: string): void {
     if (order.state === "live" && order.core !== null)
-      this.#deps.exchange.cancel(order.account.id, order.core.orderId, reason);
+      this.#deps.exchange.orders.cancel(order.account.id, order.core.orderId, reason);
     else if (order.state === "waiting") this.endWaiting(order, WAITING_ENDS.get(reason) ?? "canceled");
   }
 
@@ -191,7 +191,7 @@ export class OrderEvents {
     if (status !== "canceled-too-much-slippage") return status;
     const { exchange } = this.#deps;
     const { symbol } = order.market;
-    const far = order.fields.isAsk === 1 ? exchange.bestBid(symbol) : exchange.bestAsk(symbol);
+    const far = order.fields.isAsk === 1 ? exchange.market.bestBid(symbol) : exchange.market.bestAsk(symbol);
     return far === null ? "canceled-not-enough-liquidity" : status;
   }
 

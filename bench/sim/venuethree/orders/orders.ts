@@ -1,7 +1,7 @@
 /**
- * Orders of the accounts under the venue's own ids. An order of this room outlives the core's: it stands before one
- * (waiting for its parent), without one (refused for margin), or over several (modified triggers). Invariant: an order
- * ends once, and its index, made of market, side and running number (fact sheet 6.5), never changes.
+ * Orders of the accounts under the venue's own ids. An order of this room outlives the core's: it exists before one
+ * (waiting for its parent), without one (refused for margin), or across several (modified triggers). Invariant: an
+ * order ends once, and its index, made of market, side and running number (fact sheet 6.5), never changes.
  */
 import type { SimInstrument, SimOrder } from "../../core/model/types.js";
 import type { VenueAccount } from "../records/accounts.js";

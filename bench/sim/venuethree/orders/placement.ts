@@ -23,7 +23,7 @@ function isAtMarket({ type }: OrderFields): boolean {
 
 /** Signed lots that an account holds. */
 export function positionLots(exchange: SimExchange, accountId: string, symbol: string): number {
-  return exchange.position(accountId, symbol, "BOTH")?.qtyLots ?? 0;
+  return exchange.accounts.position(accountId, symbol, "BOTH")?.qtyLots ?? 0;
 }
 
 /** A base amount of zero closes the whole position: now, or when the trigger fires. */
@@ -64,7 +64,7 @@ export function requestOf(
 
 export function launch(exchange: SimExchange, order: VenueOrder): SimResult<SimOrder> {
   const { account, market, fields } = order;
-  return exchange.place(account.id, requestOf(exchange, account.id, market, fields, order));
+  return exchange.orders.place(account.id, requestOf(exchange, account.id, market, fields, order));
 }
 
 /** The core's reason in the sequencer's words; margin is reported by the order's status instead. */
@@ -90,7 +90,7 @@ export function codeOf(reason: SimRefusal): TransactionCode {
   }
 }
 
-/** Open conditional orders that a closed position leaves without a purpose. */
+/** Open conditional orders without a purpose once the position is closed. */
 export function tiedOrders(open: readonly VenueOrder[], symbol: string): readonly VenueOrder[] {
   return open.filter(
     (order) => order.state === "live" && order.market.symbol === symbol && isPositionTied(order) && order.core !== null,

@@ -1,10 +1,11 @@
 /**
- * Executes accepted transactions after the deliberate delay of their kind (fact sheet 11): takers wait longer than makers
- * and cancels, so that a cancel can overtake. A refusal here keeps the nonce spent and shows as `ae` (fact sheet 6.4).
- * Invariant: each accepted transaction is executed once or dies once.
+ * Executes accepted transactions after the deliberate delay of their kind (fact sheet 11): takers wait longer than
+ * makers and cancels, so that a cancel can overtake. A refusal here keeps the nonce spent and shows as `ae` (fact sheet
+ * 6.4). Invariant: each accepted transaction is executed once or dies once.
  */
 import type { TimerHandle } from "../../../../engine/domain/clock.js";
 import type { SimExchange } from "../../core/engine/exchange.js";
+import type { OrderEntry } from "../../core/engine/order-entry.js";
 import type { SimRequestLog } from "../../core/server/request-log.js";
 import { AccountChanges } from "./account-changes.js";
 import { type Accounts, type ApiKey, releaseNonce, type VenueAccount } from "../records/accounts.js";
@@ -101,7 +102,7 @@ export class Sequencer {
     events.settle();
   }
 
-  /** Null means done. */
+  /** Returns null when done, else the code of the refusal. */
   #run(stored: StoredTransaction, logIndexes: readonly number[]): TransactionCode | null {
     const { transaction, account } = stored;
     const done = (code: TransactionCode | null): TransactionCode | null => {
@@ -187,7 +188,7 @@ export class Sequencer {
     return this.#deps.orders.create({ account, market, fields, txHash: hash, parent, logIndex });
   }
 
-  /** What the sequencer refuses without an order to show for it. */
+  /** What the sequencer refuses without an order that shows it. */
   #refusalOf(account: VenueAccount, fields: OrderFields): TransactionCode | null {
     const { exchange, orders, quirks } = this.#deps;
     const market = this.#market(fields.marketIndex);
@@ -267,7 +268,7 @@ export class Sequencer {
     found.fields = changed;
     const amended = isTrigger
       ? this.#replaceTrigger(found)
-      : exchange.amend(account.id, found.core.orderId, changed.baseAmount, changed.price);
+      : exchange.orders.amend(account.id, found.core.orderId, changed.baseAmount, changed.price);
     if (!amended.ok && amended.reason !== "NO_CHANGE") {
       found.fields = before;
       return amended.reason === "NOT_FOUND" ? 21600 : codeOf(amended.reason);
@@ -278,18 +279,18 @@ export class Sequencer {
     return null;
   }
 
-  /** The core cannot change what waits for a trigger: its order goes, a new one takes its place under the same index. */
-  #replaceTrigger(order: VenueOrder): ReturnType<SimExchange["place"]> {
+  /** The core cannot change an order that waits for a trigger: a new core order replaces it under the same index. */
+  #replaceTrigger(order: VenueOrder): ReturnType<OrderEntry["place"]> {
     const { exchange, events } = this.#deps;
     const { core, account, market, fields } = order;
-    const checked = exchange.check(account.id, {
+    const checked = exchange.orders.check(account.id, {
       ...requestOf(exchange, account.id, market, fields, null),
       clientId: null,
     });
     if (!checked.ok) return checked;
-    if (core !== null) events.replacing(order, () => exchange.cancel(account.id, core.orderId, "REPLACED"));
+    if (core !== null) events.replacing(order, () => exchange.orders.cancel(account.id, core.orderId, "REPLACED"));
     const placed = launch(exchange, order);
-    // The check passed a moment ago; should the core refuse all the same, nothing is left behind the order.
+    // The check passed just before. If the core refuses all the same, the order has no core order left.
     if (!placed.ok) events.endWaiting(order, "canceled");
     return placed;
   }
@@ -306,7 +307,7 @@ export class Sequencer {
       cancelNow("USER", only);
       return null;
     }
-    // A new time takes the place of the old one.
+    // A new time replaces the old one.
     if (account.cancelAllTimer !== null) exchange.clock.clearTimer(account.cancelAllTimer);
     account.cancelAllTimer = null;
     account.cancelAllMs = 0;

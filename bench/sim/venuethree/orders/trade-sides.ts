@@ -28,7 +28,7 @@ export class TradeBook {
   readonly #own = new Map<number, TradeSides[]>();
   #last: SimTrade | null = null;
 
-  /** The core tells a print before its fills. */
+  /** The core reports a print before its fills. */
   onTrade(trade: SimTrade): void {
     this.#last = trade;
   }

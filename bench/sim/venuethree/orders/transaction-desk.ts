@@ -1,7 +1,7 @@
 /**
- * The API's door for transactions (fact sheet 6.4, 7, 13): read, judged by itself, account and key known, signature true
- * over the real hash, nonce the next one, market and price plausible. What is refused here keeps its nonce. What passes
- * spends it and goes to the sequencer; the answer says no more than that.
+ * The API's checks of a transaction (fact sheet 6.4, 7, 13): fields, account and key, signature over the real hash,
+ * next nonce, plausible market and price. A refusal here does not spend the nonce. What passes spends it and goes to
+ * the sequencer; the answer reports no more than that.
  */
 import { toBytes } from "../../../../feeds/venuethree/sign/quintic.js";
 import { hashTransaction } from "../../../../feeds/venuethree/sign/tx.js";
@@ -58,7 +58,7 @@ const BATCH_MAX = 50;
 const ORDER_AHEAD_MIN_MS = 5 * MINUTE_MS;
 const ORDER_AHEAD_MAX_MS = 30 * 86_400_000;
 const CANCEL_ALL_AHEAD_MAX_MS = 15 * 86_400_000;
-/** Clients compute expiries by their own clocks: this much past the window is let through. */
+/** Clients compute expiries by their own clocks: accepted this far past the window. */
 const AHEAD_SLACK_MS = 60_000;
 /** Transactions of one account waiting for their delay. */
 const WAITING_MAX = 2_000;
@@ -93,7 +93,7 @@ export class TransactionDesk {
     this.#deps = deps;
   }
 
-  /** Throws the venue's refusal; then nothing of the list was taken. */
+  /** Throws the venue's refusal and then takes nothing of the list. */
   submit(raws: readonly RawTransaction[], protectsPrice: boolean, nowMs: number): Submission {
     if (raws.length > BATCH_MAX) throw refuseTransaction(21514);
     const transactions = raws.map(({ type, text }) => readTransaction(type, text));
@@ -120,7 +120,7 @@ export class TransactionDesk {
     const known = account.keys.get(transaction.apiKeyIndex);
     const isKeyChange = transaction.type === TYPE.changeKey;
     if (known === undefined && !isKeyChange) throw refuseTransaction(21109);
-    // A new key signs for itself; the account's address vouches for it on the first layer.
+    // A new key signs for itself; the account's address confirms it with a signature of the first layer.
     const publicKey = isKeyChange ? publicKeyIn(transaction) : known?.publicKey;
     const message = hashTransaction(
       this.#deps.chainId,
@@ -199,7 +199,7 @@ export class TransactionDesk {
     return { hashes: judged.map(({ hash }) => hash), predictedMs };
   }
 
-  /* ---------------------------------------------------------------- judged against the state of now */
+  /* ---------------------------------------------------------------- checks against the present state */
 
   #checkNow({ transaction, account }: Judged, protectsPrice: boolean, nowMs: number): void {
     if (transaction.expiredAtMs <= nowMs) throw refuseTransaction(21711);
@@ -243,12 +243,12 @@ export class TransactionDesk {
     const isMaker = order.type === ORDER_TYPE.limit && order.timeInForce !== TIME_IN_FORCE.immediateOrCancel;
     if (isMaker && order.baseAmount > 0) checkMinimum(market, order);
     if (protectsPrice) this.#checkPrice(market, order);
-    // Orders that will rest are refused here when the account cannot carry them; takers are left to the sequencer.
+    // Orders that will rest are refused here when the account cannot carry them; the sequencer checks takers.
     if (!isMaker || transaction.type !== TYPE.createOrder || order.reduceOnly === 1) return;
     if (this.#crosses(market, order)) return;
     const { exchange } = this.#deps;
     const request = { ...requestOf(exchange, account.id, market, order, null), clientId: null };
-    const checked = exchange.check(account.id, request);
+    const checked = exchange.orders.check(account.id, request);
     if (!checked.ok && checked.reason === "MARGIN") throw refuseTransaction(21739);
   }
 
@@ -259,7 +259,7 @@ export class TransactionDesk {
       if (distance > order.triggerPrice * TRIGGER_DISTANCE_PERCENT) throw refuseTransaction(21735);
       return;
     }
-    const markTicks = exchange.mark(market.symbol).markE8 / 10 ** (8 - market.priceDecimals);
+    const markTicks = exchange.market.mark(market.symbol).markE8 / 10 ** (8 - market.priceDecimals);
     const percent = (order.price / markTicks) * 100;
     if (order.isAsk === 0 ? percent > 100 + ACCIDENTAL_PERCENT : percent < 100 - ACCIDENTAL_PERCENT)
       throw refuseTransaction(21733);
@@ -269,7 +269,7 @@ export class TransactionDesk {
 
   #crosses(market: TradingMarket, order: OrderFields): boolean {
     const { exchange } = this.#deps;
-    const far = order.isAsk === 1 ? exchange.bestBid(market.symbol) : exchange.bestAsk(market.symbol);
+    const far = order.isAsk === 1 ? exchange.market.bestBid(market.symbol) : exchange.market.bestAsk(market.symbol);
     if (far === null) return false;
     return order.isAsk === 1 ? order.price <= far.priceTicks : order.price >= far.priceTicks;
   }

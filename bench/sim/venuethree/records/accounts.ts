@@ -124,7 +124,7 @@ export class Accounts {
     };
     this.byIndex.set(index, account);
     const address = l1Address.toLowerCase();
-    // The master account stands first.
+    // The master account comes first.
     const both = [...(this.#byAddress.get(address) ?? []), account].sort((left, right) => left.type - right.type);
     this.#byAddress.set(address, both);
     return account;

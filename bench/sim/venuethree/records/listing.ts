@@ -107,7 +107,7 @@ export class Listing {
     return this.#markets;
   }
 
-  /** From the next answer on; what the row says now. */
+  /** Changes the row from the next answer on. Returns the listed instrument. */
   change(symbol: string, change: ListingChange): SimInstrument {
     const markets = this.#markets;
     const market = this.#perps.find((perp) => perp.symbol === symbol);
@@ -120,7 +120,7 @@ export class Listing {
       qtyDecimals: qtyStep === undefined ? market.sizeDecimals : printedDecimals(qtyStep),
     };
     const isOpen = isTrading ?? isListed ?? market.instrument !== null;
-    // The objects themselves: routes and streams hold on to them.
+    // Changes the objects themselves: routes and streams hold them.
     Object.assign(market, {
       priceDecimals: grid.priceDecimals,
       sizeDecimals: grid.qtyDecimals,

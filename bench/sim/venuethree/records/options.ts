@@ -68,13 +68,13 @@ export const VENUE_CADENCES: VenuethreeCadences = {
 
 /** Oddities that can be switched while the venue runs (`POST /_sim/quirks`). */
 export interface VenuethreeQuirks {
-  /** False: book frames as of 2025, without `begin_nonce`. */
+  /** False gives book frames as of 2025, without `begin_nonce`. */
   readonly beginNonce: boolean;
   /** Share of book updates whose `begin_nonce` is not the nonce before, although nothing is missing. */
   readonly brokenBeginNonceShare: number;
   /** Each new connection finds an engine that counts from a lower nonce than every one before. */
   readonly resetNonceOnConnect: boolean;
-  /** Interval of `{"type":"ping"}` from the server, as older ones send; 0: none. */
+  /** Interval of `{"type":"ping"}` from the server, as older ones send; 0 for none. */
   readonly serverPingMs: number;
   /** Inactive and spot markets answer a book or ticker subscription with an empty snapshot instead of nothing. */
   readonly emptySnapshots: boolean;

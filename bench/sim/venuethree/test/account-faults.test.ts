@@ -103,7 +103,7 @@ describe("faults of transactions", () => {
       expect(executed(3)).toBe(true);
     });
 
-    it("holds a message at the door, and executes it whether or not its sender still listens", async () => {
+    it("holds a message back, and executes it whether or not its sender is still connected", async () => {
       bench.venue.faults.add({ kind: "heldRequest", match: "POST /api/v1/sendTx", delayMs: 3_000, count: 1 });
       send(5);
       await listener.drained();
@@ -161,7 +161,7 @@ describe("faults of transactions", () => {
       expect(await burst(30)).toBeLessThan(12);
     });
 
-    it("drops and repeats frames of accounts by their own scope, and leaves the market alone", async () => {
+    it("drops and repeats frames of accounts by their own scope, and does not touch the market", async () => {
       listener.send({ type: "subscribe", channel: "account_all_orders/65", auth: trader.token() });
       listener.send({ type: "subscribe", channel: "height" });
       await listener.drained();

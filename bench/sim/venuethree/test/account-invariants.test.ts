@@ -28,7 +28,7 @@ describe("invariants of the account side", () => {
 
   beforeAll(async () => {
     bench = await startTraders({ seed: 21 });
-    conserved = bench.venue.exchange.conservedE12();
+    conserved = bench.venue.exchange.accounts.conservedE12();
   });
   afterAll(() => bench.venue.stop());
 
@@ -87,11 +87,11 @@ describe("invariants of the account side", () => {
 
   const judge = async (trader: Trader): Promise<void> => {
     const { exchange } = bench.venue;
-    expect(exchange.conservedE12()).toBe(conserved);
-    for (const symbol of ["BTC", "ETH", "ASTER"]) expect(exchange.netLots(symbol)).toBe(0);
+    expect(exchange.accounts.conservedE12()).toBe(conserved);
+    for (const symbol of ["BTC", "ETH", "ASTER"]) expect(exchange.accounts.netLots(symbol)).toBe(0);
     const accountId = String(trader.accountIndex);
     // Orders of the core and of the venue are the same ones.
-    const open = exchange.openOrders(accountId).map((order) => order.tag as VenueOrder);
+    const open = exchange.orders.open(accountId).map((order) => order.tag as VenueOrder);
     const shown = await trader.activeOrders();
     expect(shown.filter((row) => row.trigger_status !== "parent-order").map((row) => row.order_id)).toEqual(
       expect.arrayContaining(open.map(({ index }) => String(index))),
@@ -124,7 +124,7 @@ describe("invariants of the account side", () => {
       { numRuns: 40, endOnFailure: true },
     );
     expect(ended.size).toBeGreaterThan(40);
-    // The order log and the fills tell the same story.
+    // The order log and the fills agree.
     const records = bench.venue.log.records({ action: "place" });
     for (const record of records) {
       const fills = record.fills.reduce((sum, fill) => sum + Number(fill.qty), 0);

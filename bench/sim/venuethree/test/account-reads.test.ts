@@ -140,7 +140,7 @@ describe("reads of accounts", () => {
     expect(rows(tape, "trades").find((row) => row.trade_id === own?.trade_id)).toEqual(own);
   });
 
-  it("tell the fees of the account's tier, which its fills pay", async () => {
+  it("show the fees of the account's tier, which its fills pay", async () => {
     const premium = await startTraders({}, { tier: "premium" });
     const limits = await premium.trader.read("accountLimits?account_index=65");
     expect(limits.json).toMatchObject({

@@ -57,7 +57,7 @@ export async function shownAccountShapes(): Promise<Readonly<Record<string, unkn
   }
 }
 
-/** The crowd's makers pay by halves: a row that shows both fees stands first, under the market of the recorded one. */
+/** Half of the crowd's makers pay: a row that shows both fees comes first, under the market of the recorded one. */
 function withBothFees(frame: Frame | undefined): unknown {
   const trades = frame?.trades as Readonly<Record<string, readonly WireOrder[]>> | undefined;
   const rows = Object.values(trades ?? {}).flat();

@@ -110,7 +110,7 @@ describe("account channels", () => {
     expect(await subscribe("notification/65")).toMatchObject({ notifs: [] });
   });
 
-  it("tell a fill once on each channel that it changes, and nothing to strangers", async () => {
+  it("send a fill once on each channel that it changes, and nothing to strangers", async () => {
     const stranger = await connect(bench.venue);
     stranger.send({ type: "subscribe", channel: "account_all_orders/66", auth: bench.other.token() });
     for (const name of ["account_all_orders", "account_all_trades", "account_all_positions", "account_tx"])
@@ -132,7 +132,7 @@ describe("account channels", () => {
     stranger.socket.terminate();
   });
 
-  it("tell refusals of the sequencer in the transaction only", async () => {
+  it("report refusals of the sequencer in the transaction only", async () => {
     await subscribe("account_all_orders/65");
     await subscribe("account_tx/65");
     await trader.send(15, { MarketIndex: BTC, Index: 12_345 });
@@ -161,7 +161,7 @@ describe("account channels", () => {
     expect(await updates("user_stats")).toHaveLength(after);
   });
 
-  it("tell payments of funding with the whole account", async () => {
+  it("send payments of funding with the whole account", async () => {
     await buy(5_000);
     bench.clock.advance(3_600_000);
     // An hour of silence has ended the first connection.
@@ -176,7 +176,7 @@ describe("account channels", () => {
     trader.settle();
     await buy();
     await subscribe("notification/65");
-    bench.venue.exchange.setPriceSkew(-300, 0);
+    bench.venue.exchange.controls.setPriceSkew(-300, 0);
     bench.clock.advance(3_000);
     const [frame] = await updates("notification");
     expect(frame?.notifs).toMatchObject([{ kind: "liquidation", account_index: 65, content: { market_index: BTC } }]);

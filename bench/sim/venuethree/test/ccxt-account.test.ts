@@ -54,7 +54,7 @@ describe("ccxt.pro.lighter with an account", () => {
   });
 
   const best = (side: "BUY" | "SELL"): number => {
-    const level = side === "BUY" ? venue.exchange.bestBid("BTC") : venue.exchange.bestAsk("BTC");
+    const level = side === "BUY" ? venue.exchange.market.bestBid("BTC") : venue.exchange.market.bestAsk("BTC");
     return (level?.priceTicks ?? 0) / 10;
   };
   /** Until an order with this client id shows in the given list. */

@@ -1,6 +1,6 @@
 /**
- * What ccxt expects from the WebAssembly signer that it loads from a file of the user: functions on the global object. The
- * file is not here, so the proven primitives stand in for it; every other line that runs is the library's own.
+ * What ccxt expects from the WebAssembly signer that it loads from a file of the user: functions on the global object.
+ * The file is not here, so the proven primitives replace it; every other line that runs is the library's own.
  */
 import type { Exchange } from "ccxt";
 import { nonceOf, randomScalar, signMessage } from "../../../../feeds/venuethree/sign/schnorr.js";

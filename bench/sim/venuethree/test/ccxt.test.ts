@@ -48,7 +48,7 @@ describe("ccxt.pro.lighter against the local venue", () => {
   it("reads the book order by order and agrees with the true book", async () => {
     venue.exchange.stop();
     const book = await client.fetchOrderBook(BTC, 20);
-    const truth = venue.exchange.book("BTC", 5);
+    const truth = venue.exchange.market.book("BTC", 5);
     venue.exchange.start();
     const sums = new Map<number, number>();
     for (const [price, size] of book.bids) sums.set(Number(price), (sums.get(Number(price)) ?? 0) + Number(size));
@@ -78,7 +78,7 @@ describe("ccxt.pro.lighter against the local venue", () => {
       if (round === 0) continue;
       const frame = await listener.waitFor((each) => each.offset === offset);
       const { nonce } = frame.order_book as { nonce: number };
-      const truth = venue.exchange.trueBook("BTC", nonce, 30);
+      const truth = venue.exchange.market.trueBook("BTC", nonce, 30);
       expect(shown).toEqual(truth?.bids.map((level) => [level.priceTicks / 10, level.qtyLots / 100_000]));
     }
     listener.socket.terminate();

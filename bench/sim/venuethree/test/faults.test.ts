@@ -149,7 +149,7 @@ describe("among the oddities of venuethree,", () => {
     for (const listener of [first, second]) {
       expect(brokenLinks(listener.frames)).toBe(0);
       for (const frame of listener.frames.filter(isBook)) {
-        const truth = test.venue.exchange.trueBook("BTC", test.venue.room.seqOfNonce(bookOf(frame).nonce));
+        const truth = test.venue.exchange.market.trueBook("BTC", test.venue.room.seqOfNonce(bookOf(frame).nonce));
         if (frame.type === "subscribed/order_book")
           expect(bookOf(frame).bids.map((level) => Number(level.price))).toEqual(
             truth?.bids.map((level) => level.priceTicks / 10),
@@ -190,7 +190,7 @@ describe("among the oddities of venuethree,", () => {
 
 describe("in a repeated run,", () => {
   it("the same seed and clock give the same frames, another seed others", async () => {
-    const tell = async (seed: number): Promise<string[]> => {
+    const framesOf = async (seed: number): Promise<string[]> => {
       const test = await start({ seed });
       const listener = await connect(test.venue);
       for (const channel of ["order_book/1", "ticker/0", "trade/83", "market_stats/all"])
@@ -200,9 +200,9 @@ describe("in a repeated run,", () => {
       await test.venue.stop();
       return listener.texts;
     };
-    const first = await tell(1);
+    const first = await framesOf(1);
     expect(first.length).toBeGreaterThan(50);
-    expect(await tell(1)).toEqual(first);
-    expect(await tell(2)).not.toEqual(first);
+    expect(await framesOf(1)).toEqual(first);
+    expect(await framesOf(2)).not.toEqual(first);
   });
 });

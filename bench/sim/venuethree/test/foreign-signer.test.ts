@@ -1,6 +1,6 @@
 /**
- * The official signing code, compiled to WebAssembly in the package lighter-ts-sdk, signs for the local venue: hashes and
- * signatures that no code of this project made.
+ * The official signing code, compiled to WebAssembly in the package lighter-ts-sdk, signs for the local venue: hashes
+ * and signatures that no code of this project made.
  */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -45,7 +45,7 @@ describe("the official signer", () => {
       wasmPath: join(folder, "wasm", "lighter-signer.wasm"),
       wasmExecPath: join(folder, "wasm", "wasm_exec.js"),
     });
-    // The package talks while it loads.
+    // The package logs while it loads.
     const quiet = vi.spyOn(console, "log").mockImplementation(() => undefined);
     await signer.initialize();
     quiet.mockRestore();
@@ -66,7 +66,7 @@ describe("the official signer", () => {
   };
 
   it("places orders, changes leverage and cancels, each accepted by its real signature", async () => {
-    const ask = venue.exchange.bestAsk("BTC")?.priceTicks ?? 0;
+    const ask = venue.exchange.market.bestAsk("BTC")?.priceTicks ?? 0;
     const order = {
       marketIndex: 1,
       clientOrderIndex: 9,

@@ -1,4 +1,4 @@
-/** Whatever arrives at the account side, the venue answers in its own words, spends no nonce for it, and lives on. */
+/** Malformed input at the account side: the venue answers in its own words, spends no nonce, and goes on serving. */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connect } from "./support.js";
@@ -98,7 +98,7 @@ describe("malformed input of accounts", () => {
     expect(await nonce()).toBe(1);
   });
 
-  it("over the socket leaves the connection alive", async () => {
+  it("over the socket does not end the connection", async () => {
     const listener = await connect(bench.venue);
     const data = fc.oneof(
       VALUE,

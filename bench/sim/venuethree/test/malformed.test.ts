@@ -1,4 +1,4 @@
-/** Whatever a client sends, the venue answers in its own words or not at all, and goes on serving. */
+/** Malformed input: the venue answers in its own words or not at all, and goes on serving. */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { VenuethreeSim } from "../sim.js";
@@ -26,7 +26,7 @@ describe("malformed input", () => {
     await venue.stop();
   });
 
-  it("over the socket leaves the connection and the venue alive", async () => {
+  it("over the socket ends neither the connection nor the venue", async () => {
     const listener = await connect(venue);
     const message = fc.oneof(
       fc.string(),

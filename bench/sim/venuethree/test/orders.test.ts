@@ -156,7 +156,7 @@ describe("orders of an account", () => {
   });
 
   it("cancels the older of two own orders that meet", async () => {
-    // Inside the spread, so that nobody else stands before it.
+    // Inside the spread, so that nobody else is ahead of it.
     bench.venue.exchange.stop();
     const price = trader.touch("SELL") - 1;
     await trader.create({ client: 1, tif: 2, ask: true, price });
@@ -182,7 +182,7 @@ describe("orders of an account", () => {
         status: "pending",
         trigger_status: "mark-price",
       });
-      bench.venue.exchange.setPriceSkew(-100, 0);
+      bench.venue.exchange.controls.setPriceSkew(-100, 0);
       bench.clock.advance(2_000);
       expect(await newest()).toMatchObject({ client_order_id: "3", status: "filled", trigger_status: "ready" });
       expect(await trader.position()).toMatchObject({ position: "0.00000" });
@@ -212,7 +212,7 @@ describe("orders of an account", () => {
       trader.settle();
       const [first, second] = await trader.activeOrders();
       expect(first?.to_cancel_order_id_0).toBe(second?.order_id);
-      bench.venue.exchange.setPriceSkew(100, 0);
+      bench.venue.exchange.controls.setPriceSkew(100, 0);
       bench.clock.advance(2_000);
       const ended = await trader.inactiveOrders();
       expect(ended.find((row) => row.type === "take-profit")?.status).toBe("filled");
@@ -367,12 +367,12 @@ describe("orders of an account", () => {
     expect(Number(after?.allocated_margin) - Number(before?.allocated_margin)).toBeCloseTo(5, 5);
   });
 
-  it("liquidates what falls below its maintenance margin, and tells so", async () => {
+  it("liquidates what falls below its maintenance margin, and publishes it", async () => {
     await trader.send(20, { MarketIndex: BTC, InitialMarginFraction: 200, MarginMode: 1 });
     trader.settle();
     await trader.create({ type: 1, base: 1_000, price: trader.touch("SELL") + 5_000 });
     trader.settle();
-    bench.venue.exchange.setPriceSkew(-300, 0);
+    bench.venue.exchange.controls.setPriceSkew(-300, 0);
     bench.clock.advance(3_000);
     expect(await trader.position()).toMatchObject({ position: "0.00000" });
     expect(await newest()).toMatchObject({ type: "liquidation", status: "filled" });

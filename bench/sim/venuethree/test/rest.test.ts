@@ -40,9 +40,9 @@ describe("market routes", () => {
       trigger: null,
       closePosition: false,
     } as const;
-    venue.exchange.createAccount({ accountId: "user", deposit: "100000" });
-    const best = venue.exchange.bestBid("BTC")?.priceTicks ?? 0;
-    venue.exchange.place("user", { ...order, ...rest, priceTicks: best });
+    venue.exchange.desk.createAccount({ accountId: "user", deposit: "100000" });
+    const best = venue.exchange.market.bestBid("BTC")?.priceTicks ?? 0;
+    venue.exchange.orders.place("user", { ...order, ...rest, priceTicks: best });
     const read = async (): Promise<Rows> =>
       (await get(venue, `${V1}/orderBookOrders?market_id=1&limit=250`)).json.bids as Rows;
     const bids = await read();
@@ -53,7 +53,7 @@ describe("market routes", () => {
       expect(String(row.order_id)).toMatch(/^\d{15}$/);
     }
     expect(bids.filter((row) => Number(row.price) === best / 10)).toHaveLength(2);
-    for (const level of venue.exchange.book("BTC").bids) {
+    for (const level of venue.exchange.market.book("BTC").bids) {
       const shown = sums.get((level.priceTicks / 10).toFixed(1));
       expect(shown).toBeCloseTo(level.qtyLots / 100_000, 9);
     }
@@ -97,15 +97,15 @@ describe("market routes", () => {
     expect(all.length).toBeGreaterThan(50);
   });
 
-  it("tells funding as a fraction per eight hours here and as percent per hour there", async () => {
+  it("shows funding as a fraction per eight hours here and as percent per hour there", async () => {
     const { venue } = await start();
-    const mark = venue.exchange.mark("BTC").fundingRateE8;
+    const mark = venue.exchange.market.mark("BTC").fundingRateE8;
     const rates = (await get(venue, `${V1}/funding-rates`)).json.funding_rates as Rows;
     const own = rates.filter((row) => row.exchange === "lighter");
     expect(own.map((row) => row.symbol)).toEqual(["ETH", "BTC", "ASTER"]);
     expect(rates.length).toBe(own.length * 4);
     expect(Number(own[1]?.rate)).toBeCloseTo((mark * 8) / 1e8, 12);
-    const history = venue.exchange.fundingHistory("BTC");
+    const history = venue.exchange.market.fundingHistory("BTC");
     const last = history[history.length - 1];
     const range = `start_timestamp=${(last?.tsMs ?? 0) - 3_600_000}&end_timestamp=${(last?.tsMs ?? 0) + 1}`;
     const fundings = (await get(venue, `${V1}/fundings?market_id=1&resolution=1h&${range}&count_back=0`)).json;

@@ -61,7 +61,7 @@ function finder(listener: Listener): (type: string) => Frame | undefined {
   return (type) => listener.frames.find((frame) => frame.type === type);
 }
 
-/** Fees are left out when zero: a row that shows both stands first. */
+/** Fees are left out when zero: a row that shows both comes first. */
 function feesFirst(answer: unknown): unknown {
   const { trades, ...rest } = answer as { trades: Readonly<Record<string, unknown>>[] };
   const both = trades.filter((row) => row.taker_fee !== undefined && row.maker_fee !== undefined);

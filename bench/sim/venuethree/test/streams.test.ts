@@ -16,7 +16,7 @@ afterEach(async () => {
   running = null;
 });
 
-/** A seeded price that stands still, but for BTC. */
+/** A seeded price that moves for BTC only. */
 const ONLY_BTC_MOVES = {
   fairPrice: (base: string, tsMs: number) => (base === "BTC" ? 90_000 + (tsMs % 1_000) : base === "ETH" ? 3_000 : 1.2),
 };
@@ -32,7 +32,7 @@ describe("control frames", () => {
     listener.socket.terminate();
   });
 
-  it("answers with the venue's own texts and leaves the socket open", async () => {
+  it("answers with the venue's own texts and keeps the socket open", async () => {
     const { venue } = await start();
     const listener = await connect(venue);
     const sent: readonly unknown[] = [
@@ -115,7 +115,7 @@ describe("the book", () => {
         expect(update.nonce).toBeGreaterThan(before);
         before = update.nonce;
         book.apply(update);
-        const truth = venue.exchange.trueBook(symbol, update.nonce);
+        const truth = venue.exchange.market.trueBook(symbol, update.nonce);
         for (const side of ["bids", "asks"] as const) {
           expect(book.sorted(side)).toEqual(
             truth?.[side].map((level) => [level.priceTicks / priceScale, level.qtyLots / sizeScale]),
@@ -153,14 +153,14 @@ describe("the book", () => {
     const listener = await connect(venue);
     await subscribe(listener, "order_book/1");
     const count = (): number => listener.frames.filter((frame) => frame.type === "update/order_book").length;
-    venue.exchange.setHalted("BTC", true);
+    venue.exchange.controls.setHalted("BTC", true);
     clock.advance(100);
     await listener.drained();
     const whileHalted = count();
     clock.advance(1_000);
     await listener.drained();
     expect(count()).toBe(whileHalted);
-    venue.exchange.setHalted("BTC", false);
+    venue.exchange.controls.setHalted("BTC", false);
     clock.advance(1_000);
     await listener.drained();
     expect(count() - whileHalted).toBeLessThanOrEqual(20);
@@ -181,11 +181,11 @@ describe("the book", () => {
     await Promise.all([first.drained(), second.drained()]);
     const [snapshot, update] = second.frames.slice(1).map(bookOf);
     expect(update?.begin_nonce).toBe(snapshot?.nonce);
-    const told = first.frames.map((frame) => (frame.order_book === undefined ? 0 : bookOf(frame).nonce));
-    expect(told).toContain(snapshot?.nonce);
+    const nonces = first.frames.map((frame) => (frame.order_book === undefined ? 0 : bookOf(frame).nonce));
+    expect(nonces).toContain(snapshot?.nonce);
     const book = new NaiveBook();
     for (const each of [snapshot, update]) if (each !== undefined) book.apply(each);
-    const truth = venue.exchange.trueBook("BTC", update?.nonce ?? 0);
+    const truth = venue.exchange.market.trueBook("BTC", update?.nonce ?? 0);
     expect(book.sorted("bids")).toEqual(truth?.bids.map((level) => [level.priceTicks / 10, level.qtyLots / 100_000]));
     first.socket.terminate();
     second.socket.terminate();
@@ -239,7 +239,7 @@ describe("the book", () => {
 });
 
 describe("the other channels", () => {
-  it("ticker tells the true touch of each nonce, to every listener", async () => {
+  it("ticker sends the true touch of each nonce, to every listener", async () => {
     const { venue, clock } = await start();
     const listener = await connect(venue);
     const other = await connect(venue);
@@ -253,7 +253,7 @@ describe("the other channels", () => {
     expect(tickers[0]?.type).toBe("subscribed/ticker");
     for (const frame of tickers) {
       const { a, b, s } = frame.ticker as { a: { price: string; size: string }; b: { price: string }; s: string };
-      const truth = venue.exchange.trueBook("BTC", Number(frame.nonce), 1);
+      const truth = venue.exchange.market.trueBook("BTC", Number(frame.nonce), 1);
       expect([s, Number(a.price), Number(b.price)]).toEqual([
         "BTC",
         (truth?.asks[0]?.priceTicks ?? 0) / 10,
@@ -262,16 +262,16 @@ describe("the other channels", () => {
       expect(Number(a.size)).toBe((truth?.asks[0]?.qtyLots ?? 0) / 100_000);
     }
     const nonces = new Set(tickers.map((frame) => frame.nonce));
-    // What the newcomer's first frame told must have reached the first listener as well.
+    // The first listener must also have received what the newcomer's first frame showed.
     for (const frame of other.frames.slice(1)) expect(nonces).toContain(frame.nonce);
     listener.socket.terminate();
     other.socket.terminate();
   });
 
-  it("market_stats/all tells all markets first, then only those that changed", async () => {
+  it("market_stats/all sends all markets first, then only those that changed", async () => {
     const { venue, clock } = await start({ priceSource: ONLY_BTC_MOVES });
     const listener = await connect(venue);
-    for (const symbol of ["ETH", "ASTER"]) venue.exchange.setHalted(symbol, true);
+    for (const symbol of ["ETH", "ASTER"]) venue.exchange.controls.setHalted(symbol, true);
     await subscribe(listener, "market_stats/all");
     await subscribe(listener, "market_stats/1");
     clock.advance(5_000);
@@ -324,7 +324,7 @@ describe("the other channels", () => {
     listener.socket.terminate();
   });
 
-  it("candle and height tell what moves", async () => {
+  it("candle and height send what moves", async () => {
     const { venue, clock } = await start();
     const listener = await connect(venue);
     await subscribe(listener, "candle/1/1m");

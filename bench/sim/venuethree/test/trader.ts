@@ -171,7 +171,8 @@ export class Trader {
   /** Best price in ticks. */
   touch(side: "BUY" | "SELL", market = BTC): number {
     const symbol = market === BTC ? "BTC" : market === ETH ? "ETH" : "ASTER";
-    const level = side === "BUY" ? this.venue.exchange.bestBid(symbol) : this.venue.exchange.bestAsk(symbol);
+    const level =
+      side === "BUY" ? this.venue.exchange.market.bestBid(symbol) : this.venue.exchange.market.bestAsk(symbol);
     return level?.priceTicks ?? 0;
   }
 }

@@ -5,7 +5,7 @@ const BOUNDARY = /boundary=(?:"([^"]{1,70})"|([^;\s]{1,70}))/i;
 /** Parts of a body; a transaction has three fields. */
 const PARTS_MAX = 32;
 
-/** Null when it is neither of the two, or not well-formed. */
+/** Returns null when it is neither of the two, or not well-formed. */
 export function readForm(request: SimHttpRequest): URLSearchParams | null {
   const type = request.headers["content-type"] ?? "";
   const body = request.body.toString("utf8");

@@ -59,7 +59,7 @@ export function houseAccount(running: number): number {
 
 export interface RestingIdentity {
   readonly running: bigint;
-  /** Lots when first shown: nobody has seen more of this order. */
+  /** Lots when first shown: no client has seen a larger quantity. */
   readonly initialLots: number;
   readonly firstMs: number;
 }

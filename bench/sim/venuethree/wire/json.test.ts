@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { printJson, readJson } from "./json.js";
 
 describe("JSON with large integers", () => {
-  it("prints bigints as numbers, digit by digit, and leaves undefined out", () => {
+  it("prints bigints as numbers, digit by digit, and omits undefined", () => {
     expect(printJson({ ask_id: 23_643_898_043_695_105n, list: [1n, null], gone: undefined, text: 'a"b' })).toBe(
       '{"ask_id":23643898043695105,"list":[1,null],"text":"a\\"b"}',
     );

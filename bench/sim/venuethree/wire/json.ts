@@ -3,7 +3,7 @@ export type Row = Readonly<Record<string, unknown>>;
 
 /** Texts, which stay, and integers of sixteen digits or more, which a double may not hold. */
 const TEXT_OR_LONG_INTEGER = /"(?:[^"\\]|\\.)*"|(?<![.\deE+-])-?\d{16,}(?![.\deE])/g;
-/** Stands before a long integer while JSON.parse has it as text. A text of the client that holds one is read plainly. */
+/** Marks a long integer that JSON.parse reads as text. A client's text that contains the mark is read plainly. */
 const MARK = "\u007f";
 
 /** As JSON.parse, but integers that may not be exact in a double are `bigint`: order indexes go up to 2^60. */
@@ -16,7 +16,7 @@ export function readJson(text: string): unknown {
   ) as unknown;
 }
 
-/** Brackets open at a time, those in texts too: nothing that clients send comes near the bound. */
+/** Brackets open at a time, those in texts too; no client comes near it. */
 const DEPTH_MAX = 64;
 
 function depthOf(text: string): number {

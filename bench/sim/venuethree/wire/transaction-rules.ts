@@ -1,6 +1,6 @@
 /**
- * What makes a transaction acceptable by itself, in the order of the venue's own client (fact sheet 6.2, 7), without a
- * look at accounts or markets. Each fault has one code.
+ * The checks of a transaction that need neither accounts nor markets, in the order of the venue's own client (fact
+ * sheet 6.2, 7). Each fault has one code.
  */
 import { refuseTransaction, type TransactionCode } from "./errors.js";
 import { ATTRIBUTE, amountOf, indexOf, number, type OrderFields, type Transaction, TYPE } from "./transaction.js";

@@ -1,6 +1,6 @@
 /**
  * `tx_info` texts as the venue reads them (fact sheet 7): every field with the width of its type in the venue's own
- * client, missing ones zero, unknown ones ignored, anything else in a field refused as 21501. Judging comes after.
+ * client, missing ones zero, unknown ones ignored, anything else in a field refused as 21501. Checks come later.
  */
 import { refuseTransaction } from "./errors.js";
 import { readJson } from "./json.js";

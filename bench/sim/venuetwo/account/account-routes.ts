@@ -26,79 +26,74 @@ interface MarginMove {
   readonly tsMs: number;
 }
 
-export function accountRoutes(): Readonly<Record<string, Route>> {
+type Routes = Readonly<Record<string, Route>>;
+
+/** What transfers and moved margins remember lives as long as the routes. */
+export function accountRoutes(): Routes {
   const transfers: TransferMemory = { used: new Set(), nextId: 1 };
   const marginMoves: MarginMove[] = [];
   return {
-    "GET balance": {
-      weight: 5,
-      security: "signed",
-      answer: ({ context, account }) => printBalances(context.exchange, account),
-    },
-    "GET account": {
-      weight: 5,
-      security: "signed",
-      answer: ({ context, account }) => printAccount(context.exchange, account, tradedRules(context), 0),
-    },
-    "GET accountWithJoinMargin": {
-      weight: 5,
-      security: "signed",
-      answer: ({ context, account }) => printAccount(context.exchange, account, tradedRules(context), 0),
-    },
-    "GET positionRisk": { weight: 5, security: "signed", answer: positionRisk },
-    "GET userTrades": { weight: 5, security: "signed", answer: userTrades },
-    "GET income": { weight: 30, security: "signed", answer: income },
-    "GET leverageBracket": { weight: 1, security: "signed", answer: leverageBracket },
-    "GET commissionRate": { weight: 20, security: "signed", answer: commissionRate },
-    "POST leverage": { weight: 1, security: "trade", answer: setLeverage },
-    "POST marginType": { weight: 1, security: "trade", answer: setMarginType },
+    ...READS,
+    ...SETTINGS,
+    ...LISTEN_KEYS,
     "POST positionMargin": { weight: 1, security: "trade", answer: (call) => moveMargin(call, marginMoves) },
-    "GET positionMargin/history": {
-      weight: 1,
-      security: "signed",
-      answer: (call) => {
-        const { symbol } = rulesOf(call.context.listing.rules, call.params);
-        return marginMoves
-          .filter((move) => move.accountId === call.account.accountId && move.symbol === symbol)
-          .map((move) => ({
-            amount: move.amount,
-            asset: "USDT",
-            symbol,
-            time: move.tsMs,
-            type: move.type,
-            positionSide: move.positionSide,
-          }));
-      },
-    },
-    "GET positionSide/dual": {
-      weight: 30,
-      security: "signed",
-      answer: ({ account }) => ({ dualSidePosition: account.hedgeMode }),
-    },
-    "POST positionSide/dual": { weight: 1, security: "trade", answer: setPositionMode },
+    "GET positionMargin/history": { weight: 1, security: "signed", answer: (call) => movedMargin(call, marginMoves) },
     "POST asset/wallet/transfer": { weight: 5, security: "transfer", answer: (call) => transfer(call, transfers) },
-    "POST listenKey": {
-      weight: 1,
-      security: "key",
-      answer: ({ context, account }) => ({ listenKey: context.listenKeys.open(account.accountId) }),
-    },
-    "PUT listenKey": {
-      weight: 1,
-      security: "key",
-      answer: ({ context, account }) => {
-        if (!context.listenKeys.extend(account.accountId)) throw refuse("listenKey");
-        return {};
-      },
-    },
-    "DELETE listenKey": {
-      weight: 1,
-      security: "key",
-      answer: ({ context, account }) => {
-        if (!context.listenKeys.drop(account.accountId)) throw refuse("listenKey");
-        return {};
-      },
-    },
   };
+}
+
+const READS: Routes = {
+  "GET balance": {
+    weight: 5,
+    security: "signed",
+    answer: ({ context, account }) => printBalances(context.exchange, account),
+  },
+  "GET account": { weight: 5, security: "signed", answer: wholeAccount },
+  "GET accountWithJoinMargin": { weight: 5, security: "signed", answer: wholeAccount },
+  "GET positionRisk": { weight: 5, security: "signed", answer: positionRisk },
+  "GET userTrades": { weight: 5, security: "signed", answer: userTrades },
+  "GET income": { weight: 30, security: "signed", answer: income },
+  "GET leverageBracket": { weight: 1, security: "signed", answer: leverageBracket },
+  "GET commissionRate": { weight: 20, security: "signed", answer: commissionRate },
+};
+
+const SETTINGS: Routes = {
+  "POST leverage": { weight: 1, security: "trade", answer: setLeverage },
+  "POST marginType": { weight: 1, security: "trade", answer: setMarginType },
+  "GET positionSide/dual": {
+    weight: 30,
+    security: "signed",
+    answer: ({ account }) => ({ dualSidePosition: account.hedgeMode }),
+  },
+  "POST positionSide/dual": { weight: 1, security: "trade", answer: setPositionMode },
+};
+
+const LISTEN_KEYS: Routes = {
+  "POST listenKey": {
+    weight: 1,
+    security: "key",
+    answer: ({ context, account }) => ({ listenKey: context.listenKeys.open(account.accountId) }),
+  },
+  "PUT listenKey": {
+    weight: 1,
+    security: "key",
+    answer: ({ context, account }) => {
+      if (!context.listenKeys.extend(account.accountId)) throw refuse("listenKey");
+      return {};
+    },
+  },
+  "DELETE listenKey": {
+    weight: 1,
+    security: "key",
+    answer: ({ context, account }) => {
+      if (!context.listenKeys.drop(account.accountId)) throw refuse("listenKey");
+      return {};
+    },
+  },
+};
+
+function wholeAccount({ context, account }: SignedCall): unknown {
+  return printAccount(context.exchange, account, tradedRules(context), 0);
 }
 
 function chosenRules(call: SignedCall): readonly VenuetwoRules[] {
@@ -119,7 +114,7 @@ function userTrades(call: SignedCall): unknown {
   const orderId = params.integer("orderId");
   if (fromId !== null && (startTime !== null || endTime !== null)) throw refuse("combination");
   checkRange(startTime, endTime);
-  const rows = context.exchange
+  const rows = context.exchange.accounts
     .fills(account.accountId)
     .filter(
       (fill) =>
@@ -152,7 +147,7 @@ function income(call: SignedCall): unknown {
     (symbol === null || row.symbol === symbol) &&
     row.tsMs >= startTime &&
     row.tsMs <= endTime;
-  return context.exchange.income(account.accountId).filter(wanted).slice(0, limit).map(printIncome);
+  return context.exchange.accounts.income(account.accountId).filter(wanted).slice(0, limit).map(printIncome);
 }
 
 /** An object when the symbol was sent, else a list (the parent dialect answers a list either way). */
@@ -195,7 +190,7 @@ function setLeverage(call: SignedCall): unknown {
     qty: String(leverage),
     nonce: call.caller.nonce,
   });
-  const done = context.exchange.setLeverage(account.accountId, rules.symbol, leverage);
+  const done = context.exchange.desk.setLeverage(account.accountId, rules.symbol, leverage);
   if (!done.ok) {
     const refusal =
       done.reason === "HAS_POSITION"
@@ -215,7 +210,7 @@ function setMarginType(call: SignedCall): unknown {
   const rules = rulesOf(context.listing.rules, params);
   const type = params.required("marginType");
   if (type !== "ISOLATED" && type !== "CROSSED") throw refuseInvalid("marginType");
-  const done = context.exchange.setMarginMode(
+  const done = context.exchange.desk.setMarginMode(
     account.accountId,
     rules.symbol,
     type === "ISOLATED" ? "isolated" : "cross",
@@ -227,7 +222,7 @@ function setMarginType(call: SignedCall): unknown {
 function setPositionMode(call: SignedCall): unknown {
   const hedge = call.params.boolean("dualSidePosition");
   if (hedge === null) throw refuseMandatory("dualSidePosition");
-  const done = call.context.exchange.setHedgeMode(call.account.accountId, hedge);
+  const done = call.context.exchange.desk.setHedgeMode(call.account.accountId, hedge);
   if (!done.ok) throw modeRefusal(done.reason, "positionModeSame", "positionModeOrders", "positionModePosition");
   return { code: 200, msg: "success" };
 }
@@ -251,9 +246,10 @@ function moveMargin(call: SignedCall, moves: MarginMove[]): unknown {
   if (amount <= 0n) throw refuse("amountPositive");
   const side = params.text("positionSide") ?? "BOTH";
   if (side !== "BOTH" && side !== "LONG" && side !== "SHORT") throw refuse("positionSideInvalid");
-  if (context.exchange.marginMode(account.accountId, rules.symbol) !== "isolated") throw refuse("isolatedOnly");
+  if (context.exchange.accounts.marginMode(account.accountId, rules.symbol) !== "isolated")
+    throw refuse("isolatedOnly");
   const amountE12 = amount * 10_000n;
-  const done = context.exchange.moveIsolatedMargin(
+  const done = context.exchange.desk.moveIsolatedMargin(
     account.accountId,
     rules.symbol,
     side,
@@ -275,6 +271,20 @@ function moveMargin(call: SignedCall, moves: MarginMove[]): unknown {
   return { amount: Number(amountText), code: 200, msg: "Successfully modify position margin.", type };
 }
 
+function movedMargin(call: SignedCall, moves: readonly MarginMove[]): unknown {
+  const { symbol } = rulesOf(call.context.listing.rules, call.params);
+  return moves
+    .filter((move) => move.accountId === call.account.accountId && move.symbol === symbol)
+    .map((move) => ({
+      amount: move.amount,
+      asset: "USDT",
+      symbol,
+      time: move.tsMs,
+      type: move.type,
+      positionSide: move.positionSide,
+    }));
+}
+
 function transfer(call: SignedCall, memory: TransferMemory): unknown {
   const { context, account, params } = call;
   const kind = params.required("kindType");
@@ -287,7 +297,7 @@ function transfer(call: SignedCall, memory: TransferMemory): unknown {
   if (params.required("asset") !== "USDT") throw new VenuetwoRefusal(-1108, "Bad asset.");
   const key = `${account.accountId}|${clientTranId}`;
   if (memory.used.has(key)) throw refuse("transferIdUsed");
-  const done = context.exchange.transferSpot(
+  const done = context.exchange.desk.transferSpot(
     account.accountId,
     amount * 10_000n,
     kind === "SPOT_FUTURE" ? "toPerp" : "toSpot",

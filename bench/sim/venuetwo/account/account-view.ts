@@ -5,6 +5,7 @@ import type { SimExchange } from "../../core/engine/exchange.js";
 import type {
   SimAccount,
   SimIncome,
+  SimMargin,
   SimPosition,
   SimPositionFigures,
   SimPositionSide,
@@ -22,7 +23,7 @@ interface PositionRow {
 }
 
 export function printBalances(exchange: SimExchange, account: SimAccount): Record<string, unknown>[] {
-  const margin = exchange.margin(account.accountId);
+  const margin = exchange.accounts.margin(account.accountId);
   return [
     {
       accountAlias: accountAlias(account.accountId),
@@ -44,15 +45,15 @@ export function printPositions(
   listed: readonly VenuetwoRules[],
 ): Record<string, unknown>[] {
   return positionRows(exchange, account, listed).map(({ rules, side, position, figures }) => {
-    const leverage = exchange.leverage(account.accountId, rules.symbol);
-    const isolated = exchange.marginMode(account.accountId, rules.symbol) === "isolated";
+    const leverage = exchange.accounts.leverage(account.accountId, rules.symbol);
+    const isolated = exchange.accounts.marginMode(account.accountId, rules.symbol) === "isolated";
     const isolatedMargin =
       isolated && position !== null && figures !== null ? position.isolatedE12 + figures.unrealizedE12 : 0n;
     return {
       symbol: rules.symbol,
       positionAmt: amountText(rules, position),
       entryPrice: entryText(figures),
-      markPrice: money(BigInt(exchange.mark(rules.symbol).markE8) * 10_000n),
+      markPrice: money(BigInt(exchange.market.mark(rules.symbol).markE8) * 10_000n),
       unRealizedProfit: money(figures?.unrealizedE12 ?? 0n),
       liquidationPrice: figures?.liquidationPriceE12 == null ? "0" : trimZeros(money(figures.liquidationPriceE12)),
       leverage: String(leverage),
@@ -74,8 +75,43 @@ export function printAccount(
   listed: readonly VenuetwoRules[],
   feeTier: number,
 ): Record<string, unknown> {
-  const margin = exchange.margin(account.accountId);
-  const marginFields = {
+  const margin = exchange.accounts.margin(account.accountId);
+  const fields = marginFields(margin);
+  return {
+    feeTier,
+    canTrade: true,
+    canDeposit: true,
+    canWithdraw: true,
+    updateTime: 0,
+    totalInitialMargin: fields.initialMargin,
+    totalMaintMargin: fields.maintMargin,
+    totalWalletBalance: money(margin.walletE12),
+    totalUnrealizedProfit: money(margin.unrealizedE12),
+    totalMarginBalance: money(margin.equityE12),
+    totalPositionInitialMargin: fields.positionInitialMargin,
+    totalOpenOrderInitialMargin: fields.openOrderInitialMargin,
+    totalCrossWalletBalance: fields.crossWalletBalance,
+    totalCrossUnPnl: fields.crossUnPnl,
+    availableBalance: fields.availableBalance,
+    maxWithdrawAmount: fields.maxWithdrawAmount,
+    assets: [
+      {
+        asset: QUOTE,
+        walletBalance: money(margin.walletE12),
+        unrealizedProfit: money(margin.unrealizedE12),
+        marginBalance: money(margin.equityE12),
+        ...fields,
+        marginAvailable: true,
+        updateTime: exchange.nowMs(),
+      },
+    ],
+    positions: positionRows(exchange, account, listed).map((row) => printAccountPosition(exchange, account, row)),
+  };
+}
+
+/** What the account shows of its margin, in total and again of its one asset. */
+function marginFields(margin: SimMargin) {
+  return {
     maintMargin: money(margin.maintenanceE12),
     initialMargin: money(margin.positionInitialE12 + margin.orderInitialE12),
     positionInitialMargin: money(margin.positionInitialE12),
@@ -85,54 +121,31 @@ export function printAccount(
     availableBalance: money(margin.availableE12),
     maxWithdrawAmount: money(maxWithdraw(margin.availableE12, margin.crossUnrealizedE12)),
   };
+}
+
+function printAccountPosition(
+  exchange: SimExchange,
+  account: SimAccount,
+  { rules, side, position, figures }: PositionRow,
+): Record<string, unknown> {
+  const leverage = exchange.accounts.leverage(account.accountId, rules.symbol);
+  const initialMargin = figures === null ? "0" : money(figures.initialE12);
   return {
-    feeTier,
-    canTrade: true,
-    canDeposit: true,
-    canWithdraw: true,
-    updateTime: 0,
-    totalInitialMargin: marginFields.initialMargin,
-    totalMaintMargin: marginFields.maintMargin,
-    totalWalletBalance: money(margin.walletE12),
-    totalUnrealizedProfit: money(margin.unrealizedE12),
-    totalMarginBalance: money(margin.equityE12),
-    totalPositionInitialMargin: marginFields.positionInitialMargin,
-    totalOpenOrderInitialMargin: marginFields.openOrderInitialMargin,
-    totalCrossWalletBalance: marginFields.crossWalletBalance,
-    totalCrossUnPnl: marginFields.crossUnPnl,
-    availableBalance: marginFields.availableBalance,
-    maxWithdrawAmount: marginFields.maxWithdrawAmount,
-    assets: [
-      {
-        asset: QUOTE,
-        walletBalance: money(margin.walletE12),
-        unrealizedProfit: money(margin.unrealizedE12),
-        marginBalance: money(margin.equityE12),
-        ...marginFields,
-        marginAvailable: true,
-        updateTime: exchange.nowMs(),
-      },
-    ],
-    positions: positionRows(exchange, account, listed).map(({ rules, side, position, figures }) => {
-      const leverage = exchange.leverage(account.accountId, rules.symbol);
-      return {
-        symbol: rules.symbol,
-        initialMargin: figures === null ? "0" : money(figures.initialE12),
-        maintMargin: figures === null ? "0" : money(figures.maintenanceE12),
-        unrealizedProfit: money(figures?.unrealizedE12 ?? 0n),
-        positionInitialMargin: figures === null ? "0" : money(figures.initialE12),
-        openOrderInitialMargin: "0",
-        leverage: String(leverage),
-        isolated: exchange.marginMode(account.accountId, rules.symbol) === "isolated",
-        entryPrice: entryText(figures),
-        maxNotional: String(maxNotional(rules, leverage)),
-        positionSide: side,
-        positionAmt: position === null || position.qtyLots === 0 ? "0" : qtyText(rules.instrument, position.qtyLots),
-        notional: signedNotional(position, figures),
-        isolatedWallet: position === null || position.isolatedE12 === 0n ? "0" : money(position.isolatedE12),
-        updateTime: position?.updatedMs ?? 0,
-      };
-    }),
+    symbol: rules.symbol,
+    initialMargin,
+    maintMargin: figures === null ? "0" : money(figures.maintenanceE12),
+    unrealizedProfit: money(figures?.unrealizedE12 ?? 0n),
+    positionInitialMargin: initialMargin,
+    openOrderInitialMargin: "0",
+    leverage: String(leverage),
+    isolated: exchange.accounts.marginMode(account.accountId, rules.symbol) === "isolated",
+    entryPrice: entryText(figures),
+    maxNotional: String(maxNotional(rules, leverage)),
+    positionSide: side,
+    positionAmt: position === null || position.qtyLots === 0 ? "0" : qtyText(rules.instrument, position.qtyLots),
+    notional: signedNotional(position, figures),
+    isolatedWallet: position === null || position.isolatedE12 === 0n ? "0" : money(position.isolatedE12),
+    updateTime: position?.updatedMs ?? 0,
   };
 }
 
@@ -163,7 +176,7 @@ export function printAccountUpdate(
   positions: readonly SimPosition[],
   balanceChangeE12: bigint,
 ): Record<string, unknown> {
-  const margin = exchange.margin(account.accountId);
+  const margin = exchange.accounts.margin(account.accountId);
   return {
     m: reason,
     B: [
@@ -176,7 +189,7 @@ export function printAccountUpdate(
     ],
     P: positions.map((position) => {
       const instrument = exchange.instruments.get(position.symbol);
-      const figures = exchange.positionFigures(position);
+      const figures = exchange.accounts.positionFigures(position);
       return {
         s: position.symbol,
         pa: position.qtyLots === 0 || instrument === undefined ? "0" : qtyText(instrument, position.qtyLots),
@@ -198,12 +211,12 @@ function positionRows(exchange: SimExchange, account: SimAccount, listed: readon
     .filter((rules) => exchange.instruments.has(rules.symbol))
     .flatMap((rules) =>
       sides.map((side) => {
-        const position = exchange.position(account.accountId, rules.symbol, side);
+        const position = exchange.accounts.position(account.accountId, rules.symbol, side);
         return {
           rules,
           side,
           position,
-          figures: position === null || position.qtyLots === 0 ? null : exchange.positionFigures(position),
+          figures: position === null || position.qtyLots === 0 ? null : exchange.accounts.positionFigures(position),
         };
       }),
     );

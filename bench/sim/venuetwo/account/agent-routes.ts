@@ -102,7 +102,7 @@ async function registerAgent(call: Call): Promise<unknown> {
   context.auth.checkNonce(user, params.required("nonce"));
   if (params.boolean("canWithdraw") === true && params.text("ipWhitelist") === null) throw refuseInvalid("ipWhitelist");
   if (!context.keys.knowsWallet(user)) {
-    context.exchange.createAccount({ accountId: user, deposit: "0" });
+    context.exchange.desk.createAccount({ accountId: user, deposit: "0" });
     context.keys.register(user, { wallet: user });
   }
   approve(call, user, addressOf(call, "agentAddress"));

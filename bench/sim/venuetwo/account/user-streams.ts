@@ -19,7 +19,7 @@ export class UserStreams {
   readonly #exchange: SimExchange;
   readonly #topics: Topics;
   readonly #listenKeys: ListenKeys;
-  /** Wallet when last told, to name the change that is neither profit nor fee. */
+  /** Wallet as last sent, to compute the change that is neither profit nor fee. */
   readonly #wallets = new Map<string, bigint>();
 
   constructor(exchange: SimExchange, topics: Topics, listenKeys: ListenKeys) {
@@ -84,7 +84,9 @@ export class UserStreams {
       });
     else {
       const sides = account.hedgeMode ? (["LONG", "SHORT"] as const) : (["BOTH"] as const);
-      const positions = sides.flatMap((side) => this.#exchange.position(account.accountId, change.symbol, side) ?? []);
+      const positions = sides.flatMap(
+        (side) => this.#exchange.accounts.position(account.accountId, change.symbol, side) ?? [],
+      );
       this.#send(name, account.accountId, {
         e: "ACCOUNT_UPDATE",
         T: nowMs,
@@ -94,7 +96,7 @@ export class UserStreams {
     }
   }
 
-  /** Tells each key's listeners that it is over; nothing follows on it. */
+  /** Sends the end of each key to its listeners; nothing follows on it. */
   expireKeys(all = false): readonly string[] {
     const ended = this.#listenKeys.expire(all);
     for (const key of ended) this.#send(key, "", { e: "listenKeyExpired", E: this.#exchange.nowMs() });
@@ -116,7 +118,7 @@ export class UserStreams {
     const total = { bid: 0n, ask: 0n };
     const instrument = this.#exchange.instruments.get(order.symbol);
     if (instrument === undefined) return total;
-    for (const open of this.#exchange.openOrders(order.accountId, order.symbol)) {
+    for (const open of this.#exchange.orders.open(order.accountId, order.symbol)) {
       if (open.priceTicks === null || open.type !== "LIMIT") continue;
       const notional = notionalE12(instrument, open.priceTicks, open.qtyLots - open.filledLots);
       if (open.side === "BUY") total.bid += notional;

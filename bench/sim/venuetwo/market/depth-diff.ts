@@ -1,6 +1,6 @@
 /**
- * Changes of one book between two pushes of one stream speed. `pu` of an event is the `u` of the one before, whoever
- * listened then; ids jump over the whole engine, so nothing but that chain proves continuity.
+ * Changes of one book between two pushes of one stream speed. `pu` of an event is the `u` of the event before, whether
+ * or not anybody received it. Ids count over the whole engine, so only that chain proves continuity.
  */
 import { priceText, qtyText } from "../../core/model/fixed.js";
 import type { SimInstrument, SimSide } from "../../core/model/types.js";
@@ -26,7 +26,7 @@ export class DepthDiff {
     this.#tsMs = tsMs;
   }
 
-  /** The event, or null when nothing changed. Moves the chain on either way it is used. */
+  /** Returns the event, or null when nothing changed. Advances the chain in both cases. */
   take(eventMs: number): Record<string, unknown> | null {
     if (this.#firstSeq === 0) return null;
     const event = {

@@ -62,7 +62,8 @@ export const MARKET_ROUTES: Readonly<Record<string, Route>> = {
   "GET premiumIndex": {
     weight: 1,
     security: "none",
-    answer: (call) => oneOrAll(call, (instrument) => printPremiumIndex(call.context.exchange.mark(instrument.symbol))),
+    answer: (call) =>
+      oneOrAll(call, (instrument) => printPremiumIndex(call.context.exchange.market.mark(instrument.symbol))),
   },
   "GET fundingRate": { weight: 1, security: "none", answer: fundingRate },
   "GET fundingInfo": { weight: 1, security: "none", answer: fundingInfo },
@@ -70,7 +71,7 @@ export const MARKET_ROUTES: Readonly<Record<string, Route>> = {
     weight: (params) => (params.has("symbol") ? 1 : 40),
     security: "none",
     answer: (call) =>
-      oneOrAll(call, (instrument) => printTicker(instrument, call.context.exchange.ticker(instrument.symbol))),
+      oneOrAll(call, (instrument) => printTicker(instrument, call.context.exchange.market.ticker(instrument.symbol))),
   },
   "GET ticker/price": {
     weight: (params) => (params.has("symbol") ? 1 : 2),
@@ -78,7 +79,7 @@ export const MARKET_ROUTES: Readonly<Record<string, Route>> = {
     answer: (call) =>
       oneOrAll(call, (instrument) => ({
         symbol: instrument.symbol,
-        price: priceText(instrument, call.context.exchange.ticker(instrument.symbol).lastTicks),
+        price: priceText(instrument, call.context.exchange.market.ticker(instrument.symbol).lastTicks),
         time: call.context.exchange.nowMs(),
       })),
   },
@@ -92,7 +93,7 @@ export const MARKET_ROUTES: Readonly<Record<string, Route>> = {
     security: "none",
     answer: (call) => {
       const instrument = instrumentOf(call);
-      const mark = call.context.exchange.mark(instrument.symbol);
+      const mark = call.context.exchange.market.mark(instrument.symbol);
       return {
         symbol: instrument.symbol,
         openInterest: (mark.openInterestLots / 10 ** instrument.qtyDecimals).toFixed(instrument.qtyDecimals),
@@ -119,7 +120,7 @@ function depth(call: Call): unknown {
   const instrument = instrumentOf(call);
   const limit = call.params.integer("limit") ?? 500;
   if (!DEPTH_WEIGHTS.has(limit)) throw refuse("depthLimit");
-  const book = call.context.exchange.book(instrument.symbol, limit);
+  const book = call.context.exchange.market.book(instrument.symbol, limit);
   return {
     lastUpdateId: book.seq,
     E: call.context.exchange.nowMs(),
@@ -132,7 +133,7 @@ function depth(call: Call): unknown {
 function trades(call: Call, fromId: number | null): unknown {
   const instrument = instrumentOf(call);
   const limit = call.params.limit(500, 1000);
-  const all = call.context.exchange.trades(instrument.symbol);
+  const all = call.context.exchange.market.trades(instrument.symbol);
   const chosen = fromId === null ? all.slice(-limit) : all.filter((trade) => trade.tradeId >= fromId).slice(0, limit);
   return chosen.map((trade) => printTrade(instrument, trade));
 }
@@ -169,7 +170,7 @@ function klines(call: Call, instrument: SimInstrument, source: "last" | "mark" |
   const limit = params.limit(500, 1500);
   const startTime = params.integer("startTime");
   const endTime = params.integer("endTime");
-  const candles = call.context.exchange
+  const candles = call.context.exchange.market
     .candles(instrument.symbol, intervalMs, source)
     .filter(
       (candle) => (startTime === null || candle.openMs >= startTime) && (endTime === null || candle.openMs <= endTime),
@@ -186,7 +187,7 @@ function fundingRate(call: Call): unknown {
   const endTime = params.integer("endTime");
   const chosen = params.has("symbol") ? [instrumentOf(call)] : tradedRules(context).map((rules) => rules.instrument);
   const rows = chosen.flatMap((instrument) =>
-    context.exchange
+    context.exchange.market
       .fundingHistory(instrument.symbol)
       .filter((point) => (startTime === null || point.tsMs >= startTime) && (endTime === null || point.tsMs <= endTime))
       .map((point) => ({ symbol: instrument.symbol, fundingRate: e8Text(point.rateE8), fundingTime: point.tsMs })),

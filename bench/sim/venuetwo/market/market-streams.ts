@@ -64,7 +64,7 @@ const KLINE = /^([^@]+)@kline_(\w+)$/;
 interface SymbolStreams {
   readonly instrument: SimInstrument;
   readonly lower: string;
-  /** One per speed; the slow ones exist only after somebody asked for them. */
+  /** One per speed; slow ones exist from their first subscription on. */
   readonly diffs: (DepthDiff | null)[];
   top: string;
   lastTickerId: number;
@@ -89,10 +89,10 @@ export class MarketStreams {
       const streams: SymbolStreams = {
         instrument,
         lower: symbol.toLowerCase(),
-        diffs: [new DepthDiff(instrument, exchange.seq(symbol)), null, null],
+        diffs: [new DepthDiff(instrument, exchange.market.seq(symbol)), null, null],
         top: "",
         lastTickerId: 0,
-        partialSeq: exchange.seq(symbol),
+        partialSeq: exchange.market.seq(symbol),
       };
       this.#symbols.set(symbol, streams);
       this.#byLower.set(streams.lower, streams);
@@ -133,20 +133,20 @@ export class MarketStreams {
     this.#topics.publish(NAMES.allForceOrders, "market", event, false);
   }
 
-  /** Called when a name gets a listener: slow diff chains begin with the first. */
+  /** Called when a name gets a listener: slow diff chains begin with their first listener. */
   onWanted(name: string): void {
     const at = name.indexOf("@");
     const streams = this.#byLower.get(name.slice(0, at));
     if (streams === undefined) return;
     const index = DIFF_SPEEDS.findIndex((speed) => name.slice(at) === speed.suffix);
     if (index > 0 && streams.diffs[index] === null)
-      streams.diffs[index] = new DepthDiff(streams.instrument, this.#exchange.seq(streams.instrument.symbol));
+      streams.diffs[index] = new DepthDiff(streams.instrument, this.#exchange.market.seq(streams.instrument.symbol));
   }
 
   #bookTicker(streams: SymbolStreams, name: string, seq: number, tsMs: number): void {
     const { instrument } = streams;
-    const bid = this.#exchange.bestBid(instrument.symbol);
-    const ask = this.#exchange.bestAsk(instrument.symbol);
+    const bid = this.#exchange.market.bestBid(instrument.symbol);
+    const ask = this.#exchange.market.bestAsk(instrument.symbol);
     if (bid === null || ask === null) return;
     const top = `${bid.priceTicks}/${bid.qtyLots}/${ask.priceTicks}/${ask.qtyLots}`;
     if (top === streams.top) return;
@@ -212,19 +212,19 @@ export class MarketStreams {
     if (
       kind === NAMES.markPriceFast ? this.#due(EVERY.second) : kind === NAMES.markPrice && this.#due(EVERY.threeSeconds)
     ) {
-      this.#topics.publish(name, "market", markPriceEvent(this.#exchange.mark(instrument.symbol), nowMs), false);
+      this.#topics.publish(name, "market", markPriceEvent(this.#exchange.market.mark(instrument.symbol), nowMs), false);
     } else if (kind === NAMES.ticker && this.#due(EVERY.ticker)) {
       this.#topics.publish(
         name,
         "market",
-        tickerEvent(instrument, this.#exchange.ticker(instrument.symbol), nowMs),
+        tickerEvent(instrument, this.#exchange.market.ticker(instrument.symbol), nowMs),
         false,
       );
     } else if (kind === NAMES.miniTicker && this.#due(EVERY.ticker)) {
       this.#topics.publish(
         name,
         "market",
-        miniTickerEvent(instrument, this.#exchange.ticker(instrument.symbol), nowMs),
+        miniTickerEvent(instrument, this.#exchange.market.ticker(instrument.symbol), nowMs),
         false,
       );
     } else if (kind.startsWith(NAMES.kline) && this.#due(EVERY.kline)) this.#kline(name, streams, nowMs);
@@ -235,7 +235,7 @@ export class MarketStreams {
     const interval = KLINE.exec(name)?.[2] ?? "";
     const intervalMs = INTERVALS.get(interval);
     if (intervalMs === undefined) return;
-    const candles = this.#exchange.candles(streams.instrument.symbol, intervalMs);
+    const candles = this.#exchange.market.candles(streams.instrument.symbol, intervalMs);
     const running = candles[candles.length - 1];
     if (running !== undefined)
       this.#topics.publish(name, "market", klineEvent(streams.instrument, running, interval, nowMs), false);
@@ -248,7 +248,7 @@ export class MarketStreams {
     const every = match[3] === "@100ms" ? EVERY.depth100 : match[3] === "@500ms" ? EVERY.depth500 : EVERY.depth250;
     if (!this.#due(every)) return;
     const { instrument } = streams;
-    const book = this.#exchange.book(instrument.symbol, Number(match[2]));
+    const book = this.#exchange.market.book(instrument.symbol, Number(match[2]));
     const previous = this.#partialChains.get(name) ?? streams.partialSeq;
     if (book.seq === previous) return;
     this.#partialChains.set(name, book.seq);
@@ -272,7 +272,7 @@ export class MarketStreams {
     const wantsMini = this.#topics.wanted(NAMES.allMiniTickers);
     if (!wantsTicker && !wantsMini) return;
     const changed = [...this.#symbols.values()].flatMap((streams) => {
-      const ticker = this.#exchange.ticker(streams.instrument.symbol);
+      const ticker = this.#exchange.market.ticker(streams.instrument.symbol);
       if (ticker.lastTradeId === streams.lastTickerId) return [];
       streams.lastTickerId = ticker.lastTradeId;
       return [{ instrument: streams.instrument, ticker }];
@@ -297,7 +297,7 @@ export class MarketStreams {
     this.#topics.publish(
       name,
       "market",
-      [...this.#symbols.keys()].map((symbol) => markPriceEvent(this.#exchange.mark(symbol), nowMs)),
+      [...this.#symbols.keys()].map((symbol) => markPriceEvent(this.#exchange.market.mark(symbol), nowMs)),
       false,
     );
   }

@@ -116,8 +116,8 @@ export function miniTickerEvent(
 }
 
 export function printBookTicker(exchange: SimExchange, instrument: SimInstrument): Record<string, unknown> {
-  const bid = exchange.bestBid(instrument.symbol);
-  const ask = exchange.bestAsk(instrument.symbol);
+  const bid = exchange.market.bestBid(instrument.symbol);
+  const ask = exchange.market.bestAsk(instrument.symbol);
   return {
     symbol: instrument.symbol,
     bidPrice: bid === null ? ZERO_ONE_SIDED.price : priceText(instrument, bid.priceTicks),
@@ -125,7 +125,7 @@ export function printBookTicker(exchange: SimExchange, instrument: SimInstrument
     askPrice: ask === null ? ZERO_ONE_SIDED.price : priceText(instrument, ask.priceTicks),
     askQty: ask === null ? ZERO_ONE_SIDED.qty : qtyText(instrument, ask.qtyLots),
     time: exchange.nowMs(),
-    lastUpdateId: exchange.seq(instrument.symbol),
+    lastUpdateId: exchange.market.seq(instrument.symbol),
   };
 }
 

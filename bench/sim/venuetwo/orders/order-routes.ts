@@ -49,7 +49,7 @@ function placeOne(call: SignedCall, params: Params): Record<string, unknown> {
       params,
       () => context.newClientId(),
     );
-    const placed = context.exchange.place(account.accountId, request);
+    const placed = context.exchange.orders.place(account.accountId, request);
     if (!placed.ok) throw refusalOf(placed.reason);
     context.log.executed(index, placed.value.orderId);
     call.headers["x-mbx-order-count-10s"] = String(counts.tenSeconds);
@@ -89,7 +89,7 @@ function amend(call: SignedCall): unknown {
     const rules = rulesOf(context.listing.rules, params);
     if (order.type !== "LIMIT" || (order.trigger !== null && !order.triggered)) throw refuse("newOrderRejected");
     const wanted = checkAmend(context.exchange, rules, order, params);
-    const amended = context.exchange.amend(account.accountId, order.orderId, wanted.qtyLots, wanted.priceTicks);
+    const amended = context.exchange.orders.amend(account.accountId, order.orderId, wanted.qtyLots, wanted.priceTicks);
     if (!amended.ok) throw refusalOf(amended.reason);
     context.log.executed(index, order.orderId);
     return print(call, amended.value, "result");
@@ -132,8 +132,8 @@ function orderOf(call: SignedCall, ref: Reference): SimOrder | null {
   if (!listing.rules.has(ref.symbol)) throw refuse("symbol");
   const order =
     ref.orderId === null
-      ? exchange.orderByClientId(call.account.accountId, ref.clientId ?? "")
-      : exchange.order(ref.orderId);
+      ? exchange.orders.findByClientId(call.account.accountId, ref.clientId ?? "")
+      : exchange.orders.find(ref.orderId);
   return order !== null && order.accountId === call.account.accountId && order.symbol === ref.symbol ? order : null;
 }
 
@@ -158,7 +158,7 @@ function cancelOne(call: SignedCall, ref: Reference): Record<string, unknown> {
     context.log.refused(index, String(refusal.code), refusal.message);
     throw refusal;
   }
-  const canceled = context.exchange.cancel(account.accountId, order.orderId);
+  const canceled = context.exchange.orders.cancel(account.accountId, order.orderId);
   if (!canceled.ok) throw refusalOf(canceled.reason);
   context.log.executed(index, order.orderId);
   return print(call, canceled.value, "result");
@@ -174,8 +174,8 @@ function cancelAll(call: SignedCall): unknown {
     symbol: rules.symbol,
     nonce: call.caller.nonce,
   });
-  for (const order of context.exchange.openOrders(account.accountId, rules.symbol))
-    context.exchange.cancel(account.accountId, order.orderId);
+  for (const order of context.exchange.orders.open(account.accountId, rules.symbol))
+    context.exchange.orders.cancel(account.accountId, order.orderId);
   context.log.executed(index, null);
   return { code: "200", msg: "The operation of cancel all open order is done." };
 }
@@ -204,7 +204,7 @@ function list(params: Params, name: string): unknown[] | null {
     const parsed: unknown = JSON.parse(text);
     if (Array.isArray(parsed)) return parsed;
   } catch {
-    // Falls to the refusal below.
+    // The refusal below answers it.
   }
   throw refuseInvalid(name);
 }
@@ -222,8 +222,8 @@ function countdown(call: SignedCall, countdowns: Map<string, TimerHandle>): unkn
   if (countdownMs > 0) {
     const fire = (): void => {
       countdowns.delete(key);
-      for (const order of context.exchange.openOrders(account.accountId, rules.symbol))
-        context.exchange.cancel(account.accountId, order.orderId, "SCHEDULED");
+      for (const order of context.exchange.orders.open(account.accountId, rules.symbol))
+        context.exchange.orders.cancel(account.accountId, order.orderId, "SCHEDULED");
     };
     countdowns.set(key, context.exchange.clock.setTimer(fire, countdownMs));
   }
@@ -238,7 +238,7 @@ function queryOrder(call: SignedCall): unknown {
   return print(call, order, "query");
 }
 
-/** Ended without a fill more than a week ago: the venue has dropped it. */
+/** Returns true for an order that ended without a fill more than a week ago: the venue no longer has it. */
 function forgotten(call: SignedCall, order: SimOrder): boolean {
   const ended = order.status === "CANCELED" || order.status === "EXPIRED";
   return ended && order.filledLots === 0 && call.context.exchange.nowMs() - order.updatedMs > WEEK_MS;
@@ -251,7 +251,7 @@ function queryOpenOrder(call: SignedCall): unknown {
 function openOrders(call: SignedCall): unknown {
   const { context, account, params } = call;
   const symbol = params.has("symbol") ? rulesOf(context.listing.rules, params).symbol : undefined;
-  return context.exchange.openOrders(account.accountId, symbol).map((order) => print(call, order, "open"));
+  return context.exchange.orders.open(account.accountId, symbol).map((order) => print(call, order, "open"));
 }
 
 function allOrders(call: SignedCall): unknown {
@@ -264,8 +264,8 @@ function allOrders(call: SignedCall): unknown {
   if (startTime !== null && endTime !== null && endTime < startTime) throw refuse("startAfterEnd");
   if (startTime !== null && endTime !== null && endTime - startTime > WEEK_MS)
     throw new VenuetwoRefusal(-4165, "Invalid time interval");
-  const rows = context.exchange
-    .allOrders(account.accountId, symbol)
+  const rows = context.exchange.orders
+    .all(account.accountId, symbol)
     .filter(
       (order) =>
         (fromId === null || order.orderId >= fromId) &&
@@ -283,7 +283,7 @@ function fail(name: "noSuchOrder"): never {
   throw refuse(name);
 }
 
-/** What was asked, as received: also of requests that are then refused. */
+/** The instruction as received, also for requests that are then refused. */
 function draft(call: SignedCall, params: Params, action: string): SimRequestDraft {
   const side = params.text("side");
   const positionSide = params.text("positionSide") ?? "BOTH";

@@ -75,21 +75,14 @@ export function checkOrder(
   newClientId: () => string,
 ): CheckedOrder {
   const side = sideOf(params);
-  const type = params.required("type");
-  if (!TYPES.has(type)) throw refuse("orderType");
-  if (rules.status !== "TRADING")
-    throw refuse(rules.status === "CLOSE" || rules.status === "SETTLING" ? "closed" : "marketStatus");
+  const type = typeOf(params);
+  checkTrading(rules);
   const clientId = clientIdOf(params) ?? newClientId();
-  const responseType = params.text("newOrderRespType") ?? "ACK";
-  if (responseType !== "ACK" && responseType !== "RESULT") throw refuse("orderRespType");
-  const hedgeMode = exchange.account(accountId)?.hedgeMode ?? false;
-  const positionSide = positionSideOf(params, hedgeMode);
-  const closePosition = params.boolean("closePosition") ?? false;
-  const reduceOnly = reduceOnlyOf(params, hedgeMode, closePosition);
+  const wantsResult = wantsResultOf(params);
+  const hedgeMode = exchange.accounts.find(accountId)?.hedgeMode ?? false;
+  const { positionSide, closePosition, reduceOnly } = purposeOf(params, type, hedgeMode);
   const isMarket = type === "MARKET" || type.endsWith("_MARKET");
   const conditional = type !== "LIMIT" && type !== "MARKET";
-  if (closePosition && type !== "STOP_MARKET" && type !== "TAKE_PROFIT_MARKET") throw refuse("orderType");
-  if (closePosition && params.has("quantity")) throw refuse("quantityWithClose");
 
   const timeInForce = timeInForceOf(params, type, isMarket);
   const qtyLots = closePosition ? 0 : quantityOf(params, rules, isMarket);
@@ -117,7 +110,7 @@ export function checkOrder(
     closePosition,
     tag,
   };
-  return { request, wantsResult: responseType === "RESULT" };
+  return { request, wantsResult };
 }
 
 /** PUT order: the same price and quantity filters. */
@@ -174,6 +167,36 @@ function sideOf(params: Params): SimSide {
   const side = params.required("side");
   if (side !== "BUY" && side !== "SELL") throw refuse("side");
   return side;
+}
+
+function typeOf(params: Params): string {
+  const type = params.required("type");
+  if (!TYPES.has(type)) throw refuse("orderType");
+  return type;
+}
+
+function checkTrading({ status }: VenuetwoRules): void {
+  if (status !== "TRADING") throw refuse(status === "CLOSE" || status === "SETTLING" ? "closed" : "marketStatus");
+}
+
+function wantsResultOf(params: Params): boolean {
+  const responseType = params.text("newOrderRespType") ?? "ACK";
+  if (responseType !== "ACK" && responseType !== "RESULT") throw refuse("orderRespType");
+  return responseType === "RESULT";
+}
+
+/** Which position the order is for, and whether it may only reduce or closes the whole of it. */
+function purposeOf(
+  params: Params,
+  type: string,
+  hedgeMode: boolean,
+): Pick<SimOrderRequest, "positionSide" | "closePosition" | "reduceOnly"> {
+  const positionSide = positionSideOf(params, hedgeMode);
+  const closePosition = params.boolean("closePosition") ?? false;
+  const reduceOnly = reduceOnlyOf(params, hedgeMode, closePosition);
+  if (closePosition && type !== "STOP_MARKET" && type !== "TAKE_PROFIT_MARKET") throw refuse("orderType");
+  if (closePosition && params.has("quantity")) throw refuse("quantityWithClose");
+  return { positionSide, closePosition, reduceOnly };
 }
 
 export function clientIdOf(params: Params): string | null {
@@ -266,13 +289,13 @@ function triggerOf(type: string, tag: OrderTag): SimTrigger {
 
 function checkBand(exchange: SimExchange, rules: VenuetwoRules, side: SimSide, priceTicks: number): void {
   const price = BigInt(priceTicks) * 10n ** BigInt(8 - rules.instrument.priceDecimals) * PPM;
-  const mark = BigInt(exchange.mark(rules.symbol).markE8);
+  const mark = BigInt(exchange.market.mark(rules.symbol).markE8);
   if (side === "BUY" && rules.bandUpPpm > 0 && price > mark * BigInt(rules.bandUpPpm)) throw refuse("priceAboveCap");
   if (side === "SELL" && rules.bandDownPpm > 0 && price < mark * BigInt(rules.bandDownPpm))
     throw refuse("priceBelowFloor");
 }
 
-/** The limit of a conditional order lies around its own stop price, wherever the mark is. */
+/** The limit of a conditional order must lie around its own stop price; the mark does not matter. */
 function checkStopBand(rules: VenuetwoRules, side: SimSide, priceTicks: number, stopTicks: number): void {
   const price = BigInt(priceTicks) * PPM;
   const stop = BigInt(stopTicks);
@@ -284,10 +307,10 @@ function checkStopBand(rules: VenuetwoRules, side: SimSide, priceTicks: number, 
 /** Worst price of a MARKET order; refused at once when even the best counter price lies beyond it. */
 function marketBound(exchange: SimExchange, rules: VenuetwoRules, side: SimSide): number {
   const { instrument } = rules;
-  const markTicks = exchange.mark(rules.symbol).markE8 / 10 ** (8 - instrument.priceDecimals);
+  const markTicks = exchange.market.mark(rules.symbol).markE8 / 10 ** (8 - instrument.priceDecimals);
   const bound = (markTicks * (1_000_000 + (side === "BUY" ? 1 : -1) * rules.marketTakePpm)) / 1_000_000;
   const worst = side === "BUY" ? Math.floor(bound) : Math.ceil(bound);
-  const best = side === "BUY" ? exchange.bestAsk(rules.symbol) : exchange.bestBid(rules.symbol);
+  const best = side === "BUY" ? exchange.market.bestAsk(rules.symbol) : exchange.market.bestBid(rules.symbol);
   if (best !== null && (side === "BUY" ? best.priceTicks > worst : best.priceTicks < worst))
     throw refuse("marketRejected");
   return worst;
@@ -297,13 +320,13 @@ function checkNotional(exchange: SimExchange, rules: VenuetwoRules, priceTicks: 
   const { instrument } = rules;
   const value =
     priceTicks === null
-      ? valueAtE8(instrument, exchange.mark(rules.symbol).markE8, qtyLots)
+      ? valueAtE8(instrument, exchange.market.mark(rules.symbol).markE8, qtyLots)
       : notionalE12(instrument, priceTicks, qtyLots);
   if (value < rules.minNotionalE12) throw refuseNotional(moneyText(rules.minNotionalE12, 1));
 }
 
 function checkOpenCounts(exchange: SimExchange, rules: VenuetwoRules, accountId: string, conditional: boolean): void {
-  const open = exchange.openOrders(accountId, rules.symbol);
+  const open = exchange.orders.open(accountId, rules.symbol);
   if (open.length >= rules.maxOrders) throw refuse("maxOpenOrders");
   if (!conditional) return;
   const waiting = open.filter((order) => order.trigger !== null && !order.triggered).length;
@@ -319,12 +342,12 @@ function checkBracket(
   qtyLots: number,
 ): void {
   const { instrument } = rules;
-  const mark = exchange.mark(rules.symbol).markE8;
+  const mark = exchange.market.mark(rules.symbol).markE8;
   let total = priceTicks === null ? valueAtE8(instrument, mark, qtyLots) : notionalE12(instrument, priceTicks, qtyLots);
-  for (const position of exchange.account(accountId)?.positions.values() ?? []) {
+  for (const position of exchange.accounts.find(accountId)?.positions.values() ?? []) {
     if (position.symbol === rules.symbol) total += absBig(valueAtE8(instrument, mark, position.qtyLots));
   }
-  if (total > BigInt(maxNotional(rules, exchange.leverage(accountId, rules.symbol))) * 10n ** 12n)
+  if (total > BigInt(maxNotional(rules, exchange.accounts.leverage(accountId, rules.symbol))) * 10n ** 12n)
     throw refuse("maxLeverageRatio");
 }
 

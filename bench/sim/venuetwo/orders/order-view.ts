@@ -82,16 +82,6 @@ export function printOrderEvent(
   openNotional: { bid: bigint; ask: bigint },
 ): Record<string, unknown> {
   const tag = tagOrDefault(order);
-  const execution =
-    event === "TRADE"
-      ? order.origin === "LIQUIDATION"
-        ? "CALCULATED"
-        : "TRADE"
-      : event === "TRIGGERED"
-        ? "EXPIRED"
-        : event === "AMENDED"
-          ? "NEW"
-          : event;
   const row: Record<string, unknown> = {
     s: order.symbol,
     c: order.clientId ?? "",
@@ -102,7 +92,7 @@ export function printOrderEvent(
     p: priceOrZero(instrument, order.type === "LIMIT" ? order.priceTicks : null),
     ap: averageText(order, instrument, false),
     sp: priceOrZero(instrument, tag.stopTicks),
-    x: execution,
+    x: executionOf(order, event),
     X: order.status,
     i: order.orderId,
     l: fill === null ? ZERO : qtyText(instrument, fill.qtyLots),
@@ -130,6 +120,13 @@ export function printOrderEvent(
   }
   row.rp = fill === null || fill.realizedE12 === 0n ? ZERO : moneyText(fill.realizedE12, 8);
   return row;
+}
+
+/** Execution type of an event: a trigger that fires ends its order here, and the order it becomes reports itself. */
+function executionOf(order: SimOrder, event: SimOrderEvent): string {
+  if (event === "TRADE") return order.origin === "LIQUIDATION" ? "CALCULATED" : "TRADE";
+  if (event === "TRIGGERED") return "EXPIRED";
+  return event === "AMENDED" ? "NEW" : event;
 }
 
 /** price × quantity with the decimals of both. */

@@ -1,7 +1,7 @@
 /**
  * Who sent this? V1: HMAC-SHA256 over the raw query plus the raw body without the signature. V3: an EIP-712 message
- * whose text is the sent string, recovered with viem, which nothing in the product signs with. A request
- * passes exactly one of the two; nothing of a rejected one is executed.
+ * whose text is the sent string, recovered with viem, with which the product signs nothing. A request
+ * passes exactly one of the two. A rejected request executes nothing.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { recoverTypedDataAddress, type Hex } from "viem";
@@ -172,7 +172,7 @@ export class Authenticator {
   }
 }
 
-/** The raw string without its signature, which must stand last; anywhere else it makes another message. */
+/** The raw string without its signature, which must come last: anywhere else it makes another message. */
 function withoutSignature(raw: string): string {
   return raw.replace(/(^|&)signature=[^&]*$/, "");
 }

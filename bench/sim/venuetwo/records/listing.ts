@@ -107,7 +107,7 @@ export class Listing {
     return `${head.slice(0, -1)},"serverTime":${nowMs},${this.#tail}`;
   }
 
-  /** From the next answer on; what the row says now. */
+  /** Changes the row from the next answer on. Returns the listed instrument. */
   change(symbol: string, change: ListingChange): SimInstrument {
     const row = this.#rows.find(({ entry }) => entry.symbol === symbol);
     if (row === undefined) throw new RangeError(`${symbol} is not in the listing`);

@@ -66,7 +66,7 @@ describe("authentication", () => {
       const answer = await call(venue, "POST", `/fapi/v1/leverage?${attempt}`, key);
       expect([answer.status, answer.json]).toEqual([400, refusal]);
     }
-    expect(venue.exchange.leverage("trader", "BTCUSDT")).not.toBe(33);
+    expect(venue.exchange.accounts.leverage("trader", "BTCUSDT")).not.toBe(33);
   });
 
   it("tests the time on both sides of its own clock", async () => {
@@ -153,7 +153,7 @@ describe("authentication", () => {
       params: readonly (readonly [string, string])[],
     ): Promise<unknown> => {
       const nonce = String(
-        BigInt(venue.exchange.nowMs()) * 1000n + BigInt(Math.floor(venue.exchange.engineSeq() % 1000)),
+        BigInt(venue.exchange.nowMs()) * 1000n + BigInt(Math.floor(venue.exchange.market.engineSeq() % 1000)),
       );
       const entries: [string, string][] = [
         ...params.map(([name, value]): [string, string] => [name, value]),

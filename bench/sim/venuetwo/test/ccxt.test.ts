@@ -91,7 +91,7 @@ describe.each([OWN, PARENT])("$name against the local venue", ({ create }) => {
     expect(Math.abs(Number(ticker.last) / Number(book.bids[0]?.[0]) - 1)).toBeLessThan(0.005);
     expect((await client.fetchOHLCV(BTC, "1h", undefined, 5)).length).toBe(5);
     expect((await client.fetchFundingRate(BTC)).fundingRate).toBeGreaterThan(-0.01);
-    venue.exchange.place(ACCOUNT, {
+    venue.exchange.orders.place(ACCOUNT, {
       symbol: "BTCUSDT",
       side: "BUY",
       type: "MARKET",
@@ -104,7 +104,7 @@ describe.each([OWN, PARENT])("$name against the local venue", ({ create }) => {
       trigger: null,
       closePosition: false,
     });
-    venue.exchange.place(ACCOUNT, {
+    venue.exchange.orders.place(ACCOUNT, {
       symbol: "BTCUSDT",
       side: "SELL",
       type: "MARKET",
@@ -126,8 +126,8 @@ describe.each([OWN, PARENT])("$name against the local venue", ({ create }) => {
       const { exchange } = venue;
       const book =
         nonce === undefined
-          ? exchange.trueBookAtTime("BTCUSDT", timestamp, 10)
-          : exchange.trueBook("BTCUSDT", nonce, 10);
+          ? exchange.market.trueBookAtTime("BTCUSDT", timestamp, 10)
+          : exchange.market.trueBook("BTCUSDT", nonce, 10);
       return (book?.bids ?? []).map((level) => [level.priceTicks / 10, level.qtyLots / 1000]);
     };
     let compared = 0;
@@ -148,7 +148,7 @@ describe.each([OWN, PARENT])("$name against the local venue", ({ create }) => {
     expect(Number(balance.USDT?.total)).toBeGreaterThan(99_000);
     const answer = (await client.setLeverage(10, BTC)) as { leverage: number };
     expect(Number(answer.leverage)).toBe(10);
-    expect(venue.exchange.leverage(ACCOUNT, "BTCUSDT")).toBe(10);
+    expect(venue.exchange.accounts.leverage(ACCOUNT, "BTCUSDT")).toBe(10);
   });
 
   it("rests, finds and cancels a limit order", async () => {
@@ -237,15 +237,15 @@ describe("ccxt.pro.aster: stop orders, changes, settings, history", () => {
     };
     await expect(sellStop(1.01)).rejects.toThrow(/-2021/);
     await sellStop(0.99);
-    const [waiting] = venue.exchange.openOrders(ACCOUNT, "BTCUSDT");
+    const [waiting] = venue.exchange.orders.open(ACCOUNT, "BTCUSDT");
     expect(waiting).toMatchObject({ side: "SELL", reduceOnly: true, triggered: false });
-    venue.exchange.setPriceSkew(-150, 0);
+    venue.exchange.controls.setPriceSkew(-150, 0);
     for (let steps = 0; steps < 20; steps++) venue.exchange.step();
-    expect(venue.exchange.openOrders(ACCOUNT, "BTCUSDT")).toEqual([]);
+    expect(venue.exchange.orders.open(ACCOUNT, "BTCUSDT")).toEqual([]);
     expect((await client.fetchPositions([BTC])).filter((row) => Number(row.contracts) !== 0)).toEqual([]);
     const stopped = await client.fetchOrder(String(waiting?.orderId), BTC);
     expect(stopped).toMatchObject({ status: "closed", filled: 0.05 });
-    venue.exchange.setPriceSkew(0, 0);
+    venue.exchange.controls.setPriceSkew(0, 0);
     for (let steps = 0; steps < 20; steps++) venue.exchange.step();
   });
 
@@ -267,22 +267,24 @@ describe("ccxt.pro.aster: stop orders, changes, settings, history", () => {
 
   it("sets margin mode and leverage, refuses what is out of range", async () => {
     await client.setMarginMode("isolated", BTC);
-    expect(venue.exchange.marginMode(ACCOUNT, "BTCUSDT")).toBe("isolated");
+    expect(venue.exchange.accounts.marginMode(ACCOUNT, "BTCUSDT")).toBe("isolated");
     await client.setMarginMode("cross", BTC);
-    expect(venue.exchange.marginMode(ACCOUNT, "BTCUSDT")).toBe("cross");
+    expect(venue.exchange.accounts.marginMode(ACCOUNT, "BTCUSDT")).toBe("cross");
     await client.setLeverage(15, BTC);
     const leverages = await client.fetchLeverages([BTC]);
     expect(Number(leverages[BTC]?.longLeverage)).toBe(15);
     await expect(client.setLeverage(126, BTC)).rejects.toThrow();
-    expect(venue.exchange.leverage(ACCOUNT, "BTCUSDT")).toBe(15);
+    expect(venue.exchange.accounts.leverage(ACCOUNT, "BTCUSDT")).toBe(15);
   });
 
-  it("tells the history of orders, fills, funding and money", async () => {
+  it("reports the history of orders, fills, funding and money", async () => {
     const orders = await client.fetchOrders(BTC);
-    const truth = venue.exchange.allOrders(ACCOUNT, "BTCUSDT");
+    const truth = venue.exchange.orders.all(ACCOUNT, "BTCUSDT");
     expect(new Set(orders.map((order) => order.id))).toEqual(new Set(truth.map((order) => String(order.orderId))));
     const trades = await client.fetchMyTrades(BTC);
-    expect(trades).toHaveLength(venue.exchange.fills(ACCOUNT).filter(({ symbol }) => symbol === "BTCUSDT").length);
+    expect(trades).toHaveLength(
+      venue.exchange.accounts.fills(ACCOUNT).filter(({ symbol }) => symbol === "BTCUSDT").length,
+    );
     const later = await client.fetchMyTrades(BTC, Number(trades[0]?.timestamp) + 1);
     expect(later.every((trade) => Number(trade.timestamp) > Number(trades[0]?.timestamp))).toBe(true);
     expect(await client.fetchFundingHistory(BTC)).toEqual([]);

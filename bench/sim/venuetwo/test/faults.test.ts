@@ -51,24 +51,24 @@ describe("REST faults", () => {
     expect((await buy("a")).status).toBe(200);
   });
 
-  it("5xx before execution leaves nothing, 5xx after execution leaves the order", async () => {
+  it("5xx before execution places nothing, 5xx after execution has placed the order", async () => {
     await fault({ kind: "errorBefore", status: 500, count: 1, match: "POST /fapi/v1/order" });
     const before = await buy("before");
     expect([before.status, before.text.startsWith("<html>")]).toEqual([500, true]);
-    expect(venue.exchange.orderByClientId(ACCOUNT, "before")).toBeNull();
+    expect(venue.exchange.orders.findByClientId(ACCOUNT, "before")).toBeNull();
     await fault({ kind: "errorAfter", count: 1, match: "POST /fapi/v1/order" });
     const after = await buy("after");
     expect([after.status, after.json.code]).toEqual([503, -1007]);
-    expect(venue.exchange.orderByClientId(ACCOUNT, "after")?.status).toBe("FILLED");
+    expect(venue.exchange.orders.findByClientId(ACCOUNT, "after")?.status).toBe("FILLED");
   });
 
   it("reply lost: executed, connection cut; loss: cut and not executed", async () => {
     await fault({ kind: "replyLost", count: 1 });
     await expect(buy("lost")).rejects.toThrow();
-    expect(venue.exchange.orderByClientId(ACCOUNT, "lost")?.status).toBe("FILLED");
+    expect(venue.exchange.orders.findByClientId(ACCOUNT, "lost")?.status).toBe("FILLED");
     await fault({ kind: "loss", scope: ["rest"], count: 1 });
     await expect(buy("never")).rejects.toThrow();
-    expect(venue.exchange.orderByClientId(ACCOUNT, "never")).toBeNull();
+    expect(venue.exchange.orders.findByClientId(ACCOUNT, "never")).toBeNull();
   });
 
   it("delays answers on its clock, and only by the knob", async () => {
@@ -132,7 +132,7 @@ describe("stream faults", () => {
     expect(chained(late)).toBe(true);
   });
 
-  it("silent: no frames and no pongs, yet the socket stays open; afterwards it speaks again", async () => {
+  it("silent: no frames and no pongs, yet the socket stays open; afterwards frames come again", async () => {
     await fault({ kind: "silent", durationMs: 2000 });
     let pongs = 0;
     listener.socket.on("pong", () => pongs++);
@@ -157,7 +157,7 @@ describe("stream faults", () => {
     expect(await again.closed).toBe(1006);
   });
 
-  it("scopes: a user-stream fault leaves market frames alone, and the other way round", async () => {
+  it("scopes: a user-stream fault does not touch market frames, nor the other way round", async () => {
     const { json } = await call(venue, "POST", "/fapi/v1/listenKey", { "X-MBX-APIKEY": API_KEY });
     const user = await listen(venue, `/ws/${String(json.listenKey)}`);
     await fault({ kind: "loss", scope: ["user"] });
@@ -175,9 +175,9 @@ describe("stream faults", () => {
 
 describe("control", () => {
   it("skews one venue's price at once and shows it in book and state", async () => {
-    const before = venue.exchange.bestBid("BTCUSDT")?.priceTicks ?? 0;
+    const before = venue.exchange.market.bestBid("BTCUSDT")?.priceTicks ?? 0;
     expect((await call(venue, "POST", "/_sim/skew", {}, JSON.stringify({ bps: -50 }))).json).toEqual({ bps: -50 });
-    const after = venue.exchange.bestBid("BTCUSDT")?.priceTicks ?? 0;
+    const after = venue.exchange.market.bestBid("BTCUSDT")?.priceTicks ?? 0;
     expect(Math.round((after / before - 1) * 10_000)).toBeLessThan(-44);
     expect((await call(venue, "GET", "/_sim/state")).json).toMatchObject({ venue: "venuetwo", skewBps: -50 });
   });

@@ -22,8 +22,8 @@ describe("orders over the wire", () => {
 
   beforeEach(() => {
     clock.advance(500);
-    bid = (venue.exchange.bestBid("BTCUSDT")?.priceTicks ?? 0) / 10;
-    ask = (venue.exchange.bestAsk("BTCUSDT")?.priceTicks ?? 0) / 10;
+    bid = (venue.exchange.market.bestBid("BTCUSDT")?.priceTicks ?? 0) / 10;
+    ask = (venue.exchange.market.bestAsk("BTCUSDT")?.priceTicks ?? 0) / 10;
   });
 
   afterAll(() => venue.stop());
@@ -81,8 +81,8 @@ describe("orders over the wire", () => {
       expect([fields, answer.status, answer.json.code]).toEqual([fields, 400, code]);
       expect(typeof answer.json.msg).toBe("string");
     }
-    expect(venue.exchange.openOrders(ACCOUNT)).toEqual([]);
-    expect(venue.exchange.fills(ACCOUNT)).toEqual([]);
+    expect(venue.exchange.orders.open(ACCOUNT)).toEqual([]);
+    expect(venue.exchange.accounts.fills(ACCOUNT)).toEqual([]);
     const refused = venue.log.records({ action: "place" });
     expect(refused.length).toBe(cases.length);
     expect(refused.every((record) => record.refusal !== null && record.orderId === null)).toBe(true);
@@ -280,9 +280,9 @@ describe("orders over the wire", () => {
       (await signedCall(venue, "POST", "/fapi/v1/countdownCancelAll", { symbol: "BTCUSDT", countdownTime: 2000 })).json,
     ).toEqual({ symbol: "BTCUSDT", countdownTime: "2000" });
     clock.advance(1900);
-    expect(venue.exchange.openOrders(ACCOUNT)).toHaveLength(1);
+    expect(venue.exchange.orders.open(ACCOUNT)).toHaveLength(1);
     clock.advance(200);
-    expect(venue.exchange.openOrders(ACCOUNT)).toHaveLength(0);
+    expect(venue.exchange.orders.open(ACCOUNT)).toHaveLength(0);
   });
 
   it("limits conditional orders per symbol and fires them with their original type kept", async () => {
@@ -302,7 +302,7 @@ describe("orders over the wire", () => {
       (await post({ side: "SELL", type: "STOP_MARKET", quantity: "0.01", stopPrice: (bid * 0.99).toFixed(1) })).json
         .code,
     ).toBe(-4045);
-    venue.exchange.setPriceSkew(-80, 0);
+    venue.exchange.controls.setPriceSkew(-80, 0);
     clock.advance(15_000);
     const fired = (await get("/fapi/v1/order", { symbol: "BTCUSDT", origClientOrderId: "stop-0" })).json;
     expect(fired).toMatchObject({
@@ -312,10 +312,10 @@ describe("orders over the wire", () => {
       reduceOnly: true,
       executedQty: "0.010",
     });
-    venue.exchange.setPriceSkew(0, 0);
+    venue.exchange.controls.setPriceSkew(0, 0);
     clock.advance(1000);
     await signedCall(venue, "DELETE", "/fapi/v1/allOpenOrders", { symbol: "BTCUSDT" });
-    const left = venue.exchange.position(ACCOUNT, "BTCUSDT", "BOTH")?.qtyLots ?? 0;
+    const left = venue.exchange.accounts.position(ACCOUNT, "BTCUSDT", "BOTH")?.qtyLots ?? 0;
     if (left > 0) await post({ side: "SELL", type: "MARKET", quantity: (left / 1000).toFixed(3), reduceOnly: "true" });
   });
 
@@ -442,11 +442,11 @@ describe("orders over the wire", () => {
   });
 
   it("transfers between spot and perp once per client id, with a 19-digit id", async () => {
-    const before = venue.exchange.margin(ACCOUNT).walletE12;
+    const before = venue.exchange.accounts.margin(ACCOUNT).walletE12;
     const transfer = { amount: "100", asset: "USDT", clientTranId: "t1", kindType: "SPOT_FUTURE" };
     const done = await signedCall(venue, "POST", "/fapi/v1/asset/wallet/transfer", transfer);
     expect(done.text).toMatch(/^\{"tranId":\d{19},"status":"SUCCESS"\}$/);
-    expect(venue.exchange.margin(ACCOUNT).walletE12 - before).toBe(100n * 10n ** 12n);
+    expect(venue.exchange.accounts.margin(ACCOUNT).walletE12 - before).toBe(100n * 10n ** 12n);
     expect((await signedCall(venue, "POST", "/fapi/v1/asset/wallet/transfer", transfer)).json.code).toBe(-4115);
     expect(
       (

@@ -242,7 +242,7 @@ describe("user stream", () => {
     return listen(venue, `/ws/${String(json.listenKey)}`);
   }
 
-  it("tells NEW, each TRADE and the account after it, CANCELED and EXPIRED, in the order they happened", async () => {
+  it("sends NEW, each TRADE and the account after it, CANCELED and EXPIRED, in the order they happened", async () => {
     const listener = await open();
     await signedCall(venue, "POST", "/fapi/v1/order", {
       symbol: "BTCUSDT",
@@ -251,7 +251,7 @@ describe("user stream", () => {
       quantity: "0.05",
       newClientOrderId: "mine",
     });
-    const bid = (venue.exchange.bestBid("BTCUSDT")?.priceTicks ?? 0) / 10;
+    const bid = (venue.exchange.market.bestBid("BTCUSDT")?.priceTicks ?? 0) / 10;
     await signedCall(venue, "POST", "/fapi/v1/order", {
       symbol: "BTCUSDT",
       side: "BUY",

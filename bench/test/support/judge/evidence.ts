@@ -83,8 +83,8 @@ export function baselineOf(four: FourVenues, traders: Iterable<FourTrader>): Bas
 
 /** Sum over all orders that the account ever had, sales negative. */
 export function filledLots(four: FourVenues, venue: FourVenue, trader: FourTrader, symbol: string): number {
-  return four.venues[venue].exchange
-    .allOrders(trader.accountIds[venue], nativeName(venue, symbol))
+  return four.venues[venue].exchange.orders
+    .all(trader.accountIds[venue], nativeName(venue, symbol))
     .reduce((sum, order) => sum + (order.side === "BUY" ? order.filledLots : -order.filledLots), 0);
 }
 
@@ -129,7 +129,7 @@ export function gatherEvidence(
         ...claim,
         venue,
         record,
-        order: record.orderId === null ? null : exchange.order(record.orderId),
+        order: record.orderId === null ? null : exchange.orders.find(record.orderId),
       };
       sent.push(one);
       const own = byTrial.get(claim.trial);

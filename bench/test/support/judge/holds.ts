@@ -71,8 +71,8 @@ export const allClosed: TradeCheck = (evidence) => {
 };
 
 function fillsOf({ four }: Evidence, venue: FourVenue, { trader, symbol }: TradeTrial): readonly SimFill[] {
-  return four.venues[venue].exchange
-    .allOrders(trader.accountIds[venue], nativeName(venue, symbol))
+  return four.venues[venue].exchange.orders
+    .all(trader.accountIds[venue], nativeName(venue, symbol))
     .flatMap(({ fills }) => fills);
 }
 

@@ -27,7 +27,7 @@ function recordProblems(four: FourVenues, { key, reached, trader }: TradeTrial, 
   if (reached === undefined) return [];
   const { orderId, venue } = reached;
   const { exchange, log } = four.venues[venue];
-  const order = exchange.order(orderId);
+  const order = exchange.orders.find(orderId);
   const placed = log.records({ action: "place" }).find((record) => record.orderId === orderId);
   if (order === null || placed?.accountId !== trader.accountIds[venue]) return [`${key}: no order ${orderId}`];
   const own = all.filter((state) => state.venue === venue && state.clientId === placed.clientId);
@@ -59,7 +59,7 @@ export const stopsInTime: TradeCheck = ({ four, trials }) =>
   trials.flatMap((trial) => {
     const { key, kind, reached, terms } = trial;
     if (reached?.isCalm !== true || kind !== "OPEN" || terms.stopLoss === null) return [];
-    const filledLots = four.venues[reached.venue].exchange.order(reached.orderId)?.filledLots ?? 0;
+    const filledLots = four.venues[reached.venue].exchange.orders.find(reached.orderId)?.filledLots ?? 0;
     const lots = stopLotsOf(four, trial, reached.venue, endOf(reached));
     return lots === filledLots
       ? []
@@ -79,7 +79,7 @@ export function stopLotsOf(four: FourVenues, trial: TradeTrial, venue: FourVenue
   const native = nativeName(venue, symbol);
   const { priceDecimals } = exchange.instruments.get(native) ?? { priceDecimals: 0 };
   const side = direction === "LONG" ? "SELL" : "BUY";
-  return exchange.allOrders(trader.accountIds[venue], native).reduce((sum, order) => {
+  return exchange.orders.all(trader.accountIds[venue], native).reduce((sum, order) => {
     const { createdMs, reduceOnly, requestedLots, status, trigger } = order;
     if (trigger?.kind !== "STOP" || !reduceOnly || status === "REJECTED" || order.side !== side) return sum;
     const triggerE12 = BigInt(trigger.triggerTicks) * 10n ** BigInt(12 - priceDecimals);

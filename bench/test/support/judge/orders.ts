@@ -94,7 +94,7 @@ function isNamed({ data }: Ask, venue: FourVenue, { clientId, orderId }: SimRequ
  * undo that its caller wants and that did not fill at first.
  */
 function isWatched({ trials, four }: Evidence, venue: FourVenue, record: SimRequestRecord): boolean {
-  const order = record.orderId === null ? null : four.venues[venue].exchange.order(record.orderId);
+  const order = record.orderId === null ? null : four.venues[venue].exchange.orders.find(record.orderId);
   if (order === null || !order.reduceOnly) return false;
   return trials.some(
     ({ body, direction, kind, trader, symbol, terms }) =>

@@ -47,7 +47,7 @@ function stopsOf(evidence: Evidence, trial: TradeTrial, venue: FourVenue): reado
   );
   const native = nativeName(venue, trial.symbol);
   const { priceDecimals } = exchange.instruments.get(native) ?? { priceDecimals: 0 };
-  return exchange.allOrders(trial.trader.accountIds[venue], native).filter((order) => {
+  return exchange.orders.all(trial.trader.accountIds[venue], native).filter((order) => {
     if (order.trigger?.kind !== "STOP" || !order.reduceOnly || order.status === "REJECTED") return false;
     if (order.side !== (trial.direction === "LONG" ? "SELL" : "BUY")) return false;
     const triggerE12 = BigInt(order.trigger.triggerTicks) * 10n ** BigInt(12 - priceDecimals);
@@ -70,7 +70,7 @@ export const undoPrices: TradeCheck = (evidence) =>
     if (record.price === null) return [`${placeOf(sent)}: a way back without a bound`];
     const { exchange } = evidence.four.venues[venue];
     const native = nativeName(venue, trial.symbol);
-    const book = exchange.trueBookAtTime(native, record.receivedMs, 1);
+    const book = exchange.market.trueBookAtTime(native, record.receivedMs, 1);
     const [bid, ask] = [book?.bids[0]?.priceTicks, book?.asks[0]?.priceTicks];
     if (bid === undefined || ask === undefined) return [];
     const { priceDecimals } = exchange.instruments.get(native) ?? { priceDecimals: 0 };

@@ -77,8 +77,8 @@ function ordersBefore(
   symbols: readonly string[] | null,
 ): readonly SimOrder[] {
   const natives = symbols?.map((symbol) => nativeName(venue, symbol)) ?? null;
-  return four.venues[venue].exchange
-    .allOrders(ask.trader.accountIds[venue])
+  return four.venues[venue].exchange.orders
+    .all(ask.trader.accountIds[venue])
     .filter(({ createdMs, symbol }) => createdMs < ask.askedAtMs && (natives === null || natives.includes(symbol)));
 }
 

@@ -26,7 +26,7 @@ function orderOf(stage: Stage, trial: TradeTrial): { readonly venue: FourVenue; 
       ({ accountId, clientId }) =>
         clientId === leg.venueClientOrderId && accountId === stage.trader.accountIds[leg.exchange],
     );
-  const order = record?.orderId == null ? null : exchange.order(record.orderId);
+  const order = record?.orderId == null ? null : exchange.orders.find(record.orderId);
   if (order === null) throw new SceneOver();
   return { venue: leg.exchange, order };
 }
@@ -36,7 +36,7 @@ function reach(stage: Stage, venue: FourVenue, { orderId, priceTicks, side, symb
   const { exchange } = stage.four.venues[venue];
   if (priceTicks === null) throw new SceneOver();
   for (let tries = 0; tries < TRIES; tries++) {
-    const left = lots - (exchange.order(orderId)?.filledLots ?? lots);
+    const left = lots - (exchange.orders.find(orderId)?.filledLots ?? lots);
     if (left <= 0) return;
     // Crossing users come first in the book, and consume the added depth.
     exchange.setHouseLevel(symbol, side === "BUY" ? "SELL" : "BUY", priceTicks, left);
@@ -56,7 +56,8 @@ async function reachInHalves(stage: Stage, trial: TradeTrial): Promise<void> {
 async function untilStopped(stage: Stage, trial: TradeTrial): Promise<void> {
   const { reached } = trial;
   if (reached === undefined) return;
-  const filledLots = (): number => stage.four.venues[reached.venue].exchange.order(reached.orderId)?.filledLots ?? 0;
+  const filledLots = (): number =>
+    stage.four.venues[reached.venue].exchange.orders.find(reached.orderId)?.filledLots ?? 0;
   while (
     stage.four.nowMs() < reached.atMs + STOP_BOUND_MS &&
     stopLotsOf(stage.four, trial, reached.venue, stage.four.nowMs()) < filledLots()

@@ -31,8 +31,8 @@ export function settingChapters(venue: TradingVenue): void {
         leverage: LEVERAGE,
         marginMode: "isolated",
       });
-      expect(on.sim.exchange.leverage(on.accountId, btc.nativeSymbol)).toBe(LEVERAGE);
-      expect(on.sim.exchange.marginMode(on.accountId, btc.nativeSymbol)).toBe("isolated");
+      expect(on.sim.exchange.accounts.leverage(on.accountId, btc.nativeSymbol)).toBe(LEVERAGE);
+      expect(on.sim.exchange.accounts.marginMode(on.accountId, btc.nativeSymbol)).toBe("isolated");
     });
 
     it("refuse unsent a leverage that the contract does not have", async () => {
@@ -53,7 +53,7 @@ export function settingChapters(venue: TradingVenue): void {
       const outcome = await on.half.settings.setMarginMode(on.session, on.btc, "isolated", OPTIONS);
       if (venue.habits.answersWithTheEnd) expect(outcome).toMatchObject({ outcome: "rejected", sent: true });
       on.clock.advance(SHOWN_MS);
-      expect(on.sim.exchange.marginMode(on.accountId, on.btc.nativeSymbol)).toBe("cross");
+      expect(on.sim.exchange.accounts.marginMode(on.accountId, on.btc.nativeSymbol)).toBe("cross");
       expect(unwrapRead(await on.half.settings.read(on.session, on.btc, OPTIONS))).toMatchObject({
         marginMode: "cross",
       });
@@ -80,7 +80,7 @@ export function accountChapters(venue: TradingVenue): void {
     it("has a balance of what was paid in, and its own fee rates", async () => {
       const on = await start(venue);
       const { btc, half, session } = on;
-      const account = on.sim.exchange.account(on.accountId);
+      const account = on.sim.exchange.accounts.find(on.accountId);
       const balances = unwrapRead(await half.reader.readBalances(session, OPTIONS));
       const own = balances.find(({ asset }) => asset === btc.quoteAsset);
       expect(Number(own?.total)).toBe(Number(account?.walletE12) / 1e12);
@@ -95,7 +95,7 @@ export function accountChapters(venue: TradingVenue): void {
       const on = await start(venue);
       await on.place(on.buy({ qtyLots: on.lotsOf(1) }));
       const summary = unwrapRead(await on.half.reader.readAccount(on.session, OPTIONS));
-      const margin = on.sim.exchange.margin(on.accountId);
+      const margin = on.sim.exchange.accounts.margin(on.accountId);
       expect(Number(summary.equity)).toBeCloseTo(Number(margin.equityE12) / 1e12, 4);
       expect(Number(summary.marginUsed)).toBeGreaterThan(0);
       expect(Number(summary.free)).toBeLessThan(Number(summary.equity));

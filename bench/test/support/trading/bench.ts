@@ -171,7 +171,7 @@ export class TradingBench<P extends TradingParts = TradingParts> {
   }
 
   mark(instrument = this.btc): number {
-    return this.sim.exchange.mark(instrument.nativeSymbol).markE8 / 1e8;
+    return this.sim.exchange.market.mark(instrument.nativeSymbol).markE8 / 1e8;
   }
 
   /** Returns a multiple of the mark, in whole units of the quote: on every venue's grid. */
@@ -250,7 +250,7 @@ export class TradingBench<P extends TradingParts = TradingParts> {
 
   /** Signed position, as the local venue has it. */
   positionLots(): number {
-    return this.sim.exchange.position(this.accountId, this.btc.nativeSymbol, "BOTH")?.qtyLots ?? 0;
+    return this.sim.exchange.accounts.position(this.accountId, this.btc.nativeSymbol, "BOTH")?.qtyLots ?? 0;
   }
 
   /** Orders that the local venue accepted. */
@@ -261,8 +261,8 @@ export class TradingBench<P extends TradingParts = TradingParts> {
   /** Sets the house's depth, in a market that starts empty. */
   setDepth(bidTicks: number, askTicks: number, lots: number): void {
     const { nativeSymbol } = this.btc;
-    this.sim.exchange.setHouseLevel(nativeSymbol, "BUY", this.simTicks(bidTicks), lots);
-    this.sim.exchange.setHouseLevel(nativeSymbol, "SELL", this.simTicks(askTicks), lots);
+    this.sim.exchange.controls.setHouseLevel(nativeSymbol, "BUY", this.simTicks(bidTicks), lots);
+    this.sim.exchange.controls.setHouseLevel(nativeSymbol, "SELL", this.simTicks(askTicks), lots);
   }
 }
 

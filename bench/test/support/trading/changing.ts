@@ -47,7 +47,7 @@ export function stopChapters(venue: TradingVenue): void {
       expect(others).toEqual([]);
       expect(row).toMatchObject({ status: "OPEN", ...shown });
       expect(Number(row?.triggerPrice)).toBe((command.trigger?.priceTicks ?? 0) / 10 ** on.btc.priceDecimals);
-      on.sim.exchange.setPriceSkew(FIRES_BPS[kind], 0);
+      on.sim.exchange.controls.setPriceSkew(FIRES_BPS[kind], 0);
       on.clock.advance(5_000);
       expect(on.positionLots()).toBe(0);
       expect(await on.openOrders()).toEqual([]);
@@ -68,7 +68,7 @@ export function stopChapters(venue: TradingVenue): void {
       expect(await on.half.orders.cancel(on.session, on.btc, ref, OPTIONS)).toMatchObject({ outcome: "accepted" });
       on.settle();
       expect((await on.openOrders(on.btc)).map(({ triggerKind }) => triggerKind)).toEqual(["STOP"]);
-      on.sim.exchange.setPriceSkew(FIRES_BPS.STOP, 0);
+      on.sim.exchange.controls.setPriceSkew(FIRES_BPS.STOP, 0);
       on.clock.advance(5_000);
       expect(on.positionLots()).toBe(0);
     });

@@ -23,7 +23,7 @@ export function historyChapters(venue: TradingVenue): void {
           await on.place(on.buy({ instrument: eth, qtyLots: on.lotsOf(0.1, eth), priceTicks: on.ticks(1.015, eth) }));
         if (round % 3 === 2) on.clock.advance(4 * 60_000);
       }
-      const truth = on.sim.exchange.fills(on.accountId);
+      const truth = on.sim.exchange.accounts.fills(on.accountId);
       const inBtc = truth.filter(({ symbol }) => symbol === btc.nativeSymbol);
       expect(mostAtOnce(inBtc.map(({ tsMs }) => tsMs))).toBeGreaterThan(3);
       const fills = reader(on, "readFills");
@@ -160,7 +160,7 @@ export function historyChapters(venue: TradingVenue): void {
       const on = await start(venue, { stepMs: 60_000 });
       await on.place(on.buy({ qtyLots: on.lotsOf(1) }));
       on.clock.advance(fundingHours * HOUR_MS);
-      const truth = on.sim.exchange.income(on.accountId).filter(({ type }) => type === "FUNDING_FEE");
+      const truth = on.sim.exchange.accounts.income(on.accountId).filter(({ type }) => type === "FUNDING_FEE");
       expect(truth.length).toBeGreaterThan(1);
       const payments = reader(on, "readFunding");
       for (const instrument of [on.btc, null]) {

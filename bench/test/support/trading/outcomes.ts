@@ -75,7 +75,7 @@ export function outcomeChapters(venue: TradingVenue): void {
       expect(records).toHaveLength(ORDERS);
       expect(new Set(records.map(({ clientId }) => clientId)).size).toBe(ORDERS);
       if (hasNonces) expect(new Set(records.map(({ nonce }) => nonce)).size).toBe(ORDERS);
-      expect(on.sim.exchange.openOrders(on.accountId)).toHaveLength(ORDERS);
+      expect(on.sim.exchange.orders.open(on.accountId)).toHaveLength(ORDERS);
       expect(await on.openOrders(on.btc)).toHaveLength(ORDERS);
     });
 

@@ -193,8 +193,8 @@ export function placingChapters(venue: TradingVenue): void {
 
 /** Average price of all fills, as the local venue has them, in quote units. */
 function averageOf({ sim, accountId }: TradingBench, order: VenueOrder | null): number {
-  const own = sim.exchange.allOrders(accountId).find(({ orderId }) => String(orderId) === order?.venueOrderId);
-  const found = own ?? sim.exchange.allOrders(accountId).at(-1);
+  const own = sim.exchange.orders.all(accountId).find(({ orderId }) => String(orderId) === order?.venueOrderId);
+  const found = own ?? sim.exchange.orders.all(accountId).at(-1);
   if (found === undefined || order === null) return Number.NaN;
   const { qtyDecimals } = sim.exchange.instruments.get(found.symbol) ?? { qtyDecimals: 0 };
   return Number(found.filledNotionalE12) / 1e12 / (found.filledLots / 10 ** qtyDecimals);

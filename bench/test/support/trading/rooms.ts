@@ -73,7 +73,7 @@ export class RoomBench {
 
   /** Returns a multiple of the mark, in whole units of the quote. */
   ticks(factor: number): number {
-    return wholeTicks(this.btc, (this.sim.exchange.mark(this.btc.nativeSymbol).markE8 / 1e8) * factor);
+    return wholeTicks(this.btc, (this.sim.exchange.market.mark(this.btc.nativeSymbol).markE8 / 1e8) * factor);
   }
 
   /** Returns a price of ours on the local venue's own scale. */
