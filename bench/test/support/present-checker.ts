@@ -66,7 +66,7 @@ function isOfWindow({ venue, symbol, market, truth }: WatchedMarket, windowMs: n
   const native = nativeName(venue, symbol);
   const nowMs = exchange.nowMs();
   const sinceMs = nowMs - windowMs;
-  const oldest = exchange.trueBookAtTime(native, sinceMs, 1);
+  const oldest = exchange.market.trueBookAtTime(native, sinceMs, 1);
   // The venue is younger than the window.
   if (oldest === null) return true;
   const isTimed = venue === "venueone" || venue === "venuefour";

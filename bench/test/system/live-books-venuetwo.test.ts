@@ -264,7 +264,7 @@ describe("a depth frame that nobody can read, ignored", () => {
         await waitUntil("the last diff", DEADLINE_MS, () => book.seq === venue.exchange.market.seq("BTCUSDT"));
         spoilNext();
         // Below the best levels, because the probe of a quiet stream compares the best prices.
-        venue.exchange.setHouseLevel("BTCUSDT", "BUY", book.bidTicks(10), book.bidLots(10) + 1);
+        venue.exchange.controls.setHouseLevel("BTCUSDT", "BUY", book.bidTicks(10), book.bidLots(10) + 1);
         await waitUntil("a frozen book", DEADLINE_MS, () => watching.counts().differenceCount > 0);
         expect(book.state).toBe(BOOK_LIVE);
       },

@@ -486,7 +486,7 @@ describe("venuethree, right after", () => {
         ]);
       }
       // Long after, by the venue's own state.
-      await expect.poll(() => system.venuethree.exchange.leverage(String(slow.accountIndex), "BTC")).toBe(20);
+      await expect.poll(() => system.venuethree.exchange.accounts.leverage(String(slow.accountIndex), "BTC")).toBe(20);
     },
     ROW_MS,
   );

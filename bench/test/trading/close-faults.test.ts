@@ -106,7 +106,7 @@ async function closeUnder(knob: Knob, seed: number): Promise<void> {
   );
   try {
     const endFaults = pair.fault(knob.on ?? PAIR_VENUES, ...knob.faults);
-    if (knob.skewBps !== undefined) pair.venueone.exchange.setPriceSkew(knob.skewBps, 300);
+    if (knob.skewBps !== undefined) pair.venueone.exchange.controls.setPriceSkew(knob.skewBps, 300);
     // The service notices a clock jump by measuring; frames and answers carry the new time at once.
     if (knob.faults.some(({ kind }) => kind === "clockSkew")) await pause(300);
     const trials = makeTrials(trader, seed);

@@ -110,7 +110,7 @@ describe("orders of an account that trades again and again", () => {
       heldLots -= 1_000;
       await within(on, (session) => eventually("the position after it", () => streamedLots(on, session) === heldLots));
     }
-    expect(on.sim.exchange.position(on.accountId, "BTC", "BOTH")?.qtyLots).toBe(heldLots);
+    expect(on.sim.exchange.accounts.position(on.accountId, "BTC", "BOTH")?.qtyLots).toBe(heldLots);
   });
 
   it("that run at once leave a position for each next one that fits, and the exact one only when all is reported", async () => {

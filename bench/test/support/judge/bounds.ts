@@ -76,7 +76,7 @@ export const referenceMids: TradeCheck = ({ four, trials }) => {
       const { exchange } = four.venues[venue];
       const native = nativeName(venue, symbol);
       // A later answer to the key repeats the decision of the first.
-      const book = exchange.trueBookAtTime(native, answers[0]?.askedAtMs ?? askedAtMs, 1);
+      const book = exchange.market.trueBookAtTime(native, answers[0]?.askedAtMs ?? askedAtMs, 1);
       const [bid, ask] = [book?.bids[0]?.priceTicks, book?.asks[0]?.priceTicks];
       if (bid === undefined || ask === undefined) continue;
       const { priceDecimals } = exchange.instruments.get(native) ?? { priceDecimals: 0 };

@@ -9,7 +9,7 @@ export const callerLimits: TradeCheck = ({ four, placed, callerDailyMax }) => {
   const opened = new Map<string, number>();
   for (const venue of FOUR_VENUES) {
     for (const { accountId, orderId, reduceOnly, price, qty, receivedMs } of placed[venue]) {
-      const order = orderId === null ? null : four.venues[venue].exchange.order(orderId);
+      const order = orderId === null ? null : four.venues[venue].exchange.orders.find(orderId);
       // An order without effect takes nothing of the limit.
       if (order === null || reduceOnly === true || (order.filledLots === 0 && !isWorking(order))) continue;
       const name = `${venue} ${accountId} on day ${Math.floor(receivedMs / DAY_MS)}`;

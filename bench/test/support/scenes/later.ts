@@ -39,7 +39,7 @@ function reach(stage: Stage, venue: FourVenue, { orderId, priceTicks, side, symb
     const left = lots - (exchange.orders.find(orderId)?.filledLots ?? lots);
     if (left <= 0) return;
     // Crossing users come first in the book, and consume the added depth.
-    exchange.setHouseLevel(symbol, side === "BUY" ? "SELL" : "BUY", priceTicks, left);
+    exchange.controls.setHouseLevel(symbol, side === "BUY" ? "SELL" : "BUY", priceTicks, left);
   }
 }
 
