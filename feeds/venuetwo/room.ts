@@ -164,6 +164,7 @@ class VenuetwoRoom implements VenueRoom {
     this.streams = venuetwoAccountStreams({
       ...shared,
       reader: trading.reader,
+      history: trading.history,
       listenKeys: trading.listenKey,
       instrumentOf: (nativeSymbol) => index.byNativeSymbol(nativeSymbol),
       clockOffsetMs: () => clockOffset.offsetMs,

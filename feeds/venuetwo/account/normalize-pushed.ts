@@ -56,7 +56,7 @@ export function normalizeFill(
   if (!isPositive(wire.L)) throw new WireFault("L", "is not a price");
   if (!isPositive(wire.t)) throw new WireFault("t", "is not a trade id");
   const fee = wire.N !== null && wire.n !== null ? { amount: wire.n, asset: wire.N } : null;
-  const isLiquidation = wire.x === "CALCULATED" || wire.c.startsWith("autoclose-");
+  const isLiquidation = wire.x === "CALCULATED" || isLiquidationId(wire.c);
   return {
     kind: "fill",
     order,
@@ -66,6 +66,11 @@ export function normalizeFill(
     tradeId: tradeIdOf(wire.s, wire.t),
     ...(isLiquidation ? { isLiquidation } : {}),
   };
+}
+
+/** Client ids that the venue gives its own liquidation orders (sheet section 6.7). */
+export function isLiquidationId(clientOrderId: string | null): boolean {
+  return clientOrderId?.startsWith("autoclose-") === true;
 }
 
 function isPositive(text: string): boolean {

@@ -7,16 +7,22 @@
  * that an event has set since the snapshot was asked for.
  */
 import type { Instrument } from "../../../engine/domain/instrument.js";
-import type { VenueOrder } from "../../../engine/domain/order.js";
+import type { VenueFill, VenueOrder } from "../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import type { AccountEvent } from "../../../engine/ports.js";
 import { barredBeforeMs } from "../../shared/book/stamps.js";
 import { WireFault } from "../../shared/room/wire-fields.js";
-import { normalizeFill, normalizeOrderUpdate, normalizePositionUpdate, uncountedUpdate } from "./normalize-pushed.js";
+import {
+  isLiquidationId,
+  normalizeFill,
+  normalizeOrderUpdate,
+  normalizePositionUpdate,
+  uncountedUpdate,
+} from "./normalize-pushed.js";
 import type { VenuetwoWireOrderUpdate, VenuetwoWirePositionUpdate } from "../market/wire.js";
 
-/** Trade ids remembered to drop a fill that comes twice (two connections overlap in a rotation). */
-const MAX_REMEMBERED_FILLS = 2_048;
+/** Trades remembered to drop a fill that comes twice: two connections overlap in a rotation, a gap is read again. */
+const MAX_REMEMBERED_FILLS = 8_192;
 /** Orders remembered: open ones, and the event time of lately changed ones. The venue allows 200 open per symbol. */
 const MAX_REMEMBERED_ORDERS = 4_096;
 
@@ -139,7 +145,8 @@ export class AccountState {
       const events: AccountEvent[] = [];
       if (this.#takeOrder(order, tsEventMs)) events.push({ kind: "order", order });
       // A late fill is a fill all the same; only one that was seen before is not.
-      if (fill !== null && this.#takeFill(`${wire.s}|${fill.tradeId}`)) events.push(fill);
+      if (fill !== null && this.#takeFill(fillKey(fill.tradeId, order))) events.push(fill);
+      else if (fill !== null) this.lateCount++;
       return { kind: "events", events };
     } catch (error) {
       if (!(error instanceof WireFault)) throw error;
@@ -153,6 +160,28 @@ export class AccountState {
     if (known !== undefined && (order.filledLots < known.order.filledLots || !isNews(order, known.order))) return false;
     this.#remember(order, order.tsVenueMs);
     return true;
+  }
+
+  /** The fill was reported before. */
+  hasFill(fill: VenueFill): boolean {
+    return this.#fills.has(fillKey(fill.tradeId, fill));
+  }
+
+  /** A fill as REST tells it; null where it was reported before. `price`: native. */
+  adoptFill({ fee, qtyLots, tradeId }: VenueFill, order: VenueOrder, price: string): AccountEvent | null {
+    if (!this.#takeFill(fillKey(tradeId, order))) return null;
+    const isLiquidation = isLiquidationId(order.venueClientOrderId);
+    return { kind: "fill", order, qtyLots, price, fee, tradeId, ...(isLiquidation ? { isLiquidation } : {}) };
+  }
+
+  /** The order as last reported; null where it never was. */
+  orderOf(of: Pick<VenueOrder, "nativeSymbol" | "venueOrderId">): VenueOrder | null {
+    return this.#orders.get(orderKey(of))?.order ?? null;
+  }
+
+  /** The order as last reported. */
+  newestOf(order: VenueOrder): VenueOrder {
+    return this.orderOf(order) ?? order;
   }
 
   /** Has nothing else been reported of this order since? */
@@ -243,10 +272,7 @@ export class AccountState {
   }
 
   #takeFill(key: string): boolean {
-    if (this.#fills.has(key)) {
-      this.lateCount++;
-      return false;
-    }
+    if (this.#fills.has(key)) return false;
     this.#fills.add(key);
     if (this.#fills.size > MAX_REMEMBERED_FILLS) {
       const oldest = this.#fills.keys().next();
@@ -297,8 +323,13 @@ function isNews(order: VenueOrder, known: VenueOrder): boolean {
   );
 }
 
-function orderKey(order: VenueOrder): string {
-  return `${order.nativeSymbol}|${order.venueOrderId}`;
+function orderKey({ nativeSymbol, venueOrderId }: Pick<VenueOrder, "nativeSymbol" | "venueOrderId">): string {
+  return `${nativeSymbol}|${venueOrderId}`;
+}
+
+/** Both sides of a trade with oneself carry one trade id. */
+function fillKey(tradeId: string, { venueOrderId }: Pick<VenueOrder, "venueOrderId">): string {
+  return `${tradeId}|${venueOrderId}`;
 }
 
 function positionKey(position: VenuePosition): string {
