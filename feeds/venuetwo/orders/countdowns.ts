@@ -115,17 +115,7 @@ export class Countdowns {
   coveredOf(session: AccountSession): readonly string[] {
     const countdown = this.united(session);
     // The newest stay.
-    return countdown === null ? [] : [...this.#covered(countdown)].slice(-MAX_SYMBOLS);
-  }
-
-  #covered(countdown: Countdown): ReadonlySet<string> {
-    const { earlier, symbols, unsure } = countdown;
-    return this.#isOver(countdown) ? new Set() : new Set([...earlier, ...unsure, ...symbols]);
-  }
-
-  /** The venue has fired by now, whatever it was sent last. */
-  #isOver({ coveredUntilMs }: Countdown): boolean {
-    return coveredUntilMs + VENUE_LATER_MS <= this.#nowMs();
+    return countdown === null ? [] : [...coveredAt(countdown, this.#nowMs())].slice(-MAX_SYMBOLS);
   }
 
   /** The venue has stopped all of it. */
@@ -143,7 +133,7 @@ export class Countdowns {
   missingOf(name: string, symbol: string): Countdown | null {
     const countdown = this.#byAccount.get(name);
     if (countdown === undefined) return null;
-    if (this.#isOver(countdown)) {
+    if (isOverAt(countdown, this.#nowMs())) {
       this.#byAccount.delete(name);
       return null;
     }
@@ -164,7 +154,7 @@ export class Countdowns {
     for (const [name, countdown] of own) {
       this.#byAccount.delete(name);
       if (countdown === last) continue;
-      for (const symbol of this.#covered(countdown)) last.earlier.add(symbol);
+      for (const symbol of coveredAt(countdown, this.#nowMs())) last.earlier.add(symbol);
       for (const follow of countdown.following) last.following.add(follow);
       last.coveredUntilMs = Math.max(last.coveredUntilMs, countdown.coveredUntilMs);
     }
@@ -187,4 +177,15 @@ export class Countdowns {
     const known = this.#names.known(session);
     return known === null ? [session.accountId] : [known, session.accountId];
   }
+}
+
+/** What the venue may count down at this monotonic time. */
+function coveredAt(countdown: Countdown, nowMs: number): ReadonlySet<string> {
+  const { earlier, symbols, unsure } = countdown;
+  return isOverAt(countdown, nowMs) ? new Set() : new Set([...earlier, ...unsure, ...symbols]);
+}
+
+/** The venue has fired by then, whatever it was sent last. */
+function isOverAt({ coveredUntilMs }: Countdown, nowMs: number): boolean {
+  return coveredUntilMs + VENUE_LATER_MS <= nowMs;
 }
