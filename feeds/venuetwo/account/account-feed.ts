@@ -24,7 +24,8 @@ import { MAX_MESSAGES_PER_SECOND, ROTATE_AFTER_MS } from "../rules/limits.js";
 import { AccountCatchUp, type CatchUpDeps } from "./catch-up.js";
 import { marginModeOf, statusOfWord } from "./normalize.js";
 import type { VenuetwoSession } from "./session.js";
-import { AccountState, type AppliedEvent } from "./state.js";
+import type { AppliedEvent } from "./order-state.js";
+import { AccountState } from "./state.js";
 import { type ListenKeys, StreamKey } from "./stream-key.js";
 
 export interface AccountFeedOptions extends CatchUpDeps {
@@ -130,7 +131,7 @@ export class VenuetwoAccountFeed implements AccountFeed<VenuetwoSession> {
       case "order": {
         const tsEventMs = this.#timeOf(event.tsEventMs);
         if (tsEventMs !== null) reconciler().happened(tsEventMs);
-        this.#applied(this.#account.applyOrder(event.order, tsEventMs, instrumentOf));
+        this.#applied(this.#account.orders.applyOrder(event.order, tsEventMs, instrumentOf));
         break;
       }
       case "account": {
@@ -213,7 +214,7 @@ export class VenuetwoAccountFeed implements AccountFeed<VenuetwoSession> {
     // What was learnt before the proof is reported now.
     const news = this.#isProven
       ? learnt
-      : this.#account.openOrders().map((order): AccountEvent => ({ kind: "order", order }));
+      : this.#account.orders.openOrders().map((order): AccountEvent => ({ kind: "order", order }));
     this.#isProven = true;
     return news;
   }

@@ -45,12 +45,12 @@ export class AccountCatchUp {
   constructor(deps: CatchUpDeps, state: AccountState) {
     this.#deps = deps;
     this.#state = state;
-    this.#missed = new MissedFills(deps, state, this.#news);
+    this.#missed = new MissedFills(deps, state.orders, this.#news);
   }
 
   /** Events may be missing from here on. */
   lost(): void {
-    this.#missed.lost(symbolsOf(this.#state.positions(), this.#state.openOrders()));
+    this.#missed.lost(symbolsOf(this.#state.positions(), this.#state.orders.openOrders()));
   }
 
   /** What was read has been taken. */
@@ -61,8 +61,8 @@ export class AccountCatchUp {
   /** What has been learnt, for after the positions are taken; a fill has the newest state of its order. */
   takeNews(): readonly AccountEvent[] {
     return this.#news
-      .take((order) => this.#state.isNewest(order))
-      .map((event) => (event.kind === "fill" ? { ...event, order: this.#state.newestOf(event.order) } : event));
+      .take((order) => this.#state.orders.isNewest(order))
+      .map((event) => (event.kind === "fill" ? { ...event, order: this.#state.orders.newestOf(event.order) } : event));
   }
 
   /** `positions`: all open orders weigh eight times as much. Returns a failure also where the answer is no longer wanted. */
@@ -95,7 +95,7 @@ export class AccountCatchUp {
   ): Promise<LoadFailure | null> {
     const { instrumentOf, reader } = this.#deps;
     const openIds = new Set(openNow.map((order) => order.venueOrderId));
-    const vanished = this.#state.openOrders().filter((order) => !openIds.has(order.venueOrderId));
+    const vanished = this.#state.orders.openOrders().filter((order) => !openIds.has(order.venueOrderId));
     for (const order of openNow) this.#learn(order);
     for (const { nativeSymbol, venueOrderId } of vanished.slice(0, MAX_LOOKED_UP)) {
       const instrument = instrumentOf(nativeSymbol);
@@ -109,7 +109,7 @@ export class AccountCatchUp {
   }
 
   #learn(order: VenueOrder): void {
-    if (this.#state.adoptOrder(order)) this.#news.add([{ kind: "order", order }]);
+    if (this.#state.orders.adoptOrder(order)) this.#news.add([{ kind: "order", order }]);
   }
 }
 

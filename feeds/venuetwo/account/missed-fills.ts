@@ -20,7 +20,7 @@ import type { PendingNews } from "../../shared/account/pending-news.js";
 import { SURELY_LATER_MS } from "../../shared/account/streamed-reads.js";
 import { LOAD_TIMEOUT_MS } from "../rules/limits.js";
 import { nativePrice } from "./normalize.js";
-import type { AccountState } from "./state.js";
+import type { OrderState } from "./order-state.js";
 
 export interface FillHistory extends Pick<AccountHistory, "readFills"> {
   /** Symbols that moved the balance within a span of venue time. */
@@ -51,7 +51,7 @@ interface Reading {
 }
 
 const OPTIONS: CallOptions = { timeoutMs: LOAD_TIMEOUT_MS, lane: "reconcile" };
-/** With an order for each of them fewer than PendingNews holds, and far fewer than the trades that AccountState remembers. */
+/** With an order for each of them fewer than PendingNews holds, and far fewer than the trades that OrderState remembers. */
 const MAX_MISSED_FILLS = 2_000;
 /** The venue's largest page. */
 const PAGE_ROWS = 1_000;
@@ -64,7 +64,7 @@ const CLOCK_MARGIN_MS = 1_000;
 
 export class MissedFills {
   readonly #deps: MissedFillsDeps;
-  readonly #state: AccountState;
+  readonly #orders: OrderState;
   readonly #news: PendingNews;
   /** Venue ms of the first LIVE, null before it: no older fill is reported. */
   #sinceMs: number | null = null;
@@ -78,9 +78,9 @@ export class MissedFills {
   #reading: Reading | null = null;
   #lossCount = 0;
 
-  constructor(deps: MissedFillsDeps, state: AccountState, news: PendingNews) {
+  constructor(deps: MissedFillsDeps, orders: OrderState, news: PendingNews) {
     this.#deps = deps;
-    this.#state = state;
+    this.#orders = orders;
     this.#news = news;
   }
 
@@ -180,8 +180,8 @@ export class MissedFills {
     { isConclusive }: Reading,
     isCurrent: () => boolean,
   ): Promise<LoadFailure | null> {
-    if (this.#state.hasFill(fill)) return null;
-    let order = this.#state.orderOf(fill);
+    if (this.#orders.hasFill(fill)) return null;
+    let order = this.#orders.orderOf(fill);
     if (order === null) {
       const { venueOrderId } = fill;
       const read = await this.#deps.reader.readOrder(session, instrument, { venueOrderId }, OPTIONS);
@@ -194,13 +194,13 @@ export class MissedFills {
       }
       order = this.#learnt(read.value);
     }
-    const event = this.#state.adoptFill(fill, order, nativePrice(instrument, fill.price));
+    const event = this.#orders.adoptFill(fill, order, nativePrice(instrument, fill.price));
     if (event !== null) this.#news.add([event]);
     return null;
   }
 
   #learnt(order: VenueOrder): VenueOrder {
-    if (this.#state.adoptOrder(order)) this.#news.add([{ kind: "order", order }]);
+    if (this.#orders.adoptOrder(order)) this.#news.add([{ kind: "order", order }]);
     return order;
   }
 }
