@@ -102,7 +102,7 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
     accountNames: new VenueoneAccountNames({ accounts, exchange, clock }),
     budgetWaitMs(session, lane) {
       if (!(session instanceof VenueoneSession) || addressBudget === null) return 0;
-      // Whoever decides by it is about to send, or was refused by the last reading.
+      // The caller is about to send, or was refused by the last reading.
       addressBudget.readings.freshen(session);
       return addressBudget.budget.waitMs(accounts.peek(session), 1, lane);
     },

@@ -81,7 +81,7 @@ export class FrameRouter {
   }
 
   #depth(entry: CoinEntry, kind: ScanKind, tier: Tier, tsRecvNs: number, linkId: number): void {
-    // Also a frame that proves nothing tells that its stream is not dead.
+    // A frame that proves nothing still shows that its stream is not dead.
     (kind === SCAN_BBO ? entry.touch : tier === TIER_FAST ? entry.fast : entry.deep)?.alive(tsRecvNs, linkId);
     if (!this.#isPlausible(this.#scanner.timeMs)) {
       this.#drifted(kind === SCAN_BBO ? "bbo" : "l2Book", "WRONG_TIME", entry.market.instrument.symbol);

@@ -115,7 +115,7 @@ export class VenuetwoAccountFeed implements AccountFeed<VenuetwoSession> {
         this.#unread("an event that cannot be read");
         return;
       case "unknown":
-        // A kind that is new to us need not be about positions; one that can not be read may have moved one.
+        // An unknown kind need not be about positions; an unreadable event may have moved one.
         this.#words.note("event", event.event);
         reconciler.start();
         return;
@@ -162,8 +162,8 @@ export class VenuetwoAccountFeed implements AccountFeed<VenuetwoSession> {
   }
 
   /**
-   * Null: of a time that is not yet. It is taken, as it is news to whoever awaits it, but bars nothing of before its
-   * receipt and proves nothing: not LIVE until REST has answered.
+   * Returns null for a time in the future. Such an event is taken, as it is news to its listeners, but bars no earlier
+   * event and proves nothing: the stream is not LIVE until REST has answered.
    */
   #timeOf(tsEventMs: number): number | null {
     const latestMs = this.#options.latestVenueMs();

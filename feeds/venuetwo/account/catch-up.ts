@@ -53,7 +53,7 @@ export class AccountCatchUp {
     this.#missed.lost(symbolsOf(this.#state.positions(), this.#state.orders.openOrders()));
   }
 
-  /** What was read has been taken. */
+  /** The answer has been adopted. */
   taken({ sinceVenueMs }: CaughtUp): void {
     this.#missed.taken(sinceVenueMs);
   }
@@ -87,7 +87,7 @@ export class AccountCatchUp {
     return { positions: positions.value, asOfMs: positions.asOfMs, sinceVenueMs: nowVenueMs - CLOCK_MARGIN_MS };
   }
 
-  /** Orders that ended while nobody listened: each is asked for, so that none stays open here. */
+  /** Looks up each order that ended during the gap, so that none stays open here. */
   async #learnOrders(
     session: VenuetwoSession,
     openNow: readonly VenueOrder[],

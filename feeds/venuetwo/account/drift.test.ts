@@ -159,8 +159,8 @@ describe("an event of a known type", () => {
   });
 });
 
-describe("a word that nobody knows", () => {
-  it("as a status leaves the order open, is counted each time and said once, cut", async () => {
+describe("an unknown word", () => {
+  it("as a status leaves the order open, is counted each time and logged once, cut", async () => {
     const { streams, stream, events, lines, push } = await live();
     const word = `HALF_FILLED_${"X".repeat(100)}`;
     push(withField(TRADE, ["o", "X"], word));

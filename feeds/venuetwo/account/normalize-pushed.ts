@@ -43,7 +43,9 @@ export function normalizeOrderUpdate(wire: VenuetwoWireOrderUpdate, instrument: 
 
 const FILL_WORDS: ReadonlySet<string> = new Set(["TRADE", "CALCULATED"]);
 
-/** The trade in an update, null if it has none. Throws WireFault where something filled and it is not told how. */
+/**
+ * The trade in an update, null if it has none. Throws WireFault when something filled and the update does not show how.
+ */
 export function normalizeFill(
   wire: VenuetwoWireOrderUpdate,
   order: VenueOrder,
@@ -79,17 +81,17 @@ function isPositive(text: string): boolean {
 
 // ---------------------------------------------------------------- positions
 
-/**
- * One row per symbol and position side; null when it is flat. What the event does not carry is null, but
- * for the leverage, which changes by an event of its own: the liquidation price moved with the position,
- * and the old one would mislead.
- */
 /** Of a contract that is not listed. Null for a flat row. */
 export function uncountedUpdate(wire: VenuetwoWirePositionUpdate, tsVenueMs: number): VenuePosition | null {
   const { s: symbol, pa: positionAmt, ps: positionSide, ep: entryPrice } = wire;
   return uncounted({ symbol, positionAmt, positionSide, entryPrice, updateTime: tsVenueMs });
 }
 
+/**
+ * One row per symbol and position side; null when it is flat. What the event does not carry is null, but
+ * for the leverage, which changes by an event of its own: the liquidation price moved with the position,
+ * and the old one would mislead.
+ */
 export function normalizePositionUpdate(
   wire: VenuetwoWirePositionUpdate,
   instrument: Instrument,

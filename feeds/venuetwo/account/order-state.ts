@@ -67,7 +67,7 @@ export class OrderState {
     }
   }
 
-  /** An order as REST tells it; true when that is news. */
+  /** Takes an order of a REST answer. Returns true when it is news. */
   adoptOrder(order: VenueOrder): boolean {
     const known = this.#orders.get(orderKey(order));
     if (known !== undefined && (order.filledLots < known.order.filledLots || !isNews(order, known.order))) return false;
@@ -80,7 +80,7 @@ export class OrderState {
     return this.#fills.has(fillKey(fill.tradeId, fill));
   }
 
-  /** A fill as REST tells it; null where it was reported before. `price`: native. */
+  /** Takes a fill of a REST answer. Returns null when it was reported before. `price`: native. */
   adoptFill({ fee, qtyLots, tradeId }: VenueFill, order: VenueOrder, price: string): AccountEvent | null {
     if (!this.#takeFill(fillKey(tradeId, order))) return null;
     const isLiquidation = isLiquidationId(order.venueClientOrderId);
@@ -97,13 +97,13 @@ export class OrderState {
     return this.orderOf(order) ?? order;
   }
 
-  /** Has nothing else been reported of this order since? */
+  /** Returns true when nothing newer was reported of this order. */
   isNewest(order: VenueOrder): boolean {
     const known = this.#orders.get(orderKey(order));
     return known !== undefined && !isNews(order, known.order);
   }
 
-  /** The venue's clock was found to be behind what was taken: a time that is not yet bars nothing that follows. */
+  /** The venue's clock was found to be behind what was taken: a time in the future bars nothing that follows. */
   forgetBeyond(latestMs: number): void {
     if (barredBeforeMs(this.#newestMs, latestMs) === this.#newestMs) return;
     this.#newestMs = 0;
@@ -134,7 +134,7 @@ export class OrderState {
     this.#orders.set(key, { order, tsEventMs });
     this.#newestMs = Math.max(this.#newestMs, tsEventMs);
     if (this.#orders.size <= MAX_REMEMBERED_ORDERS) return;
-    // Oldest closed one first; if all are open the oldest goes, and REST tells of it at the next reconcile.
+    // Oldest closed one first; if all are open the oldest goes, and the next reconcile reports it.
     for (const [oldKey, row] of this.#orders) {
       if (!isOpen(row.order)) {
         this.#orders.delete(oldKey);
@@ -156,7 +156,7 @@ export class OrderState {
   }
 }
 
-/** A status that nobody knows may be an open one. */
+/** An unknown status may be an open one. */
 function isOpen(order: VenueOrder): boolean {
   return order.status === "OPEN" || order.status === "PARTIALLY_FILLED" || order.status === "UNKNOWN";
 }

@@ -17,10 +17,10 @@ import type { VenuetwoWirePositionUpdate } from "../market/wire.js";
 type Settings = Readonly<Record<string, string>>;
 
 interface PositionRow {
-  /** null: flat. Kept, so that an older event can not bring the position back. */
+  /** Null when it is flat. Kept, so that an older event cannot bring the position back. */
   readonly position: VenuePosition | null;
   readonly leverage: number | null;
-  /** What REST said of it last and no event tells; null: nothing. Kept while it is flat. */
+  /** Settings that only REST shows, as last read; null where it showed none. Kept while it is flat. */
   readonly settings: Settings | null;
   /** `E` of the event that set it; 0 when a snapshot did. */
   readonly tsEventMs: number;
@@ -116,7 +116,7 @@ export class AccountState {
       const isNewerThanAnswer =
         row.tsEventMs >= sinceVenueMs && row.tsEventMs >= (fresh.get(key)?.position?.tsVenueMs ?? 0);
       if (isNewerThanAnswer) fresh.set(key, row);
-      // Of a flat one the answer says nothing.
+      // The answer holds no flat rows.
       else if (!fresh.has(key) && row.settings !== null) fresh.set(key, { ...row, position: null, tsEventMs: 0 });
     }
     this.#positions.clear();
@@ -124,7 +124,7 @@ export class AccountState {
     return fingerprint(this.positions()) !== before;
   }
 
-  /** The venue's clock was found to be behind what was taken: a time that is not yet bars nothing that follows. */
+  /** The venue's clock was found to be behind what was taken: a time in the future bars nothing that follows. */
   forgetBeyond(latestMs: number): void {
     this.orders.forgetBeyond(latestMs);
     if (barredBeforeMs(this.#newestMs, latestMs) === this.#newestMs) return;
@@ -139,7 +139,7 @@ export class AccountState {
   /** The connection was lost: the next REST answer outweighs every event so far. */
   forgetEventTimes(): void {
     for (const [key, row] of this.#positions) {
-      // What was set of a flat one may have been set again meanwhile, and no answer of REST tells.
+      // Settings of a flat one may have changed meanwhile, and no REST answer shows them.
       if (row.position === null) this.#positions.delete(key);
       else this.#positions.set(key, { ...row, tsEventMs: 0 });
     }

@@ -1,4 +1,4 @@
-/** A user stream whose events are lost or late: what its streamed positions stand for, and as of when. */
+/** A user stream whose events are lost or late: what its streamed positions are worth, and as of when. */
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import { silentLogger } from "../../../engine/domain/logger.js";

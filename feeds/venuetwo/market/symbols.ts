@@ -32,7 +32,7 @@ export interface SymbolLoad {
 export interface SymbolOptions {
   readonly takerFeeMilliBps?: number;
   readonly makerFeeMilliBps?: number;
-  /** What symbols stand for already: each stays with its contract while that is listed, so that positions in it can be read. */
+  /** The contract of each symbol so far: it is kept while it is listed, so that positions in it can be read. */
   readonly known?: ReadonlyMap<string, Instrument>;
 }
 
