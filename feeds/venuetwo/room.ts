@@ -174,7 +174,7 @@ class VenuetwoRoom implements VenueRoom {
     const { orders, reader: rest } = trading;
     const streamed = streamedSessions({ rest, orders, streams: this.streams, verified });
     this.orders = streamed.orders;
-    this.reader = this.#held.heardFrom(streamed.reader);
+    this.reader = this.#held.noteReadsOf(streamed.reader);
     this.history = trading.history;
     this.settings = trading.settings;
     this.openSession = trading.openSession;

@@ -143,7 +143,7 @@ export class VenueoneAccountStreams implements AccountStreams {
 
   /** A contract was listed on another scale: what is streamed was counted in other lots, until REST has been read again. */
   rescaled(): void {
-    this.#watcher.subscriptions.reconnect("a contract was listed anew");
+    this.#watcher.subscriptions.reconnect("a contract was listed again");
   }
 
   stop(): void {

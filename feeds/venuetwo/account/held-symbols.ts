@@ -36,7 +36,7 @@ export class HeldSymbols {
   }
 
   /** The same reader, whose reads of positions are noted. */
-  heardFrom<Reader extends Pick<AccountReader, "readPositions">>(reader: Reader): Reader {
+  noteReadsOf<Reader extends Pick<AccountReader, "readPositions">>(reader: Reader): Reader {
     const readPositions = reader.readPositions.bind(reader);
     // The instance's own method in front of the prototype's: the reader stays what it is to everybody else.
     reader.readPositions = async (session, instrument, options) => {

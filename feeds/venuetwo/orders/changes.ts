@@ -117,7 +117,7 @@ export class VenuetwoOrderChanges {
     const callOf = (symbol: string): VenuetwoCall => this.#countdownCall(symbol, begun === null ? null : endMs);
     const counted = await this.#count(session, callOf, begun, deadline);
     const outcome =
-      counted.outcome === "accepted" ? await this.#sayAgain(session, callOf, following, deadline, counted) : counted;
+      counted.outcome === "accepted" ? await this.#resend(session, callOf, following, deadline, counted) : counted;
     // The next order of such a symbol sends its countdown again.
     for (const { symbol } of counted.outcome === "accepted" && outcome !== counted ? following : []) {
       begun?.symbols.delete(symbol);
@@ -171,7 +171,7 @@ export class VenuetwoOrderChanges {
    * Calls that were under way with the earlier time may have reached the venue last: their symbols are sent again once
    * they are answered.
    */
-  async #sayAgain(
+  async #resend(
     session: AccountSession,
     callOf: (symbol: string) => VenuetwoCall,
     following: readonly Following[],
