@@ -175,7 +175,7 @@ class VenueoneRoom implements VenueRoom {
     this.accountNames = this.#trading.accountNames;
   }
 
-  /** What the address's cumulative budget leaves; the weight of our own IP is in the lanes. */
+  /** The wait for the address's cumulative budget; the weight of our own IP is in the lanes. */
   orderWaitMs(session: AccountSession, lane: Lane): number {
     return this.#trading.budgetWaitMs(session, lane);
   }

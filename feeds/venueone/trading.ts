@@ -87,19 +87,9 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
   const onClockError = deps.onClockError ?? (() => undefined);
   const fills = new OrderFills({ rest, clock, clockOffsetMs });
   const reader = new VenueoneAccount({ rest, accounts, instruments, nonces, fills, clock, clockOffsetMs, logger });
-  const budget = deps.addressBudget;
-  const readings = budget === undefined ? null : new BudgetReadings({ budget, rest, accounts, standing, clock });
+  const addressBudget = readBudget(deps.addressBudget, { rest, accounts, standing, clock });
   const exchange = new VenueoneExchange({
-    addressBudget: budget === undefined || readings === null ? null : { budget, readings },
-    rest,
-    signer,
-    nonces,
-    accounts,
-    standing,
-    clock,
-    logger,
-    ackLatency,
-    clockOffsetMs,
+    ...{ addressBudget, rest, signer, nonces, accounts, standing, clock, logger, ackLatency, clockOffsetMs },
     onClockError,
   });
   const instrumentOf = (coin: string): Instrument | null => instruments.byNativeSymbol(coin);
@@ -111,24 +101,39 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
     settings: new VenueoneSettings({ rest, accounts, exchange, clock }),
     accountNames: new VenueoneAccountNames({ accounts, exchange, clock }),
     budgetWaitMs(session, lane) {
-      if (!(session instanceof VenueoneSession) || budget === undefined) return 0;
-      // Whoever decides by it is about to send, or was refused by the last reading.
-      readings?.freshen(session);
-      return budget.waitMs(accounts.peek(session), 1, lane);
+      if (!(session instanceof VenueoneSession) || addressBudget === null) return 0;
+      // The caller is about to send, or was refused by the last reading.
+      addressBudget.readings.freshen(session);
+      return addressBudget.budget.waitMs(accounts.peek(session), 1, lane);
     },
     openSession: (raw) => openVenueoneSession(raw, addresses),
     openAddress: openVenueoneAddress,
+    ...accountsOfSessions(accounts),
+  };
+}
+
+/** The budget with its readings at the venue; null where nothing is charged. */
+function readBudget(
+  budget: AddressBudget | undefined,
+  deps: Omit<ConstructorParameters<typeof BudgetReadings>[0], "budget">,
+): { readonly budget: AddressBudget; readonly readings: BudgetReadings } | null {
+  return budget === undefined ? null : { budget, readings: new BudgetReadings({ ...deps, budget }) };
+}
+
+function accountsOfSessions(
+  accounts: AccountResolver,
+): Pick<VenueoneTrading, "addressOf" | "knownAccount" | "resolveAccount"> {
+  const foreign = failedRead("AUTH", "session of another venue");
+  const knownAccount = (session: AccountSession): Read<string> | null =>
+    session instanceof VenueoneSession ? accounts.resolveKnown(session) : foreign;
+  return {
+    knownAccount,
     addressOf(session) {
-      const account = session instanceof VenueoneSession ? accounts.resolveKnown(session) : null;
+      const account = knownAccount(session);
       return account?.ok === true ? account.value : null;
     },
     async resolveAccount(session, options) {
-      if (!(session instanceof VenueoneSession)) return failedRead("AUTH", "session of another venue");
-      return accounts.resolve(session, options);
+      return session instanceof VenueoneSession ? accounts.resolve(session, options) : foreign;
     },
-    knownAccount: (session) =>
-      session instanceof VenueoneSession
-        ? accounts.resolveKnown(session)
-        : failedRead("AUTH", "session of another venue"),
   };
 }

@@ -44,7 +44,7 @@ const testnet = new L1Signer(false);
 /** Signed trading action: hash, signature bit for bit, recovery. */
 function checkL1(vector: Vector): void {
   const expected = vector.object("expected");
-  // venueResponse tells what the venue said to the captured request; there is nothing in it to compute.
+  // venueResponse is the venue's answer to the captured request; there is nothing in it to compute.
   expected.allowOnly(["actionHash", "r", "s", "v", "signer", "venueResponse"]);
   const signer = vector.flag("isMainnet") ? mainnet : testnet;
   const connectionId = vector.has("connectionId") ? vector.bytes("connectionId") : hashOf(vector, signer);

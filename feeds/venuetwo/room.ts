@@ -88,10 +88,10 @@ export interface VenuetwoRoomOptions {
 
 const START_BACKOFF = { baseMs: 200, capMs: 3_000 } as const;
 const CLOCK_EVERY_MS = 60_000;
-/** The first measurements come quickly: one slow round trip must not stand for a minute. */
+/** The first measurements come quickly: one slow round trip must not count for a minute. */
 const CLOCK_FIRST_MS = 2_000;
 const CLOCK_FIRST_COUNT = 3;
-/** Funding intervals, and tickers of markets whose streams have not spoken. */
+/** Funding intervals, and tickers of markets whose streams have sent nothing. */
 const TICKERS_EVERY_MS = 10 * 60_000;
 /** The list is read early where prices do not fit it, but no sooner after the last time. */
 const LIST_AGAIN_AFTER_MS = 2_000;
@@ -164,6 +164,7 @@ class VenuetwoRoom implements VenueRoom {
     this.streams = venuetwoAccountStreams({
       ...shared,
       reader: trading.reader,
+      history: trading.history,
       listenKeys: trading.listenKey,
       instrumentOf: (nativeSymbol) => index.byNativeSymbol(nativeSymbol),
       clockOffsetMs: () => clockOffset.offsetMs,
@@ -173,7 +174,7 @@ class VenuetwoRoom implements VenueRoom {
     const { orders, reader: rest } = trading;
     const streamed = streamedSessions({ rest, orders, streams: this.streams, verified });
     this.orders = streamed.orders;
-    this.reader = this.#held.heardFrom(streamed.reader);
+    this.reader = this.#held.noteReadsOf(streamed.reader);
     this.history = trading.history;
     this.settings = trading.settings;
     this.openSession = trading.openSession;
@@ -291,7 +292,7 @@ class VenuetwoRoom implements VenueRoom {
     if (sinceMs >= LIST_AGAIN_AFTER_MS) await this.#refresh();
   }
 
-  /** Funding intervals, and first values for tickers whose streams have not spoken yet. */
+  /** Funding intervals, and first values for tickers whose streams have sent nothing yet. */
   async #fillTickers(): Promise<void> {
     const [hours, tickers, premiums] = await Promise.all([
       this.#rest.loadFundingHours(),

@@ -4,14 +4,7 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { LatencyWindow } from "../../engine/market/latency-window.js";
-import type {
-  AccountHistory,
-  AccountNames,
-  AccountSettings,
-  NonceReservations,
-  OpenSession,
-  OrderSender,
-} from "../../engine/ports.js";
+import type { AccountNames, AccountSettings, NonceReservations, OpenSession, OrderSender } from "../../engine/ports.js";
 import { CallerStanding } from "../shared/net/caller-standing.js";
 import type { VenueHttp } from "../shared/net/http.js";
 import { createAddressCache } from "../shared/sign/key-cache.js";
@@ -52,7 +45,7 @@ export interface VenuetwoTradingDeps {
 export interface VenuetwoTrading {
   readonly reader: VenuetwoAccount;
   readonly orders: Required<OrderSender>;
-  readonly history: AccountHistory;
+  readonly history: VenuetwoHistory;
   readonly settings: AccountSettings;
   readonly listenKey: VenuetwoListenKeys;
   readonly accountNames: AccountNames;

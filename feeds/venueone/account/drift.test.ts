@@ -160,8 +160,8 @@ describe("a frame of a known channel", () => {
   });
 });
 
-describe("a word that nobody knows", () => {
-  it("as the end of an order leaves it open, is counted each time and said once, cut", async () => {
+describe("an unknown word", () => {
+  it("as the end of an order leaves it open, is counted each time and logged once, cut", async () => {
     const { clock, streams, events, ends, lines, push } = await live();
     const word = `halfFilled${"x".repeat(100)}`;
     for (const oid of [5, 6])

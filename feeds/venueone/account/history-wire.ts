@@ -41,7 +41,7 @@ export function decodeFunding(value: unknown): readonly VenueoneWireFunding[] {
   });
 }
 
-/** An order may stand in the list once for each of its states. */
+/** The list may hold an order once for each of its states. */
 export function decodeHistoricalOrders(value: unknown): readonly VenueoneWireOrderUpdate[] {
   return asList(value, "historicalOrders").map((item) => {
     const row = asFields(item, "historicalOrder");

@@ -1,7 +1,7 @@
 /**
  * What an account did on venueone: fills and funding payments by spans of time (the venue answers oldest first and cuts
  * at a number of rows), orders from its list of the latest 2000. Everything is of the account behind the key, as in
- * account/reader.ts. Fills beyond the latest 10 000 the venue does not show.
+ * account/reader.ts. The venue shows the latest 10 000 fills only.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
@@ -332,7 +332,7 @@ function openUpdate(order: VenueoneWireOrder): VenueoneWireOrderUpdate {
   return { order, status: "open", statusTimestamp: order.timestamp };
 }
 
-/** An ended state outlasts an open one, whatever their times. */
+/** An ended state outlasts an open one of any time. */
 function isLater(update: VenueoneWireOrderUpdate, known: VenueoneWireOrderUpdate): boolean {
   const isEnded = isEndWord(update.status);
   const wasEnded = isEndWord(known.status);

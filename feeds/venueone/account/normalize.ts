@@ -1,6 +1,6 @@
 /**
  * venueone's account rows → the core's positions, orders and fees. Pure. Knows the venue's traps: a reduce-only
- * order's `sz` shrinks without a fill, and `filled` is also said of an order whose remainder was dropped.
+ * order's `sz` shrinks without a fill, and the venue also calls an order `filled` whose remainder was dropped.
  */
 import { divideBig, formatScaledBig, parseScaledBig, pow10Big } from "../../../engine/domain/decimal.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
@@ -88,7 +88,7 @@ export function statusOfWord(word: string): "OPEN" | "FILLED" | "CANCELED" | "RE
   return "UNKNOWN";
 }
 
-/** False for a word that nobody knows: such an order may fill still. */
+/** Returns false for an unknown word: such an order may still fill. */
 export function isEndWord(word: string): boolean {
   const status = statusOfWord(word);
   return status !== "OPEN" && status !== "UNKNOWN";
@@ -234,7 +234,7 @@ export function normalizeSpotBalances(rows: readonly VenueoneWireSpotBalance[]):
     });
 }
 
-/** Cross equity is what the venue compares; isolated collateral stands beside it, on both sides of the comparison. */
+/** The venue compares cross equity; isolated collateral is added on both sides of the comparison. */
 export function normalizePerpAccount(wire: VenueoneWireAccount, nowVenueMs: number): AccountSummary {
   const crossMaintenance = wire.crossMaintenanceMarginUsed;
   const isolated = exact(wire.accountValue) - exact(wire.crossAccountValue);

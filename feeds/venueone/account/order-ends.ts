@@ -66,8 +66,8 @@ export class OrderEnds {
   }
 
   /**
-   * An order that filled at once, or the venue's own liquidation order: it never was in the list. Its fills are told; past
-   * the bound only its end is lost.
+   * An order that filled at once, or the venue's own liquidation order: it was never in the list. The stream reports
+   * its fills; past the bound only its end is lost.
    */
   lookUpUnlisted(oid: number): void {
     this.#begin(async () => {
@@ -79,7 +79,7 @@ export class OrderEnds {
     });
   }
 
-  /** False: too many are under way. */
+  /** Returns false when too many are under way. */
   #begin(work: () => Promise<void>): boolean {
     if (this.#lookupCount >= MAX_LOOKUPS) return false;
     this.#lookupCount++;
@@ -89,7 +89,7 @@ export class OrderEnds {
     return true;
   }
 
-  /** Null: not found in time, or the account was given up. */
+  /** Returns null when it is not found in time, or the account was given up. */
   async #find(
     oid: number,
     isWanted: (update: VenueoneWireOrderUpdate) => boolean,
@@ -105,7 +105,7 @@ export class OrderEnds {
         if (this.#isGone) return null;
         if (filled !== null) {
           const applied = apply(answer.value, filled);
-          // A look-up that does not fit its contract: nothing else would tell of it.
+          // A look-up that does not fit its contract is noted: nothing else would report it.
           if (!applied.ok) this.#host.noteUnreadable(applied.problem);
           return applied;
         }
@@ -115,7 +115,9 @@ export class OrderEnds {
     return null;
   }
 
-  /** What it filled, read where neither its row nor the stream tells. Null: not to be learnt now. */
+  /**
+   * Reads what it filled where neither its row nor the stream shows it. Returns null when that cannot be learnt now.
+   */
   async #filledOf(update: VenueoneWireOrderUpdate): Promise<FilledSummary | null> {
     const { clock, clockOffset, instrumentOf } = this.#deps;
     const instrument = instrumentOf(update.order.coin);

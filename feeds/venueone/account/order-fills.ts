@@ -1,7 +1,7 @@
 /**
- * What filled of an order, where its row does not tell: a reduce-only order's `sz` shrinks without a fill, and `filled`
- * is also said of an order whose remainder was dropped. Fills are summed by order id; average price and fee always come
- * from them.
+ * What filled of an order whose row does not show it: a reduce-only order's `sz` shrinks without a fill, and the venue
+ * also calls an order `filled` whose remainder was dropped. Fills are summed by order id; average price and fee always
+ * come from them.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
@@ -40,7 +40,7 @@ export class OrderFills {
     this.#deps = deps;
   }
 
-  /** The row where it tells, the fills where it does not. */
+  /** Takes the row where it shows what filled, else the fills. */
   async read(
     account: string,
     update: VenueoneWireOrderUpdate,

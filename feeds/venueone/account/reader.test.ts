@@ -364,7 +364,7 @@ describe("one order on venueone", () => {
     expect(harness.http.requests).toHaveLength(2);
   });
 
-  it("is loud about a word it does not know, and says UNKNOWN", async () => {
+  it("logs a word it does not know, and reports UNKNOWN", async () => {
     const { harness, result } = await read(BTC, orderStatus({ sz: "0.25" }, "hibernating"));
     expect(unwrap(result)).toMatchObject({ status: "UNKNOWN", venueStatus: "hibernating" });
     expect(harness.logLines.join()).toContain("hibernating");

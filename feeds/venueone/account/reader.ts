@@ -109,7 +109,7 @@ export class VenueoneAccount implements AccountReader {
         // Spot and builder-dex orders share the list and are no business of ours.
         const listed = instrument ?? this.#deps.instruments.byNativeSymbol(wire.coin);
         if (listed === null) continue;
-        // A clamped reduce-only row does not tell its fills; the list says "nothing yet" and readOrder says it exactly.
+        // A clamped reduce-only row does not show its fills: the list reports none yet, readOrder the exact amount.
         const filledLots = filledLotsOfRow(wire, listed) ?? 0;
         found.push(normalizeOrder(wire, "open", wire.timestamp, listed, { ...NOTHING_FILLED, filledLots }));
       }

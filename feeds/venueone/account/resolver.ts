@@ -1,7 +1,7 @@
 /**
  * Which account a key acts for. A venueone key may be an agent's: positions and orders then belong to its principal,
- * and the agent's own address looks like a flat account. So no read of an account happens before the venue has said
- * what the address is (`userRole`, weight 60, hence cached; cached are addresses only, never account data).
+ * and the agent's own address looks like a flat account. So no read of an account happens before the venue has named
+ * the role of the address (`userRole`, weight 60, hence cached; cached are addresses only, never account data).
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { CallOptions, Read } from "../../../engine/ports.js";
@@ -96,7 +96,7 @@ function accountRead(session: VenueoneSession, role: VenueoneWireRole, asOfMs: n
 type Resolved = { readonly ok: true; readonly value: string } | { readonly ok: false; readonly problem: string };
 
 function accountOf(session: VenueoneSession, role: VenueoneWireRole): Resolved {
-  // An address that was only named: an agent's stands for its principal, which is the account it looks flat without.
+  // An address that was only named: an agent's is read as its principal's, as its own looks flat.
   if (!session.canSign) return { ok: true, value: role.role === "agent" ? role.user : session.signerAddress };
   return session.vaultAddress === null ? accountOfKey(session, role) : accountOfVault(session, role);
 }
@@ -104,7 +104,7 @@ function accountOf(session: VenueoneSession, role: VenueoneWireRole): Resolved {
 function accountOfKey(session: VenueoneSession, role: VenueoneWireRole): Resolved {
   if (role.role === "missing")
     return { ok: false, problem: "AGENT_NOT_APPROVED: the key is neither an account's nor an approved agent's" };
-  // Neither kind of address has a key of its own: whoever holds one for it cannot act.
+  // Neither kind of address has a key of its own: a key for one cannot act.
   if (role.role === "vault" || role.role === "subAccount")
     return { ok: false, problem: "the key's address is not an account that signs" };
   const account = role.role === "agent" ? role.user : session.signerAddress;

@@ -49,7 +49,7 @@ export class VenueoneAccountSource implements AccountSource<string, VenueoneAcco
   readonly #deps: VenueoneSourceDeps;
   readonly #data: AccountState;
   readonly #ends: OrderEnds;
-  /** Whole lists of open orders that the stream told. */
+  /** Whole lists of open orders that the stream brought. */
   #listCount = 0;
 
   constructor(host: AccountHost, deps: VenueoneSourceDeps) {
@@ -97,7 +97,7 @@ export class VenueoneAccountSource implements AccountSource<string, VenueoneAcco
       rest.frontendOpenOrders(key, call),
     ]);
     if (!account.ok || !orders.ok) return refusedLoad([account, orders]);
-    // A list names no time: one that the stream told while this one was read stands.
+    // A list names no time: one that the stream brought during the read is kept.
     return () => this.#adopt(account.value, listCount === this.#listCount ? orders.value : null);
   }
 
@@ -113,13 +113,13 @@ export class VenueoneAccountSource implements AccountSource<string, VenueoneAcco
   #applyState(account: VenueoneWireAccount): Applied {
     const { life, reads } = this.#host;
     const { clock, clockOffset } = this.#deps;
-    // Whole states alone prove the account: nothing else tells what is held.
+    // Whole states alone prove the account: nothing else shows what is held.
     life.noteFrame();
     const adopted = this.#adoptState(account);
     if (!adopted.ok) return adopted;
     const asOfMs = account.time - clockOffset.offsetMs;
     reads.happened(asOfMs);
-    // The venue says as of when it is: as good as a read that began then, which was not later than now.
+    // The state names its own time: it proves as much as a read that began then, which was not later than now.
     if (adopted.agrees) reads.agreed(reads.begin() - Math.max(0, clock.wallMs() - asOfMs));
     return TAKEN;
   }
@@ -133,10 +133,10 @@ export class VenueoneAccountSource implements AccountSource<string, VenueoneAcco
   }
 
   #applyFills(fills: readonly VenueoneWireFill[], isSnapshot: boolean): Applied {
-    // One of a time that is not yet takes none of the others with it: nothing else would tell of them.
+    // A fill with a time in the future does not discard the others: nothing else would report them.
     const told = fills.filter(({ time }) => this.#isYet(time));
     const applied = this.#data.applyFills(told, isSnapshot);
-    // How an order ended that nobody listens for need not be known.
+    // Without a listener the end of an order need not be known.
     if (this.#host.listeners.size > 0) for (const oid of applied.unlisted) this.#ends.lookUpUnlisted(oid);
     if (!applied.ok) return applied;
     return told.length < fills.length ? { ok: false, problem: NOT_YET } : TAKEN;
@@ -161,7 +161,7 @@ export class VenueoneAccountSource implements AccountSource<string, VenueoneAcco
     return { ok: true, differences: applied.differences, agrees };
   }
 
-  /** What is held of a time that is not come would be newer than the truth until it comes. */
+  /** A state with a time in the future would count as newer than the truth until then. */
   #isYet(venueMs: number): boolean {
     const { clock, clockOffset } = this.#deps;
     return clockOffset.isPlausible(venueMs, clock.wallMs());

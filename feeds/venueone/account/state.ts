@@ -33,7 +33,7 @@ const MAX_TRACKED_ORDERS = 8_192;
 interface HeldCoin {
   /** Null means flat. */
   position: VenuePosition | null;
-  /** Venue time of what says so. */
+  /** Venue time of the state or fill that it is from. */
   asOfMs: number;
 }
 
@@ -179,7 +179,10 @@ export class AccountState {
     return { ok: true, gone };
   }
 
-  /** Has it ended with fills that neither its row nor the stream has told? They are to be read then (order-fills.ts). */
+  /**
+   * Returns true when it ended with fills that neither its row nor the stream reported: they are read then
+   * (order-fills.ts).
+   */
   lacksFills({ order, status }: VenueoneWireOrderUpdate): boolean {
     const instrument = this.#instrumentOf(order.coin);
     if (instrument === null || !isEndWord(status)) return false;
@@ -192,7 +195,7 @@ export class AccountState {
     return decoded.ok && decoded.value;
   }
 
-  /** An order that filled without ever being in the list, as its look-up tells it. */
+  /** Takes an order that filled without ever being in the list, as its look-up shows it. */
   applyUnlisted(update: VenueoneWireOrderUpdate, filled: FilledSummary = NOTHING_FILLED): Applied {
     const { order, status, statusTimestamp } = update;
     const instrument = this.#instrumentOf(order.coin);
@@ -203,7 +206,10 @@ export class AccountState {
     return decoded.ok ? OK : decoded;
   }
 
-  /** How an order that left the list ended. Null: could not be learnt in time; reported as UNKNOWN, never guessed. */
+  /**
+   * Takes the end of an order that left the list. Null means that it could not be learnt in time: it is reported as
+   * UNKNOWN, never guessed.
+   */
   applyEnd(
     row: VenueoneWireOrder,
     end: { readonly order: VenueoneWireOrder; readonly status: string; readonly statusTimestamp: number } | null,

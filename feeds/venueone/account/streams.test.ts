@@ -356,7 +356,7 @@ describe("losing the connection", () => {
     expect(events.filter((event) => event.kind === "fill")).toEqual([]);
   });
 
-  it("tells the fills beside one of a time that is not yet, and no history after a connection was lost", async () => {
+  it("reports the fills beside one with a time in the future, and no history after a connection was lost", async () => {
     const { clock, network, events, open, push } = setup();
     open(ALICE);
     await clock.advanceAsync(0);
@@ -515,7 +515,7 @@ describe("standing in for a live read", () => {
     expect(streams.livePositions(ALICE)).toBeNull();
   });
 
-  it("is not frozen by a state or a fill of a time that is not yet", async () => {
+  it("is not frozen by a state or a fill with a time in the future", async () => {
     for (const isFill of [false, true]) {
       const { clock, measure, venue, push, live } = setup();
       venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });

@@ -32,9 +32,12 @@ import {
 const FREEING_MS = 3_000;
 /** A second use within this makes an account hot. */
 const HOT_WINDOW_MS = 10 * 60_000;
-/** A slot nobody used for so long is given back: until then it costs no key and no token, and a new one takes FREEING_MS. */
+/**
+ * A slot that is unused for so long is released: until then it costs no key and no token, and a new one takes
+ * FREEING_MS.
+ */
 const HOT_IDLE_MS = 10 * 60_000;
-/** REST truth, whatever the streams say. */
+/** How often the account is read over REST beside its streams. */
 const TRUTH_EVERY_MS = 60_000;
 
 export interface AccountStreamsOptions extends Omit<VenueoneSourceDeps, "onUnresolved" | "words"> {
@@ -123,14 +126,14 @@ export class VenueoneAccountStreams implements AccountStreams {
     this.#watcher.noteUse(address);
   }
 
-  /** The account as it is streamed. Null when whose it is is not known; then it may be any of them. */
+  /** Returns the streamed account of the session. Null means that its account is not known: it may be any of them. */
   watched(address: string | null): readonly Watched[] {
     if (address === null) return this.#watcher.accounts();
     const account = this.#watcher.get(address);
     return account === null ? [] : [account];
   }
 
-  /** Streamed positions if they may stand for a live read, else null. `wanted` null: exact sizes count. */
+  /** Returns streamed positions where they may replace a live read, else null. `wanted` null: exact sizes count. */
   livePositions(
     address: string,
     wanted: WantedLots | null = null,
@@ -140,7 +143,7 @@ export class VenueoneAccountStreams implements AccountStreams {
 
   /** A contract was listed on another scale: what is streamed was counted in other lots, until REST has been read again. */
   rescaled(): void {
-    this.#watcher.subscriptions.reconnect("a contract was listed anew");
+    this.#watcher.subscriptions.reconnect("a contract was listed again");
   }
 
   stop(): void {
@@ -181,7 +184,7 @@ export class VenueoneAccountStreams implements AccountStreams {
     }
   }
 
-  /** A frame of an account channel, or of one that cannot be told, that does not say whose it is may be anybody's. */
+  /** A frame of an account channel, or of an unreadable one, that names no account may be about any of them. */
   #unreadable({ channel, subject, problem }: Extract<VenueoneAccountFrame, { readonly kind: "malformed" }>): void {
     logDropped(this.#logger, "venueone", channel, "MALFORMED", "");
     const mayBeAnybodys = subject === null && (channel === "" || ACCOUNT_STREAMS.some((type) => type === channel));

@@ -30,7 +30,7 @@ export interface VenueoneWireAccount {
   readonly time: number;
   /** Equity of the perp account, USDC. */
   readonly accountValue: string;
-  /** The part of it that stands behind cross positions. */
+  /** The part of it that backs cross positions. */
   readonly crossAccountValue: string;
   readonly withdrawable: string;
   /** Absent on 2023 recordings, as the next. */

@@ -72,15 +72,15 @@ export class VenueoneMarkets {
       logger.warn("venueone.universe.lost-rows", { count: names.length, knownCount: this.#names.length });
       return;
     }
-    // What a list leaves out at its end keeps its number.
+    // Assets that are missing at the end of a list keep their numbers.
     this.#names = [...names, ...this.#names.slice(names.length)];
     const { bySymbol, byCoin, skipped } = buildInstruments(universe.meta, fees, this.instruments);
     const unspoken = new Set(skipped);
     this.#list.adopt({
       listed: bySymbol,
-      // An asset never leaves the list: one that is not named, or cannot be spoken, is there all the same.
+      // The venue never removes an asset: one that is not named, or cannot be represented here, still exists.
       mayHold: (coin) => !named.has(coin) || unspoken.has(coin),
-      // It is delisted in it: of one that is not named nothing is said, but where its number is another's.
+      // It is delisted in that list. An asset that is not named keeps its state, unless its number is another's.
       isGone: ({ nativeId, nativeSymbol }) => named.has(nativeSymbol) || this.#names[nativeId] !== nativeSymbol,
       skipped,
     });
@@ -89,7 +89,7 @@ export class VenueoneMarkets {
   }
 
   /**
-   * An asset's number is its place, and it keeps it: where one is missing and others stand elsewhere rows were lost on the
+   * An asset's number is its place, and it keeps it: where one is missing and others have moved, rows were lost on the
    * way, and orders by such numbers would go to other contracts.
    */
   #hasLostRows(names: readonly string[], named: ReadonlySet<string>): boolean {
@@ -104,7 +104,7 @@ export class VenueoneMarkets {
 
   /**
    * A known place has a name that is new, and its own is gone: a row was lost before one that was just listed, or the
-   * asset has another name from now on. That is believed when the next list says it too.
+   * asset has another name from now on. That is adopted when the next list shows it too.
    */
   #isRenamedFirst(names: readonly string[], named: ReadonlySet<string>): boolean {
     const places = this.#names.flatMap((known, place) => {

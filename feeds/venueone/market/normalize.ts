@@ -47,7 +47,7 @@ export function nextFundingMs(nowVenueMs: number): number {
 /** The context carries no time of its own: `nowVenueMs` is ours by the venue's clock. */
 export function applyContext(ticker: Ticker, wire: VenueoneWireContext, nowVenueMs: number, tsRecvNs: number): void {
   ticker.markPrice = wire.markPx;
-  // Without a mid (empty book, delisted) the last trade stands.
+  // Without a mid (empty book, delisted) the last trade is the last price.
   if (wire.midPx !== null) ticker.lastPrice = wire.midPx;
   ticker.indexPrice = wire.oraclePx;
   ticker.prevDayPrice = wire.prevDayPx;

@@ -1,32 +1,27 @@
 /**
- * Market data of this venue: sockets, subscriptions, and the way of each frame into books, touch,
- * ticker and trades.
+ * Market data of this venue: sockets and subscriptions. Frames go through frame-router.ts.
  *
  * Sockets: shards of coins, four streams each (fast book, touch, trades, context), and one more
  * socket for the deep books, because both depths use one channel and can not be told apart by content.
  *
  * Invariants: only names that the venue's own list holds, and not delisted, are ever subscribed (an
- * unknown one kills the socket); a frame changes its book whole or not at all; a lost connection or a
- * dead stream takes the books concerned out of LIVE at once.
+ * unknown one kills the socket); a lost connection or a dead stream takes the books concerned out of LIVE at once.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Logger } from "../../../engine/domain/logger.js";
 import type { Random } from "../../../engine/domain/random.js";
-import { INVALID_DECODE, LOST_SILENT } from "../../../engine/market/book.js";
+import { LOST_SILENT } from "../../../engine/market/book.js";
 import type { Market } from "../../../engine/market/market.js";
 import type { ClockOffset } from "../../shared/book/clock-offset.js";
 import { logResyncs } from "../../shared/book/resync-log.js";
 import { type ConnectionBudget, MessagePacer } from "../../shared/net/connection-budget.js";
 import type { Connector } from "../../shared/net/connector.js";
-import { type DropReason, logDropped } from "../../shared/net/dropped-frame.js";
 import type { SubscribeProtocol } from "../../shared/net/paced-writer.js";
 import { NameTable } from "../../shared/book/name-table.js";
 import { PersistentSocket } from "../../shared/net/socket.js";
 import type { SocketStats } from "../../shared/net/socket-options.js";
-import { isTradeTime } from "../../shared/book/stamps.js";
+import { type FrameCounts, FrameRouter } from "./frame-router.js";
 import { CoinEntry, contextSpec, depthSpec, readName, touchSpec, tradesSpec } from "./entry.js";
-import { decodeFrame, type VenueoneMarketFrame } from "./decode.js";
-import { DepthScanner, SCAN_BBO, SCAN_BOOK, type ScanKind } from "./scan.js";
 import {
   MESSAGES_PER_SECOND,
   PING_EVERY_MS,
@@ -34,17 +29,13 @@ import {
   QUIET_SOCKET_IDLE_MS,
   SOCKET_IDLE_MS,
 } from "../rules/limits.js";
-import { type Applied, DRIFT, REFUSED, TIER_DEEP, TIER_FAST, type Tier } from "./apply.js";
-import { applyContext, applyLastTrade, normalizeTrade } from "./normalize.js";
-import type { VenueoneWireContext, VenueoneWireTrade } from "./wire.js";
+import { TIER_DEEP, TIER_FAST, type Tier } from "./apply.js";
 
 /** Streams per coin over all sockets. */
 export const STREAMS_PER_COIN = 5;
 /** Coins per shard: 300 streams; 356 on one socket were measured to run well. */
 const COINS_PER_SHARD = 75;
 const SHARD_STREAMS_PER_COIN = 4;
-/** Error frames logged; more are only counted. */
-const MAX_LOGGED_ERRORS = 50;
 
 export const SUBSCRIBE_PROTOCOL: SubscribeProtocol = {
   subscribe: (names) => `{"method":"subscribe","subscription":${names[0] ?? "{}"}}`,
@@ -64,17 +55,9 @@ export interface MarketStreamOptions {
   readonly messages: MessagePacer;
 }
 
-export interface MarketStreamStats {
+export interface MarketStreamStats extends FrameCounts {
   readonly sockets: readonly SocketStats[];
   readonly streamedCount: number;
-  readonly decodeErrorCount: number;
-  readonly protocolDriftCount: number;
-  /** Books refused by their own checks. */
-  readonly refusedCount: number;
-  readonly unknownCoinCount: number;
-  readonly errorFrameCount: number;
-  /** Depth frames that went the slow way. */
-  readonly slowDepthCount: number;
   readonly quarantined: readonly string[];
 }
 
@@ -92,20 +75,15 @@ class Shard {
 export class MarketStream {
   readonly #options: MarketStreamOptions;
   readonly #coins = new NameTable<CoinEntry>();
-  readonly #scanner = new DepthScanner();
+  readonly #router: FrameRouter;
   readonly #shards: Shard[] = [];
   #deep: Shard | null = null;
   #isStopped = false;
-  #decodeErrorCount = 0;
-  #driftCount = 0;
-  #refusedCount = 0;
-  #unknownCoinCount = 0;
-  #errorFrameCount = 0;
-  #slowDepthCount = 0;
   readonly #quarantined = new Set<string>();
 
   constructor(options: MarketStreamOptions) {
     this.#options = options;
+    this.#router = new FrameRouter({ ...options, coins: this.#coins });
   }
 
   get isOpen(): boolean {
@@ -126,12 +104,7 @@ export class MarketStream {
     return {
       sockets,
       streamedCount: this.streamedCount,
-      decodeErrorCount: this.#decodeErrorCount,
-      protocolDriftCount: this.#driftCount,
-      refusedCount: this.#refusedCount,
-      unknownCoinCount: this.#unknownCoinCount,
-      errorFrameCount: this.#errorFrameCount,
-      slowDepthCount: this.#slowDepthCount,
+      ...this.#router.counts(),
       quarantined: [...this.#quarantined],
     };
   }
@@ -215,7 +188,7 @@ export class MarketStream {
         idleMs: tier === TIER_FAST ? SOCKET_IDLE_MS : QUIET_SOCKET_IDLE_MS,
       },
       handlers: {
-        onFrame: (data, tsRecvNs, linkId) => this.#frame(tier, data, tsRecvNs, linkId),
+        onFrame: (data, tsRecvNs, linkId) => this.#router.onFrame(tier, data, tsRecvNs, linkId),
         onDown: () => this.#down(shard),
         onSilent: (text) => this.#silent(text, tier),
         onQuarantined: (text) => this.#quarantine(text),
@@ -225,175 +198,6 @@ export class MarketStream {
     const shard = new Shard(socket, tier);
     socket.start();
     return shard;
-  }
-
-  #frame(tier: Tier, data: Buffer, tsRecvNs: number, linkId: number): void {
-    const kind: ScanKind = this.#scanner.scan(data);
-    if (kind === SCAN_BOOK || kind === SCAN_BBO) {
-      const { coinStart, coinEnd } = this.#scanner;
-      const entry = this.#coins.find(data, coinStart, coinEnd);
-      if (entry === undefined) this.#unknownCoin(kind === SCAN_BBO ? "bbo" : "l2Book", "");
-      else this.#depth(entry, kind, tier, tsRecvNs, linkId);
-      return;
-    }
-    this.#slowFrame(decodeFrame(data), tier, tsRecvNs, linkId);
-  }
-
-  #depth(entry: CoinEntry, kind: ScanKind, tier: Tier, tsRecvNs: number, linkId: number): void {
-    // Also a frame that proves nothing tells that its stream is not dead.
-    (kind === SCAN_BBO ? entry.touch : tier === TIER_FAST ? entry.fast : entry.deep)?.alive(tsRecvNs, linkId);
-    if (!this.#isPlausible(this.#scanner.timeMs)) {
-      this.#drifted(kind === SCAN_BBO ? "bbo" : "l2Book", "WRONG_TIME", entry.market.instrument.symbol);
-      return;
-    }
-    const lateNs = this.#lateNs(entry, tier, this.#scanner.timeMs);
-    if (kind === SCAN_BBO) {
-      // A delayed touch would override a fresher book's levels by its venue time only; still, it is not news.
-      this.#count(entry, "bbo", entry.applier.applyTouch(this.#scanner, tsRecvNs - lateNs));
-      return;
-    }
-    this.#count(entry, "l2Book", entry.applier.applyBook(this.#scanner, tier, tsRecvNs, lateNs));
-  }
-
-  /** A frame held up on its way longer than its tier may be old proves only what was true when it left. */
-  #lateNs({ applier, market }: CoinEntry, tier: Tier, timeMs: number): number {
-    const { clock, clockOffset } = this.#options;
-    const nowMs = clock.wallMs();
-    clockOffset.addEvent(timeMs, nowMs);
-    applier.forgetBeyond(clockOffset.latestMs(nowMs));
-    return clockOffset.lateMs(timeMs, nowMs, tier === TIER_FAST ? market.maxBookAgeMs : market.maxDeepAgeMs) * 1e6;
-  }
-
-  #isPlausible(timeMs: number): boolean {
-    const { clock, clockOffset } = this.#options;
-    return clockOffset.isPlausible(timeMs, clock.wallMs());
-  }
-
-  #count(entry: CoinEntry, channel: "l2Book" | "bbo", applied: Applied): void {
-    if (applied === DRIFT) this.#drifted(channel, "DRIFT", entry.market.instrument.symbol);
-    else if (applied === REFUSED) {
-      this.#refusedCount++;
-      logDropped(this.#options.logger, "venueone", channel, "IMPOSSIBLE", entry.market.instrument.symbol);
-    }
-  }
-
-  #drifted(channel: string, reason: DropReason, coin: string): void {
-    this.#driftCount++;
-    logDropped(this.#options.logger, "venueone", channel, reason, coin);
-  }
-
-  #unknownCoin(channel: string, coin: string): void {
-    this.#unknownCoinCount++;
-    logDropped(this.#options.logger, "venueone", channel, "UNKNOWN_SYMBOL", coin);
-  }
-
-  #slowFrame(frame: VenueoneMarketFrame, tier: Tier, tsRecvNs: number, linkId: number): void {
-    switch (frame.kind) {
-      case "book":
-      case "bbo": {
-        this.#slowDepthCount++;
-        const { coin, time } = frame.kind === "book" ? frame.book : frame.bbo;
-        const entry = this.#coins.get(coin);
-        if (entry === undefined) {
-          this.#unknownCoin(frame.kind, coin);
-          return;
-        }
-        (frame.kind === "bbo" ? entry.touch : tier === TIER_FAST ? entry.fast : entry.deep)?.alive(tsRecvNs, linkId);
-        if (!this.#isPlausible(time)) {
-          this.#drifted(frame.kind, "WRONG_TIME", entry.market.instrument.symbol);
-        } else if (frame.kind === "bbo") {
-          const lateNs = this.#lateNs(entry, tier, time);
-          this.#count(entry, "bbo", entry.applier.applyDecodedTouch(frame.bbo, tsRecvNs - lateNs));
-        } else {
-          const lateNs = this.#lateNs(entry, tier, time);
-          this.#count(entry, "l2Book", entry.applier.applyDecodedBook(frame.book, tier, tsRecvNs, lateNs));
-        }
-        return;
-      }
-      case "trades":
-        for (const trade of frame.trades) this.#trade(trade, tsRecvNs, linkId);
-        return;
-      case "context":
-        this.#context(frame.coin, frame.context, tsRecvNs, linkId);
-        return;
-      case "malformed":
-        this.#malformed(frame.channel, frame.subject, tier);
-        return;
-      case "error":
-        this.#errorFrame(frame.text);
-        return;
-      case "unknown":
-        this.#drifted(frame.channel, "UNKNOWN_KIND", "");
-        return;
-      default:
-        // Pongs, acknowledgements, greetings, account frames: nothing to do on these sockets.
-        return;
-    }
-  }
-
-  #trade(wire: VenueoneWireTrade, tsRecvNs: number, linkId: number): void {
-    const entry = this.#coins.get(wire.coin);
-    if (entry === undefined) {
-      this.#unknownCoin("trades", wire.coin);
-      return;
-    }
-    entry.trades?.alive(tsRecvNs, linkId);
-    const { clock, clockOffset } = this.#options;
-    if (!isTradeTime(wire.time, clockOffset, clock.wallMs())) {
-      this.#drifted("trades", "WRONG_TIME", entry.market.instrument.symbol);
-      return;
-    }
-    if (!entry.isNewTrade(wire)) return;
-    const { market } = entry;
-    const trade = normalizeTrade(wire, market.instrument, tsRecvNs);
-    if (trade === null) {
-      this.#drifted("trades", "DRIFT", market.instrument.symbol);
-      return;
-    }
-    applyLastTrade(market.ticker, wire, entry.hasMid, tsRecvNs);
-    market.signal.traded(
-      market,
-      trade.side,
-      trade.priceTicks,
-      trade.qtyLots,
-      trade.tradeId,
-      trade.tsVenueMs,
-      trade.tsRecvNs,
-    );
-  }
-
-  #context(coin: string, wire: VenueoneWireContext, tsRecvNs: number, linkId: number): void {
-    const entry = this.#coins.get(coin);
-    if (entry === undefined) {
-      this.#unknownCoin("activeAssetCtx", coin);
-      return;
-    }
-    entry.context?.alive(tsRecvNs, linkId);
-    entry.hasMid = wire.midPx !== null;
-    applyContext(entry.market.ticker, wire, this.#venueNowMs(), tsRecvNs);
-  }
-
-  #venueNowMs(): number {
-    return Math.round(this.#options.clock.wallMs() + this.#options.clockOffset.offsetMs);
-  }
-
-  /**
-   * Depth that names its coin but can not be read puts that book in doubt. A frame that names none does not: each
-   * frame is a whole book, so what was lost is freshness, and age judges that.
-   */
-  #malformed(channel: string, subject: string | null, tier: Tier): void {
-    this.#decodeErrorCount++;
-    logDropped(this.#options.logger, "venueone", channel, "MALFORMED", subject ?? "");
-    const entry = subject === null ? undefined : this.#coins.get(subject);
-    if (entry === undefined) return;
-    if (channel === "l2Book") (tier === TIER_FAST ? entry.market.book : entry.market.deep)?.invalidate(INVALID_DECODE);
-    else if (channel === "bbo") entry.market.touch.clear();
-  }
-
-  #errorFrame(text: string): void {
-    this.#errorFrameCount++;
-    if (this.#errorFrameCount > MAX_LOGGED_ERRORS) return;
-    this.#options.logger.warn("venueone.error-frame", { text: text.slice(0, 200) });
   }
 
   #down(shard: Shard): void {

@@ -45,7 +45,10 @@ export interface InstrumentList {
   readonly skipped: readonly string[];
 }
 
-/** `known`: what symbols stand for already; each stays with its asset while that is listed, so that positions in it can be read. */
+/**
+ * `known`: the asset of each symbol so far. A symbol keeps its asset while that is listed, so that positions in it can
+ * be read.
+ */
 export function buildInstruments(
   meta: VenueoneWireMeta,
   fees: FeeRates,

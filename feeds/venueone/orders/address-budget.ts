@@ -1,14 +1,14 @@
 /**
  * The cumulative request budget of an address: 10 000 requests and one for each USDC traded, over the whole life of the
- * address. Only the venue knows it (`userRateLimit`), so it is read now and then, and what leaves here is counted between
- * two readings.
+ * address. Only the venue knows it (`userRateLimit`), so it is read now and then, and what is sent from here is counted
+ * between two readings.
  *
- * Invariants: an exit is never refused here, whatever is left. What is not an exit leaves a quarter of the budget, at
- * most KEPT_FOR_EXITS_MAX, to exits. What is under way while a reading is taken counts twice, never not at all.
+ * Invariants: an exit is never refused here, even with nothing left. Other requests keep a quarter of the budget free,
+ * at most KEPT_FOR_EXITS_MAX, for exits. What is under way while a reading is taken counts twice, never not at all.
  *
- * An account without a reading has what every address is granted, less what left here. A reading that fails leaves the
- * one before, with the count. The larger cap that the venue has for cancels is not counted on: a cancel is an exit, and
- * passes; it spends what orders spend.
+ * An account without a reading has what every address is granted, less what was sent from here. A reading that fails
+ * keeps the one before, with the count. The larger cap that the venue has for cancels is not counted on: a cancel is an
+ * exit, and passes; it spends what orders spend.
  *
  * Bounds: MAX_ACCOUNTS, the one used longest ago is forgotten; a reading of an account each READ_GAP_MS, of all accounts
  * READS_PER_MINUTE, of which those that were read within the minute leave half to the others. What is not read now is
@@ -37,12 +37,12 @@ const MAX_ACCOUNTS = 4_096;
 interface AddressUse {
   used: number;
   cap: number;
-  /** Left here since the last reading began, or since the address was first seen. */
+  /** Sent from here since the last reading began, or since the address was first seen. */
   sentCount: number;
   /** Sent before the reading that is under way began; null while none is. */
   sentBeforeRead: number | null;
   readAtMs: number;
-  /** When the last reading began, whatever came of it. */
+  /** When the last reading began, whether or not it succeeded. */
   beganAtMs: number;
   nextReadMs: number;
 }
@@ -92,7 +92,7 @@ export class AddressBudget implements AccountBudget {
     return { left: Math.max(0, cap - used - sentCount), cap };
   }
 
-  /** True: read it now and say what came of it. */
+  /** Returns true when it is to be read now; the caller reports the outcome. */
   beginRead(address: string): boolean {
     const nowMs = monoMs(this.#clock);
     const use = this.#use(address);
@@ -122,11 +122,11 @@ export class AddressBudget implements AccountBudget {
     if (use !== undefined) use.sentBeforeRead = null;
   }
 
-  /** The venue refused for this very budget, and says what it counts: `used` of `cap`. */
+  /** The venue refused for this very budget and named its count: `used` of `cap`. */
   noteRefused(address: string, used: number, cap: number): void {
     const use = this.#use(address);
     use.used = Math.max(use.used, used);
-    // Said of a cancel it is the larger cap.
+    // The refusal of a cancel names the larger cap.
     use.cap = Math.min(use.cap, cap);
   }
 

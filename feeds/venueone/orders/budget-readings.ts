@@ -34,7 +34,7 @@ export class BudgetReadings {
     if (budget.beginRead(address)) void this.#read(session, address);
   }
 
-  /** Never rejects: every failure leaves the last reading. */
+  /** Never rejects: every failure keeps the last reading. */
   async #read(session: VenueoneSession, address: string): Promise<void> {
     const { accounts, budget, clock, rest } = this.#deps;
     try {

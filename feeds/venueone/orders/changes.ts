@@ -180,7 +180,7 @@ export class VenueoneOrderChanges {
   }
 }
 
-/** The answer to an action that has nothing to say but yes. */
+/** The answer to an action that is only confirmed. */
 export function doneOutcome(exchanged: Exchanged): CancelOutcome {
   if (exchanged.kind !== "answered") return failureOf(exchanged);
   return exchanged.answer.type === "default" ? { outcome: "accepted" } : { outcome: "unknown", cause: "REPLY_SHAPE" };

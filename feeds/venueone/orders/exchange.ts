@@ -172,7 +172,7 @@ export class VenueoneExchange {
     return this.#deps.standing.isProven(caller) ? account : caller;
   }
 
-  /** What the venue said of the key a moment ago. */
+  /** The venue refused the key a moment ago. */
   #readAgain(refused: HttpResponse): Exchanged {
     const decoded = decodeJson(refused.body, decodeExchange);
     if (!decoded.ok || decoded.value.kind === "ok") return unknownExchange("REPLY_UNREADABLE");

@@ -164,7 +164,7 @@ export function placeOutcome(
   return { outcome: "accepted", order, ackMs: response.receivedAtMs - response.sentAtMs };
 }
 
-/** Of an entry that may rest nothing says that its remainder was dropped: it is read again. */
+/** Nothing shows that the remainder of an entry that may rest was dropped: it is read again. */
 function partStatus({ reduceOnly, timeInForce, trigger }: OrderCommand): "CANCELED" | "PARTIALLY_FILLED" {
   return trigger === undefined && timeInForce !== "IOC" && !reduceOnly ? "PARTIALLY_FILLED" : "CANCELED";
 }

@@ -47,7 +47,7 @@ export function formatSize(text: string, szDecimals: number): string | null {
   return scaled === null ? null : nonZeroText(truncateToPlaces(scaled, szDecimals), szDecimals);
 }
 
-/** Would the venue take this price as it stands? */
+/** Returns true when the venue takes this price unchanged. */
 export function isValidPrice(text: string, szDecimals: number, kind: MarketKind): boolean {
   if (!isPlainDecimal(text)) return false;
   const formatted = formatPrice(text, szDecimals, kind);

@@ -1,8 +1,8 @@
 /**
  * venueone's refusal texts → our reasons (sheet section 5.4). Texts are matched by prefix, because live per-order
- * texts end with ` asset=<n>` and many carry figures; the docs' own wording differs from the live one in places and
- * both stand here. Classes are those of the venue sheets: P caller's parameters, A auth, F funds or margin,
- * S state, R retry later, U outcome unknown, N nothing to do.
+ * texts end with ` asset=<n>` and many carry figures; the docs' own wording differs from the live one in places and the
+ * table holds both. Classes are those of the venue sheets: P caller's parameters, A auth, F funds or margin, S state, R
+ * retry later, U outcome unknown, N nothing to do.
  */
 import type { RejectReason } from "../../../engine/domain/order.js";
 
@@ -129,7 +129,7 @@ export function nonceProblem(text: string): NonceProblem {
   return text.includes("Invalid nonce: nonce too high") ? { kind: "tooHigh" } : null;
 }
 
-/** What a refusal for the address budget says of it: requests sent, and granted. Null for other texts. */
+/** Requests sent and granted, as a refusal for the address budget names them. Null for other texts. */
 export function addressBudgetOf(text: string): { readonly used: number; readonly cap: number } | null {
   const found = /Too many cumulative requests sent \((\d{1,15}) > (\d{1,15})\)/.exec(text);
   return found === null ? null : { used: Number(found[1]), cap: Number(found[2]) };

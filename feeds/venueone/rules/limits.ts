@@ -1,6 +1,6 @@
 /**
  * What the venue grants one egress IP. Source: its rate-limit page and public probes of September and
- * October 2026; where documents and measurement disagree the smaller number stands here.
+ * October 2026; where documents and measurement disagree the smaller number is used.
  */
 
 /** REST weight per minute. */

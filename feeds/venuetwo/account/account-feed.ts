@@ -2,45 +2,36 @@
  * One user stream of venuetwo and the REST reads beside it, for the stream of its credentials
  * (shared/account/account-session-stream.ts).
  *
- * Invariant: a listen key is given out for the name of an API key alone, so nothing that the stream says is passed on
- * before a signed read of these credentials has been answered.
+ * Invariants: a listen key is given out for the name of an API key alone, so nothing that the stream says is passed on
+ * before a signed read of these credentials has been answered. After a loss the fills that were missed are read and
+ * reported, each once (catch-up.ts).
  */
-import type { Clock } from "../../../engine/domain/clock.js";
-import type { Instrument } from "../../../engine/domain/instrument.js";
-import type { Logger } from "../../../engine/domain/logger.js";
-import type { VenueOrder } from "../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
-import type { AccountEvent, AccountReader, CallOptions } from "../../../engine/ports.js";
-import {
-  type AccountConnection,
-  type AccountFeed,
-  type AccountTruth,
-  failureOf,
-  type LoadFailure,
-  type Question,
+import type { AccountEvent } from "../../../engine/ports.js";
+import type {
+  AccountConnection,
+  AccountFeed,
+  AccountTruth,
+  LoadFailure,
+  Question,
 } from "../../shared/account/account-feed.js";
 import type { FeedParts } from "../../shared/account/account-session-stream.js";
-import { PendingNews } from "../../shared/account/pending-news.js";
 import type { UnknownWords } from "../../shared/room/unknown-words.js";
 import { decodeUserEvent } from "../market/decode-slow.js";
 import type { StreamHostLayout } from "../market/stream-plan.js";
 import type { VenuetwoWireUserEvent } from "../market/wire.js";
-import { LOAD_TIMEOUT_MS, MAX_MESSAGES_PER_SECOND, ROTATE_AFTER_MS } from "../rules/limits.js";
+import { MAX_MESSAGES_PER_SECOND, ROTATE_AFTER_MS } from "../rules/limits.js";
+import { AccountCatchUp, type CatchUpDeps } from "./catch-up.js";
 import { marginModeOf, statusOfWord } from "./normalize.js";
 import type { VenuetwoSession } from "./session.js";
-import { AccountState, type AppliedEvent } from "./state.js";
+import type { AppliedEvent } from "./order-state.js";
+import { AccountState } from "./state.js";
 import { type ListenKeys, StreamKey } from "./stream-key.js";
 
-export interface AccountFeedOptions {
+export interface AccountFeedOptions extends CatchUpDeps {
   readonly wsUrl: string;
   readonly layout: StreamHostLayout;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly reader: AccountReader;
   readonly listenKeys: ListenKeys;
-  readonly instrumentOf: (nativeSymbol: string) => Instrument | null;
-  /** Venue wall clock minus ours. */
-  readonly clockOffsetMs: () => number;
   /** The first time of the venue that is not believed (feeds/shared/book/stamps.ts). */
   readonly latestVenueMs: () => number;
 }
@@ -48,11 +39,6 @@ export interface AccountFeedOptions {
 /** The stream is silent while nothing happens: the pongs prove that it lives (streamed-reads.ts: 6 s of silence). */
 const PING_EVERY_MS = 2_000;
 const IDLE_MS = 12_000;
-const READ_OPTIONS: CallOptions = { timeoutMs: LOAD_TIMEOUT_MS, lane: "reconcile" };
-/** Room for the error of the clock offset when a REST answer is weighed against events. */
-const CLOCK_MARGIN_MS = 1_000;
-/** Orders looked up one by one after a loss, because they vanished from the open ones. */
-const MAX_LOOKED_UP = 50;
 
 export class VenuetwoAccountFeed implements AccountFeed<VenuetwoSession> {
   readonly connection: AccountConnection;
@@ -61,7 +47,7 @@ export class VenuetwoAccountFeed implements AccountFeed<VenuetwoSession> {
   readonly #words: UnknownWords;
   readonly #key: StreamKey;
   readonly #account = new AccountState();
-  readonly #news = new PendingNews();
+  readonly #catchUp: AccountCatchUp;
   /** A signed read of these credentials was answered. */
   #isProven = false;
 
@@ -70,6 +56,7 @@ export class VenuetwoAccountFeed implements AccountFeed<VenuetwoSession> {
     this.#options = options;
     this.#parts = parts;
     this.#words = words;
+    this.#catchUp = new AccountCatchUp(options, this.#account);
     this.#key = new StreamKey({
       ...{ listenKeys, clock, logger },
       session: parts.session,
@@ -104,6 +91,7 @@ export class VenuetwoAccountFeed implements AccountFeed<VenuetwoSession> {
   }
 
   lost(isReconnected: boolean): void {
+    this.#catchUp.lost();
     // What the next connection missed may contradict any event of this one.
     if (isReconnected) this.#account.forgetEventTimes();
   }
@@ -124,10 +112,10 @@ export class VenuetwoAccountFeed implements AccountFeed<VenuetwoSession> {
       case "ignored":
         return;
       case "malformed":
-        reconciler.unread("an event that cannot be read");
+        this.#unread("an event that cannot be read");
         return;
       case "unknown":
-        // A kind that is new to us need not be about positions; one that can not be read may have moved one.
+        // An unknown kind need not be about positions; an unreadable event may have moved one.
         this.#words.note("event", event.event);
         reconciler.start();
         return;
@@ -143,7 +131,7 @@ export class VenuetwoAccountFeed implements AccountFeed<VenuetwoSession> {
       case "order": {
         const tsEventMs = this.#timeOf(event.tsEventMs);
         if (tsEventMs !== null) reconciler().happened(tsEventMs);
-        this.#applied(this.#account.applyOrder(event.order, tsEventMs, instrumentOf));
+        this.#applied(this.#account.orders.applyOrder(event.order, tsEventMs, instrumentOf));
         break;
       }
       case "account": {
@@ -174,8 +162,8 @@ export class VenuetwoAccountFeed implements AccountFeed<VenuetwoSession> {
   }
 
   /**
-   * Null: of a time that is not yet. It is taken, as it is news to whoever awaits it, but bars nothing of before its
-   * receipt and proves nothing: not LIVE until REST has answered.
+   * Returns null for a time in the future. Such an event is taken, as it is news to its listeners, but bars no earlier
+   * event and proves nothing: the stream is not LIVE until REST has answered.
    */
   #timeOf(tsEventMs: number): number | null {
     const latestMs = this.#options.latestVenueMs();
@@ -187,7 +175,7 @@ export class VenuetwoAccountFeed implements AccountFeed<VenuetwoSession> {
 
   #applied(applied: AppliedEvent): void {
     if (applied.kind === "unfit") {
-      this.#parts.reconciler().unread(applied.problem);
+      this.#unread(applied.problem);
       return;
     }
     for (const event of applied.events) {
@@ -198,66 +186,36 @@ export class VenuetwoAccountFeed implements AccountFeed<VenuetwoSession> {
     }
   }
 
+  /** What the event said is lost, and it may have been a fill. */
+  #unread(problem: string): void {
+    this.#catchUp.lost();
+    this.#parts.reconciler().unread(problem);
+  }
+
   // ------------------------------------------------------------ reads
 
-  /** `positions`: all open orders weigh eight times as much. */
-  async load(session: VenuetwoSession, { isWanted, scope }: Question): Promise<AccountTruth | LoadFailure> {
-    const { clock, clockOffsetMs, reader } = this.#options;
-    const sinceVenueMs = clock.wallMs() + clockOffsetMs() - CLOCK_MARGIN_MS;
-    const [positions, orders] = await Promise.all([
-      reader.readPositions(session, null, READ_OPTIONS),
-      scope === "all" ? reader.readOpenOrders(session, null, READ_OPTIONS) : null,
-    ]);
-    if (!isWanted()) return "unanswered";
-    if (!positions.ok || orders?.ok === false) return failureOf(positions, ...(orders === null ? [] : [orders]));
-    if (orders !== null) {
-      const failure = await this.#learnOrders(session, orders.value, isWanted);
-      if (failure !== null) return failure;
-    }
+  async load(session: VenuetwoSession, question: Question): Promise<AccountTruth | LoadFailure> {
+    const caught = await this.#catchUp.read(session, question);
+    if (typeof caught === "string") return caught;
+    const { asOfMs, positions, sinceVenueMs } = caught;
     return {
-      positions: positions.value,
-      asOfMs: positions.asOfMs,
+      positions,
+      asOfMs,
       adopt: () => {
         this.#account.forgetBeyond(this.#options.latestVenueMs());
-        return this.#account.adoptPositions(positions.value, sinceVenueMs);
+        this.#catchUp.taken(caught);
+        return this.#account.adoptPositions(positions, sinceVenueMs);
       },
     };
   }
 
   takeNews(): readonly AccountEvent[] {
-    const learnt = this.#news.take((order) => this.#account.isNewest(order));
+    const learnt = this.#catchUp.takeNews();
     // What was learnt before the proof is reported now.
-    const news = this.#isProven ? learnt : this.#account.openOrders().map(orderEvent);
+    const news = this.#isProven
+      ? learnt
+      : this.#account.orders.openOrders().map((order): AccountEvent => ({ kind: "order", order }));
     this.#isProven = true;
     return news;
   }
-
-  /** Orders that ended while nobody listened: each is asked for, so that no fill stays unknown. */
-  async #learnOrders(
-    session: VenuetwoSession,
-    openNow: readonly VenueOrder[],
-    isWanted: () => boolean,
-  ): Promise<LoadFailure | null> {
-    const { instrumentOf, reader } = this.#options;
-    const openIds = new Set(openNow.map((order) => order.venueOrderId));
-    const vanished = this.#account.openOrders().filter((order) => !openIds.has(order.venueOrderId));
-    for (const order of openNow) this.#learn(order);
-    for (const { nativeSymbol, venueOrderId } of vanished.slice(0, MAX_LOOKED_UP)) {
-      const instrument = instrumentOf(nativeSymbol);
-      if (instrument === null) continue;
-      const read = await reader.readOrder(session, instrument, { venueOrderId }, READ_OPTIONS);
-      if (!isWanted()) return "unanswered";
-      if (!read.ok) return failureOf(read);
-      if (read.value !== null) this.#learn(read.value);
-    }
-    return null;
-  }
-
-  #learn(order: VenueOrder): void {
-    if (this.#account.adoptOrder(order)) this.#news.add([orderEvent(order)]);
-  }
-}
-
-function orderEvent(order: VenueOrder): AccountEvent {
-  return { kind: "order", order };
 }

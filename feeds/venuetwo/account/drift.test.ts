@@ -14,6 +14,7 @@ import { misshapen, withField } from "../../shared/test/misshape.js";
 import { venuetwoAccountStreams } from "./streams.js";
 import { openVenuetwoSession } from "./session.js";
 import { normalizeSymbol } from "../market/symbols.js";
+import { NO_FILLS } from "../test/account-harness.js";
 
 const RECORDED = JSON.parse(
   readFileSync(new URL("../fixtures/trading/user-events.json", import.meta.url), "utf8"),
@@ -91,6 +92,7 @@ async function live() {
       readBalances: () => read([]),
       readFeeRates: () => Promise.resolve(failedRead("VENUE_ERROR", "not here")),
     },
+    history: NO_FILLS,
     listenKeys: { create: () => read("key"), extend: () => read("extended" as const) },
     instrumentOf: (nativeSymbol) => INSTRUMENTS.get(nativeSymbol) ?? null,
     clockOffsetMs: () => 0,
@@ -157,8 +159,8 @@ describe("an event of a known type", () => {
   });
 });
 
-describe("a word that nobody knows", () => {
-  it("as a status leaves the order open, is counted each time and said once, cut", async () => {
+describe("an unknown word", () => {
+  it("as a status leaves the order open, is counted each time and logged once, cut", async () => {
     const { streams, stream, events, lines, push } = await live();
     const word = `HALF_FILLED_${"X".repeat(100)}`;
     push(withField(TRADE, ["o", "X"], word));

@@ -1,11 +1,11 @@
 /**
- * In which markets somebody has a position, as far as this process has read it: their books are wanted before others. A
+ * The markets in which this process has read a position: their books are loaded before others. A
  * guess for an order of work and nothing else, so it is kept for a while and bounded.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { AccountReader } from "../../../engine/ports.js";
 
-/** A position that nobody has read for so long wants nothing. */
+/** A position that was not read for so long counts no more. */
 const HELD_NS = 10 * 60_000 * 1e6;
 /** The oldest is forgotten for one more; the venue lists fewer symbols. */
 const SYMBOLS_MAX = 4_096;
@@ -36,7 +36,7 @@ export class HeldSymbols {
   }
 
   /** The same reader, whose reads of positions are noted. */
-  heardFrom<Reader extends Pick<AccountReader, "readPositions">>(reader: Reader): Reader {
+  noteReadsOf<Reader extends Pick<AccountReader, "readPositions">>(reader: Reader): Reader {
     const readPositions = reader.readPositions.bind(reader);
     // The instance's own method in front of the prototype's: the reader stays what it is to everybody else.
     reader.readPositions = async (session, instrument, options) => {

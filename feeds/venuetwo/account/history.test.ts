@@ -406,3 +406,36 @@ describe("the venuetwo account as a whole", () => {
     expect(harness.http.last.path.startsWith(path)).toBe(true);
   });
 });
+
+describe("symbols that moved the balance", () => {
+  const START_MS = 1_790_000_000_000;
+  const read = async (lists: Told, fromMs: number, untilMs: number) => {
+    const harness = createHarness();
+    const asked = told(harness, lists);
+    const moved = await harness.trading.history.readMovedSymbols(harness.open(V3), fromMs, untilMs, OPTIONS);
+    return { symbols: moved.ok ? [...moved.value].sort() : moved.code, askedCount: asked.length };
+  };
+  const rows = (count: number, symbolOf: (index: number) => string): readonly Row[] =>
+    Array.from({ length: count }, (_, index) => income(index, START_MS + index, { symbol: symbolOf(index) }));
+
+  it("are asked for once where one answer holds all of a span", async () => {
+    const lists = { income: rows(5, (index) => (index === 3 ? "ETHUSDT" : "BTCUSDT")) };
+    expect(await read(lists, START_MS, START_MS + 100)).toEqual({ symbols: ["BTCUSDT", "ETHUSDT"], askedCount: 1 });
+  });
+
+  it("are found in a span whose answer is full, by halves, and in one of more than seven days", async () => {
+    const lists = { income: rows(1_500, (index) => (index === 1_499 ? "ETHUSDT" : "BTCUSDT")) };
+    expect((await read(lists, START_MS, START_MS + 2_000)).symbols).toEqual(["BTCUSDT", "ETHUSDT"]);
+    const week = await read({ income: rows(2, () => "BTCUSDT") }, START_MS - 9 * DAY_MS, START_MS + DAY_MS);
+    expect(week).toEqual({ symbols: ["BTCUSDT"], askedCount: 2 });
+  });
+
+  it("are those that were seen where the reads have a limit, and none where the venue gives no answer", async () => {
+    const many = await read({ income: rows(40_000, () => "BTCUSDT") }, START_MS, START_MS + 40_000);
+    expect(many).toEqual({ symbols: ["BTCUSDT"], askedCount: 16 });
+    const harness = createHarness();
+    harness.http.step(() => harness.http.response(503, {}));
+    const failed = await harness.trading.history.readMovedSymbols(harness.open(V3), START_MS, START_MS + 1, OPTIONS);
+    expect(failed).toMatchObject({ ok: false, code: "VENUE_ERROR" });
+  });
+});

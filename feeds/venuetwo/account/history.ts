@@ -36,6 +36,8 @@ const MAX_READS = 13;
 const PAGE_ROWS = 1_000;
 /** Pages by id of one instant that holds more rows than a page. */
 const MAX_INSTANT_PAGES = 10;
+/** Reads of the income for the symbols of one span, halves of it included. */
+const MAX_INCOME_READS = 16;
 /** Symbols of one span; an account that dealt in more has to name one. */
 const MAX_SYMBOLS = 48;
 
@@ -147,6 +149,37 @@ export class VenuetwoHistory implements AccountHistory {
       return { ...income, value: { rows, isWhole: income.value.length < INCOME_ROWS } };
     });
     return pageOf(read);
+  }
+
+  /**
+   * Symbols that moved the balance within a span. A span whose answer is full is asked in halves; past MAX_INCOME_READS
+   * the symbols seen so far are the answer, as they are those of the most rows.
+   */
+  async readMovedSymbols(
+    session: AccountSession,
+    fromMs: number,
+    untilMs: number,
+    options: CallOptions,
+  ): Promise<Read<readonly string[]>> {
+    if (!(session instanceof VenuetwoSession)) return failedRead("AUTH", "session of another venue");
+    const deadline = new Deadline(this.#deps.clock, options);
+    const symbols = new Set<string>();
+    let asOfMs = this.#deps.clock.wallMs();
+    const spans = [{ fromMs, untilMs }];
+    for (let reads = 0; reads < MAX_INCOME_READS; reads++) {
+      const span = spans.pop();
+      if (span === undefined) break;
+      if (span.untilMs - span.fromMs < MAX_SPAN_MS) {
+        const income = await this.#deps.search.income(session, [], span.fromMs, span.untilMs, deadline);
+        if (!income.ok) return income;
+        ({ asOfMs } = income);
+        for (const { symbol } of income.value) if (symbol !== null) symbols.add(symbol);
+        if (income.value.length < INCOME_ROWS || span.fromMs >= span.untilMs) continue;
+      }
+      const middleMs = Math.floor((span.fromMs + span.untilMs) / 2);
+      spans.push({ ...span, untilMs: middleMs }, { ...span, fromMs: middleMs + 1 });
+    }
+    return { ok: true, value: [...symbols], asOfMs, source: "venue" };
   }
 
   #walk<T>(

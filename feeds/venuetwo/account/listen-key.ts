@@ -7,7 +7,7 @@ import { classifyError } from "../rules/errors.js";
 import type { VenuetwoRest } from "./rest.js";
 import { VenuetwoSession } from "./session.js";
 
-/** The venue's code for a listen key it knows no more. */
+/** The venue's code for a listen key that it no longer knows. */
 const CODE_NO_LISTEN_KEY = -1125;
 
 const FOREIGN = failedRead("AUTH", "session of another venue");

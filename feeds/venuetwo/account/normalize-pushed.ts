@@ -43,7 +43,9 @@ export function normalizeOrderUpdate(wire: VenuetwoWireOrderUpdate, instrument: 
 
 const FILL_WORDS: ReadonlySet<string> = new Set(["TRADE", "CALCULATED"]);
 
-/** The trade in an update, null if it has none. Throws WireFault where something filled and it is not told how. */
+/**
+ * The trade in an update, null if it has none. Throws WireFault when something filled and the update does not show how.
+ */
 export function normalizeFill(
   wire: VenuetwoWireOrderUpdate,
   order: VenueOrder,
@@ -56,7 +58,7 @@ export function normalizeFill(
   if (!isPositive(wire.L)) throw new WireFault("L", "is not a price");
   if (!isPositive(wire.t)) throw new WireFault("t", "is not a trade id");
   const fee = wire.N !== null && wire.n !== null ? { amount: wire.n, asset: wire.N } : null;
-  const isLiquidation = wire.x === "CALCULATED" || wire.c.startsWith("autoclose-");
+  const isLiquidation = wire.x === "CALCULATED" || isLiquidationId(wire.c);
   return {
     kind: "fill",
     order,
@@ -68,23 +70,28 @@ export function normalizeFill(
   };
 }
 
+/** Client ids that the venue gives its own liquidation orders (sheet section 6.7). */
+export function isLiquidationId(clientOrderId: string | null): boolean {
+  return clientOrderId?.startsWith("autoclose-") === true;
+}
+
 function isPositive(text: string): boolean {
   return /[1-9]/.test(text) && !text.startsWith("-");
 }
 
 // ---------------------------------------------------------------- positions
 
-/**
- * One row per symbol and position side; null when it is flat. What the event does not carry is null, but
- * for the leverage, which changes by an event of its own: the liquidation price moved with the position,
- * and the old one would mislead.
- */
 /** Of a contract that is not listed. Null for a flat row. */
 export function uncountedUpdate(wire: VenuetwoWirePositionUpdate, tsVenueMs: number): VenuePosition | null {
   const { s: symbol, pa: positionAmt, ps: positionSide, ep: entryPrice } = wire;
   return uncounted({ symbol, positionAmt, positionSide, entryPrice, updateTime: tsVenueMs });
 }
 
+/**
+ * One row per symbol and position side; null when it is flat. What the event does not carry is null, but
+ * for the leverage, which changes by an event of its own: the liquidation price moved with the position,
+ * and the old one would mislead.
+ */
 export function normalizePositionUpdate(
   wire: VenuetwoWirePositionUpdate,
   instrument: Instrument,

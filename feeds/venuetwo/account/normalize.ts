@@ -1,5 +1,11 @@
 /** venuetwo's account rows → the core's positions, orders, balances and fees. Pure. */
-import { parseScaled } from "../../../engine/domain/decimal.js";
+import {
+  decimalPlaces,
+  formatScaledBig,
+  parseScaled,
+  parseScaledBig,
+  pow10Big,
+} from "../../../engine/domain/decimal.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { OrderStatus, OrderType, TimeInForce, VenueFill, VenueOrder } from "../../../engine/domain/order.js";
 import type {
@@ -203,6 +209,12 @@ export function normalizeTrade(wire: VenuetwoWireTrade, instrument: Instrument):
     realizedPnl: wire.realizedPnl,
     tsVenueMs: wire.time,
   };
+}
+
+/** A canonical price in the venue's own quoting, as the stream prints it: a contract of 1000 units costs 1000 times as much. */
+export function nativePrice(instrument: Instrument, canonical: string): string {
+  const places = decimalPlaces(canonical);
+  return formatScaledBig((parseScaledBig(canonical, places) ?? 0n) * pow10Big(instrument.multiplierExp10), places);
 }
 
 export function normalizeFunding(wire: VenuetwoWireIncome, instrument: Instrument): FundingPayment {

@@ -1,7 +1,7 @@
 /**
  * What an account on venuetwo holds, read live. A read is whole or a failure: a row that cannot be understood fails
- * it, since a position left out looks like a flat account. Asking for one symbol is what to do: the answers for all
- * symbols are large and weigh more.
+ * it, since a position left out looks like a flat account. Callers ask for one symbol where they can: the answers for
+ * all symbols are large and weigh more.
  */
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { Logger } from "../../../engine/domain/logger.js";
@@ -111,7 +111,7 @@ export class VenuetwoAccount implements AccountReader {
     if (!answer.ok) return answer;
     const { error, response } = answer.value;
     if (error !== null) {
-      // Also said of orders that ended unfilled more than 7 days ago.
+      // The venue also answers this for orders that ended unfilled more than 7 days ago.
       if (error.code === CODE_NO_SUCH_ORDER) return { ...answer, value: null };
       const { errorClass, reason } = classifyError(error.code, error.msg);
       const code = reason === "RATE_LIMITED" ? "RATE_LIMITED" : errorClass === "A" ? "AUTH" : "VENUE_ERROR";

@@ -54,7 +54,7 @@ export type Sent =
       readonly kind: "sent";
       readonly result: HttpResult;
       readonly validUntilMs: number;
-      /** What the venue said of the key a moment ago: nothing was sent now. */
+      /** The venue refused the key a moment ago: nothing was sent now. */
       readonly isRepeated?: true;
     }
   /** Nothing left: closed session, no nonce. */
@@ -101,7 +101,7 @@ export class VenuetwoRest {
     return sent;
   }
 
-  /** What the answer says of the credentials. Those known are not looked at again. */
+  /** Notes what the answer shows of the credentials. Known ones are not judged again. */
   #note(tag: string, call: VenuetwoCall, result: HttpResult): void {
     const { standing } = this.#deps;
     if (result.kind !== "response" || standing.isProven(tag)) return;
@@ -227,7 +227,7 @@ export class VenuetwoRest {
       lane: options.lane,
       weight: call.weight,
       timeoutMs: options.timeoutMs,
-      // Whose wallet it is anybody can say: orders of strangers are charged to themselves.
+      // Anybody can name a wallet: orders of strangers are charged to themselves.
       account: this.#deps.standing.isProven(caller) ? session.accountId : caller,
       caller,
       accountWeight: call.accountWeight,

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../../engine/domain/order.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
+import { OrderState } from "./order-state.js";
 import { AccountState } from "./state.js";
 import { uncounted } from "./normalize.js";
 
@@ -29,7 +30,7 @@ function order(changes: Partial<VenueOrder> = {}): VenueOrder {
 
 describe("an order with a status that is not known", () => {
   it("counts as open, and ends with the first word that is known", () => {
-    const state = new AccountState();
+    const state = new OrderState();
     state.adoptOrder(order());
     expect(state.openOrders().map(({ venueOrderId }) => venueOrderId)).toEqual(["7"]);
     state.adoptOrder(order({ status: "FILLED", venueStatus: "FILLED", filledLots: 20 }));

@@ -1,32 +1,26 @@
 /**
  * What a user stream and its reconciliations say about one account, merged so that nothing moves
- * backwards. Pure state: no sockets, no clock.
+ * backwards: its positions here, its orders and fills in order-state.ts. Pure state: no sockets, no clock.
  *
  * Rows are absolute, one per symbol and position side, and ordered by the venue's event time: the
  * venue may deliver events out of order under load. A REST snapshot replaces everything, except rows
  * that an event has set since the snapshot was asked for.
  */
 import type { Instrument } from "../../../engine/domain/instrument.js";
-import type { VenueOrder } from "../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
-import type { AccountEvent } from "../../../engine/ports.js";
 import { barredBeforeMs } from "../../shared/book/stamps.js";
 import { WireFault } from "../../shared/room/wire-fields.js";
-import { normalizeFill, normalizeOrderUpdate, normalizePositionUpdate, uncountedUpdate } from "./normalize-pushed.js";
-import type { VenuetwoWireOrderUpdate, VenuetwoWirePositionUpdate } from "../market/wire.js";
-
-/** Trade ids remembered to drop a fill that comes twice (two connections overlap in a rotation). */
-const MAX_REMEMBERED_FILLS = 2_048;
-/** Orders remembered: open ones, and the event time of lately changed ones. The venue allows 200 open per symbol. */
-const MAX_REMEMBERED_ORDERS = 4_096;
+import { normalizePositionUpdate, uncountedUpdate } from "./normalize-pushed.js";
+import { type AppliedEvent, NOTHING, OrderState } from "./order-state.js";
+import type { VenuetwoWirePositionUpdate } from "../market/wire.js";
 
 type Settings = Readonly<Record<string, string>>;
 
 interface PositionRow {
-  /** null: flat. Kept, so that an older event can not bring the position back. */
+  /** Null when it is flat. Kept, so that an older event cannot bring the position back. */
   readonly position: VenuePosition | null;
   readonly leverage: number | null;
-  /** What REST said of it last and no event tells; null: nothing. Kept while it is flat. */
+  /** Settings that only REST shows, as last read; null where it showed none. Kept while it is flat. */
   readonly settings: Settings | null;
   /** `E` of the event that set it; 0 when a snapshot did. */
   readonly tsEventMs: number;
@@ -34,22 +28,9 @@ interface PositionRow {
   readonly asOfMs: number;
 }
 
-interface OrderRow {
-  readonly order: VenueOrder;
-  readonly tsEventMs: number;
-}
-
-/** `unfit`: only REST can tell: unknown symbol, or figures that do not fit the instrument. */
-export type AppliedEvent =
-  | { readonly kind: "events"; readonly events: readonly AccountEvent[] }
-  | { readonly kind: "unfit"; readonly problem: string };
-
-const NOTHING: AppliedEvent = { kind: "events", events: [] };
-
 export class AccountState {
   readonly #positions = new Map<string, PositionRow>();
-  readonly #orders = new Map<string, OrderRow>();
-  readonly #fills = new Set<string>();
+  readonly orders = new OrderState();
   /** Of all rows. */
   #newestMs = 0;
   lateCount = 0;
@@ -58,13 +39,6 @@ export class AccountState {
   positions(): readonly VenuePosition[] {
     const open: VenuePosition[] = [];
     for (const { position } of this.#positions.values()) if (position !== null) open.push(position);
-    return open;
-  }
-
-  /** Orders that were open at their last report. */
-  openOrders(): readonly VenueOrder[] {
-    const open: VenueOrder[] = [];
-    for (const { order } of this.#orders.values()) if (isOpen(order)) open.push(order);
     return open;
   }
 
@@ -125,42 +99,6 @@ export class AccountState {
     return isChanged ? { kind: "events", events: [{ kind: "positions" }] } : NOTHING;
   }
 
-  /** ORDER_TRADE_UPDATE. `tsEventMs` as above. */
-  applyOrder(
-    wire: VenuetwoWireOrderUpdate,
-    tsEventMs: number | null,
-    instrumentOf: (nativeSymbol: string) => Instrument | null,
-  ): AppliedEvent {
-    const instrument = instrumentOf(wire.s);
-    if (instrument === null) return NOTHING;
-    try {
-      const order = normalizeOrderUpdate(wire, instrument);
-      const fill = normalizeFill(wire, order, instrument);
-      const events: AccountEvent[] = [];
-      if (this.#takeOrder(order, tsEventMs)) events.push({ kind: "order", order });
-      // A late fill is a fill all the same; only one that was seen before is not.
-      if (fill !== null && this.#takeFill(`${wire.s}|${fill.tradeId}`)) events.push(fill);
-      return { kind: "events", events };
-    } catch (error) {
-      if (!(error instanceof WireFault)) throw error;
-      return { kind: "unfit", problem: `${error.field} ${error.problem}` };
-    }
-  }
-
-  /** An order as REST tells it; true when that is news. */
-  adoptOrder(order: VenueOrder): boolean {
-    const known = this.#orders.get(orderKey(order));
-    if (known !== undefined && (order.filledLots < known.order.filledLots || !isNews(order, known.order))) return false;
-    this.#remember(order, order.tsVenueMs);
-    return true;
-  }
-
-  /** Has nothing else been reported of this order since? */
-  isNewest(order: VenueOrder): boolean {
-    const known = this.#orders.get(orderKey(order));
-    return known !== undefined && !isNews(order, known.order);
-  }
-
   /**
    * Takes a whole REST answer. Rows that an event newer than `sinceVenueMs` has set stay: the answer may
    * have been made before them. True when what readers see has changed.
@@ -178,7 +116,7 @@ export class AccountState {
       const isNewerThanAnswer =
         row.tsEventMs >= sinceVenueMs && row.tsEventMs >= (fresh.get(key)?.position?.tsVenueMs ?? 0);
       if (isNewerThanAnswer) fresh.set(key, row);
-      // Of a flat one the answer says nothing.
+      // The answer holds no flat rows.
       else if (!fresh.has(key) && row.settings !== null) fresh.set(key, { ...row, position: null, tsEventMs: 0 });
     }
     this.#positions.clear();
@@ -186,8 +124,9 @@ export class AccountState {
     return fingerprint(this.positions()) !== before;
   }
 
-  /** The venue's clock was found to be behind what was taken: a time that is not yet bars nothing that follows. */
+  /** The venue's clock was found to be behind what was taken: a time in the future bars nothing that follows. */
   forgetBeyond(latestMs: number): void {
+    this.orders.forgetBeyond(latestMs);
     if (barredBeforeMs(this.#newestMs, latestMs) === this.#newestMs) return;
     this.#newestMs = 0;
     for (const [key, row] of this.#positions) {
@@ -195,64 +134,15 @@ export class AccountState {
       this.#positions.set(key, { ...row, tsEventMs: barredBeforeMs(row.tsEventMs, latestMs), asOfMs });
       this.#newestMs = Math.max(this.#newestMs, asOfMs);
     }
-    for (const [key, row] of this.#orders) {
-      const tsEventMs = barredBeforeMs(row.tsEventMs, latestMs);
-      this.#orders.set(key, { ...row, tsEventMs });
-      this.#newestMs = Math.max(this.#newestMs, tsEventMs);
-    }
   }
 
   /** The connection was lost: the next REST answer outweighs every event so far. */
   forgetEventTimes(): void {
     for (const [key, row] of this.#positions) {
-      // What was set of a flat one may have been set again meanwhile, and no answer of REST tells.
+      // Settings of a flat one may have changed meanwhile, and no REST answer shows them.
       if (row.position === null) this.#positions.delete(key);
       else this.#positions.set(key, { ...row, tsEventMs: 0 });
     }
-  }
-
-  #takeOrder(order: VenueOrder, eventMs: number | null): boolean {
-    const known = this.#orders.get(orderKey(order));
-    const tsEventMs = eventMs ?? known?.tsEventMs ?? 0;
-    if (known !== undefined) {
-      const isLate = tsEventMs < known.tsEventMs || order.filledLots < known.order.filledLots;
-      if (isLate || (tsEventMs === known.tsEventMs && !isNews(order, known.order))) {
-        this.lateCount++;
-        return false;
-      }
-    }
-    this.#remember(order, tsEventMs);
-    return true;
-  }
-
-  #remember(order: VenueOrder, tsEventMs: number): void {
-    const key = orderKey(order);
-    this.#orders.delete(key);
-    this.#orders.set(key, { order, tsEventMs });
-    this.#newestMs = Math.max(this.#newestMs, tsEventMs);
-    if (this.#orders.size <= MAX_REMEMBERED_ORDERS) return;
-    // Oldest closed one first; if all are open the oldest goes, and REST tells of it at the next reconcile.
-    for (const [oldKey, row] of this.#orders) {
-      if (!isOpen(row.order)) {
-        this.#orders.delete(oldKey);
-        return;
-      }
-    }
-    const oldest = this.#orders.keys().next();
-    if (!oldest.done) this.#orders.delete(oldest.value);
-  }
-
-  #takeFill(key: string): boolean {
-    if (this.#fills.has(key)) {
-      this.lateCount++;
-      return false;
-    }
-    this.#fills.add(key);
-    if (this.#fills.size > MAX_REMEMBERED_FILLS) {
-      const oldest = this.#fills.keys().next();
-      if (!oldest.done) this.#fills.delete(oldest.value);
-    }
-    return true;
   }
 }
 
@@ -281,24 +171,6 @@ function withSettings(position: VenuePosition | null, settings: Settings | null)
   if (position === null) return null;
   const { native: _older, ...pushed } = position;
   return settings === null ? pushed : { ...pushed, native: settings };
-}
-
-/** A status that nobody knows may be an open one. */
-function isOpen(order: VenueOrder): boolean {
-  return order.status === "OPEN" || order.status === "PARTIALLY_FILLED" || order.status === "UNKNOWN";
-}
-
-function isNews(order: VenueOrder, known: VenueOrder): boolean {
-  return (
-    order.venueStatus !== known.venueStatus ||
-    order.filledLots !== known.filledLots ||
-    order.qtyLots !== known.qtyLots ||
-    order.priceTicks !== known.priceTicks
-  );
-}
-
-function orderKey(order: VenueOrder): string {
-  return `${order.nativeSymbol}|${order.venueOrderId}`;
 }
 
 function positionKey(position: VenuePosition): string {

@@ -10,7 +10,7 @@ import type { Logger } from "../../../engine/domain/logger.js";
 import type { AccountSession, CallOptions, Read } from "../../../engine/ports.js";
 import { LISTEN_KEY_REFRESH_MS, LOAD_TIMEOUT_MS } from "../rules/limits.js";
 
-/** How listen keys are got and kept; `expired`: the venue knows the key no more (-1125). */
+/** How listen keys are got and kept; `expired`: the venue no longer knows the key (-1125). */
 export interface ListenKeys {
   create(session: AccountSession, options: CallOptions): Promise<Read<string>>;
   extend(session: AccountSession, options: CallOptions): Promise<Read<"extended" | "expired">>;
@@ -24,7 +24,7 @@ export interface StreamKeyOptions {
   readonly session: () => AccountSession | null;
   /** Of the stream: a key without a connection is asked for with the next one. */
   readonly isOpen: () => boolean;
-  /** The key is dead, and the stream with it, whatever the connection says. */
+  /** The key is dead, and the stream with it, even if the connection looks alive. */
   readonly onExpired: () => void;
   /** The venue answered a request for a key, or refused the credentials. */
   readonly onRefusal: (isRefused: boolean) => void;
@@ -72,7 +72,7 @@ export class StreamKey {
       if (!read.ok) nextMs = RETRY_MS;
       else if (read.value === "expired") onExpired();
     }
-    // Whoever hears of it may be the last, and leave.
+    // A listener may have closed the last stream on learning of the expiry.
     if (this.#isStopped) return;
     this.#timer = clock.setTimer(() => void this.#refresh(), nextMs);
   }

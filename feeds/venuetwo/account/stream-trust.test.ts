@@ -1,4 +1,4 @@
-/** A user stream whose events are lost or late: what its streamed positions stand for, and as of when. */
+/** A user stream whose events are lost or late: what its streamed positions are worth, and as of when. */
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import { silentLogger } from "../../../engine/domain/logger.js";
@@ -12,6 +12,7 @@ import { ConnectionBudget } from "../../shared/net/connection-budget.js";
 import { FakeNetwork } from "../../shared/test/fake-connector.js";
 import { venuetwoAccountStreams } from "./streams.js";
 import { openVenuetwoSession } from "./session.js";
+import { NO_FILLS } from "../test/account-harness.js";
 import { VerifiedReads } from "../../shared/account/verified-reads.js";
 import { streamedSessions } from "../../shared/orders/streamed-sessions.js";
 
@@ -99,6 +100,7 @@ beforeEach(async () => {
     logger: silentLogger,
     budget: new ConnectionBudget(clock, { maxConnections: 64, connectsPerMinute: 300 }),
     reader: rest,
+    history: NO_FILLS,
     listenKeys: {
       create: () => Promise.resolve({ ok: true, value: "key", asOfMs: 1, source: "venue" }),
       extend: () => Promise.resolve({ ok: true, value: "extended", asOfMs: 1, source: "venue" }),

@@ -115,7 +115,7 @@ describe("going live", () => {
     expect(events.map(({ kind }) => kind)).toEqual(["state", "positions"]);
   });
 
-  it("is unreadable when a contract is listed on another scale, until REST has counted it anew", async () => {
+  it("is unreadable when a contract is listed on another scale, until REST has counted it again", async () => {
     truth.positions = [position(250, 5)];
     const stream = await goLive();
     expect(lots(stream)).toEqual([250]);
@@ -169,7 +169,7 @@ describe("going live", () => {
 });
 
 describe("events", () => {
-  it("is not kept from the truth for ever by one event of a time that is not yet", async () => {
+  it("is not kept from the truth for ever by one event with a time in the future", async () => {
     truth.positions = [position(500, 1)];
     const stream = await goLive();
     truth.positions = [position(400, clock.wallMs())];
@@ -348,7 +348,7 @@ describe("loss and recovery", () => {
     network.last.open();
     await clock.advanceAsync(10);
     expect(events.filter(({ kind }) => kind === "order")).toEqual([]);
-    // Meanwhile one of them fills: then it is told of no more as open.
+    // Meanwhile one of them fills: then it is no longer reported as open.
     const filled = { i: 7, x: "TRADE", X: "FILLED", l: "0.010", z: "0.010", L: "100.0", ap: "100.0", t: 8 };
     network.last.receive(orderUpdate(filled, clock.wallMs()));
     truth.openOrders = [order("6", "OPEN")];
@@ -363,7 +363,7 @@ describe("loss and recovery", () => {
     ]);
   });
 
-  it("is not frozen by an event of a time that is not yet, and reads the truth after it", async () => {
+  it("is not frozen by an event with a time in the future, and reads the truth after it", async () => {
     truth.positions = [position(500, 1)];
     const events: AccountEvent[] = [];
     const stream = await goLive(events);
@@ -382,7 +382,7 @@ describe("loss and recovery", () => {
   });
 
   it.each(["streamed", "read"])(
-    "is not held back by an event of a time that is not yet from what happened just before it came, %s",
+    "is not held back by an event with a time in the future from what happened just before it came, %s",
     async (way) => {
       truth.positions = [position(500, 1)];
       const stream = await goLive();
@@ -396,7 +396,7 @@ describe("loss and recovery", () => {
     },
   );
 
-  it("is not held back by an order's state of a time that is not yet from its end just before it came", async () => {
+  it("is not held back by an order's state with a time in the future from its end just before it came", async () => {
     const events: AccountEvent[] = [];
     await goLive(events);
     network.last.receive(orderUpdate({}, clock.wallMs() + 86_400_000));
@@ -551,7 +551,7 @@ describe("sharing", () => {
 });
 
 describe("a listen key that is dead", () => {
-  it("leaves no timer behind where the last who streams leaves as it hears of it", async () => {
+  it("keeps no timer where the last listener closes as it learns of it", async () => {
     const left: AccountStream[] = [];
     const opened = streams.openAccountStream(session("a"), (event) => {
       if (event.kind === "state" && event.state === "SYNCING") for (const stream of left) stream.close();

@@ -65,7 +65,7 @@ export interface VenuetwoWirePosition {
   readonly isolatedMargin: string | null;
   readonly positionSide: VenuetwoWirePositionSide;
   readonly updateTime: number;
-  /** Fields that the interface shows as they stand (spec 2.5), as far as the row has them; pushed rows have none. */
+  /** Fields that the interface shows unchanged (spec 2.5), as far as the row has them; pushed rows have none. */
   readonly native?: Readonly<Record<string, string>>;
 }
 

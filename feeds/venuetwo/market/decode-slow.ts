@@ -246,7 +246,7 @@ function decodeUser(event: string, data: Fields): VenuetwoWireUserEvent {
   }
 }
 
-/** Balance-only updates leave the list out on some paths; what an order moved is never told without it. */
+/** Balance-only updates leave the list out on some paths; what an order moved never comes without it. */
 function positionsOf(account: Fields): unknown {
   return account["P"] ?? (account["m"] === "ORDER" ? null : []);
 }

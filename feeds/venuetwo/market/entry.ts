@@ -43,7 +43,7 @@ export class MarketSlot {
     return result;
   }
 
-  /** False: it is an impossible one. */
+  /** Returns false for an impossible touch. */
   onTouch(frame: VenuetwoFrame, tsRecvNs: number, linkId: number, lateNs: number): boolean {
     this.touch?.alive(tsRecvNs, linkId);
     const { touch } = this.market;
@@ -81,7 +81,7 @@ export class MarketSlot {
     applyTicker(this.market.ticker, wire, tsRecvNs);
   }
 
-  /** Has the stream spoken already? Then an answer over REST is the older one. */
+  /** Returns true once the stream has sent one: an answer over REST is then the older one. */
   get hasMarkPrice(): boolean {
     return this.#markVenueMs > 0;
   }
@@ -90,7 +90,7 @@ export class MarketSlot {
     return this.#tickerVenueMs > 0;
   }
 
-  /** A touch that fell silent does no harm while the book, once it is newer, says the same. */
+  /** A silent touch does no harm while a newer book shows the same. */
   isTouchConsistent(): boolean {
     const { touch, book } = this.market;
     if (book.state !== BOOK_LIVE || !touch.present) return true;

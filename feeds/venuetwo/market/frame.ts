@@ -1,7 +1,7 @@
 // hot path
 /**
  * The registers a decoded frame lands in: one object per decoder, overwritten by each frame. All
- * fields keep one shape and one kind for life; -1 stands for "not in this frame".
+ * fields keep one shape and one kind for life; -1 means "not in this frame".
  */
 
 /** Not a frame of this venue, or cut or garbled: counted, otherwise ignored. */

@@ -21,7 +21,7 @@ export interface VenuetwoMarketsOptions {
 }
 
 const MAX_NAME_CHARS = 32;
-/** Of rows that are no contract for us, nothing is said: nothing of theirs can be held. */
+/** Rows that are no contract here are not logged: nothing in them can be held. */
 const UNREADABLE: ReadonlySet<SkipReason> = new Set(["malformed", "unsafeRange", "offGrid"]);
 
 export class VenuetwoMarkets {

@@ -6,7 +6,7 @@
  *
  * Invariant: a book is proven current only by an answer that equals its touch, and as of the moment
  * the question was sent. A difference alone convicts nobody, as the diff may be on its way: it must
- * still stand when the diff is overdue.
+ * still there when the diff is overdue.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import { delay } from "../../../engine/domain/clock.js";

@@ -30,7 +30,7 @@ const BOOK_TICKER = Buffer.from('"bookTicker"');
 const AGG_TRADE = Buffer.from('"aggTrade"');
 const TRADE = Buffer.from('"trade"');
 
-/** The kind whose quoted name stands at `at`; FRAME_OTHER for any other. */
+/** The kind whose quoted name begins at `at`; FRAME_OTHER for any other. */
 export function eventKind(bytes: Uint8Array, at: number): FrameKind {
   switch (bytes[at + 1]) {
     case 0x64 /* d */:

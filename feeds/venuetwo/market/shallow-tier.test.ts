@@ -248,7 +248,7 @@ describe("many markets", () => {
       for (let index = QUIET_FROM; index < MARKETS; index++) {
         const market = markets[index] as Market;
         const symbol = NAMES[index] as string;
-        // Their streams are dead: the market moves once, after it was asked for, and nobody is told.
+        // Their streams are dead: the market moves once, after it was asked for, and no frame reports it.
         const isAsked = venue.requests.some(({ path }) => path.includes(`symbol=${symbol}&limit=20`));
         if (isAsked && !movedMs.has(index)) {
           venue.bids.set(symbol, 2_000);

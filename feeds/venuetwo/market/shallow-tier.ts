@@ -144,7 +144,7 @@ export class ShallowTier {
     for (const socket of this.#sockets) socket.stop();
   }
 
-  /** Asks for the market, or gives it up, as its chain now stands. */
+  /** Asks for the market while its chain is not LIVE, and gives it up once it is. */
   follow(index: number): void {
     const place = this.#places[index];
     if (place === undefined) return;

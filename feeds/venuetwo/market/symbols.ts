@@ -32,7 +32,7 @@ export interface SymbolLoad {
 export interface SymbolOptions {
   readonly takerFeeMilliBps?: number;
   readonly makerFeeMilliBps?: number;
-  /** What symbols stand for already: each stays with its contract while that is listed, so that positions in it can be read. */
+  /** The contract of each symbol so far: it is kept while it is listed, so that positions in it can be read. */
   readonly known?: ReadonlyMap<string, Instrument>;
 }
 
@@ -67,11 +67,42 @@ export function normalizeExchangeInfo(body: unknown, options: SymbolOptions = {}
 export function normalizeSymbol(wire: VenuetwoWireSymbol, options: SymbolOptions = {}): Instrument | SkipReason {
   if (wire.symbol.startsWith("TEST")) return "internal";
   if (wire.contractType !== "PERPETUAL") return "notPerpetual";
+  const grid = gridOf(wire);
+  if (typeof grid === "string") return grid;
+  const percent = filter(wire, "PERCENT_PRICE");
+  const { symbol, multiplierExp10 } = canonicalBase(wire.baseAsset);
+  return {
+    venue: "venuetwo",
+    symbol,
+    nativeSymbol: wire.symbol,
+    nativeId: -1,
+    multiplierExp10,
+    ...grid,
+    priceRule: "step",
+    minNotional: text(filter(wire, "MIN_NOTIONAL"), "notional") ?? "0",
+    minNotionalOnReduceOnly: "no",
+    // Rounded inward: a price inside our band is inside the venue's.
+    bandUpPpm: ppm(text(percent, "multiplierUp"), "floor"),
+    bandDownPpm: ppm(text(percent, "multiplierDown"), "ceil"),
+    marketTriggersUnpriced: true,
+    quoteAsset: wire.quoteAsset,
+    takerFeeMilliBps: options.takerFeeMilliBps ?? DEFAULT_TAKER_MILLI_BPS,
+    makerFeeMilliBps: options.makerFeeMilliBps ?? DEFAULT_MAKER_MILLI_BPS,
+    maxLeverage: MAX_LEVERAGE,
+    status: wire.status === "TRADING" ? "TRADING" : "HALTED",
+  };
+}
+
+/** Which prices and sizes an order may have. */
+type Grid = Pick<
+  Instrument,
+  "priceDecimals" | "qtyDecimals" | "priceStepTicks" | "qtyStepLots" | "minQtyLots" | "maxQtyLots"
+>;
+
+function gridOf(wire: VenuetwoWireSymbol): Grid | SkipReason {
   const price = filter(wire, "PRICE_FILTER");
   const lot = filter(wire, "LOT_SIZE");
   const market = filter(wire, "MARKET_LOT_SIZE");
-  const notional = filter(wire, "MIN_NOTIONAL");
-  const percent = filter(wire, "PERCENT_PRICE");
   const tickSize = text(price, "tickSize");
   const stepSize = text(lot, "stepSize");
   const maxPrice = text(price, "maxPrice");
@@ -79,7 +110,6 @@ export function normalizeSymbol(wire: VenuetwoWireSymbol, options: SymbolOptions
   const minQty = text(lot, "minQty");
   if (tickSize === null || stepSize === null || maxPrice === null || maxQty === null || minQty === null)
     return "malformed";
-
   const priceDecimals = Math.max(wire.pricePrecision, decimalPlaces(tickSize));
   const qtyDecimals = Math.max(wire.quantityPrecision, decimalPlaces(stepSize));
   if (!isDecimals(priceDecimals) || !isDecimals(qtyDecimals)) return "malformed";
@@ -98,33 +128,14 @@ export function normalizeSymbol(wire: VenuetwoWireSymbol, options: SymbolOptions
   if (Number.isNaN(lotMin) || Number.isNaN(marketMin) || Number.isNaN(minPriceTicks)) return "malformed";
   // The venue tests (p - minPrice) % tick: our grid starts at 0, so the two must agree.
   if (minPriceTicks % priceStepTicks !== 0 || lotMin % qtyStepLots !== 0) return "offGrid";
-
-  const { symbol, multiplierExp10 } = canonicalBase(wire.baseAsset);
   return {
-    venue: "venuetwo",
-    symbol,
-    nativeSymbol: wire.symbol,
-    nativeId: -1,
-    multiplierExp10,
     priceDecimals,
     qtyDecimals,
-    priceRule: "step",
     priceStepTicks,
     qtyStepLots,
     minQtyLots: Math.max(lotMin, marketMin, qtyStepLots),
     // Holds whichever order type is sent.
     maxQtyLots: Math.min(lotMax, marketMax),
-    minNotional: text(notional, "notional") ?? "0",
-    minNotionalOnReduceOnly: "no",
-    // Rounded inward: a price inside our band is inside the venue's.
-    bandUpPpm: ppm(text(percent, "multiplierUp"), "floor"),
-    bandDownPpm: ppm(text(percent, "multiplierDown"), "ceil"),
-    marketTriggersUnpriced: true,
-    quoteAsset: wire.quoteAsset,
-    takerFeeMilliBps: options.takerFeeMilliBps ?? DEFAULT_TAKER_MILLI_BPS,
-    makerFeeMilliBps: options.makerFeeMilliBps ?? DEFAULT_MAKER_MILLI_BPS,
-    maxLeverage: MAX_LEVERAGE,
-    status: wire.status === "TRADING" ? "TRADING" : "HALTED",
   };
 }
 

@@ -370,7 +370,7 @@ export class BookSync {
   }
 }
 
-/** Does the diff bring a book that stands at `id` to the diff's own end, with nothing missing between? */
+/** Returns true when the diff brings a book at `id` to the diff's own end, with nothing missing between. */
 function covers(firstId: number, lastId: number, prevId: number, id: number): boolean {
   return id <= lastId && (firstId <= id || prevId <= id);
 }

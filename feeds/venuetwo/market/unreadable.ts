@@ -3,7 +3,7 @@
  * book must not go on as if there had been none. Cold: nothing of this runs while the venue speaks as it should.
  */
 
-/** The name stands in front; a frame may be megabytes of rubbish. */
+/** The name comes first; a frame may be megabytes of rubbish. */
 const LOOKED_AT_BYTES = 512;
 const BY_STREAM = /"stream"\s*:\s*"([^"@]{1,64})@depth/;
 const BY_EVENT = /"e"\s*:\s*"depthUpdate"/;

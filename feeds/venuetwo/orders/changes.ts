@@ -117,8 +117,8 @@ export class VenuetwoOrderChanges {
     const callOf = (symbol: string): VenuetwoCall => this.#countdownCall(symbol, begun === null ? null : endMs);
     const counted = await this.#count(session, callOf, begun, deadline);
     const outcome =
-      counted.outcome === "accepted" ? await this.#sayAgain(session, callOf, following, deadline, counted) : counted;
-    // The next order of such a symbol has it said once more.
+      counted.outcome === "accepted" ? await this.#resend(session, callOf, following, deadline, counted) : counted;
+    // The next order of such a symbol sends its countdown again.
     for (const { symbol } of counted.outcome === "accepted" && outcome !== counted ? following : []) {
       begun?.symbols.delete(symbol);
       begun?.unsure.add(symbol);
@@ -131,13 +131,16 @@ export class VenuetwoOrderChanges {
     return outcome;
   }
 
-  /** `endMs`: monotonic; null: what stands is stopped. Counts from when it is sent; never 0 then, which would stop it. */
+  /**
+   * `endMs`: monotonic; null stops the running countdown. Counts from when it is sent; never 0 then, which would stop
+   * it.
+   */
   #countdownCall(symbol: string, endMs: number | null): VenuetwoCall {
     const leftMs = endMs === null ? 0 : Math.max(1, Math.floor(endMs - this.#deps.clock.monoNs() / 1e6));
     return countdownCancelAllCall(symbol, leftMs);
   }
 
-  /** `begun` null: what stands is stopped. */
+  /** `begun` null: the running countdown is stopped. */
   async #count(
     session: AccountSession,
     callOf: (symbol: string) => VenuetwoCall,
@@ -159,13 +162,16 @@ export class VenuetwoOrderChanges {
       return { outcome: "accepted", symbols };
     }
     if (unclear === null && refused !== undefined && doneCount === 0) return refused;
-    // Some stand: a refusal would say that nothing does, and the next arm and the end speak of them all.
+    // Some countdowns run: a refusal would mean that none does. The next arm and the end cover all of these symbols.
     for (const symbol of symbols) begun?.unsure.add(symbol);
     return { outcome: "unknown", cause: unclear ?? "PARTIAL" };
   }
 
-  /** What was under way meanwhile, with the time before, may have come to the venue last: its symbol is said again once it is answered. */
-  async #sayAgain(
+  /**
+   * Calls that were under way with the earlier time may have reached the venue last: their symbols are sent again once
+   * they are answered.
+   */
+  async #resend(
     session: AccountSession,
     callOf: (symbol: string) => VenuetwoCall,
     following: readonly Following[],
@@ -183,7 +189,7 @@ export class VenuetwoOrderChanges {
     return results.failed.length > 0 ? { outcome: "unknown", cause: "PARTIAL" } : counted;
   }
 
-  /** An order of the symbol was sent: covers it where a countdown of the account stands and does not yet. */
+  /** An order of the symbol was sent: covers the symbol where the account has a countdown that does not. */
   follow(session: AccountSession, symbol: string): void {
     const countdown = this.#countdowns.missing(session, symbol);
     if (countdown !== null) {

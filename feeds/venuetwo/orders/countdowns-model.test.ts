@@ -197,7 +197,7 @@ const MUTANTS: readonly Mutant[] = [
     plant: () => refusedLeaves(null),
   },
   {
-    name: "a refused arm stands",
+    name: "a refused arm stays",
     scene: "refused",
     checks: ["OUTLIVES"],
     plant: () => refusedLeaves(undefined),
@@ -227,7 +227,7 @@ const MUTANTS: readonly Mutant[] = [
     plant: () => changed("ending", ({ following }) => following.clear()),
   },
   {
-    name: "what is under way when it is armed anew keeps the time of before",
+    name: "what is under way when it is armed again keeps the time of before",
     scene: "overtakenByArm",
     checks: ["EARLY"],
     plant: () => changed("begin", ({ following }) => following.clear()),

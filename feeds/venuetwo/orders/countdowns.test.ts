@@ -141,7 +141,7 @@ it("the end of a countdown reverts what another key's order had it count down, a
   await harness.trading.orders.place(harness.open(OTHER_KEY), RESTING, OPTIONS);
   await harness.clock.advanceAsync(1);
   expect(calls(harness, 2)).toEqual(["order", "balance", "countdownCancelAll"]);
-  // Refused once: it still stands at the venue, and the next end says it again.
+  // Refused once: it still runs at the venue, and the next end stops it.
   for (const answer of [
     { code: -1003, msg: "too many" },
     { symbol: "ETHUSDT", countdownTime: "0" },

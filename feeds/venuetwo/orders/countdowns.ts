@@ -1,14 +1,14 @@
 /**
- * Countdowns that stand: the venue counts down symbol by symbol, so a symbol that an account deals in for the first time
+ * Running countdowns: the venue counts down symbol by symbol, so a symbol that an account deals in for the first time
  * after it was armed gets its own countdown, at the time of the others, with the session that armed them.
  *
- * The venue counts down for the account, so all its keys share one: by the account's name once the venue has said it of a
- * key, by the key alone before.
+ * The venue counts down for the account, so all its keys share one: by the account's name once the venue has named it
+ * for a key, by the key alone before.
  *
- * Invariants: nothing is said with a session that is closed; whoever armed it ends it by closing. One that was refused
- * leaves the one before. One that is being ended follows no order more. What was covered is known until the venue has
- * stopped all of it, or its time is over: an arm and an end speak of those symbols too. Keys that turn out to be of one
- * account have one countdown from then on, the one armed last, which knows what the others covered.
+ * Invariants: nothing is sent with a closed session, and closing it ends what follows by it. A refused arm keeps the
+ * countdown before it. A countdown that is being ended follows no further order. What was covered is known until the
+ * venue has stopped all of it, or its time is over: an arm and an end cover those symbols too. Keys that turn out to be
+ * of one account have one countdown from then on, the one armed last, which knows what the others covered.
  *
  * Bounds: MAX_ACCOUNTS countdowns, the oldest is forgotten (its next arm covers what is new); one call of a symbol at a time.
  */
@@ -41,7 +41,7 @@ export interface Countdown {
   coveredUntilMs: number;
   /** That of those before it too. */
   readonly following: Set<Following>;
-  /** What was said of these, by an arm or after an order, may have come to the venue; nobody knows. */
+  /** Calls for these, by an arm or after an order, may or may not have reached the venue. */
   readonly unsure: Set<string>;
   /** Its end was asked for; the venue may still count down. */
   isEnding: boolean;
@@ -58,13 +58,16 @@ export class Countdowns {
     this.#names = names;
   }
 
-  /** One stands that may be of the session's account: the key's own is not known, nor the account's name. */
+  /**
+   * Returns true when a countdown may be of the session's account: the key has none, and its account's name is not
+   * known.
+   */
   mayHave(session: AccountSession): boolean {
     if (this.#byAccount.size === 0 || this.#names.known(session) !== null) return false;
     return !this.#byAccount.has(session.accountId);
   }
 
-  /** In place of the account's countdown before. */
+  /** Replaces the account's countdown. */
   begin(session: VenuetwoSession, countdownMs: number): Countdown {
     const atMs = this.#nowMs() + countdownMs;
     const before = this.united(session);
@@ -89,13 +92,13 @@ export class Countdowns {
     else this.#set(session, before);
   }
 
-  /** That of the session's account, covering what it may. */
+  /** Returns the countdown of the session's account. */
   of(session: AccountSession): Countdown | null {
     const name = this.#namesOf(session).find((one) => this.#byAccount.has(one));
     return (name === undefined ? null : this.#byAccount.get(name)) ?? null;
   }
 
-  /** However our wall clock is set meanwhile. */
+  /** Time left, independent of our wall clock. */
   leftMs({ atMs }: Countdown): number {
     return Math.floor(atMs - this.#nowMs());
   }
@@ -104,7 +107,7 @@ export class Countdowns {
     return this.#clock.monoNs() / 1e6;
   }
 
-  /** The account's is to end: what it covers is to be stopped, however often that takes. */
+  /** Marks the account's countdown as ending: what it covers is stopped, in several tries where needed. */
   ending(session: AccountSession): Countdown | null {
     const countdown = this.united(session);
     if (countdown !== null) countdown.isEnding = true;
@@ -115,17 +118,7 @@ export class Countdowns {
   coveredOf(session: AccountSession): readonly string[] {
     const countdown = this.united(session);
     // The newest stay.
-    return countdown === null ? [] : [...this.#covered(countdown)].slice(-MAX_SYMBOLS);
-  }
-
-  #covered(countdown: Countdown): ReadonlySet<string> {
-    const { earlier, symbols, unsure } = countdown;
-    return this.#isOver(countdown) ? new Set() : new Set([...earlier, ...unsure, ...symbols]);
-  }
-
-  /** The venue has fired by now, whatever it was sent last. */
-  #isOver({ coveredUntilMs }: Countdown): boolean {
-    return coveredUntilMs + VENUE_LATER_MS <= this.#nowMs();
+    return countdown === null ? [] : [...coveredAt(countdown, this.#nowMs())].slice(-MAX_SYMBOLS);
   }
 
   /** The venue has stopped all of it. */
@@ -133,7 +126,7 @@ export class Countdowns {
     if (this.of(session) === countdown) this.#delete(session);
   }
 
-  /** The account's countdown that does not cover the symbol yet. Null when there is none, or it does. */
+  /** Returns the account's countdown that does not cover the symbol yet, or null. */
   missing(session: AccountSession, symbol: string): Countdown | null {
     const name = this.#namesOf(session).find((one) => this.#byAccount.has(one));
     return name === undefined ? null : this.missingOf(name, symbol);
@@ -143,16 +136,19 @@ export class Countdowns {
   missingOf(name: string, symbol: string): Countdown | null {
     const countdown = this.#byAccount.get(name);
     if (countdown === undefined) return null;
-    if (this.#isOver(countdown)) {
+    if (isOverAt(countdown, this.#nowMs())) {
       this.#byAccount.delete(name);
       return null;
     }
-    // Nothing is said with a closed session; what it covers is known all the same, for the next arm and the end.
+    // Nothing is sent with a closed session; what it covers stays known for the next arm and the end.
     const followsNone = countdown.isEnding || !countdown.session.isOpen || this.leftMs(countdown) <= 0;
     return followsNone || countdown.symbols.has(symbol) ? null : countdown;
   }
 
-  /** The account's, also where its keys armed apart while nobody knew that they are of one account. */
+  /**
+   * Returns the account's countdown, and unites those of keys that were armed before they were known to be of one
+   * account.
+   */
   united(session: AccountSession): Countdown | null {
     const account = this.#names.known(session);
     if (account === null) return this.of(session);
@@ -164,7 +160,7 @@ export class Countdowns {
     for (const [name, countdown] of own) {
       this.#byAccount.delete(name);
       if (countdown === last) continue;
-      for (const symbol of this.#covered(countdown)) last.earlier.add(symbol);
+      for (const symbol of coveredAt(countdown, this.#nowMs())) last.earlier.add(symbol);
       for (const follow of countdown.following) last.following.add(follow);
       last.coveredUntilMs = Math.max(last.coveredUntilMs, countdown.coveredUntilMs);
     }
@@ -187,4 +183,15 @@ export class Countdowns {
     const known = this.#names.known(session);
     return known === null ? [session.accountId] : [known, session.accountId];
   }
+}
+
+/** What the venue may count down at this monotonic time. */
+function coveredAt(countdown: Countdown, nowMs: number): ReadonlySet<string> {
+  const { earlier, symbols, unsure } = countdown;
+  return isOverAt(countdown, nowMs) ? new Set() : new Set([...earlier, ...unsure, ...symbols]);
+}
+
+/** The venue has fired by then, whatever it was sent last. */
+function isOverAt({ coveredUntilMs }: Countdown, nowMs: number): boolean {
+  return coveredUntilMs + VENUE_LATER_MS <= nowMs;
 }

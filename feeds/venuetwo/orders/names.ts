@@ -2,7 +2,8 @@
  * The account behind a key. A V3 agent names its user, and the venue takes its signature for that user alone; a V1 key
  * names nobody. Both read the same `accountAlias` in the balances, so that every key of an account has one name.
  *
- * Remembered by whole credentials: what one key has proved is not told to who merely names it. Bounds: MAX_KEYS.
+ * Remembered by whole credentials: what one key has proved is not shown to a caller who only names it. Bounds:
+ * MAX_KEYS.
  */
 import { LRUCache } from "lru-cache";
 import type { AccountNames, AccountSession, CallOptions, Read } from "../../../engine/ports.js";

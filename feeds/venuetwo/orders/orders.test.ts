@@ -51,7 +51,7 @@ function answer(changes: Record<string, unknown> = {}): Record<string, unknown> 
   };
 }
 
-/** As the venue does it: the signature over exactly what stands before it. */
+/** As the venue does it: the signature over exactly what precedes it. */
 function isValidV1(request: HttpRequest): boolean {
   const [text = "", signature] = signedText(request).split("&signature=");
   return signature === signHmac(Buffer.from(API_SECRET), text, "");

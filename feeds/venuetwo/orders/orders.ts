@@ -134,7 +134,7 @@ export class VenuetwoOrders implements OrderSender {
     if (wire.clientOrderId !== command.clientIdHex || wire.side !== command.side) return "REPLY_OF_ANOTHER_ORDER";
     if (order.filledLots > command.qtyLots) return "REPLY_OVERFILL";
     const ackMs = response.receivedAtMs - response.sentAtMs;
-    // A word that nobody knows is of an order that is there: its end is looked for, and no silence proves it absent.
+    // An unknown status is that of an existing order: its end is looked up, and no silence proves it absent.
     if (order.status === "UNKNOWN")
       this.#deps.logger.error("venuetwo.order.status", { word: wire.status.slice(0, 64) });
     if (order.status === "REJECTED") {
@@ -157,14 +157,14 @@ export function orderParams(command: OrderCommand): FormParams {
   return [
     ["symbol", instrument.nativeSymbol],
     ["side", command.side],
-    // Hedge mode forbids reduceOnly: the closed side says it. One-way accounts take the flag and no side.
+    // Hedge mode forbids reduceOnly: the position side replaces it. One-way accounts take the flag and no side.
     ...(command.positionSide === "BOTH"
       ? ([["reduceOnly", command.reduceOnly ? "true" : "false"]] as const)
       : ([["positionSide", command.positionSide]] as const)),
     ...typeParams(command),
     ["quantity", formatScaled(command.qtyLots, instrument.qtyDecimals)],
     ["newClientOrderId", command.clientIdHex],
-    // The default answer would say NEW with nothing filled, whatever happened.
+    // The default answer would be NEW with nothing filled in every case.
     ["newOrderRespType", "RESULT"],
   ];
 }

@@ -64,7 +64,7 @@ export class VenuetwoSettings implements AccountSettings {
     return { ...rows, value };
   }
 
-  /** Of the lowest bracket: what a larger position allows is the venue's to say. */
+  /** Of the lowest bracket: the venue decides what a larger position allows. */
   async maxLeverage(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<number | null> {
     const { nativeSymbol } = instrument;
     const known = this.#maxima.get(nativeSymbol);

@@ -80,7 +80,7 @@ const BY_CODE: ReadonlyMap<number, VenueError> = new Map(
 
 const UNKNOWN_REFUSAL: VenueError = { errorClass: "S", reason: "VENUE_STATE" };
 
-/** Said of a signer that is not approved, under the code of an internal fault. */
+/** The text for a signer that is not approved, under the code of an internal fault. */
 const NO_AGENT = /no agent found/i;
 
 /** It refuses the key itself, whatever was asked with it. -2015 does not: it may as well mean our address. */

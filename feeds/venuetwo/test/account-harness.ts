@@ -2,14 +2,15 @@
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import { silentLogger } from "../../../engine/domain/logger.js";
-import type { VenueOrder } from "../../../engine/domain/order.js";
+import type { VenueFill, VenueOrder } from "../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import type { VirtualClock } from "../../../engine/domain/virtual-clock.js";
-import type { AccountReader, AccountSession, Read } from "../../../engine/ports.js";
+import type { AccountReader, AccountSession, HistoryPage, HistoryQuery, Read } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import { ConnectionBudget } from "../../shared/net/connection-budget.js";
 import type { FakeNetwork } from "../../shared/test/fake-connector.js";
+import type { FillHistory } from "../account/missed-fills.js";
 import { type VenuetwoAccountStreams, venuetwoAccountStreams } from "../account/streams.js";
 import { openVenuetwoSession } from "../account/session.js";
 import { normalizeSymbol } from "../market/symbols.js";
@@ -78,8 +79,35 @@ export function order(venueOrderId: string, status: VenueOrder["status"], filled
   };
 }
 
+/** A trade of an order, as `userTrades` has it. */
+export function fill(venueOrderId: string, id: string, qtyLots: number, tsVenueMs: number): VenueFill {
+  return {
+    venue: "venuetwo",
+    symbol: "BTC",
+    nativeSymbol: "BTCUSDT",
+    tradeId: `BTCUSDT:${id}`,
+    venueOrderId,
+    venueClientOrderId: null,
+    side: "SELL",
+    qtyLots,
+    price: "100",
+    fee: { amount: "0.01", asset: "USDT" },
+    isMaker: true,
+    realizedPnl: null,
+    tsVenueMs,
+  };
+}
+
 /** The venue's truth, read over REST. */
-export class Truth implements AccountReader {
+export class Truth implements AccountReader, FillHistory {
+  fills: VenueFill[] = [];
+  movedSymbols: string[] = [];
+  fillFailure: Extract<Read<never>, { ok: false }> | null = null;
+  /** Symbol and start of each. */
+  readonly fillReads: { readonly symbol: string; readonly sinceMs: number }[] = [];
+  movedReads = 0;
+  /** Rows of one page, whatever was asked for. */
+  pageRows = 1_000;
   positions: VenuePosition[] = [];
   openOrders: VenueOrder[] = [];
   finishedOrders = new Map<string, VenueOrder>();
@@ -115,6 +143,25 @@ export class Truth implements AccountReader {
     return this.#read("venueOrderId" in ref ? (this.finishedOrders.get(ref.venueOrderId) ?? null) : null);
   }
 
+  readFills(_session: AccountSession, query: HistoryQuery): Promise<Read<HistoryPage<VenueFill>>> {
+    const { instrument, sinceMs, limit, cursor } = query;
+    if (instrument === null || sinceMs === null) throw new Error("trades are asked per symbol, from a time on");
+    this.fillReads.push({ symbol: instrument.nativeSymbol, sinceMs });
+    if (this.fillFailure !== null) return Promise.resolve(this.fillFailure);
+    const listed = this.fills
+      .filter(({ nativeSymbol, tsVenueMs }) => nativeSymbol === instrument.nativeSymbol && tsVenueMs >= sinceMs)
+      .sort((left, right) => right.tsVenueMs - left.tsVenueMs);
+    const from = Number(cursor ?? 0);
+    const end = from + Math.min(limit, this.pageRows);
+    const nextCursor = end < listed.length ? String(end) : null;
+    return this.#read({ rows: listed.slice(from, end), nextCursor });
+  }
+
+  readMovedSymbols(): Promise<Read<readonly string[]>> {
+    this.movedReads++;
+    return this.#read([...this.movedSymbols]);
+  }
+
   readBalances(): Promise<Read<never[]>> {
     return this.#read([]);
   }
@@ -129,12 +176,19 @@ export function accountUpdate(pa: string, E: number, s = "BTCUSDT"): string {
   return JSON.stringify({ e: "ACCOUNT_UPDATE", E, T: E, a: { m: "ORDER", B: [], P } });
 }
 
+/** Nothing ever filled. */
+export const NO_FILLS: FillHistory = {
+  readFills: () => Promise.resolve({ ok: true, value: { rows: [], nextCursor: null }, asOfMs: 1, source: "venue" }),
+  readMovedSymbols: () => Promise.resolve({ ok: true, value: [], asOfMs: 1, source: "venue" }),
+};
+
 type StreamsOptions = Parameters<typeof venuetwoAccountStreams>[0];
 
 export interface StreamedTruth {
   readonly clock: Clock;
   readonly network: FakeNetwork;
   readonly truth: AccountReader;
+  readonly history?: FillHistory;
   /** How far the venue's clock is known to be ahead. */
   readonly aheadMs: () => number;
   readonly latestVenueMs?: () => number;
@@ -157,6 +211,7 @@ export function streamsOf(of: StreamedTruth): VenuetwoAccountStreams {
     logger: silentLogger,
     budget: new ConnectionBudget(clock, { maxConnections: 64, connectsPerMinute: 300 }),
     reader: truth,
+    history: of.history ?? NO_FILLS,
     listenKeys: of.listenKeys ?? LISTEN_KEYS,
     instrumentOf: (nativeSymbol) => (nativeSymbol === "BTCUSDT" ? BTC : null),
     clockOffsetMs: aheadMs,

@@ -15,7 +15,9 @@ const LATER_MS = 2_500;
 const FOLLOWED_MS = 9_000;
 const WALL_STEPS_MS = [-3_600_000, -20_000, 20_000];
 
-/** OUTLIVES: an order stands beyond the moment that its account was told. EARLY: one is canceled before any that was. */
+/**
+ * OUTLIVES: an order stays beyond the moment that its account was given. EARLY: one is canceled before any that was.
+ */
 export type Check = "OUTLIVES" | "EARLY";
 
 /** What an account's caller was told, in the monotonic ms of moments. */

@@ -202,7 +202,7 @@ async function startVenuetwo({ isQuiet = false }: RoomOptions): Promise<Side> {
     otherAccountId: "other",
     otherCredentials: { apiKey, apiSecret, walletAddress },
     wrongCredentials: { apiKey: two.API_KEY, apiSecret: "wrong", walletAddress: two.mainWallet.address },
-    tellsMissedFills: false,
+    tellsMissedFills: true,
     subscription: null,
   };
 }

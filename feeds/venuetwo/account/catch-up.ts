@@ -1,0 +1,118 @@
+/**
+ * What REST says of a streamed account: positions, open orders, the end of orders that vanished, and after a loss the
+ * fills that no event brought (missed-fills.ts).
+ *
+ * Invariants: no position is taken of a read that was not answered whole, and no order or fill that was learnt on the way
+ * is forgotten; an order that left the open ones is looked up, its end is not guessed.
+ */
+import type { VenueOrder } from "../../../engine/domain/order.js";
+import type { VenuePosition } from "../../../engine/domain/position.js";
+import type { AccountEvent, AccountReader, CallOptions } from "../../../engine/ports.js";
+import { failureOf, type LoadFailure, type Question } from "../../shared/account/account-feed.js";
+import { PendingNews } from "../../shared/account/pending-news.js";
+import { sameSizes } from "../../shared/account/held-positions.js";
+import { LOAD_TIMEOUT_MS } from "../rules/limits.js";
+import { MissedFills, type MissedFillsDeps } from "./missed-fills.js";
+import type { VenuetwoSession } from "./session.js";
+import type { AccountState } from "./state.js";
+
+export interface CatchUpDeps extends MissedFillsDeps {
+  readonly reader: AccountReader;
+  /** Venue wall clock minus ours. */
+  readonly clockOffsetMs: () => number;
+}
+
+/** Answered whole; its orders and fills are in the account's state already (`takeNews`), its positions are not. */
+interface CaughtUp {
+  readonly positions: readonly VenuePosition[];
+  readonly asOfMs: number;
+  /** Events from then on may be newer than the answer. */
+  readonly sinceVenueMs: number;
+}
+
+const OPTIONS: CallOptions = { timeoutMs: LOAD_TIMEOUT_MS, lane: "reconcile" };
+/** Room for the error of the clock offset when a REST answer is weighed against events. */
+const CLOCK_MARGIN_MS = 1_000;
+/** Orders looked up one by one after a loss, because they vanished from the open ones. */
+const MAX_LOOKED_UP = 50;
+
+export class AccountCatchUp {
+  readonly #deps: CatchUpDeps;
+  readonly #state: AccountState;
+  readonly #news = new PendingNews();
+  readonly #missed: MissedFills;
+
+  constructor(deps: CatchUpDeps, state: AccountState) {
+    this.#deps = deps;
+    this.#state = state;
+    this.#missed = new MissedFills(deps, state.orders, this.#news);
+  }
+
+  /** Events may be missing from here on. */
+  lost(): void {
+    this.#missed.lost(symbolsOf(this.#state.positions(), this.#state.orders.openOrders()));
+  }
+
+  /** The answer has been adopted. */
+  taken({ sinceVenueMs }: CaughtUp): void {
+    this.#missed.taken(sinceVenueMs);
+  }
+
+  /** What has been learnt, for after the positions are taken; a fill has the newest state of its order. */
+  takeNews(): readonly AccountEvent[] {
+    return this.#news
+      .take((order) => this.#state.orders.isNewest(order))
+      .map((event) => (event.kind === "fill" ? { ...event, order: this.#state.orders.newestOf(event.order) } : event));
+  }
+
+  /** `positions`: all open orders weigh eight times as much. Returns a failure also where the answer is no longer wanted. */
+  async read(session: VenuetwoSession, question: Question): Promise<CaughtUp | LoadFailure> {
+    const { clock, clockOffsetMs, reader } = this.#deps;
+    const { isWanted, scope } = question;
+    // Whole: it goes into a query, and the clock estimate has fractions.
+    const nowVenueMs = Math.floor(clock.wallMs() + clockOffsetMs());
+    const [positions, orders] = await Promise.all([
+      reader.readPositions(session, null, OPTIONS),
+      scope === "all" ? reader.readOpenOrders(session, null, OPTIONS) : null,
+    ]);
+    if (!isWanted()) return "unanswered";
+    if (!positions.ok || orders?.ok === false) return failureOf(positions, ...(orders === null ? [] : [orders]));
+    // Sizes that no event brought: the stream that seemed whole was not.
+    if (!this.#missed.isMissing && !sameSizes(this.#state.positions(), positions.value)) this.lost();
+    const openNow = orders?.value ?? [];
+    const failure =
+      (orders === null ? null : await this.#learnOrders(session, openNow, isWanted)) ??
+      (await this.#missed.read(session, question, symbolsOf(positions.value, openNow), nowVenueMs));
+    if (failure !== null) return failure;
+    return { positions: positions.value, asOfMs: positions.asOfMs, sinceVenueMs: nowVenueMs - CLOCK_MARGIN_MS };
+  }
+
+  /** Looks up each order that ended during the gap, so that none stays open here. */
+  async #learnOrders(
+    session: VenuetwoSession,
+    openNow: readonly VenueOrder[],
+    isWanted: () => boolean,
+  ): Promise<LoadFailure | null> {
+    const { instrumentOf, reader } = this.#deps;
+    const openIds = new Set(openNow.map((order) => order.venueOrderId));
+    const vanished = this.#state.orders.openOrders().filter((order) => !openIds.has(order.venueOrderId));
+    for (const order of openNow) this.#learn(order);
+    for (const { nativeSymbol, venueOrderId } of vanished.slice(0, MAX_LOOKED_UP)) {
+      const instrument = instrumentOf(nativeSymbol);
+      if (instrument === null) continue;
+      const read = await reader.readOrder(session, instrument, { venueOrderId }, OPTIONS);
+      if (!isWanted()) return "unanswered";
+      if (!read.ok) return failureOf(read);
+      if (read.value !== null) this.#learn(read.value);
+    }
+    return null;
+  }
+
+  #learn(order: VenueOrder): void {
+    if (this.#state.orders.adoptOrder(order)) this.#news.add([{ kind: "order", order }]);
+  }
+}
+
+function symbolsOf(...held: readonly (readonly { readonly nativeSymbol: string }[])[]): ReadonlySet<string> {
+  return new Set(held.flat().map(({ nativeSymbol }) => nativeSymbol));
+}

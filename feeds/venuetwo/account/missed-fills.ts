@@ -1,0 +1,206 @@
+/**
+ * Fills that no event of a user stream brought, because the stream was lost or an event could not be read: read with
+ * `userTrades` (sheet section 6.7) and reported once, by trade id.
+ *
+ * Trades are asked per symbol, of those that the account held, had orders in, or that moved its balance in the gap. A
+ * read that fails fails the load: the stream is not LIVE, and the next load goes on with the symbols that are left. Reads
+ * of the venue lag: a gap is closed by a reading that began SURELY_LATER_MS after the first one of this gap.
+ *
+ * Weight of one reading: 30 for the income, 5 a symbol and page, 1 for each order that the stream never showed.
+ * Bounds: MAX_MISSED_FILLS rows of one reading, the newest of each symbol; what is cut is logged, and the filled sizes of
+ * its orders include it.
+ */
+import type { Clock } from "../../../engine/domain/clock.js";
+import type { Instrument } from "../../../engine/domain/instrument.js";
+import type { Logger } from "../../../engine/domain/logger.js";
+import type { VenueFill, VenueOrder } from "../../../engine/domain/order.js";
+import type { AccountHistory, AccountReader, AccountSession, CallOptions, Read } from "../../../engine/ports.js";
+import { failureOf, type LoadFailure, type Question } from "../../shared/account/account-feed.js";
+import type { PendingNews } from "../../shared/account/pending-news.js";
+import { SURELY_LATER_MS } from "../../shared/account/streamed-reads.js";
+import { LOAD_TIMEOUT_MS } from "../rules/limits.js";
+import { nativePrice } from "./normalize.js";
+import type { OrderState } from "./order-state.js";
+
+export interface FillHistory extends Pick<AccountHistory, "readFills"> {
+  /** Symbols that moved the balance within a span of venue time. */
+  readMovedSymbols(
+    session: AccountSession,
+    fromMs: number,
+    untilMs: number,
+    options: CallOptions,
+  ): Promise<Read<readonly string[]>>;
+}
+
+export interface MissedFillsDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly reader: Pick<AccountReader, "readOrder">;
+  readonly history: FillHistory;
+  readonly instrumentOf: (nativeSymbol: string) => Instrument | null;
+}
+
+/** One pass over the symbols; it outlives a load that fails half-way. */
+interface Reading {
+  readonly fromMs: number;
+  /** Not read yet. */
+  readonly symbols: Set<string>;
+  /** Began so late that the venue shows every fill of the gap. */
+  readonly isConclusive: boolean;
+  rowsLeft: number;
+}
+
+const OPTIONS: CallOptions = { timeoutMs: LOAD_TIMEOUT_MS, lane: "reconcile" };
+/** With an order for each of them fewer than PendingNews holds, and far fewer than the trades that OrderState remembers. */
+const MAX_MISSED_FILLS = 2_000;
+/** The venue's largest page. */
+const PAGE_ROWS = 1_000;
+/** A page may be shorter than asked for: so many of one symbol at most. */
+const MAX_PAGES = 8;
+/** Events may be this late and out of order; trade ids tell which fills of the overlap were reported. */
+const OVERLAP_MS = 10_000;
+/** Room for the error of the clock offset. */
+const CLOCK_MARGIN_MS = 1_000;
+
+export class MissedFills {
+  readonly #deps: MissedFillsDeps;
+  readonly #orders: OrderState;
+  readonly #news: PendingNews;
+  /** Venue ms of the first LIVE, null before it: no older fill is reported. */
+  #sinceMs: number | null = null;
+  /** Venue ms up to which every fill is reported. */
+  #toldUntilMs = 0;
+  #isMissing = false;
+  /** Symbols that the account was known to deal in when the gap began. */
+  readonly #known = new Set<string>();
+  /** Monotonic ms; null where nothing was read since the last loss. */
+  #firstReadMs: number | null = null;
+  #reading: Reading | null = null;
+  #lossCount = 0;
+
+  constructor(deps: MissedFillsDeps, orders: OrderState, news: PendingNews) {
+    this.#deps = deps;
+    this.#orders = orders;
+    this.#news = news;
+  }
+
+  get isMissing(): boolean {
+    return this.#isMissing;
+  }
+
+  /** Events may be missing from here on. `symbols`: what the account deals in, as far as it is known. */
+  lost(symbols: Iterable<string>): void {
+    if (this.#sinceMs === null) return;
+    this.#isMissing = true;
+    for (const symbol of symbols) this.#known.add(symbol);
+    this.#firstReadMs = null;
+    this.#reading = null;
+    this.#lossCount++;
+  }
+
+  /** The account was LIVE as of this venue time. */
+  taken(asOfVenueMs: number): void {
+    this.#sinceMs ??= asOfVenueMs - CLOCK_MARGIN_MS;
+    if (!this.#isMissing) this.#toldUntilMs = asOfVenueMs;
+  }
+
+  /** `symbols`: what the account deals in now. Returns null when everything was answered, or nothing is missing. */
+  async read(
+    session: AccountSession,
+    { beganMs, isWanted }: Question,
+    symbols: Iterable<string>,
+    nowVenueMs: number,
+  ): Promise<LoadFailure | null> {
+    if (!this.#isMissing || this.#sinceMs === null) return null;
+    const lossCount = this.#lossCount;
+    const isCurrent = (): boolean => isWanted() && lossCount === this.#lossCount;
+    this.#firstReadMs ??= beganMs;
+    if (this.#reading === null) {
+      // Our estimate of the venue's time may have fallen since the last LIVE.
+      const fromMs = Math.max(this.#sinceMs, Math.min(this.#toldUntilMs, nowVenueMs) - OVERLAP_MS);
+      const isConclusive = beganMs - this.#firstReadMs >= SURELY_LATER_MS;
+      const untilMs = nowVenueMs + CLOCK_MARGIN_MS;
+      const moved = await this.#deps.history.readMovedSymbols(session, fromMs, untilMs, OPTIONS);
+      if (!isCurrent()) return "unanswered";
+      if (!moved.ok) return failureOf(moved);
+      const unread = new Set([...this.#known, ...symbols, ...moved.value]);
+      this.#reading = { fromMs, isConclusive, symbols: unread, rowsLeft: MAX_MISSED_FILLS };
+    }
+    return this.#readOn(session, this.#reading, isCurrent);
+  }
+
+  async #readOn(session: AccountSession, reading: Reading, isCurrent: () => boolean): Promise<LoadFailure | null> {
+    for (const symbol of reading.symbols) {
+      const instrument = this.#deps.instrumentOf(symbol);
+      const failure = instrument === null ? null : await this.#readSymbol(session, instrument, reading, isCurrent);
+      if (failure !== null) return failure;
+      reading.symbols.delete(symbol);
+    }
+    this.#reading = null;
+    if (!reading.isConclusive) return null;
+    this.#isMissing = false;
+    this.#known.clear();
+    return null;
+  }
+
+  async #readSymbol(
+    session: AccountSession,
+    instrument: Instrument,
+    reading: Reading,
+    isCurrent: () => boolean,
+  ): Promise<LoadFailure | null> {
+    const rows: VenueFill[] = [];
+    let cursor: string | null = null;
+    for (let page = 0; page === 0 || cursor !== null; page++) {
+      const limit = Math.min(PAGE_ROWS, reading.rowsLeft - rows.length);
+      if (limit <= 0 || page >= MAX_PAGES) {
+        this.#deps.logger.warn("venuetwo.account.fills-cut", { symbol: instrument.symbol, count: rows.length });
+        break;
+      }
+      const query = { instrument, sinceMs: reading.fromMs, untilMs: null, limit, cursor };
+      const read = await this.#deps.history.readFills(session, query, OPTIONS);
+      if (!isCurrent()) return "unanswered";
+      if (!read.ok) return failureOf(read);
+      rows.push(...read.value.rows);
+      cursor = read.value.nextCursor;
+    }
+    // Oldest first, as they happened.
+    for (const fill of rows.toReversed()) {
+      const failure = await this.#report(session, fill, instrument, reading, isCurrent);
+      if (failure !== null) return failure;
+    }
+    reading.rowsLeft -= rows.length;
+    return null;
+  }
+
+  async #report(
+    session: AccountSession,
+    fill: VenueFill,
+    instrument: Instrument,
+    { isConclusive }: Reading,
+    isCurrent: () => boolean,
+  ): Promise<LoadFailure | null> {
+    if (this.#orders.hasFill(fill)) return null;
+    let order = this.#orders.orderOf(fill);
+    if (order === null) {
+      const { venueOrderId } = fill;
+      const read = await this.#deps.reader.readOrder(session, instrument, { venueOrderId }, OPTIONS);
+      if (!isCurrent()) return "unanswered";
+      if (!read.ok) return failureOf(read);
+      if (read.value === null) {
+        // The look-up lags behind the trades: a later reading asks again.
+        if (isConclusive) this.#deps.logger.error("venuetwo.account.fill-of-no-order", { symbol: instrument.symbol });
+        return null;
+      }
+      order = this.#learnt(read.value);
+    }
+    const event = this.#orders.adoptFill(fill, order, nativePrice(instrument, fill.price));
+    if (event !== null) this.#news.add([event]);
+    return null;
+  }
+
+  #learnt(order: VenueOrder): VenueOrder {
+    if (this.#orders.adoptOrder(order)) this.#news.add([{ kind: "order", order }]);
+    return order;
+  }
+}
