@@ -141,8 +141,7 @@ describe.each(ROUTABLE_VENUES)("an account stream of %s", (venue) => {
     await watching.until("missed cancel", isOrder(canceled.venueClientOrderId, "CANCELED"));
     await watching.until("missed end", isOrder(filled.venueClientOrderId, "FILLED"));
     await expect.poll(() => watching.stream.state).toBe("LIVE");
-    // Where missed fills are not reported, only the order's end shows them.
-    await untilFilled(watching, on.side.tellsMissedFills ? lots : lots * 0.4);
+    await untilFilled(watching, lots);
     await untilPositions(watching, "long", ([held]) => held?.qtyLots === lots && held.direction === "LONG");
   });
 

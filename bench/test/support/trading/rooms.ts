@@ -31,8 +31,6 @@ interface Side {
   readonly otherCredentials: unknown;
   /** Credentials that name the account and are not its own; null where anyone may watch a known account. */
   readonly wrongCredentials: unknown;
-  /** The stream reports fills of a lost period, each as one. */
-  readonly tellsMissedFills: boolean;
   /** A subscription whose loss the venue's silence would hide; null where the venue has none. */
   readonly subscription: string | null;
 }
@@ -179,7 +177,6 @@ async function startVenueone({ isQuiet = false }: RoomOptions): Promise<Side> {
     otherAccountId: one.BOB,
     otherCredentials: { privateKey: one.KEYS.bob },
     wrongCredentials: { privateKey: one.KEYS.stranger },
-    tellsMissedFills: true,
     subscription: null,
   };
 }
@@ -202,7 +199,6 @@ async function startVenuetwo({ isQuiet = false }: RoomOptions): Promise<Side> {
     otherAccountId: "other",
     otherCredentials: { apiKey, apiSecret, walletAddress },
     wrongCredentials: { apiKey: two.API_KEY, apiSecret: "wrong", walletAddress: two.mainWallet.address },
-    tellsMissedFills: true,
     subscription: null,
   };
 }
@@ -242,7 +238,6 @@ async function startVenuethree({ isQuiet = false, heldOnVenuethree }: RoomOption
     otherAccountId: String(BIG_BOB),
     otherCredentials: { apiKeyPrivateKey: KEYS.bob, accountIndex: String(BIG_BOB) },
     wrongCredentials: { apiKeyPrivateKey: KEYS.bob, accountIndex: ALICE },
-    tellsMissedFills: true,
     subscription: "account_all_trades",
   };
 }
@@ -266,7 +261,6 @@ async function startVenuefour({ isQuiet = false }: RoomOptions): Promise<Side> {
     otherAccountId: "other",
     otherCredentials: { apiKey, apiSecret, walletAddress },
     wrongCredentials: null,
-    tellsMissedFills: true,
     subscription: "account_trades",
   };
 }
