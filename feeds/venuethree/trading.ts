@@ -22,7 +22,7 @@ import { NoncePool } from "./sign/schnorr.js";
 import { VenuethreeHistory } from "./account/history.js";
 import { type ConfirmedKey, KeyDirectory } from "./account/key-directory.js";
 import { KeyLanes } from "./orders/key-lanes.js";
-import type { TierName } from "./rules/limits.js";
+import { TIERS, type TierName } from "./rules/limits.js";
 import { InstrumentIndex } from "../shared/room/instrument-index.js";
 import { VenuethreeOrders } from "./orders/orders.js";
 import { createPublicKeyCache } from "./sign/sign.js";
@@ -30,6 +30,7 @@ import { SentOrders } from "./account/sent-orders.js";
 import { accountIndexOf, openVenuethreeAddress, openVenuethreeSession, VenuethreeSession } from "./account/session.js";
 import { VenuethreeSettings } from "./orders/settings.js";
 import type { TxBudget } from "./orders/tx-budget.js";
+import type { TxConfirmationDeps } from "./orders/tx-confirmation.js";
 import { laneName, VenuethreeExchange } from "./orders/exchange.js";
 import type { TxSocket } from "./orders/tx-socket.js";
 
@@ -64,6 +65,7 @@ export interface VenuethreeTrading {
   readonly history: AccountHistory;
   readonly settings: AccountSettings;
   readonly rest: VenuethreeAccountRest;
+  readonly confirmation: TxConfirmationDeps;
   readonly tokens: AuthTokens;
   readonly instruments: InstrumentIndex;
   openSession(rawCredentials: unknown): OpenSession;
@@ -109,14 +111,20 @@ export function createVenuethreeTrading(deps: VenuethreeTradingDeps): Venuethree
     ackLatency,
     chainId,
   });
+  const confirmation: TxConfirmationDeps = {
+    clock,
+    cancelDelayMs: TIERS[deps.tier].cancelDelayMs,
+    readTx: (hash, call) => rest.tx(hash, call),
+  };
   const account = new VenuethreeAccount({ rest, keys, tokens, instruments, sentOrders, clock, clockOffsetMs, logger });
   const publicKeys = createPublicKeyCache();
   return {
     reader: account,
     orders: new VenuethreeOrders({ exchange, sentOrders, listed: deps.instruments, clock, clockOffsetMs }),
     history: new VenuethreeHistory({ account, rest, instruments, clock }),
-    settings: new VenuethreeSettings({ rest, keys, exchange, budget, clock, clockOffsetMs }),
+    settings: new VenuethreeSettings({ rest, keys, exchange, confirmation, budget, clock, clockOffsetMs }),
     rest,
+    confirmation,
     tokens,
     instruments,
     openSession: (raw) => {

@@ -183,9 +183,8 @@ describe("leverage and the like", () => {
     const session = on.session(MASTER);
     const set = (count: number): Promise<SettingOutcome> => {
       const options = { timeoutMs: 30_000, lane: "trade" as const };
-      return (
-        on.room.settings?.setLeverage(session, on.btc, 5 + (count % 2), options) ?? Promise.reject(new Error("none"))
-      );
+      const change = on.room.settings?.setLeverage(session, on.btc, 5 + (count % 2), options);
+      return change === undefined ? Promise.reject(new Error("none")) : untilSettled(on.clock, change);
     };
     let refused: SettingOutcome = { outcome: "unknown", cause: "NONE" };
     let takenCount = 0;

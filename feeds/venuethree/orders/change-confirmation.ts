@@ -1,10 +1,11 @@
 /**
- * What became of a changed order, and of a cancel of all orders, that the venue's API took (orders/tx-confirmation.ts). Refused by the
- * sequencer is rejected. What is not known within the time stays the API's yes: no order with it, no count.
+ * The outcome of a changed order, of a cancel of all orders and of changed settings that the venue's API took
+ * (orders/tx-confirmation.ts). Refused by the sequencer is rejected. A change or a cancel of all that is not decided in
+ * time stays the API's yes: no order with it, no count. Settings that are not decided in time are unknown.
  */
 import type { StoodOrders } from "../account/source.js";
 import type { AmendOutcome, CancelAllOutcome, OrderChange, VenueOrder } from "../../../engine/domain/order.js";
-import type { CallOptions } from "../../../engine/ports.js";
+import type { CallOptions, SettingOutcome, SymbolSettings } from "../../../engine/ports.js";
 import { confirmTx, type TxConfirmationDeps } from "./tx-confirmation.js";
 
 /** `streamed`: the order as the stream shows it now, open or ended. */
@@ -61,3 +62,25 @@ export async function confirmCancelAll(
       return { outcome: "accepted", canceledCount: null, failed: [] };
   }
 }
+
+/** No stream reports settings. What is not decided in time is unknown: the next entry would rest on it. */
+export async function confirmSettings(
+  deps: TxConfirmationDeps,
+  txHash: string,
+  settings: SymbolSettings,
+  options: CallOptions,
+): Promise<SettingOutcome> {
+  const fate = await confirmTx(deps, txHash, NOT_STREAMED, options);
+  switch (fate.kind) {
+    case "told":
+    case "executed":
+      return { outcome: "accepted", settings };
+    case "refused":
+      return fate.refused;
+    case "pending":
+      return SETTINGS_PENDING;
+  }
+}
+
+const NOT_STREAMED = (): null => null;
+export const SETTINGS_PENDING: SettingOutcome = { outcome: "unknown", cause: "TX_PENDING" };

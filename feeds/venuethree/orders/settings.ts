@@ -1,6 +1,9 @@
 /**
  * Leverage and margin mode of one market. The venue sets both by one transaction, so each change reads the other first
  * and sends it as it is. A market the account never touched has no row: then the market's own default counts.
+ *
+ * The API's yes is no outcome: the sequencer refuses another margin mode while a position or an order is open (21132).
+ * A change is accepted only once its transaction says that it was executed; where that is not known in time it is unknown.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import { within } from "../../../engine/domain/deadline.js";
@@ -23,9 +26,11 @@ import { decodeWith } from "../../shared/room/wire-fields.js";
 import { leverageOf, marginFractionOf, marginOf } from "../account/normalize.js";
 import type { VenuethreeAccountRest } from "../account/rest.js";
 import type { KeyDirectory } from "../account/key-directory.js";
+import { confirmSettings, SETTINGS_PENDING } from "./change-confirmation.js";
 import { leverageTx, marginFractionFor } from "./request.js";
 import { VenuethreeSession } from "../account/session.js";
 import type { TxBudget } from "./tx-budget.js";
+import type { TxConfirmationDeps } from "./tx-confirmation.js";
 import type { VenuethreeExchange } from "./exchange.js";
 
 /** A setting that waits does no harm for so long. */
@@ -39,6 +44,7 @@ export interface VenuethreeSettingsDeps {
   readonly rest: VenuethreeAccountRest;
   readonly keys: KeyDirectory;
   readonly exchange: VenuethreeExchange;
+  readonly confirmation: TxConfirmationDeps;
   /** Null when nothing is counted. */
   readonly budget: TxBudget | null;
   readonly clock: Clock;
@@ -153,7 +159,8 @@ export class VenuethreeSettings implements AccountSettings {
     const { clock, clockOffsetMs, exchange } = this.#deps;
     const before = await this.#read(session, instrument, deadline);
     if (!before.ok) return refusedByRead(before);
-    const onItsWay = this.#sent.get(name) ?? before.value;
+    const earlier = this.#sent.get(name);
+    const onItsWay = earlier ?? before.value;
     const wanted = changed(onItsWay);
     const { marginFraction, marginMode } = wanted;
     const settings = shownOf(wanted);
@@ -166,7 +173,24 @@ export class VenuethreeSettings implements AccountSettings {
     const sent = await exchange.send(session, prepared.tx, expiresAtMs, left);
     if (sent.kind === "rejected") return failureOf(sent);
     this.#sent.set(name, wanted, LAG_MS);
-    return sent.kind === "answered" ? { outcome: "accepted", settings } : failureOf(sent);
+    if (sent.kind === "unknown") return failureOf(sent);
+    const outcome = await this.#confirm(sent.answer.hash, settings, deadline);
+    // The lag of reads begins with the execution, and what was refused is not to be sent along with the next change.
+    if (outcome.outcome === "accepted") this.#sent.set(name, wanted, LAG_MS);
+    else if (outcome.outcome === "rejected") this.#restore(name, earlier);
+    return outcome;
+  }
+
+  async #confirm(txHash: string | null, settings: SymbolSettings, deadline: Deadline): Promise<SettingOutcome> {
+    const left = deadline.left();
+    return txHash === null || left === null
+      ? SETTINGS_PENDING
+      : confirmSettings(this.#deps.confirmation, txHash, settings, left);
+  }
+
+  #restore(name: string, earlier: Setting | null): void {
+    if (earlier === null) this.#sent.delete(name);
+    else this.#sent.set(name, earlier, LAG_MS);
   }
 
   async #read(session: AccountSession, instrument: Instrument, deadline: Deadline): Promise<Read<Setting>> {
