@@ -6,7 +6,8 @@ import { isTouchNewer } from "../../../engine/market/touch.js";
 import { decodeFrame } from "./decode.js";
 import { DepthScanner, SCAN_BBO, SCAN_BOOK } from "./scan.js";
 import { frameFixtures } from "../fixtures/load.js";
-import { APPLIED, type Applied, DRIFT, MarketApplier, OUTDATED, PROVEN, REFUSED, REST_LINK } from "./apply.js";
+import { APPLIED, type Applied, DRIFT, OUTDATED, PROVEN, REFUSED } from "./applied.js";
+import { MarketApplier, REST_LINK } from "./apply.js";
 import { buildInstruments, DEFAULT_FEES } from "./symbols.js";
 
 type Rows = readonly (readonly [price: string, qty: string])[];
@@ -50,7 +51,7 @@ function setup() {
     },
     touch(frame: Buffer, tsRecvNs = 1): Applied {
       expect(scanner.scan(frame)).toBe(SCAN_BBO);
-      return applier.applyTouch(scanner, tsRecvNs);
+      return applier.touch.apply(scanner, tsRecvNs);
     },
   };
 }
@@ -321,7 +322,7 @@ describe("the touch", () => {
     );
     if (absent.kind !== "bbo") throw new Error("not a touch");
     expect(fast.touch(frame, 3)).toBe(APPLIED);
-    expect(slow.applier.applyDecodedTouch(absent.bbo, 3)).toBe(APPLIED);
+    expect(slow.applier.touch.applyDecoded(absent.bbo, 3)).toBe(APPLIED);
     const { onChange: _fastHeard, ...fastTouch } = fast.market.touch;
     const { onChange: _slowHeard, ...slowTouch } = slow.market.touch;
     expect(slowTouch).toEqual(fastTouch);
