@@ -82,35 +82,14 @@ export interface VenuethreeTrading {
 }
 
 export function createVenuethreeTrading(deps: VenuethreeTradingDeps): VenuethreeTrading {
-  const { ackLatency, chainId, clock, clockOffsetMs, logger } = deps;
+  const { clock, clockOffsetMs, logger } = deps;
   const budget = deps.txBudget ?? null;
   const rest = new VenuethreeAccountRest(deps.http, deps.tier, (index, address) => budget?.note(index, address));
-  const socket = deps.txSocket ?? null;
-  const lanes = new KeyLanes({ clock, ...(socket === null ? {} : { way: () => socket.way() }) });
-  const keys = new KeyDirectory({
-    rest,
-    clock,
-    standing: deps.standing ?? new CallerStanding(clock),
-    onNonce: (accountIndex, apiKeyIndex, nonce, askedNs) =>
-      lanes.hint(laneName({ accountIndex, apiKeyIndex }), nonce, askedNs),
-  });
-  const pool = new NoncePool(POOL_PAIRS);
+  const { exchange, keys, pool } = createSigning(deps, rest, budget);
   const filler = new PoolFiller(clock, pool);
   const tokens = new AuthTokens(clock, clockOffsetMs, pool);
   const instruments = new InstrumentIndex(deps.instruments);
   const sentOrders = new SentOrders();
-  const exchange = new VenuethreeExchange({
-    rest,
-    socket,
-    budget,
-    keys,
-    lanes,
-    pool,
-    clock,
-    logger,
-    ackLatency,
-    chainId,
-  });
   const confirmation: TxConfirmationDeps = {
     clock,
     cancelDelayMs: TIERS[deps.tier].cancelDelayMs,
@@ -132,7 +111,7 @@ export function createVenuethreeTrading(deps: VenuethreeTradingDeps): Venuethree
       // Somebody is about to sign.
       if (opened.ok) {
         filler.fillSoon();
-        socket?.start();
+        deps.txSocket?.start();
       }
       return opened;
     },
@@ -140,17 +119,51 @@ export function createVenuethreeTrading(deps: VenuethreeTradingDeps): Venuethree
     openAddress: openVenuethreeAddress,
     addressOf: (session) =>
       session instanceof VenuethreeSession ? (budget?.addressOf(session.accountIndex) ?? null) : null,
-    namesAnother(raw, name) {
-      const accountIndex = accountIndexOf(raw);
-      if (accountIndex === null) return false;
-      if (/^\d+$/.test(name)) return name !== String(accountIndex);
-      const address = budget?.addressOf(accountIndex) ?? null;
-      return address !== null && isAddress(name) && name.toLowerCase() !== address;
-    },
+    namesAnother: (raw, name) => namesAnother(budget, raw, name),
     resolveKey: (session, options) => keys.resolve(session, options),
     knownKey: (session) => keys.resolveKnown(session),
     stop: () => filler.stop(),
   };
+}
+
+/** What transactions are signed and sent by: keys that the venue confirmed, the turns of each, and pairs to sign with. */
+function createSigning(
+  { ackLatency, chainId, clock, logger, standing, txSocket }: VenuethreeTradingDeps,
+  rest: VenuethreeAccountRest,
+  budget: TxBudget | null,
+): { readonly exchange: VenuethreeExchange; readonly keys: KeyDirectory; readonly pool: NoncePool } {
+  const socket = txSocket ?? null;
+  const lanes = new KeyLanes({ clock, ...(socket === null ? {} : { way: () => socket.way() }) });
+  const keys = new KeyDirectory({
+    rest,
+    clock,
+    standing: standing ?? new CallerStanding(clock),
+    onNonce: (accountIndex, apiKeyIndex, nonce, askedNs) =>
+      lanes.hint(laneName({ accountIndex, apiKeyIndex }), nonce, askedNs),
+  });
+  const pool = new NoncePool(POOL_PAIRS);
+  const exchange = new VenuethreeExchange({
+    rest,
+    socket,
+    budget,
+    keys,
+    lanes,
+    pool,
+    clock,
+    logger,
+    ackLatency,
+    chainId,
+  });
+  return { exchange, keys, pool };
+}
+
+/** Is `name`, an account index or an address, surely not that of the credentials? */
+function namesAnother(budget: TxBudget | null, rawCredentials: unknown, name: string): boolean {
+  const accountIndex = accountIndexOf(rawCredentials);
+  if (accountIndex === null) return false;
+  if (/^\d+$/.test(name)) return name !== String(accountIndex);
+  const address = budget?.addressOf(accountIndex) ?? null;
+  return address !== null && isAddress(name) && name.toLowerCase() !== address;
 }
 
 /** The account index that the credentials name, once the venue has confirmed the key for it. */

@@ -214,9 +214,12 @@ export async function settledOver<T>(clock: VirtualClock, promise: Promise<T>): 
     isSettled = true;
   };
   promise.then(settled, settled);
-  for (let step = 0; step < MAX_STEPS && !isSettled; step++) await clock.advanceAsync(STEP_MS);
-  if (!isSettled) throw new Error("it never settled");
-  return promise;
+  for (let step = 0; step < MAX_STEPS; step++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (isSettled) return promise;
+    clock.advance(STEP_MS);
+  }
+  throw new Error("it never settled");
 }
 
 /** Fixture text of the room, exactly as recorded; see fixtures/README.md. */
