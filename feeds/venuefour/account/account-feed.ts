@@ -171,7 +171,7 @@ export class VenuefourAccountFeed implements AccountFeed<VenuefourSession> {
     const events = this.#account.applyOrder(order, li);
     reads.told(order);
     reconciler().happened(order.tsVenueMs);
-    memory.told(accountId, order);
+    memory.reported(accountId, order);
     for (const event of events) tell(event);
   }
 

@@ -40,7 +40,7 @@ export class OrderMemory {
   }
 
   /** A stream told of an order. */
-  told(accountId: string, order: VenueOrder): void {
+  reported(accountId: string, order: VenueOrder): void {
     this.note(accountId, order.venueOrderId, order.venueClientOrderId);
     for (const watcher of this.#watchers.get(`${accountId} ${order.venueOrderId}`) ?? []) watcher(order);
   }
@@ -54,7 +54,7 @@ export class OrderMemory {
     if (this.#watchers.size >= MAX_WATCHED || maxMs <= 0) return null;
     const watchers = this.#watchers.get(key) ?? new Set();
     let watcher: (order: VenueOrder) => void = () => undefined;
-    const told = new Promise<VenueOrder>((resolve) => {
+    const ended = new Promise<VenueOrder>((resolve) => {
       watcher = (order) => {
         if (isEnded(order)) resolve(order);
       };
@@ -62,7 +62,7 @@ export class OrderMemory {
     watchers.add(watcher);
     this.#watchers.set(key, watchers);
     try {
-      return await Promise.race([told, delay(this.#clock, maxMs).then(() => null)]);
+      return await Promise.race([ended, delay(this.#clock, maxMs).then(() => null)]);
     } finally {
       watchers.delete(watcher);
       if (watchers.size === 0) this.#watchers.delete(key);

@@ -153,16 +153,16 @@ describe("orders and fills", () => {
 describe("recorded frames", () => {
   it("of an order that was made and canceled give its two states", () => {
     const state = new AccountState();
-    const told: string[] = [];
+    const statuses: string[] = [];
     for (const text of frameTexts("limit-")) {
       const frame = decodeAccountFrame(text);
       expect(frame.kind).not.toBe("malformed");
       if (frame.kind !== "orders") continue;
       for (const { order: wire, li } of frame.rows)
         for (const event of state.applyOrder(normalizeOrder(wire, BTC), li))
-          if (event.kind === "order") told.push(event.order.status);
+          if (event.kind === "order") statuses.push(event.order.status);
     }
-    expect(told).toEqual(["OPEN", "CANCELED"]);
+    expect(statuses).toEqual(["OPEN", "CANCELED"]);
   });
 
   it("of the documentation are all read", () => {

@@ -284,8 +284,8 @@ describe("an account stream", () => {
     routes["/trades/history"] = envelope([]);
     await harness.clock.advanceAsync(5_000);
     expect(stream.state).toBe("LIVE");
-    const told = events.slice(before).flatMap((event) => (event.kind === "order" ? [event.order] : []));
-    expect(told.map(({ venueOrderId, status }) => `${venueOrderId} ${status}`)).toEqual(["7 FILLED", "8 OPEN"]);
+    const reported = events.slice(before).flatMap((event) => (event.kind === "order" ? [event.order] : []));
+    expect(reported.map(({ venueOrderId, status }) => `${venueOrderId} ${status}`)).toEqual(["7 FILLED", "8 OPEN"]);
   });
 
   it("reports a fill that it missed with its order as it is by then", async () => {
@@ -309,10 +309,10 @@ describe("an account stream", () => {
     });
     await harness.clock.advanceAsync(3_500);
     await connect(harness);
-    const told = events
+    const reported = events
       .slice(before)
       .flatMap((event) => (event.kind === "order" || event.kind === "fill" ? [event] : []));
-    expect(told.map(({ kind, order }) => `${kind} ${order.venueOrderId} ${order.status}`)).toEqual([
+    expect(reported.map(({ kind, order }) => `${kind} ${order.venueOrderId} ${order.status}`)).toEqual([
       "order 8 FILLED",
       "fill 8 FILLED",
       "order 9 FILLED",
@@ -344,15 +344,15 @@ describe("an account stream", () => {
     const before = events.length;
     await harness.clock.advanceAsync(3_500);
     const next = await connect(harness);
-    const told = events.slice(before).map((event) => (event.kind === "state" ? event.state : event.kind));
-    expect(told).toEqual(["LIVE", "positions", "order", "fill"]);
+    const reported = events.slice(before).map((event) => (event.kind === "state" ? event.state : event.kind));
+    expect(reported).toEqual(["LIVE", "positions", "order", "fill"]);
     expect(events.at(-1)).toMatchObject({ tradeId: "92", price: "64000" });
     // An estimate with fractions gives whole milliseconds to ask with.
     const asked = harness.http.requests.find((request) => request.path.includes("/trades/history"))?.path;
     expect(asked).toMatch(/start_time=\d+(?:&|$)/);
     // The frame comes late, from the new connection: it was reported.
     send(next, { channel: "account_trades", data: [{ ...TRADE, h: 92, i: 8, ts: "close_long" }] });
-    expect(events).toHaveLength(before + told.length);
+    expect(events).toHaveLength(before + reported.length);
   });
 
   it("keeps trying while REST fails, and says so", async () => {

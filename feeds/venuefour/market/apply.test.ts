@@ -323,8 +323,8 @@ describe("the touch", () => {
     if (absent.kind !== "bbo") throw new Error("not a touch");
     expect(fast.touch(frame, 3)).toBe(APPLIED);
     expect(slow.applier.touch.applyDecoded(absent.bbo, 3)).toBe(APPLIED);
-    const { onChange: _fastHeard, ...fastTouch } = fast.market.touch;
-    const { onChange: _slowHeard, ...slowTouch } = slow.market.touch;
+    const { onChange: _fastListener, ...fastTouch } = fast.market.touch;
+    const { onChange: _slowListener, ...slowTouch } = slow.market.touch;
     expect(slowTouch).toEqual(fastTouch);
   });
 });

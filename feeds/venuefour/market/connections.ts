@@ -210,7 +210,7 @@ export class Connections {
   #silent(name: string): void {
     const slot = this.#slots.get(keyOfName(name));
     if (slot === undefined) return;
-    slot.askedAnew();
+    slot.forgetAnswers();
     this.#handlers.onSilent(slot);
   }
 
@@ -218,7 +218,7 @@ export class Connections {
     const slot = this.#slots.get(keyOfName(name));
     if (slot === undefined) return;
     // Its subscription stays: the socket asks for it again.
-    slot.askedAnew();
+    slot.forgetAnswers();
     this.#handlers.onQuarantined(slot);
   }
 }

@@ -73,7 +73,7 @@ export class StreamSlot {
   }
 
   /** It is being subscribed again: what was answered before says nothing. */
-  askedAnew(): void {
+  forgetAnswers(): void {
     this.#answeredLinkId = 0;
     this.#waitingSinceNs = NOT_WAITING;
   }
@@ -102,7 +102,7 @@ export class StreamSlot {
     this.#retryAtNs = nowNs + waitMs * 1e6;
     this.#socket.unsubscribe(this.name);
     this.#subscription = null;
-    this.askedAnew();
+    this.forgetAnswers();
   }
 
   retryIfDue(nowNs: number): void {

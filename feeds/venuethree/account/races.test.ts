@@ -253,17 +253,17 @@ describe("an account stream closed after its account was dropped", () => {
 describe("those who watch one account", () => {
   it("hear of it whatever the others' bugs are", async () => {
     const scene = await live();
-    const heard: string[] = [];
+    const seen: string[] = [];
     const { streams, session } = scene;
     const watching = (onEvent: (event: AccountEvent) => void) => streams.openAccountStream(session, onEvent);
     watching(() => {
       throw new Error("bug");
     });
-    watching((event) => heard.push(event.kind === "state" ? event.state : event.kind));
+    watching((event) => seen.push(event.kind === "state" ? event.state : event.kind));
     await turns();
     scene.receive(positionFrame("0.01000"));
     scene.network.last.end(1006);
-    expect(heard).toEqual(["LIVE", "positions", "STALE"]);
+    expect(seen).toEqual(["LIVE", "positions", "STALE"]);
   });
 });
 
@@ -276,22 +276,22 @@ describe("an order that went out before its account was watched", () => {
     const life = new ConnectionLife(clock);
     life.noteFrame();
     const watched = { source: { noteSending: () => {} }, reads: new StreamedReads(clock, life), refreshSoon: () => {} };
-    const stands = (): boolean => watched.reads.stand([], null);
+    const areTrusted = (): boolean => watched.reads.stand([], null);
     let isWatched = false;
     const streams = { watched: () => (isWatched ? watched : null) } as unknown as VenuethreeAccountStreams;
     const readTx = async () => ({ ok: true, value: null, asOfMs: 0, source: "venue" }) as const;
-    const fate = { clock, cancelDelayMs: 0, readTx };
-    const orders = watchedOrders(trading, streams, fate, new VerifiedReads(clock));
+    const confirmation = { clock, cancelDelayMs: 0, readTx };
+    const orders = watchedOrders(trading, streams, confirmation, new VerifiedReads(clock));
     http.step((request) => {
       isWatched = true;
       return http.response(200, { code: 200, message: "{}", tx_hash: sentTx(request).hash });
     });
     expect((await orders.place(session, CLOSE_LONG, OPTIONS)).outcome).toBe("accepted");
-    expect(stands()).toBe(false);
+    expect(areTrusted()).toBe(false);
     clock.advance(5_000);
     life.noteFrame();
     watched.reads.agreed(watched.reads.begin());
-    expect(stands()).toBe(true);
+    expect(areTrusted()).toBe(true);
   });
 });
 
@@ -316,8 +316,8 @@ describe("the orders that were open when all were canceled", () => {
     const scene = await live();
     const [first, second] = [order(mine), order({ order_id: "844424914280099", order_index: undefined })];
     for (const row of [first, second]) scene.receive(orderFrame(row));
-    const stood = scene.streams.watched(ACCOUNT)?.source.stoodOrders(null);
-    expect([stood?.size, stood?.canceledCount()]).toEqual([2, null]);
+    const open = scene.streams.watched(ACCOUNT)?.source.trackOpenOrders(null);
+    expect([open?.size, open?.canceledCount()]).toEqual([2, null]);
     const later = (row: Record<string, unknown>, status: string) => ({
       ...row,
       status,
@@ -325,11 +325,11 @@ describe("the orders that were open when all were canceled", () => {
     });
     scene.receive(orderFrame(later(first, "canceled")));
     scene.receive(orderFrame(later(second, "gone")));
-    expect(stood?.canceledCount()).toBeNull();
+    expect(open?.canceledCount()).toBeNull();
     scene.receive(
       orderFrame({ ...later(second, "canceled"), transaction_time: Number(second["transaction_time"]) + 2 }),
     );
-    expect(stood?.canceledCount()).toBe(2);
+    expect(open?.canceledCount()).toBe(2);
   });
 });
 

@@ -59,7 +59,7 @@ interface Truth {
 }
 
 /** The orders that stood when a cancel of all left, and what the stream has told of them since. */
-export interface StoodOrders {
+export interface TrackedOrders {
   /** How many of them were canceled, once all have ended; null before. */
   canceledCount(): number | null;
   readonly size: number;
@@ -110,7 +110,7 @@ export class VenuethreeAccountSource implements AccountSource<ConfirmedKey, Venu
   }
 
   /** The orders that stand now, of one market or of all; null while the stream does not tell of all. */
-  stoodOrders(marketId: number | null): StoodOrders | null {
+  trackOpenOrders(marketId: number | null): TrackedOrders | null {
     if (this.#host.state !== "LIVE") return null;
     const ids = this.#data.openOrderIds(marketId);
     return {

@@ -16,14 +16,14 @@ export async function confirmCancel(
   streamed: () => VenueOrder | null,
   options: CallOptions,
 ): Promise<CancelOutcome> {
-  const fate = await confirmTx(deps, txHash, streamed, options);
-  switch (fate.kind) {
-    case "told":
-      return endOf(fate.value);
+  const end = await confirmTx(deps, txHash, streamed, options);
+  switch (end.kind) {
+    case "streamed":
+      return endOf(end.value);
     case "executed":
       return CANCELED;
     case "refused":
-      return fate.refused;
+      return end.refused;
     case "pending":
       return PENDING;
   }

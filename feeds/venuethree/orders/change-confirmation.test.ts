@@ -5,7 +5,7 @@ import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { CallOptions, Read } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import { decodeTx, type VenuethreeWireTx } from "../account/wire.js";
-import type { StoodOrders } from "../account/source.js";
+import type { TrackedOrders } from "../account/source.js";
 import { confirmAmend, confirmCancelAll } from "./change-confirmation.js";
 import { orderOf } from "../account/sent-orders.js";
 import { CLOSE_LONG } from "../test/trading-harness.js";
@@ -67,8 +67,8 @@ function amend(read: TxRead, shown: (elapsedMs: number) => VenueOrder | null, ch
 
 function cancelAll(read: TxRead, size: number | null, count: (elapsedMs: number) => number | null) {
   return run(read, (deps, elapsedMs) => {
-    const stood: StoodOrders | null = size === null ? null : { size, canceledCount: () => count(elapsedMs()) };
-    return confirmCancelAll(deps, HASH, stood, OPTIONS);
+    const open: TrackedOrders | null = size === null ? null : { size, canceledCount: () => count(elapsedMs()) };
+    return confirmCancelAll(deps, HASH, open, OPTIONS);
   });
 }
 

@@ -3,7 +3,7 @@
  * (orders/tx-confirmation.ts). Refused by the sequencer is rejected. A change or a cancel of all that is not decided in
  * time stays the API's yes: no order with it, no count. Settings that are not decided in time are unknown.
  */
-import type { StoodOrders } from "../account/source.js";
+import type { TrackedOrders } from "../account/source.js";
 import type { AmendOutcome, CancelAllOutcome, OrderChange, VenueOrder } from "../../../engine/domain/order.js";
 import type { CallOptions, SettingOutcome, SymbolSettings } from "../../../engine/ports.js";
 import { confirmTx, type TxConfirmationDeps } from "./tx-confirmation.js";
@@ -28,36 +28,36 @@ export async function confirmAmend(
     const order = isNews ? newer() : null;
     return order?.priceTicks === change.priceTicks && order.qtyLots === change.qtyLots ? order : null;
   };
-  const fate = await confirmTx(deps, txHash, changed, options);
-  switch (fate.kind) {
-    case "told":
-      return { outcome: "accepted", order: fate.value };
+  const end = await confirmTx(deps, txHash, changed, options);
+  switch (end.kind) {
+    case "streamed":
+      return { outcome: "accepted", order: end.value };
     case "executed":
       return { outcome: "accepted", order: newer() };
     case "refused":
-      return fate.refused;
+      return end.refused;
     case "pending":
       return { outcome: "accepted", order: null };
   }
 }
 
-/** `stood`: null where the account is not streamed; then nobody knows how many it were. */
+/** `open`: null where the account is not streamed; then nobody knows how many it were. */
 export async function confirmCancelAll(
   deps: TxConfirmationDeps,
   txHash: string,
-  stood: StoodOrders | null,
+  open: TrackedOrders | null,
   options: CallOptions,
 ): Promise<CancelAllOutcome> {
   // With none known there is nothing to be reported; the venue may know of some.
-  const told = (): number | null => (stood === null || stood.size === 0 ? null : stood.canceledCount());
-  const fate = await confirmTx(deps, txHash, told, options);
-  switch (fate.kind) {
-    case "told":
-      return { outcome: "accepted", canceledCount: fate.value, failed: [] };
+  const canceledCount = (): number | null => (open === null || open.size === 0 ? null : open.canceledCount());
+  const end = await confirmTx(deps, txHash, canceledCount, options);
+  switch (end.kind) {
+    case "streamed":
+      return { outcome: "accepted", canceledCount: end.value, failed: [] };
     case "executed":
-      return { outcome: "accepted", canceledCount: stood?.canceledCount() ?? null, failed: [] };
+      return { outcome: "accepted", canceledCount: open?.canceledCount() ?? null, failed: [] };
     case "refused":
-      return fate.refused;
+      return end.refused;
     case "pending":
       return { outcome: "accepted", canceledCount: null, failed: [] };
   }
@@ -70,13 +70,13 @@ export async function confirmSettings(
   settings: SymbolSettings,
   options: CallOptions,
 ): Promise<SettingOutcome> {
-  const fate = await confirmTx(deps, txHash, NOT_STREAMED, options);
-  switch (fate.kind) {
-    case "told":
+  const end = await confirmTx(deps, txHash, NOT_STREAMED, options);
+  switch (end.kind) {
+    case "streamed":
     case "executed":
       return { outcome: "accepted", settings };
     case "refused":
-      return fate.refused;
+      return end.refused;
     case "pending":
       return SETTINGS_PENDING;
   }

@@ -12,7 +12,7 @@
  */
 
 /** Spent; not spent and nothing executed; refused for the nonce alone; not known. */
-export type NonceFate = "spent" | "kept" | "refused" | "doubtful";
+export type NonceOutcome = "spent" | "kept" | "refused" | "doubtful";
 
 /** By which way transactions leave. Only those of one way may be in flight together. */
 export interface Way {
@@ -82,18 +82,19 @@ export class NonceWindow {
     return false;
   }
 
-  end(flight: Flight, fate: NonceFate): void {
+  end(flight: Flight, outcome: NonceOutcome): void {
     const wasBehind = this.isBehind(flight);
     if (!this.#flights.delete(flight)) {
-      this.#endLate(flight, fate);
+      this.#endLate(flight, outcome);
       return;
     }
-    if (fate === "spent") this.#taken(flight);
-    else if (fate === "kept") this.#notTaken(flight);
+    if (outcome === "spent") this.#taken(flight);
+    else if (outcome === "kept") this.#notTaken(flight);
     else {
-      const isConsequence = fate === "refused" && this.#isHeld && this.#resume !== null && flight.nonce > this.#resume;
+      const isConsequence =
+        outcome === "refused" && this.#isHeld && this.#resume !== null && flight.nonce > this.#resume;
       if (!isConsequence) this.#resume = null;
-      this.#isOvertaken = fate === "refused" && wasBehind && (this.#isOvertaken || !this.#isHeld);
+      this.#isOvertaken = outcome === "refused" && wasBehind && (this.#isOvertaken || !this.#isHeld);
       this.#isHeld = true;
     }
     this.#settle();
@@ -133,8 +134,8 @@ export class NonceWindow {
   }
 
   /** It was given up: the count goes by what the venue said since, unless this one turns out to have been taken. */
-  #endLate({ nonce }: Flight, fate: NonceFate): void {
-    if (fate !== "spent") return;
+  #endLate({ nonce }: Flight, outcome: NonceOutcome): void {
+    if (outcome !== "spent") return;
     if (this.#isHeld) this.#resume = null;
     else if (this.next !== null && this.next <= nonce) this.next = null;
   }

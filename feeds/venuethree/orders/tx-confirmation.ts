@@ -23,7 +23,7 @@ export interface TxConfirmationDeps {
 }
 
 export type TxConfirmation<T> =
-  | { readonly kind: "told"; readonly value: T }
+  | { readonly kind: "streamed"; readonly value: T }
   | { readonly kind: "executed" }
   | { readonly kind: "refused"; readonly refused: Refused }
   | { readonly kind: "pending" };
@@ -51,7 +51,7 @@ export async function confirmTx<T>(
   let waitMs = cancelDelayMs + LAG_MS;
   for (let readCount = 0; readCount < MAX_READS; readCount++) {
     const value = await lookFor(clock, streamed, waitMs, deadline);
-    if (value !== null) return { kind: "told", value };
+    if (value !== null) return { kind: "streamed", value };
     const left = deadline.left();
     if (left === null) return PENDING;
     const tx = await readTx(txHash, left);
@@ -61,7 +61,7 @@ export async function confirmTx<T>(
     waitMs = READ_EVERY_MS;
   }
   const value = streamed();
-  return value === null ? PENDING : { kind: "told", value };
+  return value === null ? PENDING : { kind: "streamed", value };
 }
 
 /** Waits `waitMs`, or until the stream has told enough. */

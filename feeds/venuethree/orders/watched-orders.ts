@@ -64,7 +64,7 @@ export function watchedOrders(
       );
     },
     cancelAll: (session, instrument, call) => {
-      const open = watchedBy(trading, streams, session)?.source.stoodOrders(instrument?.nativeId ?? null) ?? null;
+      const open = watchedBy(trading, streams, session)?.source.trackOpenOrders(instrument?.nativeId ?? null) ?? null;
       const ask = () => inner.askCancelAll(session, instrument, call);
       return cancelAllTold(audienceOf(session), () =>
         confirmed(confirmation.clock, call, ask, (txHash, left) => confirmCancelAll(confirmation, txHash, open, left)),
