@@ -275,7 +275,7 @@ class VenuethreeRoom implements VenueRoom {
     return null;
   }
 
-  /** Any answer tells the venue's time; this one is small. */
+  /** Any answer has the venue's time; this one is small. */
   async #measureClock(): Promise<void> {
     for (const { instrument } of this.markets.values()) {
       await this.#rest.orderBookTop(instrument.nativeId, "exit");

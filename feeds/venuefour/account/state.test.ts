@@ -93,7 +93,7 @@ describe("positions", () => {
 });
 
 describe("orders and fills", () => {
-  it("tell a fill with its order, whichever comes first, and once", () => {
+  it("report a fill with its order, whichever comes first, and once", () => {
     const state = new AccountState();
     expect(state.applyFill(FILL)).toEqual([]);
     expect(state.awaitedOrderIds()).toMatchObject([{ venueOrderId: "7" }]);
@@ -124,7 +124,7 @@ describe("orders and fills", () => {
     expect(state.awaitedOrderIds()).toHaveLength(1_024);
   });
 
-  it("end the same in whatever order the frames of one life come, each fill told exactly once", () => {
+  it("end the same in whatever order the frames of one life come, each fill reported exactly once", () => {
     const steps = [
       (state: AccountState) => state.applyOrder(order(), 1),
       (state: AccountState) => state.applyOrder(PART, 2),

@@ -25,7 +25,7 @@ export class MarketApplier {
   readonly market: Market;
   readonly touch: TouchApplier;
   readonly #scale: LevelScale;
-  /** `t` of the newest book taken since the last reset: an older one never replaces it, whatever the state. */
+  /** `t` of the newest book taken since the last reset: an older one never replaces it, in any state. */
   #bookMs = 0;
   /** Connection that brought it. */
   #bookLinkId = REST_LINK;
@@ -36,7 +36,7 @@ export class MarketApplier {
     this.touch = new TouchApplier(market, this.#scale);
   }
 
-  /** Would a book of this time tell something new? Then its time also tells how long it was on its way. */
+  /** Would a book of this time be news? Then its time also shows how long it was on its way. */
   isNews(timeMs: number): boolean {
     return timeMs > this.#bookMs && this.market.book.state === BOOK_LIVE;
   }

@@ -2,8 +2,8 @@
  * The sockets of the market stream: which carries what (shard.ts), and whether the venue took what was asked
  * (stream-slot.ts). Frames, silence and losses are handed on; what they mean is stream.ts.
  *
- * Invariants: never more than twenty subscriptions per channel on one connection; a subscription that the venue leaves
- * unanswered is not asked for again before its retry, so that one bad name never costs a connection.
+ * Invariants: never more than twenty subscriptions per channel on one connection; a subscription that the venue does
+ * not answer is not asked for again before its retry, so that one bad name never costs a connection.
  */
 import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
 import type { Logger } from "../../../engine/domain/logger.js";

@@ -93,7 +93,7 @@ export class FrameRouter {
     else if (applied === OUTDATED) this.outdatedCount++;
   }
 
-  /** Also a frame that proves nothing tells that its stream is not dead. */
+  /** Also a frame that proves nothing shows that its stream is not dead. */
   #isTimed(entry: MarketEntry, slot: StreamSlot, timeMs: number, tsRecvNs: number, linkId: number): boolean {
     slot.alive(tsRecvNs, linkId);
     entry.applier.forgetBeyond(this.#times.latestMs());

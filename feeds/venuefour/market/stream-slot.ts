@@ -8,7 +8,7 @@ import { ECHO_TIMEOUT_MS, REFUSED_RETRY_CAP_MS, REFUSED_RETRY_MS } from "../rule
 
 export type Channel = "book" | "bbo" | "trades" | "prices";
 
-/** Monotonic ns that stand for "not waiting". */
+/** In place of monotonic ns: not waiting. */
 const NOT_WAITING = -1;
 /** Bounds the doubling of the retry wait. */
 const MAX_DOUBLINGS = 10;

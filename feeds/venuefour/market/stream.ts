@@ -135,7 +135,7 @@ export class MarketStream {
     return true;
   }
 
-  /** Stops streaming a contract (delisted, re-specified): its book leaves LIVE. */
+  /** Stops streaming a contract (delisted, re-specified): its book is no longer LIVE. */
   remove(nativeSymbol: string): void {
     const entry = this.#entries.get(nativeSymbol);
     if (entry === undefined) return;
@@ -177,7 +177,7 @@ export class MarketStream {
     if (entry === undefined) return;
     const { book, maxBookAgeMs, touch } = entry.market;
     if (slot === entry.touch) touch.clear();
-    // What the probe has just read stands until it is too old.
+    // What the probe has just read counts until it is too old.
     else if (slot === entry.book && ageMs(book.tsProvenNs, this.#options.clock.monoNs()) > maxBookAgeMs)
       book.beginSync(LOST_SILENT);
   }

@@ -31,8 +31,8 @@ export interface InstrumentList {
 }
 
 /**
- * `known`: what symbols stand for already; each stays with its contract while that is listed, on a grid that we cannot
- * hold too, so that positions in it can be read.
+ * `known`: the contract that each symbol names already; it keeps that contract while that is listed, on a grid that we
+ * cannot hold too, so that positions in it can be read.
  */
 export function buildInstruments(
   markets: readonly VenuefourWireMarket[],

@@ -57,7 +57,7 @@ export function normalizePosition(
   tsVenueMs: number,
 ): VenuePosition | null {
   const qtyLots = lotsOf(instrument, wire.position, "position");
-  // The sign stands beside it: a second one would be read as neither.
+  // The sign is beside it: a second one would be read as neither.
   if (qtyLots < 0) throw new WireFault("position", "has a sign of its own");
   if (qtyLots === 0) return null;
   if (wire.sign === 0) throw new WireFault("sign", "is 0 on an open position");
@@ -292,7 +292,7 @@ export function normalizeBalances(accounts: readonly VenuethreeWireAccount[]): r
   for (const account of accounts) {
     addTo(COLLATERAL_ASSET, amount(account.collateral), amount(account.available_balance));
     for (const { symbol, balance, locked_balance: locked, margin_balance: margin } of account.assets) {
-      // Collateral in USDC is already counted; other assets may stand as collateral too.
+      // Collateral in USDC is already counted; other assets may serve as collateral too.
       const marginAmount = symbol === COLLATERAL_ASSET || margin === null ? 0n : amount(margin);
       addTo(symbol, amount(balance) + marginAmount, amount(balance) - amount(locked));
     }

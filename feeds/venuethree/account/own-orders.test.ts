@@ -1,4 +1,4 @@
-/** Who is told of an order's end. */
+/** Which waiters get the end of an order. */
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../../engine/domain/order.js";
 import { OwnOrders } from "./own-orders.js";

@@ -1,4 +1,4 @@
-/** Who waits for the end of an order of ours, which this venue tells only by its streams. */
+/** Who waits for the end of an order of ours, which this venue reports only over its streams. */
 import type { VenueOrder } from "../../../engine/domain/order.js";
 
 /** Orders somebody waits for at once; one more is not followed, and looked up instead. */
@@ -8,7 +8,7 @@ export class OwnOrders {
   /** By client order id. */
   readonly #followers = new Map<string, (order: VenueOrder) => void>();
 
-  /** The stream tells that an order has ended. */
+  /** The stream reports that an order has ended. */
   noteEnd(order: VenueOrder): void {
     const id = order.venueClientOrderId;
     if (id === null) return;

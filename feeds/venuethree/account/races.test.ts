@@ -1,4 +1,6 @@
-/** Watched accounts while reads are under way: what the stream told since is not undone by an answer that is older. */
+/**
+ * Watched accounts while reads are under way: what the stream reported since is not undone by an answer that is older.
+ */
 import { describe, expect, it } from "vitest";
 import type { AccountEvent, AccountSession, AccountStream } from "../../../engine/ports.js";
 import type { HttpRequest, HttpResult } from "../../shared/net/http.js";
@@ -160,7 +162,7 @@ describe("a reconciliation", () => {
     expect(scene.lots()).toEqual([700]);
   });
 
-  it("tells nothing of an order that opened after its list of orders was read, and ends one that was open before", async () => {
+  it("reports nothing of an order that opened after its list of orders was read, and ends one that was open before", async () => {
     const scene = await acknowledged();
     const { venue, events } = scene;
     scene.network.last.end(1006);
@@ -204,7 +206,7 @@ describe("a look at the positions", () => {
     scene.receive(positionFrame("0.01000"));
     await venue.answer("account", held("0.02500"));
     expect(scene.lots()).toEqual([1_000]);
-    // It told of another state than the one held, so nothing is believed for it.
+    // It reported another state than the one held, so nothing is believed for it.
     expect(streams.livePositions(ACCOUNT)).toBeNull();
     await scene.advance(1_500);
     expect(venue.waiting).toEqual(["account"]);
@@ -251,7 +253,7 @@ describe("an account stream closed after its account was dropped", () => {
 });
 
 describe("those who watch one account", () => {
-  it("hear of it whatever the others' bugs are", async () => {
+  it("learn of it despite the others' bugs are", async () => {
     const scene = await live();
     const seen: string[] = [];
     const { streams, session } = scene;
@@ -312,7 +314,7 @@ describe("an order whose status is a word we do not know", () => {
 });
 
 describe("the orders that were open when all were canceled", () => {
-  it("are not counted where one of them ended in a way that nobody can tell", async () => {
+  it("are not counted where the end of one of them is not known", async () => {
     const scene = await live();
     const [first, second] = [order(mine), order({ order_id: "844424914280099", order_index: undefined })];
     for (const row of [first, second]) scene.receive(orderFrame(row));

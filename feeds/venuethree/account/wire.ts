@@ -99,7 +99,7 @@ export interface VenuethreeWireAccountTrade {
   /** Units of 1e-6; 0 where absent. */
   readonly taker_fee: number;
   readonly maker_fee: number;
-  /** Closed profit of each side; null where not told. */
+  /** Closed profit of each side; null where the row has none. */
   readonly ask_account_pnl: string | null;
   readonly bid_account_pnl: string | null;
   /** Unix ms. */

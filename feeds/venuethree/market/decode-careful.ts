@@ -20,7 +20,7 @@ import {
 } from "./frame.js";
 import type { MarketTable } from "./market-table.js";
 
-/** The channel stands in front; a frame may be megabytes of rubbish. */
+/** The channel comes first; a frame may be megabytes of rubbish. */
 const LOOKED_AT_BYTES = 512;
 const CHANNEL = /"channel"\s*:\s*"(order_book|ticker):(\d{1,9})"/;
 

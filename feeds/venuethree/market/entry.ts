@@ -1,7 +1,7 @@
 // hot path
 /**
  * One market as the streams write it: applies decoded frames to its book, touch, ticker and statistics, and keeps the
- * witnesses by which a quiet book is told from one whose stream died (market/quiet-probe.ts).
+ * witnesses that distinguish a quiet book from one whose stream died (market/quiet-probe.ts).
  *
  * Witnesses: the ticker stream says the best bid and offer at each engine nonce; market statistics say the mid. Both
  * come over subscriptions of their own.

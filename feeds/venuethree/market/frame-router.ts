@@ -213,7 +213,7 @@ export class FrameRouter {
     }
   }
 
-  /** Most errors name no channel: which subscription failed is told by its deadline. */
+  /** Most errors name no channel: its deadline shows which subscription failed. */
   #onErrorFrame(code: number, channel: string): void {
     const { logger, messages } = this.#options;
     if (this.#faultCount++ < MAX_LOGGED_FAULTS) logger.warn("venuethree.error-frame", { code });

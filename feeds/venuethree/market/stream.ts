@@ -94,7 +94,7 @@ export class MarketStream {
     return this.#entries.byMarketId(market.instrument.nativeId)?.slot.market === market;
   }
 
-  /** Stops streaming a market (halted, listed again under other terms): its book leaves LIVE. */
+  /** Stops streaming a market (halted, listed again under other terms): its book is no longer LIVE. */
   remove(market: Market): void {
     const entry = this.#entries.byMarketId(market.instrument.nativeId);
     if (entry?.slot.market !== market) return;
@@ -206,7 +206,7 @@ export class MarketStream {
     }
   }
 
-  /** A ticker or the statistics: the socket asks for them anew. */
+  /** A ticker or the statistics: the socket asks for them again. */
   #onSilent(name: string): void {
     const marketId = /^ticker\/(\d+)$/.exec(name)?.[1];
     if (marketId !== undefined) this.#entries.byMarketId(Number(marketId))?.slot.dropTouch();

@@ -34,7 +34,10 @@ export interface SymbolLoad {
   readonly skipped: readonly { readonly nativeSymbol: string; readonly reason: SkipReason }[];
 }
 
-/** `known`: what symbols stand for already; each stays with its contract while that is listed, so that positions in it can be read. */
+/**
+ * `known`: the contract that each symbol names already; it keeps that contract while that is listed, so that positions
+ * in it can be read.
+ */
 export function buildInstruments(
   markets: readonly VenuethreeWireMarket[],
   fees: FeeRates,
@@ -103,7 +106,7 @@ function restingMinimumOf(wire: VenuethreeWireMarket, qtyDecimals: number): Rest
   const places = decimalPlaces(quote ?? "0");
   const notional = parseScaledBig(quote ?? "0", places);
   if (!(qtyLots <= MAX_BASE_AMOUNT) || notional === null || notional < 0n) return null;
-  // The venue prints six decimals, whatever they hold.
+  // The venue always prints six decimals.
   return { qtyLots, notional: formatScaledBig(notional, places) };
 }
 

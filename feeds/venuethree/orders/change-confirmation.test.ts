@@ -1,4 +1,4 @@
-/** What a change and a cancel of all became: shown by the stream or said by their transaction, and never guessed. */
+/** The outcome of a change and of a cancel of all: as the stream or their transaction has it, and never guessed. */
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../../engine/domain/order.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
@@ -97,7 +97,7 @@ describe("the outcome of a change on venuethree:", () => {
     expect((await amend(REFUSED, () => stale)).outcome).toMatchObject({ outcome: "rejected", reason: "NOT_FOUND" });
   });
 
-  it("the sequencer refused it, whatever the stream says of the order's end", async () => {
+  it("the sequencer refused it, also where the stream reports the order's end", async () => {
     const ended: VenueOrder = { ...CURRENT, status: "FILLED", tsVenueMs: 2_000 };
     expect((await amend(REFUSED, () => ended)).outcome).toEqual({
       outcome: "rejected",
@@ -108,7 +108,7 @@ describe("the outcome of a change on venuethree:", () => {
     });
   });
 
-  it("a change to what it was is for the transaction to say", async () => {
+  it("a change to what it was is decided by the transaction", async () => {
     const same = { priceTicks: CURRENT.priceTicks, qtyLots: CURRENT.qtyLots };
     const run = await amend(REFUSED, () => ({ ...CURRENT, tsVenueMs: 2_000 }), same);
     expect(run).toMatchObject({ outcome: { outcome: "rejected" }, readCount: 1 });
@@ -135,7 +135,7 @@ describe("the outcome of a cancel of all on venuethree:", () => {
     const executed = (size: number | null, count: number | null) => cancelAll(EXECUTED, size, () => count);
     expect((await executed(null, null)).outcome).toEqual({ outcome: "accepted", canceledCount: null, failed: [] });
     expect((await executed(2, null)).outcome).toMatchObject({ outcome: "accepted", canceledCount: null });
-    // None stood: there is nothing to be reported, so the transaction is asked.
+    // None was open: there is nothing to be reported, so the transaction is asked.
     expect(await executed(0, 0)).toMatchObject({ outcome: { canceledCount: 0 }, readCount: 1 });
   });
 

@@ -23,7 +23,8 @@ export async function confirmAmend(
     const order = streamed();
     return order !== null && order.tsVenueMs > current.tsVenueMs ? order : null;
   };
-  // Only a row that shows the change proves it; whether an ended one that does not was too late is the transaction's to say.
+  // Only a row that shows the change proves it; only the transaction says whether the change of an ended order was too
+  // late.
   const changed = (): VenueOrder | null => {
     const order = isNews ? newer() : null;
     return order?.priceTicks === change.priceTicks && order.qtyLots === change.qtyLots ? order : null;
@@ -41,7 +42,7 @@ export async function confirmAmend(
   }
 }
 
-/** `open`: null where the account is not streamed; then nobody knows how many it were. */
+/** `open` is null where the account is not streamed: the number of its open orders is not known then. */
 export async function confirmCancelAll(
   deps: TxConfirmationDeps,
   txHash: string,

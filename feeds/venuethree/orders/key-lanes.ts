@@ -1,12 +1,13 @@
 /**
  * Transactions of one API key in the order of their nonces. The venue takes nonces of a key only in unbroken order: so
- * each is signed and written when its turn comes, as many unanswered at once as the way out allows (nonce-window.ts).
+ * each is signed and written when its turn comes, as many unanswered at once as the transport allows (nonce-window.ts).
  *
  *   waiting --turn--> (nonce known? else nextNonce) --> signed, written --answer--> spent | kept | refused | doubtful
  *
  * Invariant: turns start in the order of their nonces, and a start has written before the next begins. A nonce that the
- * venue accepted is never signed again. One whose outcome is open is read anew from the venue before the next is signed: if
- * the open transaction did not get through, another may take its nonce, and the venue executes at most one of the two.
+ * venue accepted is never signed again. One whose outcome is open is read from the venue again before the next is
+ * signed: if the open transaction did not get through, another may take its nonce, and the venue executes at most one
+ * of the two.
  */
 import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
 import type { Lane, Read } from "../../../engine/ports.js";
@@ -267,7 +268,7 @@ function isBefore(left: Waiter, right: Waiter): boolean {
   return rank === 0 ? left.arrival < right.arrival : rank < 0;
 }
 
-/** A loader that throws is a failed read: the turn must be handed on whatever happens. */
+/** A loader that throws is a failed read: the turn must be handed on in every case. */
 async function settled(job: LaneJob): Promise<Read<number>> {
   try {
     return await job.load();

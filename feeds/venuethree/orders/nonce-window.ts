@@ -1,14 +1,15 @@
 // hot path
 /**
- * The nonces of one key that are on their way, pure. Several may be at once over one socket; what the venue refuses
- * for its nonce was not executed, so an order of arrival that is not ours costs a second try and never an order twice.
+ * The nonces of one key that are on their way, pure. Several may be in flight at once over one socket; what the venue
+ * refuses for its nonce was not executed, so an order of arrival that is not ours costs a second try and never an order
+ * twice.
  *
  *   open --start--> open                 up to `width` in flight, each with the next nonce
  *   open --refused, doubtful--> held     nothing starts until all in flight are answered or given up
  *   held --last one ends--> open         the count goes on where the gap began, or is read again; one at a time again,
  *                                        twice as many after each success
  *
- * Invariant: a nonce is given out again only after a refusal told that it was not spent, or after the venue named it.
+ * Invariant: a nonce is given out again only after a refusal proved that it was not spent, or after the venue named it.
  */
 
 /** Spent; not spent and nothing executed; refused for the nonce alone; not known. */
@@ -133,7 +134,7 @@ export class NonceWindow {
     this.#isHeld = true;
   }
 
-  /** It was given up: the count goes by what the venue said since, unless this one turns out to have been taken. */
+  /** It was given up: the count follows later answers of the venue, unless this one turns out to have been taken. */
   #endLate({ nonce }: Flight, outcome: NonceOutcome): void {
     if (outcome !== "spent") return;
     if (this.#isHeld) this.#resume = null;

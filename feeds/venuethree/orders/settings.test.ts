@@ -116,7 +116,7 @@ describe("a change of settings that the API of venuethree took", () => {
     expect(harness.sent().at(-1)?.fields).toMatchObject({ InitialMarginFraction: FIVEFOLD, MarginMode: CROSS });
   });
 
-  it("that is refused leaves the change before it as it is", async () => {
+  it("that is refused does not undo the change before it", async () => {
     const { leverage, mode, harness } = await changing({ decisions: [EXECUTED, REFUSED, EXECUTED] });
     expect(await leverage()).toMatchObject({ outcome: "accepted" });
     expect(await mode()).toMatchObject({ outcome: "rejected" });

@@ -82,7 +82,7 @@ export class TxBudget {
     this.#others.merge(account, address);
   }
 
-  /** Lower case; null: no answer of the venue has said it. */
+  /** Lower case; null while no answer of the venue has it. */
   addressOf(accountIndex: number): string | null {
     return this.#addresses.get(String(accountIndex)) ?? null;
   }

@@ -1,9 +1,9 @@
 /**
  * The outcome of a transaction that the venue's API took: a cancel, a change, a cancel of all. The answer says no more
- * than that; the sequencer decides after a delay of its own, and tells by the account's stream where it is watched, and
- * by the transaction, which anybody may read.
+ * than that; the sequencer decides after a delay of its own, and reports by the account's stream where it is watched,
+ * and by the transaction, which anybody may read.
  *
- * Four ends: told by the stream; executed; refused; not known within the time, which is never a guess. Bounded:
+ * Four ends: reported by the stream; executed; refused; not known within the time, which is never a guess. Bounded:
  * `MAX_READS` reads, and never past the caller's time.
  */
 import { type Clock, delay } from "../../../engine/domain/clock.js";
@@ -39,7 +39,7 @@ const RESERVE_MS = 200;
 
 const PENDING = { kind: "pending" } as const;
 
-/** `streamed`: what the stream has told, once that says enough. */
+/** `streamed`: what the stream has reported, once that is enough. */
 export async function confirmTx<T>(
   deps: TxConfirmationDeps,
   txHash: string,
@@ -64,7 +64,7 @@ export async function confirmTx<T>(
   return value === null ? PENDING : { kind: "streamed", value };
 }
 
-/** Waits `waitMs`, or until the stream has told enough. */
+/** Waits `waitMs`, or until the stream has reported enough. */
 async function lookFor<T>(
   clock: Clock,
   streamed: () => T | null,

@@ -1,6 +1,6 @@
 /**
  * Rate limits, fees and timings of venuethree, each with its source. "Sheet" is the venue's own documentation as
- * stored in April to September 2026; see README.md. Where two copies of a page differ the smaller number stands here.
+ * stored in April to September 2026; see README.md. Where two copies of a page differ the smaller number is here.
  */
 
 /** Account tiers of the fee page; stake steps of premium by staked tokens. */
@@ -86,7 +86,7 @@ export function callWeight(name: TierName, call: string): number {
   return TIERS[name].isWeighted ? (CALL_WEIGHTS[call] ?? READ_WEIGHT) : 1;
 }
 
-/** Indexes (sheet: numbers and ranges). 255 stands for "all" where a key is asked for. */
+/** Indexes (sheet: numbers and ranges). 255 means "all" where a key is asked for. */
 export const MAX_ACCOUNT_INDEX = 2 ** 48 - 2;
 export const MAX_API_KEY_INDEX = 254;
 export const ALL_API_KEYS = 255;
