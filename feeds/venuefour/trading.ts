@@ -40,7 +40,7 @@ export interface VenuefourTradingDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly ackLatency: LatencyWindow;
-  /** Which callers the venue has answered well; the pool shares its lanes by it. Absent: one that nobody else sees. */
+  /** Which callers the venue has answered well; the pool shares its lanes by it. Default: one of its own. */
   readonly standing?: CallerStanding;
   /** Venue wall clock minus ours. */
   readonly clockOffsetMs: () => number;

@@ -41,7 +41,7 @@ const PAIRS_PER_STEP = 1;
 const STEP_EVERY_MS = 4;
 
 export interface VenuethreeTradingDeps {
-  /** Which callers the venue has answered well; the pool shares its lanes by it. Absent: one that nobody else sees. */
+  /** Which callers the venue has answered well; the pool shares its lanes by it. Default: one of its own. */
   readonly standing?: CallerStanding;
   readonly http: VenueHttp;
   readonly instruments: () => ReadonlyMap<string, Instrument>;
@@ -108,7 +108,7 @@ export function createVenuethreeTrading(deps: VenuethreeTradingDeps): Venuethree
     instruments,
     openSession: (raw) => {
       const opened = openVenuethreeSession(raw, publicKeys);
-      // Somebody is about to sign.
+      // A caller is about to sign.
       if (opened.ok) {
         filler.fillSoon();
         deps.txSocket?.start();

@@ -3,7 +3,7 @@
  * (shared/account/account-session-stream.ts).
  *
  * Invariant: after a loss the fills that were missed are read and reported, each once (catch-up.ts). The venue shows an
- * account to whoever names it, so events are passed on before the first read.
+ * account to all who name it, so events are passed on before the first read.
  */
 import type { TimerHandle } from "../../../engine/domain/clock.js";
 import type { Logger } from "../../../engine/domain/logger.js";

@@ -96,7 +96,8 @@ export class AccountCatchUp {
     const openIds = new Set(open.value.map((order) => order.venueOrderId));
     const gone = this.#state.openOrders().filter((order) => !openIds.has(order.venueOrderId));
     for (const order of open.value) this.#news.add(this.#state.adoptOrder(order));
-    // Orders that ended while nobody listened, and orders of fills: each is asked for, so that nothing stays unknown.
+    // Orders that ended while nothing was streamed, and orders of fills: each is asked for, so that nothing stays
+    // unknown.
     for (const { venueOrderId, nativeSymbol } of [...gone, ...this.#state.awaitedOrderIds()].slice(0, MAX_LOOKED_UP)) {
       const isAnswered = await this.#lookUp(session, venueOrderId, nativeSymbol);
       if (!isWanted() || !isAnswered) return "unanswered";
@@ -107,7 +108,7 @@ export class AccountCatchUp {
     return { positions, lastId, asOfMs: snapshot.asOfMs, askedAtVenueMs };
   }
 
-  /** False: no answer. */
+  /** Returns false where the venue did not answer. */
   async #lookUp(session: VenuefourSession, venueOrderId: string, nativeSymbol: string): Promise<boolean> {
     const { account, instrumentOf, memory } = this.#deps;
     const instrument = instrumentOf(nativeSymbol);

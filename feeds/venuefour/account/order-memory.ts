@@ -1,7 +1,7 @@
 /**
  * What passed through this process about the orders of each account: which order id a client id became, which orders are
  * an account's own, the newest state a stream reported. The venue has no lookup by client id, and shows any order of
- * anybody by its id: without this each question costs a walk through the histories.
+ * any account by its id: without this each question costs a walk through the histories.
  *
  * A hint, never the only answer: what is not remembered is looked for at the venue.
  */

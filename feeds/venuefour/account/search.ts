@@ -48,7 +48,7 @@ export class OrderSearch {
     this.#deps = deps;
   }
 
-  /** `instrument` null: of any symbol. */
+  /** Of any symbol where `instrument` is null. */
   async find(
     session: VenuefourSession,
     instrument: Instrument | null,
@@ -70,8 +70,8 @@ export class OrderSearch {
   }
 
   /**
-   * An order of the account by its events alone, for one credit. Null: they are not known, which soon after a send is
-   * nothing but lag.
+   * An order of the account by its events alone, for one credit. Returns null while they are not known, which soon
+   * after a send is nothing but lag.
    */
   async glance(
     session: VenuefourSession,

@@ -1,6 +1,6 @@
 /**
  * One caller's credentials for venuefour, opened for one request and closed at its end; or an address alone, since
- * everything of an account can be read by whoever knows it.
+ * everything of an account can be read by all who know it.
  *
  * Invariant: the key is given only to a synchronous callback, and is dropped by `close`.
  */
@@ -41,7 +41,7 @@ export class VenuefourSession implements AccountSession {
     return this.#key.isOpen;
   }
 
-  /** False: an address, which can be read and nothing more. */
+  /** False for an address, which can be read and nothing more. */
   get canSign(): boolean {
     return this.#key.isPresent && this.#key.isOpen;
   }

@@ -183,7 +183,7 @@ function forgetOldest(map: Map<string, unknown>, max: number): void {
   if (oldest.done !== true) map.delete(oldest.value);
 }
 
-/** A status that nobody knows may be an open one. */
+/** An unknown status may be an open one. */
 function isOpen(order: VenueOrder): boolean {
   return order.status === "OPEN" || order.status === "PARTIALLY_FILLED" || order.status === "UNKNOWN";
 }

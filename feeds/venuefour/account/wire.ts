@@ -110,7 +110,7 @@ export interface VenuefourWireFunding {
   readonly tsMs: number;
 }
 
-/** A page of a history; null: the last. */
+/** A page of a history; the cursor is null on the last. */
 export interface VenuefourWirePage<T> {
   readonly rows: readonly T[];
   readonly nextCursor: string | null;

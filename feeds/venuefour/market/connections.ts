@@ -192,7 +192,7 @@ export class Connections {
       else hasAnswer ||= slot.isWanted && slot.isAnsweredOn(shard.socket.primaryLinkId);
     }
     if (overdue.length === 0) return;
-    // One bad name is refused alone. A connection that answers nobody is broken as a whole.
+    // One bad name is refused alone. A connection that answers no subscription is broken as a whole.
     if (!hasAnswer && new Set(overdue.map((slot) => slot.symbol)).size > 1) {
       shard.socket.reconnect("no subscription answered");
       return;

@@ -9,7 +9,7 @@ import type { StreamSlot } from "./stream-slot.js";
 
 /** Channels with one subscription per contract. */
 export const CHANNELS_PER_MARKET = 3;
-/** How long a delay that was measured on a connection is believed to last where nothing newer is measured. */
+/** How long a delay that was measured on a connection counts where nothing newer is measured. */
 const LATE_MEMORY_NS = 30e9;
 
 export class Shard {

@@ -26,7 +26,7 @@ export interface InstrumentList {
   readonly bySymbol: ReadonlyMap<string, Instrument>;
   /** By the venue's name in capitals, for names that come in another case. Where two differ by case only, the first. */
   readonly byFoldedName: ReadonlyMap<string, Instrument>;
-  /** Perpetuals left out because we can not speak them exactly, or because another has their symbol. */
+  /** Perpetuals omitted because they cannot be represented exactly, or because another has their symbol. */
   readonly skipped: readonly string[];
 }
 

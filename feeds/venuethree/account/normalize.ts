@@ -43,14 +43,14 @@ const FEE_PLACES = 6;
 /** Times below are seconds: 1e11 ms was in 1973. */
 const SECONDS_BELOW = 100_000_000_000;
 
-/** Of a market that is not listed. Null for a flat row. */
+/** Of a market that is not listed. Returns null for a flat row. */
 export function uncounted(wire: VenuethreeWirePosition, tsVenueMs: number): VenuePosition | null {
   const { symbol: nativeSymbol, position: size, avg_entry_price: entryPrice } = wire;
   const direction = wire.sign < 0 ? "SHORT" : "LONG";
   return uncountedPosition({ venue: "venuethree", nativeSymbol, size, direction, entryPrice, tsVenueMs });
 }
 
-/** Null for a flat row. */
+/** Returns null for a flat row. */
 export function normalizePosition(
   wire: VenuethreeWirePosition,
   instrument: Instrument,
@@ -126,7 +126,7 @@ export function statusOfWord(word: string): "OPEN" | "FILLED" | "CANCELED" | "UN
   return "UNKNOWN";
 }
 
-/** False for a word that nobody knows: such an order may fill still. */
+/** False for an unknown word: such an order may still fill. */
 export function isEndWord(word: string): boolean {
   const status = statusOfWord(word);
   return status === "FILLED" || status === "CANCELED";

@@ -1,7 +1,7 @@
 /** Who waits for the end of an order of ours, which this venue reports only over its streams. */
 import type { VenueOrder } from "../../../engine/domain/order.js";
 
-/** Orders somebody waits for at once; one more is not followed, and looked up instead. */
+/** Orders followed at once; one more is looked up instead. */
 const MAX_FOLLOWED = 1_024;
 
 export class OwnOrders {
@@ -17,7 +17,10 @@ export class OwnOrders {
     follower?.(order);
   }
 
-  /** `onEnd` is called at most once. Returns what ends the wait; null: too many wait, or somebody does for this order. */
+  /**
+   * `onEnd` is called at most once. Returns what ends the wait; null where too many wait, or where this order is
+   * followed already.
+   */
   follow(clientOrderId: string, onEnd: (order: VenueOrder) => void): (() => void) | null {
     if (this.#followers.size >= MAX_FOLLOWED || this.#followers.has(clientOrderId)) return null;
     this.#followers.set(clientOrderId, onEnd);

@@ -195,7 +195,7 @@ export class VenuethreeAccountSource implements AccountSource<ConfirmedKey, Venu
       case "orders":
         for (const { status } of frame.orders)
           if (statusOfWord(status) === "UNKNOWN") this.#deps.words.note("status", status);
-        // What left the list while nobody looked is found by the read that follows a snapshot.
+        // Orders that left the list while nothing was streamed are found by the read that follows a snapshot.
         return this.#data.applyOrders(frame.orders);
       case "trades":
         return this.#data.applyTrades(frame.trades, false);

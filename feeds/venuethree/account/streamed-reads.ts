@@ -106,8 +106,8 @@ export function watchedBy(
 }
 
 /**
- * The end of an order is final: once it was streamed, nobody is asked. Two or three of the few reads are spared. Null
- * where it was not, or to a key that the venue has not confirmed.
+ * The end of an order is final: once it was streamed, the venue is not asked, which saves two or three of the few
+ * reads. Returns null where it was not, or to a key that the venue has not confirmed.
  */
 export function streamedEnd(
   trading: VenuethreeReads,

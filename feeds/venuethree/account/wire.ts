@@ -134,13 +134,13 @@ export interface VenuethreeWireLimits {
 export interface VenuethreeWireTx {
   /** 0 failed, 1 pending, 2 executed (also of what the sequencer refused), 3 pending final state. */
   readonly status: number;
-  /** Why the sequencer refused it; null: it did not, or has not looked yet. */
+  /** Why the sequencer refused it; null where it did not, or has not decided yet. */
   readonly refusal: { readonly code: number; readonly message: string } | null;
   /** The sequencer has looked at it. */
   readonly isDecided: boolean;
 }
 
-/** Rows of one page and how to ask for the next; null: there is none. */
+/** Rows of one page and the cursor of the next; null on the last. */
 export interface VenuethreePage<T> {
   readonly rows: readonly T[];
   readonly nextCursor: string | null;

@@ -99,7 +99,7 @@ export function buildInstrument(wire: VenuethreeWireMarket, fees: FeeRates): Ins
   };
 }
 
-/** In lots, up: a size between two lots cannot be ordered. Null for a minimum that no order could have. */
+/** In lots, up: a size between two lots cannot be ordered. Returns null for a minimum that no order could have. */
 function restingMinimumOf(wire: VenuethreeWireMarket, qtyDecimals: number): RestingMinimum | null {
   const { min_base_amount: base, min_quote_amount: quote } = wire;
   const qtyLots = base === null ? 1 : Math.max(1, parseScaledRounded(base, qtyDecimals, "ceil"));

@@ -46,7 +46,7 @@ export interface KeyLanesOptions {
   readonly maxKeys?: number;
 }
 
-/** One after the other: over several connections nobody promises the order. */
+/** One after the other: over several connections the order is not guaranteed. */
 export const SINGLE_REQUESTS: Way = { id: 0, width: 1 };
 /**
  * Unanswered transactions of one key over one connection: at 300 ms a round trip some 25 a second, and no more than so

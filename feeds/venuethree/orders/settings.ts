@@ -33,7 +33,7 @@ import type { TxBudget } from "./tx-budget.js";
 import type { TxConfirmationDeps } from "./tx-confirmation.js";
 import type { VenuethreeExchange } from "./exchange.js";
 
-/** A setting that waits does no harm for so long. */
+/** A setting that takes effect late does no harm within this. */
 const EXPIRY_MS = 30_000;
 /** A read may not show a change for so long after the venue took it. */
 const LAG_MS = 5_000;
@@ -60,11 +60,11 @@ interface Setting {
 export class VenuethreeSettings implements AccountSettings {
   readonly #deps: VenuethreeSettingsDeps;
   /**
-   * What the venue took last, or may have taken, by account and market. It takes a change before it makes it, so that a
-   * read right after shows what was: sent along with the next change, that would take this one back.
+   * What the venue took last, or may have taken, by account and market. It takes a change before it makes it, so a read
+   * right after shows the old setting: sent along with the next change, that would undo this one.
    */
   readonly #sent: TimedCache<string, Setting>;
-  /** The newest change under way, by the same name, which the next one waits for; gone with its end. */
+  /** The newest change under way, by the same name. The next one waits for it; it is removed when it ends. */
   readonly #underWay = new Map<string, Promise<unknown>>();
 
   constructor(deps: VenuethreeSettingsDeps) {
@@ -78,7 +78,7 @@ export class VenuethreeSettings implements AccountSettings {
     const last = session instanceof VenuethreeSession ? this.#sent.get(nameOf(session.accountIndex, instrument)) : null;
     const shown = shownOf(read.value);
     if (last === null) return { ...read, value: shown };
-    // While the two differ either may be in force: whoever needs one of them has to set it.
+    // While the two differ either may be in force: a caller who needs one of them has to set it.
     const sent = shownOf(last);
     const leverage = shown.leverage === sent.leverage ? sent.leverage : null;
     const marginMode = shown.marginMode === sent.marginMode ? sent.marginMode : null;
@@ -119,7 +119,7 @@ export class VenuethreeSettings implements AccountSettings {
   ): Promise<SettingOutcome> {
     const { clock, keys } = this.#deps;
     const deadline = new Deadline(clock, options);
-    // First of all: whoever only names the account holds up nobody's changes.
+    // Before the queue: a caller whose key is not the account's holds up no change of it.
     const key = keys.resolveKnown(session) ?? (await keys.resolve(session, options));
     if (!key.ok) return refusedByRead(key);
     const name = nameOf(key.value.accountIndex, instrument);
@@ -127,7 +127,7 @@ export class VenuethreeSettings implements AccountSettings {
     const own = this.#afterwards(earlier, deadline, () =>
       this.#changeAlone(session, instrument, changed, name, deadline),
     );
-    // One that gave up waiting does not let the next one past what it waited for.
+    // A change that gave up waiting does not let the next one start before the one it waited for.
     const ended = Promise.allSettled([earlier, own]);
     this.#underWay.set(name, ended);
     try {

@@ -60,7 +60,7 @@ export class TxBudget {
   /** First-layer addresses by account index. */
   readonly #addresses = new LRUCache<string, string>({ max: MAX_ACCOUNTS });
   readonly #asked = new Map<number, Promise<unknown>>();
-  /** When accounts that nobody answered for are asked for again. */
+  /** When accounts without an answer are asked for again. */
   readonly #askAgainAtMs = new LRUCache<number, number>({ max: MAX_ACCOUNTS });
 
   constructor({ clock, sendsPerMinute, otherSendsPerMinute }: TxBudgetOptions) {

@@ -55,7 +55,7 @@ export async function confirmTx<T>(
     const left = deadline.left();
     if (left === null) return PENDING;
     const tx = await readTx(txHash, left);
-    // Refused for a limit, or failed: asking on would only take from what the next close needs.
+    // Refused for a limit, or failed: more reads would only take from what the next close needs.
     if (!tx.ok) return PENDING;
     if (tx.value?.isDecided === true) return decided(tx.value);
     waitMs = READ_EVERY_MS;
@@ -82,7 +82,7 @@ async function lookFor<T>(
 
 function decided({ refusal, status }: VenuethreeWireTx): TxConfirmation<never> {
   if (refusal === null && status !== TX_FAILED) return { kind: "executed" };
-  // Failed without a word: it expired, and nothing came of it.
+  // Failed without an error: it expired and was not executed.
   const { code, message } = refusal ?? { code: 0, message: "the transaction failed" };
   const reason = rejectReasonOf(code);
   const refused: Refused = {

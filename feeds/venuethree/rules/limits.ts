@@ -125,7 +125,7 @@ export const KEEPALIVE_EVERY_MS = 25_000;
 export const IDLE_SOCKET_MS = 30_000;
 
 /**
- * A subscription that was written and brought no snapshot by then was refused without a word, or lost. Each further
+ * A subscription that was written and brought no snapshot by then was refused without an answer, or lost. Each further
  * attempt waits half as long again, up to the maximum: a venue that is merely slow must not be asked in circles.
  */
 export const SUBSCRIBE_DEADLINE_MS = 2_000;
@@ -164,7 +164,7 @@ export const MAX_REMEMBERED_TRADES = 256;
 export const MAX_STREAMED_ACCOUNTS = 160;
 /** A second use within this makes an account hot: it gets a stream of its own, without being asked for one. */
 export const HOT_WINDOW_MS = 60_000;
-/** A hot account that nobody used for so long gives its stream back: its read token outlives no request for longer. */
+/** A hot account that was not used for this long releases its stream: its read token outlives no request for longer. */
 export const HOT_IDLE_MS = 60_000;
 /**
  * Hot accounts at once. Each costs four reads when it begins and one in two minutes then: together at most 12 of the 60 a

@@ -13,9 +13,9 @@ interface TinyMarket {
 
 export class TinyVenue implements VenueHttp {
   readonly requests: HttpRequest[] = [];
-  /** Book channels refused without a word. */
+  /** Book channels refused without an answer. */
   readonly mute = new Set<string>();
-  /** All channels are refused without a word. */
+  /** All channels are refused without an answer. */
   isMute = false;
   /** Subscribes are taken, their snapshots do not arrive. */
   losesSnapshots = false;
