@@ -173,7 +173,7 @@ class TxJob implements LaneJob {
         turn.wayId === SINGLE_REQUESTS.id || socket === null
           ? resultOfHttp(await rest.sendTx(tx.type, signed.text, key.accountIndex, left))
           : await socket.send(tx.type, signed.text, key.accountIndex, left);
-      if (result.kind === "notSent") budget?.giveBackOther(tx.type, key.accountIndex, lane, takenAtMs);
+      if (result.kind === "notSent") budget?.releaseOther(tx.type, key.accountIndex, lane, takenAtMs);
       if (result.kind === "reply") ackLatency.record(result.reply.receivedAtMs - result.reply.sentAtMs);
       answer = judge(result, signed.hash);
     } catch (error) {

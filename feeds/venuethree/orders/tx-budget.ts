@@ -114,7 +114,7 @@ export class TxBudget {
   }
 
   /** It never left this machine. */
-  giveBackOther(type: number, accountIndex: number, lane: Lane, takenAtMs: number): void {
+  releaseOther(type: number, accountIndex: number, lane: Lane, takenAtMs: number): void {
     if (!QUOTA_TYPES.has(type)) this.#others.refund(String(accountIndex), 1, lane, takenAtMs);
   }
 
