@@ -153,7 +153,7 @@ describe("start", () => {
     expect(room.status().laneTokens.background).toBe(0);
   });
 
-  it("keeps a quarter of a config key's credits for exits, whatever its reads spend", async () => {
+  it("keeps a quarter of a config key's credits for exits, however much its reads spend", async () => {
     const { room } = await setup();
     await room.start();
     if (!isTradingRoom(room)) throw new Error("does not trade");
@@ -268,7 +268,7 @@ describe("instrument refresh", () => {
 });
 
 describe("a listing that changes", () => {
-  it("is known within a minute, and another minimum leaves the books alone", async () => {
+  it("is known within a minute, and another minimum does not change the books", async () => {
     const { room, network, clock, venue, open } = await setup();
     await room.start();
     open();
@@ -286,7 +286,7 @@ describe("a listing that changes", () => {
     expect(btc?.book.state).toBe(BOOK_LIVE);
   });
 
-  it("leaves a symbol with its contract while that is listed, wherever another of its name is", async () => {
+  it("keeps a symbol with its contract while that is listed, wherever another of its name is", async () => {
     const { room, clock, venue } = await setup();
     await room.start();
     expect(room.markets.get("PEPE")?.instrument.nativeSymbol).toBe("kPEPE");
@@ -295,7 +295,7 @@ describe("a listing that changes", () => {
     expect(room.markets.get("PEPE")?.instrument.nativeSymbol).toBe("kPEPE");
   });
 
-  it("leaves a symbol with its contract where a row that could not be read may be that one", async () => {
+  it("keeps a symbol with its contract where a row that could not be read may be that one", async () => {
     const { room, clock, venue } = await setup();
     await room.start();
     venue.rows = [marketRow("PEPE"), marketRow("BTC"), { ...marketRow("kPEPE"), tick_size: {} }, marketRow("NEW")];

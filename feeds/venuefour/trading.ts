@@ -40,7 +40,7 @@ export interface VenuefourTradingDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly ackLatency: LatencyWindow;
-  /** Which callers the venue has answered well; the pool shares its lanes by it. Absent: one that nobody else sees. */
+  /** Which callers the venue has answered well; the pool shares its lanes by it. Default: one of its own. */
   readonly standing?: CallerStanding;
   /** Venue wall clock minus ours. */
   readonly clockOffsetMs: () => number;
@@ -58,26 +58,12 @@ export interface VenuefourTrading {
 }
 
 export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTrading {
-  const { ackLatency, budget, clock, clockOffsetMs, connector, http, logger, random, root, wsUrl } = deps;
+  const { ackLatency, budget, clock, clockOffsetMs, connector, logger, random, wsUrl } = deps;
   const instruments = new InstrumentIndex(deps.instruments);
-  const rest = new AccountRest({
-    http,
-    root,
-    clock,
-    standing: deps.standing ?? new CallerStanding(clock),
-    clockOffsetMs,
-  });
-  const memory = new OrderMemory(clock);
-  const exchange = new VenuefourExchange({
-    rest,
-    clock,
-    ackLatency,
-    onClockError: deps.onClockError ?? (() => Promise.resolve()),
-  });
-  const knownSettings = new KnownSettings(rest, clock);
-  const search = new OrderSearch({ rest, memory, instruments, clock, clockOffsetMs, logger });
-  const history = new VenuefourHistory({ rest, instruments, clock });
-  const reader = new VenuefourAccount({ rest, search, memory, settings: knownSettings, instruments, logger });
+  const reads = createReads(deps, instruments);
+  const { history, knownSettings, memory, reader, rest } = reads;
+  const onClockError = deps.onClockError ?? (() => Promise.resolve());
+  const exchange = new VenuefourExchange({ rest, clock, ackLatency, onClockError });
   const streams = venuefourAccountStreams({
     ...{ wsUrl, connector, clock, random, logger, budget, history, memory, clockOffsetMs },
     account: reader,
@@ -85,16 +71,10 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     instrumentOf: (nativeSymbol) => instruments.byNativeSymbol(nativeSymbol),
   });
   const orders = new VenuefourOrders({
-    exchange,
-    memory,
-    reader,
-    instruments,
-    listed: deps.instruments,
-    clock,
-    logger,
+    ...{ exchange, memory, reader, instruments, listed: deps.instruments, clock, logger },
     glance: (session, instrument, venueOrderId, options) =>
       session instanceof VenuefourSession
-        ? search.glance(session, instrument, venueOrderId, options)
+        ? reads.search.glance(session, instrument, venueOrderId, options)
         : Promise.resolve(failedRead("AUTH", "session of another venue")),
     isStreamed: (session) => streams.ofSession(session)?.isLive === true,
   });
@@ -106,11 +86,24 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
   });
   const verified = new VerifiedReads<readonly VenuePosition[]>(clock);
   return {
-    // One read tells all positions of an account.
+    // One read has all positions of an account.
     ...streamedSessions({ rest: reader, orders, streams, verified, readsWhole: true }),
     streams,
     history,
     settings: new VenuefourSettings(knownSettings, exchange),
     accountNames,
   };
+}
+
+/** What an account is read by, and what is remembered of it between reads. */
+function createReads(deps: VenuefourTradingDeps, instruments: InstrumentIndex) {
+  const { clock, clockOffsetMs, http, logger, root } = deps;
+  const standing = deps.standing ?? new CallerStanding(clock);
+  const rest = new AccountRest({ http, root, clock, standing, clockOffsetMs });
+  const memory = new OrderMemory(clock);
+  const knownSettings = new KnownSettings(rest, clock);
+  const search = new OrderSearch({ rest, memory, instruments, clock, clockOffsetMs, logger });
+  const history = new VenuefourHistory({ rest, instruments, clock });
+  const reader = new VenuefourAccount({ rest, search, memory, settings: knownSettings, instruments, logger });
+  return { rest, memory, knownSettings, search, history, reader };
 }

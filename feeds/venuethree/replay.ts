@@ -1,6 +1,6 @@
 /**
  * Recordings of venuethree, played through this room's decoders and its chain of books: `jsonl-frames`, one received frame per
- * line without a receive time, for which the frame's own `timestamp` stands.
+ * line without a receive time, for which the frame's own `timestamp` counts.
  *
  * Frames name a market by number; only tickers say its name too. Where one market has a book and no ticker names it,
  * it is the one the recording is named after.
@@ -248,7 +248,7 @@ function rowsOf(symbol: string, frame: CsvRows["frame"]): CsvRows {
 /** Number of the one market of such a file: not every row, nor every file, says it. */
 const ONLY_MARKET_ID = 0;
 
-/** csv-bbo-venuethree row → ticker; `rowId` stands for the nonce, so that rows order as they lie. */
+/** csv-bbo-venuethree row → ticker; `rowId` takes the place of the nonce, so that rows keep their order. */
 function bboToTicker(row: readonly string[], symbol: string, rowId: number): string | null {
   const timestamp = isoMs(row[0] ?? "");
   const [bid, bidSize, ask, askSize] = [figure(row[1]), figure(row[2]), figure(row[3]), figure(row[4])];

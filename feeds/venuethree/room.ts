@@ -56,7 +56,6 @@ import { streamedReader } from "./account/streamed-reads.js";
 import { watchedOrders } from "./orders/watched-orders.js";
 import { createVenuethreeTrading, type VenuethreeTrading, type VenuethreeTradingDeps } from "./trading.js";
 import { TxBudget } from "./orders/tx-budget.js";
-import type { TxConfirmationDeps } from "./orders/tx-confirmation.js";
 import { TxSocket } from "./orders/tx-socket.js";
 
 export interface VenuethreeRoomOptions {
@@ -171,10 +170,8 @@ class VenuethreeRoom implements VenueRoom {
     });
     const verified = new VerifiedReads<readonly VenuePosition[]>(clock);
     this.reader = streamedReader(trading, this.streams, clock, this.takerDelayMs, verified);
-    const readTx: TxConfirmationDeps["readTx"] = (hash, call) => trading.rest.tx(hash, call);
-    const confirmation = { clock, cancelDelayMs: TIERS[tier].cancelDelayMs, readTx };
     const check = new ClockCheck({ clock, clockOffset, measure: () => this.#measureClock() });
-    this.orders = withProvenTimes(watchedOrders(trading, this.streams, confirmation, verified), clock, check);
+    this.orders = withProvenTimes(watchedOrders(trading, this.streams, trading.confirmation, verified), clock, check);
     this.history = trading.history;
     this.settings = trading.settings;
     this.accountNames = trading.accountNames;
@@ -278,7 +275,7 @@ class VenuethreeRoom implements VenueRoom {
     return null;
   }
 
-  /** Any answer tells the venue's time; this one is small. */
+  /** Any answer has the venue's time; this one is small. */
   async #measureClock(): Promise<void> {
     for (const { instrument } of this.markets.values()) {
       await this.#rest.orderBookTop(instrument.nativeId, "exit");

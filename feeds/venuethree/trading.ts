@@ -22,7 +22,7 @@ import { NoncePool } from "./sign/schnorr.js";
 import { VenuethreeHistory } from "./account/history.js";
 import { type ConfirmedKey, KeyDirectory } from "./account/key-directory.js";
 import { KeyLanes } from "./orders/key-lanes.js";
-import type { TierName } from "./rules/limits.js";
+import { TIERS, type TierName } from "./rules/limits.js";
 import { InstrumentIndex } from "../shared/room/instrument-index.js";
 import { VenuethreeOrders } from "./orders/orders.js";
 import { createPublicKeyCache } from "./sign/sign.js";
@@ -30,6 +30,7 @@ import { SentOrders } from "./account/sent-orders.js";
 import { accountIndexOf, openVenuethreeAddress, openVenuethreeSession, VenuethreeSession } from "./account/session.js";
 import { VenuethreeSettings } from "./orders/settings.js";
 import type { TxBudget } from "./orders/tx-budget.js";
+import type { TxConfirmationDeps } from "./orders/tx-confirmation.js";
 import { laneName, VenuethreeExchange } from "./orders/exchange.js";
 import type { TxSocket } from "./orders/tx-socket.js";
 
@@ -40,7 +41,7 @@ const PAIRS_PER_STEP = 1;
 const STEP_EVERY_MS = 4;
 
 export interface VenuethreeTradingDeps {
-  /** Which callers the venue has answered well; the pool shares its lanes by it. Absent: one that nobody else sees. */
+  /** Which callers the venue has answered well; the pool shares its lanes by it. Default: one of its own. */
   readonly standing?: CallerStanding;
   readonly http: VenueHttp;
   readonly instruments: () => ReadonlyMap<string, Instrument>;
@@ -64,6 +65,7 @@ export interface VenuethreeTrading {
   readonly history: AccountHistory;
   readonly settings: AccountSettings;
   readonly rest: VenuethreeAccountRest;
+  readonly confirmation: TxConfirmationDeps;
   readonly tokens: AuthTokens;
   readonly instruments: InstrumentIndex;
   openSession(rawCredentials: unknown): OpenSession;
@@ -80,23 +82,66 @@ export interface VenuethreeTrading {
 }
 
 export function createVenuethreeTrading(deps: VenuethreeTradingDeps): VenuethreeTrading {
-  const { ackLatency, chainId, clock, clockOffsetMs, logger } = deps;
+  const { clock, clockOffsetMs, logger } = deps;
   const budget = deps.txBudget ?? null;
   const rest = new VenuethreeAccountRest(deps.http, deps.tier, (index, address) => budget?.note(index, address));
-  const socket = deps.txSocket ?? null;
-  const lanes = new KeyLanes({ clock, ...(socket === null ? {} : { way: () => socket.way() }) });
-  const keys = new KeyDirectory({
-    rest,
-    clock,
-    standing: deps.standing ?? new CallerStanding(clock),
-    onNonce: (accountIndex, apiKeyIndex, nonce, askedNs) =>
-      lanes.hint(laneName({ accountIndex, apiKeyIndex }), nonce, askedNs),
-  });
-  const pool = new NoncePool(POOL_PAIRS);
+  const { exchange, keys, pool } = createSigning(deps, rest, budget);
   const filler = new PoolFiller(clock, pool);
   const tokens = new AuthTokens(clock, clockOffsetMs, pool);
   const instruments = new InstrumentIndex(deps.instruments);
   const sentOrders = new SentOrders();
+  const confirmation: TxConfirmationDeps = {
+    clock,
+    cancelDelayMs: TIERS[deps.tier].cancelDelayMs,
+    readTx: (hash, call) => rest.tx(hash, call),
+  };
+  const account = new VenuethreeAccount({ rest, keys, tokens, instruments, sentOrders, clock, clockOffsetMs, logger });
+  const publicKeys = createPublicKeyCache();
+  return {
+    reader: account,
+    orders: new VenuethreeOrders({ exchange, sentOrders, listed: deps.instruments, clock, clockOffsetMs }),
+    history: new VenuethreeHistory({ account, rest, instruments, clock }),
+    settings: new VenuethreeSettings({ rest, keys, exchange, confirmation, budget, clock, clockOffsetMs }),
+    rest,
+    confirmation,
+    tokens,
+    instruments,
+    openSession: (raw) => {
+      const opened = openVenuethreeSession(raw, publicKeys);
+      // A caller is about to sign.
+      if (opened.ok) {
+        filler.fillSoon();
+        deps.txSocket?.start();
+      }
+      return opened;
+    },
+    accountNames: namesOf(keys),
+    openAddress: openVenuethreeAddress,
+    addressOf: (session) =>
+      session instanceof VenuethreeSession ? (budget?.addressOf(session.accountIndex) ?? null) : null,
+    namesAnother: (raw, name) => namesAnother(budget, raw, name),
+    resolveKey: (session, options) => keys.resolve(session, options),
+    knownKey: (session) => keys.resolveKnown(session),
+    stop: () => filler.stop(),
+  };
+}
+
+/** What transactions are signed and sent by: keys that the venue confirmed, the turns of each, and pairs to sign with. */
+function createSigning(
+  { ackLatency, chainId, clock, logger, standing, txSocket }: VenuethreeTradingDeps,
+  rest: VenuethreeAccountRest,
+  budget: TxBudget | null,
+): { readonly exchange: VenuethreeExchange; readonly keys: KeyDirectory; readonly pool: NoncePool } {
+  const socket = txSocket ?? null;
+  const lanes = new KeyLanes({ clock, ...(socket === null ? {} : { way: () => socket.way() }) });
+  const keys = new KeyDirectory({
+    rest,
+    clock,
+    standing: standing ?? new CallerStanding(clock),
+    onNonce: (accountIndex, apiKeyIndex, nonce, askedNs) =>
+      lanes.hint(laneName({ accountIndex, apiKeyIndex }), nonce, askedNs),
+  });
+  const pool = new NoncePool(POOL_PAIRS);
   const exchange = new VenuethreeExchange({
     rest,
     socket,
@@ -109,40 +154,16 @@ export function createVenuethreeTrading(deps: VenuethreeTradingDeps): Venuethree
     ackLatency,
     chainId,
   });
-  const account = new VenuethreeAccount({ rest, keys, tokens, instruments, sentOrders, clock, clockOffsetMs, logger });
-  const publicKeys = createPublicKeyCache();
-  return {
-    reader: account,
-    orders: new VenuethreeOrders({ exchange, sentOrders, listed: deps.instruments, clock, clockOffsetMs }),
-    history: new VenuethreeHistory({ account, rest, instruments, clock }),
-    settings: new VenuethreeSettings({ rest, keys, exchange, budget, clock, clockOffsetMs }),
-    rest,
-    tokens,
-    instruments,
-    openSession: (raw) => {
-      const opened = openVenuethreeSession(raw, publicKeys);
-      // Somebody is about to sign.
-      if (opened.ok) {
-        filler.fillSoon();
-        socket?.start();
-      }
-      return opened;
-    },
-    accountNames: namesOf(keys),
-    openAddress: openVenuethreeAddress,
-    addressOf: (session) =>
-      session instanceof VenuethreeSession ? (budget?.addressOf(session.accountIndex) ?? null) : null,
-    namesAnother(raw, name) {
-      const accountIndex = accountIndexOf(raw);
-      if (accountIndex === null) return false;
-      if (/^\d+$/.test(name)) return name !== String(accountIndex);
-      const address = budget?.addressOf(accountIndex) ?? null;
-      return address !== null && isAddress(name) && name.toLowerCase() !== address;
-    },
-    resolveKey: (session, options) => keys.resolve(session, options),
-    knownKey: (session) => keys.resolveKnown(session),
-    stop: () => filler.stop(),
-  };
+  return { exchange, keys, pool };
+}
+
+/** Is `name`, an account index or an address, surely not that of the credentials? */
+function namesAnother(budget: TxBudget | null, rawCredentials: unknown, name: string): boolean {
+  const accountIndex = accountIndexOf(rawCredentials);
+  if (accountIndex === null) return false;
+  if (/^\d+$/.test(name)) return name !== String(accountIndex);
+  const address = budget?.addressOf(accountIndex) ?? null;
+  return address !== null && isAddress(name) && name.toLowerCase() !== address;
 }
 
 /** The account index that the credentials name, once the venue has confirmed the key for it. */

@@ -12,6 +12,7 @@ import { createSeededRandom } from "../../../engine/domain/random.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { AccountSession, Lane, SettingOutcome, VenueRoom } from "../../../engine/ports.js";
 import { AccountLimiter } from "../../../feeds/shared/net/account-limiter.js";
+import { untilSettled } from "../../../feeds/shared/test/http-time.js";
 import { countingAs } from "../../../feeds/shared/test/counting-as.js";
 import { publicKeyOf } from "../../../feeds/venuethree/sign/schnorr.js";
 import { decodeDetails } from "../../../feeds/venuethree/market/decode-slow.js";
@@ -130,7 +131,8 @@ async function played(scene: Scene): Promise<Played> {
     const { settings } = own;
     if (settings === undefined) throw new Error("no settings");
     const waitMs = settings.waitMs?.(session, "trade") ?? 0;
-    const outcome = await settings.setLeverage(session, btc, leverage, { timeoutMs: TIMEOUT_MS, lane: "trade" });
+    const options = { timeoutMs: TIMEOUT_MS, lane: "trade" as const };
+    const outcome = await untilSettled(clock, settings.setLeverage(session, btc, leverage, options));
     sent.push({ lane: "trade", outcome, waitMs });
     clock.advance(CHANGE_EVERY_MS);
     return outcome.outcome === "accepted";

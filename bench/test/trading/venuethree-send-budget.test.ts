@@ -141,11 +141,16 @@ describe("leverage and the like", () => {
   it("are held back before the venue refuses them, with the time to wait; orders, closes and cancels are not", async () => {
     const on = await start();
     const session = on.session(MASTER);
+    let waitMs: number | undefined;
     const set = (count: number): Promise<SettingOutcome> => {
       const options = { timeoutMs: 30_000, lane: "trade" as const };
-      return (
-        on.room.settings?.setLeverage(session, on.btc, 5 + (count % 2), options) ?? Promise.reject(new Error("none"))
-      );
+      const change = on.room.settings?.setLeverage(session, on.btc, 5 + (count % 2), options);
+      if (change === undefined) return Promise.reject(new Error("none"));
+      // Seen at the moment of the answer: time passes until the test has it.
+      const seen = change.finally(() => {
+        waitMs = on.room.settings?.waitMs?.(session, "trade");
+      });
+      return untilSettled(on.clock, seen);
     };
     let refused: SettingOutcome = { outcome: "unknown", cause: "NONE" };
     let takenCount = 0;
@@ -166,7 +171,7 @@ describe("leverage and the like", () => {
     expect(refused.retryAfterMs).toBeGreaterThan(0);
     expect(refused.retryAfterMs).toBeLessThanOrEqual(MINUTE_MS + SLACK_MS);
     // The router sees it.
-    expect(on.room.settings?.waitMs?.(session, "trade")).toBe(refused.retryAfterMs);
+    expect(waitMs).toBe(refused.retryAfterMs);
     expect(on.room.settings?.waitMs?.(session, "exit")).toBe(0);
     // Another account of the address has nothing left.
     const bySub = await on.room.settings?.setLeverage(on.session(SUB), on.btc, 7, { timeoutMs: 30_000, lane: "trade" });

@@ -2,8 +2,8 @@
  * The private channels of one account of venuefour and the REST reads beside them, for the stream of its credentials
  * (shared/account/account-session-stream.ts).
  *
- * Invariant: after a loss the fills that were missed are read and told, each once (catch-up.ts). The venue shows an
- * account to whoever names it, so events are passed on before the first read.
+ * Invariant: after a loss the fills that were missed are read and reported, each once (catch-up.ts). The venue shows an
+ * account to all who name it, so events are passed on before the first read.
  */
 import type { TimerHandle } from "../../../engine/domain/clock.js";
 import type { Logger } from "../../../engine/domain/logger.js";
@@ -145,7 +145,7 @@ export class VenuefourAccountFeed implements AccountFeed<VenuefourSession> {
     const isChanged = this.#account.applyPositions(positions, li);
     const held = this.#account.positions();
     if (this.#account.lateCount > lateCount) {
-      // Out of order, or the venue's numbers began again: only a read tells.
+      // Out of order, or the venue's numbers began again: only a read shows the truth.
       this.#hasLateFrame = true;
       reads.doubtPositions();
       reconciler().refreshSoon();
@@ -171,7 +171,7 @@ export class VenuefourAccountFeed implements AccountFeed<VenuefourSession> {
     const events = this.#account.applyOrder(order, li);
     reads.told(order);
     reconciler().happened(order.tsVenueMs);
-    memory.told(accountId, order);
+    memory.reported(accountId, order);
     for (const event of events) tell(event);
   }
 
@@ -194,7 +194,7 @@ export class VenuefourAccountFeed implements AccountFeed<VenuefourSession> {
 
   // ------------------------------------------------------------ reads
 
-  /** All of it each time: the few credits of open orders find what no frame told. */
+  /** All of it each time: the few credits of open orders find what no frame reported. */
   async load(session: VenuefourSession, { beganMs, isWanted }: Question): Promise<AccountTruth | LoadFailure> {
     const framesBefore = this.#positionFrameCount;
     const caught = await this.#catchUp.read(session, isWanted);
@@ -205,7 +205,8 @@ export class VenuefourAccountFeed implements AccountFeed<VenuefourSession> {
       asOfMs,
       adopt: () => {
         const hasNewerFrame = this.#positionFrameCount > framesBefore;
-        // Where numbers may have begun again, what is asked for so long after the last frame is newer, whatever its own.
+        // Where numbers may have begun again, what is asked for so long after the last frame is newer, independent of
+        // its own.
         const isSurelyLater = beganMs - this.#positionFrameMs >= SURELY_LATER_MS;
         const isBegunAgain = this.#hasLateFrame && !hasNewerFrame && isSurelyLater;
         this.#catchUp.taken(caught);

@@ -1,10 +1,10 @@
 /**
  * What REST says of a streamed account: positions, open orders, the end of orders that vanished, and after a loss the
- * fills that no frame told.
+ * fills that no frame reported.
  *
  * Invariants: no position is taken of a read that was not answered whole, and no order or fill that was learnt on the way
- * is forgotten; each fill is told once, by its trade id (account/state.ts), an order only as it stands; an order that left
- * the open ones is looked up, its end is not guessed.
+ * is forgotten; each fill is reported once, by its trade id (account/state.ts), an order only as it is now; an order
+ * that left the open ones is looked up, its end is not guessed.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
@@ -29,7 +29,7 @@ export interface CatchUpDeps {
   readonly clockOffsetMs: () => number;
 }
 
-/** Answered whole; its orders and fills stand in the account's state already (`takeNews`), its positions do not. */
+/** Answered whole; its orders and fills are in the account's state already (`takeNews`), its positions do not. */
 interface CaughtUp {
   readonly positions: readonly VenuePosition[];
   readonly lastId: number | null;
@@ -45,8 +45,8 @@ const MAX_MISSED_FILLS = 200;
 /** Overlap of what is read with what was received; the trade ids sort it out. */
 const FILL_OVERLAP_MS = 10_000;
 /**
- * Error of our clock estimate (whole-second stamps). A fill from just before the stream began may so be told after the
- * first loss: it is true and told once, where the other way round one would be missed.
+ * Error of our clock estimate (whole-second stamps). A fill from just before the stream began may so be reported after
+ * the first loss: it is true and reported once, where the other way round one would be missed.
  */
 const CLOCK_MARGIN_MS = 2_000;
 
@@ -96,7 +96,8 @@ export class AccountCatchUp {
     const openIds = new Set(open.value.map((order) => order.venueOrderId));
     const gone = this.#state.openOrders().filter((order) => !openIds.has(order.venueOrderId));
     for (const order of open.value) this.#news.add(this.#state.adoptOrder(order));
-    // Orders that ended while nobody listened, and orders of fills: each is asked for, so that nothing stays unknown.
+    // Orders that ended while nothing was streamed, and orders of fills: each is asked for, so that nothing stays
+    // unknown.
     for (const { venueOrderId, nativeSymbol } of [...gone, ...this.#state.awaitedOrderIds()].slice(0, MAX_LOOKED_UP)) {
       const isAnswered = await this.#lookUp(session, venueOrderId, nativeSymbol);
       if (!isWanted() || !isAnswered) return "unanswered";
@@ -107,7 +108,7 @@ export class AccountCatchUp {
     return { positions, lastId, asOfMs: snapshot.asOfMs, askedAtVenueMs };
   }
 
-  /** False: no answer. */
+  /** Returns false where the venue did not answer. */
   async #lookUp(session: VenuefourSession, venueOrderId: string, nativeSymbol: string): Promise<boolean> {
     const { account, instrumentOf, memory } = this.#deps;
     const instrument = instrumentOf(nativeSymbol);
@@ -120,7 +121,9 @@ export class AccountCatchUp {
     return true;
   }
 
-  /** Fills since the stream began that no frame told, after a loss. False: no answer. */
+  /**
+   * Fills since the stream began that no frame reported, after a loss. Returns false where the venue did not answer.
+   */
   async #readMissedFills(session: VenuefourSession): Promise<boolean> {
     if (!this.#hasMissedFills || this.#fillsSinceMs === null) return true;
     const sinceMs = this.#fillsSinceMs;

@@ -1,4 +1,6 @@
-/** Frames of the private channels: text → checked rows. What cannot be read is said to be so, never guessed. */
+/**
+ * Frames of the private channels: text → checked rows. What cannot be read is reported as unreadable, never guessed.
+ */
 import {
   asFields,
   asList,
@@ -18,13 +20,13 @@ import {
   type VenuefourWireUpdate,
 } from "./wire.js";
 
-/** Without the first three the account is not known; the others tell of its settings. */
+/** Without the first three the account is not known; the others report its settings. */
 export const ESSENTIAL_CHANNELS = ["account_positions", "account_order_updates", "account_trades"] as const;
 export const ACCOUNT_CHANNELS = [...ESSENTIAL_CHANNELS, "account_leverage", "account_margin"] as const;
 
 export type AccountFrame =
   | { readonly kind: "echo"; readonly channel: string }
-  /** `li` null: the frame said none. */
+  /** `li` is null where the frame has none. */
   | { readonly kind: "positions"; readonly rows: readonly VenuefourWirePosition[]; readonly li: number | null }
   | { readonly kind: "orders"; readonly rows: readonly VenuefourWireUpdate[] }
   | { readonly kind: "fills"; readonly rows: readonly VenuefourWireFill[] }

@@ -14,7 +14,7 @@ import { decodeSettings, type VenuefourWireSetting } from "./wire.js";
 
 /** Accounts whose settings are remembered; the least recently used goes. */
 const MAX_ACCOUNTS = 4_096;
-/** For what leverage a position shows, nothing that decides: settings change by hand, and streams tell of it. */
+/** For what leverage a position shows, nothing that decides: settings change by hand, and streams report it. */
 const FRESH_MS = 60_000;
 
 type Rows = ReadonlyMap<string, VenuefourWireSetting>;
@@ -35,7 +35,7 @@ export class KnownSettings {
     return rows === null ? null : listedOf(rows, instrument).leverage;
   }
 
-  /** Reads them if they are not fresh; a failure leaves what is known. */
+  /** Reads them if they are not fresh; a failure keeps what is known. */
   async refresh(session: VenuefourSession, options: CallOptions): Promise<void> {
     if (this.#known.get(session.accountId) === null) await this.#readRows(session, options);
   }

@@ -162,7 +162,7 @@ export function normalizeFunding(wire: VenuefourWireFunding, instrument: Instrum
   };
 }
 
-/** Of a contract that is not listed. Null for a row without size. */
+/** Of a contract that is not listed. Returns null for a row without size. */
 export function uncounted(wire: VenuefourWirePosition): VenuePosition | null {
   const { symbol: nativeSymbol, amount: size, entryPrice, updatedMs: tsVenueMs } = wire;
   const direction = wire.side === "bid" ? "LONG" : "SHORT";
@@ -170,8 +170,8 @@ export function uncounted(wire: VenuefourWirePosition): VenuePosition | null {
 }
 
 /**
- * Null for a row without size. The venue prints no mark, no profit and no leverage with a position: mark and profit are
- * the portfolio's to compute, `leverage` is what the account's settings say, null where nobody asked them.
+ * Returns null for a row without size. The venue prints no mark, no profit and no leverage with a position: mark and
+ * profit are the portfolio's to compute, `leverage` is what the account's settings say, null where they were not read.
  */
 export function normalizePosition(
   wire: VenuefourWirePosition,

@@ -1,7 +1,7 @@
 /**
  * What passed through this process about the orders of each account: which order id a client id became, which orders are
- * an account's own, the newest state a stream told. The venue has no lookup by client id, and shows any order of anybody
- * by its id: without this each question costs a walk through the histories.
+ * an account's own, the newest state a stream reported. The venue has no lookup by client id, and shows any order of
+ * any account by its id: without this each question costs a walk through the histories.
  *
  * A hint, never the only answer: what is not remembered is looked for at the venue.
  */
@@ -39,22 +39,22 @@ export class OrderMemory {
     return this.#orderIds.get(`${accountId} ${clientId}`) ?? null;
   }
 
-  /** A stream told of an order. */
-  told(accountId: string, order: VenueOrder): void {
+  /** A stream reported an order. */
+  reported(accountId: string, order: VenueOrder): void {
     this.note(accountId, order.venueOrderId, order.venueClientOrderId);
     for (const watcher of this.#watchers.get(`${accountId} ${order.venueOrderId}`) ?? []) watcher(order);
   }
 
   /**
-   * The end of an order as a stream tells it, for at most `maxMs`; null if none came. What a stream told before this is
-   * called is not seen.
+   * The end of an order as a stream reports it, for at most `maxMs`; null if none came. What a stream reported before
+   * this is called is not seen.
    */
   async endOf(accountId: string, orderId: string, maxMs: number): Promise<VenueOrder | null> {
     const key = `${accountId} ${orderId}`;
     if (this.#watchers.size >= MAX_WATCHED || maxMs <= 0) return null;
     const watchers = this.#watchers.get(key) ?? new Set();
     let watcher: (order: VenueOrder) => void = () => undefined;
-    const told = new Promise<VenueOrder>((resolve) => {
+    const ended = new Promise<VenueOrder>((resolve) => {
       watcher = (order) => {
         if (isEnded(order)) resolve(order);
       };
@@ -62,7 +62,7 @@ export class OrderMemory {
     watchers.add(watcher);
     this.#watchers.set(key, watchers);
     try {
-      return await Promise.race([told, delay(this.#clock, maxMs).then(() => null)]);
+      return await Promise.race([ended, delay(this.#clock, maxMs).then(() => null)]);
     } finally {
       watchers.delete(watcher);
       if (watchers.size === 0) this.#watchers.delete(key);

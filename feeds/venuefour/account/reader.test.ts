@@ -172,7 +172,7 @@ describe("an order", () => {
     ).toMatchObject({ ok: true, value: { status: "OPEN" } });
   });
 
-  it("is not said to be missing while a young history goes on, and is where it is old", async () => {
+  it("is not reported missing while a young history goes on, and is where it is old", async () => {
     const harness = createHarness();
     const nowMs = harness.clock.wallMs();
     const page = (ageMs: number): object =>

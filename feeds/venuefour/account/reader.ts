@@ -72,7 +72,7 @@ export class VenuefourAccount implements VenueReader {
     return { ...read, value: positions.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol) };
   }
 
-  /** Leverage stands with the settings, which cost a read of their own: not on the exit path. */
+  /** Leverage is among the settings, which cost a read of their own: not on the exit path. */
   async readSnapshot(session: VenuefourSession, options: CallOptions): Promise<Read<PositionsAnswer>> {
     const { rest, settings } = this.#deps;
     if (options.lane !== "exit") await settings.refresh(session, options);

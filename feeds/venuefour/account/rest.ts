@@ -29,7 +29,7 @@ export interface AccountRestDeps {
 export type Sent =
   /** Nothing was sent: the session is closed, or is an address only. */
   | { readonly kind: "local" }
-  /** `isRepeated`: what the venue said of the key a moment ago; nothing was sent now. */
+  /** `isRepeated`: the venue's answer about the key of a moment ago; nothing was sent now. */
   | { readonly kind: "sent"; readonly result: HttpResult; readonly isRepeated?: true };
 
 /**

@@ -2,7 +2,7 @@
  * One order of an account by either id. The venue shows any order of anybody by its order id and has no lookup by client
  * id, so an order is the account's own only if this process saw it become so, or if one of the account's lists holds it.
  *
- * Invariant: "no such order" is said only when the whole of what was searched was readable; a search that had to stop
+ * Invariant: "no such order" is the answer only when all that was searched was readable; a search that had to stop
  * before the end of a young history is a failure, because an order may lie beyond.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
@@ -48,7 +48,7 @@ export class OrderSearch {
     this.#deps = deps;
   }
 
-  /** `instrument` null: of any symbol. */
+  /** Of any symbol where `instrument` is null. */
   async find(
     session: VenuefourSession,
     instrument: Instrument | null,
@@ -70,8 +70,8 @@ export class OrderSearch {
   }
 
   /**
-   * An order of the account by its events alone, for one credit. Null: they are not known, which soon after a send is
-   * nothing but lag.
+   * An order of the account by its events alone, for one credit. Returns null while they are not known, which soon
+   * after a send is nothing but lag.
    */
   async glance(
     session: VenuefourSession,
@@ -96,7 +96,7 @@ export class OrderSearch {
     return { ...events, value: decoded.value };
   }
 
-  /** Open orders first: cheap, and whatever leaves that list meanwhile is in the history by then. */
+  /** Open orders first: cheap, and an order that ends meanwhile is in the history by then. */
   async #inLists(
     session: VenuefourSession,
     instrument: Instrument | null,

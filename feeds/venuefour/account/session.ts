@@ -1,8 +1,8 @@
 /**
  * One caller's credentials for venuefour, opened for one request and closed at its end; or an address alone, since
- * everything of an account can be read by whoever knows it.
+ * everything of an account can be read by all who know it.
  *
- * Invariant: the key leaves this object only into a synchronous callback, and is dropped by `close`.
+ * Invariant: the key is given only to a synchronous callback, and is dropped by `close`.
  */
 import type { AccountSession, OpenSession } from "../../../engine/ports.js";
 import { credentialTag, HeldSecret, keyLabel, showNothingOf } from "../../shared/account/key-session.js";
@@ -19,7 +19,8 @@ export class VenuefourSession implements AccountSession {
   readonly accountId: string;
   /**
    * A name for whole credentials, equal for equal ones only, useless outside this process: the stream that one session
-   * opened is shared with another only under the same tag. The public key stands for the secret it was derived from.
+   * opened is shared with another only under the same tag. The public key takes the place of the secret it was derived
+   * from.
    */
   readonly tag: string;
   /** As `tag`, of who signs for which account alone: what the venue says of that is as true with any config key. */
@@ -40,7 +41,7 @@ export class VenuefourSession implements AccountSession {
     return this.#key.isOpen;
   }
 
-  /** False: an address, which can be read and nothing more. */
+  /** False for an address, which can be read and nothing more. */
   get canSign(): boolean {
     return this.#key.isPresent && this.#key.isOpen;
   }

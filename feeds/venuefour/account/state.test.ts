@@ -93,7 +93,7 @@ describe("positions", () => {
 });
 
 describe("orders and fills", () => {
-  it("tell a fill with its order, whichever comes first, and once", () => {
+  it("report a fill with its order, whichever comes first, and once", () => {
     const state = new AccountState();
     expect(state.applyFill(FILL)).toEqual([]);
     expect(state.awaitedOrderIds()).toMatchObject([{ venueOrderId: "7" }]);
@@ -124,7 +124,7 @@ describe("orders and fills", () => {
     expect(state.awaitedOrderIds()).toHaveLength(1_024);
   });
 
-  it("end the same in whatever order the frames of one life come, each fill told exactly once", () => {
+  it("end the same in whatever order the frames of one life come, each fill reported exactly once", () => {
     const steps = [
       (state: AccountState) => state.applyOrder(order(), 1),
       (state: AccountState) => state.applyOrder(PART, 2),
@@ -153,16 +153,16 @@ describe("orders and fills", () => {
 describe("recorded frames", () => {
   it("of an order that was made and canceled give its two states", () => {
     const state = new AccountState();
-    const told: string[] = [];
+    const statuses: string[] = [];
     for (const text of frameTexts("limit-")) {
       const frame = decodeAccountFrame(text);
       expect(frame.kind).not.toBe("malformed");
       if (frame.kind !== "orders") continue;
       for (const { order: wire, li } of frame.rows)
         for (const event of state.applyOrder(normalizeOrder(wire, BTC), li))
-          if (event.kind === "order") told.push(event.order.status);
+          if (event.kind === "order") statuses.push(event.order.status);
     }
-    expect(told).toEqual(["OPEN", "CANCELED"]);
+    expect(statuses).toEqual(["OPEN", "CANCELED"]);
   });
 
   it("of the documentation are all read", () => {

@@ -4,7 +4,7 @@
  *
  * The venue's sequence number `li` orders frames within a channel and rows of one order, never across channels: a fill
  * may come before the update of its order or after. A positions frame is the whole set. A REST snapshot carries the same
- * number, so the newer of both stands. A fill is reported once, and not before its order is known.
+ * number, so the newer of both counts. A fill is reported once, and not before its order is known.
  */
 import type { VenueOrder } from "../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
@@ -14,7 +14,7 @@ import type { AccountEvent } from "../../../engine/ports.js";
 const MAX_REMEMBERED_FILLS = 4_096;
 /** Orders remembered: open ones, and lately changed ones. */
 const MAX_REMEMBERED_ORDERS = 4_096;
-/** Fills held for orders not reported yet; the oldest goes, and its order's filled size still tells of it. */
+/** Fills held for orders not reported yet; the oldest goes, and its order's filled size still has it. */
 const MAX_WAITING_FILLS = 1_024;
 const NO_LI = -1;
 
@@ -65,7 +65,7 @@ export class AccountState {
       this.lateCount++;
       return false;
     }
-    // Without a number it is newer than whatever came before on this socket.
+    // Without a number it is newer than all that came before on this socket.
     this.#positionsLi = li ?? this.#positionsLi;
     return this.#setPositions(positions);
   }
@@ -112,7 +112,7 @@ export class AccountState {
     return this.#setPositions(positions);
   }
 
-  /** An order as REST tells it. */
+  /** An order as REST reports it. */
   adoptOrder(order: VenueOrder): readonly AccountEvent[] {
     const known = this.#orders.get(order.venueOrderId);
     if (known !== undefined && isOlder(order, known.order)) return this.#release(known.order);
@@ -147,7 +147,7 @@ export class AccountState {
     this.#orders.delete(order.venueOrderId);
     this.#orders.set(order.venueOrderId, { order, li });
     if (this.#orders.size <= MAX_REMEMBERED_ORDERS) return;
-    // Oldest closed one first; if all are open the oldest goes, and REST tells of it at the next reconcile.
+    // Oldest closed one first; if all are open the oldest goes, and REST reports it at the next reconcile.
     for (const [id, row] of this.#orders) {
       if (isOpen(row.order)) continue;
       this.#orders.delete(id);
@@ -183,7 +183,7 @@ function forgetOldest(map: Map<string, unknown>, max: number): void {
   if (oldest.done !== true) map.delete(oldest.value);
 }
 
-/** A status that nobody knows may be an open one. */
+/** An unknown status may be an open one. */
 function isOpen(order: VenueOrder): boolean {
   return order.status === "OPEN" || order.status === "PARTIALLY_FILLED" || order.status === "UNKNOWN";
 }

@@ -1,4 +1,4 @@
-/** A streamed account whose frames are lost or late: what its streamed positions stand for, and as of when. */
+/** A streamed account whose frames are lost or late: what its streamed positions prove, and as of when. */
 import { describe, expect, it } from "vitest";
 import type { AccountEvent, AccountSession, AccountStream } from "../../../engine/ports.js";
 import type { HttpResult } from "../../shared/net/http.js";
@@ -118,7 +118,7 @@ describe("an account of venuefour whose frames are dropped", () => {
     const scene = await live();
     scene.send({ channel: "account_positions", data: {} });
     await scene.wait(1_000);
-    // Only now the venue's reads tell of it.
+    // Only now the venue's reads show it.
     scene.venue.amount = "0.0002";
     scene.venue.li++;
     await scene.wait(9_000);

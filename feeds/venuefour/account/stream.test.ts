@@ -195,7 +195,7 @@ describe("an account stream", () => {
     expect([harness.http.requests.length, harness.trading.streams.openCount]).toEqual([asked, 0]);
   });
 
-  it("asks again for what was not answered, and connects anew when nothing helps", async () => {
+  it("asks again for what was not answered, and connects again when nothing helps", async () => {
     const harness = createHarness();
     answer(harness, QUIET, 10);
     const watching = listen(harness);
@@ -210,7 +210,7 @@ describe("an account stream", () => {
     expect(watching.stream.state).toBe("LIVE");
   });
 
-  it("tells orders, fills and positions; a fill waits for its order, and comes once", async () => {
+  it("reports orders, fills and positions; a fill waits for its order, and comes once", async () => {
     const { connection, kinds, stream, events } = await live();
     send(connection, { channel: "account_trades", data: [TRADE] });
     send(connection, { channel: "account_order_updates", data: [UPDATE] });
@@ -241,7 +241,7 @@ describe("an account stream", () => {
     });
   });
 
-  it("is not LIVE while a frame went unread, until REST has told", async () => {
+  it("is not LIVE while a frame went unread, until REST has answered", async () => {
     const { connection, kinds, harness, stream } = await live();
     send(connection, { channel: "account_positions", data: [{ ...POSITION, a: "x" }], li: 13 });
     expect(stream.state).toBe("SYNCING");
@@ -254,7 +254,7 @@ describe("an account stream", () => {
   it("is LIVE only by an answer asked for after the last frame that went unread", async () => {
     const { connection, harness, stream } = await live();
     send(connection, { channel: "account_positions", data: [{ ...POSITION, a: "x" }], li: 13 });
-    // The question is out; what this one said may be in its answer or not.
+    // The question is out; the content of this one may be in its answer or not.
     send(connection, { channel: "account_positions", data: [{ ...POSITION, a: "y" }], li: 14 });
     await harness.clock.advanceAsync(10);
     expect(stream.state).toBe("SYNCING");
@@ -262,7 +262,7 @@ describe("an account stream", () => {
     expect(stream.state).toBe("LIVE");
   });
 
-  it("tells what it learnt of an order although a later part of that reading failed", async () => {
+  it("reports what it learnt of an order although a later part of that reading failed", async () => {
     const open = (orderId: number) => ({
       ...orderRow({ order_id: orderId, side: "ask" }),
       price: "64000",
@@ -278,14 +278,14 @@ describe("an account stream", () => {
     await harness.clock.advanceAsync(3_500);
     const next = await connect(harness);
     expect([stream.state, events.slice(before).filter(({ kind }) => kind === "order")]).toEqual(["SYNCING", []]);
-    // Meanwhile one of them fills: then it is told of no more as open.
+    // Meanwhile one of them fills: then it is no longer reported as open.
     send(next, { channel: "account_order_updates", data: [{ ...UPDATE, d: "ask" }] });
     routes["/orders"] = envelope([open(8)]);
     routes["/trades/history"] = envelope([]);
     await harness.clock.advanceAsync(5_000);
     expect(stream.state).toBe("LIVE");
-    const told = events.slice(before).flatMap((event) => (event.kind === "order" ? [event.order] : []));
-    expect(told.map(({ venueOrderId, status }) => `${venueOrderId} ${status}`)).toEqual(["7 FILLED", "8 OPEN"]);
+    const reported = events.slice(before).flatMap((event) => (event.kind === "order" ? [event.order] : []));
+    expect(reported.map(({ venueOrderId, status }) => `${venueOrderId} ${status}`)).toEqual(["7 FILLED", "8 OPEN"]);
   });
 
   it("reports a fill that it missed with its order as it is by then", async () => {
@@ -309,10 +309,10 @@ describe("an account stream", () => {
     });
     await harness.clock.advanceAsync(3_500);
     await connect(harness);
-    const told = events
+    const reported = events
       .slice(before)
       .flatMap((event) => (event.kind === "order" || event.kind === "fill" ? [event] : []));
-    expect(told.map(({ kind, order }) => `${kind} ${order.venueOrderId} ${order.status}`)).toEqual([
+    expect(reported.map(({ kind, order }) => `${kind} ${order.venueOrderId} ${order.status}`)).toEqual([
       "order 8 FILLED",
       "fill 8 FILLED",
       "order 9 FILLED",
@@ -344,15 +344,15 @@ describe("an account stream", () => {
     const before = events.length;
     await harness.clock.advanceAsync(3_500);
     const next = await connect(harness);
-    const told = events.slice(before).map((event) => (event.kind === "state" ? event.state : event.kind));
-    expect(told).toEqual(["LIVE", "positions", "order", "fill"]);
+    const reported = events.slice(before).map((event) => (event.kind === "state" ? event.state : event.kind));
+    expect(reported).toEqual(["LIVE", "positions", "order", "fill"]);
     expect(events.at(-1)).toMatchObject({ tradeId: "92", price: "64000" });
     // An estimate with fractions gives whole milliseconds to ask with.
     const asked = harness.http.requests.find((request) => request.path.includes("/trades/history"))?.path;
     expect(asked).toMatch(/start_time=\d+(?:&|$)/);
     // The frame comes late, from the new connection: it was reported.
     send(next, { channel: "account_trades", data: [{ ...TRADE, h: 92, i: 8, ts: "close_long" }] });
-    expect(events).toHaveLength(before + told.length);
+    expect(events).toHaveLength(before + reported.length);
   });
 
   it("keeps trying while REST fails, and says so", async () => {
@@ -448,7 +448,7 @@ describe("an account stream", () => {
     expect(reader.heldPositions(session, BTC)).not.toBeNull();
   });
 
-  it("ends the wait for an order's end that it tells first", async () => {
+  it("ends the wait for an order's end that it reports first", async () => {
     const routes: Record<string, unknown> = {
       ...QUIET,
       "/orders/create": envelope({ order_id: 7 }),

@@ -1,7 +1,8 @@
 /**
- * A model of an account whose frames cannot be read now and then while reads lag behind what they told of, under a judge
- * that holds the streamed position against the venue's. Virtual time, no dice. The room as it is, which the judge must
- * not blame, and one planted fault for each check: the check sees it, and with the check taken out nothing does.
+ * A model of an account whose frames cannot be read now and then while reads lag behind what the frames reported, under
+ * a judge that holds the streamed position against the venue's. Virtual time, no dice. The room as it is, which the
+ * judge must not blame, and one planted fault for each check: the check sees it, and with the check taken out nothing
+ * does.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { AccountStream } from "../../../engine/ports.js";
@@ -11,12 +12,12 @@ import { BTC, createHarness, envelope, WALLET } from "../test/trading-harness.js
 
 const CHANNELS = ["account_positions", "account_order_updates", "account_trades", "account_leverage", "account_margin"];
 const STEP_MS = 250;
-/** Reads trail by so long: the one that an unreadable frame asks for at once tells nothing of it. */
+/** Reads trail by so long: the one that an unreadable frame asks for at once does not show it. */
 const LAG_MS = 1_000;
 /** A read surely later is answered by then. */
 const TOLD_AFTER_MS = 8_000;
 const ROUND_MS = 20_000;
-/** What others make of the position, in lots; each is told in a frame that cannot be read. */
+/** What others make of the position, in lots; each comes in a frame that cannot be read. */
 const HELD_LOTS = [20, 50, 0, 30];
 
 /** HELD: what is LIVE is what the venue has. BACK: it is LIVE again. */
@@ -107,7 +108,7 @@ class Account {
   }
 }
 
-/** What an unreadable frame told of is in the next answer, whenever that was asked for. */
+/** The content of an unreadable frame is in the next answer, whenever that was asked for. */
 function believeNextRead(): void {
   const { doubt } = StreamedReads.prototype;
   vi.spyOn(StreamedReads.prototype, "doubt").mockImplementation(function (this: StreamedReads) {
@@ -122,7 +123,7 @@ function believeNoRead(): void {
 
 const MUTANTS: readonly (readonly [string, Check, () => void])[] = [
   ["a read that lags behind an unreadable frame is believed", "HELD", believeNextRead],
-  ["no read ends the doubt that an unreadable frame leaves", "BACK", believeNoRead],
+  ["no read ends the doubt that an unreadable frame causes", "BACK", believeNoRead],
 ];
 
 describe("the judge of an account whose frames cannot be read", () => {

@@ -1,6 +1,6 @@
 /**
  * Answers and frames of venuefour about accounts and orders: JSON → checked wire values. Strict on money, sides and
- * symbols; words of states are kept as they are for normalize to judge. One order type stands for the rows of four
+ * symbols; words of states are kept as they are for normalize to judge. One order type covers the rows of four
  * places, which name the same things differently.
  */
 import {
@@ -39,7 +39,7 @@ export interface VenuefourWireOrder {
   readonly type: string;
   readonly stopPrice: string | null;
   readonly reduceOnly: boolean;
-  /** Why it ended, where that is said: cancel, post_only_rejected, … */
+  /** Why it ended, where the row has it: cancel, post_only_rejected, … */
   readonly reason: string | null;
   readonly createdMs: number;
   readonly updatedMs: number;
@@ -110,7 +110,7 @@ export interface VenuefourWireFunding {
   readonly tsMs: number;
 }
 
-/** A page of a history; null: the last. */
+/** A page of a history; the cursor is null on the last. */
 export interface VenuefourWirePage<T> {
   readonly rows: readonly T[];
   readonly nextCursor: string | null;

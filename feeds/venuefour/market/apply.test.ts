@@ -1,59 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BOOK_INVALID, BOOK_LIVE, BOOK_SYNCING, INVALID_CROSSED, INVALID_DECODE } from "../../../engine/market/book.js";
-import { createMarket, type Market } from "../../../engine/market/market.js";
-import { isTouchNewer } from "../../../engine/market/touch.js";
+import type { Market } from "../../../engine/market/market.js";
 import { decodeFrame } from "./decode.js";
-import { DepthScanner, SCAN_BBO, SCAN_BOOK } from "./scan.js";
 import { frameFixtures } from "../fixtures/load.js";
-import { APPLIED, type Applied, DRIFT, MarketApplier, OUTDATED, PROVEN, REFUSED, REST_LINK } from "./apply.js";
-import { buildInstruments, DEFAULT_FEES } from "./symbols.js";
-
-type Rows = readonly (readonly [price: string, qty: string])[];
-interface BookFrame {
-  readonly t: number;
-  readonly bids: Rows;
-  readonly asks: Rows;
-  readonly li?: number;
-}
-
-function btcMarket(): Market {
-  const row = { symbol: "BTC", instrument_type: "perpetual", tick_size: "1", lot_size: "0.00001" };
-  const instrument = buildInstruments([{ ...row, max_leverage: 50, min_order_size: "10" }], DEFAULT_FEES).bySymbol.get(
-    "BTC",
-  );
-  if (instrument === undefined) throw new Error("BTC is missing");
-  return createMarket(instrument, { deepTier: false, maxBookAgeMs: 1_500, maxDeepAgeMs: 0 });
-}
-
-function bookBytes({ t, bids, asks, li = 1 }: BookFrame): Buffer {
-  const side = (rows: Rows) => rows.map(([p, a]) => ({ a, n: 1, p }));
-  return Buffer.from(JSON.stringify({ channel: "book", data: { l: [side(bids), side(asks)], li, s: "BTC", t } }));
-}
-
-function bboBytes(t: number, bid: readonly [string, string], ask: readonly [string, string], li = 1): Buffer {
-  const data = { A: ask[1], B: bid[1], a: ask[0], b: bid[0], i: 9, li, s: "BTC", t };
-  return Buffer.from(JSON.stringify({ channel: "bbo", data }));
-}
-
-function setup() {
-  const market = btcMarket();
-  const applier = new MarketApplier(market);
-  const scanner = new DepthScanner();
-  applier.reset();
-  return {
-    market,
-    applier,
-    book(frame: BookFrame | Buffer, tsRecvNs = 1, linkId = 1, lateNs = 0): Applied {
-      expect(scanner.scan(Buffer.isBuffer(frame) ? frame : bookBytes(frame))).toBe(SCAN_BOOK);
-      return applier.applyBook(scanner, tsRecvNs, lateNs, linkId);
-    },
-    touch(frame: Buffer, tsRecvNs = 1): Applied {
-      expect(scanner.scan(frame)).toBe(SCAN_BBO);
-      return applier.applyTouch(scanner, tsRecvNs);
-    },
-  };
-}
+import { bookBytes, GOOD, NEXT, setup } from "../test/applier-harness.js";
+import { APPLIED, type Applied, DRIFT, OUTDATED, PROVEN, REFUSED } from "./applied.js";
+import { REST_LINK } from "./apply.js";
 
 function content({ book }: Market) {
   return {
@@ -62,16 +15,6 @@ function content({ book }: Market) {
     asks: Array.from({ length: book.askCount }, (_, index) => [book.askTicks(index), book.askLots(index)]),
   };
 }
-
-const GOOD: BookFrame = {
-  t: 1_000,
-  bids: [
-    ["63515", "0.15744"],
-    ["63509.0", "0.07873"],
-  ],
-  asks: [["63529", "0.13874"]],
-};
-const NEXT: BookFrame = { t: 2_000, bids: [["63500", "1"]], asks: [["63530", "2"]] };
 
 describe("book frames", () => {
   it("become ticks and lots of the instrument", () => {
@@ -255,75 +198,5 @@ describe("book frames", () => {
       }),
       { numRuns: 200 },
     );
-  });
-});
-
-describe("the touch", () => {
-  it("is seeded from the book, which speaks at equal times", () => {
-    const { market, book } = setup();
-    book(GOOD, 5);
-    expect(market.touch).toMatchObject({ present: true, bidTicks: 63_515, bidLots: 15_744, askTicks: 63_529 });
-    expect(market.touch).toMatchObject({ askLots: 13_874, tsVenueMs: 1_000, tsRecvNs: 5 });
-    expect(isTouchNewer(market.touch, market.book)).toBe(false);
-  });
-
-  it("of a one-sided book has one side, and an empty book seeds none", () => {
-    const { market, book } = setup();
-    book({ t: 1_000, bids: [], asks: [] });
-    expect(market.touch.present).toBe(false);
-    book({ t: 1_001, bids: [["63515", "1"]], asks: [] });
-    expect(market.touch).toMatchObject({ present: true, bidTicks: 63_515, askLots: 0 });
-  });
-
-  it("of the stream is newer than the book while its time is, and a tie goes to the book", () => {
-    const { market, book, touch } = setup();
-    book(GOOD);
-    expect(touch(bboBytes(1_010, ["63516", "0.5"], ["63529", "0.1"]), 6)).toBe(APPLIED);
-    expect(market.touch).toMatchObject({ bidTicks: 63_516, bidLots: 50_000, tsVenueMs: 1_010, tsRecvNs: 6 });
-    expect(isTouchNewer(market.touch, market.book)).toBe(true);
-    book({ ...NEXT, t: 1_010 });
-    expect(isTouchNewer(market.touch, market.book)).toBe(false);
-    expect(market.touch.bidTicks).toBe(63_516);
-  });
-
-  it("older by time changes nothing; of one millisecond the higher sequence counts, and an equal one", () => {
-    const { market, touch } = setup();
-    touch(bboBytes(2_000, ["63500", "1"], ["63510", "1"], 50));
-    expect(touch(bboBytes(1_999, ["1", "1"], ["2", "1"], 60))).toBe(OUTDATED);
-    expect(touch(bboBytes(2_000, ["1", "1"], ["2", "1"], 49))).toBe(OUTDATED);
-    expect(touch(bboBytes(2_000, ["63501", "1"], ["63510", "1"], 50))).toBe(APPLIED);
-    expect(market.touch.bidTicks).toBe(63_501);
-  });
-
-  it("of the recording is taken frame by frame, as its sequence never falls", () => {
-    const { market, touch } = setup();
-    for (const { text } of frameFixtures("bbo-")) expect(touch(Buffer.from(text))).toBe(APPLIED);
-    expect(market.touch).toMatchObject({ bidTicks: 63_458, askTicks: 63_474 });
-  });
-
-  it("too fine or crossed is cleared: the book alone then speaks, and nothing older comes back", () => {
-    const { market, touch } = setup();
-    touch(bboBytes(1_000, ["63500", "1"], ["63510", "1"]));
-    expect(touch(bboBytes(2_000, ["63500.5", "1"], ["63510", "1"]))).toBe(DRIFT);
-    expect(market.touch.present).toBe(false);
-    touch(bboBytes(3_000, ["63500", "1"], ["63510", "1"]));
-    expect(touch(bboBytes(4_000, ["63510", "1"], ["63510", "1"]))).toBe(REFUSED);
-    expect(market.touch.present).toBe(false);
-    expect(touch(bboBytes(3_500, ["63500", "1"], ["63510", "1"]))).toBe(OUTDATED);
-  });
-
-  it("comes out the same by the reference decoder, an absent side and a zero one alike", () => {
-    const fast = setup();
-    const slow = setup();
-    const frame = bboBytes(1_000, ["0", "0"], ["63510", "0.5"], 7);
-    const absent = decodeFrame(
-      Buffer.from(JSON.stringify({ channel: "bbo", data: { A: "0.5", a: "63510", li: 7, s: "BTC", t: 1_000 } })),
-    );
-    if (absent.kind !== "bbo") throw new Error("not a touch");
-    expect(fast.touch(frame, 3)).toBe(APPLIED);
-    expect(slow.applier.applyDecodedTouch(absent.bbo, 3)).toBe(APPLIED);
-    const { onChange: _fastHeard, ...fastTouch } = fast.market.touch;
-    const { onChange: _slowHeard, ...slowTouch } = slow.market.touch;
-    expect(slowTouch).toEqual(fastTouch);
   });
 });

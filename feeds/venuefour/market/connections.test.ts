@@ -130,7 +130,7 @@ describe("a silent refusal", () => {
     expect(run.stream.stats().refusedStreams).toEqual([]);
   });
 
-  it("is not seen where data came without an echo, nor where the connection has said nothing since", async () => {
+  it("is not seen where data came without an echo, nor where the connection has sent nothing since", async () => {
     const run = setup(["BTC", "ETH"]);
     for (const connection of run.network.connections) connection.open();
     run.clock.advance(100);

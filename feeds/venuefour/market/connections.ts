@@ -2,8 +2,8 @@
  * The sockets of the market stream: which carries what (shard.ts), and whether the venue took what was asked
  * (stream-slot.ts). Frames, silence and losses are handed on; what they mean is stream.ts.
  *
- * Invariants: never more than twenty subscriptions per channel on one connection; a subscription that the venue leaves
- * unanswered is not asked for again before its retry, so that one bad name never costs a connection.
+ * Invariants: never more than twenty subscriptions per channel on one connection; a subscription that the venue does
+ * not answer is not asked for again before its retry, so that one bad name never costs a connection.
  */
 import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
 import type { Logger } from "../../../engine/domain/logger.js";
@@ -192,7 +192,7 @@ export class Connections {
       else hasAnswer ||= slot.isWanted && slot.isAnsweredOn(shard.socket.primaryLinkId);
     }
     if (overdue.length === 0) return;
-    // One bad name is refused alone. A connection that answers nobody is broken as a whole.
+    // One bad name is refused alone. A connection that answers no subscription is broken as a whole.
     if (!hasAnswer && new Set(overdue.map((slot) => slot.symbol)).size > 1) {
       shard.socket.reconnect("no subscription answered");
       return;
@@ -210,7 +210,7 @@ export class Connections {
   #silent(name: string): void {
     const slot = this.#slots.get(keyOfName(name));
     if (slot === undefined) return;
-    slot.askedAnew();
+    slot.forgetAnswers();
     this.#handlers.onSilent(slot);
   }
 
@@ -218,7 +218,7 @@ export class Connections {
     const slot = this.#slots.get(keyOfName(name));
     if (slot === undefined) return;
     // Its subscription stays: the socket asks for it again.
-    slot.askedAnew();
+    slot.forgetAnswers();
     this.#handlers.onQuarantined(slot);
   }
 }

@@ -37,7 +37,7 @@ export type VenuefourFrame =
   /** `badCount`: rows that could not be read; the others count. */
   | { readonly kind: "trades"; readonly trades: readonly VenuefourWireTrade[]; readonly badCount: number }
   | { readonly kind: "prices"; readonly prices: readonly VenuefourWirePrice[]; readonly badCount: number }
-  /** The echo of a subscription: the only sign that it was taken. Symbol null: a channel without. */
+  /** The echo of a subscription: the only sign that it was taken. The symbol is null for a channel without one. */
   | { readonly kind: "subscribed"; readonly source: string; readonly symbol: string | null }
   | { readonly kind: "pong" }
   | { readonly kind: "error"; readonly code: number; readonly text: string }

@@ -61,7 +61,7 @@ export class MarketEntry {
 /** A touch that differs from a clearly newer book has missed changes; one that equals it had none to send. */
 function probeTouch(market: Market): Promise<ProbeResult> {
   const { touch, book } = market;
-  // A silent book is the book's affair: the touch alone can not be told dead from quiet.
+  // A silent book is judged by its own stream: the touch alone does not show whether it is dead or quiet.
   if (book.state !== BOOK_LIVE || !touch.present) return Promise.resolve("quiet");
   const isSame = touch.bidTicks === (book.bidTicks(0) || 0) && touch.askTicks === (book.askTicks(0) || 0);
   return Promise.resolve(isSame || book.tsVenueMs - touch.tsVenueMs < TOUCH_LAG_MS ? "quiet" : "dead");

@@ -75,7 +75,7 @@ describe("tickers", () => {
     });
   });
 
-  it("keep what a partial row leaves out, and fall back to the rate paid", () => {
+  it("keep what a partial row omits, and fall back to the rate paid", () => {
     const ticker = new Ticker();
     applyPrice(ticker, PRICE, false, 0, 7);
     const bare = { mid: null, oracle: null, volume_24h: null, yesterday_price: null, open_interest: null };

@@ -34,7 +34,7 @@ export function nextFundingMs(nowVenueMs: number): number {
 }
 
 /**
- * `hasTrade`: a trade has been seen, and its price is the last one; until then the mid stands for it, as the row has
+ * `hasTrade`: a trade has been seen, and its price is the last one; until then the mid takes its place, as the row has
  * none. `nowVenueMs` is ours by the venue's clock: a row may be resent long after its time.
  */
 export function applyPrice(

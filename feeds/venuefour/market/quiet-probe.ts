@@ -9,7 +9,8 @@ import type { Clock } from "../../../engine/domain/clock.js";
 import { MessagePacer } from "../../shared/net/connection-budget.js";
 import type { ProbeResult } from "../../shared/net/subscriptions.js";
 import { BOOK_LIVENESS_MS, PROBES_PER_MINUTE, READ_TIMEOUT_MS } from "../rules/limits.js";
-import { APPLIED, PROVEN, REST_LINK } from "./apply.js";
+import { APPLIED, PROVEN } from "./applied.js";
+import { REST_LINK } from "./apply.js";
 import type { MarketEntry } from "./entry.js";
 import type { VenuefourRest } from "./rest.js";
 

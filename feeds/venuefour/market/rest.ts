@@ -112,8 +112,8 @@ export function usedCredits(
 }
 
 /**
- * The venue's own count of the credits of a config key's main account, whose other keys spend them too. Which account
- * that is nobody says; what the venue says is left of it is all there is.
+ * The venue's own count of the credits of a config key's main account, whose other keys spend them too. The answer does
+ * not name that account; it only has what is left of its credits.
  */
 export function usedKeyCredits(headers: Readonly<Record<string, string>>, budget: number): number | null {
   const limit = readLimitHeader(headers["ratelimit"]);

@@ -61,7 +61,7 @@ function reference(bytes: Buffer): Scan | null {
 }
 
 const decimal = fc
-  // 15 digits at most: beyond that the scanner leaves a frame to the decoder.
+  // 15 digits at most: beyond that the scanner hands a frame to the decoder.
   .tuple(fc.integer({ min: 0, max: 9_999_999 }), fc.option(fc.stringMatching(/^\d{1,8}$/)))
   .map(([integer, fraction]) => (fraction === null ? String(integer) : `${integer}.${fraction}`));
 const space = fc.constantFrom("", "", "", " ", "\n  ", "\t");
@@ -192,11 +192,11 @@ describe("DepthScanner", () => {
     ["a touch under the name of a book", frameFixture("bbo-0").replace('"bbo"', '"book"')],
     ["a negative price", frameFixture("book-0").replace('"p":"63515"', '"p":"-63515"')],
     ["something after its end", `${frameFixture("book-0")}x`],
-  ])("leaves a frame with %s to the careful way", (_what, text) => {
+  ])("hands a frame with %s to the careful way", (_what, text) => {
     expect(scan(text).kind).toBe(SCAN_OTHER);
   });
 
-  it("takes up to its bound of levels and leaves more to the careful way", () => {
+  it("takes up to its bound of levels and hands more to the careful way", () => {
     const book = (count: number): string => {
       const levels = Array.from({ length: count }, (_, index) => ({ p: String(1_000 - index), a: "1", n: 1 }));
       return JSON.stringify({ channel: "book", data: { l: [levels, []], s: "BTC", t: 1 } });

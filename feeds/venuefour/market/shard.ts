@@ -1,7 +1,7 @@
 /**
  * Which connection carries which streams. The venue takes twenty subscriptions per channel and connection, so a shard
  * carries twenty contracts with one subscription each in `book`, `bbo` and `trades`; the prices of all contracts are
- * one subscription, on a connection of their own, so that their long frames never stand before a book.
+ * one subscription, on a connection of their own, so that a book never waits behind their long frames.
  */
 import type { PersistentSocket } from "../../shared/net/socket.js";
 import { SUBSCRIPTIONS_PER_CHANNEL } from "../rules/limits.js";
@@ -9,7 +9,7 @@ import type { StreamSlot } from "./stream-slot.js";
 
 /** Channels with one subscription per contract. */
 export const CHANNELS_PER_MARKET = 3;
-/** How long a delay that was measured on a connection is believed to last where nothing newer is measured. */
+/** How long a delay that was measured on a connection counts where nothing newer is measured. */
 const LATE_MEMORY_NS = 30e9;
 
 export class Shard {
@@ -40,7 +40,7 @@ export class Shard {
     this.#lateAtNs = nowNs;
   }
 
-  /** A repeated book tells nothing of its own way; what the last news of the connection told holds for it. */
+  /** A repeated book does not show its own delay; what the last news of the connection showed holds for it. */
   lateNs(nowNs: number): number {
     if (this.#lateNs > 0 && nowNs - this.#lateAtNs > LATE_MEMORY_NS) this.#lateNs = 0;
     return this.#lateNs;

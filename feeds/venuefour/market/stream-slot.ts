@@ -8,7 +8,7 @@ import { ECHO_TIMEOUT_MS, REFUSED_RETRY_CAP_MS, REFUSED_RETRY_MS } from "../rule
 
 export type Channel = "book" | "bbo" | "trades" | "prices";
 
-/** Monotonic ns that stand for "not waiting". */
+/** In place of monotonic ns: not waiting. */
 const NOT_WAITING = -1;
 /** Bounds the doubling of the retry wait. */
 const MAX_DOUBLINGS = 10;
@@ -73,7 +73,7 @@ export class StreamSlot {
   }
 
   /** It is being subscribed again: what was answered before says nothing. */
-  askedAnew(): void {
+  forgetAnswers(): void {
     this.#answeredLinkId = 0;
     this.#waitingSinceNs = NOT_WAITING;
   }
@@ -102,7 +102,7 @@ export class StreamSlot {
     this.#retryAtNs = nowNs + waitMs * 1e6;
     this.#socket.unsubscribe(this.name);
     this.#subscription = null;
-    this.askedAnew();
+    this.forgetAnswers();
   }
 
   retryIfDue(nowNs: number): void {

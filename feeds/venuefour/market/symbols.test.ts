@@ -127,7 +127,7 @@ describe("a contract that is listed on a grid that cannot be held", () => {
     }
   });
 
-  it("and that had no symbol leaves it to the other", () => {
+  it("and that had no symbol does not take the name of the other", () => {
     expect(build(row("BONK", UNHELD), row("kBONK")).bySymbol.get("BONK")?.nativeSymbol).toBe("kBONK");
   });
 });

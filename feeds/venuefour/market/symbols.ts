@@ -26,13 +26,13 @@ export interface InstrumentList {
   readonly bySymbol: ReadonlyMap<string, Instrument>;
   /** By the venue's name in capitals, for names that come in another case. Where two differ by case only, the first. */
   readonly byFoldedName: ReadonlyMap<string, Instrument>;
-  /** Perpetuals left out because we can not speak them exactly, or because another has their symbol. */
+  /** Perpetuals omitted because they cannot be represented exactly, or because another has their symbol. */
   readonly skipped: readonly string[];
 }
 
 /**
- * `known`: what symbols stand for already; each stays with its contract while that is listed, on a grid that we cannot
- * hold too, so that positions in it can be read.
+ * `known`: the contract that each symbol names already; it keeps that contract while that is listed, on a grid that we
+ * cannot hold too, so that positions in it can be read.
  */
 export function buildInstruments(
   markets: readonly VenuefourWireMarket[],

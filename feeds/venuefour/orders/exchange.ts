@@ -111,7 +111,7 @@ export class VenuefourExchange {
   }
 }
 
-/** Null for a success; a cause where the answer leaves the outcome open. */
+/** Returns null for a success; a cause where the answer does not decide the outcome. */
 function readRefusal(response: HttpResponse): RejectedOrder | { readonly cause: string } | null {
   const error = readError(response.status, response.body);
   if (error === null) return null;

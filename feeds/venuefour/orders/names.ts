@@ -1,7 +1,7 @@
 /**
  * The account behind credentials: the wallet that they name, once it is proven to be theirs. Everything of a wallet can
- * be read by whoever knows it, and a key signs for itself whatever wallet it names; so the venue is asked with a signed
- * operation that changes nothing: the cancel of an order that nobody ever placed. It checks signature and binding
+ * be read by all who know it, and a key signs for itself, not for the wallet it names; so the venue is asked with a
+ * signed operation that changes nothing: the cancel of an order that was never placed. It checks signature and binding
  * before it looks for the order (fact sheet 12.3), so that "no such order" is reported only to the wallet's own agents.
  *
  * The wallet's own key needs no question: the wallet's address is its public key.

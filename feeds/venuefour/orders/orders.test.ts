@@ -268,7 +268,7 @@ describe("an answer", () => {
     ["an id that is none", 200, envelope({ order_id: "x" })],
     ["a success that says nothing", 200, { data: { order_id: 5 } }],
     ["half a body", 200, '{"success":true,"data":{"ord'],
-  ] as const)("of %s leaves the outcome unknown", async (_what, status, body) => {
+  ] as const)("of %s means that the outcome is unknown", async (_what, status, body) => {
     const harness = createHarness();
     harness.http.reply(status, body);
     expect(await place(harness)).toMatchObject({
@@ -405,7 +405,7 @@ describe("cancels and changes", () => {
     expect(harness.http.requests).toHaveLength(2);
   });
 
-  it("of all say so when they cannot tell the outcome of the stops", async () => {
+  it("of all report it when the outcome of the stops is not known", async () => {
     const harness = createHarness();
     const cancelAll = harness.trading.orders.cancelAll?.bind(harness.trading.orders);
     if (cancelAll === undefined) throw new Error("no cancelAll");

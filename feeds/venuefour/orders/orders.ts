@@ -48,7 +48,7 @@ export interface VenuefourOrdersDeps {
     venueOrderId: string,
     options: CallOptions,
   ) => Promise<Read<VenueOrder | null>>;
-  /** Is a stream of this account LIVE, so that ends are told without asking? */
+  /** Is a stream of this account LIVE, so that ends are reported without asking? */
   readonly isStreamed: (session: AccountSession) => boolean;
 }
 
@@ -58,7 +58,7 @@ const LOOK_AFTER_MS = [0, 250, 600, 1_200] as const;
 const STREAM_FIRST_MS = 300;
 /** Left of the caller's time for the reply. */
 const RESERVE_MS = 50;
-/** Waiting stops that one cancel-all ends, one by one; more are said to be left. */
+/** Waiting stops that one cancel-all ends, one by one; more are reported as remaining. */
 const MAX_STOPS = 50;
 
 const DONE = (): null => null;
@@ -269,7 +269,7 @@ function isGone(exchanged: Exchanged<unknown>): boolean {
   return exchanged.kind === "rejected" && exchanged.rejected.sent && exchanged.rejected.reason === "NOT_FOUND";
 }
 
-/** An order that the venue said yes to, before anything more is known of it. */
+/** An order that the venue accepted, before anything more is known of it. */
 function acceptedOrder(command: OrderCommand, venueOrderId: string, clientId: string, nowMs: number): VenueOrder {
   const { instrument, trigger } = command;
   const isLimit = command.type === "LIMIT";

@@ -152,7 +152,7 @@ const BY_CODE_2026: ReadonlyMap<number, readonly [code: string, verdict: Verdict
   [504, ["TIMED_OUT", OPEN]],
 ]);
 
-/** The table of December 2025 where it differs; told apart by the text only, so each is doubted. */
+/** The table of December 2025 where it differs; distinguished by the text only, so each is doubted. */
 const BY_CODE_2025: ReadonlyMap<number, string> = new Map([
   [2, "BOOK_NOT_FOUND"],
   [3, "INVALID_TICK_LEVEL"],
@@ -193,12 +193,12 @@ const KEY_REFUSALS: ReadonlySet<string> = new Set([
   "ACCOUNT_NOT_FOUND",
 ]);
 
-/** It refuses who signed, whatever was asked. */
+/** It refuses the signer, independent of the request. */
 export function isKeyRefusal(error: VenueError): boolean {
   return KEY_REFUSALS.has(error.code);
 }
 
-/** An error that no table knows is still a refusal, unless its status leaves the outcome open. */
+/** An error that no table knows is still a refusal, unless its status does not decide the outcome. */
 export function classifyError(status: number, error: VenuefourWireError): VenueError {
   if (status === 429) return asError("RATE_LIMIT", LIMIT);
   const byId = error.errorId === null ? undefined : BY_ID.get(error.errorId);
@@ -208,7 +208,7 @@ export function classifyError(status: number, error: VenuefourWireError): VenueE
   const rejection = error.code === null ? undefined : BY_CODE_2026.get(error.code);
   if (rejection !== undefined && error.code !== null) {
     const older = BY_CODE_2025.get(error.code);
-    // Two meanings and no text to tell them apart: refused, and no more than that.
+    // Two meanings and no text to distinguish them: refused, and no more than that.
     return older === undefined ? asError(rejection[0], rejection[1]) : asError(`${rejection[0]}|${older}`, STATE);
   }
   return fromStatus(status);

@@ -53,7 +53,9 @@ export const PING_TEXT = '{"method":"ping"}';
 export const PING_EVERY_MS = 20_000;
 /** Two unanswered pings. Books that fall silent are noticed long before, one by one. */
 export const SOCKET_IDLE_MS = 45_000;
-/** An account's connection is asked whether it lives: its positions stand only while it does (streamed-reads.ts: 6 s). */
+/**
+ * An account's connection is asked whether it lives: its positions count only while it does (streamed-reads.ts: 6 s).
+ */
 export const ACCOUNT_PING_EVERY_MS = 2_000;
 export const ACCOUNT_IDLE_MS = 12_000;
 /** A connection lives 24 h; its replacement is opened half an hour before. */

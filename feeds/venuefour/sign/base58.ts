@@ -8,7 +8,7 @@ export function encodeBase58(bytes: Uint8Array): string {
   return base58.encode(bytes);
 }
 
-/** Null for a letter outside the alphabet, an empty text, or one that is too long. */
+/** Returns null for a letter outside the alphabet, an empty text, or one that is too long. */
 export function decodeBase58(text: string): Uint8Array | null {
   if (text.length === 0 || text.length > MAX_CHARS) return null;
   try {

@@ -160,7 +160,7 @@ export interface ReadKey {
 
 /**
  * A private key in any form wallets export: base58 of 64 bytes (seed, then public key) or of the 32-byte seed, or a JSON
- * array of 64 bytes. Null for anything else, also where the second half is not the public key of the first.
+ * array of 64 bytes. Returns null for anything else, also where the second half is not the public key of the first.
  */
 export function readPrivateKey(text: string): ReadKey | null {
   const bytes = text.startsWith("[") ? bytesOfJson(text) : decodeBase58(text);

@@ -20,7 +20,8 @@ import {
 import { decodeBook, decodeFrame, decodeMarkets, decodeRestTrades } from "../market/decode.js";
 import { DepthScanner, SCAN_BBO, SCAN_BOOK, SCAN_OTHER } from "../market/scan.js";
 import { classifyError, readError } from "../rules/errors.js";
-import { APPLIED, MarketApplier, PROVEN } from "../market/apply.js";
+import { APPLIED, PROVEN } from "../market/applied.js";
+import { MarketApplier } from "../market/apply.js";
 import { buildInstruments, DEFAULT_FEES } from "../market/symbols.js";
 import { integersBack } from "./trading-harness.js";
 

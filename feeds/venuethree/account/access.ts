@@ -58,13 +58,13 @@ export class AccountAccess implements Access<ConfirmedKey> {
     return monoMs(this.#clock) - this.#subscribedAtMs > TOKEN_RENEW_MS;
   }
 
-  /** For reads. Null when nobody can sign, and none is kept. */
+  /** For reads. Returns null when no session can sign and no token is kept. */
   readToken(): string | null {
     const key = this.#openKey();
     return (key === null ? null : this.#tokens.tokenOf(key)) ?? this.#keptToken()?.text ?? null;
   }
 
-  /** For a subscription: signed as it is written where somebody can, so that it is never older. Null: nobody can. */
+  /** For a subscription: signed as it is written, so that it is never older. Returns null when no session can sign. */
   streamToken(): string | null {
     const key = this.#openKey();
     const token = (key === null ? null : this.#signed(key)) ?? this.#keptToken();

@@ -1,4 +1,4 @@
-/** Account frames that this room cannot read, and words that it does not know: counted, said once, never guessed. */
+/** Account frames that this room cannot read, and words that it does not know: counted, logged once, never guessed. */
 import { describe, expect, it } from "vitest";
 import type { LogFields, Logger } from "../../../engine/domain/logger.js";
 import type { AccountEvent } from "../../../engine/ports.js";
@@ -149,7 +149,7 @@ describe("a frame of a known channel", () => {
 });
 
 describe("a word that nobody knows", () => {
-  it("as a status leaves the order open, is counted each time and said once, cut", async () => {
+  it("as a status keeps the order open, is counted each time and logged once, cut", async () => {
     const { streams, stream, events, lines, push } = await live();
     const word = `half-filled-${"x".repeat(100)}`;
     const strange = withField(ORDERS, [...ORDER, "status"], word);

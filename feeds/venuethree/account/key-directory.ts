@@ -1,7 +1,7 @@
 /**
  * Which key of its account a session's key is, confirmed by the venue: the public key is compared with those that are
  * registered (`apikeys`, weight 150, hence cached). Nothing is read, streamed or signed for an account index before,
- * so that a wrong index is a refusal and not somebody else's data.
+ * so that a wrong index is a refusal and not the data of another account.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { AccountSession, CallOptions, Read } from "../../../engine/ports.js";
@@ -55,7 +55,7 @@ export class KeyDirectory {
     this.#lookup = new SharedLookup(deps.clock, "the key's look-up");
   }
 
-  /** An AUTH failure says why these credentials act for nobody; NEEDS_CREDENTIALS that there are none. */
+  /** An AUTH failure says why these credentials act for no account; NEEDS_CREDENTIALS that there are none. */
   async resolve(session: AccountSession, options: CallOptions): Promise<Read<ConfirmedKey>> {
     const known = this.resolveKnown(session);
     if (known !== null) return known;

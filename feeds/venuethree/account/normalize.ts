@@ -43,21 +43,21 @@ const FEE_PLACES = 6;
 /** Times below are seconds: 1e11 ms was in 1973. */
 const SECONDS_BELOW = 100_000_000_000;
 
-/** Of a market that is not listed. Null for a flat row. */
+/** Of a market that is not listed. Returns null for a flat row. */
 export function uncounted(wire: VenuethreeWirePosition, tsVenueMs: number): VenuePosition | null {
   const { symbol: nativeSymbol, position: size, avg_entry_price: entryPrice } = wire;
   const direction = wire.sign < 0 ? "SHORT" : "LONG";
   return uncountedPosition({ venue: "venuethree", nativeSymbol, size, direction, entryPrice, tsVenueMs });
 }
 
-/** Null for a flat row. */
+/** Returns null for a flat row. */
 export function normalizePosition(
   wire: VenuethreeWirePosition,
   instrument: Instrument,
   tsVenueMs: number,
 ): VenuePosition | null {
   const qtyLots = lotsOf(instrument, wire.position, "position");
-  // The sign stands beside it: a second one would be read as neither.
+  // The sign is beside it: a second one would be read as neither.
   if (qtyLots < 0) throw new WireFault("position", "has a sign of its own");
   if (qtyLots === 0) return null;
   if (wire.sign === 0) throw new WireFault("sign", "is 0 on an open position");
@@ -126,7 +126,7 @@ export function statusOfWord(word: string): "OPEN" | "FILLED" | "CANCELED" | "UN
   return "UNKNOWN";
 }
 
-/** False for a word that nobody knows: such an order may fill still. */
+/** False for an unknown word: such an order may still fill. */
 export function isEndWord(word: string): boolean {
   const status = statusOfWord(word);
   return status === "FILLED" || status === "CANCELED";
@@ -292,7 +292,7 @@ export function normalizeBalances(accounts: readonly VenuethreeWireAccount[]): r
   for (const account of accounts) {
     addTo(COLLATERAL_ASSET, amount(account.collateral), amount(account.available_balance));
     for (const { symbol, balance, locked_balance: locked, margin_balance: margin } of account.assets) {
-      // Collateral in USDC is already counted; other assets may stand as collateral too.
+      // Collateral in USDC is already counted; other assets may serve as collateral too.
       const marginAmount = symbol === COLLATERAL_ASSET || margin === null ? 0n : amount(margin);
       addTo(symbol, amount(balance) + marginAmount, amount(balance) - amount(locked));
     }

@@ -1,4 +1,4 @@
-/** Who is told of an order's end. */
+/** Which waiters get the end of an order. */
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../../engine/domain/order.js";
 import { OwnOrders } from "./own-orders.js";
@@ -12,20 +12,20 @@ function ended(id: number, filledLots: number, status: VenueOrder["status"] = "F
 describe("those who wait for an order's end", () => {
   it("are called once, for their order alone, and not after they stopped", () => {
     const orders = new OwnOrders();
-    const told: string[] = [];
-    const follow = (id: string) => orders.follow(id, (order) => told.push(`${id} ${order.status}`));
+    const ends: string[] = [];
+    const follow = (id: string) => orders.follow(id, (order) => ends.push(`${id} ${order.status}`));
     follow("1");
     const stop = follow("2");
     expect(follow("2")).toBeNull();
     stop?.();
     stop?.();
     for (const id of [1, 1, 2, 3]) orders.noteEnd(ended(id, 10));
-    expect(told).toEqual(["1 FILLED"]);
+    expect(ends).toEqual(["1 FILLED"]);
     // Freed for whoever comes next, and an old stop does not end the wait of another.
     expect(follow("2")).not.toBeNull();
     stop?.();
     orders.noteEnd(ended(2, 0, "CANCELED"));
-    expect(told).toEqual(["1 FILLED", "2 CANCELED"]);
+    expect(ends).toEqual(["1 FILLED", "2 CANCELED"]);
   });
 
   it("are a bounded number", () => {

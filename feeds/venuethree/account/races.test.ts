@@ -1,4 +1,6 @@
-/** Watched accounts while reads are under way: what the stream told since is not undone by an answer that is older. */
+/**
+ * Watched accounts while reads are under way: what the stream reported since is not undone by an answer that is older.
+ */
 import { describe, expect, it } from "vitest";
 import type { AccountEvent, AccountSession, AccountStream } from "../../../engine/ports.js";
 import type { HttpRequest, HttpResult } from "../../shared/net/http.js";
@@ -161,7 +163,7 @@ describe("a reconciliation", () => {
     expect(scene.lots()).toEqual([700]);
   });
 
-  it("tells nothing of an order that opened after its list of orders was read, and ends one that was open before", async () => {
+  it("reports nothing of an order that opened after its list of orders was read, and ends one that was open before", async () => {
     const scene = await acknowledged();
     const { venue, events } = scene;
     scene.network.last.end(1006);
@@ -205,7 +207,7 @@ describe("a look at the positions", () => {
     scene.receive(positionFrame("0.01000"));
     await venue.answer("account", held("0.02500"));
     expect(scene.lots()).toEqual([1_000]);
-    // It told of another state than the one held, so nothing is believed for it.
+    // It reported another state than the one held, so nothing is believed for it.
     expect(streams.livePositions(ACCOUNT)).toBeNull();
     await scene.advance(1_500);
     expect(venue.waiting).toEqual(["account"]);
@@ -252,19 +254,19 @@ describe("an account stream closed after its account was dropped", () => {
 });
 
 describe("those who watch one account", () => {
-  it("hear of it whatever the others' bugs are", async () => {
+  it("learn of it despite the others' bugs are", async () => {
     const scene = await live();
-    const heard: string[] = [];
+    const seen: string[] = [];
     const { streams, session } = scene;
     const watching = (onEvent: (event: AccountEvent) => void) => streams.openAccountStream(session, onEvent);
     watching(() => {
       throw new Error("bug");
     });
-    watching((event) => heard.push(event.kind === "state" ? event.state : event.kind));
+    watching((event) => seen.push(event.kind === "state" ? event.state : event.kind));
     await turns();
     scene.receive(positionFrame("0.01000"));
     scene.network.last.end(1006);
-    expect(heard).toEqual(["LIVE", "positions", "STALE"]);
+    expect(seen).toEqual(["LIVE", "positions", "STALE"]);
   });
 });
 
@@ -277,22 +279,22 @@ describe("an order that went out before its account was watched", () => {
     const life = new ConnectionLife(clock);
     life.noteFrame();
     const watched = { source: { noteSending: () => {} }, reads: new StreamedReads(clock, life), refreshSoon: () => {} };
-    const stands = (): boolean => watched.reads.isTrusted([], null);
+    const areTrusted = (): boolean => watched.reads.isTrusted([], null);
     let isWatched = false;
     const streams = { watched: () => (isWatched ? watched : null) } as unknown as VenuethreeAccountStreams;
     const readTx = async () => ({ ok: true, value: null, asOfMs: 0, source: "venue" }) as const;
-    const fate = { clock, cancelDelayMs: 0, readTx };
-    const orders = watchedOrders(trading, streams, fate, new VerifiedReads(clock));
+    const confirmation = { clock, cancelDelayMs: 0, readTx };
+    const orders = watchedOrders(trading, streams, confirmation, new VerifiedReads(clock));
     http.step((request) => {
       isWatched = true;
       return http.response(200, { code: 200, message: "{}", tx_hash: sentTx(request).hash });
     });
     expect((await orders.place(session, CLOSE_LONG, OPTIONS)).outcome).toBe("accepted");
-    expect(stands()).toBe(false);
+    expect(areTrusted()).toBe(false);
     clock.advance(5_000);
     life.noteFrame();
     watched.reads.agreed(watched.reads.begin());
-    expect(stands()).toBe(true);
+    expect(areTrusted()).toBe(true);
   });
 });
 
@@ -313,12 +315,12 @@ describe("an order whose status is a word we do not know", () => {
 });
 
 describe("the orders that were open when all were canceled", () => {
-  it("are not counted where one of them ended in a way that nobody can tell", async () => {
+  it("are not counted where the end of one of them is not known", async () => {
     const scene = await live();
     const [first, second] = [order(mine), order({ order_id: "844424914280099", order_index: undefined })];
     for (const row of [first, second]) scene.receive(orderFrame(row));
-    const stood = scene.streams.watched(ACCOUNT)?.source.stoodOrders(null);
-    expect([stood?.size, stood?.canceledCount()]).toEqual([2, null]);
+    const open = scene.streams.watched(ACCOUNT)?.source.trackOpenOrders(null);
+    expect([open?.size, open?.canceledCount()]).toEqual([2, null]);
     const later = (row: Record<string, unknown>, status: string) => ({
       ...row,
       status,
@@ -326,11 +328,11 @@ describe("the orders that were open when all were canceled", () => {
     });
     scene.receive(orderFrame(later(first, "canceled")));
     scene.receive(orderFrame(later(second, "gone")));
-    expect(stood?.canceledCount()).toBeNull();
+    expect(open?.canceledCount()).toBeNull();
     scene.receive(
       orderFrame({ ...later(second, "canceled"), transaction_time: Number(second["transaction_time"]) + 2 }),
     );
-    expect(stood?.canceledCount()).toBe(2);
+    expect(open?.canceledCount()).toBe(2);
   });
 });
 

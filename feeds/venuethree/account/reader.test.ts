@@ -10,6 +10,7 @@ import {
   OPTIONS,
   PEPE,
   PUBLIC_KEY,
+  settledOver,
 } from "../test/trading-harness.js";
 
 describe("of the positions of venuethree,", () => {
@@ -306,7 +307,9 @@ describe("of the settings of venuethree,", () => {
     expect(harness.sent()).toHaveLength(0);
     untouched();
     harness.acceptTx();
-    expect(await settings.setMarginMode(session, BTC, "isolated", OPTIONS)).toMatchObject({
+    harness.http.reply(200, { code: 200, status: 2, event_info: JSON.stringify({ ae: "" }) });
+    const changed = settings.setMarginMode(session, BTC, "isolated", OPTIONS);
+    expect(await settledOver(harness.clock, changed)).toMatchObject({
       outcome: "accepted",
       settings: { leverage: 20, marginMode: "isolated" },
     });

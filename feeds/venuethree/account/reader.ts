@@ -248,7 +248,7 @@ export class VenuethreeAccount implements AccountReader {
     return normalizeOrder(wire, instrument);
   }
 
-  /** In no list: did the sequencer refuse it? Null where it did not, or nobody knows. */
+  /** In no list: did the sequencer refuse it? Returns null where it did not, or where that is not known. */
   async #refusedBySequencer(
     accountIndex: number,
     clientOrderIndex: string,

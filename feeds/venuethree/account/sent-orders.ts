@@ -1,6 +1,7 @@
 /**
  * Orders this process sent, by account and client order index, with the hash of their transaction. The venue accepts a
- * transaction first and lets its sequencer refuse it later; such an order is in no list, and only its transaction tells.
+ * transaction first and lets its sequencer refuse it later; such an order is in no list, and only its transaction shows
+ * it.
  *
  * Bounded: the oldest is forgotten, and then no more is known of it than the venue's lists say.
  */
@@ -31,7 +32,7 @@ export class SentOrders {
   }
 }
 
-/** As it stands once the venue has taken it: nothing filled, no order id yet. */
+/** Its state once the venue has taken it: nothing filled, no order id yet. */
 export function orderOf(command: OrderCommand, clientOrderIndex: number, tsVenueMs: number): VenueOrder {
   const { instrument, trigger } = command;
   const isStop = trigger !== undefined;

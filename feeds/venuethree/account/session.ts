@@ -108,7 +108,7 @@ export function openVenuethreeAddress(walletAddress: string): OpenSession {
   return { ok: true, session: new VenuethreeAddressSession(walletAddress.toLowerCase()) };
 }
 
-/** The account that a block names, checked by nobody; null where it names none. */
+/** The account that a block names, not checked. Returns null where it names none. */
 export function accountIndexOf(raw: unknown): number | null {
   return isFields(raw) ? (indexOption(raw["accountIndex"], MAX_ACCOUNT_INDEX) ?? null) : null;
 }

@@ -58,8 +58,8 @@ interface Truth {
   readonly trades: readonly VenuethreeWireAccountTrade[];
 }
 
-/** The orders that stood when a cancel of all left, and what the stream has told of them since. */
-export interface StoodOrders {
+/** The orders that are open when a cancel of all goes out, and what the stream reports of them afterwards. */
+export interface TrackedOrders {
   /** How many of them were canceled, once all have ended; null before. */
   canceledCount(): number | null;
   readonly size: number;
@@ -82,7 +82,7 @@ export class VenuethreeAccountSource implements AccountSource<ConfirmedKey, Venu
   constructor(host: AccountHost, deps: VenuethreeSourceDeps) {
     const accountIndex = Number(host.key);
     this.#accountIndex = accountIndex;
-    // Silence says nothing: an account may be idle for days. The connection's own pings tell whether it lives.
+    // Silence says nothing: an account may be idle for days. The connection's own pings show whether it lives.
     this.channels = ACCOUNT_CHANNELS.map((channel) => ({ name: accountChannel(channel, accountIndex), livenessMs: 0 }));
     this.#host = host;
     this.#deps = deps;
@@ -99,7 +99,7 @@ export class VenuethreeAccountSource implements AccountSource<ConfirmedKey, Venu
     return this.#data.positions();
   }
 
-  /** What the stream has told of an order's end is final, whatever the state of the stream. */
+  /** The end of an order that the stream reported is final in any state of the stream. */
   endedOrder(field: "order_id" | "client_order_id", id: string): VenueOrder | null {
     return this.#data.endedOrder(field, id);
   }
@@ -109,22 +109,22 @@ export class VenuethreeAccountSource implements AccountSource<ConfirmedKey, Venu
     return this.#data.order(orderId);
   }
 
-  /** The orders that stand now, of one market or of all; null while the stream does not tell of all. */
-  stoodOrders(marketId: number | null): StoodOrders | null {
+  /** The orders that are open now, of one market or of all. Returns null while the stream does not report all. */
+  trackOpenOrders(marketId: number | null): TrackedOrders | null {
     if (this.#host.state !== "LIVE") return null;
     const ids = this.#data.openOrderIds(marketId);
     return {
       size: ids.length,
       canceledCount: () => {
         const ends = ids.map((id) => (this.#data.isOpen(id) ? null : this.#data.order(id)));
-        // One that has not ended yet, or of which nobody can tell how.
+        // One that has not ended yet, or whose end is not known.
         if (ends.some((order) => order === null || !hasEnded(order))) return null;
         return ends.filter((order) => order?.status === "CANCELED").length;
       },
     };
   }
 
-  /** An order under this client order id goes out: an end that was told under it before is another order's. */
+  /** An order under this client order id goes out: an end that was reported under it before is another order's. */
   noteSending(clientOrderId: string): void {
     this.#data.forgetEnd(clientOrderId);
   }
@@ -195,7 +195,7 @@ export class VenuethreeAccountSource implements AccountSource<ConfirmedKey, Venu
       case "orders":
         for (const { status } of frame.orders)
           if (statusOfWord(status) === "UNKNOWN") this.#deps.words.note("status", status);
-        // What left the list while nobody looked is found by the read that follows a snapshot.
+        // Orders that left the list while nothing was streamed are found by the read that follows a snapshot.
         return this.#data.applyOrders(frame.orders);
       case "trades":
         return this.#data.applyTrades(frame.trades, false);
@@ -250,7 +250,7 @@ export class VenuethreeAccountSource implements AccountSource<ConfirmedKey, Venu
   }
 }
 
-/** Not UNKNOWN, which says that nobody could tell. */
+/** Not UNKNOWN, which means that its end is not known. */
 function hasEnded({ status }: VenueOrder): boolean {
   return status === "FILLED" || status === "CANCELED" || status === "REJECTED";
 }

@@ -53,7 +53,7 @@ interface Mutant {
 
 const MUTANTS: readonly Mutant[] = [
   {
-    name: "the wall clock tells how long ago the venue was asked",
+    name: "the wall clock measures how long ago the venue was asked",
     checks: ["HELD", "AS_OF"],
     options: { streamsClock: byTheWall },
   },

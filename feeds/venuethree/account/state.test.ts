@@ -109,7 +109,7 @@ describe("the reader of account frames of venuethree", () => {
 });
 
 describe("the state of one account", () => {
-  it("tells orders once, and never lets one go back", () => {
+  it("reports orders once, and never lets one go back", () => {
     const { slot, events } = slotOf(516);
     const open = wire({});
     const filled = wire({
@@ -149,7 +149,7 @@ describe("the state of one account", () => {
     expect(slot.endedOrder("order_id", odd.order_id)).toMatchObject({ venueStatus: "filled" });
   });
 
-  it("tells which orders left the list, and ends them as told or as unknown", () => {
+  it("reports which orders left the list, and ends them as reported or as unknown", () => {
     const { slot, events } = slotOf(516);
     const [first, second] = [wire({}), wire({ order_id: "844424914280099" })];
     slot.applyOrders([first, second]);
@@ -164,7 +164,7 @@ describe("the state of one account", () => {
     ]);
   });
 
-  it("tells each fill once, with the order it was of; the first history is only a baseline", () => {
+  it("reports each fill once, with the order it was of; the first history is only a baseline", () => {
     const trade = frameOf("trades", accountFixture("nt-ws-account-all-trades-update")).trades[0];
     const order = frameOf("trades", accountFixture("nt-ws-account-all-trades-update"));
     expect(order.accountIndex).toBe(1234);

@@ -13,7 +13,7 @@ import { type Decoded, decodeWith } from "../../shared/room/wire-fields.js";
 import { isEndWord, normalizeFill, normalizeOrder, normalizePosition, uncounted } from "./normalize.js";
 import type { VenuethreeWireAccountTrade, VenuethreeWireOrder, VenuethreeWirePosition } from "./wire.js";
 
-/** Trades told; a reconnect reads up to a hundred again. Overflow forgets the oldest. */
+/** Trades that were reported; a reconnect reads up to a hundred again. Overflow forgets the oldest. */
 const MAX_REMEMBERED_TRADES = 8_192;
 /** Ended orders kept for their fills and against late frames. */
 const MAX_ENDED_ORDERS = 4_096;
@@ -116,7 +116,10 @@ export class AccountState {
     return { ok: true, gone: [...this.#open.values()].filter((wire) => !ids.has(wire.order_id)) };
   }
 
-  /** An order that has ended, by either id of the venue; null where it has not, or nobody can tell, or is not remembered. */
+  /**
+   * An order that has ended, by either id of the venue. Returns null where it has not ended, its end is not known, or
+   * it is not remembered.
+   */
   endedOrder(field: "order_id" | "client_order_id", id: string): VenueOrder | null {
     const orderId = field === "order_id" ? id : this.#orderIds.get(id);
     const wire = orderId === undefined ? undefined : this.#ended.peek(orderId);
@@ -140,7 +143,7 @@ export class AccountState {
     return ids;
   }
 
-  /** A client order id goes out anew: an end told under it before was of another order. */
+  /** A client order id goes out again: an end reported under it before was of another order. */
   forgetEnd(clientOrderId: string): void {
     this.#orderIds.delete(clientOrderId);
   }

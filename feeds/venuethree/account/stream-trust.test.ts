@@ -1,4 +1,4 @@
-/** A watched account whose frames are lost or late: what its streamed positions stand for, and as of when. */
+/** A watched account whose frames are lost or late: what its streamed positions prove, and as of when. */
 import { describe, expect, it } from "vitest";
 import { mine, order, position } from "../test/account-rows.js";
 import { BTC, CLOSE_LONG, OPTIONS } from "../test/trading-harness.js";
@@ -33,7 +33,7 @@ describe("an account of venuethree whose frames are dropped", () => {
     ]);
     // That moved a position: once more, and no repeat costs another.
     expect(readCount()).toBe(3);
-    // What was read contradicts the stream: that stands for nothing until it was made true, and proven so.
+    // What was read contradicts the stream: that proves nothing until it was corrected, and proven so.
     expect(scene.held()).toBeNull();
     await scene.wait(4_000);
     expect(scene.held()).toBe(300_000);
@@ -43,7 +43,7 @@ describe("an account of venuethree whose frames are dropped", () => {
     const scene = await live();
     scene.receive("positions", null);
     await scene.wait(1_000);
-    // Only now the venue's reads tell of it.
+    // Only now the venue's reads show it.
     scene.venue.size = "0.01000";
     await scene.wait(9_000);
     expect([scene.stream.state, scene.held()]).toEqual(["LIVE", 1_000]);

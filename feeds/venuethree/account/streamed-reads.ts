@@ -44,9 +44,9 @@ export function streamedReader(
   return {
     ...readerOverStreams({ rest, accounts: accountsOf(trading, streams), verified }),
     readOrder: async (session, instrument, ref, call) => {
-      const told = streamedEnd(trading, streams, session, ref);
-      if (told !== null && told.nativeSymbol === instrument.nativeSymbol)
-        return { ok: true, value: told, asOfMs: clock.wallMs(), source: "stream" };
+      const ended = streamedEnd(trading, streams, session, ref);
+      if (ended !== null && ended.nativeSymbol === instrument.nativeSymbol)
+        return { ok: true, value: ended, asOfMs: clock.wallMs(), source: "stream" };
       const read = await rest.readOrder(session, instrument, ref, call);
       // The acknowledgement does not say what an order filled; until a frame does, this read may be all that does.
       if (read.ok && read.value !== null) watchedBy(trading, streams, session)?.reads.fills.looked(read.value);
@@ -106,8 +106,8 @@ export function watchedBy(
 }
 
 /**
- * The end of an order is final: once it was streamed, nobody is asked. Two or three of the few reads are spared. Null
- * where it was not, or to a key that the venue has not confirmed.
+ * The end of an order is final: once it was streamed, the venue is not asked, which saves two or three of the few
+ * reads. Returns null where it was not, or to a key that the venue has not confirmed.
  */
 export function streamedEnd(
   trading: VenuethreeReads,

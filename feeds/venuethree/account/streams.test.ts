@@ -190,7 +190,7 @@ describe("accounts that trade again and again", () => {
     expect([bench.streams.watched(ACCOUNT), bench.streams.watched(7) !== null]).toEqual([null, true]);
   });
 
-  it("stay streamed when the last who had asked for them leaves", async () => {
+  it("stay streamed when the last watcher closes", async () => {
     const bench = start();
     const opened = bench.open();
     await run(bench);

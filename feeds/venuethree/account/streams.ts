@@ -22,7 +22,7 @@ import type { ConfirmedKey } from "./key-directory.js";
 import { VenuethreeSession } from "./session.js";
 import { VenuethreeAccountSource, type VenuethreeAccountNews, type VenuethreeSourceDeps } from "./source.js";
 
-/** REST truth, whatever the streams say; one read of the 60 a minute that a standard address has. */
+/** REST truth, independent of the streams; one read of the 60 a minute that a standard address has. */
 const TRUTH_EVERY_MS = 120_000;
 const PING_TEXT = '{"type":"ping"}';
 const PONG_TEXT = '{"type":"pong"}';
@@ -111,7 +111,9 @@ export class VenuethreeAccountStreams implements AccountStreams {
     return this.#watcher.get(String(accountIndex));
   }
 
-  /** Streamed positions if they may stand for a live read, else null. `wanted` null: exact sizes count. */
+  /**
+   * Streamed positions if they may take the place of a live read, else null. Exact sizes count where `wanted` is null.
+   */
   livePositions(
     accountIndex: number,
     wanted: WantedLots | null = null,

@@ -99,7 +99,7 @@ export interface VenuethreeWireAccountTrade {
   /** Units of 1e-6; 0 where absent. */
   readonly taker_fee: number;
   readonly maker_fee: number;
-  /** Closed profit of each side; null where not told. */
+  /** Closed profit of each side; null where the row has none. */
   readonly ask_account_pnl: string | null;
   readonly bid_account_pnl: string | null;
   /** Unix ms. */
@@ -134,13 +134,13 @@ export interface VenuethreeWireLimits {
 export interface VenuethreeWireTx {
   /** 0 failed, 1 pending, 2 executed (also of what the sequencer refused), 3 pending final state. */
   readonly status: number;
-  /** Why the sequencer refused it; null: it did not, or has not looked yet. */
+  /** Why the sequencer refused it; null where it did not, or has not decided yet. */
   readonly refusal: { readonly code: number; readonly message: string } | null;
   /** The sequencer has looked at it. */
   readonly isDecided: boolean;
 }
 
-/** Rows of one page and how to ask for the next; null: there is none. */
+/** Rows of one page and the cursor of the next; null on the last. */
 export interface VenuethreePage<T> {
   readonly rows: readonly T[];
   readonly nextCursor: string | null;
@@ -316,9 +316,9 @@ export function decodeDefaultMargin(value: unknown): number {
 export function decodeTx(value: unknown): VenuethreeWireTx {
   const row = asFields(value, "answer");
   const status = integerField(row, "status");
-  const told = applicationError(textOrNull(row, "event_info"));
-  const isExecuted = status === TX_EXECUTED && told === "none";
-  const refusal = typeof told === "object" ? told : null;
+  const error = applicationError(textOrNull(row, "event_info"));
+  const isExecuted = status === TX_EXECUTED && error === "none";
+  const refusal = typeof error === "object" ? error : null;
   return { status, refusal, isDecided: refusal !== null || status === TX_FAILED || isExecuted };
 }
 
@@ -329,15 +329,15 @@ const TX_EXECUTED = 2;
  * `event_info` is JSON text whose `ae` is empty, or an error, as JSON text again or (never recorded) as an object. What
  * cannot be read says nothing, no more than what is not there yet.
  */
-function applicationError(eventInfo: string | null): NonNullable<VenuethreeWireTx["refusal"]> | "none" | "notTold" {
+function applicationError(eventInfo: string | null): NonNullable<VenuethreeWireTx["refusal"]> | "none" | "absent" {
   const event = eventInfo === null ? undefined : parseJsonExact(eventInfo);
-  if (!isFields(event)) return "notTold";
+  if (!isFields(event)) return "absent";
   const { ae } = event;
   if (ae === undefined || ae === null || ae === "") return "none";
   const error = typeof ae === "string" ? parseJsonExact(ae) : ae;
   if (isFields(error) && typeof error["code"] === "number")
     return { code: error["code"], message: typeof error["message"] === "string" ? error["message"] : "" };
-  return typeof ae === "string" ? { code: 0, message: ae } : "notTold";
+  return typeof ae === "string" ? { code: 0, message: ae } : "absent";
 }
 
 function cursorOf(data: Fields): string | null {

@@ -6,7 +6,7 @@
  *     └──deadline──► leaving                   └──deadline──┘             └──deadline──► backoff ──► leaving
  *                                               after ATTEMPTS_BEFORE_REFUSED: refused, tried again much later
  *
- * A second subscribe while the first still stands is refused (30003) and brings no snapshot: a repair is unsubscribe,
+ * A second subscribe while the first is in force is refused (30003) and brings no snapshot: a repair is unsubscribe,
  * wait for the acknowledgement, subscribe, wait for the snapshot.
  *
  * Invariants: at most one repair in flight per market (feeds/shared/book/resync.ts: full jitter between attempts); the book
@@ -134,7 +134,7 @@ export class BookSubscription {
     this.#repair.start();
   }
 
-  /** The connection is gone: whatever was asked is asked again on the next one. */
+  /** The connection is gone: all that was asked for is asked for again on the next one. */
   down(): void {
     this.#repair.cancel();
     this.#isRefused = false;

@@ -4,7 +4,7 @@
  * holds them together), and it is the one that says what a frame is that the fast half refused. Never throws.
  */
 import { SCAN_DRIFT, SCAN_MALFORMED, scanDecimal } from "../../shared/book/scan-decimal.js";
-import { isFields, parseJsonExact } from "../../shared/room/wire-fields.js";
+import { type Fields, isFields, parseJsonExact } from "../../shared/room/wire-fields.js";
 import { readChannel } from "./channel.js";
 import {
   FRAME_DRIFT,
@@ -20,7 +20,7 @@ import {
 } from "./frame.js";
 import type { MarketTable } from "./market-table.js";
 
-/** The channel stands in front; a frame may be megabytes of rubbish. */
+/** The channel comes first; a frame may be megabytes of rubbish. */
 const LOOKED_AT_BYTES = 512;
 const CHANNEL = /"channel"\s*:\s*"(order_book|ticker):(\d{1,9})"/;
 
@@ -50,30 +50,43 @@ export function decodeCarefully(
   if (channel.marketId < 0) return FRAME_MALFORMED;
   frame.slot = markets.slotOf(channel.marketId);
   if (frame.slot < 0) return FRAME_FOREIGN;
-  const priceDecimals = markets.priceDecimals[frame.slot] ?? 0;
-  const qtyDecimals = markets.qtyDecimals[frame.slot] ?? 0;
+  const scale: Scale = {
+    priceDecimals: markets.priceDecimals[frame.slot] ?? 0,
+    qtyDecimals: markets.qtyDecimals[frame.slot] ?? 0,
+  };
+  return frame.isTicker ? readTicker(frame, data, scale) : readBook(frame, data, scale);
+}
+
+/** Decimals of the frame's market. */
+interface Scale {
+  readonly priceDecimals: number;
+  readonly qtyDecimals: number;
+}
+
+function readTicker(frame: VenuethreeFrame, data: Fields, scale: Scale): FrameKind {
+  const { nonce, ticker, timestamp, type } = data;
   const verdict = new Verdict();
-  frame.tsVenueMs = verdict.optionalInteger(data["timestamp"], 0);
-  if (frame.isTicker) {
-    if (type !== "update/ticker" && type !== "subscribed/ticker") return FRAME_MALFORMED;
-    const ticker = data["ticker"];
-    if (!isFields(ticker)) return FRAME_MALFORMED;
-    frame.nonce = verdict.integer(data["nonce"]);
-    readBest(frame.asks, ticker["a"], priceDecimals, qtyDecimals, verdict);
-    readBest(frame.bids, ticker["b"], priceDecimals, qtyDecimals, verdict);
-    frame.touchAskTicks = frame.asks.ticks[0] ?? 0;
-    frame.touchAskLots = frame.asks.lots[0] ?? 0;
-    frame.touchBidTicks = frame.bids.ticks[0] ?? 0;
-    frame.touchBidLots = frame.bids.lots[0] ?? 0;
-    return verdict.of(FRAME_TICKER);
-  }
-  if (type !== "update/order_book" && type !== "subscribed/order_book") return FRAME_MALFORMED;
-  const book = data["order_book"];
-  if (!isFields(book)) return FRAME_MALFORMED;
+  frame.tsVenueMs = verdict.optionalInteger(timestamp, 0);
+  if ((type !== "update/ticker" && type !== "subscribed/ticker") || !isFields(ticker)) return FRAME_MALFORMED;
+  frame.nonce = verdict.integer(nonce);
+  readBest(frame.asks, ticker["a"], scale, verdict);
+  readBest(frame.bids, ticker["b"], scale, verdict);
+  frame.touchAskTicks = frame.asks.ticks[0] ?? 0;
+  frame.touchAskLots = frame.asks.lots[0] ?? 0;
+  frame.touchBidTicks = frame.bids.ticks[0] ?? 0;
+  frame.touchBidLots = frame.bids.lots[0] ?? 0;
+  return verdict.of(FRAME_TICKER);
+}
+
+function readBook(frame: VenuethreeFrame, data: Fields, scale: Scale): FrameKind {
+  const { order_book: book, timestamp, type } = data;
+  const verdict = new Verdict();
+  frame.tsVenueMs = verdict.optionalInteger(timestamp, 0);
+  if ((type !== "update/order_book" && type !== "subscribed/order_book") || !isFields(book)) return FRAME_MALFORMED;
   frame.nonce = verdict.integer(book["nonce"]);
   frame.beginNonce = verdict.optionalInteger(book["begin_nonce"], -1);
-  readSide(frame.bids, book["bids"], priceDecimals, qtyDecimals, verdict);
-  readSide(frame.asks, book["asks"], priceDecimals, qtyDecimals, verdict);
+  readSide(frame.bids, book["bids"], scale, verdict);
+  readSide(frame.asks, book["asks"], scale, verdict);
   return verdict.of(type === "update/order_book" ? FRAME_UPDATE : FRAME_SNAPSHOT);
 }
 
@@ -126,13 +139,7 @@ class Verdict {
 }
 
 /** `null` is the venue's empty list in some answers. */
-function readSide(
-  side: FrameSide,
-  levels: unknown,
-  priceDecimals: number,
-  qtyDecimals: number,
-  verdict: Verdict,
-): void {
+function readSide(side: FrameSide, levels: unknown, { priceDecimals, qtyDecimals }: Scale, verdict: Verdict): void {
   if (levels === null) return;
   if (!Array.isArray(levels)) {
     verdict.malformed();
@@ -151,7 +158,7 @@ function readSide(
 }
 
 /** Best level of a ticker; empty texts are an empty side. */
-function readBest(side: FrameSide, level: unknown, priceDecimals: number, qtyDecimals: number, verdict: Verdict): void {
+function readBest(side: FrameSide, level: unknown, { priceDecimals, qtyDecimals }: Scale, verdict: Verdict): void {
   const fields = isFields(level) ? level : {};
   const isEmpty = fields["price"] === "" && fields["size"] === "";
   side.ticks[0] = isEmpty ? 0 : verdict.decimal(fields["price"], priceDecimals);

@@ -139,7 +139,7 @@ describe("orderBookDetails", () => {
   };
   const answer = (rows: unknown, code = 200): string => JSON.stringify({ code, order_book_details: rows });
 
-  it("takes either name of the decimals, refuses two that differ, and leaves spot out", () => {
+  it("takes either name of the decimals, refuses two that differ, and omits spot", () => {
     const load = decodeDetails(
       answer([
         market,

@@ -166,14 +166,14 @@ export interface DetailsAnswer {
   readonly broken: readonly string[];
 }
 
-/** `orderBookDetails`; null when it is none. Spot markets stand in a list of their own and are not looked at. */
+/** `orderBookDetails`; null when it is none. Spot markets are in a list of their own and are not read. */
 export function decodeDetails(body: string): DetailsAnswer | null {
   const data = parseJsonExact(body);
   if (!isFields(data) || data["code"] !== 200 || !Array.isArray(data["order_book_details"])) return null;
   const markets: VenuethreeWireMarket[] = [];
   const broken: string[] = [];
   for (const row of data["order_book_details"] as unknown[]) {
-    // Told apart by kind where a spot market stands among the others.
+    // Distinguished by kind where a spot market is among the others.
     if (isFields(row) && row["market_type"] === "spot") continue;
     const market = isFields(row) ? caught(() => decodeMarket(row)) : null;
     if (market === null) broken.push(isFields(row) && typeof row["symbol"] === "string" ? row["symbol"] : "");

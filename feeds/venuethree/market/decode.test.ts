@@ -111,7 +111,7 @@ describe("order book frames", () => {
     expect(decode(decoderFor(), text.replaceAll(",", ", "))).toBe(FRAME_DRIFT);
   });
 
-  it("tells absence of begin_nonce", () => {
+  it("distinguishes an absent begin_nonce", () => {
     const decoder = decoderFor();
     const frame = update();
     delete (frame["order_book"] as Record<string, unknown>)["begin_nonce"];
@@ -192,7 +192,7 @@ describe("other frames", () => {
     ["trades", '{"channel":"trade:36","trades":[],"type":"update/trade"}'],
     ["statistics", '{"channel":"market_stats:all","market_stats":{},"type":"update/market_stats"}'],
     ["error", '{"error":{"code":30003,"message":"Already Subscribed to : order_book:36"}}'],
-  ])("leaves a %s to the slow decoder", (_name, text) => {
+  ])("hands a %s to the slow decoder", (_name, text) => {
     expect(decode(decoderFor(), text)).toBe(FRAME_OTHER);
   });
 

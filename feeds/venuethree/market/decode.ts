@@ -148,7 +148,7 @@ export class VenuethreeDecoder {
           }
           break;
         case 0x6e /* n */:
-          // The nonce of a book stands inside it.
+          // The nonce of a book is inside it.
           if (!matches(bytes, at, KEY_NONCE)) {
             at = skipField(bytes, at, fieldsEnd);
             break;
@@ -177,7 +177,7 @@ export class VenuethreeDecoder {
     const at = this.#integer(bytes, start + (isBook ? BOOK_CHANNEL.length : TICKER_CHANNEL.length));
     if (at < 0 || bytes[at] !== QUOTE) return UNEXPECTED;
     const slot = this.markets.slotOf(this.#value);
-    // The careful path tells a foreign market from rubbish.
+    // The careful path distinguishes a foreign market from rubbish.
     if (slot < 0) return UNEXPECTED;
     this.frame.slot = slot;
     this.#priceDecimals = this.markets.priceDecimals[slot] as number;

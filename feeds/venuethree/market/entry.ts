@@ -1,7 +1,7 @@
 // hot path
 /**
  * One market as the streams write it: applies decoded frames to its book, touch, ticker and statistics, and keeps the
- * witnesses by which a quiet book is told from one whose stream died (market/quiet-probe.ts).
+ * witnesses that distinguish a quiet book from one whose stream died (market/quiet-probe.ts).
  *
  * Witnesses: the ticker stream says the best bid and offer at each engine nonce; market statistics say the mid. Both
  * come over subscriptions of their own.
@@ -30,7 +30,7 @@ export class MarketSlot {
   books: Subscription | null = null;
   /** Liveness of the ticker stream; null before it was subscribed. */
   touch: Subscription | null = null;
-  /** Monotonic ns since when a newer ticker says something else than the book; -1 while none does. */
+  /** Monotonic ns since when a newer ticker differs from the book; -1 while none does. */
   contradictedNs = -1;
   /** Twice the mid of the last statistics in ticks; 0 before. */
   #statsDoubleMid = 0;
@@ -61,7 +61,7 @@ export class MarketSlot {
     return result;
   }
 
-  /** False: it is an impossible one. */
+  /** Returns false for an impossible one. */
   onTicker(frame: VenuethreeFrame, tsRecvNs: number, linkId: number): boolean {
     this.touch?.alive(tsRecvNs, linkId);
     const { touch, stats } = this.market;
@@ -101,7 +101,7 @@ export class MarketSlot {
     return true;
   }
 
-  /** A newer ticker says something else, and the update that would explain it is overdue. */
+  /** A newer ticker differs, and the update that would explain it is overdue. */
   isOverdue(nowNs: number): boolean {
     return this.contradictedNs >= 0 && nowNs - this.contradictedNs > OVERDUE_MS * NS_PER_MS;
   }

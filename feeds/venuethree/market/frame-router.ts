@@ -160,7 +160,7 @@ export class FrameRouter {
         shard.pong(linkId);
         return;
       case "ping":
-        // Refused only while the send queue is full, of which the venue will hear otherwise.
+        // Not sent only while the send queue is full; then the queued messages are the sign of life.
         shard.socket.send('{"type":"pong"}');
         return;
       case "unsubscribed":
@@ -177,7 +177,7 @@ export class FrameRouter {
         this.#dropped("", "UNKNOWN_KIND", "");
         return;
       default:
-        // Greetings, and channels that nobody here asked for.
+        // Greetings, and channels that were not asked for.
         return;
     }
   }
@@ -213,7 +213,7 @@ export class FrameRouter {
     }
   }
 
-  /** Most errors name no channel: which subscription failed is told by its deadline. */
+  /** Most errors name no channel: its deadline shows which subscription failed. */
   #onErrorFrame(code: number, channel: string): void {
     const { logger, messages } = this.#options;
     if (this.#faultCount++ < MAX_LOGGED_FAULTS) logger.warn("venuethree.error-frame", { code });

@@ -1,7 +1,7 @@
 // hot path
 /**
  * The registers a decoded frame lands in: one object per decoder, overwritten by each frame. All
- * fields keep one shape and one kind for life; -1 stands for "not in this frame".
+ * fields keep one shape and one kind for life; -1 means "not in this frame".
  */
 
 /** Not a frame of this venue, or cut or garbled: counted. Where `slot` is known, its book is in doubt. */
@@ -49,7 +49,7 @@ export class FrameSide {
 export class VenuethreeFrame {
   /** Slot of the market in the decoder's table; -1 when unknown. */
   slot = -1;
-  /** The channel is a ticker's, whatever became of the rest: a fault then is not the book's. */
+  /** The channel is a ticker's, even where the rest cannot be read: a fault then is not the book's. */
   isTicker = false;
   /** `timestamp` of the envelope; 0 where absent. */
   tsVenueMs = 0;

@@ -120,7 +120,7 @@ describe("VenuethreeMarkets", () => {
   it.each([
     ["halted", (rows: Row[]) => void Object.assign(rowOf(rows, "BTC"), { status: "inactive" })],
     ["left out", (rows: Row[]) => void rows.splice(rows.indexOf(rowOf(rows, "BTC")), 1)],
-  ])("keeps a market that is %s, halted, and its book leaves LIVE for good", async (_name, change) => {
+  ])("keeps a market that is %s, halted, and its book is not LIVE again", async (_name, change) => {
     const { markets, network, pass } = setUp();
     markets.adopt(details());
     network.last.open();
@@ -142,7 +142,7 @@ describe("VenuethreeMarkets", () => {
       (rows: Row[]) => void Object.assign(rowOf(rows, "BTC"), { price_decimals: 2, supported_price_decimals: 2 }),
     ],
     ["given another number", (rows: Row[]) => void Object.assign(rowOf(rows, "BTC"), { market_id: 77 })],
-  ])("replaces a market that is %s, and its old book leaves LIVE", async (_name, change) => {
+  ])("replaces a market that is %s, and its old book is no longer LIVE", async (_name, change) => {
     const { markets, network, pass } = setUp();
     markets.adopt(details());
     network.last.open();

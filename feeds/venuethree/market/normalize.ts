@@ -20,7 +20,7 @@ export function applyStats(
 ): void {
   const lastPrice = wire.last_trade_price ?? ticker.lastPrice;
   const change24h = wire.daily_price_change ?? ticker.change24h;
-  // Derived again only when something it stands on changed.
+  // Derived again only when one of its inputs changed.
   if (lastPrice !== ticker.lastPrice || change24h !== ticker.change24h) {
     ticker.prevDayPrice = prevDayPrice(lastPrice, change24h, priceDecimals);
   }
@@ -63,7 +63,7 @@ export function prevDayPrice(last: string, changePercent: string, priceDecimals:
   return formatRatio(divideRatio(ratioFromText(last), factor), priceDecimals, "halfUp");
 }
 
-/** Oldest first, whatever the order of the lists: by time, then by id. */
+/** Oldest first in any order of the lists: by time, then by id. */
 export function inOrder(trades: readonly VenuethreeWireTrade[]): readonly VenuethreeWireTrade[] {
   return [...trades].sort(
     (left, right) =>

@@ -3,15 +3,15 @@
  * standard address has 60 REST reads a minute for everything: not every quiet market can be asked about.
  *
  * Three kinds of evidence, the cheap ones first:
- *   1. The connection: whatever the venue sent there arrives in the order it was written. A frame of any channel, or the
- *      answer to a ping, proves that nothing written before it is missing (stream.ts proves the books with it).
+ *   1. The connection: all that the venue sent there arrives in the order it was written. A frame of any channel, or
+ *      the answer to a ping, proves that nothing written before it is missing (stream.ts proves the books with it).
  *   2. Witnesses over other subscriptions: a ticker with a newer nonce that shows another top than the book withholds
- *      that proof, so the book ages out of routing; if it stands when an update is long overdue, or if the statistics
- *      show another mid, the book is audited at once.
+ *      that proof, so the book ages out of routing; if it is still there when an update is long overdue, or if the
+ *      statistics show another mid, the book is audited at once.
  *   3. An audit: the top of the venue's book over REST, at most AUDITS_PER_MINUTE, suspects first, then the longest
  *      unaudited silence.
  *
- * A difference found by an audit convicts only when it still stands after an update would have come.
+ * A difference found by an audit convicts only when it is still there after an update would have come.
  */
 import { type Clock, delay } from "../../../engine/domain/clock.js";
 import { parseScaled } from "../../../engine/domain/decimal.js";
@@ -72,7 +72,7 @@ export class QuietWatch {
     slot.isAuditing = false;
     slot.auditedNs = sentNs;
     if (answer === "notAsked" || answer === "failed" || book.state !== BOOK_LIVE) return;
-    // Changed since the question: the stream is alive, whatever the two say.
+    // Changed since the question: the stream is alive, even where the two differ.
     if (book.tsRecvNs > sentNs) return;
     if (isSameTop(book, instrument, answer)) {
       book.prove(sentNs);

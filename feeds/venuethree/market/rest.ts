@@ -24,7 +24,7 @@ export class VenuethreeRest {
     return result.kind === "response" && result.status === 200 ? decodeDetails(result.body) : null;
   }
 
-  /** The top of one book as it stands. */
+  /** The top of one book as it is now. */
   async orderBookTop(marketId: number, lane: Lane): Promise<TopAnswer> {
     const path = `/api/v1/orderBookOrders?market_id=${marketId}&limit=${AUDIT_ORDERS}`;
     const result = await this.#get(path, lane, READ_TIMEOUT_MS);

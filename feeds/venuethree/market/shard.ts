@@ -1,14 +1,14 @@
 /**
  * One market data connection, the markets it carries, and the proof that what came over it is all there was.
  *
- * The venue's frames arrive in the order in which it wrote them. So a frame of whatever channel, or the answer to a ping
+ * The venue's frames arrive in the order in which it wrote them. So a frame of any channel, or the answer to a ping
  * of ours, proves that no book update written before it is missing; updates wait up to BATCH_MS before they are written,
  * by which the proof is put back. Pings are sent only while nothing arrives, as they count as messages.
  *
  * A server that answers pings may have stopped publishing. So each connection carries one channel that always speaks, the
  * height of the chain: without it for HEIGHT_LATE_MS nothing is proven, and for HEIGHT_DEAD_MS the connection is replaced.
  * Where it is not asked for nothing is proven either, and a book lives by its own frames and by audits.
- * That one witness stands for all markets of the connection; none of them is asked about over REST meanwhile.
+ * That one witness counts for all markets of the connection; none of them is asked about over REST meanwhile.
  */
 import type { PersistentSocket } from "../../shared/net/socket.js";
 import type { Subscription } from "../../shared/net/subscriptions.js";
@@ -65,7 +65,7 @@ export class Shard {
   /** Passes the proof on to every book that no witness contradicts; asks for one where none came. */
   sweep(nowNs: number): void {
     if (this.socket.state !== "open") return;
-    // Not asked for, or given up for ending connections: nothing tells a mute one from one that is quiet.
+    // Not asked for, or given up for ending connections: nothing distinguishes a mute one from one that is quiet.
     if (this.#height !== null && this.#height.aliveNs < 0) return;
     const heightAgeNs = this.#heightAgeNs(nowNs);
     if (heightAgeNs > HEIGHT_DEAD_MS * NS_PER_MS) {

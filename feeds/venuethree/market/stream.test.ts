@@ -108,7 +108,7 @@ describe("continuity", () => {
     expect(stream.status()).toMatchObject({ gapCount: 1, resyncCount: 1 });
   });
 
-  it("tells readers of the gap before it repairs", async () => {
+  it("reports the gap to readers before it repairs", async () => {
     const connection = await goLive(markets);
     const seen: (string | number)[] = [];
     one.signal.listen({
@@ -200,7 +200,7 @@ describe("continuity", () => {
     expect(one.book.state).toBe(BOOK_LIVE);
   });
 
-  it("leaves LIVE with the reason of what broke", async () => {
+  it("is no longer LIVE, with the reason of what broke", async () => {
     const connection = await goLive(markets);
     const reasons: string[] = [];
     one.signal.listen({
@@ -217,7 +217,7 @@ describe("continuity", () => {
 });
 
 describe("refusals", () => {
-  it("marks a market down that the venue does not serve, leaves the others, and tries again much later", async () => {
+  it("marks a market down that the venue does not serve, keeps the others, and tries again much later", async () => {
     venue.mute.add("order_book/1");
     stream.add(markets);
     const connection = network.last;

@@ -1,60 +1,32 @@
 /**
- * Market data of venuethree: which channels go over which connection, and who is told when one breaks. Only the shell:
- * frames go through frame-router.ts, the decisions are in market/sync.ts (continuity), book-subscription.ts (repair),
- * market/quiet-probe.ts and shard.ts (silence), feeds/shared/net/socket.ts (connections).
+ * Market data of venuethree: which markets are streamed, and what is done about a book that breaks. Only the shell: the
+ * sockets are connections.ts, frames go through frame-router.ts, the decisions are in market/sync.ts (continuity),
+ * book-subscription.ts (repair), market/quiet-probe.ts and shard.ts (silence).
  *
  * Invariant: a book is LIVE only on an unbroken chain from an open connection; a lost connection or a gap invalidates
  * it before anything is repaired, and only that book is repaired.
- *
- * Connections are not rotated: the venue states no life time, and 200 messages a minute would not carry the
- * subscriptions of a whole connection over to its successor while both run.
  */
-import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
 import { parseScaled } from "../../../engine/domain/decimal.js";
-import type { Logger } from "../../../engine/domain/logger.js";
-import type { Random } from "../../../engine/domain/random.js";
 import { INVALID_PROBE_MISMATCH, INVALID_REFUSED } from "../../../engine/market/book.js";
 import type { Market } from "../../../engine/market/market.js";
 import type { ClockOffset } from "../../shared/book/clock-offset.js";
 import { logResyncs } from "../../shared/book/resync-log.js";
-import { type ConnectionBudget, MessagePacer } from "../../shared/net/connection-budget.js";
-import type { Connector } from "../../shared/net/connector.js";
-import type { SubscribeProtocol } from "../../shared/net/paced-writer.js";
-import { PersistentSocket } from "../../shared/net/socket.js";
-import { countSockets } from "../../shared/net/socket-counts.js";
 import type { ProbeResult } from "../../shared/net/subscriptions.js";
 import { BookSubscription } from "./book-subscription.js";
+import { Connections, type ConnectionsOptions } from "./connections.js";
 import { Entries, type Entry } from "./entries.js";
-import { FrameRouter } from "./frame-router.js";
-import {
-  IDLE_SOCKET_MS,
-  KEEPALIVE_EVERY_MS,
-  MAX_SUBSCRIPTIONS_PER_SOCKET,
-  MESSAGES_PER_SECOND,
-} from "../rules/limits.js";
 import { MarketSlot } from "./entry.js";
+import { FrameRouter } from "./frame-router.js";
 import { QuietWatch } from "./quiet-probe.js";
 import type { VenuethreeRest } from "./rest.js";
-import { Shard } from "./shard.js";
-import { bookSpec, CHANNELS_PER_MARKET, heightSpec, statsSpec, tickerSpec, tradeSpec } from "./stream-plan.js";
+import type { Shard } from "./shard.js";
+import { bookSpec, statsSpec, tickerSpec, tradeSpec } from "./stream-plan.js";
 
-export interface MarketStreamOptions {
-  readonly wsUrl: string;
-  readonly connector: Connector;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
+export interface MarketStreamOptions extends ConnectionsOptions {
   readonly rest: VenuethreeRest;
   readonly clockOffset: ClockOffset;
-  readonly budget: ConnectionBudget;
-  /** Client messages of the address, shared by all its connections. */
-  readonly messages: MessagePacer;
 }
 
-const SWEEP_EVERY_MS = 250;
-/** Height and statistics. */
-const CHANNELS_PER_SOCKET = 2;
-const MARKETS_PER_SOCKET = Math.floor((MAX_SUBSCRIPTIONS_PER_SOCKET - CHANNELS_PER_SOCKET) / CHANNELS_PER_MARKET);
 /** Refused books on one connection from which, if they are half of it, the connection is taken for the culprit. */
 const MASS_REFUSAL_MIN = 3;
 export interface MarketStreamStatus {
@@ -72,9 +44,7 @@ export class MarketStream {
   readonly #entries = new Entries();
   readonly #router: FrameRouter;
   readonly #watch: QuietWatch;
-  readonly #protocol: SubscribeProtocol;
-  readonly #shards: Shard[] = [];
-  #sweepTimer: TimerHandle | null = null;
+  readonly #connections: Connections;
   #isStopped = false;
   /** Of removed markets, so that counters never fall. */
   #retired = { gapCount: 0, resyncCount: 0, brokenTouchCount: 0 };
@@ -96,11 +66,13 @@ export class MarketStream {
       rest: options.rest,
       onDead: (slot) => this.#onDead(slot),
     });
-    this.#protocol = {
-      subscribe: (names) => this.#write("subscribe", names[0] ?? ""),
-      unsubscribe: (names) => this.#write("unsubscribe", names[0] ?? ""),
-      maxNamesPerFrame: 1,
-    };
+    this.#connections = new Connections(options, {
+      onFrame: (shard, data, tsRecvNs, linkId) => this.#router.onFrame(shard, data, tsRecvNs, linkId),
+      onDown: (shard) => this.#onDown(shard),
+      onSilent: (name) => this.#onSilent(name),
+      onWritten: (type, name) => this.#entries.byBookChannel(name)?.subscription.written(type),
+      onSwept: (shard, nowNs) => this.#watch.sweep(shard.slots, nowNs),
+    });
   }
 
   /** Streams listed markets. After the height books are asked for before the rest: a minute carries few messages, and routing needs books. */
@@ -112,18 +84,17 @@ export class MarketStream {
       entry.slot.books = entry.shard.socket.subscribe(bookSpec(entry.slot));
       entries.push(entry);
     }
-    const [first] = this.#shards;
-    first?.socket.subscribe(statsSpec(() => this.#probeStats()));
+    this.#connections.first?.socket.subscribe(statsSpec(() => this.#probeStats()));
     for (const { slot, shard } of entries) slot.touch = shard.socket.subscribe(tickerSpec(slot));
     for (const { slot, shard } of entries) shard.socket.subscribe(tradeSpec(slot));
-    if (this.#sweepTimer === null && !this.#isStopped) this.#sweep();
+    if (!this.#isStopped) this.#connections.keepProving();
   }
 
   streams(market: Market): boolean {
     return this.#entries.byMarketId(market.instrument.nativeId)?.slot.market === market;
   }
 
-  /** Stops streaming a market (halted, listed again under other terms): its book leaves LIVE. */
+  /** Stops streaming a market (halted, listed again under other terms): its book is no longer LIVE. */
   remove(market: Market): void {
     const entry = this.#entries.byMarketId(market.instrument.nativeId);
     if (entry?.slot.market !== market) return;
@@ -141,9 +112,8 @@ export class MarketStream {
 
   stop(): void {
     this.#isStopped = true;
-    if (this.#sweepTimer !== null) this.#options.clock.clearTimer(this.#sweepTimer);
     for (const { subscription } of this.#entries.all()) subscription.stop();
-    for (const { socket } of this.#shards) socket.stop();
+    this.#connections.stop();
     for (const { slot } of this.#entries.all()) slot.onDown();
   }
 
@@ -154,9 +124,7 @@ export class MarketStream {
   }
 
   status(): MarketStreamStatus {
-    const { socketCount, openCount, reconnectCount, handlerErrorCount } = countSockets(
-      this.#shards.map(({ socket }) => socket.stats()),
-    );
+    const { socketCount, openCount, reconnectCount, handlerErrorCount } = this.#connections.socketCounts();
     let { gapCount, resyncCount, brokenTouchCount } = this.#retired;
     for (const { slot, subscription } of this.#entries.all()) {
       gapCount += slot.chain.gapCount;
@@ -188,7 +156,7 @@ export class MarketStream {
     const { symbol } = market.instrument;
     const slot = new MarketSlot(market);
     logResyncs(logger, market);
-    const shard = this.#shardWithRoom();
+    const shard = this.#connections.shardWithRoom();
     const spec = bookSpec(slot);
     const subscription = new BookSubscription({
       clock,
@@ -213,54 +181,6 @@ export class MarketStream {
     return entry;
   }
 
-  #shardWithRoom(): Shard {
-    const known = this.#shards.find((shard) => shard.slots.size < MARKETS_PER_SOCKET);
-    if (known !== undefined) return known;
-    const { wsUrl, clock, random, logger, connector, budget, messages } = this.#options;
-    const socket: PersistentSocket = new PersistentSocket({
-      name: `venuethree.market.${this.#shards.length}`,
-      url: wsUrl,
-      clock,
-      random,
-      logger,
-      connector,
-      budget,
-      // A WebSocket ping is a sign of life enough for the venue, and its answer one for us.
-      heartbeat: { pingText: null, everyMs: KEEPALIVE_EVERY_MS, idleMs: IDLE_SOCKET_MS },
-      protocol: this.#protocol,
-      pacers: () => [messages, new MessagePacer(clock, MESSAGES_PER_SECOND, 1_000)],
-      maxSubscriptions: MAX_SUBSCRIPTIONS_PER_SOCKET,
-      handlers: {
-        onFrame: (data, tsRecvNs, linkId) => this.#router.onFrame(shard, data, tsRecvNs, linkId),
-        onDown: () => this.#onDown(shard),
-        onSilent: (name) => this.#onSilent(name),
-        onQuarantined: (name) => logger.error("venuethree.channel-quarantined", { name }),
-      },
-    });
-    // What is asked for while it connects goes out in that order: the height first.
-    socket.start();
-    const shard = new Shard(socket, socket.subscribe(heightSpec()));
-    this.#shards.push(shard);
-    return shard;
-  }
-
-  #write(type: "subscribe" | "unsubscribe", name: string): string {
-    this.#entries.byBookChannel(name)?.subscription.written(type);
-    return JSON.stringify({ type, channel: name });
-  }
-
-  #sweep(): void {
-    const { clock } = this.#options;
-    this.#sweepTimer = clock.setTimer(() => {
-      const nowNs = clock.monoNs();
-      for (const shard of this.#shards) {
-        shard.sweep(nowNs);
-        if (shard.isPublishing(nowNs)) this.#watch.sweep(shard.slots, nowNs);
-      }
-      this.#sweep();
-    }, SWEEP_EVERY_MS);
-  }
-
   // ------------------------------------------------------------ recovery
 
   /** The book has been invalidated already. */
@@ -279,7 +199,6 @@ export class MarketStream {
   }
 
   #onDown(shard: Shard): void {
-    shard.down();
     for (const entry of this.#entries.all()) {
       if (entry.shard !== shard) continue;
       entry.slot.onDown();
@@ -287,7 +206,7 @@ export class MarketStream {
     }
   }
 
-  /** A ticker or the statistics: the socket asks for them anew. */
+  /** A ticker or the statistics: the socket asks for them again. */
   #onSilent(name: string): void {
     const marketId = /^ticker\/(\d+)$/.exec(name)?.[1];
     if (marketId !== undefined) this.#entries.byMarketId(Number(marketId))?.slot.dropTouch();

@@ -34,7 +34,10 @@ export interface SymbolLoad {
   readonly skipped: readonly { readonly nativeSymbol: string; readonly reason: SkipReason }[];
 }
 
-/** `known`: what symbols stand for already; each stays with its contract while that is listed, so that positions in it can be read. */
+/**
+ * `known`: the contract that each symbol names already; it keeps that contract while that is listed, so that positions
+ * in it can be read.
+ */
 export function buildInstruments(
   markets: readonly VenuethreeWireMarket[],
   fees: FeeRates,
@@ -96,14 +99,14 @@ export function buildInstrument(wire: VenuethreeWireMarket, fees: FeeRates): Ins
   };
 }
 
-/** In lots, up: a size between two lots cannot be ordered. Null for a minimum that no order could have. */
+/** In lots, up: a size between two lots cannot be ordered. Returns null for a minimum that no order could have. */
 function restingMinimumOf(wire: VenuethreeWireMarket, qtyDecimals: number): RestingMinimum | null {
   const { min_base_amount: base, min_quote_amount: quote } = wire;
   const qtyLots = base === null ? 1 : Math.max(1, parseScaledRounded(base, qtyDecimals, "ceil"));
   const places = decimalPlaces(quote ?? "0");
   const notional = parseScaledBig(quote ?? "0", places);
   if (!(qtyLots <= MAX_BASE_AMOUNT) || notional === null || notional < 0n) return null;
-  // The venue prints six decimals, whatever they hold.
+  // The venue always prints six decimals.
   return { qtyLots, notional: formatScaledBig(notional, places) };
 }
 

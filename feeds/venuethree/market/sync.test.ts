@@ -112,7 +112,7 @@ describe("BookChain", () => {
     expect([chain.uncheckedCount, chain.book.bidTicks(0)]).toEqual([1, 101]);
   });
 
-  it("leaves LIVE when the result is crossed, and comes back with a snapshot", () => {
+  it("is no longer LIVE when the result is crossed, and comes back with a snapshot", () => {
     const chain = liveChain();
     expect(feed(chain, { bids: [[110, 1]], asks: [], nonce: 60, begin: 50 })).toBe(CHAIN_BROKEN);
     expect([chain.book.state, chain.book.invalidReason]).toEqual([BOOK_INVALID, INVALID_CROSSED]);

@@ -13,7 +13,7 @@ it.each([
   const connection = await bench.goLive(bench.markets);
   connection.receive(garble(bench.venue.move(1, 1_100)));
   expect([book?.state === BOOK_LIVE, other?.state]).toEqual([false, BOOK_LIVE]);
-  // The market is quiet after it: nothing else would tell.
+  // The market is quiet after it: nothing else would show it.
   await bench.pass(3_000, () => {
     if (sentTo(connection, '"height"').length > 0) connection.receive(bench.venue.height());
     for (const market of bench.markets) {
@@ -25,7 +25,7 @@ it.each([
   expect(bench.network.connections).toHaveLength(1);
 });
 
-it("a market of venuethree leaves every book alone with frames that are of none", async () => {
+it("a market of venuethree changes no book by frames that are of none", async () => {
   const bench = new StreamBench(2);
   const connection = await bench.goLive(bench.markets);
   for (const text of ["", "{", "hello", '{"channel":"order_book:77","order', '{"channel":"ticker:1","tick'])

@@ -96,7 +96,7 @@ export type VenuethreeSlowFrame =
   | { readonly kind: "unsubscribed"; readonly channel: string }
   /** `channel` is what the text names, "" where it names none. */
   | { readonly kind: "error"; readonly code: number; readonly channel: string }
-  /** Channels that nobody of us reads (spot, candles, accounts). */
+  /** Channels that this room does not read (spot, candles, accounts). */
   | { readonly kind: "ignored"; readonly channel: string }
   | { readonly kind: "unknown" }
   | { readonly kind: "malformed" };

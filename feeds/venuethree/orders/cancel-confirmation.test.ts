@@ -1,4 +1,6 @@
-/** What a cancel became, told by the stream or by its transaction, whichever is first, and never past the caller's time. */
+/**
+ * The outcome of a cancel, by the stream or by its transaction, whichever is first, and never past the caller's time.
+ */
 import { describe, expect, it } from "vitest";
 import type { CancelOutcome, VenueOrder } from "../../../engine/domain/order.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
@@ -33,7 +35,7 @@ interface Run {
   readonly tookMs: number;
 }
 
-/** `reads`: answers in order, the last one again and again; `endAtMs`: when the stream tells `ended`. */
+/** `reads`: answers in order, the last one again and again; `endAtMs`: when the stream reports `ended`. */
 async function run(
   reads: readonly Read<VenuethreeWireTx | null>[],
   { ended = null as VenueOrder | null, endAtMs = 0, timeoutMs = 5_000 } = {},

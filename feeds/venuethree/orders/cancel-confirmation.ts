@@ -1,6 +1,6 @@
 /**
- * What became of a cancel that the venue's API took (orders/tx-confirmation.ts): canceled; refused, as there was no such order to cancel
- * (any more); not known within the time, which is `isPending`.
+ * The outcome of a cancel that the venue's API took (orders/tx-confirmation.ts): canceled; refused, as there was no
+ * such order to cancel (any more); not known within the time, which is `isPending`.
  */
 import type { CancelOutcome, VenueOrder } from "../../../engine/domain/order.js";
 import type { CallOptions } from "../../../engine/ports.js";
@@ -9,21 +9,21 @@ import { confirmTx, type TxConfirmationDeps } from "./tx-confirmation.js";
 const PENDING: CancelOutcome = { outcome: "accepted", isPending: true };
 const CANCELED: CancelOutcome = { outcome: "accepted" };
 
-/** `streamed`: the order's end, once the stream has told it. */
+/** `streamed`: the order's end, once the stream has reported it. */
 export async function confirmCancel(
   deps: TxConfirmationDeps,
   txHash: string,
   streamed: () => VenueOrder | null,
   options: CallOptions,
 ): Promise<CancelOutcome> {
-  const fate = await confirmTx(deps, txHash, streamed, options);
-  switch (fate.kind) {
-    case "told":
-      return endOf(fate.value);
+  const end = await confirmTx(deps, txHash, streamed, options);
+  switch (end.kind) {
+    case "streamed":
+      return endOf(end.value);
     case "executed":
       return CANCELED;
     case "refused":
-      return fate.refused;
+      return end.refused;
     case "pending":
       return PENDING;
   }

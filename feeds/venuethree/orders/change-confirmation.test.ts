@@ -1,11 +1,11 @@
-/** What a change and a cancel of all became: shown by the stream or said by their transaction, and never guessed. */
+/** The outcome of a change and of a cancel of all: as the stream or their transaction has it, and never guessed. */
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../../engine/domain/order.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { CallOptions, Read } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import { decodeTx, type VenuethreeWireTx } from "../account/wire.js";
-import type { StoodOrders } from "../account/source.js";
+import type { TrackedOrders } from "../account/source.js";
 import { confirmAmend, confirmCancelAll } from "./change-confirmation.js";
 import { orderOf } from "../account/sent-orders.js";
 import { CLOSE_LONG } from "../test/trading-harness.js";
@@ -67,8 +67,8 @@ function amend(read: TxRead, shown: (elapsedMs: number) => VenueOrder | null, ch
 
 function cancelAll(read: TxRead, size: number | null, count: (elapsedMs: number) => number | null) {
   return run(read, (deps, elapsedMs) => {
-    const stood: StoodOrders | null = size === null ? null : { size, canceledCount: () => count(elapsedMs()) };
-    return confirmCancelAll(deps, HASH, stood, OPTIONS);
+    const open: TrackedOrders | null = size === null ? null : { size, canceledCount: () => count(elapsedMs()) };
+    return confirmCancelAll(deps, HASH, open, OPTIONS);
   });
 }
 
@@ -97,7 +97,7 @@ describe("the outcome of a change on venuethree:", () => {
     expect((await amend(REFUSED, () => stale)).outcome).toMatchObject({ outcome: "rejected", reason: "NOT_FOUND" });
   });
 
-  it("the sequencer refused it, whatever the stream says of the order's end", async () => {
+  it("the sequencer refused it, also where the stream reports the order's end", async () => {
     const ended: VenueOrder = { ...CURRENT, status: "FILLED", tsVenueMs: 2_000 };
     expect((await amend(REFUSED, () => ended)).outcome).toEqual({
       outcome: "rejected",
@@ -108,7 +108,7 @@ describe("the outcome of a change on venuethree:", () => {
     });
   });
 
-  it("a change to what it was is for the transaction to say", async () => {
+  it("a change to what it was is decided by the transaction", async () => {
     const same = { priceTicks: CURRENT.priceTicks, qtyLots: CURRENT.qtyLots };
     const run = await amend(REFUSED, () => ({ ...CURRENT, tsVenueMs: 2_000 }), same);
     expect(run).toMatchObject({ outcome: { outcome: "rejected" }, readCount: 1 });
@@ -135,7 +135,7 @@ describe("the outcome of a cancel of all on venuethree:", () => {
     const executed = (size: number | null, count: number | null) => cancelAll(EXECUTED, size, () => count);
     expect((await executed(null, null)).outcome).toEqual({ outcome: "accepted", canceledCount: null, failed: [] });
     expect((await executed(2, null)).outcome).toMatchObject({ outcome: "accepted", canceledCount: null });
-    // None stood: there is nothing to be reported, so the transaction is asked.
+    // None was open: there is nothing to be reported, so the transaction is asked.
     expect(await executed(0, 0)).toMatchObject({ outcome: { canceledCount: 0 }, readCount: 1 });
   });
 

@@ -1,10 +1,11 @@
 /**
- * What became of a changed order, and of a cancel of all orders, that the venue's API took (orders/tx-confirmation.ts). Refused by the
- * sequencer is rejected. What is not known within the time stays the API's yes: no order with it, no count.
+ * The outcome of a changed order, of a cancel of all orders and of changed settings that the venue's API took
+ * (orders/tx-confirmation.ts). Refused by the sequencer is rejected. A change or a cancel of all that is not decided in
+ * time stays the API's yes: no order with it, no count. Settings that are not decided in time are unknown.
  */
-import type { StoodOrders } from "../account/source.js";
+import type { TrackedOrders } from "../account/source.js";
 import type { AmendOutcome, CancelAllOutcome, OrderChange, VenueOrder } from "../../../engine/domain/order.js";
-import type { CallOptions } from "../../../engine/ports.js";
+import type { CallOptions, SettingOutcome, SymbolSettings } from "../../../engine/ports.js";
 import { confirmTx, type TxConfirmationDeps } from "./tx-confirmation.js";
 
 /** `streamed`: the order as the stream shows it now, open or ended. */
@@ -22,42 +23,65 @@ export async function confirmAmend(
     const order = streamed();
     return order !== null && order.tsVenueMs > current.tsVenueMs ? order : null;
   };
-  // Only a row that shows the change proves it; whether an ended one that does not was too late is the transaction's to say.
+  // Only a row that shows the change proves it; only the transaction says whether the change of an ended order was too
+  // late.
   const changed = (): VenueOrder | null => {
     const order = isNews ? newer() : null;
     return order?.priceTicks === change.priceTicks && order.qtyLots === change.qtyLots ? order : null;
   };
-  const fate = await confirmTx(deps, txHash, changed, options);
-  switch (fate.kind) {
-    case "told":
-      return { outcome: "accepted", order: fate.value };
+  const end = await confirmTx(deps, txHash, changed, options);
+  switch (end.kind) {
+    case "streamed":
+      return { outcome: "accepted", order: end.value };
     case "executed":
       return { outcome: "accepted", order: newer() };
     case "refused":
-      return fate.refused;
+      return end.refused;
     case "pending":
       return { outcome: "accepted", order: null };
   }
 }
 
-/** `stood`: null where the account is not streamed; then nobody knows how many it were. */
+/** `open` is null where the account is not streamed: the number of its open orders is not known then. */
 export async function confirmCancelAll(
   deps: TxConfirmationDeps,
   txHash: string,
-  stood: StoodOrders | null,
+  open: TrackedOrders | null,
   options: CallOptions,
 ): Promise<CancelAllOutcome> {
   // With none known there is nothing to be reported; the venue may know of some.
-  const told = (): number | null => (stood === null || stood.size === 0 ? null : stood.canceledCount());
-  const fate = await confirmTx(deps, txHash, told, options);
-  switch (fate.kind) {
-    case "told":
-      return { outcome: "accepted", canceledCount: fate.value, failed: [] };
+  const canceledCount = (): number | null => (open === null || open.size === 0 ? null : open.canceledCount());
+  const end = await confirmTx(deps, txHash, canceledCount, options);
+  switch (end.kind) {
+    case "streamed":
+      return { outcome: "accepted", canceledCount: end.value, failed: [] };
     case "executed":
-      return { outcome: "accepted", canceledCount: stood?.canceledCount() ?? null, failed: [] };
+      return { outcome: "accepted", canceledCount: open?.canceledCount() ?? null, failed: [] };
     case "refused":
-      return fate.refused;
+      return end.refused;
     case "pending":
       return { outcome: "accepted", canceledCount: null, failed: [] };
   }
 }
+
+/** No stream reports settings. What is not decided in time is unknown: the next entry would rest on it. */
+export async function confirmSettings(
+  deps: TxConfirmationDeps,
+  txHash: string,
+  settings: SymbolSettings,
+  options: CallOptions,
+): Promise<SettingOutcome> {
+  const end = await confirmTx(deps, txHash, NOT_STREAMED, options);
+  switch (end.kind) {
+    case "streamed":
+    case "executed":
+      return { outcome: "accepted", settings };
+    case "refused":
+      return end.refused;
+    case "pending":
+      return SETTINGS_PENDING;
+  }
+}
+
+const NOT_STREAMED = (): null => null;
+export const SETTINGS_PENDING: SettingOutcome = { outcome: "unknown", cause: "TX_PENDING" };

@@ -173,7 +173,7 @@ class TxJob implements LaneJob {
         turn.wayId === SINGLE_REQUESTS.id || socket === null
           ? resultOfHttp(await rest.sendTx(tx.type, signed.text, key.accountIndex, left))
           : await socket.send(tx.type, signed.text, key.accountIndex, left);
-      if (result.kind === "notSent") budget?.giveBackOther(tx.type, key.accountIndex, lane, takenAtMs);
+      if (result.kind === "notSent") budget?.releaseOther(tx.type, key.accountIndex, lane, takenAtMs);
       if (result.kind === "reply") ackLatency.record(result.reply.receivedAtMs - result.reply.sentAtMs);
       answer = judge(result, signed.hash);
     } catch (error) {
@@ -189,21 +189,21 @@ class TxJob implements LaneJob {
     return this.#attemptCount + this.#followedCount > 0;
   }
 
-  #end(turn: Turn, { fate, sent, doubtsKey }: TxAnswer): void {
+  #end(turn: Turn, { nonceOutcome, sent, doubtsKey }: TxAnswer): void {
     const { key, resolve } = this.#task;
     if (doubtsKey) this.#deps.keys.forget(key.session);
     if (sent !== "again") {
-      turn.end(fate);
+      turn.end(nonceOutcome);
       resolve(this.#wasTried ? asSent(sent) : sent);
       return;
     }
     if (turn.isBehind()) this.#followedCount++;
     else this.#attemptCount++;
     if (this.#attemptCount < MAX_ATTEMPTS && this.#followedCount <= MAX_FOLLOWED) {
-      turn.end(fate, this);
+      turn.end(nonceOutcome, this);
       return;
     }
-    turn.end(fate);
+    turn.end(nonceOutcome);
     resolve(rejectedExchange(NONCE_REFUSED));
   }
 }

@@ -323,9 +323,18 @@ describe("several orders at once over one connection:", () => {
 });
 
 describe("against a venue of its own mind,", () => {
-  const fates = fc.constantFrom("taken", "taken", "taken", "refused", "lost before", "lost after", "held", "foreign");
+  const outcomes = fc.constantFrom(
+    "taken",
+    "taken",
+    "taken",
+    "refused",
+    "lost before",
+    "lost after",
+    "held",
+    "foreign",
+  );
   const plans = fc.record({
-    fates: fc.array(fates, { minLength: 1, maxLength: 60 }),
+    outcomes: fc.array(outcomes, { minLength: 1, maxLength: 60 }),
     start: fc.integer({ min: 0, max: 99 }),
     width: fc.integer({ min: 1, max: 8 }),
     /** Which of those written and unanswered the venue takes next: 0 is the oldest. */
@@ -334,7 +343,7 @@ describe("against a venue of its own mind,", () => {
 
   it("every nonce is executed once and in order, and every transaction at most once", async () => {
     await fc.assert(
-      fc.asyncProperty(plans, async ({ fates: kinds, start, width, picks }) => {
+      fc.asyncProperty(plans, async ({ outcomes: kinds, start, width, picks }) => {
         const clock = new VirtualClock();
         const lanes = new KeyLanes({ clock, way: () => ({ id: 1, width }) });
         let venueNext = start;

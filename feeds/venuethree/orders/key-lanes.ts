@@ -1,18 +1,19 @@
 /**
  * Transactions of one API key in the order of their nonces. The venue takes nonces of a key only in unbroken order: so
- * each is signed and written when its turn comes, as many unanswered at once as the way out allows (nonce-window.ts).
+ * each is signed and written when its turn comes, as many unanswered at once as the transport allows (nonce-window.ts).
  *
  *   waiting --turn--> (nonce known? else nextNonce) --> signed, written --answer--> spent | kept | refused | doubtful
  *
  * Invariant: turns start in the order of their nonces, and a start has written before the next begins. A nonce that the
- * venue accepted is never signed again. One whose fate is open is read anew from the venue before the next is signed: if
- * the open transaction did not get through, another may take its nonce, and the venue executes at most one of the two.
+ * venue accepted is never signed again. One whose outcome is open is read from the venue again before the next is
+ * signed: if the open transaction did not get through, another may take its nonce, and the venue executes at most one
+ * of the two.
  */
 import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
 import type { Lane, Read } from "../../../engine/ports.js";
 import { failedRead, type FailedRead } from "../../shared/net/call-results.js";
 import { LANES } from "../../shared/net/lanes.js";
-import { type Flight, type NonceFate, NonceWindow, type Way } from "./nonce-window.js";
+import { type Flight, type NonceOutcome, NonceWindow, type Way } from "./nonce-window.js";
 
 /** What waits for its turn. No method may throw. */
 export interface LaneJob {
@@ -20,7 +21,7 @@ export interface LaneJob {
   leftMs(): number;
   /** Asks the venue for the nonce. */
   load(): Promise<Read<number>>;
-  /** Signs and writes before it returns; the turn is ended once, when the fate of its nonce is known. */
+  /** Signs and writes before it returns; the turn is ended once, when the outcome of its nonce is known. */
   start(turn: Turn): void;
   /** Nothing was signed (or nothing more, for one that comes again). */
   fail(why: FailedRead): void;
@@ -32,7 +33,7 @@ export interface Turn {
   /** A refused nonce would only follow from the outcome of an earlier one. */
   isBehind(): boolean;
   /** `again`: takes another turn, before all that came later in its lane. */
-  end(fate: NonceFate, again?: LaneJob): void;
+  end(outcome: NonceOutcome, again?: LaneJob): void;
 }
 
 export interface KeyLanesOptions {
@@ -45,7 +46,7 @@ export interface KeyLanesOptions {
   readonly maxKeys?: number;
 }
 
-/** One after the other: over several connections nobody promises the order. */
+/** One after the other: over several connections the order is not guaranteed. */
 export const SINGLE_REQUESTS: Way = { id: 0, width: 1 };
 /**
  * Unanswered transactions of one key over one connection: at 300 ms a round trip some 25 a second, and no more than so
@@ -57,7 +58,7 @@ export const MAX_IN_FLIGHT = 8;
  * missing one is late already; it stays of unknown outcome by itself.
  */
 const DRAIN_MS = 250;
-/** A transaction whose fate is open may come to the venue for so long: all of ours are over by then. */
+/** A transaction whose outcome is open may come to the venue for so long: all of ours are over by then. */
 const LOST_FOR_MS = 60_000;
 const MAX_WAITING = 512;
 const MAX_KEYS = 4096;
@@ -78,7 +79,7 @@ interface KeyState {
   drain: TimerHandle | null;
   /** Of its last transaction, or when one in flight was given up. */
   endedNs: number;
-  /** Until then one of open fate may come, and spend the nonce that the venue names now. */
+  /** Until then one of open outcome may come, and spend the nonce that the venue names now. */
   lostUntilNs: number;
 }
 
@@ -168,12 +169,12 @@ export class KeyLanes {
       nonce: flight.nonce,
       wayId: flight.wayId,
       isBehind: () => state.window.isBehind(flight),
-      end: (fate, again) => {
+      end: (outcome, again) => {
         if (isEnded) return;
         isEnded = true;
         state.endedNs = this.#clock.monoNs();
-        if (fate === "doubtful") this.#lost(state);
-        state.window.end(flight, fate);
+        if (outcome === "doubtful") this.#lost(state);
+        state.window.end(flight, outcome);
         if (again !== undefined) this.#enqueue(state, again, arrival);
         this.#watchDrain(state);
         this.#pump(state);
@@ -267,7 +268,7 @@ function isBefore(left: Waiter, right: Waiter): boolean {
   return rank === 0 ? left.arrival < right.arrival : rank < 0;
 }
 
-/** A loader that throws is a failed read: the turn must be handed on whatever happens. */
+/** A loader that throws is a failed read: the turn must be handed on in every case. */
 async function settled(job: LaneJob): Promise<Read<number>> {
   try {
     return await job.load();

@@ -1,6 +1,6 @@
 /** What is known of a key's nonces after each answer, whichever way it came. */
 import { describe, expect, it } from "vitest";
-import { type Flight, type NonceFate, NonceWindow, type Way } from "./nonce-window.js";
+import { type Flight, type NonceOutcome, NonceWindow, type Way } from "./nonce-window.js";
 
 const WAY: Way = { id: 1, width: 8 };
 
@@ -10,25 +10,25 @@ function flying(count: number, from = 10, width = 8): { window: NonceWindow; fli
   return { window, flights: Array.from({ length: count }, () => window.start(WAY)) };
 }
 
-function endAll(window: NonceWindow, flights: readonly Flight[], fates: readonly NonceFate[]): void {
-  for (const [index, fate] of fates.entries()) window.end(flights[index] as Flight, fate);
+function endAll(window: NonceWindow, flights: readonly Flight[], outcomes: readonly NonceOutcome[]): void {
+  for (const [index, outcome] of outcomes.entries()) window.end(flights[index] as Flight, outcome);
 }
 
 describe("the window of nonces:", () => {
-  it.each<[string, NonceFate[], number | null, number]>([
+  it.each<[string, NonceOutcome[], number | null, number]>([
     ["all taken", ["spent", "spent", "spent"], 13, 8],
     ["the last alone refused for its own fault", ["spent", "spent", "kept"], 12, 8],
     ["the first refused, those behind for their nonces", ["kept", "refused", "refused"], 10, 1],
     ["one in the midst refused", ["spent", "kept", "refused"], 11, 1],
     ["all refused for faults of their own", ["kept", "kept", "kept"], 10, 1],
-    ["the last of unknown fate", ["spent", "spent", "doubtful"], null, 1],
-    ["one in the midst of unknown fate", ["spent", "doubtful", "refused"], null, 1],
+    ["the last of unknown outcome", ["spent", "spent", "doubtful"], null, 1],
+    ["one in the midst of unknown outcome", ["spent", "doubtful", "refused"], null, 1],
     ["a nonce that was counted wrong", ["refused", "refused", "refused"], null, 1],
     ["taken beyond a gap", ["kept", "refused", "spent"], null, 1],
     ["unknown behind a refusal", ["kept", "doubtful", "refused"], null, 1],
-  ])("%s", (_what, fates, next, width) => {
+  ])("%s", (_what, outcomes, next, width) => {
     const { window, flights } = flying(3);
-    endAll(window, flights, fates);
+    endAll(window, flights, outcomes);
     expect(window.isHeld).toBe(false);
     expect(window.next).toBe(next);
     expect(window.width).toBe(width);

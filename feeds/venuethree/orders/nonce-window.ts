@@ -1,18 +1,19 @@
 // hot path
 /**
- * The nonces of one key that are on their way, pure. Several may be at once over one socket; what the venue refuses
- * for its nonce was not executed, so an order of arrival that is not ours costs a second try and never an order twice.
+ * The nonces of one key that are on their way, pure. Several may be in flight at once over one socket; what the venue
+ * refuses for its nonce was not executed, so an order of arrival that is not ours costs a second try and never an order
+ * twice.
  *
  *   open --start--> open                 up to `width` in flight, each with the next nonce
  *   open --refused, doubtful--> held     nothing starts until all in flight are answered or given up
  *   held --last one ends--> open         the count goes on where the gap began, or is read again; one at a time again,
  *                                        twice as many after each success
  *
- * Invariant: a nonce is given out again only after a refusal told that it was not spent, or after the venue named it.
+ * Invariant: a nonce is given out again only after a refusal proved that it was not spent, or after the venue named it.
  */
 
 /** Spent; not spent and nothing executed; refused for the nonce alone; not known. */
-export type NonceFate = "spent" | "kept" | "refused" | "doubtful";
+export type NonceOutcome = "spent" | "kept" | "refused" | "doubtful";
 
 /** By which way transactions leave. Only those of one way may be in flight together. */
 export interface Way {
@@ -82,18 +83,19 @@ export class NonceWindow {
     return false;
   }
 
-  end(flight: Flight, fate: NonceFate): void {
+  end(flight: Flight, outcome: NonceOutcome): void {
     const wasBehind = this.isBehind(flight);
     if (!this.#flights.delete(flight)) {
-      this.#endLate(flight, fate);
+      this.#endLate(flight, outcome);
       return;
     }
-    if (fate === "spent") this.#taken(flight);
-    else if (fate === "kept") this.#notTaken(flight);
+    if (outcome === "spent") this.#taken(flight);
+    else if (outcome === "kept") this.#notTaken(flight);
     else {
-      const isConsequence = fate === "refused" && this.#isHeld && this.#resume !== null && flight.nonce > this.#resume;
+      const isConsequence =
+        outcome === "refused" && this.#isHeld && this.#resume !== null && flight.nonce > this.#resume;
       if (!isConsequence) this.#resume = null;
-      this.#isOvertaken = fate === "refused" && wasBehind && (this.#isOvertaken || !this.#isHeld);
+      this.#isOvertaken = outcome === "refused" && wasBehind && (this.#isOvertaken || !this.#isHeld);
       this.#isHeld = true;
     }
     this.#settle();
@@ -132,9 +134,9 @@ export class NonceWindow {
     this.#isHeld = true;
   }
 
-  /** It was given up: the count goes by what the venue said since, unless this one turns out to have been taken. */
-  #endLate({ nonce }: Flight, fate: NonceFate): void {
-    if (fate !== "spent") return;
+  /** It was given up: the count follows later answers of the venue, unless this one turns out to have been taken. */
+  #endLate({ nonce }: Flight, outcome: NonceOutcome): void {
+    if (outcome !== "spent") return;
     if (this.#isHeld) this.#resume = null;
     else if (this.next !== null && this.next <= nonce) this.next = null;
   }

@@ -252,7 +252,7 @@ describe("placing on venuethree", () => {
     expect(harness.sent()).toHaveLength(0);
   });
 
-  it("tells of no key and no signature, in no line", async () => {
+  it("shows no key and no signature in any line", async () => {
     const { harness, outcome } = await placeAfter(({ http }) =>
       http.reply(400, { code: 21501, message: `invalid tx info ${KEY} ${"A".repeat(108)}` }),
     );

@@ -40,8 +40,8 @@ const ROUNDING_MS = 2;
 /** Cancels do no harm late; their life is the venue tools' own. */
 const CANCEL_EXPIRY_MS = 599_000;
 
-/** What the API said to a transaction, whose fate is still to be learnt (orders/tx-confirmation.ts). */
-interface Asked<T> {
+/** The API's answer to a transaction, whose outcome is still to be learnt (orders/tx-confirmation.ts). */
+export interface Asked<T> {
   readonly outcome: T;
   /** Of the last attempt; null where none was signed. */
   readonly txHash: string | null;

@@ -7,7 +7,7 @@ import { createSeededRandom } from "../../../engine/domain/random.js";
 import type { SettingOutcome } from "../../../engine/ports.js";
 import type { HttpRequest, HttpResult } from "../../shared/net/http.js";
 import { account, answerOf, position, ready } from "../test/account-rows.js";
-import { BTC, OPTIONS, sentTx } from "../test/trading-harness.js";
+import { BTC, OPTIONS, sentTx, settledOver } from "../test/trading-harness.js";
 import { marginFractionFor } from "./request.js";
 
 const planted = vi.hoisted(() => ({ forgets: false, isUnordered: false }));
@@ -63,6 +63,8 @@ async function play(seed: number): Promise<Played> {
   const answer = (request: HttpRequest): HttpResult => {
     if (request.path.startsWith("/api/v1/nextNonce"))
       return http.response(200, { code: 200, nonce: 43 + taken.length });
+    if (request.path.startsWith("/api/v1/tx?"))
+      return http.response(200, { code: 200, status: 2, event_info: JSON.stringify({ ae: "" }) });
     if (request.path === "/api/v1/sendTx") {
       const tx = sentTx(request);
       const { InitialMarginFraction, MarginMode } = tx.fields as Readonly<Record<string, number>>;
@@ -94,7 +96,8 @@ async function play(seed: number): Promise<Played> {
   for (let step = 0; step < STEPS; step++) {
     const which = random.next();
     const changes = which < 0.35 ? [setLeverage()] : which < 0.7 ? [setMode()] : [setLeverage(), setMode()];
-    for (const { outcome } of await Promise.all(changes)) expect(["accepted", "unknown"]).toContain(outcome);
+    for (const { outcome } of await settledOver(clock, Promise.all(changes)))
+      expect(["accepted", "unknown"]).toContain(outcome);
     clock.advance(random.next() * 6_000);
   }
   const last = taken.at(-1)?.setting ?? wished;

@@ -1,6 +1,9 @@
 /**
  * Leverage and margin mode of one market. The venue sets both by one transaction, so each change reads the other first
  * and sends it as it is. A market the account never touched has no row: then the market's own default counts.
+ *
+ * The API's yes is no outcome: the sequencer refuses another margin mode while a position or an order is open (21132).
+ * A change is accepted only once its transaction says that it was executed; where that is not known in time it is unknown.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import { within } from "../../../engine/domain/deadline.js";
@@ -23,12 +26,14 @@ import { decodeWith } from "../../shared/room/wire-fields.js";
 import { leverageOf, marginFractionOf, marginOf } from "../account/normalize.js";
 import type { VenuethreeAccountRest } from "../account/rest.js";
 import type { KeyDirectory } from "../account/key-directory.js";
+import { confirmSettings, SETTINGS_PENDING } from "./change-confirmation.js";
 import { leverageTx, marginFractionFor } from "./request.js";
 import { VenuethreeSession } from "../account/session.js";
 import type { TxBudget } from "./tx-budget.js";
+import type { TxConfirmationDeps } from "./tx-confirmation.js";
 import type { VenuethreeExchange } from "./exchange.js";
 
-/** A setting that waits does no harm for so long. */
+/** A setting that takes effect late does no harm within this. */
 const EXPIRY_MS = 30_000;
 /** A read may not show a change for so long after the venue took it. */
 const LAG_MS = 5_000;
@@ -39,6 +44,7 @@ export interface VenuethreeSettingsDeps {
   readonly rest: VenuethreeAccountRest;
   readonly keys: KeyDirectory;
   readonly exchange: VenuethreeExchange;
+  readonly confirmation: TxConfirmationDeps;
   /** Null when nothing is counted. */
   readonly budget: TxBudget | null;
   readonly clock: Clock;
@@ -54,11 +60,11 @@ interface Setting {
 export class VenuethreeSettings implements AccountSettings {
   readonly #deps: VenuethreeSettingsDeps;
   /**
-   * What the venue took last, or may have taken, by account and market. It takes a change before it makes it, so that a
-   * read right after shows what was: sent along with the next change, that would take this one back.
+   * What the venue took last, or may have taken, by account and market. It takes a change before it makes it, so a read
+   * right after shows the old setting: sent along with the next change, that would undo this one.
    */
   readonly #sent: TimedCache<string, Setting>;
-  /** The newest change under way, by the same name, which the next one waits for; gone with its end. */
+  /** The newest change under way, by the same name. The next one waits for it; it is removed when it ends. */
   readonly #underWay = new Map<string, Promise<unknown>>();
 
   constructor(deps: VenuethreeSettingsDeps) {
@@ -72,7 +78,7 @@ export class VenuethreeSettings implements AccountSettings {
     const last = session instanceof VenuethreeSession ? this.#sent.get(nameOf(session.accountIndex, instrument)) : null;
     const shown = shownOf(read.value);
     if (last === null) return { ...read, value: shown };
-    // While the two differ either may be in force: whoever needs one of them has to set it.
+    // While the two differ either may be in force: a caller who needs one of them has to set it.
     const sent = shownOf(last);
     const leverage = shown.leverage === sent.leverage ? sent.leverage : null;
     const marginMode = shown.marginMode === sent.marginMode ? sent.marginMode : null;
@@ -113,7 +119,7 @@ export class VenuethreeSettings implements AccountSettings {
   ): Promise<SettingOutcome> {
     const { clock, keys } = this.#deps;
     const deadline = new Deadline(clock, options);
-    // First of all: whoever only names the account holds up nobody's changes.
+    // Before the queue: a caller whose key is not the account's holds up no change of it.
     const key = keys.resolveKnown(session) ?? (await keys.resolve(session, options));
     if (!key.ok) return refusedByRead(key);
     const name = nameOf(key.value.accountIndex, instrument);
@@ -121,7 +127,7 @@ export class VenuethreeSettings implements AccountSettings {
     const own = this.#afterwards(earlier, deadline, () =>
       this.#changeAlone(session, instrument, changed, name, deadline),
     );
-    // One that gave up waiting does not let the next one past what it waited for.
+    // A change that gave up waiting does not let the next one start before the one it waited for.
     const ended = Promise.allSettled([earlier, own]);
     this.#underWay.set(name, ended);
     try {
@@ -153,7 +159,8 @@ export class VenuethreeSettings implements AccountSettings {
     const { clock, clockOffsetMs, exchange } = this.#deps;
     const before = await this.#read(session, instrument, deadline);
     if (!before.ok) return refusedByRead(before);
-    const onItsWay = this.#sent.get(name) ?? before.value;
+    const earlier = this.#sent.get(name);
+    const onItsWay = earlier ?? before.value;
     const wanted = changed(onItsWay);
     const { marginFraction, marginMode } = wanted;
     const settings = shownOf(wanted);
@@ -166,7 +173,24 @@ export class VenuethreeSettings implements AccountSettings {
     const sent = await exchange.send(session, prepared.tx, expiresAtMs, left);
     if (sent.kind === "rejected") return failureOf(sent);
     this.#sent.set(name, wanted, LAG_MS);
-    return sent.kind === "answered" ? { outcome: "accepted", settings } : failureOf(sent);
+    if (sent.kind === "unknown") return failureOf(sent);
+    const outcome = await this.#confirm(sent.answer.hash, settings, deadline);
+    // The lag of reads begins with the execution, and what was refused is not to be sent along with the next change.
+    if (outcome.outcome === "accepted") this.#sent.set(name, wanted, LAG_MS);
+    else if (outcome.outcome === "rejected") this.#restore(name, earlier);
+    return outcome;
+  }
+
+  async #confirm(txHash: string | null, settings: SymbolSettings, deadline: Deadline): Promise<SettingOutcome> {
+    const left = deadline.left();
+    return txHash === null || left === null
+      ? SETTINGS_PENDING
+      : confirmSettings(this.#deps.confirmation, txHash, settings, left);
+  }
+
+  #restore(name: string, earlier: Setting | null): void {
+    if (earlier === null) this.#sent.delete(name);
+    else this.#sent.set(name, earlier, LAG_MS);
   }
 
   async #read(session: AccountSession, instrument: Instrument, deadline: Deadline): Promise<Read<Setting>> {

@@ -24,7 +24,7 @@ import {
   isUndecidedCode,
   rejectReasonOf,
 } from "../rules/errors.js";
-import type { NonceFate } from "./nonce-window.js";
+import type { NonceOutcome } from "./nonce-window.js";
 
 /** An answer of the venue, read off a REST response or a frame. */
 export interface TxReply {
@@ -48,7 +48,7 @@ export type Exchanged = ExchangeOutcome<TxReply>;
 
 /** The outcome of the nonce, and of the order. `again`: nothing was executed, only the nonce was wrong. */
 export interface TxAnswer {
-  readonly fate: NonceFate;
+  readonly nonceOutcome: NonceOutcome;
   readonly sent: Exchanged | "again";
   /** The key is none of its account's (any more). */
   readonly doubtsKey: boolean;
@@ -85,10 +85,10 @@ export function judge(result: TxResult, hash: string): TxAnswer {
   if (status === 200 && code === CODE_OK) {
     if (reply.hash === null) return doubtful("NO_TX_HASH");
     if (reply.hash.toLowerCase() !== hash) return doubtful("TX_HASH");
-    return { fate: "spent", sent: { kind: "answered", answer: reply }, doubtsKey: false };
+    return { nonceOutcome: "spent", sent: { kind: "answered", answer: reply }, doubtsKey: false };
   }
   if (code !== null && isUndecidedCode(code)) return doubtful(String(code));
-  if (code !== null && isNonceCode(code)) return { fate: "refused", sent: "again", doubtsKey: false };
+  if (code !== null && isNonceCode(code)) return { nonceOutcome: "refused", sent: "again", doubtsKey: false };
   // 200 with another code is a refusal in the venue's own words; without one it is no answer.
   const isRefused = status === 200 ? code !== null : isRefusedUnexecuted(status);
   if (!isRefused) return doubtful(status === 200 ? "REPLY_UNREADABLE" : `HTTP_${status}`);
@@ -96,11 +96,11 @@ export function judge(result: TxResult, hash: string): TxAnswer {
 }
 
 export function kept(outcome: RejectedOrder, doubtsKey = false): TxAnswer {
-  return { fate: "kept", sent: rejectedExchange(outcome), doubtsKey };
+  return { nonceOutcome: "kept", sent: rejectedExchange(outcome), doubtsKey };
 }
 
 export function doubtful(cause: string): TxAnswer {
-  return { fate: "doubtful", sent: unknownExchange(cause), doubtsKey: false };
+  return { nonceOutcome: "doubtful", sent: unknownExchange(cause), doubtsKey: false };
 }
 
 /** A read that had to come first failed: nothing was signed. */

@@ -139,9 +139,9 @@ describe("transactions of other types", () => {
     for (let count = 0; count < 4; count++) expect(budget.takeOther(TX_UPDATE_LEVERAGE, 1, "exit")).toBeNull();
     for (const type of [TX_CREATE_ORDER, TX_CANCEL_ORDER, TX_CANCEL_ALL, TX_MODIFY_ORDER])
       expect(budget.takeOther(type, 1, "trade")).toBeNull();
-    budget.giveBackOther(TX_CANCEL_ORDER, 1, "exit", takenAtMs);
+    budget.releaseOther(TX_CANCEL_ORDER, 1, "exit", takenAtMs);
     expect(budget.takeOther(TX_UPDATE_LEVERAGE, 1, "exit")).not.toBeNull();
-    budget.giveBackOther(TX_UPDATE_LEVERAGE, 1, "exit", takenAtMs);
+    budget.releaseOther(TX_UPDATE_LEVERAGE, 1, "exit", takenAtMs);
     expect(budget.takeOther(TX_UPDATE_LEVERAGE, 1, "exit")).toBeNull();
   });
 });

@@ -60,7 +60,7 @@ export class TxBudget {
   /** First-layer addresses by account index. */
   readonly #addresses = new LRUCache<string, string>({ max: MAX_ACCOUNTS });
   readonly #asked = new Map<number, Promise<unknown>>();
-  /** When accounts that nobody answered for are asked for again. */
+  /** When accounts without an answer are asked for again. */
   readonly #askAgainAtMs = new LRUCache<number, number>({ max: MAX_ACCOUNTS });
 
   constructor({ clock, sendsPerMinute, otherSendsPerMinute }: TxBudgetOptions) {
@@ -82,7 +82,7 @@ export class TxBudget {
     this.#others.merge(account, address);
   }
 
-  /** Lower case; null: no answer of the venue has said it. */
+  /** Lower case; null while no answer of the venue has it. */
   addressOf(accountIndex: number): string | null {
     return this.#addresses.get(String(accountIndex)) ?? null;
   }
@@ -114,7 +114,7 @@ export class TxBudget {
   }
 
   /** It never left this machine. */
-  giveBackOther(type: number, accountIndex: number, lane: Lane, takenAtMs: number): void {
+  releaseOther(type: number, accountIndex: number, lane: Lane, takenAtMs: number): void {
     if (!QUOTA_TYPES.has(type)) this.#others.refund(String(accountIndex), 1, lane, takenAtMs);
   }
 

@@ -1,9 +1,9 @@
 /**
  * The outcome of a transaction that the venue's API took: a cancel, a change, a cancel of all. The answer says no more
- * than that; the sequencer decides after a delay of its own, and tells by the account's stream where it is watched, and
- * by the transaction, which anybody may read.
+ * than that; the sequencer decides after a delay of its own, and reports by the account's stream where it is watched,
+ * and by the transaction, which anybody may read.
  *
- * Four ends: told by the stream; executed; refused; not known within the time, which is never a guess. Bounded:
+ * Four ends: reported by the stream; executed; refused; not known within the time, which is never a guess. Bounded:
  * `MAX_READS` reads, and never past the caller's time.
  */
 import { type Clock, delay } from "../../../engine/domain/clock.js";
@@ -23,7 +23,7 @@ export interface TxConfirmationDeps {
 }
 
 export type TxConfirmation<T> =
-  | { readonly kind: "told"; readonly value: T }
+  | { readonly kind: "streamed"; readonly value: T }
   | { readonly kind: "executed" }
   | { readonly kind: "refused"; readonly refused: Refused }
   | { readonly kind: "pending" };
@@ -39,7 +39,7 @@ const RESERVE_MS = 200;
 
 const PENDING = { kind: "pending" } as const;
 
-/** `streamed`: what the stream has told, once that says enough. */
+/** `streamed`: what the stream has reported, once that is enough. */
 export async function confirmTx<T>(
   deps: TxConfirmationDeps,
   txHash: string,
@@ -51,20 +51,20 @@ export async function confirmTx<T>(
   let waitMs = cancelDelayMs + LAG_MS;
   for (let readCount = 0; readCount < MAX_READS; readCount++) {
     const value = await lookFor(clock, streamed, waitMs, deadline);
-    if (value !== null) return { kind: "told", value };
+    if (value !== null) return { kind: "streamed", value };
     const left = deadline.left();
     if (left === null) return PENDING;
     const tx = await readTx(txHash, left);
-    // Refused for a limit, or failed: asking on would only take from what the next close needs.
+    // Refused for a limit, or failed: more reads would only take from what the next close needs.
     if (!tx.ok) return PENDING;
     if (tx.value?.isDecided === true) return decided(tx.value);
     waitMs = READ_EVERY_MS;
   }
   const value = streamed();
-  return value === null ? PENDING : { kind: "told", value };
+  return value === null ? PENDING : { kind: "streamed", value };
 }
 
-/** Waits `waitMs`, or until the stream has told enough. */
+/** Waits `waitMs`, or until the stream has reported enough. */
 async function lookFor<T>(
   clock: Clock,
   streamed: () => T | null,
@@ -82,7 +82,7 @@ async function lookFor<T>(
 
 function decided({ refusal, status }: VenuethreeWireTx): TxConfirmation<never> {
   if (refusal === null && status !== TX_FAILED) return { kind: "executed" };
-  // Failed without a word: it expired, and nothing came of it.
+  // Failed without an error: it expired and was not executed.
   const { code, message } = refusal ?? { code: 0, message: "the transaction failed" };
   const reason = rejectReasonOf(code);
   const refused: Refused = {

@@ -335,7 +335,7 @@ describe("transactions over a connection:", () => {
     ]);
   });
 
-  it("stopping waits for what is unanswered, takes nothing more, and leaves nothing open", async () => {
+  it("stopping waits for what is unanswered, takes nothing more, and closes everything", async () => {
     const { accept, connection, harness, place, written } = await ready();
     const [answered, lost] = place(2);
     await flush();
@@ -350,7 +350,7 @@ describe("transactions over a connection:", () => {
   });
 });
 
-it("a connection that did not answer twice is used again ten seconds later, whatever our wall clock is set to", async () => {
+it("a connection that did not answer twice is used again ten seconds later, however our wall clock is set", async () => {
   for (const stepMs of [0, -3_600_000]) {
     const clock = new VirtualClock(1_790_000_000_000);
     const network = new FakeNetwork();

@@ -39,7 +39,7 @@ export interface TxSocketOptions {
   readonly budget: ConnectionBudget;
   /** Transactions of one account a minute: the same count as that of the single requests. */
   readonly accounts: AccountLimiter;
-  /** False while the venue limits or fails us: single requests then say so, precisely. */
+  /** False while the venue limits or fails us: single requests then report which. */
   readonly isVenueUsable: () => boolean;
 }
 
@@ -72,7 +72,7 @@ export class TxSocket {
     this.#options = options;
   }
 
-  /** Connects, the first time: somebody is about to trade. */
+  /** Connects, the first time: a caller is about to trade. */
   start(): void {
     if (this.#socket !== null || this.#isStopped) return;
     const { wsUrl, clock, random, logger, connector, budget } = this.#options;

@@ -2,8 +2,10 @@
  * The sender of a room that also streams: a cancel, a change and a cancel of all are answered with their outcome
  * (orders/tx-confirmation.ts), and a cancel of an order whose end was streamed is not sent.
  */
+import type { Clock } from "../../../engine/domain/clock.js";
+import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { VenueOrder } from "../../../engine/domain/order.js";
-import type { AccountSession, OrderSender } from "../../../engine/ports.js";
+import type { AccountSession, CallOptions, OrderRef, OrderSender } from "../../../engine/ports.js";
 import { Deadline } from "../../shared/net/deadline.js";
 import {
   cancelAllTold,
@@ -18,79 +20,102 @@ import { type PositionReads, streamedEnd, type VenuethreeReads, watchedBy } from
 import type { VenuethreeAccountStreams, VenuethreeWatchedAccount } from "../account/streams.js";
 import { confirmCancel, hadEnded } from "./cancel-confirmation.js";
 import { confirmAmend, confirmCancelAll } from "./change-confirmation.js";
-import type { VenuethreeOrders } from "./orders.js";
+import type { Asked, VenuethreeOrders } from "./orders.js";
 import type { TxConfirmationDeps } from "./tx-confirmation.js";
 
+/** What the room trades by (trading.ts). */
+export interface WatchedTrading extends VenuethreeReads {
+  readonly orders: VenuethreeOrders;
+}
+
 export function watchedOrders(
-  trading: VenuethreeReads & { readonly orders: VenuethreeOrders },
+  trading: WatchedTrading,
   streams: VenuethreeAccountStreams,
-  fate: TxConfirmationDeps,
+  confirmation: TxConfirmationDeps,
   verified: PositionReads,
 ): OrderSender {
   const inner = trading.orders;
-  // By the index the session names, confirmed or not: a doubt too many costs one read.
-  const accountOf = (session: AccountSession): VenuethreeWatchedAccount | null =>
-    session instanceof VenuethreeSession ? streams.watched(session.accountIndex) : null;
-  const audienceOf = (session: AccountSession): OrderAudience => ({
-    streamed: () => {
-      const account = accountOf(session);
-      return account === null ? [] : [account];
-    },
-    note: () => {
-      if (session instanceof VenuethreeSession) verified.noteOrder(String(session.accountIndex));
-    },
-  });
+  const audienceOf = (session: AccountSession): OrderAudience => audienceIn(streams, verified, session);
   return {
     place: (session, command, call) => {
-      accountOf(session)?.source.noteSending(inner.venueClientOrderId(command.clientIdHex));
       const clientId = inner.venueClientOrderId(command.clientIdHex);
+      accountOf(streams, session)?.source.noteSending(clientId);
       // The answer is "submitted": its outcome is streamed.
       return placeTold(audienceOf(session), command, clientId, false, () => inner.place(session, command, call));
     },
-    amend: async (session, instrument, current, change, call) => {
-      const deadline = new Deadline(fate.clock, call);
+    amend: (session, instrument, current, change, call) => {
+      const streamed = (): VenueOrder | null =>
+        ofMarket(instrument, watchedBy(trading, streams, session)?.source.order(current.venueOrderId) ?? null);
       // A change may fill at once.
-      const { outcome, txHash } = await changeTold(audienceOf(session), () =>
-        inner.askAmend(session, instrument, current, change, call),
+      const ask = () =>
+        changeTold(audienceOf(session), () => inner.askAmend(session, instrument, current, change, call));
+      return confirmed(confirmation.clock, call, ask, (txHash, left) =>
+        confirmAmend(confirmation, txHash, current, change, streamed, left),
       );
-      const left = deadline.left();
-      if (outcome.outcome !== "accepted" || txHash === null || left === null) return outcome;
-      const told = (): VenueOrder | null => {
-        const order = watchedBy(trading, streams, session)?.source.order(current.venueOrderId) ?? null;
-        return order?.nativeSymbol === instrument.nativeSymbol ? order : null;
-      };
-      return confirmAmend(fate, txHash, current, change, told, left);
     },
     cancel: async (session, instrument, ref, call) => {
-      const deadline = new Deadline(fate.clock, call);
-      const told = (): VenueOrder | null => {
-        // A client order index may be used again once its order has ended: only the venue's own id names one for good.
-        if (!("venueOrderId" in ref)) return null;
-        const order = streamedEnd(trading, streams, session, ref);
-        return order?.nativeSymbol === instrument.nativeSymbol ? order : null;
-      };
-      const before = told();
+      const streamed = (): VenueOrder | null =>
+        ofMarket(instrument, namesOneForGood(ref) ? streamedEnd(trading, streams, session, ref) : null);
+      const before = streamed();
       if (before !== null) return hadEnded(before);
-      return cancelTold(audienceOf(session), idAtVenue(ref, inner), async () => {
-        const { outcome, txHash } = await inner.askCancel(session, instrument, ref, call);
-        const left = deadline.left();
-        if (outcome.outcome !== "accepted" || txHash === null || left === null) return outcome;
-        return confirmCancel(fate, txHash, told, left);
-      });
+      const ask = () => inner.askCancel(session, instrument, ref, call);
+      return cancelTold(audienceOf(session), idAtVenue(ref, inner), () =>
+        confirmed(confirmation.clock, call, ask, (txHash, left) => confirmCancel(confirmation, txHash, streamed, left)),
+      );
     },
-    cancelAll: async (session, instrument, call) => {
-      const deadline = new Deadline(fate.clock, call);
-      const stood = watchedBy(trading, streams, session)?.source.stoodOrders(instrument?.nativeId ?? null) ?? null;
-      return cancelAllTold(audienceOf(session), async () => {
-        const { outcome, txHash } = await inner.askCancelAll(session, instrument, call);
-        const left = deadline.left();
-        if (outcome.outcome !== "accepted" || txHash === null || left === null) return outcome;
-        return confirmCancelAll(fate, txHash, stood, left);
-      });
+    cancelAll: (session, instrument, call) => {
+      const open = watchedBy(trading, streams, session)?.source.trackOpenOrders(instrument?.nativeId ?? null) ?? null;
+      const ask = () => inner.askCancelAll(session, instrument, call);
+      return cancelAllTold(audienceOf(session), () =>
+        confirmed(confirmation.clock, call, ask, (txHash, left) => confirmCancelAll(confirmation, txHash, open, left)),
+      );
     },
     scheduleCancel: (session, atMs, call) => inner.scheduleCancel(session, atMs, call),
     placeBoundMs: (session, timeoutMs) => inner.placeBoundMs(session, timeoutMs),
     venueClientOrderId: (clientIdHex) => inner.venueClientOrderId(clientIdHex),
     parseClientOrderId: (text) => inner.parseClientOrderId(text),
   };
+}
+
+function audienceIn(
+  streams: VenuethreeAccountStreams,
+  verified: PositionReads,
+  session: AccountSession,
+): OrderAudience {
+  return {
+    streamed: () => {
+      const account = accountOf(streams, session);
+      return account === null ? [] : [account];
+    },
+    note: () => {
+      if (session instanceof VenuethreeSession) verified.noteOrder(String(session.accountIndex));
+    },
+  };
+}
+
+/** By the index the session names, confirmed or not: a doubt too many costs one read. */
+function accountOf(streams: VenuethreeAccountStreams, session: AccountSession): VenuethreeWatchedAccount | null {
+  return session instanceof VenuethreeSession ? streams.watched(session.accountIndex) : null;
+}
+
+/** Asks, and gives the outcome of what the API took where there is time to learn it. */
+async function confirmed<T extends { readonly outcome: string }>(
+  clock: Clock,
+  call: CallOptions,
+  ask: () => Promise<Asked<T>>,
+  confirm: (txHash: string, left: CallOptions) => Promise<T>,
+): Promise<T> {
+  const deadline = new Deadline(clock, call);
+  const { outcome, txHash } = await ask();
+  const left = deadline.left();
+  return outcome.outcome !== "accepted" || txHash === null || left === null ? outcome : confirm(txHash, left);
+}
+
+/** A client order index may be used again once its order has ended: only the venue's own id names one for good. */
+function namesOneForGood(ref: OrderRef): boolean {
+  return "venueOrderId" in ref;
+}
+
+function ofMarket({ nativeSymbol }: Instrument, order: VenueOrder | null): VenueOrder | null {
+  return order?.nativeSymbol === nativeSymbol ? order : null;
 }

@@ -1,6 +1,6 @@
 /**
  * Rate limits, fees and timings of venuethree, each with its source. "Sheet" is the venue's own documentation as
- * stored in April to September 2026; see README.md. Where two copies of a page differ the smaller number stands here.
+ * stored in April to September 2026; see README.md. Where two copies of a page differ the smaller number is here.
  */
 
 /** Account tiers of the fee page; stake steps of premium by staked tokens. */
@@ -86,7 +86,7 @@ export function callWeight(name: TierName, call: string): number {
   return TIERS[name].isWeighted ? (CALL_WEIGHTS[call] ?? READ_WEIGHT) : 1;
 }
 
-/** Indexes (sheet: numbers and ranges). 255 stands for "all" where a key is asked for. */
+/** Indexes (sheet: numbers and ranges). 255 means "all" where a key is asked for. */
 export const MAX_ACCOUNT_INDEX = 2 ** 48 - 2;
 export const MAX_API_KEY_INDEX = 254;
 export const ALL_API_KEYS = 255;
@@ -125,7 +125,7 @@ export const KEEPALIVE_EVERY_MS = 25_000;
 export const IDLE_SOCKET_MS = 30_000;
 
 /**
- * A subscription that was written and brought no snapshot by then was refused without a word, or lost. Each further
+ * A subscription that was written and brought no snapshot by then was refused without an answer, or lost. Each further
  * attempt waits half as long again, up to the maximum: a venue that is merely slow must not be asked in circles.
  */
 export const SUBSCRIBE_DEADLINE_MS = 2_000;
@@ -164,7 +164,7 @@ export const MAX_REMEMBERED_TRADES = 256;
 export const MAX_STREAMED_ACCOUNTS = 160;
 /** A second use within this makes an account hot: it gets a stream of its own, without being asked for one. */
 export const HOT_WINDOW_MS = 60_000;
-/** A hot account that nobody used for so long gives its stream back: its read token outlives no request for longer. */
+/** A hot account that was not used for this long releases its stream: its read token outlives no request for longer. */
 export const HOT_IDLE_MS = 60_000;
 /**
  * Hot accounts at once. Each costs four reads when it begins and one in two minutes then: together at most 12 of the 60 a

@@ -126,7 +126,7 @@ describe("the quintic extension", () => {
     );
   });
 
-  it("inverts, tells squares from the rest and takes their roots", () => {
+  it("inverts, recognises squares and takes their roots", () => {
     fc.assert(
       fc.property(five, (a) => {
         const x = quintic.quintic(...a);

@@ -3,7 +3,7 @@
  * The group of ECgFp5 (fact sheet 8.3): classes of points of y² = x(x² + 2x + b), b = 263·X, of prime order, in
  * fractional coordinates x = X/Z, u = x/y = U/T. The formulas are complete: no special cases, the neutral included.
  *
- * Multiples of the generator come from a table of signed windows; the look-up depends on the scalar, so time may tell
+ * Multiples of the generator come from a table of signed windows; the look-up depends on the scalar, so time may reveal
  * something of it to who shares this machine. Keys and nonces are this process's own, and no caller can time one
  * multiplication: the pool of nonces is filled beside the orders.
  */

@@ -37,7 +37,7 @@ export const TX_MODIFY_ORDER = 17;
 export const TX_UPDATE_LEVERAGE = 20;
 export const TX_CREATE_GROUPED_ORDERS = 28;
 
-/** A name is hashed as it stands; with `/2` as its low and high 32 bits; PubKey as five limbs; Orders as their digest. */
+/** A name is hashed as it is; with `/2` as its low and high 32 bits; PubKey as five limbs; Orders as their digest. */
 interface TxLayout {
   readonly keys: readonly string[];
   readonly hashed: readonly string[];

@@ -13,9 +13,9 @@ interface TinyMarket {
 
 export class TinyVenue implements VenueHttp {
   readonly requests: HttpRequest[] = [];
-  /** Book channels refused without a word. */
+  /** Book channels refused without an answer. */
   readonly mute = new Set<string>();
-  /** All channels are refused without a word. */
+  /** All channels are refused without an answer. */
   isMute = false;
   /** Subscribes are taken, their snapshots do not arrive. */
   losesSnapshots = false;
@@ -82,7 +82,7 @@ export class TinyVenue implements VenueHttp {
     return this.#frame(`order_book:${marketId}`, "update/order_book", { order_book: book });
   }
 
-  /** The ticker as the market stands. */
+  /** The ticker of the market as it is now. */
   ticker(marketId: number): string {
     const ticker = { s: "X", a: this.#ask(marketId), b: this.#bid(marketId) };
     return this.#frame(`ticker:${marketId}`, "update/ticker", { ticker, nonce: this.market(marketId).nonce });

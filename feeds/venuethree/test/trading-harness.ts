@@ -203,6 +203,25 @@ export function createHarness({ hasSocket = false, sendsPerMinute = 10_000 }: Ha
   return harness;
 }
 
+/** As often as the room looks for the outcome of a transaction. */
+const STEP_MS = 20;
+const MAX_STEPS = 3_000;
+
+/** Lets time pass until the promise settles; gives what it gives. */
+export async function settledOver<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
+  let isSettled = false;
+  const settled = (): void => {
+    isSettled = true;
+  };
+  promise.then(settled, settled);
+  for (let step = 0; step < MAX_STEPS; step++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (isSettled) return promise;
+    clock.advance(STEP_MS);
+  }
+  throw new Error("it never settled");
+}
+
 /** Fixture text of the room, exactly as recorded; see fixtures/README.md. */
 export function accountFixture(name: string): string {
   return readFileSync(new URL(`../fixtures/account/${name}.json`, import.meta.url), "utf8");

@@ -62,8 +62,8 @@ export async function live({ clockOffsetMs, streamsClock }: LiveOptions = {}): P
     if (venue.isRestDown && name !== "apikeys") return http.response(503, "");
     const key = { account_index: ACCOUNT, api_key_index: API_KEY, nonce: 1, public_key: PUBLIC_KEY };
     const accounts = [account({ positions: [position({ position: venue.size })] })];
-    const told = http.response(200, { code: 200, orders: [], trades: [], accounts, api_keys: [key] });
-    return venue.gate.then(() => told);
+    const response = http.response(200, { code: 200, orders: [], trades: [], accounts, api_keys: [key] });
+    return venue.gate.then(() => response);
   };
   http.step(answer);
   const streams = accountStreamsOf(harness, network, {

@@ -15,13 +15,13 @@ export function settingChapters(venue: TradingVenue): void {
     it("take a leverage and a margin mode while flat, and read them back", async () => {
       const on = await start(venue);
       const { btc, half, session } = on;
-      expect(await half.settings.setLeverage(session, btc, LEVERAGE, OPTIONS)).toMatchObject({
+      expect(await on.answered(half.settings.setLeverage(session, btc, LEVERAGE, OPTIONS))).toMatchObject({
         outcome: "accepted",
         settings: { leverage: LEVERAGE },
       });
       on.settle();
       for (let round = 0; round < 2; round++) {
-        expect(await half.settings.setMarginMode(session, btc, "isolated", OPTIONS)).toMatchObject({
+        expect(await on.answered(half.settings.setMarginMode(session, btc, "isolated", OPTIONS))).toMatchObject({
           outcome: "accepted",
           settings: { marginMode: "isolated" },
         });
@@ -50,8 +50,8 @@ export function settingChapters(venue: TradingVenue): void {
     it("keep the margin mode of a position that is held", async () => {
       const on = await start(venue);
       await on.place(on.buy());
-      const outcome = await on.half.settings.setMarginMode(on.session, on.btc, "isolated", OPTIONS);
-      if (venue.habits.answersWithTheEnd) expect(outcome).toMatchObject({ outcome: "rejected", sent: true });
+      const outcome = on.half.settings.setMarginMode(on.session, on.btc, "isolated", OPTIONS);
+      expect(await on.answered(outcome)).toMatchObject({ outcome: "rejected", sent: true });
       on.clock.advance(SHOWN_MS);
       expect(on.sim.exchange.accounts.marginMode(on.accountId, on.btc.nativeSymbol)).toBe("cross");
       expect(unwrapRead(await on.half.settings.read(on.session, on.btc, OPTIONS))).toMatchObject({
@@ -61,9 +61,9 @@ export function settingChapters(venue: TradingVenue): void {
 
     it("are reported with the position that they are of", async () => {
       const on = await start(venue);
-      await on.half.settings.setLeverage(on.session, on.btc, LEVERAGE, OPTIONS);
+      await on.answered(on.half.settings.setLeverage(on.session, on.btc, LEVERAGE, OPTIONS));
       on.settle();
-      await on.half.settings.setMarginMode(on.session, on.btc, "isolated", OPTIONS);
+      await on.answered(on.half.settings.setMarginMode(on.session, on.btc, "isolated", OPTIONS));
       on.settle();
       await on.place(on.buy());
       const read = await on.half.reader.readPositions(on.session, on.btc, { ...OPTIONS, lane: "read" });

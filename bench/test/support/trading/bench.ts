@@ -17,6 +17,7 @@ import type {
   OrderRef,
   OrderSender,
 } from "../../../../engine/ports.js";
+import { untilSettled } from "../../../../feeds/shared/test/http-time.js";
 import type { FaultInjector } from "../../../sim/core/server/faults.js";
 import type { SimRequestLog, SimRequestRecord } from "../../../sim/core/server/request-log.js";
 import type { SimExchange } from "../../../sim/core/engine/exchange.js";
@@ -234,6 +235,11 @@ export class TradingBench<P extends TradingParts = TradingParts> {
 
   settle(): void {
     this.clock.advance(this.habits.settleMs);
+  }
+
+  /** Lets time pass until it is answered: a venue may decide after a delay of its own. */
+  answered<T>(outcome: Promise<T>): Promise<T> {
+    return untilSettled(this.clock, outcome);
   }
 
   find({ clientIdHex, instrument }: OrderCommand, session = this.session): Promise<VenueOrder | null> {

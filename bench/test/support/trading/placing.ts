@@ -181,7 +181,8 @@ export function placingChapters(venue: TradingVenue): void {
 
     it("beyond the margin ends without a fill, and the next one goes out", async () => {
       const on = await start(venue);
-      expect(await on.half.settings.setLeverage(on.session, on.btc, 1, OPTIONS)).toMatchObject({ outcome: "accepted" });
+      const lowered = on.half.settings.setLeverage(on.session, on.btc, 1, OPTIONS);
+      expect(await on.answered(lowered)).toMatchObject({ outcome: "accepted" });
       on.settle();
       const tooLarge = on.resting({ qtyLots: on.lotsOf(20) });
       expect(await on.send(tooLarge)).toMatchObject({ outcome: "rejected", reason: "INSUFFICIENT_MARGIN", sent: true });
