@@ -29,7 +29,7 @@ describe("the operations of the HTTP document", () => {
 
   it("are found by any word of them", () => {
     const found = (text: string) => operations.filter((one) => matches(one, text)).map(({ id }) => id);
-    expect(found("ANEW dead-man")).toEqual(["deadManHeartbeat"]);
+    expect(found("GUESS dead-man")).toEqual(["deadManHeartbeat"]);
     expect(found("SLIPPAGE_CAP")).toContain("positionClose");
     expect(found("")).toHaveLength(operations.length);
     expect(found("xylophone")).toEqual([]);
