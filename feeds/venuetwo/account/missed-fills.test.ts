@@ -1,5 +1,6 @@
 /** Fills of the time in which a user stream of venuetwo was lost: each is reported, and reported once. */
 import { beforeEach, describe, expect, it } from "vitest";
+import { delay } from "../../../engine/domain/clock.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { AccountEvent, AccountStream } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
@@ -11,14 +12,17 @@ let network: FakeNetwork;
 let truth: Truth;
 let events: AccountEvent[];
 let stream: AccountStream;
+/** How far the venue's clock is thought to be ahead. */
+let aheadMs: number;
 
 beforeEach(async () => {
+  aheadMs = 0;
   clock = new VirtualClock(1_790_000_000_000);
   network = new FakeNetwork();
   network.pong = "";
   truth = new Truth(clock);
   events = [];
-  const streams = streamsOf({ clock, network, truth, history: truth, aheadMs: () => 0 });
+  const streams = streamsOf({ clock, network, truth, history: truth, aheadMs: () => aheadMs });
   truth.openOrders = [order("5", "OPEN")];
   // Of the time before anybody streamed.
   truth.fills = [fill("4", "1", 3, clock.wallMs() - 5_000)];
@@ -140,6 +144,18 @@ describe("fills of a gap of the stream", () => {
     expect(truth.movedReads).toBe(before);
   });
 
+  it("are found although the venue's clock is thought to be behind what it was before the gap", async () => {
+    aheadMs = 60_000;
+    await wait(61_000);
+    aheadMs = 0;
+    await lose();
+    truth.fills.push(fill("5", "11", 3, clock.wallMs()));
+    await wait(30_000);
+    await reconnect();
+    await wait(61_000);
+    expect(fills()).toEqual(["BTCUSDT:11 5"]);
+  });
+
   it("keep the stream from being LIVE until they were read", async () => {
     await lose();
     truth.fills.push(fill("5", "11", 3, clock.wallMs()));
@@ -198,6 +214,26 @@ describe("fills that no event brought although the connection held", () => {
     network.last.receive('{"e":"ORDER_TRADE_UPDATE","E":1,"T":1,"o":{}}');
     expect(stream.state).toBe("SYNCING");
     await wait(1_000);
+    expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:11 5"]]);
+  });
+
+  it("are read again surely after the loss where it came while the venue was being asked", async () => {
+    const { readPositions } = truth;
+    let asked = 0;
+    truth.readPositions = async () => {
+      asked++;
+      if (asked === 1) await delay(clock, 1_450);
+      return readPositions.call(truth);
+    };
+    while (asked === 0) await clock.advanceAsync(50);
+    await wait(1_400);
+    network.last.receive('{"e":"ORDER_TRADE_UPDATE","E":1,"T":1,"o":{}}');
+    const happenedMs = clock.wallMs();
+    await wait(1_000);
+    expect(asked).toBeGreaterThan(1);
+    // The venue's reads show a fill a second after it happened.
+    truth.fills.push(fill("5", "11", 3, happenedMs));
+    await wait(120_000);
     expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:11 5"]]);
   });
 
