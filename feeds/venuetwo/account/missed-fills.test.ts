@@ -1,11 +1,14 @@
 /** Fills of the time in which a user stream of venuetwo was lost: each is reported, and reported once. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { delay } from "../../../engine/domain/clock.js";
+import type { Instrument } from "../../../engine/domain/instrument.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { AccountEvent, AccountStream } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import { FakeNetwork } from "../../shared/test/fake-connector.js";
-import { accountUpdate, fill, order, position, session, streamsOf, Truth } from "../test/account-harness.js";
+import { accountUpdate, BTC, fill, order, position, session, streamsOf, Truth } from "../test/account-harness.js";
+
+const ETH: Instrument = { ...BTC, symbol: "ETH", nativeSymbol: "ETHUSDT" };
 
 let clock: VirtualClock;
 let network: FakeNetwork;
@@ -22,7 +25,9 @@ beforeEach(async () => {
   network.pong = "";
   truth = new Truth(clock);
   events = [];
-  const streams = streamsOf({ clock, network, truth, history: truth, aheadMs: () => aheadMs });
+  const instruments = new Map([BTC, ETH].map((instrument) => [instrument.nativeSymbol, instrument]));
+  const instrumentOf = (nativeSymbol: string): Instrument | null => instruments.get(nativeSymbol) ?? null;
+  const streams = streamsOf({ clock, network, truth, history: truth, aheadMs: () => aheadMs, instrumentOf });
   truth.openOrders = [order("5", "OPEN")];
   // Of the time before anybody streamed.
   truth.fills = [fill("4", "1", 3, clock.wallMs() - 5_000)];
@@ -197,6 +202,20 @@ describe("fills of a gap of the stream", () => {
     expect(truth.fillReads.length).toBe(2);
     await wait(61_000);
     expect(fills().length).toBe(2_000);
+  });
+
+  it("of one contract are not cut for the many of another", async () => {
+    const lostMs = clock.wallMs();
+    await lose();
+    for (let id = 100; id < 2_600; id++) truth.fills.push(fill("5", String(id), 1, lostMs + id - 100));
+    truth.movedSymbols = ["BTCUSDT", "ETHUSDT"];
+    truth.finishedOrders.set("6", { ...order("6", "FILLED", 10), nativeSymbol: "ETHUSDT" });
+    truth.fills.push({ ...fill("6", "7", 10, lostMs), nativeSymbol: "ETHUSDT", symbol: "ETH", tradeId: "ETHUSDT:7" });
+    await wait(2_000);
+    await reconnect();
+    await wait(61_000);
+    expect(fills().filter((text) => text.startsWith("ETH"))).toEqual(["ETHUSDT:7 6"]);
+    expect(fills().length).toBeGreaterThanOrEqual(1_001);
   });
 
   it("of short pages are read as far as a limit of pages", async () => {
