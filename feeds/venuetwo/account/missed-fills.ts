@@ -7,8 +7,8 @@
  * of the venue lag: a gap is closed by a reading that began SURELY_LATER_MS after the first one of this gap.
  *
  * Weight of one reading: 30 for the income, 5 a symbol and page, 1 for each order that the stream never showed.
- * Bounds: MAX_MISSED_FILLS rows of one reading, the newest of each symbol; what is cut is logged, and the filled sizes of
- * its orders include it.
+ * Bounds: MAX_MISSED_FILLS rows of one reading, in equal parts of the symbols that are left, and of each symbol the
+ * newest; what is cut is logged, and the filled sizes of its orders include it.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
@@ -160,9 +160,11 @@ export class MissedFills {
     isCurrent: () => boolean,
   ): Promise<LoadFailure | null> {
     const rows: VenueFill[] = [];
+    // A contract of many fills leaves the others their part.
+    const maxRows = Math.ceil(reading.rowsLeft / reading.symbols.size);
     let cursor: string | null = null;
     for (let page = 0; page === 0 || cursor !== null; page++) {
-      const limit = Math.min(PAGE_ROWS, reading.rowsLeft - rows.length);
+      const limit = Math.min(PAGE_ROWS, maxRows - rows.length);
       if (limit <= 0 || page >= MAX_PAGES) {
         this.#deps.logger.warn("venuetwo.account.fills-cut", { symbol: instrument.symbol, count: rows.length });
         break;
