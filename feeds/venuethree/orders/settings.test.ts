@@ -124,6 +124,17 @@ describe("a change of settings that the API of venuethree took", () => {
     expect(harness.sent().at(-1)?.fields).toMatchObject({ InitialMarginFraction: FIVEFOLD, MarginMode: ISOLATED });
   });
 
+  it("that is refused keeps an unknown change before it in mind for no longer than its own time", async () => {
+    const { leverage, mode, harness } = await changing({ decisions: [UNDECIDED, UNDECIDED, UNDECIDED, REFUSED] });
+    expect(await mode()).toMatchObject({ outcome: "unknown" });
+    harness.clock.advance(3_000);
+    expect(await leverage()).toMatchObject({ outcome: "rejected" });
+    expect(harness.sent().at(-1)?.fields).toMatchObject({ MarginMode: ISOLATED });
+    harness.clock.advance(3_000);
+    await leverage();
+    expect(harness.sent().at(-1)?.fields).toMatchObject({ InitialMarginFraction: FIVEFOLD, MarginMode: CROSS });
+  });
+
   it("is unknown while its transaction is not decided, and while nobody can read it", async () => {
     const undecided = await changing({ decisions: [UNDECIDED] });
     expect(await undecided.mode()).toEqual({ outcome: "unknown", cause: "TX_PENDING" });

@@ -21,6 +21,7 @@ import { leverageProblem, settingsOf } from "../../shared/account/symbol-setting
 import { TimedCache } from "../../shared/account/timed-cache.js";
 import { failedRead, refusedByRead, refusedOf } from "../../shared/net/call-results.js";
 import { Deadline } from "../../shared/net/deadline.js";
+import { monoMs } from "../../shared/net/weight-window.js";
 import { failureOf, OUT_OF_TIME } from "../../shared/orders/exchange-outcome.js";
 import { decodeWith } from "../../shared/room/wire-fields.js";
 import { leverageOf, marginFractionOf, marginOf } from "../account/normalize.js";
@@ -57,13 +58,18 @@ interface Setting {
   readonly marginMode: "cross" | "isolated";
 }
 
+interface SentSetting extends Setting {
+  /** Monotonic. */
+  readonly sentMs: number;
+}
+
 export class VenuethreeSettings implements AccountSettings {
   readonly #deps: VenuethreeSettingsDeps;
   /**
    * What the venue took last, or may have taken, by account and market. It takes a change before it makes it, so a read
    * right after shows the old setting: sent along with the next change, that would undo this one.
    */
-  readonly #sent: TimedCache<string, Setting>;
+  readonly #sent: TimedCache<string, SentSetting>;
   /** The newest change under way, by the same name. The next one waits for it; it is removed when it ends. */
   readonly #underWay = new Map<string, Promise<unknown>>();
 
@@ -172,11 +178,11 @@ export class VenuethreeSettings implements AccountSettings {
     const expiresAtMs = Math.round(clock.wallMs() + clockOffsetMs()) + EXPIRY_MS;
     const sent = await exchange.send(session, prepared.tx, expiresAtMs, left);
     if (sent.kind === "rejected") return failureOf(sent);
-    this.#sent.set(name, wanted, LAG_MS);
+    this.#remember(name, wanted);
     if (sent.kind === "unknown") return failureOf(sent);
     const outcome = await this.#confirm(sent.answer.hash, settings, deadline);
     // The lag of reads begins with the execution, and what was refused is not to be sent along with the next change.
-    if (outcome.outcome === "accepted") this.#sent.set(name, wanted, LAG_MS);
+    if (outcome.outcome === "accepted") this.#remember(name, wanted);
     else if (outcome.outcome === "rejected") this.#restore(name, earlier);
     return outcome;
   }
@@ -188,9 +194,15 @@ export class VenuethreeSettings implements AccountSettings {
       : confirmSettings(this.#deps.confirmation, txHash, settings, left);
   }
 
-  #restore(name: string, earlier: Setting | null): void {
-    if (earlier === null) this.#sent.delete(name);
-    else this.#sent.set(name, earlier, LAG_MS);
+  #remember(name: string, setting: Setting): void {
+    this.#sent.set(name, { ...setting, sentMs: monoMs(this.#deps.clock) }, LAG_MS);
+  }
+
+  /** For the rest of its own time: the refusal of another change does not prolong it. */
+  #restore(name: string, earlier: SentSetting | null): void {
+    const leftMs = earlier === null ? 0 : earlier.sentMs + LAG_MS - monoMs(this.#deps.clock);
+    if (earlier === null || leftMs <= 0) this.#sent.delete(name);
+    else this.#sent.set(name, earlier, leftMs);
   }
 
   async #read(session: AccountSession, instrument: Instrument, deadline: Deadline): Promise<Read<Setting>> {

@@ -28,6 +28,8 @@ interface CaughtUp {
   readonly asOfMs: number;
   /** Events from then on may be newer than the answer. */
   readonly sinceVenueMs: number;
+  /** Monotonic ms at which it was asked for. */
+  readonly beganMs: number;
 }
 
 const OPTIONS: CallOptions = { timeoutMs: LOAD_TIMEOUT_MS, lane: "reconcile" };
@@ -54,8 +56,8 @@ export class AccountCatchUp {
   }
 
   /** The answer has been adopted. */
-  taken({ sinceVenueMs }: CaughtUp): void {
-    this.#missed.taken(sinceVenueMs);
+  taken({ beganMs, sinceVenueMs }: CaughtUp): void {
+    this.#missed.taken(sinceVenueMs, beganMs);
   }
 
   /** What has been learnt, for after the positions are taken; a fill has the newest state of its order. */
@@ -68,7 +70,7 @@ export class AccountCatchUp {
   /** `positions`: all open orders weigh eight times as much. Returns a failure also where the answer is no longer wanted. */
   async read(session: VenuetwoSession, question: Question): Promise<CaughtUp | LoadFailure> {
     const { clock, clockOffsetMs, reader } = this.#deps;
-    const { isWanted, scope } = question;
+    const { beganMs, isWanted, scope } = question;
     // Whole: it goes into a query, and the clock estimate has fractions.
     const nowVenueMs = Math.floor(clock.wallMs() + clockOffsetMs());
     const [positions, orders] = await Promise.all([
@@ -84,7 +86,8 @@ export class AccountCatchUp {
       (orders === null ? null : await this.#learnOrders(session, openNow, isWanted)) ??
       (await this.#missed.read(session, question, symbolsOf(positions.value, openNow), nowVenueMs));
     if (failure !== null) return failure;
-    return { positions: positions.value, asOfMs: positions.asOfMs, sinceVenueMs: nowVenueMs - CLOCK_MARGIN_MS };
+    const sinceVenueMs = nowVenueMs - CLOCK_MARGIN_MS;
+    return { positions: positions.value, asOfMs: positions.asOfMs, sinceVenueMs, beganMs };
   }
 
   /** Looks up each order that ended during the gap, so that none stays open here. */

@@ -1,24 +1,33 @@
 /** Fills of the time in which a user stream of venuetwo was lost: each is reported, and reported once. */
 import { beforeEach, describe, expect, it } from "vitest";
+import { delay } from "../../../engine/domain/clock.js";
+import type { Instrument } from "../../../engine/domain/instrument.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { AccountEvent, AccountStream } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import { FakeNetwork } from "../../shared/test/fake-connector.js";
-import { accountUpdate, fill, order, position, session, streamsOf, Truth } from "../test/account-harness.js";
+import { accountUpdate, BTC, fill, order, position, session, streamsOf, Truth } from "../test/account-harness.js";
+
+const ETH: Instrument = { ...BTC, symbol: "ETH", nativeSymbol: "ETHUSDT" };
 
 let clock: VirtualClock;
 let network: FakeNetwork;
 let truth: Truth;
 let events: AccountEvent[];
 let stream: AccountStream;
+/** How far the venue's clock is thought to be ahead. */
+let aheadMs: number;
 
 beforeEach(async () => {
+  aheadMs = 0;
   clock = new VirtualClock(1_790_000_000_000);
   network = new FakeNetwork();
   network.pong = "";
   truth = new Truth(clock);
   events = [];
-  const streams = streamsOf({ clock, network, truth, history: truth, aheadMs: () => 0 });
+  const instruments = new Map([BTC, ETH].map((instrument) => [instrument.nativeSymbol, instrument]));
+  const instrumentOf = (nativeSymbol: string): Instrument | null => instruments.get(nativeSymbol) ?? null;
+  const streams = streamsOf({ clock, network, truth, history: truth, aheadMs: () => aheadMs, instrumentOf });
   truth.openOrders = [order("5", "OPEN")];
   // Of the time before anybody streamed.
   truth.fills = [fill("4", "1", 3, clock.wallMs() - 5_000)];
@@ -140,6 +149,18 @@ describe("fills of a gap of the stream", () => {
     expect(truth.movedReads).toBe(before);
   });
 
+  it("are found although the venue's clock is thought to be behind what it was before the gap", async () => {
+    aheadMs = 60_000;
+    await wait(61_000);
+    aheadMs = 0;
+    await lose();
+    truth.fills.push(fill("5", "11", 3, clock.wallMs()));
+    await wait(30_000);
+    await reconnect();
+    await wait(61_000);
+    expect(fills()).toEqual(["BTCUSDT:11 5"]);
+  });
+
   it("keep the stream from being LIVE until they were read", async () => {
     await lose();
     truth.fills.push(fill("5", "11", 3, clock.wallMs()));
@@ -183,6 +204,20 @@ describe("fills of a gap of the stream", () => {
     expect(fills().length).toBe(2_000);
   });
 
+  it("of one contract are not cut for the many of another", async () => {
+    const lostMs = clock.wallMs();
+    await lose();
+    for (let id = 100; id < 2_600; id++) truth.fills.push(fill("5", String(id), 1, lostMs + id - 100));
+    truth.movedSymbols = ["BTCUSDT", "ETHUSDT"];
+    truth.finishedOrders.set("6", { ...order("6", "FILLED", 10), nativeSymbol: "ETHUSDT" });
+    truth.fills.push({ ...fill("6", "7", 10, lostMs), nativeSymbol: "ETHUSDT", symbol: "ETH", tradeId: "ETHUSDT:7" });
+    await wait(2_000);
+    await reconnect();
+    await wait(61_000);
+    expect(fills().filter((text) => text.startsWith("ETH"))).toEqual(["ETHUSDT:7 6"]);
+    expect(fills().length).toBeGreaterThanOrEqual(1_001);
+  });
+
   it("of short pages are read as far as a limit of pages", async () => {
     await lose();
     truth.pageRows = 2;
@@ -198,6 +233,26 @@ describe("fills that no event brought although the connection held", () => {
     network.last.receive('{"e":"ORDER_TRADE_UPDATE","E":1,"T":1,"o":{}}');
     expect(stream.state).toBe("SYNCING");
     await wait(1_000);
+    expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:11 5"]]);
+  });
+
+  it("are read again surely after the loss where it came while the venue was being asked", async () => {
+    const { readPositions } = truth;
+    let asked = 0;
+    truth.readPositions = async () => {
+      asked++;
+      if (asked === 1) await delay(clock, 1_450);
+      return readPositions.call(truth);
+    };
+    while (asked === 0) await clock.advanceAsync(50);
+    await wait(1_400);
+    network.last.receive('{"e":"ORDER_TRADE_UPDATE","E":1,"T":1,"o":{}}');
+    const happenedMs = clock.wallMs();
+    await wait(1_000);
+    expect(asked).toBeGreaterThan(1);
+    // The venue's reads show a fill a second after it happened.
+    truth.fills.push(fill("5", "11", 3, happenedMs));
+    await wait(120_000);
     expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:11 5"]]);
   });
 

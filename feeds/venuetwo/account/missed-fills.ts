@@ -7,8 +7,8 @@
  * of the venue lag: a gap is closed by a reading that began SURELY_LATER_MS after the first one of this gap.
  *
  * Weight of one reading: 30 for the income, 5 a symbol and page, 1 for each order that the stream never showed.
- * Bounds: MAX_MISSED_FILLS rows of one reading, the newest of each symbol; what is cut is logged, and the filled sizes of
- * its orders include it.
+ * Bounds: MAX_MISSED_FILLS rows of one reading, in equal parts of the symbols that are left, and of each symbol the
+ * newest; what is cut is logged, and the filled sizes of its orders include it.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
@@ -18,6 +18,7 @@ import type { AccountHistory, AccountReader, AccountSession, CallOptions, Read }
 import { failureOf, type LoadFailure, type Question } from "../../shared/account/account-feed.js";
 import type { PendingNews } from "../../shared/account/pending-news.js";
 import { SURELY_LATER_MS } from "../../shared/account/streamed-reads.js";
+import { monoMs } from "../../shared/net/weight-window.js";
 import { LOAD_TIMEOUT_MS } from "../rules/limits.js";
 import { nativePrice } from "./normalize.js";
 import type { OrderState } from "./order-state.js";
@@ -38,6 +39,12 @@ export interface MissedFillsDeps {
   readonly reader: Pick<AccountReader, "readOrder">;
   readonly history: FillHistory;
   readonly instrumentOf: (nativeSymbol: string) => Instrument | null;
+}
+
+/** A time of the venue, and of our monotonic clock. */
+interface Instant {
+  readonly venueMs: number;
+  readonly monoMs: number;
 }
 
 /** One pass over the symbols; it outlives a load that fails half-way. */
@@ -66,14 +73,14 @@ export class MissedFills {
   readonly #deps: MissedFillsDeps;
   readonly #orders: OrderState;
   readonly #news: PendingNews;
-  /** Venue ms of the first LIVE, null before it: no older fill is reported. */
-  #sinceMs: number | null = null;
-  /** Venue ms up to which every fill is reported. */
-  #toldUntilMs = 0;
+  /** The first LIVE, null before it: no older fill is reported. */
+  #since: Instant | null = null;
+  /** Up to then every fill is reported. */
+  #toldUntil: Instant | null = null;
   #isMissing = false;
   /** Symbols that the account was known to deal in when the gap began. */
   readonly #known = new Set<string>();
-  /** Monotonic ms; null where nothing was read since the last loss. */
+  /** Monotonic ms at which trades were first asked for after the last loss; null where they were not. */
   #firstReadMs: number | null = null;
   #reading: Reading | null = null;
   #lossCount = 0;
@@ -90,7 +97,7 @@ export class MissedFills {
 
   /** Events may be missing from here on. `symbols`: what the account deals in, as far as it is known. */
   lost(symbols: Iterable<string>): void {
-    if (this.#sinceMs === null) return;
+    if (this.#since === null) return;
     this.#isMissing = true;
     for (const symbol of symbols) this.#known.add(symbol);
     this.#firstReadMs = null;
@@ -98,10 +105,11 @@ export class MissedFills {
     this.#lossCount++;
   }
 
-  /** The account was LIVE as of this venue time. */
-  taken(asOfVenueMs: number): void {
-    this.#sinceMs ??= asOfVenueMs - CLOCK_MARGIN_MS;
-    if (!this.#isMissing) this.#toldUntilMs = asOfVenueMs;
+  /** The account was LIVE as of this venue time, by an answer asked for at `beganMs` (monotonic). */
+  taken(asOfVenueMs: number, beganMs: number): void {
+    const asOf: Instant = { venueMs: asOfVenueMs, monoMs: beganMs - CLOCK_MARGIN_MS };
+    this.#since ??= { venueMs: asOf.venueMs - CLOCK_MARGIN_MS, monoMs: asOf.monoMs - CLOCK_MARGIN_MS };
+    if (!this.#isMissing) this.#toldUntil = asOf;
   }
 
   /** `symbols`: what the account deals in now. Returns null when everything was answered, or nothing is missing. */
@@ -111,13 +119,15 @@ export class MissedFills {
     symbols: Iterable<string>,
     nowVenueMs: number,
   ): Promise<LoadFailure | null> {
-    if (!this.#isMissing || this.#sinceMs === null) return null;
+    if (!this.#isMissing || this.#since === null) return null;
     const lossCount = this.#lossCount;
     const isCurrent = (): boolean => isWanted() && lossCount === this.#lossCount;
-    this.#firstReadMs ??= beganMs;
+    // The loss may have come after the load began.
+    this.#firstReadMs ??= monoMs(this.#deps.clock);
     if (this.#reading === null) {
-      // Our estimate of the venue's time may have fallen since the last LIVE.
-      const fromMs = Math.max(this.#sinceMs, Math.min(this.#toldUntilMs, nowVenueMs) - OVERLAP_MS);
+      const now: Instant = { venueMs: nowVenueMs, monoMs: beganMs };
+      const sinceMs = venueMsOf(this.#since, now);
+      const fromMs = Math.max(sinceMs, venueMsOf(this.#toldUntil ?? this.#since, now) - OVERLAP_MS);
       const isConclusive = beganMs - this.#firstReadMs >= SURELY_LATER_MS;
       const untilMs = nowVenueMs + CLOCK_MARGIN_MS;
       const moved = await this.#deps.history.readMovedSymbols(session, fromMs, untilMs, OPTIONS);
@@ -150,9 +160,11 @@ export class MissedFills {
     isCurrent: () => boolean,
   ): Promise<LoadFailure | null> {
     const rows: VenueFill[] = [];
+    // A contract of many fills leaves the others their part.
+    const maxRows = Math.ceil(reading.rowsLeft / reading.symbols.size);
     let cursor: string | null = null;
     for (let page = 0; page === 0 || cursor !== null; page++) {
-      const limit = Math.min(PAGE_ROWS, reading.rowsLeft - rows.length);
+      const limit = Math.min(PAGE_ROWS, maxRows - rows.length);
       if (limit <= 0 || page >= MAX_PAGES) {
         this.#deps.logger.warn("venuetwo.account.fills-cut", { symbol: instrument.symbol, count: rows.length });
         break;
@@ -203,4 +215,9 @@ export class MissedFills {
     if (this.#orders.adoptOrder(order)) this.#news.add([{ kind: "order", order }]);
     return order;
   }
+}
+
+/** Our estimate of the venue's time may have fallen since then: the earlier one counts. */
+function venueMsOf(then: Instant, now: Instant): number {
+  return Math.min(then.venueMs, Math.floor(now.venueMs - (now.monoMs - then.monoMs)));
 }

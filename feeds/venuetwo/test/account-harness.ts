@@ -193,6 +193,8 @@ export interface StreamedTruth {
   readonly aheadMs: () => number;
   readonly latestVenueMs?: () => number;
   readonly listenKeys?: StreamsOptions["listenKeys"];
+  /** BTCUSDT alone where it is left out. */
+  readonly instrumentOf?: StreamsOptions["instrumentOf"];
 }
 
 const LISTEN_KEYS: StreamsOptions["listenKeys"] = {
@@ -213,7 +215,7 @@ export function streamsOf(of: StreamedTruth): VenuetwoAccountStreams {
     reader: truth,
     history: of.history ?? NO_FILLS,
     listenKeys: of.listenKeys ?? LISTEN_KEYS,
-    instrumentOf: (nativeSymbol) => (nativeSymbol === "BTCUSDT" ? BTC : null),
+    instrumentOf: of.instrumentOf ?? ((nativeSymbol) => (nativeSymbol === "BTCUSDT" ? BTC : null)),
     clockOffsetMs: aheadMs,
     latestVenueMs: of.latestVenueMs ?? (() => clock.wallMs() + aheadMs() + 5_000),
   });
