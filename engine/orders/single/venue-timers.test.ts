@@ -44,7 +44,7 @@ describe("the venue's own switch", () => {
     const endsMs = monoMs(clock) + 10_000;
     await timers.arm(account, endsMs);
     expect(sent).toEqual([clock.wallMs() + 11_000]);
-    expect(account.atVenue).toMatchObject({ cover: ["BTC"], mayFire: true, endsMs: endsMs + 1_000 });
+    expect(account.atVenue).toMatchObject({ cover: ["BTC"], time: { mayFire: true, endsMs: endsMs + 1_000 } });
     expect(venueOverMs(account.atVenue, monoMs(clock))).toBe(endsMs + 1_000);
   });
 
@@ -57,7 +57,7 @@ describe("the venue's own switch", () => {
       const nowMs = monoMs(clock);
       await timers.arm(account, nowMs + 10_000);
       await timers.arm(account, nowMs + 20_000);
-      expect(account.atVenue).toMatchObject({ mayFire: true, endsMs: nowMs + laterMs + 1_000 });
+      expect(account.atVenue).toMatchObject({ time: { mayFire: true, endsMs: nowMs + laterMs + 1_000 } });
     }
   });
 
@@ -67,9 +67,9 @@ describe("the venue's own switch", () => {
     expect(sent).toEqual([]);
     await timers.arm(account, monoMs(clock) + 10_000);
     await timers.end(account);
-    expect(account.atVenue.mayFire).toBe(true);
+    expect(account.atVenue.time.mayFire).toBe(true);
     await timers.end(account);
-    expect(account.atVenue).toMatchObject({ cover: "nothing", mayFire: false });
+    expect(account.atVenue).toMatchObject({ cover: "nothing", time: { mayFire: false } });
     expect(sent.slice(1)).toEqual([null, null]);
   });
 

@@ -21,13 +21,19 @@ const LATER_MS = 1_000;
 /** What the venue's own switch covers, by its last answer: nothing (or not known), all orders, those of these symbols. */
 type VenueCover = "nothing" | "account" | readonly string[];
 
-/** What is known of the venue's own switch beside one of ours. */
-interface VenueTimer {
-  cover: VenueCover;
+/** What the venue may have in force for an account, whichever of our switches it was set for. */
+interface VenueTime {
   /** The venue took a time to fire at, or may have, and no answer since has taken it back. */
   mayFire: boolean;
   /** Monotonic ms: the last moment at which it may, by all calls sent to it. */
   endsMs: number;
+}
+
+/** What is known of the venue's own switch beside one of ours. */
+interface VenueTimer {
+  cover: VenueCover;
+  /** One object for a switch and all that replace it: a call for one of them may be answered after the next is armed. */
+  readonly time: VenueTime;
   /** Monotonic ms. */
   armedMs: number;
 }
@@ -44,15 +50,14 @@ export interface TimedAccount {
 export function venueTimer(before: VenueTimer | undefined): VenueTimer {
   return {
     cover: "nothing",
-    mayFire: before?.mayFire ?? false,
-    endsMs: before?.endsMs ?? 0,
+    time: before?.time ?? { mayFire: false, endsMs: 0 },
     armedMs: Number.NEGATIVE_INFINITY,
   };
 }
 
 /** Monotonic ms by which the venue has fired, or will not. `endsMs`: the end of ours. */
-export function venueOverMs({ endsMs: venueEndsMs }: VenueTimer, endsMs: number): number {
-  return Math.max(venueEndsMs, endsMs + LATER_MS);
+export function venueOverMs({ time }: VenueTimer, endsMs: number): number {
+  return Math.max(time.endsMs, endsMs + LATER_MS);
 }
 
 export class VenueTimers {
@@ -75,8 +80,8 @@ export class VenueTimers {
   }
 
   /** The first heartbeat after the shortest pause moves the venue's switch; the margin covers the ones before it. */
-  isRearmDue({ armedMs, mayFire }: VenueTimer): boolean {
-    return mayFire && monoMs(this.#clock) - armedMs >= MIN_REARM_MS;
+  isRearmDue({ armedMs, time }: VenueTimer): boolean {
+    return time.mayFire && monoMs(this.#clock) - armedMs >= MIN_REARM_MS;
   }
 
   /** Takes back what was set. The venue's confirmation shows in `mayFire`. */
@@ -86,18 +91,19 @@ export class VenueTimers {
 
   /** `endsMs`: monotonic; null takes back what was set. */
   #sync({ accountHash, room, session, atVenue }: TimedAccount, endsMs: number | null): Promise<VenueCover> {
+    const { time } = atVenue;
     const call = (this.#lastCalls.get(accountHash) ?? Promise.resolve()).then(async (): Promise<VenueCover> => {
-      if (endsMs === null && !atVenue.mayFire) return "nothing";
+      if (endsMs === null && !time.mayFire) return "nothing";
       // By the wall clock as it is now that the call goes out.
       const atMs = endsMs === null ? null : wallMsAt(this.#clock, endsMs);
       const outcome = await this.#schedule(room, session, atMs);
       // A refusal changes nothing of what was set before; without an answer either may be in force.
       if (endsMs !== null && outcome.outcome !== "rejected") {
-        atVenue.mayFire = true;
-        atVenue.endsMs = outcome.outcome === "accepted" ? endsMs : Math.max(atVenue.endsMs, endsMs);
+        time.mayFire = true;
+        time.endsMs = outcome.outcome === "accepted" ? endsMs : Math.max(time.endsMs, endsMs);
       }
       if (atMs === null && outcome.outcome === "accepted") {
-        atVenue.mayFire = false;
+        time.mayFire = false;
         atVenue.cover = "nothing";
       }
       return atMs !== null && outcome.outcome === "accepted" ? (outcome.symbols ?? "account") : "nothing";
