@@ -4,7 +4,7 @@
  * Invariants: the calls for one account go out one after the other, so that the last one sent is the one in force; a time
  * that the venue took, or may have taken, counts until the venue confirms its end.
  *
- * Bounds: MIN_REARM_MS between the arms of heartbeats.
+ * Bounds: MIN_REARM_MS between the arms of heartbeats; for each of our switches one arm that waits for its turn.
  */
 import type { Clock } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";
@@ -36,6 +36,10 @@ interface VenueTimer {
   readonly time: VenueTime;
   /** Monotonic ms. */
   armedMs: number;
+  /** Monotonic ms: the time that the next arm names. */
+  nextMs: number;
+  /** An arm that has not gone out yet. It names the newest time, so that more of them would say the same. */
+  waiting: Promise<void> | null;
 }
 
 /** Whose switch it is. */
@@ -52,6 +56,8 @@ export function venueTimer(before: VenueTimer | undefined): VenueTimer {
     cover: "nothing",
     time: before?.time ?? { mayFire: false, endsMs: 0 },
     armedMs: Number.NEGATIVE_INFINITY,
+    nextMs: 0,
+    waiting: null,
   };
 }
 
@@ -76,7 +82,9 @@ export class VenueTimers {
     if (account.room.orders.scheduleCancel === undefined) return;
     const { atVenue } = account;
     atVenue.armedMs = monoMs(this.#clock);
-    atVenue.cover = await this.#sync(account, endsMs + LATER_MS);
+    atVenue.nextMs = endsMs + LATER_MS;
+    atVenue.waiting ??= this.#armInTurn(account);
+    await atVenue.waiting;
   }
 
   /** The first heartbeat after the shortest pause moves the venue's switch; the margin covers the ones before it. */
@@ -86,13 +94,22 @@ export class VenueTimers {
 
   /** Takes back what was set. The venue's confirmation shows in `mayFire`. */
   end(account: TimedAccount): Promise<unknown> {
-    return this.#sync(account, null);
+    return this.#sync(account, () => null);
   }
 
-  /** `endsMs`: monotonic; null takes back what was set. */
-  #sync({ accountHash, room, session, atVenue }: TimedAccount, endsMs: number | null): Promise<VenueCover> {
+  async #armInTurn(account: TimedAccount): Promise<void> {
+    const { atVenue } = account;
+    atVenue.cover = await this.#sync(account, () => {
+      atVenue.waiting = null;
+      return atVenue.nextMs;
+    });
+  }
+
+  /** `endsAt`: called when the call goes out; monotonic ms, null takes back what was set. */
+  #sync({ accountHash, room, session, atVenue }: TimedAccount, endsAt: () => number | null): Promise<VenueCover> {
     const { time } = atVenue;
     const call = (this.#lastCalls.get(accountHash) ?? Promise.resolve()).then(async (): Promise<VenueCover> => {
+      const endsMs = endsAt();
       if (endsMs === null && !time.mayFire) return "nothing";
       // By the wall clock as it is now that the call goes out.
       const atMs = endsMs === null ? null : wallMsAt(this.#clock, endsMs);
