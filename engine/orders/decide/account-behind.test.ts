@@ -123,4 +123,21 @@ describe("the switch of an account", () => {
     expect(await harness.desk.heartbeat(before.ok ? before.armed.switchId : "")).toMatchObject({ ok: true });
     expect(harness.venue.sessions.filter(({ closed }) => !closed)).toHaveLength(1);
   });
+
+  it("keeps neither its place nor its credentials where the room of another of its request fails", async () => {
+    const harness = await createDesk({
+      desk: { maxSwitches: 1 },
+      mutateRoom: (room) => {
+        if (room.venue === "venueone") return room;
+        const read = async () => Promise.reject(new Error("a fault of ours"));
+        return { ...room, accountNames: { known: () => null, read } };
+      },
+    });
+    const request = { venue: "venueone", credentials: block("acct"), timeoutMs: 60_000 } as const;
+    const both = await harness.run(harness.desk.armSwitches([request, { ...request, venue: "venuetwo" }]));
+    expect(both).toMatchObject({ ok: false, code: "INTERNAL" });
+    const sessions = [...harness.venue.sessions, ...harness.two.sessions];
+    expect(sessions.filter(({ closed }) => !closed)).toEqual([]);
+    expect(await harness.run(harness.desk.armSwitch(request))).toMatchObject({ ok: true });
+  });
 });

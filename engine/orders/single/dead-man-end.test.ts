@@ -116,3 +116,34 @@ it("a switch whose caller has left, and that is then ended, is known for as long
   await harness.clock.advanceAsync(2_000);
   expect([harness.desk.status().armedSwitchCount, openSessions(harness)]).toEqual([0, 0]);
 });
+
+it("a switch armed before its venue answered the one it replaces ends what the venue has of that one", async () => {
+  const sent: (number | null)[] = [];
+  let answerFirst = (_outcome: CancelOutcome): void => {};
+  const harness = await createDesk({
+    mutateRoom: (room) => ({
+      ...room,
+      orders: {
+        ...room.orders,
+        scheduleCancel: (_session, atMs) => {
+          const isFirst = sent.push(atMs) === 1;
+          if (isFirst) return new Promise((resolve) => (answerFirst = resolve));
+          return Promise.resolve(atMs === null ? DONE : REFUSED);
+        },
+      },
+    }),
+  });
+  const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs: 10_000 } as const;
+  const first = harness.desk.armSwitch(request);
+  await harness.clock.advanceAsync(100);
+  const second = harness.desk.armSwitch(request);
+  await harness.clock.advanceAsync(100);
+  expect(sent).toHaveLength(1);
+  answerFirst(DONE);
+  await harness.run(first);
+  const armedAgain = await harness.run(second);
+  if (!armedAgain.ok) throw new Error(armedAgain.code);
+  // The venue took the first time and refused the second one: it would still cancel at the first.
+  expect(await harness.desk.disarmSwitch(armedAgain.armed.switchId)).toMatchObject({ ok: true });
+  expect(sent.slice(2)).toEqual([null]);
+});

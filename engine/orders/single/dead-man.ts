@@ -237,7 +237,7 @@ export class DeadManSwitches {
   /** Returns true when nothing is left to send, and it is gone. */
   async #endAtVenue(armed: Switch): Promise<boolean> {
     await this.#venueTimers.end(armed);
-    if (armed.state === "ending" && !armed.atVenue.mayFire) this.#end(armed);
+    if (armed.state === "ending" && !armed.atVenue.time.mayFire) this.#end(armed);
     return armed.state !== "ending";
   }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { storeUnavailable } from "../../storage/state-store.js";
 import { createDesk, CREDENTIALS, orderContext, orderName, SECRET, type DeskHarness } from "./test/desk-harness.js";
 import type {
   AmendAnswer,
@@ -180,6 +181,22 @@ describe("an amend", () => {
     expect(await amend(harness, orderId ?? "", { quantity: "0.5" })).toMatchObject({ code: "TRADING_HALTED" });
     expect(harness.calls.amended).toEqual([]);
     expect(harness.guards.status().usedToday).toBe("25000");
+  });
+
+  it("is counted for the day only when nothing but its send is left to do", async () => {
+    const harness = await createDesk({ limits: { maxDailyNotional: "80000" } });
+    const { orderId } = await harness.order(LIMIT);
+    const { get } = harness.store;
+    harness.store.gate = async () => {
+      harness.store.gate = async () => {};
+      // What it grows by is being written: the store's reads of names fail from here on.
+      harness.store.get = async (namespace, key) => {
+        if (namespace === "order-venue-name") throw storeUnavailable("READ_FAILED");
+        return get(namespace, key);
+      };
+    };
+    await amend(harness, orderId ?? "", { quantity: "0.5" });
+    expect([harness.calls.amended.length, harness.guards.status().usedToday]).toEqual([1, "50000"]);
   });
 });
 

@@ -180,9 +180,10 @@ export async function amendOrder(
   const { change } = checked;
   const beyond = request.price === null ? null : beyondBand(parts, opened, found, change);
   if (beyond !== null) return beyond;
+  // Before it is counted: a read that fails leaves nothing to release.
+  const own = await ownTerms(parts, opened, current, named.clientOrderId);
   const guarded = await guardChange(parts, opened, context, callOptions(deadline, "trade").timeoutMs, found, change);
   if (!guarded.ok) return guarded;
-  const own = await ownTerms(parts, opened, current, named.clientOrderId);
   if (!guarded.reservation.mayStillSend()) {
     // Switched off while the change was being written down.
     releaseReservation(parts, guarded.reservation);

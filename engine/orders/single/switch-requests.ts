@@ -31,13 +31,16 @@ export class SwitchRequests {
     this.#switches = switches;
   }
 
-  /** Everything that can be refused is, before any of them is armed. */
+  /** Everything that can be refused is, before any of them is armed. Rejects on a fault of ours, which arms none either. */
   async arm(requests: readonly ArmRequest[]): Promise<SwitchesAnswer> {
-    const all = await Promise.all(requests.map((request) => this.#prepare(request)));
-    const refused = all.findIndex((one) => !("arm" in one));
+    const settled = await Promise.allSettled(requests.map((request) => this.#prepare(request)));
+    const all = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     const prepared = all.flatMap((one) => ("arm" in one ? [one] : []));
-    if (refused < 0) return { ok: true, armed: await Promise.all(prepared.map(({ arm }) => arm())) };
+    if (prepared.length === requests.length)
+      return { ok: true, armed: await Promise.all(prepared.map(({ arm }) => arm())) };
     for (const { drop } of prepared) drop();
+    for (const one of settled) if (one.status === "rejected") throw one.reason;
+    const refused = all.findIndex((one) => !("arm" in one));
     return { ...(all[refused] as OrderRefusal), venue: requests[refused]?.venue ?? null };
   }
 

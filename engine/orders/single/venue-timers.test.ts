@@ -1,5 +1,6 @@
 /** The venue's own dead-man's switch beside one of ours: what is known of it after each answer. */
 import { describe, expect, it } from "vitest";
+import { delay } from "../../domain/clock.js";
 import { silentLogger } from "../../domain/logger.js";
 import type { ScheduleOutcome } from "../../domain/order.js";
 import { VirtualClock } from "../../domain/virtual-clock.js";
@@ -44,7 +45,7 @@ describe("the venue's own switch", () => {
     const endsMs = monoMs(clock) + 10_000;
     await timers.arm(account, endsMs);
     expect(sent).toEqual([clock.wallMs() + 11_000]);
-    expect(account.atVenue).toMatchObject({ cover: ["BTC"], mayFire: true, endsMs: endsMs + 1_000 });
+    expect(account.atVenue).toMatchObject({ cover: ["BTC"], time: { mayFire: true, endsMs: endsMs + 1_000 } });
     expect(venueOverMs(account.atVenue, monoMs(clock))).toBe(endsMs + 1_000);
   });
 
@@ -57,7 +58,7 @@ describe("the venue's own switch", () => {
       const nowMs = monoMs(clock);
       await timers.arm(account, nowMs + 10_000);
       await timers.arm(account, nowMs + 20_000);
-      expect(account.atVenue).toMatchObject({ mayFire: true, endsMs: nowMs + laterMs + 1_000 });
+      expect(account.atVenue).toMatchObject({ time: { mayFire: true, endsMs: nowMs + laterMs + 1_000 } });
     }
   });
 
@@ -67,9 +68,9 @@ describe("the venue's own switch", () => {
     expect(sent).toEqual([]);
     await timers.arm(account, monoMs(clock) + 10_000);
     await timers.end(account);
-    expect(account.atVenue.mayFire).toBe(true);
+    expect(account.atVenue.time.mayFire).toBe(true);
     await timers.end(account);
-    expect(account.atVenue).toMatchObject({ cover: "nothing", mayFire: false });
+    expect(account.atVenue).toMatchObject({ cover: "nothing", time: { mayFire: false } });
     expect(sent.slice(1)).toEqual([null, null]);
   });
 
@@ -95,5 +96,25 @@ describe("the venue's own switch", () => {
     expect(timers.isRearmDue(account.atVenue)).toBe(false);
     clock.advance(1);
     expect(timers.isRearmDue(account.atVenue)).toBe(true);
+  });
+
+  it("does not fire on a caller in time, also where its calls take longer than heartbeats are apart", async () => {
+    let firesAtMs = Number.POSITIVE_INFINITY;
+    const { account, clock, sent, timers } = setUp(async (callCount) => {
+      await delay(clock, 2_000);
+      firesAtMs = sent[callCount - 1] ?? Number.POSITIVE_INFINITY;
+      return TAKEN;
+    });
+    const arms: Promise<void>[] = [];
+    const leftMs: number[] = [];
+    for (let beat = 0; beat < 60; beat++) {
+      arms.push(timers.arm(account, monoMs(clock) + 10_000));
+      await clock.advanceAsync(1_000);
+      leftMs.push(firesAtMs - clock.wallMs());
+    }
+    expect(Math.min(...leftMs)).toBeGreaterThan(0);
+    await clock.advanceAsync(4_000);
+    await Promise.all(arms);
+    expect(firesAtMs - clock.wallMs()).toBeGreaterThan(0);
   });
 });

@@ -4,7 +4,7 @@
  * Invariants: the calls for one account go out one after the other, so that the last one sent is the one in force; a time
  * that the venue took, or may have taken, counts until the venue confirms its end.
  *
- * Bounds: MIN_REARM_MS between the arms of heartbeats.
+ * Bounds: MIN_REARM_MS between the arms of heartbeats; for each of our switches one arm that waits for its turn.
  */
 import type { Clock } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";
@@ -21,15 +21,25 @@ const LATER_MS = 1_000;
 /** What the venue's own switch covers, by its last answer: nothing (or not known), all orders, those of these symbols. */
 type VenueCover = "nothing" | "account" | readonly string[];
 
-/** What is known of the venue's own switch beside one of ours. */
-interface VenueTimer {
-  cover: VenueCover;
+/** What the venue may have in force for an account, whichever of our switches it was set for. */
+interface VenueTime {
   /** The venue took a time to fire at, or may have, and no answer since has taken it back. */
   mayFire: boolean;
   /** Monotonic ms: the last moment at which it may, by all calls sent to it. */
   endsMs: number;
+}
+
+/** What is known of the venue's own switch beside one of ours. */
+interface VenueTimer {
+  cover: VenueCover;
+  /** One object for a switch and all that replace it: a call for one of them may be answered after the next is armed. */
+  readonly time: VenueTime;
   /** Monotonic ms. */
   armedMs: number;
+  /** Monotonic ms: the time that the next arm names. */
+  nextMs: number;
+  /** An arm that has not gone out yet. It names the newest time, so that more of them would say the same. */
+  waiting: Promise<void> | null;
 }
 
 /** Whose switch it is. */
@@ -44,15 +54,16 @@ export interface TimedAccount {
 export function venueTimer(before: VenueTimer | undefined): VenueTimer {
   return {
     cover: "nothing",
-    mayFire: before?.mayFire ?? false,
-    endsMs: before?.endsMs ?? 0,
+    time: before?.time ?? { mayFire: false, endsMs: 0 },
     armedMs: Number.NEGATIVE_INFINITY,
+    nextMs: 0,
+    waiting: null,
   };
 }
 
 /** Monotonic ms by which the venue has fired, or will not. `endsMs`: the end of ours. */
-export function venueOverMs({ endsMs: venueEndsMs }: VenueTimer, endsMs: number): number {
-  return Math.max(venueEndsMs, endsMs + LATER_MS);
+export function venueOverMs({ time }: VenueTimer, endsMs: number): number {
+  return Math.max(time.endsMs, endsMs + LATER_MS);
 }
 
 export class VenueTimers {
@@ -71,33 +82,45 @@ export class VenueTimers {
     if (account.room.orders.scheduleCancel === undefined) return;
     const { atVenue } = account;
     atVenue.armedMs = monoMs(this.#clock);
-    atVenue.cover = await this.#sync(account, endsMs + LATER_MS);
+    atVenue.nextMs = endsMs + LATER_MS;
+    atVenue.waiting ??= this.#armInTurn(account);
+    await atVenue.waiting;
   }
 
   /** The first heartbeat after the shortest pause moves the venue's switch; the margin covers the ones before it. */
-  isRearmDue({ armedMs, mayFire }: VenueTimer): boolean {
-    return mayFire && monoMs(this.#clock) - armedMs >= MIN_REARM_MS;
+  isRearmDue({ armedMs, time }: VenueTimer): boolean {
+    return time.mayFire && monoMs(this.#clock) - armedMs >= MIN_REARM_MS;
   }
 
   /** Takes back what was set. The venue's confirmation shows in `mayFire`. */
   end(account: TimedAccount): Promise<unknown> {
-    return this.#sync(account, null);
+    return this.#sync(account, () => null);
   }
 
-  /** `endsMs`: monotonic; null takes back what was set. */
-  #sync({ accountHash, room, session, atVenue }: TimedAccount, endsMs: number | null): Promise<VenueCover> {
+  async #armInTurn(account: TimedAccount): Promise<void> {
+    const { atVenue } = account;
+    atVenue.cover = await this.#sync(account, () => {
+      atVenue.waiting = null;
+      return atVenue.nextMs;
+    });
+  }
+
+  /** `endsAt`: called when the call goes out; monotonic ms, null takes back what was set. */
+  #sync({ accountHash, room, session, atVenue }: TimedAccount, endsAt: () => number | null): Promise<VenueCover> {
+    const { time } = atVenue;
     const call = (this.#lastCalls.get(accountHash) ?? Promise.resolve()).then(async (): Promise<VenueCover> => {
-      if (endsMs === null && !atVenue.mayFire) return "nothing";
+      const endsMs = endsAt();
+      if (endsMs === null && !time.mayFire) return "nothing";
       // By the wall clock as it is now that the call goes out.
       const atMs = endsMs === null ? null : wallMsAt(this.#clock, endsMs);
       const outcome = await this.#schedule(room, session, atMs);
       // A refusal changes nothing of what was set before; without an answer either may be in force.
       if (endsMs !== null && outcome.outcome !== "rejected") {
-        atVenue.mayFire = true;
-        atVenue.endsMs = outcome.outcome === "accepted" ? endsMs : Math.max(atVenue.endsMs, endsMs);
+        time.mayFire = true;
+        time.endsMs = outcome.outcome === "accepted" ? endsMs : Math.max(time.endsMs, endsMs);
       }
       if (atMs === null && outcome.outcome === "accepted") {
-        atVenue.mayFire = false;
+        time.mayFire = false;
         atVenue.cover = "nothing";
       }
       return atMs !== null && outcome.outcome === "accepted" ? (outcome.symbols ?? "account") : "nothing";
