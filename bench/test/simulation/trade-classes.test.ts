@@ -22,7 +22,7 @@ const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
 /** A scene's switch takes five seconds; none of the planted ones ends anything. */
 const SWITCH_END_MS = 8_000;
 /** A scene ends early where a venue refuses its first request, as on a paused machine: the test plays those again. */
-const ROUNDS = 10;
+const ROUNDS = 5;
 
 let four: FourVenues;
 let system: TradeSystem;

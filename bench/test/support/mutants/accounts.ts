@@ -31,6 +31,9 @@ function cuttingNames(client: TradeClient): TradeClient {
   };
 }
 
+/** Over all traders: two that shared a name would share its limits. */
+let nextKey = 0;
+
 export const ACCOUNT_PLANTS: readonly Plant[] = [
   {
     name: "a part of a secret in a field's name is given back",
@@ -76,9 +79,8 @@ export const ACCOUNT_PLANTS: readonly Plant[] = [
         replaced(room, {
           accountNames: () => {
             const names = new WeakMap<object, string>();
-            let next = 0;
             const nameOf = (session: object): string => {
-              const name = names.get(session) ?? `key ${next++}`;
+              const name = names.get(session) ?? `key ${nextKey++}`;
               names.set(session, name);
               return name;
             };
