@@ -79,7 +79,7 @@ describe.skipIf(chromium === null && process.env.CI !== "true")(
         const width = await page.evaluate("document.documentElement.scrollWidth <= innerWidth");
         expect(width).toBe(true);
         if (SHOTS !== undefined) await page.screenshot({ path: join(SHOTS, `docs ${name}.png`) });
-        await page.fill("#find", "ANEW dead-man");
+        await page.fill("#find", "GUESS dead-man");
         await expect.poll(() => count("details.operation:visible"), { timeout: WAIT_MS }).toBe(1);
         expect(problems).toEqual([]);
       } finally {
