@@ -113,6 +113,8 @@ export class Replies implements ReplyWriter {
 
   aborted(state: ReplyState): void {
     state.admission.counts.abortedCount++;
+    // Its payer was not known yet; nobody is left for the refusal.
+    this.charge(state, null);
     if (state.admission.logsMethod !== null) logAccess(this.#logger, this.#clock, state, { outcome: "aborted" });
   }
 
