@@ -16,12 +16,9 @@ export function readOption(
   problems: string[],
 ): unknown {
   const fromEnvironment = environment[name];
-  if (fromEnvironment !== undefined) {
-    // A shell unsets a variable by emptying it; for text an empty value counts.
-    if (fromEnvironment === "" && option.kind !== "text" && option.kind !== "secret" && option.kind !== "list")
-      return option.default;
-    return parseOption(name, option, fromEnvironment, problems);
-  }
+  // A shell unsets a variable by emptying it; for text an empty value counts.
+  const isSet = fromEnvironment !== "" || option.kind === "text" || option.kind === "secret" || option.kind === "list";
+  if (fromEnvironment !== undefined && isSet) return parseOption(name, option, fromEnvironment, problems);
   if (!Object.hasOwn(file, name)) return option.default;
   const value = file[name];
   if (option.kind === "list" && Array.isArray(value) && value.every((item) => typeof item === "string")) return value;

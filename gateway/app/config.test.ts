@@ -174,6 +174,16 @@ describe("the reader of the configuration", () => {
     });
     expect(readConfig({ UNWIND_CONFIG: "" }, noFile).ok).toBe(true);
   });
+
+  it("leaves an option of the file in force where its variable is empty", () => {
+    const file = '{ "PORT": 9000, "VENUEONE_ENABLED": false, "ORDER_NOTIONAL_MAX": "1000", "SYMBOLS": ["BTC"] }';
+    const empty = { PORT: "", VENUEONE_ENABLED: "", ORDER_NOTIONAL_MAX: "", SYMBOLS: "" };
+    const { port, venues, guards, symbols } = config(empty, file);
+    expect([port, venues.find(({ venue }) => venue === "venueone")?.enabled]).toEqual([9000, false]);
+    expect(guards).toEqual(config({}, file).guards);
+    // An empty list is a value.
+    expect(symbols).toEqual([]);
+  });
 });
 
 describe("names of the environment that are no option", () => {

@@ -256,6 +256,8 @@ async function drain(
 ): Promise<void> {
   stream.stop();
   const untilNs = clock.monoNs() + graceMs * 1e6;
+  // Trades that arrived in this turn are decided at its end (trade-batch.ts): no count includes them yet.
+  await new Promise((resolve) => setImmediate(resolve));
   while ((inFlight.closes > 0 || bodies.openCount > 0) && clock.monoNs() < untilNs) await delay(clock, DRAIN_POLL_MS);
   if (inFlight.closes > 0) logger.warn("server.drain_incomplete", { closes: inFlight.closes });
   bodies.stop();

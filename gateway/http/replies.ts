@@ -77,7 +77,10 @@ export class Replies implements ReplyWriter {
     response.writeHeader("Content-Type", contentType === "" ? jsonHeaders : this.sameHeaders(contentType, buckets));
     response.writeHeader("X-Request-Id", state.requestId + state.corsHeader + state.rateHeader + extraHeaders);
     if (status === 204) response.endWithoutBody();
-    else if (headOnly) {
+    else if (headOnly && closeConnection) {
+      // The native form without a length cannot end the connection; this one reports length 0.
+      response.end("", true);
+    } else if (headOnly) {
       // The native form that reports a length leaves the response pending; a header of our own does not.
       response.writeHeader("Content-Length", String(Buffer.byteLength(body)));
       response.endWithoutBody();
@@ -110,6 +113,8 @@ export class Replies implements ReplyWriter {
 
   aborted(state: ReplyState): void {
     state.admission.counts.abortedCount++;
+    // Its payer was not known yet; nobody is left for the refusal.
+    this.charge(state, null);
     if (state.admission.logsMethod !== null) logAccess(this.#logger, this.#clock, state, { outcome: "aborted" });
   }
 

@@ -216,7 +216,13 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     if (this.#unseenBytes < this.limits.softBufferBytes) return;
     this.#unseenBytes = 0;
     const nowNs = this.monoNs();
-    for (const connection of this.#clients.keys()) connection.lookAtBuffer(nowNs);
+    for (const connection of this.#clients.keys()) {
+      try {
+        connection.lookAtBuffer(nowNs);
+      } catch (error) {
+        this.#lookFailed(error);
+      }
+    }
   }
 
   // ---------------------------------------------------------------- the pulse
@@ -257,8 +263,18 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
       return text;
     };
     for (const connection of this.#clients.keys()) {
-      if ((connection.slot + this.#pulseCount) % CONNECTION_LOOK_PULSES === 0) connection.look(nowNs, feeds);
+      if ((connection.slot + this.#pulseCount) % CONNECTION_LOOK_PULSES !== 0) continue;
+      try {
+        connection.look(nowNs, feeds);
+      } catch (error) {
+        this.#lookFailed(error);
+      }
     }
+  }
+
+  /** A bug in a topic of one connection does not end the frames of the others. */
+  #lookFailed(error: unknown): void {
+    this.logger.error("stream.look_failed", { errorName: error instanceof Error ? error.name : "unknown" });
   }
 
   /** Publishes what time alone changed: a state that is no longer true is urgent. */

@@ -153,6 +153,20 @@ function untilEnded(bytes: string): Promise<string> {
   });
 }
 
+/** Everything that comes back when the second bytes follow the first reply. */
+function inTurn(first: string, second: string): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(harness.server.port, "127.0.0.1", () => socket.write(Buffer.from(first, "latin1")));
+    let text = "";
+    socket.on("data", (data) => {
+      if (text === "") socket.end(Buffer.from(second, "latin1"));
+      text += data.toString("latin1");
+    });
+    socket.on("error", () => {});
+    socket.on("close", () => resolve(text));
+  });
+}
+
 /** What comes back on an open socket for these bytes and a ping behind them. */
 function afterUpgrade(bytes: string): Promise<string> {
   return new Promise((resolve) => {
@@ -225,6 +239,13 @@ describe("malformed requests", () => {
       expect(text).toMatch(/^Connection: close/im);
     }
     expect(harness.one.placed).toEqual([]);
+  });
+
+  it("end the connection after a HEAD too: what comes behind its reply is no request", async () => {
+    const ambiguous = `${length("")}${length(String(HIDDEN.length))}`;
+    const text = await inTurn(`HEAD /api/time HTTP/1.1\r\n${HOST}${ambiguous}\r\n`, HIDDEN);
+    expect(text.match(/^HTTP.*$/gm)).toEqual(["HTTP/1.1 400 Bad Request"]);
+    expect(text).toMatch(/^Connection: close/im);
   });
 });
 

@@ -1,4 +1,5 @@
 /** Rate limits over the wire: headers on every reply, 429 with its body, exits not starved by anything else. */
+import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Harness, startHarness } from "./harness.js";
 
@@ -10,7 +11,7 @@ const rule = (burst: number) => ({ perSecond: 1 / 3600, burst });
 let harness: Harness;
 beforeEach(async () => {
   harness = await startHarness({
-    server: { rateLimits: { read: rule(2), trade: rule(1), exit: rule(2), anon: rule(100) } },
+    server: { rateLimits: { read: rule(2), trade: rule(1), exit: rule(2), anon: rule(10_000) } },
   });
 });
 afterEach(async () => {
@@ -50,6 +51,20 @@ describe("rate limits", () => {
     for (let index = 0; index < 5; index++) await harness.client.get("/api/trading/ticker/BTC");
     expect((await harness.client.close(CLOSE)).status).toBe(200);
     expect((await harness.client.get("/health")).status).toBe(200);
+  });
+
+  it("charge the address for a request whose caller leaves before its credentials are read", async () => {
+    const shows = async (text: string): Promise<boolean> => (await harness.client.get("/metrics")).text.includes(text);
+    const socket = connect(harness.server.port, "127.0.0.1");
+    const head = "POST /api/trade/position/close HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    socket.write(`${head}Content-Length: 100\r\n\r\n{`);
+    while (!(await shows("unwind_open_bodies 1"))) await new Promise((resolve) => setImmediate(resolve));
+    socket.destroy();
+    while (!(await shows('status="aborted"} 1'))) await new Promise((resolve) => setImmediate(resolve));
+    const { data } = (await harness.client.get("/api/limits")).body as {
+      data: { buckets: { policy: string; remaining: number }[] };
+    };
+    expect(data.buckets.find((bucket) => bucket.policy === "exit")?.remaining).toBe(1);
   });
 
   it("show the caller's own remainder at /api/limits", async () => {

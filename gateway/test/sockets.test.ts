@@ -1,7 +1,7 @@
 /** The server on raw sockets: bodies in pieces, pipelining, aborts, limits, garbage. */
 import { connect, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Harness, startHarness } from "./harness.js";
+import { DEFAULT_SERVER_OPTIONS, type Harness, startHarness } from "./harness.js";
 
 const HOST = "Host: localhost\r\nContent-Type: application/json\r\n";
 const CREDENTIALS = { venueone: { privateKey: "0xkey-of-one" } };
@@ -328,6 +328,32 @@ describe("shutdown", () => {
     harness.one.release();
     expect((await running).status).toBe(200);
     await stopped;
+  });
+
+  it("answers a close that has arrived whole and is not decided yet", async () => {
+    await harness.stop();
+    let onChecked = (): void => {};
+    const closeDefaults = {
+      ...DEFAULT_SERVER_OPTIONS.closeDefaults,
+      get deadlineMs() {
+        onChecked();
+        return DEFAULT_SERVER_OPTIONS.closeDefaults.deadlineMs;
+      },
+    };
+    harness = await startHarness({ server: { closeDefaults } });
+    let stopped = Promise.resolve();
+    // In the turn that brought the request, as a signal of the same poll would.
+    onChecked = () => {
+      onChecked = () => {};
+      queueMicrotask(() => {
+        stopped = harness.server.stop(60_000);
+      });
+    };
+    const raw = await open();
+    raw.socket.write(post(VALID.replace('"dryRun":true,', "")));
+    await Promise.race([raw.replies(1), raw.closed]);
+    await stopped;
+    expect([raw.text().slice(0, 15), harness.one.placed.length]).toEqual(["HTTP/1.1 200 OK", 1]);
   });
 });
 
