@@ -1,14 +1,35 @@
 /**
- * Amends of one order, one after another, while reads of the venue lag behind what it took: every field ends as it was
- * wished last, and a field that an amend did not name is never taken back. `FUZZ_SEED` replays one seed.
+ * Amends of one order, one after another, while reads of the venue lag behind what it took, and the store fails to read
+ * names: every field ends as the last amend that was not refused wished it, a field that an amend did not name is never
+ * taken back, and the usage of the day is what was sent. `FUZZ_SEED` replays one seed.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createSeededRandom, type Random } from "../../domain/random.js";
 import type { VenueOrder } from "../../domain/order.js";
+import { GuardBook } from "../../guards/guard-book.js";
 import type { AccountSession, CallOptions, OrderRef, Read, VenueRoom } from "../../ports.js";
+import { storeUnavailable } from "../../storage/state-store.js";
+import type { MemoryStore } from "../../storage/test/memory-store.js";
 import type { AmendRequest } from "./order-desk.js";
 import { RecentOrders } from "./recent-orders.js";
 import { createDesk, orderContext, orderName } from "./test/desk-harness.js";
+
+/** With `isLate`, a failed read of an order's name shows when its amend is counted, and no sooner. */
+const planted = vi.hoisted((): { isLate: boolean; failure: unknown } => ({ isLate: false, failure: null }));
+vi.mock(import("./order-lookup.js"), async (original) => {
+  const lookup = await original();
+  return {
+    ...lookup,
+    async ownTerms(...asked) {
+      planted.failure = null;
+      return lookup.ownTerms(...asked).catch((error: unknown) => {
+        if (!planted.isLate) throw error;
+        planted.failure = error;
+        return { clientOrderId: null, isMarket: false };
+      });
+    },
+  };
+});
 
 const FIRST_SEED = Number(process.env["FUZZ_SEED"] ?? 61_000);
 const RUNS = Number(process.env["FUZZ_RUNS"] ?? 20);
@@ -17,12 +38,27 @@ const AMENDS = 12;
 const BURSTS = [61_026, 61_269, 61_461];
 /** Shorter than the time for which our own record of an order speaks. */
 const MAX_LAG_MS = 1_900;
+/** Of each amend: from one of its reads of names on, the store fails. */
+const UNREAD_ODDS = 0.3;
+/** What an order and each lot of it count for the day: the middle of the book is at 100,000. */
+const FIRST_USAGE = 25_000;
+const USAGE_OF_LOT = 100;
 const LIMIT = { type: "LIMIT", price: "95000", quantity: "0.25", timeInForce: "GTC" } as const;
 
 type Figures = Pick<VenueOrder, "priceTicks" | "qtyLots">;
 
+interface Played {
+  /** What the venue has in the end, and what was wished last of each field. */
+  readonly found: Figures;
+  readonly wished: Figures;
+  /** The usage of the day as it is counted, and as it follows from what the venue took. */
+  readonly counted: number;
+  readonly sent: number;
+  readonly unreadCount: number;
+}
+
 /** The room as a venue shows it whose reads are up to MAX_LAG_MS behind its own book. */
-function lagging(room: VenueRoom, nowMs: () => number, random: Random): VenueRoom {
+function lagging(room: VenueRoom, nowMs: () => number, random: Random, onGrown: (lots: number) => void): VenueRoom {
   const changes: { readonly atMs: number; readonly before: Figures }[] = [];
   const late = (order: VenueOrder): VenueOrder => {
     const shownMs = nowMs() - random.next() * MAX_LAG_MS;
@@ -52,6 +88,7 @@ function lagging(room: VenueRoom, nowMs: () => number, random: Random): VenueRoo
       async amend(session, instrument, current, change, options) {
         const truth = await reader.readOrder(session, instrument, { venueOrderId: current.venueOrderId }, options);
         const before = truth.ok && truth.value !== null ? truth.value : current;
+        onGrown(Math.max(0, change.qtyLots - before.qtyLots));
         changes.push({ atMs: nowMs(), before: { priceTicks: before.priceTicks, qtyLots: before.qtyLots } });
         return (
           (await orders.amend?.(session, instrument, current, change, options)) ?? {
@@ -64,37 +101,88 @@ function lagging(room: VenueRoom, nowMs: () => number, random: Random): VenueRoo
   };
 }
 
-/** What the venue has in the end, and what was wished last of each field. */
-async function play(seed: number): Promise<{ readonly found: Figures; readonly wished: Figures }> {
+/** Returns what makes the reads of names fail from the given one on; null: none does. */
+function failingNames(store: MemoryStore): (from: number | null) => void {
+  let left = Number.POSITIVE_INFINITY;
+  const { get } = store;
+  store.get = async (namespace, key) => {
+    if (namespace === "order-venue-name" && left-- <= 0) throw storeUnavailable("READ_FAILED");
+    return get(namespace, key);
+  };
+  return (from) => {
+    left = from ?? Number.POSITIVE_INFINITY;
+  };
+}
+
+async function play(seed: number, unreadOdds = 0): Promise<Played> {
   const random = createSeededRandom(seed);
+  const weather = createSeededRandom(seed + 1_000_000);
+  planted.failure = null;
   let nowMs = (): number => 0;
+  let grownLots = 0;
+  const onGrown = (lots: number): void => {
+    grownLots += lots;
+  };
   const harness = await createDesk({
-    mutateRoom: (room) => (room.venue === "venueone" ? lagging(room, () => nowMs(), random) : room),
+    limits: { maxDailyNotional: "100000000" },
+    mutateRoom: (room) => (room.venue === "venueone" ? lagging(room, () => nowMs(), random, onGrown) : room),
   });
   nowMs = () => harness.clock.monoNs() / 1e6;
   const { orderId } = await harness.order(LIMIT);
-  const wished = { priceTicks: 950_000, qtyLots: 250 };
+  const failNames = failingNames(harness.store);
+  let wished = { priceTicks: 950_000, qtyLots: 250 };
+  let unreadCount = 0;
   for (let step = 0; step < AMENDS; step++) {
-    const change: Partial<AmendRequest> = {};
-    const which = random.next();
-    if (which < 0.7) {
-      wished.priceTicks = 940_000 + Math.floor(random.next() * 100) * 10;
-      Object.assign(change, { price: String(wished.priceTicks / 10) });
-    }
-    if (which > 0.4) {
-      wished.qtyLots = 250 + Math.floor(random.next() * 200);
-      Object.assign(change, { quantity: (wished.qtyLots / 1_000).toFixed(3) });
-    }
+    const { change, figures } = anAmend(random, wished);
+    failNames(weather.next() < unreadOdds ? Math.floor(weather.next() * 2) : null);
     const request = { ...orderName(orderId ?? ""), price: null, quantity: null, ...change };
     const answer = await harness.run(harness.desk.amend(request, orderContext(harness.clock)));
-    expect(answer, JSON.stringify(change)).toMatchObject({ ok: true, outcome: "ACCEPTED" });
+    if (!answer.ok && answer.code === "STORE_UNAVAILABLE") unreadCount++;
+    else {
+      expect(answer, JSON.stringify(change)).toMatchObject({ ok: true, outcome: "ACCEPTED" });
+      wished = figures;
+    }
     harness.clock.advance(random.next() < 0.5 ? 10 : random.next() * 3_000);
   }
   const { priceTicks, qtyLots } = harness.venue.log[0]?.order ?? { priceTicks: 0, qtyLots: 0 };
-  return { found: { priceTicks, qtyLots }, wished };
+  const counted = Number(harness.guards.status().usedToday);
+  const sent = FIRST_USAGE + grownLots * USAGE_OF_LOT;
+  return { found: { priceTicks, qtyLots }, wished, counted, sent, unreadCount };
+}
+
+/** A change of one field or both, and what the order has with it. */
+function anAmend(random: Random, before: Figures): { change: Partial<AmendRequest>; figures: Figures } {
+  const which = random.next();
+  const priceTicks = which < 0.7 ? 940_000 + Math.floor(random.next() * 100) * 10 : before.priceTicks;
+  const qtyLots = which > 0.4 ? 250 + Math.floor(random.next() * 200) : before.qtyLots;
+  const change = {
+    ...(which < 0.7 ? { price: String(priceTicks / 10) } : {}),
+    ...(which > 0.4 ? { quantity: (qtyLots / 1_000).toFixed(3) } : {}),
+  };
+  return { change, figures: { priceTicks, qtyLots } };
+}
+
+/** A read of a name that failed ends its amend after it was counted. */
+function readingNamesLate(): void {
+  planted.isLate = true;
+  const { check } = GuardBook.prototype;
+  vi.spyOn(GuardBook.prototype, "check").mockImplementation(function (this: GuardBook, order) {
+    const verdict = check.call(this, order);
+    if (!verdict.ok) return verdict;
+    const { reservation } = verdict;
+    const mayStillSend = (): boolean => {
+      if (planted.failure !== null) throw planted.failure;
+      return reservation.mayStillSend();
+    };
+    return {
+      ...verdict,
+      reservation: { writes: reservation.writes, release: () => reservation.release(), mayStillSend },
+    };
+  });
 }
 
 afterEach(() => {
+  planted.isLate = false;
   vi.restoreAllMocks();
 });
 
@@ -102,10 +190,32 @@ describe("amends of one order while reads lag", () => {
   it.each([...BURSTS, ...Array.from({ length: RUNS }, (_, run) => FIRST_SEED + run)])(
     "leave what was wished last, seed %i",
     async (seed) => {
-      const { found, wished } = await play(seed);
+      const { found, wished, counted, sent } = await play(seed);
       expect(found).toEqual(wished);
+      expect(counted).toBe(sent);
     },
   );
+
+  it("count what was sent where the store fails to read names", async () => {
+    let unread = 0;
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + RUNS; seed++) {
+      const { found, wished, counted, sent, unreadCount } = await play(seed, UNREAD_ODDS);
+      expect({ found, counted }, `seed ${seed}`).toEqual({ found: wished, counted: sent });
+      unread += unreadCount;
+    }
+    expect(unread).toBeGreaterThan(RUNS);
+  });
+
+  it("count what was not sent where a name is read after its amend is counted: the judge sees that", async () => {
+    readingNamesLate();
+    let wrongCount = 0;
+    for (let run = 0; run < RUNS; run++) {
+      const { found, wished, counted, sent } = await play(FIRST_SEED + run, UNREAD_ODDS);
+      expect(found).toEqual(wished);
+      if (counted !== sent) wrongCount++;
+    }
+    expect(wrongCount).toBeGreaterThan(RUNS / 4);
+  });
 
   it("take fields back where the order is taken as a read shows it: the judge sees that", async () => {
     vi.spyOn(RecentOrders.prototype, "asChanged").mockImplementation((_account, order) => order);
