@@ -160,7 +160,8 @@ class Account {
 
   async #schedule(atMs: number | null): Promise<ScheduleOutcome> {
     const firesAtMs = atMs === null ? null : atMs - this.clock.wallMs() + this.#nowMs;
-    await delay(this.clock, this.latencyMs());
+    // Whole ms, as the times that are sent.
+    await delay(this.clock, Math.round(this.latencyMs()));
     this.#fire();
     const fate = this.fate();
     if (fate === "refused") return REFUSED;
