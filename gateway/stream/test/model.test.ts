@@ -3,12 +3,13 @@
  * frame is next in line by `prevSeq` (the fold throws otherwise), and in the end what each client folded equals the
  * REST reply. FUZZ_SEED replays one seed.
  */
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
 import { INVALID_DISCONNECTED, INVALID_GAP } from "../../../engine/market/book.js";
 import type { Market } from "../../../engine/market/market.js";
 import { venueBook } from "../../api/book-reply.js";
 import { parseKeyText } from "../key-text.js";
+import { CONNECTION_LOOK_PULSES } from "../limits.js";
 import { MarketTap } from "../market-tap.js";
 import type { Fold } from "./frame-judge.js";
 import { type VirtualClient, VirtualStream } from "./virtual-stream.js";
@@ -30,6 +31,7 @@ class Run {
   lagCount = 0;
   resumedCount = 0;
   missedCount = 0;
+  brokenCount = 0;
 
   constructor(seed: number) {
     this.#random = createSeededRandom(seed);
@@ -163,6 +165,28 @@ class Run {
     }
   }
 
+  /** A bug of a topic that only these readers have: they are behind, and each frame that would bring them on throws. */
+  breakTopic(): void {
+    // Looks at connections are spread over the pulses: one of them is due at each.
+    const readers = Array.from({ length: CONNECTION_LOOK_PULSES }, () => this.stream.connect());
+    for (const reader of readers) {
+      reader.answersPings = false;
+      reader.op({ op: "subscribe", topic: "ticker", symbols: ["BTC"], exchanges: ["venueone"], intervalMs: 50 });
+    }
+    for (let step = 0; step < 300 && !readers.every(({ connection }) => connection.isLagging); step++) this.step();
+    const key = this.stream.hub.keys.get("ticker:BTC:venueone:50");
+    if (key === undefined) throw new Error("no such key");
+    vi.spyOn(key, "updateFrame").mockImplementation(() => {
+      this.brokenCount++;
+      throw new TypeError("a bug of this topic");
+    });
+    this.stream.tick(this.stream.markets.btcOne, "101.5");
+    this.stream.advance(100);
+    // The endpoint logs what a handler throws.
+    for (const { connection, pingCount } of readers)
+      expect(() => connection.pong(String(pingCount))).toThrow(TypeError);
+  }
+
   /** Subscriptions that must restart and have no snapshot yet. */
   owedSnapshots(): readonly string[] {
     return this.clients.flatMap(({ owed }) => [...owed]);
@@ -234,6 +258,10 @@ function expectSettled(run: Run): number {
   return compared;
 }
 
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
 describe("ten minutes of cuts, resumes and slow readers", () => {
   it.each(SEEDS)("end in the state that REST shows (seed %i)", { timeout: TIMEOUT_MS }, (seed) => {
     const run = new Run(seed);
@@ -268,5 +296,38 @@ describe("ten minutes of cuts, resumes and slow readers", () => {
     run.settle();
     expect(expectSettled(run)).toBeGreaterThan(5);
     expect(run.owedSnapshots().length).toBeGreaterThan(5);
+  });
+
+  it("with a topic that fails for readers of its own end in the state that REST shows", () => {
+    const run = new Run(1);
+    for (let step = 0; step < 100; step++) run.step();
+    run.breakTopic();
+    for (let step = 0; step < 200; step++) run.step();
+    run.settle();
+    expect(expectSettled(run)).toBeGreaterThan(5);
+    expect(run.owedSnapshots()).toEqual([]);
+    expect(run.brokenCount).toBeGreaterThan(100);
+  });
+
+  it("fail where a topic that fails for readers of its own ends the pulse of all", () => {
+    const run = new Run(1);
+    for (let step = 0; step < 100; step++) run.step();
+    run.breakTopic();
+    run.settle();
+    const { hub } = run.stream;
+    const tickAll = (markPrice: string): void => {
+      for (const market of Object.values(run.stream.markets)) run.stream.tick(market, markPrice);
+    };
+    // What is LIVE again goes out at once: the price after it waits for its pulse.
+    tickAll("206.5");
+    run.stream.advance(1_000);
+    const error = (event: string): void => {
+      if (event === "stream.look_failed") throw new TypeError(event);
+    };
+    Object.assign(hub, { logger: { ...hub.logger, error } });
+    tickAll("207.5");
+    run.stream.prove();
+    run.stream.advance(2_000);
+    expect(() => expectSettled(run)).toThrow(/deeply equal/);
   });
 });
