@@ -147,3 +147,14 @@ it("a switch armed before its venue answered the one it replaces ends what the v
   expect(await harness.desk.disarmSwitch(armedAgain.armed.switchId)).toMatchObject({ ok: true });
   expect(sent.slice(2)).toEqual([null]);
 });
+
+it("a switch that fires as its caller leaves is known until its venue has ended the later time it has", async () => {
+  const { harness, facts, sent } = await armed([REFUSED, UNCLEAR]);
+  harness.desk.expireSwitch(facts.switchId, 0);
+  await harness.clock.advanceAsync(100);
+  // The venue would still cancel at the time that it took.
+  expect([harness.desk.status().armedSwitchCount, sent.slice(1)]).toEqual([1, [null]]);
+  await harness.clock.advanceAsync(3_000);
+  expect(sent.slice(1)).toEqual([null, null, null]);
+  expect([harness.desk.status().armedSwitchCount, openSessions(harness)]).toEqual([0, 0]);
+});

@@ -134,6 +134,13 @@ class Account {
     void this.#switches.disarm(this.#latestId);
   }
 
+  /** No heartbeat will come: it fires after so long. */
+  leave(delayMs: number): void {
+    if (this.#latestId === null) throw new Error("no switch to leave");
+    this.#dueMs = Number.NEGATIVE_INFINITY;
+    this.#switches.expireIn(this.#latestId, delayMs);
+  }
+
   async pass(ms: number): Promise<void> {
     for (let passedMs = 0; passedMs < ms; passedMs += STEP_MS) {
       await this.clock.advanceAsync(STEP_MS);
@@ -185,7 +192,16 @@ async function slowCalls(seed: number): Promise<ReadonlySet<StormCheck>> {
 }
 
 /** Keys arm over each other before the venue has answered; the last of them ends its switch. */
-async function armedOver(seed: number): Promise<ReadonlySet<StormCheck>> {
+function armedOver(seed: number): Promise<ReadonlySet<StormCheck>> {
+  return armsOver(seed, (account) => account.disarm());
+}
+
+/** As armedOver; the last of them disconnects, and its switch fires sooner than its venue's. */
+function left(seed: number): Promise<ReadonlySet<StormCheck>> {
+  return armsOver(seed, (account) => account.leave(pick(account.random, [0, 2_000, 5_000])));
+}
+
+async function armsOver(seed: number, end: (account: Account) => void): Promise<ReadonlySet<StormCheck>> {
   const account = new Account(seed);
   const { random } = account;
   account.latencyMs = () => random.next() * 2_000;
@@ -200,7 +216,7 @@ async function armedOver(seed: number): Promise<ReadonlySet<StormCheck>> {
       account.beat();
       await account.pass(STEP_MS);
     }
-    account.disarm();
+    end(account);
     await account.pass(WATCHED_MS);
     account.judgeOver();
   }
@@ -251,7 +267,7 @@ async function disarmAll(harness: DeskHarness, switchIds: Set<string>): Promise<
   switchIds.clear();
 }
 
-const STORMS = { slowCalls, armedOver, severalVenues } as const;
+const STORMS = { slowCalls, armedOver, left, severalVenues } as const;
 type Storm = keyof typeof STORMS;
 
 /** The problems of all seeds. */
