@@ -16,7 +16,7 @@
  *
  * Arming has two steps: everything that can refuse it is checked first, and a refusal leaves an armed switch as it is.
  *
- * Bounds: MAX_SWITCHES (one more: OVERLOADED), MAX_FIRE_TRIES cancels a firing, MAX_TRIES ends sent for one disarm.
+ * Bounds: MAX_SWITCHES (one more: OVERLOADED), MAX_FIRE_TRIES cancels a firing, MAX_TRIES ends sent for one disarm or firing.
  */
 import { type Clock, type TimerHandle, delay } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";
@@ -267,7 +267,7 @@ export class DeadManSwitches {
         });
         if (outcome.outcome === "accepted" && outcome.failed.length === 0) {
           // What the venue's would cancel from here on are orders of a time after ours.
-          if (this.#holds(armed)) await this.#venueTimers.end(armed);
+          await this.#endFired(armed);
           return;
         }
         const isAwaited = this.#isStopping || !this.#holds(armed);
@@ -281,6 +281,17 @@ export class DeadManSwitches {
       logger.error("dead_man_failed", { venue: room.venue, problem: problemOf(error) });
     } finally {
       this.#end(armed);
+    }
+  }
+
+  /** One that fired early may leave its venue a time that is far off: it is known, and ended, as one that is disarmed. */
+  async #endFired(armed: Switch): Promise<void> {
+    const { time } = armed.atVenue;
+    for (let tries = 1; this.#holds(armed); tries++) {
+      if (tries <= MAX_TRIES) await this.#venueTimers.end(armed);
+      const leftMs = time.endsMs - monoMs(this.#options.clock);
+      if (!time.mayFire || leftMs <= 0 || this.#isStopping) return;
+      await this.#pause(armed, tries < MAX_TRIES ? Math.min(leftMs, FIRST_RETRY_MS * 2 ** (tries - 1)) : leftMs);
     }
   }
 

@@ -289,6 +289,15 @@ function queueingArms(): void {
   });
 }
 
+/** An end that is sent is taken as confirmed, whatever its answer. */
+function trustingEnds(): void {
+  const { end } = VenueTimers.prototype;
+  vi.spyOn(VenueTimers.prototype, "end").mockImplementation(async function (this: VenueTimers, account) {
+    await end.call(this, account);
+    account.atVenue.time.mayFire = false;
+  });
+}
+
 /** The first rejection is the answer, and what else is prepared is dropped by nobody. */
 function answeringAtOnce(): void {
   vi.spyOn(Promise, "allSettled").mockImplementation(async (all: Iterable<unknown>) => {
@@ -314,6 +323,7 @@ const MUTANTS: readonly Mutant[] = [
     },
   },
   { name: "every heartbeat queues a call of its own", storm: "slowCalls", checks: ["IN_TIME"], plant: queueingArms },
+  { name: "a switch that fires sends one end and is gone", storm: "left", checks: ["KNOWN"], plant: trustingEnds },
   {
     name: "a room that throws leaves the others of its request prepared",
     storm: "severalVenues",
