@@ -220,7 +220,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
       try {
         connection.lookAtBuffer(nowNs);
       } catch (error) {
-        this.#lookFailed(error);
+        logFailedLook(this.logger, error);
       }
     }
   }
@@ -267,18 +267,18 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
       try {
         connection.look(nowNs, feeds);
       } catch (error) {
-        this.#lookFailed(error);
+        logFailedLook(this.logger, error);
       }
     }
-  }
-
-  /** A bug in a topic of one connection does not end the frames of the others. */
-  #lookFailed(error: unknown): void {
-    this.logger.error("stream.look_failed", { errorName: error instanceof Error ? error.name : "unknown" });
   }
 
   /** Publishes what time alone changed: a state that is no longer true is urgent. */
   #lookForDrift(nowNs: number): void {
     for (const key of this.keys.values()) if (key.drifted(nowNs)) this.#publisher.markDirty(key, true);
   }
+}
+
+/** A bug in a topic of one connection does not end the frames of the others. */
+function logFailedLook(logger: Logger, error: unknown): void {
+  logger.error("stream.look_failed", { errorName: error instanceof Error ? error.name : "unknown" });
 }
