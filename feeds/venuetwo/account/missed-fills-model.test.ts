@@ -48,7 +48,10 @@ const FIRST_SEED = Number(process.env["FUZZ_SEED"] ?? 1);
 const RUNS = Number(process.env["FUZZ_RUNS"] ?? (process.env["FUZZ_SEED"] === undefined ? 12 : 1));
 const SEEDS = Array.from({ length: RUNS }, (_, index) => FIRST_SEED + index);
 const STEP_MS = 250;
-const WILD_STEPS = 1_200;
+/** Of one life: losses for a time, each time followed by a longer one without any, in which fills go on. */
+const ROUNDS = 6;
+const MAX_WILD_STEPS = 160;
+const QUIET_STEPS = 300;
 /** Two regular reads, and what a slow one takes. */
 const FOUND_WITHIN_MS = 2 * 60_000 + 20_000;
 const CALM_STEPS = (FOUND_WITHIN_MS + 40_000) / STEP_MS;
@@ -87,8 +90,6 @@ interface Trade {
   /** Of the order and of the position, with this trade. */
   readonly filledLots: number;
   readonly sizeLots: number;
-  /** More newer ones than a reading takes were filled before it could be read. */
-  isBeyond: boolean;
   /** An answer of REST with a size that includes it has come. */
   knownMs: number | null;
 }
@@ -102,6 +103,8 @@ class LaggingVenue implements AccountReader, FillHistory {
   pageRows = 1_000;
   aheadMs = 0;
   onAsked: () => void = () => {};
+  /** A slow answer is about to come. */
+  onSlow: () => void = () => {};
   /** By native symbol, oldest first. */
   readonly trades = new Map<string, Trade[]>([...CONTRACTS.keys()].map((name) => [name, []]));
   readonly #orders = new Map<
@@ -129,7 +132,7 @@ class LaggingVenue implements AccountReader, FillHistory {
     const trades = this.tradesOf(contract.nativeSymbol);
     const filled = this.#orders.get(of.id)?.trades ?? [];
     const made: Trade = {
-      ...{ contract, lots, atMs, order: of, isBeyond: false, knownMs: null },
+      ...{ contract, lots, atMs, order: of, knownMs: null },
       id: hasIdOfLast ? this.#lastTrade : ++this.#lastTrade,
       filledLots: (filled.at(-1)?.filledLots ?? 0) + lots,
       sizeLots: (trades.at(-1)?.sizeLots ?? 0) + (of.side === "BUY" ? lots : -lots),
@@ -146,15 +149,20 @@ class LaggingVenue implements AccountReader, FillHistory {
   async #read<T>(make: (shownMs: number) => T): Promise<Read<T>> {
     this.onAsked();
     const { answers } = this;
-    const mostMs = answers === "slowly" ? 2_500 : 60;
-    await delay(this.#clock, this.#random.next() * mostMs);
+    await this.#wait();
     if (answers === "never" || (answers === "partly" && this.#random.next() < 0.3)) {
       return failedRead(this.#random.next() < 0.5 ? "TIMEOUT" : "RATE_LIMITED", "not now");
     }
     const asOfMs = this.#clock.wallMs();
     const value = make(asOfMs - this.#random.next() * MAX_LAG_MS);
-    await delay(this.#clock, this.#random.next() * mostMs);
+    await this.#wait();
     return { ok: true, value, asOfMs, source: "venue" };
+  }
+
+  async #wait(): Promise<void> {
+    const isSlow = this.answers === "slowly" && this.#random.next() < 0.25;
+    await delay(this.#clock, isSlow ? 500 + this.#random.next() * 2_000 : this.#random.next() * 20);
+    if (isSlow) this.onSlow();
   }
 
   async readPositions(): Promise<Read<readonly VenuePosition[]>> {
@@ -173,9 +181,10 @@ class LaggingVenue implements AccountReader, FillHistory {
   }
 
   #know(last: Trade): void {
-    for (const trade of this.tradesOf(last.contract.nativeSymbol).toReversed()) {
-      if (trade.atMs > last.atMs) continue;
-      if (trade.knownMs !== null) return;
+    const trades = this.tradesOf(last.contract.nativeSymbol);
+    for (let index = trades.lastIndexOf(last); index >= 0; index--) {
+      const trade = trades[index];
+      if (trade === undefined || trade.knownMs !== null) return;
       trade.knownMs = this.#clock.trueMs();
     }
   }
@@ -278,7 +287,7 @@ class Life {
   readonly #opened = new WeakSet<FakeConnection>();
   readonly #reported = new Map<string, number>();
   readonly #happened = new Map<string, Trade>();
-  /** Happened since the first LIVE, and are not reported yet. */
+  /** Happened since the first LIVE, within the bounds, and are not reported yet. */
   readonly #out = new Map<string, Trade>();
   /** An order of each contract that is not filled yet. */
   readonly #working = new Map<string, Order>();
@@ -298,7 +307,11 @@ class Life {
     this.#venue = new LaggingVenue(this.#clock, this.#random);
     this.#venue.pageRows = this.#hasFlood || this.#happens(0.5) ? 1_000 : 60;
     this.#venue.onAsked = () => {
-      if (this.#isWild && this.#happens(0.05)) this.#deal(1 + this.#below(3));
+      if (this.#isWild && this.#happens(0.15)) this.#deal(1 + this.#below(3));
+    };
+    this.#venue.onSlow = () => {
+      if (!this.#isWild) this.#venue.answers = "truly";
+      if (this.#happens(0.5)) this.#deal(1, 0.9);
     };
     this.#settleClock();
     const streams = streamsOf({
@@ -314,40 +327,56 @@ class Life {
 
   async run(): Promise<Set<Check>> {
     for (let step = 0; step < 40; step++) await this.#step();
-    this.#isWild = true;
-    for (let step = 0; step < WILD_STEPS; step++) await this.#step();
-    this.#isWild = false;
+    for (let round = 0; round < ROUNDS; round++) await this.#round();
     this.#venue.answers = "truly";
     this.#settleClock();
     for (let step = 0; step < CALM_STEPS; step++) await this.#step();
     if (this.#stream.state !== "LIVE") this.found.add("BACK");
-    for (const trade of this.#out.values()) if (!trade.isBeyond) this.found.add("MISSED");
+    if (this.#out.size > 0) this.found.add("MISSED");
     this.#stream.close();
     return this.found;
   }
 
+  async #round(): Promise<void> {
+    this.#isWild = true;
+    this.#drawAnswers();
+    for (let left = this.#below(MAX_WILD_STEPS); left >= 0; left--) {
+      this.#lose();
+      await this.#step();
+    }
+    this.#isWild = false;
+    // The first slow answer of the quiet time may meet one more loss.
+    this.#venue.answers = this.#happens(0.5) ? "slowly" : "truly";
+    this.#settleClock();
+    for (let step = 0; step < QUIET_STEPS; step++) {
+      if (this.#happens(0.02)) this.#deal(1, 0);
+      if (this.#happens(0.01)) this.#stepClock();
+      await this.#step();
+    }
+  }
+
   async #step(): Promise<void> {
-    if (this.#isWild) this.#happen();
     await this.#clock.advanceAsync(STEP_MS);
     this.#connect();
     await this.#clock.advanceAsync(0);
     this.#judge();
   }
 
-  #happen(): void {
+  #lose(): void {
     if (this.#happens(0.05)) this.#deal(1);
     if (this.#happens(0.02)) this.#deal(2 + this.#below(8));
-    if (this.#happens(0.03)) {
-      const answers: readonly Answers[] = ["truly", "truly", "slowly", "partly", "never"];
-      this.#venue.answers = answers[this.#below(answers.length)] ?? "truly";
-    }
-    if (this.#happens(0.02)) this.#stepClock();
+    if (this.#happens(0.03)) this.#drawAnswers();
     if (this.#happens(0.008)) this.#startMute();
     if (this.#happens(0.004) && this.#isOpen) {
       this.#settleClock();
       this.#isHung = true;
       this.#network.pong = null;
     }
+  }
+
+  #drawAnswers(): void {
+    const answers: readonly Answers[] = ["truly", "truly", "slowly", "slowly", "partly", "never"];
+    this.#venue.answers = answers[this.#below(answers.length)] ?? "truly";
   }
 
   // ------------------------------------------------------------ the venue's clock, as it is estimated
@@ -379,6 +408,7 @@ class Life {
     }
     if (!this.#opened.has(last)) {
       if (this.#isWild && this.#happens(0.6)) return;
+      if (this.#isWild && this.#happens(0.5)) this.#deal(1 + this.#below(3));
       this.#opened.add(last);
       last.open();
       return;
@@ -405,14 +435,14 @@ class Life {
 
   // ------------------------------------------------------------ fills
 
-  #deal(count: number): void {
+  #deal(count: number, unreadablePart = 0.08): void {
     if (this.#firstLiveMs === null) return;
     for (let index = 0; index < count; index++) {
       const contract = [BTC, BTC, ETH, SOL][this.#below(4)] ?? BTC;
       const isMute = this.#mute?.contract === contract;
-      if (contract === SOL) this.#roundTrip();
-      else if (!isMute && this.#happens(0.1)) this.#selfTrade(contract);
-      else this.#tell(this.#fillOne(contract, this.#clock.wallMs()));
+      if (contract === SOL) this.#roundTrip(unreadablePart);
+      else if (!isMute && this.#happens(0.1)) this.#selfTrade(contract, unreadablePart);
+      else this.#tell(this.#fillOne(contract, this.#clock.wallMs()), unreadablePart);
     }
   }
 
@@ -426,31 +456,31 @@ class Life {
     return this.#filled(this.#venue.trade(contract, working, lots, atMs));
   }
 
-  #roundTrip(): void {
+  #roundTrip(unreadablePart: number): void {
     const lots = 1 + this.#below(9);
     for (const side of ["BUY", "SELL"] as const) {
       const placed = this.#venue.place(SOL, side, lots);
-      this.#tell(this.#filled(this.#venue.trade(SOL, placed, lots, this.#clock.wallMs())));
+      this.#tell(this.#filled(this.#venue.trade(SOL, placed, lots, this.#clock.wallMs())), unreadablePart);
     }
   }
 
   /** Both sides carry one trade id. */
-  #selfTrade(contract: Instrument): void {
+  #selfTrade(contract: Instrument, unreadablePart: number): void {
     const lots = 1 + this.#below(9);
     const atMs = this.#clock.wallMs();
     const bought = this.#filled(this.#venue.trade(contract, this.#venue.place(contract, "BUY", lots), lots, atMs));
     const sold = this.#filled(this.#venue.trade(contract, this.#venue.place(contract, "SELL", lots), lots, atMs, true));
-    for (const trade of [bought, sold]) this.#tell(trade, sold.sizeLots);
+    for (const trade of [bought, sold]) this.#tell(trade, unreadablePart, sold.sizeLots);
   }
 
-  /** More than a reading takes, of one contract and of no event. */
+  /** More than a reading takes, of one contract and of no event: only the newest are wanted. */
   #flood(): void {
     this.#hasFlooded = true;
     const flooded = this.#venue.place(BTC, "BUY", FLOOD_FILLS);
     const atMs = this.#clock.wallMs();
     for (let index = 0; index < FLOOD_FILLS; index++) this.#filled(this.#venue.trade(BTC, flooded, 1, atMs));
     this.#filled(this.#venue.trade(ETH, this.#venue.place(ETH, "BUY", 2), 2, atMs));
-    for (const trade of this.#venue.tradesOf(BTC.nativeSymbol).slice(0, -SURE_ROWS)) trade.isBeyond = true;
+    for (const trade of this.#venue.tradesOf(BTC.nativeSymbol).slice(0, -SURE_ROWS)) this.#out.delete(keyOf(trade));
   }
 
   #filled(trade: Trade): Trade {
@@ -459,13 +489,13 @@ class Life {
     return trade;
   }
 
-  #tell(trade: Trade, sizeLots = trade.sizeLots): void {
+  #tell(trade: Trade, unreadablePart: number, sizeLots = trade.sizeLots): void {
     if (!this.#isOpen) return;
     if (this.#mute?.contract === trade.contract) {
       this.#mute.trades.push(trade);
       return;
     }
-    const isUnreadable = this.#happens(0.03);
+    const isUnreadable = this.#happens(unreadablePart);
     if (isUnreadable) this.#settleClock();
     this.#deliver(isUnreadable ? UNREADABLE : tradeUpdate(trade));
     this.#deliver(accountUpdate(qtyText(sizeLots), trade.atMs, trade.contract.nativeSymbol));
@@ -509,8 +539,8 @@ class Life {
     this.#liveSinceMs ??= nowMs;
     const { trades } = this.#mute ?? { trades: [] };
     if (trades.length > 0 && trades.every((trade) => !this.#out.has(keyOf(trade)))) this.#mute = null;
-    for (const { isBeyond, knownMs } of this.#out.values()) {
-      if (isBeyond || knownMs === null) continue;
+    for (const { knownMs } of this.#out.values()) {
+      if (knownMs === null) continue;
       if (nowMs - Math.max(knownMs, this.#liveSinceMs) > FOUND_WITHIN_MS) this.found.add("LIVE");
     }
   }
