@@ -10,7 +10,7 @@ import type { VenuePosition } from "../../../engine/domain/position.js";
 import type { AccountEvent, AccountReader, CallOptions } from "../../../engine/ports.js";
 import { failureOf, type LoadFailure, type Question } from "../../shared/account/account-feed.js";
 import { PendingNews } from "../../shared/account/pending-news.js";
-import { sameSizes } from "../../shared/account/held-positions.js";
+import { sameSizes, signedChanges } from "../../shared/account/held-positions.js";
 import { LOAD_TIMEOUT_MS } from "../rules/limits.js";
 import { MissedFills, type MissedFillsDeps } from "./missed-fills.js";
 import type { VenuetwoSession } from "./session.js";
@@ -43,6 +43,8 @@ export class AccountCatchUp {
   readonly #state: AccountState;
   readonly #news = new PendingNews();
   readonly #missed: MissedFills;
+  /** Positions of the last answer, adopted or not. */
+  #answered: readonly VenuePosition[] = [];
 
   constructor(deps: CatchUpDeps, state: AccountState) {
     this.#deps = deps;
@@ -79,8 +81,7 @@ export class AccountCatchUp {
     ]);
     if (!isWanted()) return "unanswered";
     if (!positions.ok || orders?.ok === false) return failureOf(positions, ...(orders === null ? [] : [orders]));
-    // Sizes that no event brought: the stream that seemed whole was not.
-    if (!this.#missed.isMissing && !sameSizes(this.#state.positions(), positions.value)) this.lost();
+    this.#compare(positions.value);
     const openNow = orders?.value ?? [];
     const failure =
       (orders === null ? null : await this.#learnOrders(session, openNow, isWanted)) ??
@@ -88,6 +89,21 @@ export class AccountCatchUp {
     if (failure !== null) return failure;
     const sinceVenueMs = nowVenueMs - CLOCK_MARGIN_MS;
     return { positions: positions.value, asOfMs: positions.asOfMs, sinceVenueMs, beganMs };
+  }
+
+  /** Sizes that no event brought: the stream that seemed whole was not. */
+  #compare(answer: readonly VenuePosition[]): void {
+    const before = this.#answered;
+    this.#answered = answer;
+    const held = this.#state.positions();
+    if (!this.#missed.isMissing) {
+      if (!sameSizes(held, answer)) this.lost();
+      return;
+    }
+    // What an answer before showed as well is missing already.
+    const moved = signedChanges(before, answer);
+    const unshown = [...signedChanges(held, answer).keys()].filter((nativeSymbol) => moved.has(nativeSymbol));
+    if (unshown.length > 0) this.#missed.lostMore(unshown);
   }
 
   /** Looks up each order that ended during the gap, so that none stays open here. */

@@ -263,6 +263,29 @@ describe("fills that no event brought although the connection held", () => {
     expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:11 5"]]);
   });
 
+  it("are read where sizes show them while a reading of a gap before goes on, past their contract", async () => {
+    truth.movedSymbols = ["BTCUSDT", "ETHUSDT"];
+    await lose();
+    await reconnect();
+    const { readFills } = truth;
+    truth.readFills = (of, query) =>
+      query.instrument === ETH
+        ? Promise.resolve(failedRead("RATE_LIMITED", "later"))
+        : readFills.call(truth, of, query);
+    await wait(62_000);
+    expect(stream.state).toBe("SYNCING");
+    await wait(10_000);
+    truth.positions = [position(3, clock.wallMs())];
+    truth.fills.push(fill("5", "11", 3, clock.wallMs()));
+    await wait(15_000);
+    truth.readFills = readFills;
+    await wait(125_000);
+    expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:11 5"]]);
+    const before = truth.movedReads;
+    await wait(125_000);
+    expect(truth.movedReads).toBe(before);
+  });
+
   it("are not asked for where nothing was lost", async () => {
     truth.positions = [position(3, clock.wallMs())];
     network.last.receive(accountUpdate("0.003", clock.wallMs()));

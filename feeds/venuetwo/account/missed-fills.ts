@@ -4,7 +4,8 @@
  *
  * Trades are asked per symbol, of those that the account held, had orders in, or that moved its balance in the gap. A
  * read that fails fails the load: the stream is not LIVE, and the next load goes on with the symbols that are left. Reads
- * of the venue lag: a gap is closed by a reading that began SURELY_LATER_MS after the first one of this gap.
+ * of the venue lag: a gap is closed by a reading that began SURELY_LATER_MS after the first one of this gap, and after
+ * sizes of REST last showed another loss.
  *
  * Weight of one reading: 30 for the income, 5 a symbol and page, 1 for each order that the stream never showed.
  * Bounds: MAX_MISSED_FILLS rows of one reading, in equal parts of the symbols that are left, and of each symbol the
@@ -50,6 +51,7 @@ interface Instant {
 /** One pass over the symbols; it outlives a load that fails half-way. */
 interface Reading {
   readonly fromMs: number;
+  readonly began: Instant;
   /** Not read yet. */
   readonly symbols: Set<string>;
   /** Began so late that the venue shows every fill of the gap. */
@@ -82,6 +84,8 @@ export class MissedFills {
   readonly #known = new Set<string>();
   /** Monotonic ms at which trades were first asked for after the last loss; null where they were not. */
   #firstReadMs: number | null = null;
+  /** Monotonic ms at which sizes showed another loss while fills were missing; null where none did. */
+  #lostMoreMs: number | null = null;
   #reading: Reading | null = null;
   #lossCount = 0;
 
@@ -101,8 +105,18 @@ export class MissedFills {
     this.#isMissing = true;
     for (const symbol of symbols) this.#known.add(symbol);
     this.#firstReadMs = null;
+    this.#lostMoreMs = null;
     this.#reading = null;
     this.#lossCount++;
+  }
+
+  /**
+   * Sizes show another loss while fills are missing. The reading under way may have passed its contract and goes on: an
+   * account whose sizes move with each answer would never end one.
+   */
+  lostMore(symbols: Iterable<string>): void {
+    for (const symbol of symbols) this.#known.add(symbol);
+    this.#lostMoreMs = monoMs(this.#deps.clock);
   }
 
   /** The account was LIVE as of this venue time, by an answer asked for at `beganMs` (monotonic). */
@@ -134,7 +148,7 @@ export class MissedFills {
       if (!isCurrent()) return "unanswered";
       if (!moved.ok) return failureOf(moved);
       const unread = new Set([...this.#known, ...symbols, ...moved.value]);
-      this.#reading = { fromMs, isConclusive, symbols: unread, rowsLeft: MAX_MISSED_FILLS };
+      this.#reading = { fromMs, isConclusive, symbols: unread, rowsLeft: MAX_MISSED_FILLS, began: now };
     }
     return this.#readOn(session, this.#reading, isCurrent);
   }
@@ -147,10 +161,21 @@ export class MissedFills {
       reading.symbols.delete(symbol);
     }
     this.#reading = null;
-    if (!reading.isConclusive) return null;
+    if (reading.isConclusive) this.#close(reading.began);
+    return null;
+  }
+
+  /** Every fill surely before this instant is reported. */
+  #close({ monoMs: beganMs, venueMs }: Instant): void {
+    const lostMoreMs = this.#lostMoreMs;
+    this.#lostMoreMs = null;
+    if (lostMoreMs !== null && beganMs - lostMoreMs < SURELY_LATER_MS) {
+      this.#firstReadMs = lostMoreMs;
+      this.#toldUntil = { venueMs: venueMs - SURELY_LATER_MS, monoMs: beganMs - SURELY_LATER_MS };
+      return;
+    }
     this.#isMissing = false;
     this.#known.clear();
-    return null;
   }
 
   async #readSymbol(
