@@ -14,7 +14,7 @@ import { Link, type LinkOptions } from "./link.js";
 import type { SocketOptions, SocketState } from "./socket-options.js";
 import { MAX_LOGGED_NAMES } from "./subscription-health.js";
 
-/** The cap keeps the way back short after a longer outage; the connection budget keeps the venue's limit. */
+/** The cap bounds the wait after a long outage. The connection budget keeps the venue's limit. */
 const DEFAULT_BACKOFF: BackoffPolicy = { baseMs: 500, capMs: 3_000 };
 const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;
 const DEFAULT_MAX_FRAME_BYTES = 4 * 1024 * 1024;

@@ -649,7 +649,7 @@ const MUTANTS: readonly { readonly name: string; readonly check: Check; readonly
     plant: readRowsGreedily,
   },
   {
-    name: "fills are told apart by trade id alone",
+    name: "fills are deduplicated by trade id alone",
     check: "MISSED",
     plant: knowTradesById,
   },
