@@ -16,7 +16,8 @@
  *
  * Arming has two steps: everything that can refuse it is checked first, and a refusal leaves an armed switch as it is.
  *
- * Bounds: MAX_SWITCHES (one more: OVERLOADED), MAX_FIRE_TRIES cancels a firing, MAX_TRIES ends sent for one disarm or firing.
+ * Bounds: MAX_SWITCHES (one more: OVERLOADED), MAX_FIRE_TRIES cancels a firing, MAX_TRIES from a shutdown on, MAX_TRIES
+ * ends sent for one disarm or firing.
  */
 import { type Clock, type TimerHandle, delay } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";
@@ -259,6 +260,7 @@ export class DeadManSwitches {
     armed.state = "firing";
     this.#counts.fired += 1;
     logger.warn("dead_man_fired", { venue: room.venue });
+    let isCounted = this.#isStopping;
     try {
       for (let tries = 1; ; tries++) {
         const outcome = await cancelAllOrders(this.#options, room, session, null, {
@@ -269,6 +271,11 @@ export class DeadManSwitches {
           // What the venue's would cancel from here on are orders of a time after ours.
           await this.#endFired(armed);
           return;
+        }
+        // A shutdown counts from its own beginning: minutes of tries before it would leave it one, and long pauses.
+        if (this.#isStopping && this.#holds(armed) && !isCounted) {
+          isCounted = true;
+          tries = 1;
         }
         const isAwaited = this.#isStopping || !this.#holds(armed);
         if (tries >= (isAwaited ? MAX_TRIES : MAX_FIRE_TRIES)) break;
