@@ -3,7 +3,8 @@
  * has such a switch it is armed there too (venue-timers.ts), so that it fires even when this service is gone; when the time
  * is up this service cancels in any case.
  *
- *   armed ──heartbeat──→ armed        armed ──time is up──→ firing ──cancelled, or MAX_FIRE_TRIES──→ gone
+ *   armed ──heartbeat──→ armed        armed ──time is up──→ firing
+ *   firing ──cancelled, or MAX_FIRE_TRIES; and its venue confirms an end, or its time is over──→ gone
  *   armed ──disarm────→ ending        ending ──the venue confirms, or its time is over──→ gone
  *   armed ──shutdown────→ firing, unless the venue's covers the whole account
  *   armed ──expireIn──→ armed for a shorter time, or firing at once; at a shutdown firing in any case
@@ -287,18 +288,27 @@ export class DeadManSwitches {
       this.#counts.gaveUp += 1;
       logger.error("dead_man_failed", { venue: room.venue, problem: problemOf(error) });
     } finally {
+      await this.#outlast(armed);
       this.#end(armed);
     }
   }
 
-  /** One that fired early may leave its venue a time that is far off: it is known, and ended, as one that is disarmed. */
+  /** One that fired early may leave its venue a time that is far off: it is ended there as one that is disarmed. */
   async #endFired(armed: Switch): Promise<void> {
-    const { time } = armed.atVenue;
-    for (let tries = 1; this.#holds(armed); tries++) {
-      if (tries <= MAX_TRIES) await this.#venueTimers.end(armed);
-      const leftMs = time.endsMs - monoMs(this.#options.clock);
-      if (!time.mayFire || leftMs <= 0 || this.#isStopping) return;
-      await this.#pause(armed, tries < MAX_TRIES ? Math.min(leftMs, FIRST_RETRY_MS * 2 ** (tries - 1)) : leftMs);
+    for (let tries = 1; tries <= MAX_TRIES && this.#holds(armed); tries++) {
+      await this.#venueTimers.end(armed);
+      const leftMs = this.#venueTimers.leftMs(armed.atVenue);
+      if (leftMs === 0 || this.#isStopping) return;
+      await this.#pause(armed, Math.min(leftMs, FIRST_RETRY_MS * 2 ** (tries - 1)));
+    }
+  }
+
+  /** One that is done stays known while its venue may fire: the next one of its account takes that time over. */
+  async #outlast(armed: Switch): Promise<void> {
+    while (this.#holds(armed) && !this.#isStopping) {
+      const leftMs = this.#venueTimers.leftMs(armed.atVenue);
+      if (leftMs === 0) return;
+      await this.#pause(armed, leftMs);
     }
   }
 
