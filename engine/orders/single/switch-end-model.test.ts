@@ -8,6 +8,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ScheduleOutcome } from "../../domain/order.js";
 import { createDesk, CREDENTIALS, type DeskHarness } from "./test/desk-harness.js";
 import { DeadManSwitches } from "./dead-man.js";
+import { VenueTimers } from "./venue-timers.js";
 
 const OTHER_KEY = { ...CREDENTIALS, account: "another-key" };
 
@@ -26,6 +27,9 @@ const STOP_MS = 5_000;
 const VENUE_LATER_MS = 1_000;
 const AWAY_MS = 240_000;
 const GIVEN_UP_MS = 60_000;
+/** Longer than a firing tries, and more than it sends. */
+const HOPELESS_MS = 900_000;
+const MANY = 100;
 /** Between the tries of a shutdown. */
 const STOP_PAUSES_MS: readonly number[] = [500, 1_000, 2_000, 4_000];
 
@@ -165,6 +169,15 @@ const SCENES = {
     await clock.advanceAsync(2 * 60_000);
     if (venue.log.some(({ order }) => order?.status === "OPEN"))
       bench.say("LEFT", "an order works, and its caller is gone");
+  },
+  /** Its caller leaves, and cancels are not answered any more; the venue's own switch runs to its end. */
+  async givenUp(bench) {
+    const { calls } = bench.harness;
+    await bench.harness.order({ type: "LIMIT", price: "95000" });
+    const switchId = await armBy(bench, CREDENTIALS, HOPELESS_MS);
+    calls.cancelAllFates.push(...Array.from({ length: MANY }, () => "unknown" as const));
+    bench.harness.desk.expireSwitch(switchId, 0);
+    await bench.pass(HOPELESS_MS + VENUE_LATER_MS + 2 * GRACE_MS);
   },
   /** As away; the venue comes back after the first try of a shutdown. */
   async awayToStop(bench) {
@@ -311,6 +324,12 @@ const MUTANTS: readonly Mutant[] = [
     },
   },
   { name: "a firing gives up within a minute", scene: "away", checks: ["LEFT"], plant: givingUp },
+  {
+    name: "a switch that gave up is forgotten",
+    scene: "givenUp",
+    checks: ["KNOWN"],
+    plant: () => void vi.spyOn(VenueTimers.prototype, "leftMs").mockReturnValue(0),
+  },
   { name: "a shutdown leaves a firing one try", scene: "awayToStop", checks: ["LEFT"], plant: tryingOnce },
   {
     name: "a firing does not learn that its caller is back",
