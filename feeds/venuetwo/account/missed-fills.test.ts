@@ -286,6 +286,40 @@ describe("fills that no event brought although the connection held", () => {
     expect(truth.movedReads).toBe(before);
   });
 
+  /** A truth read has just passed; the venue's trades lag behind its sizes. */
+  async function untilSizesAreRead(): Promise<void> {
+    const before = truth.positionReads;
+    while (truth.positionReads === before) await clock.advanceAsync(50);
+  }
+
+  it("are read where sizes are what they were at the read before, and an event moved them meanwhile", async () => {
+    await lose();
+    await reconnect();
+    expect(stream.state).toBe("LIVE");
+    network.last.receive(tradeUpdate("5", 10, "0.003", "0.003"));
+    network.last.receive(accountUpdate("0.003", clock.wallMs()));
+    truth.fills.push(fill("5", "10", 3, clock.wallMs()));
+    await wait(30_000);
+    // The event of its close is lost.
+    await untilSizesAreRead();
+    truth.fills.push(fill("5", "11", 3, clock.wallMs() - 100));
+    await wait(125_000);
+    expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:10 5", "BTCUSDT:11 5"]]);
+  });
+
+  it("are read where both sides of a hedge grew by as much while fills are missing", async () => {
+    await lose();
+    await reconnect();
+    truth.positions = [
+      { ...position(3, clock.wallMs()), positionSide: "LONG" },
+      { ...position(3, clock.wallMs()), positionSide: "SHORT", direction: "SHORT" },
+    ];
+    await untilSizesAreRead();
+    truth.fills.push(fill("5", "11", 3, clock.wallMs() - 100), fill("5", "12", 3, clock.wallMs() - 100));
+    await wait(125_000);
+    expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:12 5", "BTCUSDT:11 5"]]);
+  });
+
   it("are not asked for where nothing was lost", async () => {
     truth.positions = [position(3, clock.wallMs())];
     network.last.receive(accountUpdate("0.003", clock.wallMs()));
