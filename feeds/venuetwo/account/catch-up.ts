@@ -10,7 +10,7 @@ import type { VenuePosition } from "../../../engine/domain/position.js";
 import type { AccountEvent, AccountReader, CallOptions } from "../../../engine/ports.js";
 import { failureOf, type LoadFailure, type Question } from "../../shared/account/account-feed.js";
 import { PendingNews } from "../../shared/account/pending-news.js";
-import { sameSizes, signedChanges } from "../../shared/account/held-positions.js";
+import { sameSizes, sideChanges } from "../../shared/account/held-positions.js";
 import { LOAD_TIMEOUT_MS } from "../rules/limits.js";
 import { MissedFills, type MissedFillsDeps } from "./missed-fills.js";
 import type { VenuetwoSession } from "./session.js";
@@ -43,8 +43,8 @@ export class AccountCatchUp {
   readonly #state: AccountState;
   readonly #news = new PendingNews();
   readonly #missed: MissedFills;
-  /** Positions of the last answer, adopted or not. */
-  #answered: readonly VenuePosition[] = [];
+  /** How far the last answer was from what events had made, by `sideChanges`; nothing once it is adopted. */
+  #unshown: ReadonlyMap<string, number> = new Map();
 
   constructor(deps: CatchUpDeps, state: AccountState) {
     this.#deps = deps;
@@ -59,6 +59,7 @@ export class AccountCatchUp {
 
   /** The answer has been adopted. */
   taken({ beganMs, sinceVenueMs }: CaughtUp): void {
+    this.#unshown = new Map();
     this.#missed.taken(sinceVenueMs, beganMs);
   }
 
@@ -91,19 +92,21 @@ export class AccountCatchUp {
     return { positions: positions.value, asOfMs: positions.asOfMs, sinceVenueMs, beganMs };
   }
 
-  /** Sizes that no event brought: the stream that seemed whole was not. */
+  /**
+   * Sizes that no event brought: the stream that seemed whole was not. An event moves what is held and what the venue
+   * answers alike, so while fills are missing each change of the distance between the two is another loss.
+   */
   #compare(answer: readonly VenuePosition[]): void {
-    const before = this.#answered;
-    this.#answered = answer;
     const held = this.#state.positions();
+    const before = this.#unshown;
+    const now = sideChanges(held, answer);
+    this.#unshown = now;
     if (!this.#missed.isMissing) {
       if (!sameSizes(held, answer)) this.lost();
       return;
     }
-    // What an answer before showed as well is missing already.
-    const moved = signedChanges(before, answer);
-    const unshown = [...signedChanges(held, answer).keys()].filter((nativeSymbol) => moved.has(nativeSymbol));
-    if (unshown.length > 0) this.#missed.lostMore(unshown);
+    const sides = [...new Set([...before.keys(), ...now.keys()])].filter((side) => before.get(side) !== now.get(side));
+    if (sides.length > 0) this.#missed.lostMore(sides.map((side) => side.slice(0, side.lastIndexOf(" "))));
   }
 
   /** Looks up each order that ended during the gap, so that none stays open here. */
