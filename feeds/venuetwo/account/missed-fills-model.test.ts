@@ -4,9 +4,9 @@
  * A judge holds what was reported against what the venue filled. Virtual time; a seed decides what happens. One planted
  * fault for each check and more. FUZZ_SEED replays one seed, FUZZ_RUNS sets how many follow it.
  *
- * Bounds of the play, as missed-fills.ts has them: sizes only grow, but for round trips that no silent loss meets, so that
- * REST shows each silent loss; a contract that lost frames in silence gets none until that was found; the estimate is right
- * from a loss on until the fills are reported; of a flood the newest ones of each contract are wanted.
+ * Bounds of the play, as missed-fills.ts has them: what is lost in silence of one contract is all bought or all sold, so
+ * that REST shows it; a contract that lost frames in silence gets none until that was found; the estimate is right from a
+ * loss on until the fills are reported; of a flood the newest ones of each contract are wanted.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { delay } from "../../../engine/domain/clock.js";
@@ -31,17 +31,30 @@ import { type FillHistory, MissedFills } from "./missed-fills.js";
 import { OrderState } from "./order-state.js";
 
 /** In place of the monotonic time that is read while a reading begins. */
-const planted = vi.hoisted((): { monoMs: number | null; sizesAreSame: boolean } => ({
-  monoMs: null,
-  sizesAreSame: false,
-}));
+const planted = vi.hoisted(
+  (): { monoMs: number | null; sizesAreSame: boolean; answers: { last: readonly VenuePosition[] } | null } => ({
+    monoMs: null,
+    sizesAreSame: false,
+    answers: null,
+  }),
+);
 vi.mock(import("../../shared/net/weight-window.js"), async (load) => {
   const original = await load();
   return { ...original, monoMs: (clock) => planted.monoMs ?? original.monoMs(clock) };
 });
 vi.mock(import("../../shared/account/held-positions.js"), async (load) => {
   const original = await load();
-  return { ...original, sameSizes: (left, right) => planted.sizesAreSame || original.sameSizes(left, right) };
+  return {
+    ...original,
+    sameSizes: (left, right) => planted.sizesAreSame || original.sameSizes(left, right),
+    sideChanges: (held, answer) => {
+      const changes = original.sideChanges(held, answer);
+      if (planted.answers === null) return changes;
+      const moved = original.sideChanges(planted.answers.last, answer);
+      planted.answers.last = answer;
+      return new Map([...changes].filter(([side]) => moved.has(side)));
+    },
+  };
 });
 
 const FIRST_SEED = Number(process.env["FUZZ_SEED"] ?? 1);
@@ -106,7 +119,7 @@ class LaggingVenue implements AccountReader, FillHistory {
   /** Rows of one page at most. */
   pageRows = 1_000;
   aheadMs = 0;
-  onAsked: () => void = () => {};
+  onAsked: (isSizes: boolean) => void = () => {};
   /** A slow answer is about to come. */
   onSlow: () => void = () => {};
   /** By native symbol, oldest first. */
@@ -151,7 +164,7 @@ class LaggingVenue implements AccountReader, FillHistory {
   }
 
   async #read<T>(make: (shownMs: number) => T, isSizes = false): Promise<Read<T>> {
-    this.onAsked();
+    this.onAsked(isSizes);
     const { answers } = this;
     await this.#wait(isSizes);
     if (answers === "never" || (answers === "partly" && this.#random.next() < 0.4)) {
@@ -295,12 +308,14 @@ class Life {
   readonly #happened = new Map<string, Trade>();
   /** Happened since the first LIVE, within the bounds, and are not reported yet. */
   readonly #out = new Map<string, Trade>();
-  /** An order of each contract that is not filled yet. */
+  /** An order of each contract and side that is not filled yet. */
   readonly #working = new Map<string, Order>();
   /** A contract whose frames are lost in silence, with what was lost. */
-  #mute: { readonly contract: Instrument; readonly trades: Trade[] } | null = null;
+  #mute: { readonly contract: Instrument; readonly side: "BUY" | "SELL"; readonly trades: Trade[] } | null = null;
   #isHung = false;
   #isWild = false;
+  /** Sizes that are asked for meet a close in silence. */
+  #isUndoing = false;
   #hasFlooded = false;
   #firstLiveMs: number | null = null;
   #liveSinceMs: number | null = null;
@@ -312,12 +327,14 @@ class Life {
     this.#network.pong = "";
     this.#venue = new LaggingVenue(this.#clock, this.#random);
     this.#venue.pageRows = this.#hasFlood || this.#happens(0.5) ? 1_000 : 60;
-    this.#venue.onAsked = () => {
+    this.#venue.onAsked = (isSizes) => {
       if (this.#isWild && this.#happens(0.15)) this.#deal(1 + this.#below(3));
+      if (this.#isUndoing && isSizes && this.#stream.state === "LIVE" && this.#happens(0.5)) this.#undo();
     };
     this.#venue.onSlow = () => {
       if (!this.#isWild) this.#venue.answers = "truly";
-      if (!this.#isWild || this.#happens(0.5)) this.#deal(1, 0.9);
+      if (!this.#isWild && this.#happens(0.5)) this.#roundTrip(0.9);
+      else if (!this.#isWild || this.#happens(0.5)) this.#deal(1, 0.9);
     };
     this.#settleClock();
     const streams = streamsOf({
@@ -351,17 +368,19 @@ class Life {
       await this.#step();
     }
     this.#isWild = false;
-    // Never both: each loss has what was missing before read again.
-    const isLostInReading = this.#happens(0.5);
-    if (isLostInReading) await this.#loseWhileReading();
+    // One of three: each loss has what was missing before read again.
+    const kind = this.#below(3);
+    if (kind === 0) await this.#loseWhileReading();
     // The first slow answer of the quiet time meets one more loss.
-    this.#venue.answers = isLostInReading ? "truly" : "sizes late";
+    this.#venue.answers = kind === 1 ? "sizes late" : "truly";
+    this.#isUndoing = kind === 2;
     this.#settleClock();
     for (let step = 0; step < QUIET_STEPS; step++) {
-      if (this.#happens(0.02)) this.#deal(1, 0);
+      if (this.#happens(kind === 2 ? 0.004 : 0.02)) this.#deal(1, 0);
       if (this.#happens(0.01)) this.#stepClock();
       await this.#step();
     }
+    this.#isUndoing = false;
   }
 
   /** Frames are lost in silence while the reading of a loss before goes on. */
@@ -449,7 +468,19 @@ class Life {
   #startMute(): void {
     if (this.#mute !== null || !this.#isOpen) return;
     this.#settleClock();
-    this.#mute = { contract: this.#happens(0.5) ? BTC : ETH, trades: [] };
+    this.#mute = { contract: this.#happens(0.5) ? BTC : ETH, side: this.#happens(0.5) ? "BUY" : "SELL", trades: [] };
+  }
+
+  /** The frames of a close are lost in silence: sizes are what they were before the events that opened it. */
+  #undo(): void {
+    if (this.#firstLiveMs === null || this.#mute !== null || !this.#isOpen) return;
+    const contract = this.#happens(0.5) ? BTC : ETH;
+    const lots = 1 + this.#below(9);
+    const atMs = this.#clock.wallMs();
+    this.#settleClock();
+    this.#tell(this.#filled(this.#venue.trade(contract, this.#venue.place(contract, "BUY", lots), lots, atMs)), 0);
+    const sold = this.#filled(this.#venue.trade(contract, this.#venue.place(contract, "SELL", lots), lots, atMs));
+    this.#mute = { contract, side: "SELL", trades: [sold] };
   }
 
   // ------------------------------------------------------------ fills
@@ -459,6 +490,8 @@ class Life {
     for (let index = 0; index < count; index++) {
       const contract = [BTC, BTC, ETH, SOL][this.#below(4)] ?? BTC;
       const isMute = this.#mute?.contract === contract;
+      // Nothing is left that could be sold in silence.
+      if (isMute && this.#mute?.side === "SELL" && this.#sizeOf(contract) === 0) continue;
       if (contract === SOL) this.#roundTrip(unreadablePart);
       else if (!isMute && this.#happens(0.1)) this.#selfTrade(contract, unreadablePart);
       else this.#tell(this.#fillOne(contract, this.#clock.wallMs()), unreadablePart);
@@ -467,12 +500,26 @@ class Life {
 
   #fillOne(contract: Instrument, atMs: number): Trade {
     const { nativeSymbol } = contract;
-    const working = this.#working.get(nativeSymbol) ?? this.#venue.place(contract, "BUY", 1 + this.#below(12));
+    const sizeLots = this.#sizeOf(contract);
+    const side = this.#sideOf(contract, sizeLots);
+    const name = `${nativeSymbol} ${side}`;
+    const working = this.#working.get(name) ?? this.#venue.place(contract, side, 1 + this.#below(12));
     const filledLots = this.#venue.tradesOf(nativeSymbol).findLast((trade) => trade.order === working)?.filledLots ?? 0;
-    const lots = 1 + this.#below(working.qtyLots - filledLots);
-    if (filledLots + lots < working.qtyLots) this.#working.set(nativeSymbol, working);
-    else this.#working.delete(nativeSymbol);
+    const mostLots = side === "BUY" ? working.qtyLots : Math.min(working.qtyLots, filledLots + sizeLots);
+    const lots = 1 + this.#below(mostLots - filledLots);
+    if (filledLots + lots < working.qtyLots) this.#working.set(name, working);
+    else this.#working.delete(name);
     return this.#filled(this.#venue.trade(contract, working, lots, atMs));
+  }
+
+  #sizeOf({ nativeSymbol }: Instrument): number {
+    return this.#venue.tradesOf(nativeSymbol).at(-1)?.sizeLots ?? 0;
+  }
+
+  #sideOf(contract: Instrument, sizeLots: number): "BUY" | "SELL" {
+    const mute = this.#mute?.contract === contract ? this.#mute : null;
+    const side = mute === null ? (this.#happens(0.6) ? "BUY" : "SELL") : mute.side;
+    return sizeLots > 0 ? side : "BUY";
   }
 
   #roundTrip(unreadablePart: number): void {
@@ -664,6 +711,13 @@ const MUTANTS: readonly { readonly name: string; readonly check: Check; readonly
     plant: () => void vi.spyOn(MissedFills.prototype, "lostMore").mockReturnValue(),
   },
   {
+    name: "a loss is none where sizes are those of the answer before",
+    check: "MISSED",
+    plant: () => {
+      planted.answers = { last: [] };
+    },
+  },
+  {
     name: "the stream stays LIVE over sizes that no event brought",
     check: "LIVE",
     plant: () => {
@@ -706,6 +760,7 @@ const MUTANTS: readonly { readonly name: string; readonly check: Check; readonly
 afterEach(() => {
   vi.restoreAllMocks();
   planted.sizesAreSame = false;
+  planted.answers = null;
 });
 
 describe("the judge of missed fills", () => {
