@@ -2,10 +2,12 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { delay } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
+import { type Logger, silentLogger } from "../../../engine/domain/logger.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { AccountEvent, AccountStream } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import { FakeNetwork } from "../../shared/test/fake-connector.js";
+import type { VenuetwoAccountStreams } from "./streams.js";
 import { accountUpdate, BTC, fill, order, position, session, streamsOf, Truth } from "../test/account-harness.js";
 
 const ETH: Instrument = { ...BTC, symbol: "ETH", nativeSymbol: "ETHUSDT" };
@@ -14,11 +16,14 @@ let clock: VirtualClock;
 let network: FakeNetwork;
 let truth: Truth;
 let events: AccountEvent[];
+let streams: VenuetwoAccountStreams;
 let stream: AccountStream;
 /** How far the venue's clock is thought to be ahead. */
 let aheadMs: number;
+let logged: string[];
 
 beforeEach(async () => {
+  logged = [];
   aheadMs = 0;
   clock = new VirtualClock(1_790_000_000_000);
   network = new FakeNetwork();
@@ -27,7 +32,13 @@ beforeEach(async () => {
   events = [];
   const instruments = new Map([BTC, ETH].map((instrument) => [instrument.nativeSymbol, instrument]));
   const instrumentOf = (nativeSymbol: string): Instrument | null => instruments.get(nativeSymbol) ?? null;
-  const streams = streamsOf({ clock, network, truth, history: truth, aheadMs: () => aheadMs, instrumentOf });
+  const logger: Logger = {
+    ...silentLogger,
+    error: (event, fields) => {
+      if (event === "venuetwo.account.fills-unread") logged.push(String(fields?.["symbol"]));
+    },
+  };
+  streams = streamsOf({ clock, network, truth, history: truth, aheadMs: () => aheadMs, instrumentOf, logger });
   truth.openOrders = [order("5", "OPEN")];
   // Of the time before anybody streamed.
   truth.fills = [fill("4", "1", 3, clock.wallMs() - 5_000)];
@@ -171,6 +182,51 @@ describe("fills of a gap of the stream", () => {
     truth.fillFailure = null;
     await wait(15_000);
     expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:11 5"]]);
+  });
+
+  it("of a contract that can never be read hold the account back for minutes, are logged and counted", async () => {
+    await lose();
+    truth.movedSymbols = ["BTCUSDT", "ETHUSDT"];
+    truth.finishedOrders.set("6", { ...order("6", "FILLED", 10), nativeSymbol: "ETHUSDT" });
+    const lostMs = clock.wallMs();
+    truth.fills.push({ ...fill("6", "7", 10, lostMs), nativeSymbol: "ETHUSDT", symbol: "ETH", tradeId: "ETHUSDT:7" });
+    truth.fills.push(fill("5", "11", 3, lostMs));
+    const { readFills } = truth;
+    truth.readFills = (of, query) =>
+      query.instrument === BTC
+        ? Promise.resolve(failedRead("BAD_RESPONSE", "a row that nobody can read"))
+        : readFills.call(truth, of, query);
+    await reconnect();
+    await wait(60_000);
+    expect([stream.state, logged]).toEqual(["SYNCING", []]);
+    await wait(300_000);
+    expect([stream.state, stream.positions().ok, fills()]).toEqual(["LIVE", true, ["ETHUSDT:7 6"]]);
+    expect(new Set(logged)).toEqual(new Set(["BTC"]));
+    expect(streams.stats().unreadFillCount).toBe(logged.length);
+    // From then on one more try is enough.
+    await lose();
+    await reconnect();
+    await wait(2_000);
+    expect(stream.state).toBe("LIVE");
+    // And what can be read again is read.
+    truth.readFills = readFills;
+    await lose();
+    truth.fills.push(fill("5", "12", 3, clock.wallMs()));
+    await reconnect();
+    await wait(61_000);
+    expect([stream.state, fills().includes("BTCUSDT:12 5")]).toEqual(["LIVE", true]);
+  });
+
+  it("are read of the contracts that are known where the list of moved ones can never be read", async () => {
+    await lose();
+    truth.fills.push(fill("5", "11", 3, clock.wallMs()));
+    truth.readMovedSymbols = () => Promise.resolve(failedRead("BAD_RESPONSE", "a row that nobody can read"));
+    await reconnect();
+    await wait(60_000);
+    expect(stream.state).toBe("SYNCING");
+    await wait(300_000);
+    expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:11 5"]]);
+    expect([logged.length > 0, streams.stats().unreadFillCount]).toEqual([true, logged.length]);
   });
 
   it("are reported once where a reading fails half-way, at the look-up of an order", async () => {
