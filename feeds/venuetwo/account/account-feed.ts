@@ -56,7 +56,7 @@ export class VenuetwoAccountFeed implements AccountFeed<VenuetwoSession> {
     this.#options = options;
     this.#parts = parts;
     this.#words = words;
-    this.#catchUp = new AccountCatchUp(options, this.#account);
+    this.#catchUp = new AccountCatchUp(options, this.#account, () => void parts.counters.unreadFillCount++);
     this.#key = new StreamKey({
       ...{ listenKeys, clock, logger },
       session: parts.session,

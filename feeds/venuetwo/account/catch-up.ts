@@ -46,10 +46,11 @@ export class AccountCatchUp {
   /** How far the last answer was from what events had made, by `sideChanges`; nothing once it is adopted. */
   #unshown: ReadonlyMap<string, number> = new Map();
 
-  constructor(deps: CatchUpDeps, state: AccountState) {
+  /** `onFillsGivenUp`: fills are missing for good. */
+  constructor(deps: CatchUpDeps, state: AccountState, onFillsGivenUp: () => void) {
     this.#deps = deps;
     this.#state = state;
-    this.#missed = new MissedFills(deps, state.orders, this.#news);
+    this.#missed = new MissedFills(deps, state.orders, this.#news, onFillsGivenUp);
   }
 
   /** Events may be missing from here on. */
