@@ -6,7 +6,8 @@
  *
  * Bounds of the play, as missed-fills.ts has them: what is lost in silence of one contract is all bought or all sold, so
  * that REST shows it; a contract that lost frames in silence gets none until that was found; the estimate is right from a
- * loss on until the fills are reported; of a flood the newest ones of each contract are wanted.
+ * loss on until the fills are reported; of a flood the newest ones of each contract are wanted; of a contract whose trades
+ * are never read again nothing is.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { delay } from "../../../engine/domain/clock.js";
@@ -32,11 +33,12 @@ import { OrderState } from "./order-state.js";
 
 /** In place of the monotonic time that is read while a reading begins. */
 const planted = vi.hoisted(
-  (): { monoMs: number | null; sizesAreSame: boolean; answers: { last: readonly VenuePosition[] } | null } => ({
-    monoMs: null,
-    sizesAreSame: false,
-    answers: null,
-  }),
+  (): {
+    monoMs: number | null;
+    sizesAreSame: boolean;
+    answers: { last: readonly VenuePosition[] } | null;
+    hasNoEnd: boolean;
+  } => ({ monoMs: null, sizesAreSame: false, answers: null, hasNoEnd: false }),
 );
 vi.mock(import("../../shared/net/weight-window.js"), async (load) => {
   const original = await load();
@@ -53,6 +55,16 @@ vi.mock(import("../../shared/account/held-positions.js"), async (load) => {
       const moved = original.sideChanges(planted.answers.last, answer);
       planted.answers.last = answer;
       return new Map([...changes].filter(([side]) => moved.has(side)));
+    },
+  };
+});
+
+vi.mock("../rules/limits.js", async (load) => {
+  const original = await load<typeof import("../rules/limits.js")>();
+  return {
+    ...original,
+    get MAX_FILL_TRIES() {
+      return planted.hasNoEnd ? Number.POSITIVE_INFINITY : original.MAX_FILL_TRIES;
     },
   };
 });
@@ -119,6 +131,8 @@ class LaggingVenue implements AccountReader, FillHistory {
   /** Rows of one page at most. */
   pageRows = 1_000;
   aheadMs = 0;
+  /** Its trades are never read again. */
+  unreadable: Instrument | null = null;
   onAsked: (isSizes: boolean) => void = () => {};
   /** A slow answer is about to come. */
   onSlow: () => void = () => {};
@@ -239,6 +253,7 @@ class LaggingVenue implements AccountReader, FillHistory {
   readFills(_session: AccountSession, query: HistoryQuery): Promise<Read<HistoryPage<VenueFill>>> {
     const { cursor, instrument, limit, sinceMs } = query;
     if (instrument === null || sinceMs === null) throw new Error("trades are asked per symbol, from a time on");
+    if (instrument === this.unreadable) return Promise.resolve(failedRead("BAD_RESPONSE", "not a row"));
     const trades = this.tradesOf(instrument.nativeSymbol);
     return this.#read((shownMs) => {
       // A query reaches as far as the venue's time is thought to be, and a minute more.
@@ -350,12 +365,15 @@ class Life {
 
   async run(): Promise<Set<Check>> {
     for (let step = 0; step < 40; step++) await this.#step();
-    for (let round = 0; round < ROUNDS; round++) await this.#round();
+    for (let round = 0; round < ROUNDS; round++) {
+      if (round === ROUNDS - 1 && this.#happens(0.3)) this.#venue.unreadable = SOL;
+      await this.#round();
+    }
     this.#venue.answers = "truly";
     this.#settleClock();
     for (let step = 0; step < CALM_STEPS; step++) await this.#step();
     if (this.#stream.state !== "LIVE") this.found.add("BACK");
-    if (this.#out.size > 0) this.found.add("MISSED");
+    if (this.#wanted().length > 0) this.found.add("MISSED");
     this.#stream.close();
     return this.found;
   }
@@ -605,10 +623,14 @@ class Life {
     this.#liveSinceMs ??= nowMs;
     const { trades } = this.#mute ?? { trades: [] };
     if (trades.length > 0 && trades.every((trade) => !this.#out.has(keyOf(trade)))) this.#mute = null;
-    for (const { knownMs } of this.#out.values()) {
+    for (const { knownMs } of this.#wanted()) {
       if (knownMs === null) continue;
       if (nowMs - Math.max(knownMs, this.#liveSinceMs) > FOUND_WITHIN_MS) this.found.add("LIVE");
     }
+  }
+
+  #wanted(): readonly Trade[] {
+    return [...this.#out.values()].filter(({ contract }) => contract !== this.#venue.unreadable);
   }
 
   #below(count: number): number {
@@ -751,6 +773,13 @@ const MUTANTS: readonly { readonly name: string; readonly check: Check; readonly
     plant: () => takeAs((venueMs, beganMs, isFirst) => [isFirst ? venueMs - 2 * OLD_MS : venueMs, beganMs]),
   },
   {
+    name: "a contract that is never read is tried for ever",
+    check: "BACK",
+    plant: () => {
+      planted.hasNoEnd = true;
+    },
+  },
+  {
     name: "a loss is never made good",
     check: "BACK",
     plant: () => void vi.spyOn(MissedFills.prototype, "read").mockResolvedValue("unanswered"),
@@ -761,6 +790,7 @@ afterEach(() => {
   vi.restoreAllMocks();
   planted.sizesAreSame = false;
   planted.answers = null;
+  planted.hasNoEnd = false;
 });
 
 describe("the judge of missed fills", () => {
