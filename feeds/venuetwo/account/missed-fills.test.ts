@@ -7,6 +7,7 @@ import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { AccountEvent, AccountStream } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import { FakeNetwork } from "../../shared/test/fake-connector.js";
+import type { ListenKeys } from "./stream-key.js";
 import type { VenuetwoAccountStreams } from "./streams.js";
 import { accountUpdate, BTC, fill, order, position, session, streamsOf, Truth } from "../test/account-harness.js";
 
@@ -21,9 +22,12 @@ let stream: AccountStream;
 /** How far the venue's clock is thought to be ahead. */
 let aheadMs: number;
 let logged: string[];
+/** Does the venue still know the listen key? */
+let isKeyKnown: boolean;
 
 beforeEach(async () => {
   logged = [];
+  isKeyKnown = true;
   aheadMs = 0;
   clock = new VirtualClock(1_790_000_000_000);
   network = new FakeNetwork();
@@ -38,7 +42,20 @@ beforeEach(async () => {
       if (event === "venuetwo.account.fills-unread") logged.push(String(fields?.["symbol"]));
     },
   };
-  streams = streamsOf({ clock, network, truth, history: truth, aheadMs: () => aheadMs, instrumentOf, logger });
+  const listenKeys: ListenKeys = {
+    create: async () => ({ ok: true, value: "listen/1", asOfMs: 1, source: "venue" }),
+    extend: async () => ({ ok: true, value: isKeyKnown ? "extended" : "expired", asOfMs: 1, source: "venue" }),
+  };
+  streams = streamsOf({
+    clock,
+    network,
+    truth,
+    history: truth,
+    aheadMs: () => aheadMs,
+    instrumentOf,
+    logger,
+    listenKeys,
+  });
   truth.openOrders = [order("5", "OPEN")];
   // Of the time before anybody streamed.
   truth.fills = [fill("4", "1", 3, clock.wallMs() - 5_000)];
@@ -290,6 +307,37 @@ describe("fills that no event brought although the connection held", () => {
     expect(stream.state).toBe("SYNCING");
     await wait(1_000);
     expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:11 5"]]);
+  });
+
+  it("come with the end of their order, which no event brought either", async () => {
+    truth.positions = [position(3, clock.wallMs())];
+    truth.openOrders = [];
+    const { tsVenueMs } = fill("5", "11", 3, clock.wallMs());
+    truth.fills.push(fill("5", "11", 3, tsVenueMs));
+    truth.finishedOrders.set("5", { ...order("5", "FILLED", 3), tsVenueMs });
+    await wait(61_000);
+    expect(fills()).toEqual(["BTCUSDT:11 5"]);
+    const told = events.flatMap((event) => (event.kind === "order" || event.kind === "fill" ? [event] : []));
+    expect(told).toMatchObject([
+      { kind: "order", order: { venueOrderId: "5", status: "FILLED", filledLots: 3 } },
+      { kind: "fill", order: { status: "FILLED", filledLots: 3 } },
+    ]);
+  });
+
+  it("are read from before the venue forgot the key of the stream, while it looked alive", async () => {
+    await wait(120_000);
+    // The venue says nothing more on this connection; the position is opened and closed again.
+    truth.movedSymbols = ["BTCUSDT"];
+    truth.finishedOrders.set("8", order("8", "FILLED", 3));
+    truth.finishedOrders.set("9", order("9", "FILLED", 3));
+    truth.fills.push(fill("8", "11", 3, clock.wallMs()), fill("9", "12", 3, clock.wallMs() + 10));
+    await wait(120_000);
+    expect([stream.state, fills()]).toEqual(["LIVE", []]);
+    isKeyKnown = false;
+    await wait(25 * 60_000);
+    network.last.open();
+    await wait(5_000);
+    expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:11 8", "BTCUSDT:12 9"]]);
   });
 
   it("are read again surely after the loss where it came while the venue was being asked", async () => {
