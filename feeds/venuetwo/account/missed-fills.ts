@@ -8,7 +8,8 @@
  * sizes that are read. Reads of the venue lag: a gap is closed by a reading that began SURELY_LATER_MS after the first one
  * of this gap, and after sizes of REST last showed another loss.
  *
- * Weight of one reading: 30 for the income, 5 a symbol and page, 1 for each order that the stream never showed.
+ * Weight of one reading: 30 for the income, 5 a symbol and page, 1 for each order that is not known as of its fill: the
+ * end of an order can be lost with the fill that ended it.
  * Bounds: MAX_MISSED_FILLS rows of one reading, in equal parts of the symbols that are left, and of each symbol the
  * newest; what is cut is logged, and the filled sizes of its orders include it.
  */
@@ -58,6 +59,8 @@ interface Reading {
   readonly began: Instant;
   /** Not read yet. */
   readonly symbols: Set<string>;
+  /** Keys of orders; each is looked up once. */
+  readonly lookedUp: Set<string>;
   /** Began so late that the venue shows every fill of the gap, where it can be read. */
   readonly isConclusive: boolean;
   rowsLeft: number;
@@ -159,7 +162,14 @@ export class MissedFills {
       const failure = this.#triedFor(MOVED_LIST, moved.ok ? null : failureOf(moved));
       if (failure !== null) return failure;
       const unread = new Set([...this.#known, ...symbols, ...(moved.ok ? moved.value : [])]);
-      this.#reading = { fromMs, isConclusive, symbols: unread, rowsLeft: MAX_MISSED_FILLS, began: now };
+      this.#reading = {
+        fromMs,
+        isConclusive,
+        symbols: unread,
+        lookedUp: new Set(),
+        rowsLeft: MAX_MISSED_FILLS,
+        began: now,
+      };
     }
     return this.#readOn(session, this.#reading, isCurrent);
   }
@@ -245,22 +255,26 @@ export class MissedFills {
     session: AccountSession,
     fill: VenueFill,
     instrument: Instrument,
-    { isConclusive }: Reading,
+    reading: Reading,
     isCurrent: () => boolean,
   ): Promise<LoadFailure | null> {
-    if (this.#orders.hasFill(fill)) return null;
+    const isReported = this.#orders.hasFill(fill);
     let order = this.#orders.orderOf(fill);
-    if (order === null) {
-      const { venueOrderId } = fill;
+    const isBehind = order === null ? !isReported : order.tsVenueMs < fill.tsVenueMs;
+    const { nativeSymbol, venueOrderId } = fill;
+    if (isBehind && !reading.lookedUp.has(`${nativeSymbol} ${venueOrderId}`)) {
       const read = await this.#deps.reader.readOrder(session, instrument, { venueOrderId }, OPTIONS);
       if (!isCurrent()) return "unanswered";
       if (!read.ok) return failureOf(read);
-      if (read.value === null) {
-        // The look-up lags behind the trades: a later reading asks again.
-        if (isConclusive) this.#deps.logger.error("venuetwo.account.fill-of-no-order", { symbol: instrument.symbol });
-        return null;
-      }
-      order = this.#learnt(read.value);
+      reading.lookedUp.add(`${nativeSymbol} ${venueOrderId}`);
+      if (read.value !== null) order = this.#learnt(read.value);
+    }
+    if (isReported) return null;
+    if (order === null) {
+      // The look-up lags behind the trades: a later reading asks again.
+      if (reading.isConclusive)
+        this.#deps.logger.error("venuetwo.account.fill-of-no-order", { symbol: instrument.symbol });
+      return null;
     }
     const event = this.#orders.adoptFill(fill, order, nativePrice(instrument, fill.price));
     if (event !== null) this.#news.add([event]);
