@@ -11,6 +11,7 @@ import type { AccountEvent, AccountReader, CallOptions } from "../../../engine/p
 import { failureOf, type LoadFailure, type Question } from "../../shared/account/account-feed.js";
 import { PendingNews } from "../../shared/account/pending-news.js";
 import { sameSizes, sideChanges } from "../../shared/account/held-positions.js";
+import { monoMs } from "../../shared/net/weight-window.js";
 import { LOAD_TIMEOUT_MS } from "../rules/limits.js";
 import { MissedFills, type MissedFillsDeps } from "./missed-fills.js";
 import type { VenuetwoSession } from "./session.js";
@@ -56,6 +57,13 @@ export class AccountCatchUp {
   /** Events may be missing from here on. */
   lost(): void {
     this.#missed.lost(symbolsOf(this.#state.positions(), this.#state.orders.openOrders()));
+  }
+
+  /** Nothing that happened since then, monotonic, is surely streamed, although the connection looked alive. */
+  silentSince(thenMs: number): void {
+    const { clock, clockOffsetMs } = this.#deps;
+    const venueMs = Math.floor(clock.wallMs() + clockOffsetMs() - (monoMs(clock) - thenMs));
+    this.#missed.silentSince({ venueMs, monoMs: thenMs });
   }
 
   /** The answer has been adopted. */

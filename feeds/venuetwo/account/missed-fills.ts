@@ -123,6 +123,11 @@ export class MissedFills {
     this.#lossCount++;
   }
 
+  /** The stream was dead from then on, although sizes that were read agreed with it. A loss is noted after it. */
+  silentSince(then: Instant): void {
+    if (this.#toldUntil !== null && then.monoMs < this.#toldUntil.monoMs) this.#toldUntil = then;
+  }
+
   /**
    * Sizes show another loss while fills are missing. The reading under way may have passed its contract and goes on: an
    * account whose sizes move with each answer would never end one.
