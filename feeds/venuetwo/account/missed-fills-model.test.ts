@@ -1,6 +1,6 @@
 /**
- * Fills of an account of several contracts while its stream is lost, loses frames, or brings them late, twice, out of order
- * and unreadable, while reads are slow, fail and lag behind, and while the estimate of the venue's clock is wrong for a time.
+ * Fills of an account of several contracts while its stream is lost, loses frames, is dead with its key, or brings them
+ * late, twice, out of order and unreadable, while reads are slow, fail and lag behind, and while the estimate of the venue's clock is wrong for a time.
  * A judge holds what was reported against what the venue filled. Virtual time; a seed decides what happens. One planted
  * fault for each check and more. FUZZ_SEED replays one seed, FUZZ_RUNS sets how many follow it.
  *
@@ -328,6 +328,9 @@ class Life {
   /** A contract whose frames are lost in silence, with what was lost. */
   #mute: { readonly contract: Instrument; readonly side: "BUY" | "SELL"; readonly trades: Trade[] } | null = null;
   #isHung = false;
+  /** For so many steps more the connection answers pings and says nothing: the venue has forgotten its key. */
+  #deafSteps = 0;
+  #keyCount = 0;
   #isWild = false;
   /** Sizes that are asked for meet a close in silence. */
   #isUndoing = false;
@@ -355,6 +358,10 @@ class Life {
     const streams = streamsOf({
       ...{ clock: this.#clock, network: this.#network, truth: this.#venue, history: this.#venue },
       aheadMs: () => this.#venue.aheadMs,
+      listenKeys: {
+        create: async () => ({ ok: true, value: `listen/${this.#keyCount}`, asOfMs: 1, source: "venue" }),
+        extend: async () => ({ ok: true, value: "extended", asOfMs: 1, source: "venue" }),
+      },
       instrumentOf: (nativeSymbol) => CONTRACTS.get(nativeSymbol) ?? null,
     });
     for (const contract of [BTC, ETH]) this.#fillOne(contract, this.#clock.wallMs() - OLD_MS);
@@ -423,11 +430,19 @@ class Life {
     if (this.#happens(0.02)) this.#deal(2 + this.#below(8));
     if (this.#happens(0.03)) this.#drawAnswers();
     if (this.#happens(0.008)) this.#startMute();
+    if (this.#happens(0.006)) this.#forgetKey();
     if (this.#happens(0.004) && this.#isOpen) {
       this.#settleClock();
       this.#isHung = true;
       this.#network.pong = null;
     }
+  }
+
+  #forgetKey(): void {
+    if (!this.#isOpen || this.#mute !== null || this.#deafSteps > 0) return;
+    this.#settleClock();
+    this.#keyCount++;
+    this.#deafSteps = 160 + this.#below(80);
   }
 
   #drawAnswers(): void {
@@ -444,7 +459,7 @@ class Life {
   /** Wrong by far only while nothing is missing. */
   #stepClock(): void {
     this.#settleClock();
-    if (this.#out.size === 0 && this.#isOpen && this.#mute === null) {
+    if (this.#out.size === 0 && this.#isOpen && this.#mute === null && this.#deafSteps === 0) {
       this.#venue.aheadMs += [60_000, 60_000, -20_000, 3_000][this.#below(4)] ?? 0;
     }
   }
@@ -469,7 +484,9 @@ class Life {
       last.open();
       return;
     }
-    const isLost = this.#isHung ? !this.#isWild || this.#happens(0.06) : this.#isWild && this.#happens(0.008);
+    const isFound = this.#deafSteps > 0 && --this.#deafSteps === 0;
+    const isDropped = this.#isHung ? !this.#isWild || this.#happens(0.06) : this.#isWild && this.#happens(0.008);
+    const isLost = isFound || isDropped;
     if (!isLost) return;
     last.end(1006);
     this.#ended();
@@ -478,20 +495,21 @@ class Life {
 
   #ended(): void {
     this.#isHung = false;
+    this.#deafSteps = 0;
     this.#network.pong = "";
     this.#mute = null;
     this.#settleClock();
   }
 
   #startMute(): void {
-    if (this.#mute !== null || !this.#isOpen) return;
+    if (this.#mute !== null || !this.#isOpen || this.#deafSteps > 0) return;
     this.#settleClock();
     this.#mute = { contract: this.#happens(0.5) ? BTC : ETH, side: this.#happens(0.5) ? "BUY" : "SELL", trades: [] };
   }
 
   /** The frames of a close are lost in silence: sizes are what they were before the events that opened it. */
   #undo(): void {
-    if (this.#firstLiveMs === null || this.#mute !== null || !this.#isOpen) return;
+    if (this.#firstLiveMs === null || this.#mute !== null || !this.#isOpen || this.#deafSteps > 0) return;
     const contract = this.#happens(0.5) ? BTC : ETH;
     const lots = 1 + this.#below(9);
     const atMs = this.#clock.wallMs();
@@ -574,7 +592,7 @@ class Life {
   }
 
   #tell(trade: Trade, unreadablePart: number, sizeLots = trade.sizeLots): void {
-    if (!this.#isOpen) return;
+    if (!this.#isOpen || this.#deafSteps > 0) return;
     if (this.#mute?.contract === trade.contract) {
       this.#mute.trades.push(trade);
       return;
@@ -738,6 +756,11 @@ const MUTANTS: readonly { readonly name: string; readonly check: Check; readonly
     plant: () => {
       planted.answers = { last: [] };
     },
+  },
+  {
+    name: "the stream is thought to be alive until its key is found to be forgotten",
+    check: "MISSED",
+    plant: () => void vi.spyOn(MissedFills.prototype, "silentSince").mockReturnValue(),
   },
   {
     name: "the stream stays LIVE over sizes that no event brought",

@@ -24,10 +24,12 @@ let aheadMs: number;
 let logged: string[];
 /** Does the venue still know the listen key? */
 let isKeyKnown: boolean;
+let key: string;
 
 beforeEach(async () => {
   logged = [];
   isKeyKnown = true;
+  key = "listen/1";
   aheadMs = 0;
   clock = new VirtualClock(1_790_000_000_000);
   network = new FakeNetwork();
@@ -43,7 +45,7 @@ beforeEach(async () => {
     },
   };
   const listenKeys: ListenKeys = {
-    create: async () => ({ ok: true, value: "listen/1", asOfMs: 1, source: "venue" }),
+    create: async () => ({ ok: true, value: key, asOfMs: 1, source: "venue" }),
     extend: async () => ({ ok: true, value: isKeyKnown ? "extended" : "expired", asOfMs: 1, source: "venue" }),
   };
   streams = streamsOf({
@@ -338,6 +340,18 @@ describe("fills that no event brought although the connection held", () => {
     network.last.open();
     await wait(5_000);
     expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:11 8", "BTCUSDT:12 9"]]);
+  });
+
+  it("are read from before another key was given for the next connection", async () => {
+    await wait(120_000);
+    truth.movedSymbols = ["BTCUSDT"];
+    truth.finishedOrders.set("8", order("8", "FILLED", 3));
+    truth.fills.push(fill("8", "11", 3, clock.wallMs()));
+    await wait(120_000);
+    key = "listen/2";
+    await lose();
+    await reconnect();
+    expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:11 8"]]);
   });
 
   it("are read again surely after the loss where it came while the venue was being asked", async () => {
