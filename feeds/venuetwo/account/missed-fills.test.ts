@@ -203,6 +203,25 @@ describe("fills of a gap of the stream", () => {
     expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:11 5"]]);
   });
 
+  it("come with the end of each order that vanished, however many did", async () => {
+    const ids = Array.from({ length: 130 }, (_, index) => String(1_000 + index));
+    truth.openOrders = ids.map((id) => order(id, "OPEN"));
+    await lose();
+    await reconnect();
+    await wait(3_000);
+    await lose();
+    truth.openOrders = [];
+    // The venue forgot one of them.
+    for (const id of ids.slice(1)) truth.finishedOrders.set(id, order(id, "CANCELED"));
+    events.length = 0;
+    await reconnect();
+    await wait(5_000);
+    const ended = events.flatMap((event) =>
+      event.kind === "order" && event.order.status === "CANCELED" ? [event.order.venueOrderId] : [],
+    );
+    expect([stream.state, ended.sort()]).toEqual(["LIVE", ids.slice(1)]);
+  });
+
   it("of a contract that can never be read hold the account back for minutes, are logged and counted", async () => {
     await lose();
     truth.movedSymbols = ["BTCUSDT", "ETHUSDT"];
