@@ -36,7 +36,7 @@ interface CaughtUp {
 const OPTIONS: CallOptions = { timeoutMs: LOAD_TIMEOUT_MS, lane: "reconcile" };
 /** Room for the error of the clock offset when a REST answer is weighed against events. */
 const CLOCK_MARGIN_MS = 1_000;
-/** Orders looked up one by one after a loss, because they vanished from the open ones. */
+/** Orders looked up one by one in one load, because they vanished from the open ones. The next load goes on. */
 const MAX_LOOKED_UP = 50;
 
 export class AccountCatchUp {
@@ -44,6 +44,8 @@ export class AccountCatchUp {
   readonly #state: AccountState;
   readonly #news = new PendingNews();
   readonly #missed: MissedFills;
+  /** Looked up in loads that had more to look up than one does; the venue may have forgotten some. */
+  readonly #lookedUp = new Set<string>();
   /** How far the last answer was from what events had made, by `sideChanges`; nothing once it is adopted. */
   #unshown: ReadonlyMap<string, number> = new Map();
 
@@ -118,7 +120,7 @@ export class AccountCatchUp {
     if (sides.length > 0) this.#missed.lostMore(sides.map((side) => side.slice(0, side.lastIndexOf(" "))));
   }
 
-  /** Looks up each order that ended during the gap, so that none stays open here. */
+  /** Looks up each order that ended during the gap, so that none stays open here which the venue still knows. */
   async #learnOrders(
     session: VenuetwoSession,
     openNow: readonly VenueOrder[],
@@ -126,7 +128,9 @@ export class AccountCatchUp {
   ): Promise<LoadFailure | null> {
     const { instrumentOf, reader } = this.#deps;
     const openIds = new Set(openNow.map((order) => order.venueOrderId));
-    const vanished = this.#state.orders.openOrders().filter((order) => !openIds.has(order.venueOrderId));
+    const vanished = this.#state.orders
+      .openOrders()
+      .filter(({ venueOrderId }) => !openIds.has(venueOrderId) && !this.#lookedUp.has(venueOrderId));
     for (const order of openNow) this.#learn(order);
     for (const { nativeSymbol, venueOrderId } of vanished.slice(0, MAX_LOOKED_UP)) {
       const instrument = instrumentOf(nativeSymbol);
@@ -135,7 +139,10 @@ export class AccountCatchUp {
       if (!isWanted()) return "unanswered";
       if (!read.ok) return failureOf(read);
       if (read.value !== null) this.#learn(read.value);
+      this.#lookedUp.add(venueOrderId);
     }
+    if (vanished.length > MAX_LOOKED_UP) return "unanswered";
+    this.#lookedUp.clear();
     return null;
   }
 
