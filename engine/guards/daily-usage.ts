@@ -3,9 +3,11 @@
  *
  * Usage is one row for each order, written in the batch of its intent, and the day's totals are the sums of these rows.
  * So after a crash the totals count exactly the orders that may exist, and orders that run side by side share no row.
- * An order counts in full as sent, whatever part of it filled; an order that filled nothing releases its share.
+ * An order counts in full as sent, whatever part of it filled; an order that filled nothing releases its share, and with
+ * it what changes made it grow by, each of which has a row of its own.
  *
- * Bounds: `maxSubjects` subjects a day (the caller refuses beyond); rows of past days are swept.
+ * Bounds: `maxSubjects` subjects a day (the caller refuses beyond); rows of past days are swept; MAX_GROWN orders that
+ * grew, the growth of the oldest stays counted for its day.
  */
 import type { Clock } from "../domain/clock.js";
 import { formatScaledBig } from "../domain/decimal.js";
@@ -18,6 +20,7 @@ export const DAY_MS = 86_400_000;
 const USAGE = "guard-usage";
 const DAY_CHARS = 10;
 const SWEEP_ROWS = 250;
+const MAX_GROWN = 100_000;
 
 interface UsageRow {
   readonly subject: string;
@@ -38,6 +41,15 @@ export interface UsageShare {
   readonly subject: string;
   /** Millionths of a quote unit. */
   readonly micro: bigint;
+  /** The order that a change makes grow by this share; absent: an order's own share. */
+  readonly grows?: string;
+}
+
+interface HeldShare {
+  readonly key: string;
+  readonly subject: string;
+  readonly micro: bigint;
+  isHeld: boolean;
 }
 
 export class DailyUsage {
@@ -47,6 +59,8 @@ export class DailyUsage {
   readonly #days = new Map<string, DayTotals>();
   /** Orders of earlier starts whose share is released or being released. */
   readonly #releasedEarlier = new Set<string>();
+  /** By the order that grew. */
+  readonly #growths = new Map<string, HeldShare[]>();
 
   constructor(store: StateStore, clock: Clock, maxSubjects: number) {
     this.#store = store;
@@ -60,7 +74,10 @@ export class DailyUsage {
       const page = await this.#store.scan(USAGE, { prefix: "", after, limit: MAX_SCAN_ROWS });
       for (const { key, value } of page) {
         const { subject, micro } = decodeJson(value) as UsageRow;
-        this.#add(key.slice(0, DAY_CHARS), subject, BigInt(micro));
+        const share: HeldShare = { key, subject, micro: BigInt(micro), isHeld: true };
+        this.#add(key.slice(0, DAY_CHARS), subject, share.micro);
+        const grown = grownOf(key);
+        if (grown !== null) this.#noteGrowth(grown, share);
       }
       const last = page.at(-1);
       if (last === undefined || page.length < MAX_SCAN_ROWS) return;
@@ -87,19 +104,36 @@ export class DailyUsage {
   }
 
   /** Counts the share at once; its row belongs to the batch of the order's intent. */
-  take({ atMs, clientIdHex, subject, micro }: UsageShare): Pick<GuardReservation, "writes" | "release"> {
+  take({ atMs, clientIdHex, subject, micro, grows }: UsageShare): Pick<GuardReservation, "writes" | "release"> {
     this.#add(dayOf(atMs), subject, micro);
-    const key = usageKey(atMs, clientIdHex);
+    const key = grows === undefined ? usageKey(atMs, clientIdHex) : growthKey(atMs, grows, clientIdHex);
+    const share: HeldShare = { key, subject, micro, isHeld: true };
+    if (grows !== undefined) this.#noteGrowth(grows, share);
     const row: UsageRow = { subject, micro: String(micro) };
-    let held = true;
     return {
       writes: [{ namespace: USAGE, key, value: encodeJson(row) }],
-      release: () => {
-        if (held) this.#add(dayOf(atMs), subject, -micro);
-        held = false;
-        return [{ namespace: USAGE, key, value: null }];
-      },
+      release: () => [this.#release(share)],
     };
+  }
+
+  /** See Guards.releaseGrowth. */
+  releaseGrowth(order: string): readonly StateWrite[] {
+    return (this.#growths.get(order) ?? []).map((share) => this.#release(share));
+  }
+
+  #release(share: HeldShare): StateWrite {
+    const { isHeld, key, micro, subject } = share;
+    if (isHeld) this.#add(key.slice(0, DAY_CHARS), subject, -micro);
+    share.isHeld = false;
+    return { namespace: USAGE, key, value: null };
+  }
+
+  #noteGrowth(order: string, share: HeldShare): void {
+    const shares = this.#growths.get(order) ?? [];
+    shares.push(share);
+    this.#growths.set(order, shares);
+    const oldest = this.#growths.size > MAX_GROWN ? this.#growths.keys().next() : null;
+    if (oldest !== null && oldest.done !== true) this.#growths.delete(oldest.value);
   }
 
   /** See Guards.releaseEarlier. */
@@ -122,6 +156,8 @@ export class DailyUsage {
     const kept = dayOf(this.#clock.wallMs() - DAY_MS);
     for (const day of this.#days.keys()) if (day < kept) this.#days.delete(day);
     for (const key of this.#releasedEarlier) if (key.slice(0, DAY_CHARS) < kept) this.#releasedEarlier.delete(key);
+    for (const [order, shares] of this.#growths)
+      if (shares.every(({ key }) => key.slice(0, DAY_CHARS) < kept)) this.#growths.delete(order);
     const rows = await this.#store.scan(USAGE, { prefix: "", limit: SWEEP_ROWS });
     const past = rows.filter(({ key }) => key.slice(0, DAY_CHARS) < kept);
     if (past.length > 0) {
@@ -155,6 +191,17 @@ export function microText(micro: bigint): string {
 
 function usageKey(atMs: number, clientIdHex: string): string {
   return `${dayOf(atMs)}|${clientIdHex}`;
+}
+
+/** The order that grew is named between the day and the change. */
+function growthKey(atMs: number, order: string, changeIdHex: string): string {
+  return `${dayOf(atMs)}|${encodeURIComponent(order)}|${changeIdHex}`;
+}
+
+/** Null for an order's own row. */
+function grownOf(key: string): string | null {
+  const [, order, change] = key.split("|");
+  return order === undefined || change === undefined ? null : decodeURIComponent(order);
 }
 
 /** UTC, YYYY-MM-DD. */

@@ -146,6 +146,10 @@ export class GuardBook implements Guards {
     return this.#usage.releaseEarlier(clientIdHex, atMs);
   }
 
+  releaseGrowth(order: string): readonly StateWrite[] {
+    return this.#usage.releaseGrowth(order);
+  }
+
   /**
    * Stops openings (of one venue, or all) at once; the promise resolves when the stop is durable. Rejects with
    * STORE_UNAVAILABLE: openings are then stopped until this process ends.
@@ -181,7 +185,7 @@ export class GuardBook implements Guards {
 
   /** Adds a share of the day to what the order was granted without one. */
   #reserve(order: GuardedOrder, own: ParsedLimits, uncounted: GuardReservation): GuardVerdict {
-    const { atMs, clientIdHex } = order;
+    const { atMs, clientIdHex, grows } = order;
     const micro = notionalMicro(order);
     const subject = subjectOf(order.apiKeyId, order.accountHash);
     const used = this.#usage.usedOn(atMs, subject);
@@ -196,10 +200,8 @@ export class GuardBook implements Guards {
       return refused("DAILY_LIMIT", { ...details, resetsAt: (Math.floor(atMs / DAY_MS) + 1) * DAY_MS });
     }
     if (!this.#usage.hasRoomFor(atMs, subject)) return refused("OVERLOADED", { reason: "GUARD_SUBJECTS" });
-    return {
-      ok: true,
-      reservation: { ...uncounted, ...this.#usage.take({ atMs, clientIdHex, subject, micro }) },
-    };
+    const share = { atMs, clientIdHex, subject, micro, ...(grows === undefined ? {} : { grows }) };
+    return { ok: true, reservation: { ...uncounted, ...this.#usage.take(share) } };
   }
 
   #limitsOf(apiKeyId: string | null): ParsedLimits {

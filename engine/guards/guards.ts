@@ -34,6 +34,8 @@ export interface GuardedOrder {
   readonly priceDecimals: number;
   /** Limit, or worst price of a MARKET. */
   readonly priceTicks: number;
+  /** Of a change: the order that it makes grow by `qtyLots`, named by `grownOrder`; absent: an order of its own. */
+  readonly grows?: string;
   /** Twice the live mid in ticks; 0 means there is none. The order is priced at the larger of limit and mid. */
   readonly doubleMidTicks: number;
 }
@@ -70,6 +72,16 @@ export interface Guards {
    * when its intent was written. Idempotent.
    */
   releaseEarlier(clientIdHex: string, atMs: number): Promise<readonly StateWrite[]>;
+  /**
+   * Releases what changes made an order grow by, also before the last start, once the order has ended with nothing filled.
+   * `order`: by `grownOrder`. Idempotent.
+   */
+  releaseGrowth(order: string): readonly StateWrite[];
+}
+
+/** Names an order of ours by what its venue knows it by, whoever asks for the change. */
+export function grownOrder(venue: RoutableVenue, venueClientOrderId: string): string {
+  return `${venue} ${venueClientOrderId}`;
 }
 
 /** For services without limits: everything passes. */
@@ -78,6 +90,7 @@ export const NO_GUARDS: Guards = {
   check: () => ({ ok: true, reservation: NOTHING_RESERVED }),
   checkOrder: () => ({ ok: true, reservation: NOTHING_RESERVED }),
   releaseEarlier: async () => [],
+  releaseGrowth: () => [],
 };
 
 export const NOTHING_RESERVED: GuardReservation = {

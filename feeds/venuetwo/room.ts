@@ -208,7 +208,7 @@ class VenuetwoRoom implements VenueRoom {
       socketCount: stream.socketCount + this.streams.openCount,
       reconnectCount: stream.reconnectCount,
       resyncCount: stream.resyncCount,
-      gapCount: stream.gapCount,
+      gapCount: stream.gapCount + accounts.unreadFillCount,
       decodeErrorCount: stream.decodeErrorCount + accounts.decodeErrorCount,
       protocolDriftCount: stream.protocolDriftCount + accounts.driftCount,
     });

@@ -183,7 +183,11 @@ const VENUE_LEVELS: readonly VenueFigure[] = [
 ];
 
 const VENUE_TOTALS: readonly VenueFigure[] = [
-  ["unwind_venue_gaps", "Sequence gaps seen.", (status) => status.gapCount],
+  [
+    "unwind_venue_gaps",
+    "Sequence gaps seen, and fills of a lost account stream that could not be read.",
+    (status) => status.gapCount,
+  ],
   ["unwind_venue_resyncs", "Resyncs done.", (status) => status.resyncCount],
   ["unwind_venue_reconnects", "Reconnects done.", (status) => status.reconnectCount],
   ["unwind_venue_decode_errors", "Frames that did not decode.", (status) => status.decodeErrorCount],

@@ -26,8 +26,8 @@ export async function runCheck() {
 
   step(
     "types (tsc)",
-    // The page has a configuration of its own: a browser's library instead of Node's. Files that a build has checked and
-    // that have not changed since, by their hashes, are not checked again.
+    // The page has a configuration of its own: a browser's library instead of Node's. The build checks no types; files
+    // that an earlier check has passed and that have not changed since, by their hashes, are not checked again.
     ["tsconfig.json", "client/tsconfig.json"].every((project) =>
       node(bin("typescript", "bin", "tsc"), "-p", project, "--noEmit"),
     ),

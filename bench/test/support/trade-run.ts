@@ -203,8 +203,8 @@ export async function runWorkload(
   return { trials, asks, recorded: await recordEnds(four, system, trials) };
 }
 
-/** Longer than the time of a switch, its tries, and the venue's own later firing. */
-const SWITCH_END_MS = 30_000;
+/** Longer than the time of a switch, its longest pause between two tries with a call, and the venue's own later firing. */
+const SWITCH_END_MS = 75_000;
 
 /**
  * Waits until armed switches have cancelled their orders, and notes those that remain. An order that came to the venue

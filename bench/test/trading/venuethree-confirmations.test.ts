@@ -199,4 +199,20 @@ describe("changes and cancels of all", () => {
       });
     });
   });
+
+  it("are unknown, for cancels, where the sequencer has not decided in time: what is open stays open", async () => {
+    const on = await start();
+    const { room, sim } = on;
+    await within(on, async (session) => {
+      await place(on, session);
+      await fetch(`${sim.restUrl}/_sim/limits`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ makerDelayMs: 600_000 }),
+      });
+      const canceled = await room.orders.cancelAll?.(session, null, PATIENT);
+      expect(unwrapRead(await room.reader.readOpenOrders(session, null, PATIENT))).toHaveLength(1);
+      expect(canceled).toMatchObject({ outcome: "unknown" });
+    });
+  });
 });

@@ -9,7 +9,7 @@ import type { Clock } from "../../domain/clock.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { Logger } from "../../domain/logger.js";
 import type { VenueOrder } from "../../domain/order.js";
-import type { GuardReservation, Guards } from "../../guards/guards.js";
+import { grownOrder, type GuardReservation, type Guards } from "../../guards/guards.js";
 import type { StateCondition, StateStore, StateWrite } from "../../storage/state-store.js";
 import { isUnfilled } from "../attempt-figures.js";
 import { type Background, problemOf } from "../background.js";
@@ -205,13 +205,16 @@ export class ConclusionCore<Run extends OrderedRun, Result> {
       : { conditions: own.conditions, writes: [...writes, ...own.writes] };
   }
 
-  /** Releases the daily-limit reservation of an opening order that ended with nothing filled. */
+  /** Releases the daily-limit reservation of an opening order that ended with nothing filled, and of what it grew by. */
   async #releaseRows(attempt: OrderAttempt): Promise<readonly StateWrite[]> {
     if (attempt.reduceOnly !== false || !isUnfilled(attempt)) return [];
     const { guards, reservations } = this.#parts;
     const reservation = reservations.get(attempt);
-    if (reservation === undefined) return guards.releaseEarlier(attempt.clientIdHex, attempt.intentAtMs);
-    return reservation.release();
+    const own =
+      reservation === undefined
+        ? await guards.releaseEarlier(attempt.clientIdHex, attempt.intentAtMs)
+        : reservation.release();
+    return [...own, ...guards.releaseGrowth(grownOrder(attempt.venue, attempt.venueClientOrderId))];
   }
 }
 

@@ -77,12 +77,11 @@ export function knowsMore(run: FollowedRun, than: FollowedRun): boolean {
   return true;
 }
 
-/** Is it the order that was sent, in the size in which it was sent or that its caller gave it since? */
+/** Is it the order that was sent, in the size in which it was sent or, by the venue's own id, in one given to it since? */
 export function isSame(attempt: OrderAttempt, known: VenueOrder, seen: VenueOrder): boolean {
   const ofSize = (qtyLots: number): boolean => isOrderSent({ ...attempt, qtyLots }, seen);
   if (ofSize(attempt.qtyLots) || ofSize(known.qtyLots)) return true;
-  const isChanged = seen.status === "OPEN" || seen.status === "PARTIALLY_FILLED";
-  return isChanged && seen.venueOrderId === known.venueOrderId && ofSize(seen.qtyLots);
+  return seen.venueOrderId !== "" && seen.venueOrderId === known.venueOrderId && ofSize(seen.qtyLots);
 }
 
 /** It rests by intent, so that no other part waits for its end. */

@@ -68,6 +68,19 @@ describe("a LIMIT close that rests", () => {
     expect(harness.service.status()).toMatchObject({ followedCount: 0, unattendedCount: 0 });
   });
 
+  it.each(["CANCELED", "FILLED"] as const)(
+    "whose size was changed meanwhile has its end in the record: %s",
+    async (status) => {
+      const harness = recorded(false);
+      await harness.closeData(RESTING_CLOSE);
+      // No read shows it open in this size.
+      change(harness, 0, { status, qtyLots: 200, filledLots: status === "FILLED" ? 200 : 0 });
+      await harness.clock.advanceAsync(10 * MINUTE_MS);
+      expect(statesOf(await recordedRows(harness.store))).toEqual(["INTENT", "SENT", "OPEN", status]);
+      expect(harness.service.status()).toMatchObject({ followedCount: 0 });
+    },
+  );
+
   it("that is canceled has its end in the record, once", async () => {
     const harness = recorded(false);
     await harness.closeData(RESTING_CLOSE);

@@ -1,18 +1,20 @@
 /**
  * Amends of one order, one after another, while reads of the venue lag behind what it took, and the store fails to read
  * names: every field ends as the last amend that was not refused wished it, a field that an amend did not name is never
- * taken back, and the usage of the day is what was sent. `FUZZ_SEED` replays one seed.
+ * taken back, and the usage of the day is what was sent, until the order ends with nothing filled; starts of the service
+ * lie between. `FUZZ_SEED` replays one seed.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createSeededRandom, type Random } from "../../domain/random.js";
 import type { VenueOrder } from "../../domain/order.js";
+import { DailyUsage } from "../../guards/daily-usage.js";
 import { GuardBook } from "../../guards/guard-book.js";
 import type { AccountSession, CallOptions, OrderRef, Read, VenueRoom } from "../../ports.js";
 import { storeUnavailable } from "../../storage/state-store.js";
 import type { MemoryStore } from "../../storage/test/memory-store.js";
 import type { AmendRequest } from "./order-desk.js";
 import { RecentOrders } from "./recent-orders.js";
-import { createDesk, orderContext, orderName } from "./test/desk-harness.js";
+import { createDesk, type DeskHarness, orderContext, orderName } from "./test/desk-harness.js";
 
 /** With `isLate`, a failed read of an order's name shows when its amend is counted, and no sooner. */
 const planted = vi.hoisted((): { isLate: boolean; failure: unknown } => ({ isLate: false, failure: null }));
@@ -40,6 +42,8 @@ const BURSTS = [61_026, 61_269, 61_461];
 const MAX_LAG_MS = 1_900;
 /** Of each amend: from one of its reads of names on, the store fails. */
 const UNREAD_ODDS = 0.3;
+/** Until the end of an order is seen. */
+const FOLLOWED_MS = 200_000;
 /** What an order and each lot of it count for the day: the middle of the book is at 100,000. */
 const FIRST_USAGE = 25_000;
 const USAGE_OF_LOT = 100;
@@ -55,6 +59,9 @@ interface Played {
   readonly counted: number;
   readonly sent: number;
   readonly unreadCount: number;
+  /** The same once the order is canceled, with a part of it filled or nothing. */
+  readonly countedAtEnd: number;
+  readonly sentAtEnd: number;
 }
 
 /** The room as a venue shows it whose reads are up to MAX_LAG_MS behind its own book. */
@@ -147,7 +154,25 @@ async function play(seed: number, unreadOdds = 0): Promise<Played> {
   const { priceTicks, qtyLots } = harness.venue.log[0]?.order ?? { priceTicks: 0, qtyLots: 0 };
   const counted = Number(harness.guards.status().usedToday);
   const sent = FIRST_USAGE + grownLots * USAGE_OF_LOT;
-  return { found: { priceTicks, qtyLots }, wished, counted, sent, unreadCount };
+  failNames(null);
+  const isFilled = weather.next() < 0.4;
+  await end(harness, orderId ?? "", isFilled ? 1 + Math.floor(weather.next() * 240) : 0, weather.next() < 0.3);
+  const countedAtEnd = Number(harness.guards.status().usedToday);
+  const sentAtEnd = isFilled ? sent : 0;
+  return { found: { priceTicks, qtyLots }, wished, counted, sent, unreadCount, countedAtEnd, sentAtEnd };
+}
+
+async function end(harness: DeskHarness, orderId: string, filledLots: number, isRestarted: boolean): Promise<void> {
+  const [entry] = harness.venue.log;
+  if (entry?.order == null) throw new Error("no order");
+  if (filledLots > 0) {
+    entry.order = { ...entry.order, status: "PARTIALLY_FILLED", filledLots, averagePrice: "95000" };
+    entry.filledLots = filledLots;
+  }
+  if (isRestarted) await harness.restart();
+  const canceled = await harness.run(harness.desk.cancel(orderName(orderId), orderContext(harness.clock)));
+  expect(canceled).toMatchObject({ ok: true, outcome: "ACCEPTED" });
+  await harness.clock.advanceAsync(FOLLOWED_MS);
 }
 
 /** A change of one field or both, and what the order has with it. */
@@ -190,9 +215,8 @@ describe("amends of one order while reads lag", () => {
   it.each([...BURSTS, ...Array.from({ length: RUNS }, (_, run) => FIRST_SEED + run)])(
     "leave what was wished last, seed %i",
     async (seed) => {
-      const { found, wished, counted, sent } = await play(seed);
-      expect(found).toEqual(wished);
-      expect(counted).toBe(sent);
+      const { found, wished, counted, sent, countedAtEnd, sentAtEnd } = await play(seed);
+      expect({ found, counted, countedAtEnd }).toEqual({ found: wished, counted: sent, countedAtEnd: sentAtEnd });
     },
   );
 
@@ -215,6 +239,31 @@ describe("amends of one order while reads lag", () => {
       if (counted !== sent) wrongCount++;
     }
     expect(wrongCount).toBeGreaterThan(RUNS / 4);
+  });
+
+  it("stay counted where growth outlives its order: the judge sees that", async () => {
+    vi.spyOn(GuardBook.prototype, "releaseGrowth").mockReturnValue([]);
+    let wrongCount = 0;
+    for (let run = 0; run < RUNS; run++) {
+      const { countedAtEnd, sentAtEnd } = await play(FIRST_SEED + run);
+      if (countedAtEnd !== sentAtEnd) wrongCount++;
+    }
+    expect(wrongCount).toBeGreaterThan(RUNS / 4);
+  });
+
+  it("are not counted where growth is released whatever filled: the judge sees that", async () => {
+    const { take } = DailyUsage.prototype;
+    vi.spyOn(DailyUsage.prototype, "take").mockImplementation(function (this: DailyUsage, share) {
+      const taken = take.call(this, share);
+      if (share.grows !== undefined) taken.release();
+      return taken;
+    });
+    let wrongCount = 0;
+    for (let run = 0; run < RUNS; run++) {
+      const { countedAtEnd, sentAtEnd } = await play(FIRST_SEED + run);
+      if (countedAtEnd < sentAtEnd) wrongCount++;
+    }
+    expect(wrongCount).toBeGreaterThan(RUNS / 8);
   });
 
   it("take fields back where the order is taken as a read shows it: the judge sees that", async () => {

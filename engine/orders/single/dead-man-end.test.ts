@@ -158,3 +158,42 @@ it("a switch that fires as its caller leaves is known until its venue has ended 
   expect(sent.slice(1)).toEqual([null, null, null]);
   expect([harness.desk.status().armedSwitchCount, openSessions(harness)]).toEqual([0, 0]);
 });
+
+it("a switch that gave up is known for as long as its venue may fire, and the next one ends what the venue has", async () => {
+  const timeoutMs = 3_600_000;
+  const sent: (number | null)[] = [];
+  const harness = await createDesk({
+    mutateRoom: (room) => ({
+      ...room,
+      orders: {
+        ...room.orders,
+        scheduleCancel: async (_session, atMs) => (sent.push(atMs) === 2 ? REFUSED : DONE),
+      },
+    }),
+  });
+  await harness.order({ type: "LIMIT", price: "95000" });
+  const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs } as const;
+  const first = await harness.run(harness.desk.armSwitch(request));
+  if (!first.ok) throw new Error(first.code);
+  harness.calls.cancelAllFates.push(...Array.from({ length: 20 }, () => "unknown" as const));
+  harness.desk.expireSwitch(first.armed.switchId, 0);
+  await harness.clock.advanceAsync(timeoutMs / 3);
+  expect(harness.logLines.join()).toContain("dead_man_gave_up");
+  // Its orders are open: the venue's own time is the last that may cancel them, and is not ended.
+  expect([sent, harness.desk.status().armedSwitchCount]).toEqual([[first.armed.expiresAtMs + 1_000], 1]);
+  // The venue refuses the time of the next switch, and so keeps the first one's.
+  const second = await harness.run(harness.desk.armSwitch(request));
+  if (!second.ok) throw new Error(second.code);
+  expect(await harness.desk.disarmSwitch(second.armed.switchId)).toMatchObject({ ok: true });
+  expect(sent.slice(2)).toEqual([null]);
+  expect([harness.desk.status().armedSwitchCount, openSessions(harness)]).toEqual([0, 0]);
+});
+
+it("a switch that gave up is forgotten with its venue's time", async () => {
+  const { harness, facts } = await armed([]);
+  harness.calls.cancelAllFates.push(...Array.from({ length: 40 }, () => "unknown" as const));
+  harness.desk.expireSwitch(facts.switchId, 0);
+  await harness.clock.advanceAsync(900_000);
+  expect(harness.logLines.join()).toContain("dead_man_gave_up");
+  expect([harness.desk.status().armedSwitchCount, openSessions(harness)]).toEqual([0, 0]);
+});

@@ -98,22 +98,30 @@ describe("a dead-man's switch", () => {
     expect([harness.desk.status().armedSwitchCount, openSessions(harness)]).toEqual([0, 0]);
   });
 
-  it("tries no longer than before at a shutdown, or where another was armed for the account since", async () => {
+  it("that still fires as a shutdown comes tries on with short pauses, however often it tried before", async () => {
+    const { harness } = await armed();
+    const away = Array.from({ length: 9 }, () => "unknown" as const);
+    harness.calls.cancelAllFates.push(...away);
+    await harness.clock.advanceAsync(150_000);
+    expect([harness.calls.cancelAll, harness.calls.cancelAllFates.length]).toEqual([away.length, 0]);
+    // The venue is not quite back: what comes first is refused, as by a breaker that another call probes.
+    harness.calls.cancelAllFates.push("unknown", "unknown");
+    await harness.run(harness.desk.drain(5_000));
+    expect(statuses(harness)).toEqual(["CANCELED"]);
+    expect(harness.logLines.join()).not.toContain("dead_man_gave_up");
+  });
+
+  it("tries no more than six times from a shutdown on, or once where another was armed for the account since", async () => {
     for (const end of ["stop", "arm"] as const) {
       const { harness } = await armed();
-      harness.calls.cancelAllFates.push(...Array.from({ length: 12 }, () => "unknown" as const));
+      harness.calls.cancelAllFates.push(...Array.from({ length: 30 }, () => "unknown" as const));
       await harness.clock.advanceAsync(60_000);
       const before = harness.calls.cancelAll;
       expect(before).toBeGreaterThan(6);
       if (end === "stop") {
-        let isOver = false;
-        const drained = harness.desk.drain(5_000).then(() => {
-          isOver = true;
-        });
-        await harness.clock.advanceAsync(1_000);
-        expect(isOver).toBe(true);
-        await drained;
-        expect(harness.calls.cancelAll).toBe(before + 1);
+        await harness.run(harness.desk.drain(60_000));
+        expect(harness.calls.cancelAll).toBe(before + 6);
+        expect(harness.logLines.join()).toContain("dead_man_gave_up");
       } else {
         await arm(harness);
         await harness.clock.advanceAsync(9_000);

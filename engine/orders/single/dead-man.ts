@@ -3,7 +3,8 @@
  * has such a switch it is armed there too (venue-timers.ts), so that it fires even when this service is gone; when the time
  * is up this service cancels in any case.
  *
- *   armed ──heartbeat──→ armed        armed ──time is up──→ firing ──cancelled, or MAX_FIRE_TRIES──→ gone
+ *   armed ──heartbeat──→ armed        armed ──time is up──→ firing
+ *   firing ──cancelled, or MAX_FIRE_TRIES; and its venue confirms an end, or its time is over──→ gone
  *   armed ──disarm────→ ending        ending ──the venue confirms, or its time is over──→ gone
  *   armed ──shutdown────→ firing, unless the venue's covers the whole account
  *   armed ──expireIn──→ armed for a shorter time, or firing at once; at a shutdown firing in any case
@@ -16,7 +17,8 @@
  *
  * Arming has two steps: everything that can refuse it is checked first, and a refusal leaves an armed switch as it is.
  *
- * Bounds: MAX_SWITCHES (one more: OVERLOADED), MAX_FIRE_TRIES cancels a firing, MAX_TRIES ends sent for one disarm or firing.
+ * Bounds: MAX_SWITCHES (one more: OVERLOADED), MAX_FIRE_TRIES cancels a firing, MAX_TRIES from a shutdown on, MAX_TRIES
+ * ends sent for one disarm or firing.
  */
 import { type Clock, type TimerHandle, delay } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";
@@ -259,6 +261,7 @@ export class DeadManSwitches {
     armed.state = "firing";
     this.#counts.fired += 1;
     logger.warn("dead_man_fired", { venue: room.venue });
+    let isCounted = this.#isStopping;
     try {
       for (let tries = 1; ; tries++) {
         const outcome = await cancelAllOrders(this.#options, room, session, null, {
@@ -270,6 +273,11 @@ export class DeadManSwitches {
           await this.#endFired(armed);
           return;
         }
+        // A shutdown counts from its own beginning: minutes of tries before it would leave it one, and long pauses.
+        if (this.#isStopping && this.#holds(armed) && !isCounted) {
+          isCounted = true;
+          tries = 1;
+        }
         const isAwaited = this.#isStopping || !this.#holds(armed);
         if (tries >= (isAwaited ? MAX_TRIES : MAX_FIRE_TRIES)) break;
         await this.#pause(armed, Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** (tries - 1)));
@@ -280,18 +288,27 @@ export class DeadManSwitches {
       this.#counts.gaveUp += 1;
       logger.error("dead_man_failed", { venue: room.venue, problem: problemOf(error) });
     } finally {
+      await this.#outlast(armed);
       this.#end(armed);
     }
   }
 
-  /** One that fired early may leave its venue a time that is far off: it is known, and ended, as one that is disarmed. */
+  /** One that fired early may leave its venue a time that is far off: it is ended there as one that is disarmed. */
   async #endFired(armed: Switch): Promise<void> {
-    const { time } = armed.atVenue;
-    for (let tries = 1; this.#holds(armed); tries++) {
-      if (tries <= MAX_TRIES) await this.#venueTimers.end(armed);
-      const leftMs = time.endsMs - monoMs(this.#options.clock);
-      if (!time.mayFire || leftMs <= 0 || this.#isStopping) return;
-      await this.#pause(armed, tries < MAX_TRIES ? Math.min(leftMs, FIRST_RETRY_MS * 2 ** (tries - 1)) : leftMs);
+    for (let tries = 1; tries <= MAX_TRIES && this.#holds(armed); tries++) {
+      await this.#venueTimers.end(armed);
+      const leftMs = this.#venueTimers.leftMs(armed.atVenue);
+      if (leftMs === 0 || this.#isStopping) return;
+      await this.#pause(armed, Math.min(leftMs, FIRST_RETRY_MS * 2 ** (tries - 1)));
+    }
+  }
+
+  /** One that is done stays known while its venue may fire: the next one of its account takes that time over. */
+  async #outlast(armed: Switch): Promise<void> {
+    while (this.#holds(armed) && !this.#isStopping) {
+      const leftMs = this.#venueTimers.leftMs(armed.atVenue);
+      if (leftMs === 0) return;
+      await this.#pause(armed, leftMs);
     }
   }
 

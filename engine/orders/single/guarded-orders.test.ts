@@ -93,6 +93,53 @@ describe("the daily limit over the desk", () => {
     expect(await used()).toBe("0");
   });
 
+  /** An order that rests and grew from 0.25 to 0.45 by two amends, priced at the middle of the book. */
+  async function grownOrder(): Promise<{ readonly harness: DeskHarness; readonly orderId: string }> {
+    const harness = await createDesk({ policy: dayOf(10) });
+    const rests = { type: "LIMIT", price: "95000", quantity: "0.25", timeInForce: "GTC" } as const;
+    const { orderId } = await harness.order(rests);
+    for (const quantity of ["0.3", "0.45"]) {
+      const request = { ...orderName(orderId ?? ""), price: null, quantity };
+      const answer = await harness.run(harness.desk.amend(request, orderContext(harness.clock)));
+      expect(answer).toMatchObject({ ok: true, outcome: "ACCEPTED" });
+    }
+    expect(harness.guards.usedBy("pk_test", "")).toBe("45000");
+    return { harness, orderId: orderId ?? "" };
+  }
+
+  async function cancelled(harness: DeskHarness, orderId: string): Promise<string> {
+    const answer = await harness.run(harness.desk.cancel(orderName(orderId), orderContext(harness.clock)));
+    expect(answer).toMatchObject({ ok: true, outcome: "ACCEPTED" });
+    // It is followed to its end.
+    await harness.clock.advanceAsync(200_000);
+    return harness.guards.usedBy("pk_test", "");
+  }
+
+  it("is given back with what an order grew by, where the order ends and filled nothing", async () => {
+    const { harness, orderId } = await grownOrder();
+    expect(await cancelled(harness, orderId)).toBe("0");
+    await harness.restart();
+    expect(harness.guards.usedBy("pk_test", "")).toBe("0");
+  });
+
+  it("is given back with what an order grew by in an earlier start", async () => {
+    const { harness, orderId } = await grownOrder();
+    await harness.restart();
+    expect(harness.guards.usedBy("pk_test", "")).toBe("45000");
+    expect(await cancelled(harness, orderId)).toBe("0");
+    await harness.restart();
+    expect(harness.guards.usedBy("pk_test", "")).toBe("0");
+  });
+
+  it("keeps what an order grew by where any of it filled", async () => {
+    const { harness, orderId } = await grownOrder();
+    const [entry] = harness.venue.log;
+    if (entry?.order == null) throw new Error("no order");
+    entry.order = { ...entry.order, status: "PARTIALLY_FILLED", filledLots: 10, averagePrice: "95000" };
+    entry.filledLots = 10;
+    expect(await cancelled(harness, orderId)).toBe("45000");
+  });
+
   it("releases what an order of an earlier start took, once that proves never to have been placed", async () => {
     const harness = await createDesk({ policy: dayOf(1) });
     harness.venue.fate = () => ({ kind: "loseRequest" });

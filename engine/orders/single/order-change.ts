@@ -11,7 +11,7 @@ import type { Clock } from "../../domain/clock.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
 import type { AmendOutcome, CancelOutcome, OrderChange, Refused, VenueOrder } from "../../domain/order.js";
 import { ServiceError } from "../../domain/errors.js";
-import type { GuardedOrder, GuardReservation } from "../../guards/guards.js";
+import { grownOrder, type GuardedOrder, type GuardReservation } from "../../guards/guards.js";
 import type { OrderRef } from "../../ports.js";
 import { storeUnavailable, type StateStore } from "../../storage/state-store.js";
 import { problemOf, type Background } from "../background.js";
@@ -327,7 +327,18 @@ async function guardChange(
   if (!allowed.ok) return refusal(allowed.code, allowed.details);
   const grownLots = change.qtyLots - current.qtyLots;
   if (grownLots <= 0) return { ok: true, reservation: allowed.reservation };
-  const verdict = parts.guards.check({ ...whole, qtyLots: grownLots });
+  const { venueClientOrderId } = current;
+  // Of an order that is not ours nobody sees the end.
+  const grows = venueClientOrderId === null ? {} : { grows: grownOrder(instrument.venue, venueClientOrderId) };
+  return reserveGrowth(parts, { ...whole, ...grows, qtyLots: grownLots });
+}
+
+/** Durable when it returns. */
+async function reserveGrowth(
+  parts: Pick<AmendParts, "background" | "clock" | "guards" | "store">,
+  growth: GuardedOrder,
+): Promise<{ readonly ok: true; readonly reservation: GuardReservation } | OrderRefusal> {
+  const verdict = parts.guards.check(growth);
   if (!verdict.ok) return refusal(verdict.code, verdict.details);
   const { reservation } = verdict;
   if (reservation.writes.length === 0) return { ok: true, reservation };

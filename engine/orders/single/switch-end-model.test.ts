@@ -8,6 +8,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ScheduleOutcome } from "../../domain/order.js";
 import { createDesk, CREDENTIALS, type DeskHarness } from "./test/desk-harness.js";
 import { DeadManSwitches } from "./dead-man.js";
+import { VenueTimers } from "./venue-timers.js";
 
 const OTHER_KEY = { ...CREDENTIALS, account: "another-key" };
 
@@ -20,10 +21,17 @@ const LOOK_MS = 100;
 const GRACE_MS = 2_000;
 const WATCHED_MS = 30_000;
 const DRAIN_MS = 1_500;
+/** Of a shutdown that has time for some tries. */
+const STOP_MS = 5_000;
 /** The venue fires so much later than we. */
 const VENUE_LATER_MS = 1_000;
 const AWAY_MS = 240_000;
 const GIVEN_UP_MS = 60_000;
+/** Longer than a firing tries, and more than it sends. */
+const HOPELESS_MS = 900_000;
+const MANY = 100;
+/** Between the tries of a shutdown. */
+const STOP_PAUSES_MS: readonly number[] = [500, 1_000, 2_000, 4_000];
 
 /** The venue's switch: what it took, whatever it answered. */
 class VenueSwitch {
@@ -49,7 +57,7 @@ class VenueSwitch {
 /**
  * KNOWN: what is armed at its venue is known here. FORGOTTEN: what is over there is so here. LINE: a shutdown that
  * leaves orders to nobody says so. EARLY: no order is canceled before the moment of its account's switch. LEFT: none works
- * two minutes after a venue that was away is back.
+ * two minutes after a venue that was away is back, or after a shutdown that saw it come back.
  */
 type SwitchCheck = "KNOWN" | "FORGOTTEN" | "LINE" | "EARLY" | "LEFT";
 
@@ -115,6 +123,17 @@ async function armBy({ harness }: Bench, credentials: typeof CREDENTIALS, timeou
   return answer.armed.switchId;
 }
 
+/** One whose time comes while its venue answers nothing. */
+async function firesAway(bench: Bench): Promise<void> {
+  const { calls, clock } = bench.harness;
+  await arm(bench);
+  for (let awayMs = 0; awayMs < AWAY_MS; awayMs += LOOK_MS) {
+    calls.cancelAllFates.splice(0, calls.cancelAllFates.length, "unknown");
+    await clock.advanceAsync(LOOK_MS);
+  }
+  calls.cancelAllFates.length = 0;
+}
+
 const SCENES = {
   /** Its caller leaves and ends it; the venue is not reached any more, and its own switch runs to its end. */
   async endedLost(bench) {
@@ -145,26 +164,34 @@ const SCENES = {
   },
   /** Its time comes while the venue answers nothing, for minutes. */
   async away(bench) {
-    const { calls, clock, venue } = bench.harness;
-    await arm(bench);
-    for (let awayMs = 0; awayMs < AWAY_MS; awayMs += LOOK_MS) {
-      calls.cancelAllFates.splice(0, calls.cancelAllFates.length, "unknown");
-      await clock.advanceAsync(LOOK_MS);
-    }
-    calls.cancelAllFates.length = 0;
+    const { clock, venue } = bench.harness;
+    await firesAway(bench);
     await clock.advanceAsync(2 * 60_000);
     if (venue.log.some(({ order }) => order?.status === "OPEN"))
       bench.say("LEFT", "an order works, and its caller is gone");
   },
+  /** Its caller leaves, and cancels are not answered any more; the venue's own switch runs to its end. */
+  async givenUp(bench) {
+    const { calls } = bench.harness;
+    await bench.harness.order({ type: "LIMIT", price: "95000" });
+    const switchId = await armBy(bench, CREDENTIALS, HOPELESS_MS);
+    calls.cancelAllFates.push(...Array.from({ length: MANY }, () => "unknown" as const));
+    bench.harness.desk.expireSwitch(switchId, 0);
+    await bench.pass(HOPELESS_MS + VENUE_LATER_MS + 2 * GRACE_MS);
+  },
+  /** As away; the venue comes back after the first try of a shutdown. */
+  async awayToStop(bench) {
+    const { harness } = bench;
+    await firesAway(bench);
+    harness.calls.cancelAllFates.push("unknown");
+    await harness.run(harness.desk.drain(STOP_MS));
+    if (harness.venue.log.some(({ order }) => order?.status === "OPEN"))
+      bench.say("LEFT", "an order works, and the service is gone");
+  },
   /** As away; then its caller is back, arms again and calls on. */
   async backAgain(bench) {
-    const { calls, clock, venue } = bench.harness;
-    await arm(bench);
-    for (let awayMs = 0; awayMs < AWAY_MS; awayMs += LOOK_MS) {
-      calls.cancelAllFates.splice(0, calls.cancelAllFates.length, "unknown");
-      await clock.advanceAsync(LOOK_MS);
-    }
-    calls.cancelAllFates.length = 0;
+    const { venue } = bench.harness;
+    await firesAway(bench);
     const switchId = await armBy(bench, CREDENTIALS, LONG_MS);
     await bench.pass(1_000);
     await bench.harness.order({ type: "LIMIT", price: "95000" });
@@ -221,6 +248,18 @@ function givingUp({ harness: { clock } }: Bench): void {
   vi.spyOn(clock, "setTimer").mockImplementation((run, delayMs) => {
     const isLate = (clock.monoNs() - begunNs) / 1e6 > GIVEN_UP_MS;
     return setTimer(isLate ? () => {} : run, delayMs);
+  });
+}
+
+/** From a shutdown on, no pause between tries ends. */
+function tryingOnce({ harness: { clock } }: Bench): void {
+  const { stop } = DeadManSwitches.prototype;
+  vi.spyOn(DeadManSwitches.prototype, "stop").mockImplementation(function (this: DeadManSwitches) {
+    const setTimer = clock.setTimer.bind(clock);
+    vi.spyOn(clock, "setTimer").mockImplementation((run, delayMs) =>
+      setTimer(STOP_PAUSES_MS.includes(delayMs) ? () => {} : run, delayMs),
+    );
+    return stop.call(this);
   });
 }
 
@@ -285,6 +324,13 @@ const MUTANTS: readonly Mutant[] = [
     },
   },
   { name: "a firing gives up within a minute", scene: "away", checks: ["LEFT"], plant: givingUp },
+  {
+    name: "a switch that gave up is forgotten",
+    scene: "givenUp",
+    checks: ["KNOWN"],
+    plant: () => void vi.spyOn(VenueTimers.prototype, "leftMs").mockReturnValue(0),
+  },
+  { name: "a shutdown leaves a firing one try", scene: "awayToStop", checks: ["LEFT"], plant: tryingOnce },
   {
     name: "a firing does not learn that its caller is back",
     scene: "backAgain",

@@ -92,6 +92,11 @@ export class VenueTimers {
     return time.mayFire && monoMs(this.#clock) - armedMs >= MIN_REARM_MS;
   }
 
+  /** Ms for which the venue may still fire; 0: it will not. */
+  leftMs({ time }: VenueTimer): number {
+    return time.mayFire ? Math.max(0, time.endsMs - monoMs(this.#clock)) : 0;
+  }
+
   /** Takes back what was set. The venue's confirmation shows in `mayFire`. */
   end(account: TimedAccount): Promise<unknown> {
     return this.#sync(account, () => null);

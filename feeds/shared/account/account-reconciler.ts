@@ -34,6 +34,8 @@ export const LOAD_BOUND_MS = 120_000;
 export interface AccountCounters {
   /** Frames that could not be read, or do not fit their contract. */
   decodeErrorCount: number;
+  /** Fills of a gap that could not be read after many tries, by contract: they are missing for good. */
+  unreadFillCount: number;
 }
 
 export interface ReconcilePace {

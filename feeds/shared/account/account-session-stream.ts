@@ -29,6 +29,7 @@ import { heldAtLeast, type LiveRead, StreamedReads, type WantedLots } from "./st
 export interface FeedParts<S> {
   readonly accountId: string;
   readonly reads: StreamedReads;
+  readonly counters: AccountCounters;
   readonly isLive: () => boolean;
   readonly reconciler: () => Pick<
     AccountReconciler<S>,
@@ -87,6 +88,7 @@ export class AccountSessionStream<S extends AccountSession> {
     this.#feed = venue.feed({
       accountId,
       reads: this.reads,
+      counters,
       isLive: () => this.isLive,
       reconciler: () => this.#reconciler,
       socket: () => this.#socket,

@@ -26,7 +26,7 @@ export interface SessionStreamsOptions<S extends AccountSession> extends Session
 export class AccountSessionStreams<S extends AccountSession> implements AccountStreams {
   readonly #options: SessionStreamsOptions<S>;
   readonly #byTag = new Map<string, AccountSessionStream<S>>();
-  readonly #counters: AccountCounters = { decodeErrorCount: 0 };
+  readonly #counters: AccountCounters = { decodeErrorCount: 0, unreadFillCount: 0 };
   #isStopped = false;
 
   constructor(options: SessionStreamsOptions<S>) {

@@ -17,13 +17,30 @@ export function signedChanges(
   before: readonly VenuePosition[],
   after: readonly VenuePosition[],
 ): ReadonlyMap<string, number> {
+  return changesBy(before, after, ({ nativeSymbol }) => nativeSymbol);
+}
+
+/** The same of each direction by itself, by `<nativeSymbol> <direction>`: both sides of a hedge may move by as much. */
+export function sideChanges(
+  before: readonly VenuePosition[],
+  after: readonly VenuePosition[],
+): ReadonlyMap<string, number> {
+  return changesBy(before, after, ({ direction, nativeSymbol }) => `${nativeSymbol} ${direction}`);
+}
+
+function changesBy(
+  before: readonly VenuePosition[],
+  after: readonly VenuePosition[],
+  keyOf: (position: VenuePosition) => string,
+): ReadonlyMap<string, number> {
   const changes = new Map<string, number>();
-  const add = ({ direction, nativeSymbol, qtyLots }: VenuePosition, sign: number): void => {
+  const add = (position: VenuePosition, sign: number): void => {
+    const { direction, qtyLots } = position;
     const lots = direction === "LONG" ? qtyLots : -qtyLots;
-    changes.set(nativeSymbol, (changes.get(nativeSymbol) ?? 0) + sign * lots);
+    changes.set(keyOf(position), (changes.get(keyOf(position)) ?? 0) + sign * lots);
   };
   for (const position of before) add(position, -1);
   for (const position of after) add(position, 1);
-  for (const [coin, lots] of changes) if (lots === 0) changes.delete(coin);
+  for (const [key, lots] of changes) if (lots === 0) changes.delete(key);
   return changes;
 }

@@ -118,6 +118,18 @@ describe("walkHistory", () => {
     expect(ids).toEqual(["5/9007199254740993", "5/10", "5/9"]);
   });
 
+  it("goes on after a row of a contract whose name is in any script", async () => {
+    const ids = ["老子USDT:9:BUY", "币安人生USDT:8:SELL", "BTCUSDT:7:BUY"];
+    const venue = venueOf(
+      ids.map((id, index) => row(9 - index, id)),
+      100,
+    );
+    const walked = await everyRow(
+      walkOf(venue.readSpan, { query: { sinceMs: null, untilMs: null, limit: 1, cursor: null } }),
+    );
+    expect(walked.ids).toEqual(ids.map((id, index) => `${9 - index}/${id}`));
+  });
+
   it("asks a short span first and grows it: an account without history costs a handful of reads", async () => {
     const venue = venueOf([], 100);
     const page = await pageOf(walkOf(venue.readSpan, { nowVenueMs: 1_000_000, maxSpanMs: 10_000_000 }));

@@ -13,7 +13,7 @@ import { failedRead } from "../net/call-results.js";
 export interface HistoryRow<T> {
   /** Venue time of what happened; never changes afterwards. */
   readonly tsMs: number;
-  /** Unique among the rows of one instant; letters, digits and `:._-`. */
+  /** Unique among the rows of one instant; letters and digits of any script, and `:._-`. */
   readonly id: string;
   readonly value: T;
 }
@@ -109,16 +109,29 @@ function page<T>(
 }
 
 function writeCursor(kind: string, { ms, id, spanMs }: Place): string {
-  return [kind, ms, spanMs, ...(id === null ? [] : [id])].join("~");
+  // A cursor goes through headers and addresses: what is not ASCII is escaped.
+  const place = id === null ? [] : [id.replace(/[^\w:.-]+/gu, encodeURIComponent)];
+  return [kind, ms, spanMs, ...place].join("~");
 }
 
 function parseCursor(kind: string, text: string): Place | null {
   if (text.length > MAX_CURSOR_CHARS) return null;
-  const match = /^([a-z]+)~(\d{1,16})~(\d{1,16})(?:~([\w:.-]+))?$/.exec(text);
+  const match = /^([a-z]+)~(\d{1,16})~(\d{1,16})(?:~([\p{L}\p{M}\p{N}_:.%-]+))?$/u.exec(text);
   const ms = Number(match?.[2]);
   const spanMs = Number(match?.[3]);
   if (match?.[1] !== kind || !Number.isSafeInteger(ms) || !Number.isSafeInteger(spanMs) || spanMs < 1) return null;
-  return { ms, id: match[4] ?? null, spanMs };
+  const id = match[4] === undefined ? null : unescaped(match[4]);
+  return id === "" ? null : { ms, id, spanMs };
+}
+
+/** Empty where an escape is cut or is none. */
+function unescaped(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    // Not one of ours.
+    return "";
+  }
 }
 
 function newestFirst<T>(rows: readonly HistoryRow<T>[]): readonly HistoryRow<T>[] {

@@ -70,7 +70,10 @@ describe("a frame of a known channel", () => {
     async (_what, each) => {
       const { clock, streams, stream, push } = await live();
       push(each);
-      expect([stream.state, streams.stats()]).toEqual(["SYNCING", { decodeErrorCount: 1, driftCount: 0 }]);
+      expect([stream.state, streams.stats()]).toEqual([
+        "SYNCING",
+        { decodeErrorCount: 1, unreadFillCount: 0, driftCount: 0 },
+      ]);
       await clock.advanceAsync(2_000);
       expect(stream.state).toBe("LIVE");
       expect(stream.positions()).toMatchObject({ ok: true, value: [{ qtyLots: 22 }] });
@@ -81,7 +84,10 @@ describe("a frame of a known channel", () => {
     for (const each of [POSITIONS, ORDERS, TRADES, frame("limit-1"), frame("limit-7"), frame("positions-two-doc-0")]) {
       const { streams, stream, push } = await live();
       push(each);
-      expect([stream.state, streams.stats()]).toEqual(["LIVE", { decodeErrorCount: 0, driftCount: 0 }]);
+      expect([stream.state, streams.stats()]).toEqual([
+        "LIVE",
+        { decodeErrorCount: 0, unreadFillCount: 0, driftCount: 0 },
+      ]);
     }
   });
 });
@@ -97,7 +103,10 @@ describe("a word that nobody knows", () => {
       "UNKNOWN",
       "UNKNOWN",
     ]);
-    expect([stream.state, streams.stats()]).toEqual(["LIVE", { decodeErrorCount: 0, driftCount: 2 }]);
+    expect([stream.state, streams.stats()]).toEqual([
+      "LIVE",
+      { decodeErrorCount: 0, unreadFillCount: 0, driftCount: 2 },
+    ]);
     expect(lines).toEqual([`venuefour.account.unknown-word {"field":"status","word":"${word.slice(0, 40)}"}`]);
   });
 
@@ -105,7 +114,10 @@ describe("a word that nobody knows", () => {
     const { streams, stream, lines, push } = await live();
     push({ channel: "account_vaults", data: [] });
     push({ channel: 7, data: [] });
-    expect([stream.state, streams.stats()]).toEqual(["LIVE", { decodeErrorCount: 0, driftCount: 2 }]);
+    expect([stream.state, streams.stats()]).toEqual([
+      "LIVE",
+      { decodeErrorCount: 0, unreadFillCount: 0, driftCount: 2 },
+    ]);
     expect(lines).toEqual([
       'venuefour.account.unknown-word {"field":"channel","word":"account_vaults"}',
       'venuefour.account.unknown-word {"field":"channel","word":"(none)"}',

@@ -298,6 +298,23 @@ describe("an order that went out before its account was watched", () => {
   });
 });
 
+describe("a cancel of all that the API takes as its time is over", () => {
+  it("is unknown: nobody has learnt whether the sequencer executed it", async () => {
+    const harness = createHarness();
+    const { trading, clock, http } = harness;
+    harness.confirmKey();
+    const session = harness.open();
+    const streams = { watched: () => null } as unknown as VenuethreeAccountStreams;
+    const readTx = async () => ({ ok: true, value: null, asOfMs: 0, source: "venue" }) as const;
+    const orders = watchedOrders(trading, streams, { clock, cancelDelayMs: 0, readTx }, new VerifiedReads(clock));
+    http.step((request) => {
+      clock.advance(OPTIONS.timeoutMs);
+      return http.response(200, { code: 200, message: "{}", tx_hash: sentTx(request).hash });
+    });
+    expect(await orders.cancelAll?.(session, null, OPTIONS)).toMatchObject({ outcome: "unknown" });
+  });
+});
+
 describe("an order whose status is a word we do not know", () => {
   it("has not ended: it is looked up, and may be canceled", () => {
     const slot = new AccountState({

@@ -139,9 +139,14 @@ describe("the outcome of a cancel of all on venuethree:", () => {
     expect(await executed(0, 0)).toMatchObject({ outcome: { canceledCount: 0 }, readCount: 1 });
   });
 
-  it("refused, or not known in time", async () => {
+  it("refused: rejected", async () => {
     expect((await cancelAll(REFUSED, 1, () => null)).outcome).toMatchObject({ outcome: "rejected", sent: true });
+  });
+
+  it("not decided in time, or unreadable: unknown, since the sequencer may still refuse it or let it expire", async () => {
     const pending = await cancelAll(UNDECIDED, 1, () => null);
-    expect(pending).toMatchObject({ outcome: { outcome: "accepted", canceledCount: null }, readCount: 3 });
+    expect(pending).toMatchObject({ outcome: { outcome: "unknown", cause: "TX_PENDING" }, readCount: 3 });
+    const limited = failedRead("RATE_LIMITED", "too many", 900);
+    expect(await cancelAll(limited, null, () => null)).toMatchObject({ outcome: { outcome: "unknown" }, readCount: 1 });
   });
 });

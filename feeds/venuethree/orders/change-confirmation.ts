@@ -1,7 +1,7 @@
 /**
  * The outcome of a changed order, of a cancel of all orders and of changed settings that the venue's API took
- * (orders/tx-confirmation.ts). Refused by the sequencer is rejected. A change or a cancel of all that is not decided in
- * time stays the API's yes: no order with it, no count. Settings that are not decided in time are unknown.
+ * (orders/tx-confirmation.ts). Refused by the sequencer is rejected. A change that is not decided in time stays the API's
+ * yes, with no order. A cancel of all and settings that are not decided in time are unknown.
  */
 import type { TrackedOrders } from "../account/source.js";
 import type { AmendOutcome, CancelAllOutcome, OrderChange, VenueOrder } from "../../../engine/domain/order.js";
@@ -42,7 +42,10 @@ export async function confirmAmend(
   }
 }
 
-/** `open` is null where the account is not streamed: the number of its open orders is not known then. */
+/**
+ * `open` is null where the account is not streamed: the number of its open orders is not known then. What is not decided
+ * in time may still expire, and leave the orders open for good: a dead-man's switch tries again, and a close-all says so.
+ */
 export async function confirmCancelAll(
   deps: TxConfirmationDeps,
   txHash: string,
@@ -60,7 +63,7 @@ export async function confirmCancelAll(
     case "refused":
       return end.refused;
     case "pending":
-      return { outcome: "accepted", canceledCount: null, failed: [] };
+      return CANCEL_ALL_PENDING;
   }
 }
 
@@ -84,4 +87,6 @@ export async function confirmSettings(
 }
 
 const NOT_STREAMED = (): null => null;
-export const SETTINGS_PENDING: SettingOutcome = { outcome: "unknown", cause: "TX_PENDING" };
+const NOT_DECIDED = { outcome: "unknown", cause: "TX_PENDING" } as const;
+export const CANCEL_ALL_PENDING: CancelAllOutcome = NOT_DECIDED;
+export const SETTINGS_PENDING: SettingOutcome = NOT_DECIDED;

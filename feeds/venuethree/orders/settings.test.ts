@@ -80,13 +80,28 @@ describe("leverage and margin mode of venuethree", () => {
     expect(harness.sent().at(-1)?.fields).toMatchObject({ InitialMarginFraction: FIVEFOLD, MarginMode: ISOLATED });
   });
 
-  it.each([0, 1])(
-    "are not known until a read shows them, so that an entry sets its own (%i unanswered)",
-    async (lost) => {
+  it("keep a change of unknown outcome for as long as its transaction may still be executed", async () => {
+    const { harness, leverage, mode } = await changing({ lost: 1 });
+    expect(await leverage()).toMatchObject({ outcome: "unknown" });
+    const [unknown] = harness.sent();
+    harness.clock.advance(Number(unknown?.fields["ExpiredAt"]) - harness.clock.wallMs() - 1_000);
+    expect(await mode()).toMatchObject({ outcome: "accepted" });
+    expect(harness.sent().at(-1)?.fields).toMatchObject({ InitialMarginFraction: FIVEFOLD, MarginMode: ISOLATED });
+  });
+
+  it.each([
+    [0, 5_001],
+    [1, 35_001],
+  ])(
+    "are not known until a read shows them, so that an entry sets its own (%i unanswered, %i ms)",
+    async (lost, untilMs) => {
       const { harness, leverage, read } = await changing({ lost });
+      const startMs = harness.clock.wallMs();
       await leverage();
       expect(await read()).toMatchObject({ value: { leverage: null, marginMode: "cross" } });
-      harness.clock.advance(5_001);
+      harness.clock.advance(untilMs - 1_000 - (harness.clock.wallMs() - startMs));
+      expect(await read()).toMatchObject({ value: { leverage: null, marginMode: "cross" } });
+      harness.clock.advance(1_000 + OPTIONS.timeoutMs);
       expect(await read()).toMatchObject({ value: { leverage: 20, marginMode: "cross" } });
     },
   );
@@ -130,7 +145,7 @@ describe("a change of settings that the API of venuethree took", () => {
     harness.clock.advance(3_000);
     expect(await leverage()).toMatchObject({ outcome: "rejected" });
     expect(harness.sent().at(-1)?.fields).toMatchObject({ MarginMode: ISOLATED });
-    harness.clock.advance(3_000);
+    harness.clock.advance(33_000);
     await leverage();
     expect(harness.sent().at(-1)?.fields).toMatchObject({ InitialMarginFraction: FIVEFOLD, MarginMode: CROSS });
   });

@@ -34,9 +34,9 @@ import type { TxBudget } from "./tx-budget.js";
 import type { TxConfirmationDeps } from "./tx-confirmation.js";
 import type { VenuethreeExchange } from "./exchange.js";
 
-/** A setting that takes effect late does no harm within this. */
+/** A setting that takes effect late does no harm within this; one of unknown outcome may be executed until then. */
 const EXPIRY_MS = 30_000;
-/** A read may not show a change for so long after the venue took it. */
+/** A read may not show a change for so long after the venue executed it. */
 const LAG_MS = 5_000;
 /** Changes remembered; the least recently used one goes. */
 const MAX_CHANGES = 4_096;
@@ -59,8 +59,8 @@ interface Setting {
 }
 
 interface SentSetting extends Setting {
-  /** Monotonic. */
-  readonly sentMs: number;
+  /** Monotonic: by then a read shows it, or the venue never executes it. */
+  readonly untilMs: number;
 }
 
 export class VenuethreeSettings implements AccountSettings {
@@ -176,13 +176,14 @@ export class VenuethreeSettings implements AccountSettings {
     const left = deadline.left();
     if (left === null) return failureOf(OUT_OF_TIME);
     const expiresAtMs = Math.round(clock.wallMs() + clockOffsetMs()) + EXPIRY_MS;
+    const beganMs = monoMs(clock);
     const sent = await exchange.send(session, prepared.tx, expiresAtMs, left);
     if (sent.kind === "rejected") return failureOf(sent);
-    this.#remember(name, wanted);
+    this.#remember(name, wanted, beganMs + EXPIRY_MS + LAG_MS);
     if (sent.kind === "unknown") return failureOf(sent);
     const outcome = await this.#confirm(sent.answer.hash, settings, deadline);
     // The lag of reads begins with the execution, and what was refused is not to be sent along with the next change.
-    if (outcome.outcome === "accepted") this.#remember(name, wanted);
+    if (outcome.outcome === "accepted") this.#remember(name, wanted, monoMs(clock) + LAG_MS);
     else if (outcome.outcome === "rejected") this.#restore(name, earlier);
     return outcome;
   }
@@ -194,15 +195,14 @@ export class VenuethreeSettings implements AccountSettings {
       : confirmSettings(this.#deps.confirmation, txHash, settings, left);
   }
 
-  #remember(name: string, setting: Setting): void {
-    this.#sent.set(name, { ...setting, sentMs: monoMs(this.#deps.clock) }, LAG_MS);
+  #remember(name: string, setting: Setting, untilMs: number): void {
+    this.#sent.set(name, { ...setting, untilMs }, untilMs - monoMs(this.#deps.clock));
   }
 
   /** For the rest of its own time: the refusal of another change does not prolong it. */
   #restore(name: string, earlier: SentSetting | null): void {
-    const leftMs = earlier === null ? 0 : earlier.sentMs + LAG_MS - monoMs(this.#deps.clock);
-    if (earlier === null || leftMs <= 0) this.#sent.delete(name);
-    else this.#sent.set(name, earlier, leftMs);
+    if (earlier === null) this.#sent.delete(name);
+    else this.#remember(name, earlier, earlier.untilMs);
   }
 
   async #read(session: AccountSession, instrument: Instrument, deadline: Deadline): Promise<Read<Setting>> {

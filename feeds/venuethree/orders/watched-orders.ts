@@ -19,7 +19,7 @@ import { VenuethreeSession } from "../account/session.js";
 import { type PositionReads, streamedEnd, type VenuethreeReads, watchedBy } from "../account/streamed-reads.js";
 import type { VenuethreeAccountStreams, VenuethreeWatchedAccount } from "../account/streams.js";
 import { confirmCancel, hadEnded } from "./cancel-confirmation.js";
-import { confirmAmend, confirmCancelAll } from "./change-confirmation.js";
+import { CANCEL_ALL_PENDING, confirmAmend, confirmCancelAll } from "./change-confirmation.js";
 import type { Asked, VenuethreeOrders } from "./orders.js";
 import type { TxConfirmationDeps } from "./tx-confirmation.js";
 
@@ -67,7 +67,13 @@ export function watchedOrders(
       const open = watchedBy(trading, streams, session)?.source.trackOpenOrders(instrument?.nativeId ?? null) ?? null;
       const ask = () => inner.askCancelAll(session, instrument, call);
       return cancelAllTold(audienceOf(session), () =>
-        confirmed(confirmation.clock, call, ask, (txHash, left) => confirmCancelAll(confirmation, txHash, open, left)),
+        confirmed(
+          confirmation.clock,
+          call,
+          ask,
+          (txHash, left) => confirmCancelAll(confirmation, txHash, open, left),
+          CANCEL_ALL_PENDING,
+        ),
       );
     },
     scheduleCancel: (session, atMs, call) => inner.scheduleCancel(session, atMs, call),
@@ -98,17 +104,22 @@ function accountOf(streams: VenuethreeAccountStreams, session: AccountSession): 
   return session instanceof VenuethreeSession ? streams.watched(session.accountIndex) : null;
 }
 
-/** Asks, and gives the outcome of what the API took where there is time to learn it. */
+/**
+ * Asks, and gives the outcome of what the API took. Where no time is left to learn it: `untold`, or else the API's
+ * answer.
+ */
 async function confirmed<T extends { readonly outcome: string }>(
   clock: Clock,
   call: CallOptions,
   ask: () => Promise<Asked<T>>,
   confirm: (txHash: string, left: CallOptions) => Promise<T>,
+  untold: T | null = null,
 ): Promise<T> {
   const deadline = new Deadline(clock, call);
   const { outcome, txHash } = await ask();
+  if (outcome.outcome !== "accepted" || txHash === null) return outcome;
   const left = deadline.left();
-  return outcome.outcome !== "accepted" || txHash === null || left === null ? outcome : confirm(txHash, left);
+  return left === null ? (untold ?? outcome) : confirm(txHash, left);
 }
 
 /** A client order index may be used again once its order has ended: only the venue's own id names one for good. */

@@ -50,18 +50,28 @@ export class VenuetwoAccountFeed implements AccountFeed<VenuetwoSession> {
   readonly #catchUp: AccountCatchUp;
   /** A signed read of these credentials was answered. */
   #isProven = false;
+  /** The connection that was open is dead, until the next one opens. */
+  #isKeyReplaced = false;
 
   constructor(options: AccountFeedOptions, words: UnknownWords, parts: FeedParts<VenuetwoSession>) {
     const { clock, layout, listenKeys, logger, wsUrl } = options;
     this.#options = options;
     this.#parts = parts;
     this.#words = words;
-    this.#catchUp = new AccountCatchUp(options, this.#account);
+    this.#catchUp = new AccountCatchUp(options, this.#account, () => void parts.counters.unreadFillCount++);
     this.#key = new StreamKey({
       ...{ listenKeys, clock, logger },
       session: parts.session,
       isOpen: () => parts.socket().state === "open",
-      onExpired: () => parts.renew("listen key gone"),
+      onExpired: (aliveMs) => {
+        this.#catchUp.silentSince(aliveMs);
+        parts.renew("listen key gone");
+      },
+      onReplaced: (aliveMs) => {
+        this.#catchUp.silentSince(aliveMs);
+        this.#catchUp.lost();
+        this.#isKeyReplaced = true;
+      },
       onRefusal: (isRefused) => parts.reconciler().noteRefusal(isRefused),
     });
     this.connection = {
@@ -83,7 +93,8 @@ export class VenuetwoAccountFeed implements AccountFeed<VenuetwoSession> {
   }
 
   onOpen(): void {
-    // Nothing is asked for.
+    if (this.#isKeyReplaced) this.#catchUp.lost();
+    this.#isKeyReplaced = false;
   }
 
   isReady(): boolean {
@@ -105,6 +116,7 @@ export class VenuetwoAccountFeed implements AccountFeed<VenuetwoSession> {
   onFrame(data: Buffer): void {
     const reconciler = this.#parts.reconciler();
     const event = decodeUserEvent(data.toString("utf8"));
+    if (event.kind !== "expired") this.#key.noteEvent();
     switch (event.kind) {
       case "expired":
         this.#parts.renew("listen key expired");

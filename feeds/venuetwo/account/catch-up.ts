@@ -10,7 +10,8 @@ import type { VenuePosition } from "../../../engine/domain/position.js";
 import type { AccountEvent, AccountReader, CallOptions } from "../../../engine/ports.js";
 import { failureOf, type LoadFailure, type Question } from "../../shared/account/account-feed.js";
 import { PendingNews } from "../../shared/account/pending-news.js";
-import { sameSizes, signedChanges } from "../../shared/account/held-positions.js";
+import { sameSizes, sideChanges } from "../../shared/account/held-positions.js";
+import { monoMs } from "../../shared/net/weight-window.js";
 import { LOAD_TIMEOUT_MS } from "../rules/limits.js";
 import { MissedFills, type MissedFillsDeps } from "./missed-fills.js";
 import type { VenuetwoSession } from "./session.js";
@@ -35,7 +36,7 @@ interface CaughtUp {
 const OPTIONS: CallOptions = { timeoutMs: LOAD_TIMEOUT_MS, lane: "reconcile" };
 /** Room for the error of the clock offset when a REST answer is weighed against events. */
 const CLOCK_MARGIN_MS = 1_000;
-/** Orders looked up one by one after a loss, because they vanished from the open ones. */
+/** Orders looked up one by one in one load, because they vanished from the open ones. The next load goes on. */
 const MAX_LOOKED_UP = 50;
 
 export class AccountCatchUp {
@@ -43,13 +44,16 @@ export class AccountCatchUp {
   readonly #state: AccountState;
   readonly #news = new PendingNews();
   readonly #missed: MissedFills;
-  /** Positions of the last answer, adopted or not. */
-  #answered: readonly VenuePosition[] = [];
+  /** Looked up in loads that had more to look up than one does; the venue may have forgotten some. */
+  readonly #lookedUp = new Set<string>();
+  /** How far the last answer was from what events had made, by `sideChanges`; nothing once it is adopted. */
+  #unshown: ReadonlyMap<string, number> = new Map();
 
-  constructor(deps: CatchUpDeps, state: AccountState) {
+  /** `onFillsGivenUp`: fills are missing for good. */
+  constructor(deps: CatchUpDeps, state: AccountState, onFillsGivenUp: () => void) {
     this.#deps = deps;
     this.#state = state;
-    this.#missed = new MissedFills(deps, state.orders, this.#news);
+    this.#missed = new MissedFills(deps, state.orders, this.#news, onFillsGivenUp);
   }
 
   /** Events may be missing from here on. */
@@ -57,8 +61,16 @@ export class AccountCatchUp {
     this.#missed.lost(symbolsOf(this.#state.positions(), this.#state.orders.openOrders()));
   }
 
+  /** Nothing that happened since then, monotonic, is surely streamed, although the connection looked alive. */
+  silentSince(thenMs: number): void {
+    const { clock, clockOffsetMs } = this.#deps;
+    const venueMs = Math.floor(clock.wallMs() + clockOffsetMs() - (monoMs(clock) - thenMs));
+    this.#missed.silentSince({ venueMs, monoMs: thenMs });
+  }
+
   /** The answer has been adopted. */
   taken({ beganMs, sinceVenueMs }: CaughtUp): void {
+    this.#unshown = new Map();
     this.#missed.taken(sinceVenueMs, beganMs);
   }
 
@@ -91,22 +103,24 @@ export class AccountCatchUp {
     return { positions: positions.value, asOfMs: positions.asOfMs, sinceVenueMs, beganMs };
   }
 
-  /** Sizes that no event brought: the stream that seemed whole was not. */
+  /**
+   * Sizes that no event brought: the stream that seemed whole was not. An event moves what is held and what the venue
+   * answers alike, so while fills are missing each change of the distance between the two is another loss.
+   */
   #compare(answer: readonly VenuePosition[]): void {
-    const before = this.#answered;
-    this.#answered = answer;
     const held = this.#state.positions();
+    const before = this.#unshown;
+    const now = sideChanges(held, answer);
+    this.#unshown = now;
     if (!this.#missed.isMissing) {
       if (!sameSizes(held, answer)) this.lost();
       return;
     }
-    // What an answer before showed as well is missing already.
-    const moved = signedChanges(before, answer);
-    const unshown = [...signedChanges(held, answer).keys()].filter((nativeSymbol) => moved.has(nativeSymbol));
-    if (unshown.length > 0) this.#missed.lostMore(unshown);
+    const sides = [...new Set([...before.keys(), ...now.keys()])].filter((side) => before.get(side) !== now.get(side));
+    if (sides.length > 0) this.#missed.lostMore(sides.map((side) => side.slice(0, side.lastIndexOf(" "))));
   }
 
-  /** Looks up each order that ended during the gap, so that none stays open here. */
+  /** Looks up each order that ended during the gap, so that none stays open here which the venue still knows. */
   async #learnOrders(
     session: VenuetwoSession,
     openNow: readonly VenueOrder[],
@@ -114,7 +128,9 @@ export class AccountCatchUp {
   ): Promise<LoadFailure | null> {
     const { instrumentOf, reader } = this.#deps;
     const openIds = new Set(openNow.map((order) => order.venueOrderId));
-    const vanished = this.#state.orders.openOrders().filter((order) => !openIds.has(order.venueOrderId));
+    const vanished = this.#state.orders
+      .openOrders()
+      .filter(({ venueOrderId }) => !openIds.has(venueOrderId) && !this.#lookedUp.has(venueOrderId));
     for (const order of openNow) this.#learn(order);
     for (const { nativeSymbol, venueOrderId } of vanished.slice(0, MAX_LOOKED_UP)) {
       const instrument = instrumentOf(nativeSymbol);
@@ -123,7 +139,10 @@ export class AccountCatchUp {
       if (!isWanted()) return "unanswered";
       if (!read.ok) return failureOf(read);
       if (read.value !== null) this.#learn(read.value);
+      this.#lookedUp.add(venueOrderId);
     }
+    if (vanished.length > MAX_LOOKED_UP) return "unanswered";
+    this.#lookedUp.clear();
     return null;
   }
 

@@ -148,14 +148,20 @@ describe("an event of a known type", () => {
     for (const frame of [ACCOUNT, TRADE, LIQUIDATION]) {
       const { streams, stream, push } = await live();
       push(frame);
-      expect([stream.state, streams.stats()]).toEqual(["LIVE", { decodeErrorCount: 0, driftCount: 0 }]);
+      expect([stream.state, streams.stats()]).toEqual([
+        "LIVE",
+        { decodeErrorCount: 0, unreadFillCount: 0, driftCount: 0 },
+      ]);
     }
   });
 
   it("of money alone has no positions", async () => {
     const { streams, stream, push } = await live();
     push({ e: "ACCOUNT_UPDATE", E: 1_759_347_763_400, T: 1, a: { m: "FUNDING_FEE", B: [] } });
-    expect([stream.state, streams.stats()]).toEqual(["LIVE", { decodeErrorCount: 0, driftCount: 0 }]);
+    expect([stream.state, streams.stats()]).toEqual([
+      "LIVE",
+      { decodeErrorCount: 0, unreadFillCount: 0, driftCount: 0 },
+    ]);
   });
 });
 
@@ -169,7 +175,10 @@ describe("an unknown word", () => {
       "UNKNOWN",
       "UNKNOWN",
     ]);
-    expect([stream.state, streams.stats()]).toEqual(["LIVE", { decodeErrorCount: 0, driftCount: 2 }]);
+    expect([stream.state, streams.stats()]).toEqual([
+      "LIVE",
+      { decodeErrorCount: 0, unreadFillCount: 0, driftCount: 2 },
+    ]);
     expect(lines.filter((line) => line.startsWith("venuetwo.account.unknown-word"))).toEqual([
       `venuetwo.account.unknown-word {"field":"status","word":"${word.slice(0, 40)}"}`,
     ]);
@@ -179,7 +188,10 @@ describe("an unknown word", () => {
     const { streams, stream, lines, push } = await live();
     push(withField(ACCOUNT, [...POSITION, "mt"], "portfolio"));
     push({ e: "VAULT_UPDATE", E: 1_759_347_763_400 });
-    expect([stream.state, streams.stats()]).toEqual(["LIVE", { decodeErrorCount: 0, driftCount: 2 }]);
+    expect([stream.state, streams.stats()]).toEqual([
+      "LIVE",
+      { decodeErrorCount: 0, unreadFillCount: 0, driftCount: 2 },
+    ]);
     expect(lines.filter((line) => line.startsWith("venuetwo.account.unknown-word"))).toEqual([
       'venuetwo.account.unknown-word {"field":"margin type","word":"portfolio"}',
       'venuetwo.account.unknown-word {"field":"event","word":"VAULT_UPDATE"}',

@@ -1,12 +1,13 @@
 /**
- * Fills of an account of several contracts while its stream is lost, loses frames, or brings them late, twice, out of order
- * and unreadable, while reads are slow, fail and lag behind, and while the estimate of the venue's clock is wrong for a time.
+ * Fills of an account of several contracts while its stream is lost, loses frames, is dead with its key, or brings them
+ * late, twice, out of order and unreadable, while reads are slow, fail and lag behind, and while the estimate of the venue's clock is wrong for a time.
  * A judge holds what was reported against what the venue filled. Virtual time; a seed decides what happens. One planted
  * fault for each check and more. FUZZ_SEED replays one seed, FUZZ_RUNS sets how many follow it.
  *
- * Bounds of the play, as missed-fills.ts has them: sizes only grow, but for round trips that no silent loss meets, so that
- * REST shows each silent loss; a contract that lost frames in silence gets none until that was found; the estimate is right
- * from a loss on until the fills are reported; of a flood the newest ones of each contract are wanted.
+ * Bounds of the play, as missed-fills.ts has them: what is lost in silence of one contract is all bought or all sold, so
+ * that REST shows it; a contract that lost frames in silence gets none until that was found; the estimate is right from a
+ * loss on until the fills are reported; of a flood the newest ones of each contract are wanted; of a contract whose trades
+ * are never read again nothing is.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { delay } from "../../../engine/domain/clock.js";
@@ -31,17 +32,41 @@ import { type FillHistory, MissedFills } from "./missed-fills.js";
 import { OrderState } from "./order-state.js";
 
 /** In place of the monotonic time that is read while a reading begins. */
-const planted = vi.hoisted((): { monoMs: number | null; sizesAreSame: boolean } => ({
-  monoMs: null,
-  sizesAreSame: false,
-}));
+const planted = vi.hoisted(
+  (): {
+    monoMs: number | null;
+    sizesAreSame: boolean;
+    answers: { last: readonly VenuePosition[] } | null;
+    hasNoEnd: boolean;
+  } => ({ monoMs: null, sizesAreSame: false, answers: null, hasNoEnd: false }),
+);
 vi.mock(import("../../shared/net/weight-window.js"), async (load) => {
   const original = await load();
   return { ...original, monoMs: (clock) => planted.monoMs ?? original.monoMs(clock) };
 });
 vi.mock(import("../../shared/account/held-positions.js"), async (load) => {
   const original = await load();
-  return { ...original, sameSizes: (left, right) => planted.sizesAreSame || original.sameSizes(left, right) };
+  return {
+    ...original,
+    sameSizes: (left, right) => planted.sizesAreSame || original.sameSizes(left, right),
+    sideChanges: (held, answer) => {
+      const changes = original.sideChanges(held, answer);
+      if (planted.answers === null) return changes;
+      const moved = original.sideChanges(planted.answers.last, answer);
+      planted.answers.last = answer;
+      return new Map([...changes].filter(([side]) => moved.has(side)));
+    },
+  };
+});
+
+vi.mock("../rules/limits.js", async (load) => {
+  const original = await load<typeof import("../rules/limits.js")>();
+  return {
+    ...original,
+    get MAX_FILL_TRIES() {
+      return planted.hasNoEnd ? Number.POSITIVE_INFINITY : original.MAX_FILL_TRIES;
+    },
+  };
 });
 
 const FIRST_SEED = Number(process.env["FUZZ_SEED"] ?? 1);
@@ -106,7 +131,9 @@ class LaggingVenue implements AccountReader, FillHistory {
   /** Rows of one page at most. */
   pageRows = 1_000;
   aheadMs = 0;
-  onAsked: () => void = () => {};
+  /** Its trades are never read again. */
+  unreadable: Instrument | null = null;
+  onAsked: (isSizes: boolean) => void = () => {};
   /** A slow answer is about to come. */
   onSlow: () => void = () => {};
   /** By native symbol, oldest first. */
@@ -151,7 +178,7 @@ class LaggingVenue implements AccountReader, FillHistory {
   }
 
   async #read<T>(make: (shownMs: number) => T, isSizes = false): Promise<Read<T>> {
-    this.onAsked();
+    this.onAsked(isSizes);
     const { answers } = this;
     await this.#wait(isSizes);
     if (answers === "never" || (answers === "partly" && this.#random.next() < 0.4)) {
@@ -226,6 +253,7 @@ class LaggingVenue implements AccountReader, FillHistory {
   readFills(_session: AccountSession, query: HistoryQuery): Promise<Read<HistoryPage<VenueFill>>> {
     const { cursor, instrument, limit, sinceMs } = query;
     if (instrument === null || sinceMs === null) throw new Error("trades are asked per symbol, from a time on");
+    if (instrument === this.unreadable) return Promise.resolve(failedRead("BAD_RESPONSE", "not a row"));
     const trades = this.tradesOf(instrument.nativeSymbol);
     return this.#read((shownMs) => {
       // A query reaches as far as the venue's time is thought to be, and a minute more.
@@ -295,12 +323,17 @@ class Life {
   readonly #happened = new Map<string, Trade>();
   /** Happened since the first LIVE, within the bounds, and are not reported yet. */
   readonly #out = new Map<string, Trade>();
-  /** An order of each contract that is not filled yet. */
+  /** An order of each contract and side that is not filled yet. */
   readonly #working = new Map<string, Order>();
   /** A contract whose frames are lost in silence, with what was lost. */
-  #mute: { readonly contract: Instrument; readonly trades: Trade[] } | null = null;
+  #mute: { readonly contract: Instrument; readonly side: "BUY" | "SELL"; readonly trades: Trade[] } | null = null;
   #isHung = false;
+  /** For so many steps more the connection answers pings and says nothing: the venue has forgotten its key. */
+  #deafSteps = 0;
+  #keyCount = 0;
   #isWild = false;
+  /** Sizes that are asked for meet a close in silence. */
+  #isUndoing = false;
   #hasFlooded = false;
   #firstLiveMs: number | null = null;
   #liveSinceMs: number | null = null;
@@ -312,17 +345,23 @@ class Life {
     this.#network.pong = "";
     this.#venue = new LaggingVenue(this.#clock, this.#random);
     this.#venue.pageRows = this.#hasFlood || this.#happens(0.5) ? 1_000 : 60;
-    this.#venue.onAsked = () => {
+    this.#venue.onAsked = (isSizes) => {
       if (this.#isWild && this.#happens(0.15)) this.#deal(1 + this.#below(3));
+      if (this.#isUndoing && isSizes && this.#stream.state === "LIVE" && this.#happens(0.5)) this.#undo();
     };
     this.#venue.onSlow = () => {
       if (!this.#isWild) this.#venue.answers = "truly";
-      if (!this.#isWild || this.#happens(0.5)) this.#deal(1, 0.9);
+      if (!this.#isWild && this.#happens(0.5)) this.#roundTrip(0.9);
+      else if (!this.#isWild || this.#happens(0.5)) this.#deal(1, 0.9);
     };
     this.#settleClock();
     const streams = streamsOf({
       ...{ clock: this.#clock, network: this.#network, truth: this.#venue, history: this.#venue },
       aheadMs: () => this.#venue.aheadMs,
+      listenKeys: {
+        create: async () => ({ ok: true, value: `listen/${this.#keyCount}`, asOfMs: 1, source: "venue" }),
+        extend: async () => ({ ok: true, value: "extended", asOfMs: 1, source: "venue" }),
+      },
       instrumentOf: (nativeSymbol) => CONTRACTS.get(nativeSymbol) ?? null,
     });
     for (const contract of [BTC, ETH]) this.#fillOne(contract, this.#clock.wallMs() - OLD_MS);
@@ -333,12 +372,15 @@ class Life {
 
   async run(): Promise<Set<Check>> {
     for (let step = 0; step < 40; step++) await this.#step();
-    for (let round = 0; round < ROUNDS; round++) await this.#round();
+    for (let round = 0; round < ROUNDS; round++) {
+      if (round === ROUNDS - 1 && this.#happens(0.3)) this.#venue.unreadable = SOL;
+      await this.#round();
+    }
     this.#venue.answers = "truly";
     this.#settleClock();
     for (let step = 0; step < CALM_STEPS; step++) await this.#step();
     if (this.#stream.state !== "LIVE") this.found.add("BACK");
-    if (this.#out.size > 0) this.found.add("MISSED");
+    if (this.#wanted().length > 0) this.found.add("MISSED");
     this.#stream.close();
     return this.found;
   }
@@ -351,17 +393,19 @@ class Life {
       await this.#step();
     }
     this.#isWild = false;
-    // Never both: each loss has what was missing before read again.
-    const isLostInReading = this.#happens(0.5);
-    if (isLostInReading) await this.#loseWhileReading();
+    // One of three: each loss has what was missing before read again.
+    const kind = this.#below(3);
+    if (kind === 0) await this.#loseWhileReading();
     // The first slow answer of the quiet time meets one more loss.
-    this.#venue.answers = isLostInReading ? "truly" : "sizes late";
+    this.#venue.answers = kind === 1 ? "sizes late" : "truly";
+    this.#isUndoing = kind === 2;
     this.#settleClock();
     for (let step = 0; step < QUIET_STEPS; step++) {
-      if (this.#happens(0.02)) this.#deal(1, 0);
+      if (this.#happens(kind === 2 ? 0.004 : 0.02)) this.#deal(1, 0);
       if (this.#happens(0.01)) this.#stepClock();
       await this.#step();
     }
+    this.#isUndoing = false;
   }
 
   /** Frames are lost in silence while the reading of a loss before goes on. */
@@ -386,11 +430,19 @@ class Life {
     if (this.#happens(0.02)) this.#deal(2 + this.#below(8));
     if (this.#happens(0.03)) this.#drawAnswers();
     if (this.#happens(0.008)) this.#startMute();
+    if (this.#happens(0.006)) this.#forgetKey();
     if (this.#happens(0.004) && this.#isOpen) {
       this.#settleClock();
       this.#isHung = true;
       this.#network.pong = null;
     }
+  }
+
+  #forgetKey(): void {
+    if (!this.#isOpen || this.#mute !== null || this.#deafSteps > 0) return;
+    this.#settleClock();
+    this.#keyCount++;
+    this.#deafSteps = 160 + this.#below(80);
   }
 
   #drawAnswers(): void {
@@ -407,7 +459,7 @@ class Life {
   /** Wrong by far only while nothing is missing. */
   #stepClock(): void {
     this.#settleClock();
-    if (this.#out.size === 0 && this.#isOpen && this.#mute === null) {
+    if (this.#out.size === 0 && this.#isOpen && this.#mute === null && this.#deafSteps === 0) {
       this.#venue.aheadMs += [60_000, 60_000, -20_000, 3_000][this.#below(4)] ?? 0;
     }
   }
@@ -432,7 +484,9 @@ class Life {
       last.open();
       return;
     }
-    const isLost = this.#isHung ? !this.#isWild || this.#happens(0.06) : this.#isWild && this.#happens(0.008);
+    const isFound = this.#deafSteps > 0 && --this.#deafSteps === 0;
+    const isDropped = this.#isHung ? !this.#isWild || this.#happens(0.06) : this.#isWild && this.#happens(0.008);
+    const isLost = isFound || isDropped;
     if (!isLost) return;
     last.end(1006);
     this.#ended();
@@ -441,15 +495,28 @@ class Life {
 
   #ended(): void {
     this.#isHung = false;
+    this.#deafSteps = 0;
     this.#network.pong = "";
     this.#mute = null;
     this.#settleClock();
   }
 
   #startMute(): void {
-    if (this.#mute !== null || !this.#isOpen) return;
+    if (this.#mute !== null || !this.#isOpen || this.#deafSteps > 0) return;
     this.#settleClock();
-    this.#mute = { contract: this.#happens(0.5) ? BTC : ETH, trades: [] };
+    this.#mute = { contract: this.#happens(0.5) ? BTC : ETH, side: this.#happens(0.5) ? "BUY" : "SELL", trades: [] };
+  }
+
+  /** The frames of a close are lost in silence: sizes are what they were before the events that opened it. */
+  #undo(): void {
+    if (this.#firstLiveMs === null || this.#mute !== null || !this.#isOpen || this.#deafSteps > 0) return;
+    const contract = this.#happens(0.5) ? BTC : ETH;
+    const lots = 1 + this.#below(9);
+    const atMs = this.#clock.wallMs();
+    this.#settleClock();
+    this.#tell(this.#filled(this.#venue.trade(contract, this.#venue.place(contract, "BUY", lots), lots, atMs)), 0);
+    const sold = this.#filled(this.#venue.trade(contract, this.#venue.place(contract, "SELL", lots), lots, atMs));
+    this.#mute = { contract, side: "SELL", trades: [sold] };
   }
 
   // ------------------------------------------------------------ fills
@@ -459,6 +526,8 @@ class Life {
     for (let index = 0; index < count; index++) {
       const contract = [BTC, BTC, ETH, SOL][this.#below(4)] ?? BTC;
       const isMute = this.#mute?.contract === contract;
+      // Nothing is left that could be sold in silence.
+      if (isMute && this.#mute?.side === "SELL" && this.#sizeOf(contract) === 0) continue;
       if (contract === SOL) this.#roundTrip(unreadablePart);
       else if (!isMute && this.#happens(0.1)) this.#selfTrade(contract, unreadablePart);
       else this.#tell(this.#fillOne(contract, this.#clock.wallMs()), unreadablePart);
@@ -467,12 +536,26 @@ class Life {
 
   #fillOne(contract: Instrument, atMs: number): Trade {
     const { nativeSymbol } = contract;
-    const working = this.#working.get(nativeSymbol) ?? this.#venue.place(contract, "BUY", 1 + this.#below(12));
+    const sizeLots = this.#sizeOf(contract);
+    const side = this.#sideOf(contract, sizeLots);
+    const name = `${nativeSymbol} ${side}`;
+    const working = this.#working.get(name) ?? this.#venue.place(contract, side, 1 + this.#below(12));
     const filledLots = this.#venue.tradesOf(nativeSymbol).findLast((trade) => trade.order === working)?.filledLots ?? 0;
-    const lots = 1 + this.#below(working.qtyLots - filledLots);
-    if (filledLots + lots < working.qtyLots) this.#working.set(nativeSymbol, working);
-    else this.#working.delete(nativeSymbol);
+    const mostLots = side === "BUY" ? working.qtyLots : Math.min(working.qtyLots, filledLots + sizeLots);
+    const lots = 1 + this.#below(mostLots - filledLots);
+    if (filledLots + lots < working.qtyLots) this.#working.set(name, working);
+    else this.#working.delete(name);
     return this.#filled(this.#venue.trade(contract, working, lots, atMs));
+  }
+
+  #sizeOf({ nativeSymbol }: Instrument): number {
+    return this.#venue.tradesOf(nativeSymbol).at(-1)?.sizeLots ?? 0;
+  }
+
+  #sideOf(contract: Instrument, sizeLots: number): "BUY" | "SELL" {
+    const mute = this.#mute?.contract === contract ? this.#mute : null;
+    const side = mute === null ? (this.#happens(0.6) ? "BUY" : "SELL") : mute.side;
+    return sizeLots > 0 ? side : "BUY";
   }
 
   #roundTrip(unreadablePart: number): void {
@@ -509,7 +592,7 @@ class Life {
   }
 
   #tell(trade: Trade, unreadablePart: number, sizeLots = trade.sizeLots): void {
-    if (!this.#isOpen) return;
+    if (!this.#isOpen || this.#deafSteps > 0) return;
     if (this.#mute?.contract === trade.contract) {
       this.#mute.trades.push(trade);
       return;
@@ -558,10 +641,14 @@ class Life {
     this.#liveSinceMs ??= nowMs;
     const { trades } = this.#mute ?? { trades: [] };
     if (trades.length > 0 && trades.every((trade) => !this.#out.has(keyOf(trade)))) this.#mute = null;
-    for (const { knownMs } of this.#out.values()) {
+    for (const { knownMs } of this.#wanted()) {
       if (knownMs === null) continue;
       if (nowMs - Math.max(knownMs, this.#liveSinceMs) > FOUND_WITHIN_MS) this.found.add("LIVE");
     }
+  }
+
+  #wanted(): readonly Trade[] {
+    return [...this.#out.values()].filter(({ contract }) => contract !== this.#venue.unreadable);
   }
 
   #below(count: number): number {
@@ -664,6 +751,18 @@ const MUTANTS: readonly { readonly name: string; readonly check: Check; readonly
     plant: () => void vi.spyOn(MissedFills.prototype, "lostMore").mockReturnValue(),
   },
   {
+    name: "a loss is none where sizes are those of the answer before",
+    check: "MISSED",
+    plant: () => {
+      planted.answers = { last: [] };
+    },
+  },
+  {
+    name: "the stream is thought to be alive until its key is found to be forgotten",
+    check: "MISSED",
+    plant: () => void vi.spyOn(MissedFills.prototype, "silentSince").mockReturnValue(),
+  },
+  {
     name: "the stream stays LIVE over sizes that no event brought",
     check: "LIVE",
     plant: () => {
@@ -697,6 +796,13 @@ const MUTANTS: readonly { readonly name: string; readonly check: Check; readonly
     plant: () => takeAs((venueMs, beganMs, isFirst) => [isFirst ? venueMs - 2 * OLD_MS : venueMs, beganMs]),
   },
   {
+    name: "a contract that is never read is tried for ever",
+    check: "BACK",
+    plant: () => {
+      planted.hasNoEnd = true;
+    },
+  },
+  {
     name: "a loss is never made good",
     check: "BACK",
     plant: () => void vi.spyOn(MissedFills.prototype, "read").mockResolvedValue("unanswered"),
@@ -706,6 +812,8 @@ const MUTANTS: readonly { readonly name: string; readonly check: Check; readonly
 afterEach(() => {
   vi.restoreAllMocks();
   planted.sizesAreSame = false;
+  planted.answers = null;
+  planted.hasNoEnd = false;
 });
 
 describe("the judge of missed fills", () => {

@@ -2,10 +2,13 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { delay } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
+import { type Logger, silentLogger } from "../../../engine/domain/logger.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { AccountEvent, AccountStream } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import { FakeNetwork } from "../../shared/test/fake-connector.js";
+import type { ListenKeys } from "./stream-key.js";
+import type { VenuetwoAccountStreams } from "./streams.js";
 import { accountUpdate, BTC, fill, order, position, session, streamsOf, Truth } from "../test/account-harness.js";
 
 const ETH: Instrument = { ...BTC, symbol: "ETH", nativeSymbol: "ETHUSDT" };
@@ -14,11 +17,19 @@ let clock: VirtualClock;
 let network: FakeNetwork;
 let truth: Truth;
 let events: AccountEvent[];
+let streams: VenuetwoAccountStreams;
 let stream: AccountStream;
 /** How far the venue's clock is thought to be ahead. */
 let aheadMs: number;
+let logged: string[];
+/** Does the venue still know the listen key? */
+let isKeyKnown: boolean;
+let key: string;
 
 beforeEach(async () => {
+  logged = [];
+  isKeyKnown = true;
+  key = "listen/1";
   aheadMs = 0;
   clock = new VirtualClock(1_790_000_000_000);
   network = new FakeNetwork();
@@ -27,7 +38,26 @@ beforeEach(async () => {
   events = [];
   const instruments = new Map([BTC, ETH].map((instrument) => [instrument.nativeSymbol, instrument]));
   const instrumentOf = (nativeSymbol: string): Instrument | null => instruments.get(nativeSymbol) ?? null;
-  const streams = streamsOf({ clock, network, truth, history: truth, aheadMs: () => aheadMs, instrumentOf });
+  const logger: Logger = {
+    ...silentLogger,
+    error: (event, fields) => {
+      if (event === "venuetwo.account.fills-unread") logged.push(String(fields?.["symbol"]));
+    },
+  };
+  const listenKeys: ListenKeys = {
+    create: async () => ({ ok: true, value: key, asOfMs: 1, source: "venue" }),
+    extend: async () => ({ ok: true, value: isKeyKnown ? "extended" : "expired", asOfMs: 1, source: "venue" }),
+  };
+  streams = streamsOf({
+    clock,
+    network,
+    truth,
+    history: truth,
+    aheadMs: () => aheadMs,
+    instrumentOf,
+    logger,
+    listenKeys,
+  });
   truth.openOrders = [order("5", "OPEN")];
   // Of the time before anybody streamed.
   truth.fills = [fill("4", "1", 3, clock.wallMs() - 5_000)];
@@ -173,6 +203,70 @@ describe("fills of a gap of the stream", () => {
     expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:11 5"]]);
   });
 
+  it("come with the end of each order that vanished, however many did", async () => {
+    const ids = Array.from({ length: 130 }, (_, index) => String(1_000 + index));
+    truth.openOrders = ids.map((id) => order(id, "OPEN"));
+    await lose();
+    await reconnect();
+    await wait(3_000);
+    await lose();
+    truth.openOrders = [];
+    // The venue forgot one of them.
+    for (const id of ids.slice(1)) truth.finishedOrders.set(id, order(id, "CANCELED"));
+    events.length = 0;
+    await reconnect();
+    await wait(5_000);
+    const ended = events.flatMap((event) =>
+      event.kind === "order" && event.order.status === "CANCELED" ? [event.order.venueOrderId] : [],
+    );
+    expect([stream.state, ended.sort()]).toEqual(["LIVE", ids.slice(1)]);
+  });
+
+  it("of a contract that can never be read hold the account back for minutes, are logged and counted", async () => {
+    await lose();
+    truth.movedSymbols = ["BTCUSDT", "ETHUSDT"];
+    truth.finishedOrders.set("6", { ...order("6", "FILLED", 10), nativeSymbol: "ETHUSDT" });
+    const lostMs = clock.wallMs();
+    truth.fills.push({ ...fill("6", "7", 10, lostMs), nativeSymbol: "ETHUSDT", symbol: "ETH", tradeId: "ETHUSDT:7" });
+    truth.fills.push(fill("5", "11", 3, lostMs));
+    const { readFills } = truth;
+    truth.readFills = (of, query) =>
+      query.instrument === BTC
+        ? Promise.resolve(failedRead("BAD_RESPONSE", "a row that nobody can read"))
+        : readFills.call(truth, of, query);
+    await reconnect();
+    await wait(60_000);
+    expect([stream.state, logged]).toEqual(["SYNCING", []]);
+    await wait(300_000);
+    expect([stream.state, stream.positions().ok, fills()]).toEqual(["LIVE", true, ["ETHUSDT:7 6"]]);
+    expect(new Set(logged)).toEqual(new Set(["BTC"]));
+    expect(streams.stats().unreadFillCount).toBe(logged.length);
+    // From then on one more try is enough.
+    await lose();
+    await reconnect();
+    await wait(2_000);
+    expect(stream.state).toBe("LIVE");
+    // And what can be read again is read.
+    truth.readFills = readFills;
+    await lose();
+    truth.fills.push(fill("5", "12", 3, clock.wallMs()));
+    await reconnect();
+    await wait(61_000);
+    expect([stream.state, fills().includes("BTCUSDT:12 5")]).toEqual(["LIVE", true]);
+  });
+
+  it("are read of the contracts that are known where the list of moved ones can never be read", async () => {
+    await lose();
+    truth.fills.push(fill("5", "11", 3, clock.wallMs()));
+    truth.readMovedSymbols = () => Promise.resolve(failedRead("BAD_RESPONSE", "a row that nobody can read"));
+    await reconnect();
+    await wait(60_000);
+    expect(stream.state).toBe("SYNCING");
+    await wait(300_000);
+    expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:11 5"]]);
+    expect([logged.length > 0, streams.stats().unreadFillCount]).toEqual([true, logged.length]);
+  });
+
   it("are reported once where a reading fails half-way, at the look-up of an order", async () => {
     await lose();
     truth.finishedOrders.set("8", order("8", "FILLED", 3));
@@ -236,6 +330,49 @@ describe("fills that no event brought although the connection held", () => {
     expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:11 5"]]);
   });
 
+  it("come with the end of their order, which no event brought either", async () => {
+    truth.positions = [position(3, clock.wallMs())];
+    truth.openOrders = [];
+    const { tsVenueMs } = fill("5", "11", 3, clock.wallMs());
+    truth.fills.push(fill("5", "11", 3, tsVenueMs));
+    truth.finishedOrders.set("5", { ...order("5", "FILLED", 3), tsVenueMs });
+    await wait(61_000);
+    expect(fills()).toEqual(["BTCUSDT:11 5"]);
+    const told = events.flatMap((event) => (event.kind === "order" || event.kind === "fill" ? [event] : []));
+    expect(told).toMatchObject([
+      { kind: "order", order: { venueOrderId: "5", status: "FILLED", filledLots: 3 } },
+      { kind: "fill", order: { status: "FILLED", filledLots: 3 } },
+    ]);
+  });
+
+  it("are read from before the venue forgot the key of the stream, while it looked alive", async () => {
+    await wait(120_000);
+    // The venue says nothing more on this connection; the position is opened and closed again.
+    truth.movedSymbols = ["BTCUSDT"];
+    truth.finishedOrders.set("8", order("8", "FILLED", 3));
+    truth.finishedOrders.set("9", order("9", "FILLED", 3));
+    truth.fills.push(fill("8", "11", 3, clock.wallMs()), fill("9", "12", 3, clock.wallMs() + 10));
+    await wait(120_000);
+    expect([stream.state, fills()]).toEqual(["LIVE", []]);
+    isKeyKnown = false;
+    await wait(25 * 60_000);
+    network.last.open();
+    await wait(5_000);
+    expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:11 8", "BTCUSDT:12 9"]]);
+  });
+
+  it("are read from before another key was given for the next connection", async () => {
+    await wait(120_000);
+    truth.movedSymbols = ["BTCUSDT"];
+    truth.finishedOrders.set("8", order("8", "FILLED", 3));
+    truth.fills.push(fill("8", "11", 3, clock.wallMs()));
+    await wait(120_000);
+    key = "listen/2";
+    await lose();
+    await reconnect();
+    expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:11 8"]]);
+  });
+
   it("are read again surely after the loss where it came while the venue was being asked", async () => {
     const { readPositions } = truth;
     let asked = 0;
@@ -284,6 +421,40 @@ describe("fills that no event brought although the connection held", () => {
     const before = truth.movedReads;
     await wait(125_000);
     expect(truth.movedReads).toBe(before);
+  });
+
+  /** A truth read has just passed; the venue's trades lag behind its sizes. */
+  async function untilSizesAreRead(): Promise<void> {
+    const before = truth.positionReads;
+    while (truth.positionReads === before) await clock.advanceAsync(50);
+  }
+
+  it("are read where sizes are what they were at the read before, and an event moved them meanwhile", async () => {
+    await lose();
+    await reconnect();
+    expect(stream.state).toBe("LIVE");
+    network.last.receive(tradeUpdate("5", 10, "0.003", "0.003"));
+    network.last.receive(accountUpdate("0.003", clock.wallMs()));
+    truth.fills.push(fill("5", "10", 3, clock.wallMs()));
+    await wait(30_000);
+    // The event of its close is lost.
+    await untilSizesAreRead();
+    truth.fills.push(fill("5", "11", 3, clock.wallMs() - 100));
+    await wait(125_000);
+    expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:10 5", "BTCUSDT:11 5"]]);
+  });
+
+  it("are read where both sides of a hedge grew by as much while fills are missing", async () => {
+    await lose();
+    await reconnect();
+    truth.positions = [
+      { ...position(3, clock.wallMs()), positionSide: "LONG" },
+      { ...position(3, clock.wallMs()), positionSide: "SHORT", direction: "SHORT" },
+    ];
+    await untilSizesAreRead();
+    truth.fills.push(fill("5", "11", 3, clock.wallMs() - 100), fill("5", "12", 3, clock.wallMs() - 100));
+    await wait(125_000);
+    expect([stream.state, fills()]).toEqual(["LIVE", ["BTCUSDT:12 5", "BTCUSDT:11 5"]]);
   });
 
   it("are not asked for where nothing was lost", async () => {

@@ -3,11 +3,13 @@
  * `userTrades` (sheet section 6.7) and reported once, by trade id.
  *
  * Trades are asked per symbol, of those that the account held, had orders in, or that moved its balance in the gap. A
- * read that fails fails the load: the stream is not LIVE, and the next load goes on with the symbols that are left. Reads
- * of the venue lag: a gap is closed by a reading that began SURELY_LATER_MS after the first one of this gap, and after
- * sizes of REST last showed another loss.
+ * read that fails fails the load: the stream is not LIVE, and the next load goes on with the symbols that are left, the one
+ * that failed last. After MAX_FILL_TRIES in a row its fills are given up, logged and counted: the account is LIVE again by the
+ * sizes that are read. Reads of the venue lag: a gap is closed by a reading that began SURELY_LATER_MS after the first one
+ * of this gap, and after sizes of REST last showed another loss.
  *
- * Weight of one reading: 30 for the income, 5 a symbol and page, 1 for each order that the stream never showed.
+ * Weight of one reading: 30 for the income, 5 a symbol and page, 1 for each order that is not known as of its fill: the
+ * end of an order can be lost with the fill that ended it.
  * Bounds: MAX_MISSED_FILLS rows of one reading, in equal parts of the symbols that are left, and of each symbol the
  * newest; what is cut is logged, and the filled sizes of its orders include it.
  */
@@ -20,7 +22,7 @@ import { failureOf, type LoadFailure, type Question } from "../../shared/account
 import type { PendingNews } from "../../shared/account/pending-news.js";
 import { SURELY_LATER_MS } from "../../shared/account/streamed-reads.js";
 import { monoMs } from "../../shared/net/weight-window.js";
-import { LOAD_TIMEOUT_MS } from "../rules/limits.js";
+import { LOAD_TIMEOUT_MS, MAX_FILL_TRIES } from "../rules/limits.js";
 import { nativePrice } from "./normalize.js";
 import type { OrderState } from "./order-state.js";
 
@@ -42,6 +44,9 @@ export interface MissedFillsDeps {
   readonly instrumentOf: (nativeSymbol: string) => Instrument | null;
 }
 
+/** What is read once for each reading: trades of a symbol, or the list of the symbols that moved. */
+type Source = string | typeof MOVED_LIST;
+
 /** A time of the venue, and of our monotonic clock. */
 interface Instant {
   readonly venueMs: number;
@@ -54,7 +59,9 @@ interface Reading {
   readonly began: Instant;
   /** Not read yet. */
   readonly symbols: Set<string>;
-  /** Began so late that the venue shows every fill of the gap. */
+  /** Keys of orders; each is looked up once. */
+  readonly lookedUp: Set<string>;
+  /** Began so late that the venue shows every fill of the gap, where it can be read. */
   readonly isConclusive: boolean;
   rowsLeft: number;
 }
@@ -66,6 +73,7 @@ const MAX_MISSED_FILLS = 2_000;
 const PAGE_ROWS = 1_000;
 /** A page may be shorter than asked for: so many of one symbol at most. */
 const MAX_PAGES = 8;
+const MOVED_LIST = null;
 /** Events may be this late and out of order; trade ids tell which fills of the overlap were reported. */
 const OVERLAP_MS = 10_000;
 /** Room for the error of the clock offset. */
@@ -88,9 +96,14 @@ export class MissedFills {
   #lostMoreMs: number | null = null;
   #reading: Reading | null = null;
   #lossCount = 0;
+  /** Reads that failed since the last one that was answered. */
+  readonly #failedTries = new Map<Source, number>();
+  readonly #onGivenUp: () => void;
 
-  constructor(deps: MissedFillsDeps, orders: OrderState, news: PendingNews) {
+  /** `onGivenUp`: fills of a contract, or of contracts that nobody knows of, are missing for good. */
+  constructor(deps: MissedFillsDeps, orders: OrderState, news: PendingNews, onGivenUp: () => void) {
     this.#deps = deps;
+    this.#onGivenUp = onGivenUp;
     this.#orders = orders;
     this.#news = news;
   }
@@ -108,6 +121,11 @@ export class MissedFills {
     this.#lostMoreMs = null;
     this.#reading = null;
     this.#lossCount++;
+  }
+
+  /** The stream was dead from then on, although sizes that were read agreed with it. A loss is noted after it. */
+  silentSince(then: Instant): void {
+    if (this.#toldUntil !== null && then.monoMs < this.#toldUntil.monoMs) this.#toldUntil = then;
   }
 
   /**
@@ -146,9 +164,17 @@ export class MissedFills {
       const untilMs = nowVenueMs + CLOCK_MARGIN_MS;
       const moved = await this.#deps.history.readMovedSymbols(session, fromMs, untilMs, OPTIONS);
       if (!isCurrent()) return "unanswered";
-      if (!moved.ok) return failureOf(moved);
-      const unread = new Set([...this.#known, ...symbols, ...moved.value]);
-      this.#reading = { fromMs, isConclusive, symbols: unread, rowsLeft: MAX_MISSED_FILLS, began: now };
+      const failure = this.#triedFor(MOVED_LIST, moved.ok ? null : failureOf(moved));
+      if (failure !== null) return failure;
+      const unread = new Set([...this.#known, ...symbols, ...(moved.ok ? moved.value : [])]);
+      this.#reading = {
+        fromMs,
+        isConclusive,
+        symbols: unread,
+        lookedUp: new Set(),
+        rowsLeft: MAX_MISSED_FILLS,
+        began: now,
+      };
     }
     return this.#readOn(session, this.#reading, isCurrent);
   }
@@ -156,12 +182,32 @@ export class MissedFills {
   async #readOn(session: AccountSession, reading: Reading, isCurrent: () => boolean): Promise<LoadFailure | null> {
     for (const symbol of reading.symbols) {
       const instrument = this.#deps.instrumentOf(symbol);
-      const failure = instrument === null ? null : await this.#readSymbol(session, instrument, reading, isCurrent);
-      if (failure !== null) return failure;
+      const failed = instrument === null ? null : await this.#readSymbol(session, instrument, reading, isCurrent);
+      if (!isCurrent()) return "unanswered";
       reading.symbols.delete(symbol);
+      const failure = this.#triedFor(symbol, failed);
+      if (failure === null) continue;
+      reading.symbols.add(symbol);
+      return failure;
     }
     this.#reading = null;
     if (reading.isConclusive) this.#close(reading.began);
+    return null;
+  }
+
+  /** Returns null where it was read, or is given up. Refused credentials are no matter of one contract. */
+  #triedFor(source: Source, failure: LoadFailure | null): LoadFailure | null {
+    if (failure === "refused") return failure;
+    if (failure === null) {
+      this.#failedTries.delete(source);
+      return null;
+    }
+    const count = (this.#failedTries.get(source) ?? 0) + 1;
+    this.#failedTries.set(source, count);
+    if (count < MAX_FILL_TRIES) return failure;
+    const symbol = source === MOVED_LIST ? null : (this.#deps.instrumentOf(source)?.symbol ?? null);
+    this.#deps.logger.error("venuetwo.account.fills-unread", { symbol, attemptCount: count });
+    this.#onGivenUp();
     return null;
   }
 
@@ -214,22 +260,26 @@ export class MissedFills {
     session: AccountSession,
     fill: VenueFill,
     instrument: Instrument,
-    { isConclusive }: Reading,
+    reading: Reading,
     isCurrent: () => boolean,
   ): Promise<LoadFailure | null> {
-    if (this.#orders.hasFill(fill)) return null;
+    const isReported = this.#orders.hasFill(fill);
     let order = this.#orders.orderOf(fill);
-    if (order === null) {
-      const { venueOrderId } = fill;
+    const isBehind = order === null ? !isReported : order.tsVenueMs < fill.tsVenueMs;
+    const { nativeSymbol, venueOrderId } = fill;
+    if (isBehind && !reading.lookedUp.has(`${nativeSymbol} ${venueOrderId}`)) {
       const read = await this.#deps.reader.readOrder(session, instrument, { venueOrderId }, OPTIONS);
       if (!isCurrent()) return "unanswered";
       if (!read.ok) return failureOf(read);
-      if (read.value === null) {
-        // The look-up lags behind the trades: a later reading asks again.
-        if (isConclusive) this.#deps.logger.error("venuetwo.account.fill-of-no-order", { symbol: instrument.symbol });
-        return null;
-      }
-      order = this.#learnt(read.value);
+      reading.lookedUp.add(`${nativeSymbol} ${venueOrderId}`);
+      if (read.value !== null) order = this.#learnt(read.value);
+    }
+    if (isReported) return null;
+    if (order === null) {
+      // The look-up lags behind the trades: a later reading asks again.
+      if (reading.isConclusive)
+        this.#deps.logger.error("venuetwo.account.fill-of-no-order", { symbol: instrument.symbol });
+      return null;
     }
     const event = this.#orders.adoptFill(fill, order, nativePrice(instrument, fill.price));
     if (event !== null) this.#news.add([event]);

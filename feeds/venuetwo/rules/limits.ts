@@ -55,6 +55,8 @@ export const ONE_PREMIUM_WEIGHT = 1;
 export const READ_TIMEOUT_MS = 5_000;
 /** exchangeInfo is several hundred kB. */
 export const LOAD_TIMEOUT_MS = 10_000;
+/** Of one contract's fills of a gap, in a row: about two minutes by the pauses between loads. Once given up, one try a reading. */
+export const MAX_FILL_TRIES = 20;
 
 /** listenKey lives 60 minutes; refreshed every 25 (sheet: every 20 to 30). */
 export const LISTEN_KEY_REFRESH_MS = 25 * 60_000;

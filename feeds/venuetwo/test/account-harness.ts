@@ -1,7 +1,7 @@
 /** Streamed accounts of venuetwo on a virtual clock, over a network and a REST that answer what a test holds true. */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
-import { silentLogger } from "../../../engine/domain/logger.js";
+import { type Logger, silentLogger } from "../../../engine/domain/logger.js";
 import type { VenueFill, VenueOrder } from "../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
@@ -192,6 +192,7 @@ export interface StreamedTruth {
   /** How far the venue's clock is known to be ahead. */
   readonly aheadMs: () => number;
   readonly latestVenueMs?: () => number;
+  readonly logger?: Logger;
   readonly listenKeys?: StreamsOptions["listenKeys"];
   /** BTCUSDT alone where it is left out. */
   readonly instrumentOf?: StreamsOptions["instrumentOf"];
@@ -210,7 +211,7 @@ export function streamsOf(of: StreamedTruth): VenuetwoAccountStreams {
     connector: network.connector,
     clock,
     random: createSeededRandom(3),
-    logger: silentLogger,
+    logger: of.logger ?? silentLogger,
     budget: new ConnectionBudget(clock, { maxConnections: 64, connectsPerMinute: 300 }),
     reader: truth,
     history: of.history ?? NO_FILLS,
