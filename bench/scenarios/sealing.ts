@@ -5,7 +5,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { Kek } from "../../engine/custody/sealing/kek.js";
 import { openRecord, sealRecord } from "../../engine/custody/sealing/record.js";
-import { systemSecretRandom } from "../../engine/custody/sealing/secret-random.js";
+import { systemSecretRandom } from "../../engine/custody/sealing/secret-bytes.js";
 import { latencyText, median, percentile } from "../lib/stats.js";
 import type { BenchRow, Scenario } from "../lib/types.js";
 

@@ -7,6 +7,7 @@ import { ServiceError } from "../../domain/errors.js";
 import { KEK_ID_BYTES } from "./context.js";
 import { keyRefused } from "./key-refused.js";
 import { areBounded, assertPassphrase, type ScryptParameters, type ScryptPolicy, scryptKey } from "./passphrase.js";
+import { secretBuffer } from "./secret-bytes.js";
 import type { ReadSecretFile } from "./secret-file.js";
 
 const KEY_BYTES = 32;
@@ -74,7 +75,7 @@ export async function deriveKek(
 ): Promise<Kek | null> {
   if ((secret.kind === "passphrase") !== (scrypt !== null)) return null;
   if (scrypt === null) {
-    const key = Buffer.alloc(KEY_BYTES);
+    const key = secretBuffer(KEY_BYTES);
     key.set(secret.bytes);
     return new Kek(key);
   }
@@ -94,13 +95,13 @@ function fromFile(path: string, readFile: ReadSecretFile, parse: (content: Buffe
 
 function passphraseOf(passphrase: Uint8Array): KekSecret {
   assertPassphrase(passphrase);
-  const bytes = Buffer.alloc(passphrase.byteLength);
+  const bytes = secretBuffer(passphrase.byteLength);
   bytes.set(passphrase);
   return { kind: "passphrase", bytes };
 }
 
 function keyOfFile(content: Buffer): KekSecret {
-  const key = Buffer.alloc(KEY_BYTES);
+  const key = secretBuffer(KEY_BYTES);
   if (content.byteLength === KEY_BYTES) {
     key.set(content);
     // A password, or half of a hex key: far from 256 bits. Random bytes are all text once in 10^13 times.
@@ -112,10 +113,10 @@ function keyOfFile(content: Buffer): KekSecret {
 
 function keyOfHexText(hex: string): Buffer {
   if (!HEX_KEY.test(hex)) throw notHex();
-  const digits = Buffer.alloc(KEY_BYTES * 2);
+  const digits = secretBuffer(KEY_BYTES * 2);
   try {
     digits.write(hex, "latin1");
-    return readHex(digits, Buffer.alloc(KEY_BYTES));
+    return readHex(digits, secretBuffer(KEY_BYTES));
   } finally {
     digits.fill(0);
   }

@@ -12,7 +12,7 @@ import { keyRefused } from "./key-refused.js";
 import type { ScryptParameters } from "./passphrase.js";
 import { openRecord, sealRecord } from "./record.js";
 import type { SealContext } from "./sealer.js";
-import type { SecretRandom } from "./secret-random.js";
+import type { SecretRandom } from "./secret-bytes.js";
 
 const SEALING_NAMESPACE = "sealing";
 const KEY_ROW = "keys";

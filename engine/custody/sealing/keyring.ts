@@ -9,7 +9,7 @@ import { ServiceError } from "../../domain/errors.js";
 import type { Kek } from "./kek.js";
 import { keyUnknown, openRecord, recordKekId, rewrapRecord, sealRecord } from "./record.js";
 import type { SealContext, Sealer } from "./sealer.js";
-import type { SecretRandom } from "./secret-random.js";
+import type { SecretRandom } from "./secret-bytes.js";
 
 export interface KeyringParts {
   readonly present: Kek;

@@ -22,7 +22,7 @@ import { Keyring } from "./keyring.js";
 import { newScryptParameters, SCRYPT_POLICY, type ScryptParameters, type ScryptPolicy } from "./passphrase.js";
 import { type ReadSecretFile, readSecretFile } from "./secret-file.js";
 import { holdsSealed, type SealedPlace } from "./sealed-rows.js";
-import type { SecretRandom } from "./secret-random.js";
+import type { SecretRandom } from "./secret-bytes.js";
 
 export interface KeyringSetup {
   readonly store: StateStore;

@@ -5,7 +5,7 @@
  */
 import { scrypt } from "node:crypto";
 import { keyRefused } from "./key-refused.js";
-import type { SecretRandom } from "./secret-random.js";
+import type { SecretRandom } from "./secret-bytes.js";
 
 export interface ScryptParameters {
   /** N = 2^log2N. */

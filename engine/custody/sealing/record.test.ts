@@ -13,7 +13,7 @@ import {
   sealRecord,
 } from "./record.js";
 import type { SealContext } from "./sealer.js";
-import { systemSecretRandom } from "./secret-random.js";
+import { systemSecretRandom } from "./secret-bytes.js";
 import { codeOf, errorOf, seededRandom } from "./test/sealing-doubles.js";
 
 const kek = new Kek(Buffer.alloc(32, "first key of these tests"));

@@ -7,6 +7,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
 import { keyRefused } from "./key-refused.js";
+import { secretBuffer } from "./secret-bytes.js";
 
 /** Longer than any key or passphrase; a file above it is something else. */
 export const MAX_SECRET_FILE_BYTES = 1_026;
@@ -48,7 +49,7 @@ function assertPrivate(path: string, stats: Stats): void {
 
 function readAll(path: string, descriptor: number): Buffer {
   // One byte more than allowed, so that a file that grows after the check is seen.
-  const scratch = Buffer.alloc(MAX_SECRET_FILE_BYTES + 1);
+  const scratch = secretBuffer(MAX_SECRET_FILE_BYTES + 1);
   try {
     let byteCount = 0;
     while (byteCount < scratch.byteLength) {
@@ -58,7 +59,7 @@ function readAll(path: string, descriptor: number): Buffer {
     }
     if (byteCount === 0 || byteCount > MAX_SECRET_FILE_BYTES)
       throw keyRefused("FILE_SIZE", `${path} changed while it was read`, { path });
-    const secret = Buffer.alloc(byteCount);
+    const secret = secretBuffer(byteCount);
     scratch.copy(secret, 0, 0, byteCount);
     return secret;
   } catch (error) {

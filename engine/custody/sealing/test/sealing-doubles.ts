@@ -4,7 +4,7 @@ import { ServiceError } from "../../../domain/errors.js";
 import { createMemoryStore } from "../../../storage/test/memory-store.js";
 import { completeStore, type StateStore, storeUnavailable } from "../../../storage/state-store.js";
 import type { ScryptPolicy } from "../passphrase.js";
-import type { SecretRandom } from "../secret-random.js";
+import type { SecretRandom } from "../secret-bytes.js";
 
 /** The least that Node's scrypt does at once: for tests that are not about its cost. */
 export const FAST_SCRYPT: ScryptPolicy = { newLog2N: 4, minLog2N: 4 };
