@@ -150,6 +150,13 @@ module.exports = {
       to: { path: "^engine/(orders|portfolio|recorder)/" },
     },
     {
+      name: "sealing-knows-the-store-alone",
+      comment: "What seals a secret knows nothing of what the secret is for.",
+      severity: "error",
+      from: { path: "^engine/custody/sealing/", pathNot: TEST },
+      to: { path: "^engine/", pathNot: "^engine/(custody/sealing/|domain/|storage/state-store\\.ts$)" },
+    },
+    {
       name: "orders-know-no-portfolio",
       comment: "Nor the recorder, which is behind a port of theirs (record-sink.ts).",
       severity: "error",

@@ -45,8 +45,8 @@ export const COMMON_ERRORS: Readonly<Record<number, string>> = {
   414: "The request target is too long (URI_TOO_LONG).",
   421: "The Host is none that this service answers under (FOREIGN_HOST).",
   429: "Our own rate limit (RATE_LIMITED); Retry-After says when to come back.",
-  500: "A fault of ours (INTERNAL).",
-  503: "The service is overloaded or shutting down (OVERLOADED, SHUTTING_DOWN), or a venue, the store or the record (RECORDS_UNAVAILABLE) is unavailable.",
+  500: "A fault of ours (INTERNAL), or a stored secret cannot be opened (SEAL_BROKEN).",
+  503: "The service is overloaded or shutting down (OVERLOADED, SHUTTING_DOWN), or a venue, the store or the record (RECORDS_UNAVAILABLE) is unavailable, or a stored secret is sealed under a key that is not loaded (SEAL_KEY_UNKNOWN).",
 };
 
 const BODY_TYPE_ERROR = { 415: "The body is not application/json (UNSUPPORTED_MEDIA_TYPE)." } as const;

@@ -8,6 +8,7 @@ import { ingest } from "./ingest.js";
 import { manyMarkets } from "./many-markets.js";
 import { memory } from "./memory.js";
 import { recording } from "./recording.js";
+import { sealing } from "./sealing.js";
 import { sign } from "./sign.js";
 import { quietStore } from "./quiet-store.js";
 import { stages } from "./stages.js";
@@ -23,6 +24,7 @@ export const SCENARIOS: readonly Scenario[] = [
   recording,
   quietStore,
   sign,
+  sealing,
   close,
   memory,
   manyMarkets,

@@ -80,6 +80,8 @@ const ERROR_TABLE = {
   FAILED_TO_FETCH_ORDER_STATUS: { status: 500, text: "Failed to fetch order status: {reason}" },
   FAILED_TO_FETCH_ACCOUNT: { status: 500, text: "Failed to fetch account: {reason}" },
   FAILED_TO_FETCH_ORDERS: { status: 500, text: "Failed to fetch open orders: {reason}" },
+  /** A sealed record does not open: changed, in the wrong row, or older than it should be. */
+  SEAL_BROKEN: { status: 500, text: "A stored secret cannot be opened" },
   INTERNAL: { status: 500, text: "Internal error" },
   POSITION_UNLISTED: { status: 503, text: "{symbol} on {exchange} is held in a contract that this service {why}" },
   VENUE_RATE_LIMITED: { status: 503, text: "{exchange} is rate limiting this service" },
@@ -90,6 +92,9 @@ const ERROR_TABLE = {
   NOT_READY: { status: 503, text: "Not ready: {parts}" },
   RECORDS_UNAVAILABLE: { status: 503, text: "The record of market data and closes is unavailable" },
   STORE_UNAVAILABLE: { status: 503, text: "The state store is unavailable; nothing was sent" },
+  SEAL_KEY_UNKNOWN: { status: 503, text: "A stored secret is sealed under a key that is not loaded" },
+  /** At the start, or at a rotation: a key of an operator's that seals nothing here. */
+  SEAL_KEY_REFUSED: { status: 503, text: "The sealing key is refused: {problem}" },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERROR_TABLE;

@@ -105,6 +105,8 @@ describe("layer rules", () => {
     ["stream-knows-no-routes", "gateway/stream", "gateway/api/routes/x.ts"],
     ["domain-is-lowest", "engine/domain", "engine/market/x.ts"],
     ["engine-parts-know-no-orders", "engine/guards", "engine/orders/x.ts"],
+    ["sealing-knows-the-store-alone", "engine/custody/sealing", "engine/custody/x.ts"],
+    ["sealing-knows-the-store-alone", "engine/custody/sealing", "engine/storage/x.ts"],
     ["orders-know-no-portfolio", "engine/orders", "engine/portfolio/x.ts"],
     ["orders-know-no-portfolio", "engine/orders/single", "engine/recorder/x.ts"],
     ["orders-durable-looks-down", "engine/orders/durable", "engine/orders/decide/x.ts"],
