@@ -2,8 +2,8 @@
  * The audit log in the state store: rows are added, never changed or removed.
  *
  * A row's key counts down, so that the first rows of the namespace are the newest: a scan goes upwards only. It is made
- * of the time, which never goes back here even where the clock does, a count within this process, and random digits; so
- * the order is that of the acts, and no row takes the place of another, not even of a process before.
+ * of the time, which never goes back here even where the clock does, a count within it, and random digits; so the order
+ * is that of the acts, also over restarts, and no row takes the place of another.
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
@@ -30,20 +30,22 @@ export class AuditStore implements AuditLog {
   readonly #store: StateStore;
   readonly #clock: Clock;
   readonly #fill: FillRandom;
-  #lastMs: number;
+  #lastMs = 0;
   #count = 0;
 
-  private constructor(store: StateStore, clock: Clock, fill: FillRandom, lastMs: number) {
+  /** `newest`: the id of the newest row; the next one is after it. */
+  private constructor(store: StateStore, clock: Clock, fill: FillRandom, newest: string) {
     this.#store = store;
     this.#clock = clock;
     this.#fill = fill;
-    this.#lastMs = lastMs;
+    if (!ID.test(newest)) return;
+    this.#lastMs = COUNT_DOWN_FROM_MS - Number(newest.slice(0, 15));
+    this.#count = COUNT_DOWN_FROM - Number(newest.slice(16, 22));
   }
 
   static async open(store: StateStore, clock: Clock, fill: FillRandom): Promise<AuditStore> {
     const [newest] = await store.scan(NAMESPACE, { prefix: "", limit: 1 });
-    const lastMs = newest === undefined ? 0 : COUNT_DOWN_FROM_MS - Number(newest.key.slice(0, 15));
-    return new AuditStore(store, clock, fill, Number.isSafeInteger(lastMs) ? lastMs : 0);
+    return new AuditStore(store, clock, fill, newest?.key ?? "");
   }
 
   /** The writes that make the row durable: commit them with what the row tells of. */

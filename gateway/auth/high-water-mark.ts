@@ -89,7 +89,9 @@ export class HighWaterMark {
   /** The commit under way may have begun too early for this timestamp; the one after it has not. */
   async #reach(tsMs: number): Promise<void> {
     await this.#moving;
-    if (tsMs > this.#durableMs) await (this.#moving ??= this.#move());
+    if (tsMs <= this.#durableMs) return;
+    this.#moving ??= this.#move();
+    await this.#moving;
   }
 
   async #move(): Promise<void> {

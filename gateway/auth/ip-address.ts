@@ -67,14 +67,9 @@ export function addressText(address: Address): string {
 }
 
 export function blockText({ base, prefixBits }: AddressBlock): string {
-  const bits = isV4(base) && prefixBits >= MAPPED_PREFIX_BITS ? prefixBits - MAPPED_PREFIX_BITS : prefixBits;
-  return prefixBits === 128 ? addressText(base) : `${blockBase(base, prefixBits)}/${bits}`;
-}
-
-/** `::ffff:0:0/90` is an IPv6 block: dotted, it would be read as another. */
-function blockBase(base: Address, prefixBits: number): string {
-  if (!isV4(base) || prefixBits >= MAPPED_PREFIX_BITS) return addressText(base);
-  return `::ffff:${(base[3] >>> 16).toString(16)}:${(base[3] & 0xffff).toString(16)}`;
+  // A base of IPv4 has its lowest mapping bit set, so its block has 96 bits at least.
+  const bits = isV4(base) ? prefixBits - MAPPED_PREFIX_BITS : prefixBits;
+  return prefixBits === 128 ? addressText(base) : `${addressText(base)}/${bits}`;
 }
 
 function isV4(address: Address): boolean {

@@ -36,7 +36,8 @@ export class KeyUses {
 
   async #writeAll(): Promise<void> {
     const unsaved = [...this.#table.entries()].filter(([, key]) => key.isUseUnsaved);
-    for (let from = 0; from < unsaved.length; from += BATCH_ROWS) await this.#write(unsaved.slice(from, from + BATCH_ROWS));
+    for (let from = 0; from < unsaved.length; from += BATCH_ROWS)
+      await this.#write(unsaved.slice(from, from + BATCH_ROWS));
   }
 
   async #write(batch: readonly [string, LiveKey][]): Promise<void> {

@@ -3,7 +3,13 @@
  * commit that creates the owner's key, and read once at the start. The rows themselves are unchanged: whoever reads
  * them asks here (engine/domain/owner.ts).
  */
-import { decodeJson, encodeJson, type StateStore, type StateWrite, storeUnavailable } from "../../engine/storage/state-store.js";
+import {
+  decodeJson,
+  encodeJson,
+  type StateStore,
+  type StateWrite,
+  storeUnavailable,
+} from "../../engine/storage/state-store.js";
 
 const NAMESPACE = "owner";
 const KEY = "local-adopted-by";

@@ -9,7 +9,7 @@
  * and the proxy's own is on no caller's list.
  */
 import { type Address, addressText, parseAddress } from "./ip-address.js";
-import { IpList } from "./ip-list.js";
+import type { IpList } from "./ip-list.js";
 
 /** Proxies of one chain. Beyond it the address of the socket counts. */
 export const PROXY_HOPS_MAX = 16;
