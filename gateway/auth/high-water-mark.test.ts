@@ -28,7 +28,7 @@ describe("the mark of accepted writes", () => {
     const { store, clock, mark } = await open();
     const before = store.status().commitCount;
     for (let ms = 0; ms < 10_000; ms += 10) {
-      mark.cover(clock.wallMs());
+      void mark.cover(clock.wallMs());
       await clock.advanceAsync(10);
     }
     const busy = store.status().commitCount - before;

@@ -12,6 +12,7 @@
  *   repeated only if the clock is also set back between the two.
  */
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
+import { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import { decodeJson, encodeJson, type StateStore, storeUnavailable } from "../../engine/storage/state-store.js";
 import { AHEAD_MAX_MS } from "./request-form.js";
@@ -42,6 +43,7 @@ export class HighWaterMark {
   #acceptedMs: number;
   #moving: Promise<void> | null = null;
   #failedCount = 0;
+  #isFailing = false;
 
   private constructor(store: StateStore, clock: Clock, logger: Logger, floorMs: number) {
     this.#store = store;
@@ -101,9 +103,12 @@ export class HighWaterMark {
     try {
       await this.#put({ markMs, clean: false });
       this.#durableMs = Math.max(this.#durableMs, markMs);
+      this.#isFailing = false;
     } catch (error) {
       this.#failedCount++;
-      this.#logger.error("auth.mark_failed", { code: error instanceof Error ? error.message : "" });
+      // Once, not for each write of a store that is gone.
+      if (!this.#isFailing) this.#logger.error("auth.mark_failed", { reason: reasonOf(error) });
+      this.#isFailing = true;
     } finally {
       this.#moving = null;
     }
@@ -121,6 +126,11 @@ export class HighWaterMark {
       if (timer !== null) this.#clock.clearTimer(timer);
     }
   }
+}
+
+/** The store's own word for it. */
+function reasonOf(error: unknown): string {
+  return error instanceof ServiceError ? String(error.context["reason"]) : "INTERNAL";
 }
 
 /** A row that cannot be read is not ours: better no start than a window that is open. */

@@ -1,13 +1,14 @@
 /** Requests against keys: the table of docs/api-keys.md, row by row. */
 import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { KeyHeaders, SignedRequest } from "../http/caller.js";
+import type { SignedRequest } from "../http/caller.js";
 import { requireScope } from "../http/require-scope.js";
 import type { NewSecret } from "./key-admin.js";
 import { LiveKey } from "./key-table.js";
 import { IpList } from "./ip-list.js";
 import { SigningSecret } from "./signing-secret.js";
-import { type AuthHarness, outcome, type Sending, signed, signedBy, startAuth, WISH } from "./test/auth-harness.js";
+import { askerOf, BODY, withHeaders } from "./test/asker.js";
+import { type AuthHarness, signed, signedBy, startAuth, WISH } from "./test/auth-harness.js";
 
 let harness: AuthHarness;
 let key: NewSecret;
@@ -21,21 +22,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const now = (): number => harness.clock.wallMs();
-const get = (rest: Partial<Sending> = {}): SignedRequest => signedBy(key, now(), rest);
-const BODY = '{"symbol":"BTC","direction":"LONG","size":"0.01"}';
-const post = (rest: Partial<Sending> = {}): SignedRequest =>
-  signedBy(key, now(), { method: "POST", target: "/api/trade/position/close", body: BODY, ...rest });
-const ask = (request: SignedRequest): string => outcome(harness.auth.authenticate(request));
-const withHeaders = (request: SignedRequest, headers: Partial<KeyHeaders>): SignedRequest => ({
-  ...request,
-  headers: { ...request.headers, ...headers },
-});
-
-function details(request: SignedRequest): Readonly<Record<string, unknown>> {
-  const verdict = harness.auth.authenticate(request);
-  return verdict.ok ? {} : verdict.error.context;
-}
+const { now, get, post, ask, details } = askerOf(() => ({ harness, key }));
 
 /** A key of this id and secret, as the vectors have it. */
 function plant(keyId: string, secret: string): void {
@@ -281,120 +268,6 @@ describe("digests per outcome", () => {
   });
 });
 
-describe("a write", () => {
-  it.each(["POST", "PATCH", "DELETE", "PUT", "OPTIONS", "get"])("by %s is accepted once", (method) => {
-    const request = signedBy(key, now(), { method });
-    expect([ask(request), ask(request)]).toEqual(["ok", "AUTH_REPLAY"]);
-  });
-
-  it("a millisecond later is another one; a read may be repeated", () => {
-    const read = get();
-    expect([ask(post()), ask(read), ask(read), ask(withHeaders(get({ method: "HEAD" }), {}))]).toEqual([
-      "ok",
-      "ok",
-      "ok",
-      "ok",
-    ]);
-    harness.clock.advance(1);
-    expect(ask(post())).toBe("ok");
-  });
-
-  it("stays refused until its window is over, and then for its time", () => {
-    const request = post({ recvWindow: "10000" });
-    expect(ask(request)).toBe("ok");
-    harness.clock.advance(10_000);
-    expect(ask(request)).toBe("AUTH_REPLAY");
-    harness.clock.advance(1);
-    expect(ask(request)).toBe("AUTH_TIMESTAMP_OUT_OF_WINDOW");
-  });
-
-  it("stays refused when the clock is set back after it was forgotten", () => {
-    const request = post();
-    expect(ask(request)).toBe("ok");
-    harness.clock.advance(3_600_000);
-    expect(ask(post({ target: "/api/other" }))).toBe("ok");
-    harness.clock.stepWall(-3_600_000);
-    expect(ask(request)).toBe("AUTH_TIMESTAMP_OUT_OF_WINDOW");
-    // A read does no harm.
-    expect(ask(get())).toBe("ok");
-  });
-
-  it("with a wrong signature uses nothing up", () => {
-    const request = post();
-    expect([ask(withHeaders(request, { signature: "0".repeat(64) })), ask(request)]).toEqual([
-      "AUTH_BAD_SIGNATURE",
-      "ok",
-    ]);
-  });
-
-  it("waits for the mark after a pause, and for nothing while writes go on", async () => {
-    const settles = (): boolean => {
-      const verdict = harness.auth.authenticate(post({ target: `/api/x${now()}` }));
-      return verdict.ok && verdict.settled !== undefined;
-    };
-    expect(settles()).toBe(true);
-    await harness.clock.advanceAsync(1);
-    const waits: boolean[] = [];
-    for (let round = 0; round < 40; round++) {
-      waits.push(settles());
-      await harness.clock.advanceAsync(250);
-    }
-    expect(waits).not.toContain(true);
-    await harness.clock.advanceAsync(10_000);
-    expect(settles()).toBe(true);
-  });
-
-  it("of a frame of the stream is accepted once too, as a GET", () => {
-    const frame = get({ target: "/ws" });
-    expect([outcome(harness.auth.authenticateOnce(frame)), outcome(harness.auth.authenticateOnce(frame))]).toEqual([
-      "ok",
-      "AUTH_REPLAY",
-    ]);
-  });
-});
-
-describe("after a restart", () => {
-  async function restart(options: { clean: boolean; seed?: number }): Promise<void> {
-    if (options.clean) {
-      await harness.keys.stop();
-      await harness.mark.stop();
-    }
-    harness = await startAuth({ clock: harness.clock, store: harness.store, seed: options.seed ?? 99 });
-  }
-
-  it("that was clean a write is refused again, and a new one is accepted at once", async () => {
-    const request = post();
-    expect(ask(request)).toBe("ok");
-    await restart({ clean: true });
-    expect(ask(request)).toBe("AUTH_TIMESTAMP_OUT_OF_WINDOW");
-    harness.clock.advance(1);
-    expect(ask(post())).toBe("ok");
-  });
-
-  it("that followed a crash writes are refused for three seconds after it, and reads never", async () => {
-    const request = post();
-    await (harness.auth.authenticate(request) as { settled?: Promise<void> }).settled;
-    await restart({ clean: false });
-    expect([ask(request), ask(get())]).toEqual(["AUTH_TIMESTAMP_OUT_OF_WINDOW", "ok"]);
-    expect(details(request)).toMatchObject({ reason: "BEFORE_START", retryAfterMs: 3_001 });
-    harness.clock.advance(3_000);
-    expect([ask(post()), ask(request)]).toEqual(["AUTH_TIMESTAMP_OUT_OF_WINDOW", "AUTH_TIMESTAMP_OUT_OF_WINDOW"]);
-    harness.clock.advance(1);
-    expect(ask(post())).toBe("ok");
-  });
-
-  it("with the clock set back an hour every write is refused; a rotated secret writes at once", async () => {
-    const request = post();
-    expect(ask(request)).toBe("ok");
-    await restart({ clean: true });
-    harness.clock.stepWall(-3_600_000);
-    expect(ask(post())).toBe("AUTH_TIMESTAMP_OUT_OF_WINDOW");
-    const rotated = await harness.keys.rotate(key.key.keyId, 60_000);
-    expect(ask(post())).toBe("AUTH_TIMESTAMP_OUT_OF_WINDOW");
-    expect(ask(signedBy(rotated, now(), { method: "POST" }))).toBe("ok");
-  });
-});
-
 describe("a rotated key", () => {
   it("works with both secrets until the overlap is over, then with the new one alone", async () => {
     const rotated = await harness.keys.rotate(key.key.keyId, 60_000);
@@ -443,66 +316,6 @@ describe("a list of addresses", () => {
     key = await harness.keys.create({ ...WISH, ips: ["192.0.2.0/24"] });
     const request = post();
     expect([ask({ ...request, address: "198.51.100.1" }), ask(request)]).toEqual(["IP_NOT_ALLOWED", "ok"]);
-  });
-});
-
-describe("X-API-SECRET", () => {
-  it("must match where it is sent, makes the request deprecated, and replaces no signature", () => {
-    const accepted = harness.auth.authenticate(withHeaders(get(), { secret: key.secret }));
-    expect(accepted.ok && accepted.deprecated).toBe(true);
-    expect(ask(withHeaders(get(), { secret: `${key.secret}x` }))).toBe("AUTH_BAD_SIGNATURE");
-    expect(details(withHeaders(get(), { secret: "sk_x" }))["header"]).toBe("X-API-SECRET");
-    expect(ask(withHeaders(get(), { secret: key.secret, signature: null }))).toBe("AUTH_MISSING_HEADER");
-    expect(ask(withHeaders(get(), { secret: key.secret, signature: "0".repeat(64) }))).toBe("AUTH_BAD_SIGNATURE");
-    const plain = harness.auth.authenticate(get());
-    expect(plain.ok && plain.deprecated).toBe(false);
-  });
-
-  it("of a wrong write uses nothing up", () => {
-    const request = post();
-    expect([ask(withHeaders(request, { secret: "sk_x" })), ask(request)]).toEqual(["AUTH_BAD_SIGNATURE", "ok"]);
-  });
-});
-
-describe("mode secret", () => {
-  beforeEach(async () => {
-    harness = await startAuth({ mode: "secret" });
-    key = await harness.keys.create(WISH);
-  });
-  const bare = (secret: string | null): SignedRequest =>
-    withHeaders(post(), { timestamp: null, signature: null, recvWindow: null, secret });
-
-  it("takes key and secret, and verifies a signature that is there", () => {
-    expect([ask(bare(key.secret)), ask(bare(key.secret)), ask(bare("sk_x")), ask(bare(null))]).toEqual([
-      ...["ok", "ok", "AUTH_BAD_SIGNATURE", "AUTH_MISSING_HEADER"],
-    ]);
-    expect(details(bare(null))["header"]).toBe("X-API-SECRET");
-    const wrong = withHeaders(post(), { secret: key.secret, signature: "0".repeat(64) });
-    expect([ask(wrong), ask(post()), ask(post())]).toEqual(["AUTH_BAD_SIGNATURE", "ok", "AUTH_REPLAY"]);
-  });
-
-  it("takes the former secret until the overlap is over", async () => {
-    const rotated = await harness.keys.rotate(key.key.keyId, 1_000);
-    expect([ask(bare(key.secret)), ask(bare(rotated.secret))]).toEqual(["ok", "ok"]);
-    harness.clock.advance(1_001);
-    expect([ask(bare(key.secret)), ask(bare(rotated.secret))]).toEqual(["AUTH_BAD_SIGNATURE", "ok"]);
-  });
-});
-
-describe("mode public", () => {
-  beforeEach(async () => {
-    harness = await startAuth({ mode: "public" });
-    key = await harness.keys.create(WISH);
-  });
-
-  it("needs no key, and verifies one that is shown in any of its headers", () => {
-    const none = { apiKey: null, timestamp: null, recvWindow: null, signature: null, secret: null };
-    expect(harness.auth.authenticate(withHeaders(get(), none))).toEqual({ ok: true, caller: null, deprecated: false });
-    expect(ask(get())).toBe("ok");
-    expect(ask(withHeaders(get(), { signature: "0".repeat(64) }))).toBe("AUTH_BAD_SIGNATURE");
-    for (const shown of ["apiKey", "timestamp", "recvWindow", "signature", "secret"] as const)
-      expect(ask(withHeaders(get(), { ...none, [shown]: "x" }))).toBe("AUTH_MISSING_HEADER");
-    expect(ask(withHeaders(get(), { ...none, apiKey: key.key.keyId, secret: key.secret }))).toBe("AUTH_MISSING_HEADER");
   });
 });
 
