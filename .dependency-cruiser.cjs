@@ -112,6 +112,19 @@ module.exports = {
       to: { path: "^gateway/", pathNot: "^gateway/http/" },
     },
     {
+      name: "auth-knows-no-shell",
+      comment: "Keys, signatures and limits of time are proven without a server; http/caller.ts has their ports.",
+      severity: "error",
+      from: { path: "^gateway/auth/", pathNot: TEST },
+      to: { path: "^gateway/", pathNot: "^gateway/(auth/|http/caller\\.ts$)" },
+    },
+    {
+      name: "auth-takes-no-transport",
+      severity: "error",
+      from: { path: "^gateway/auth/", pathNot: TEST },
+      to: { path: "node_modules/(ws|undici|uwebsockets|uWebSockets\\.js)/" },
+    },
+    {
       name: "children-know-no-service",
       severity: "error",
       from: { path: "^gateway/children/", pathNot: TEST },

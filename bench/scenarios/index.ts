@@ -1,5 +1,6 @@
 /** All scenarios, in the order of the report. */
 import type { Scenario } from "../lib/types.js";
+import { auth } from "./auth.js";
 import { close } from "./close.js";
 import { decision } from "./decision.js";
 import { fanout } from "./fanout.js";
@@ -25,6 +26,7 @@ export const SCENARIOS: readonly Scenario[] = [
   quietStore,
   sign,
   sealing,
+  auth,
   close,
   memory,
   manyMarkets,

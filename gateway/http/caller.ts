@@ -45,8 +45,16 @@ export interface SignedRequest {
 }
 
 export type AuthVerdict =
-  /** `caller` null: no key was shown. `deprecated`: a secret was sent, which the reply calls deprecated. */
-  | { readonly ok: true; readonly caller: Caller | null; readonly deprecated: boolean }
+  /**
+   * `caller` null: no key was shown. `deprecated`: a secret was sent, which the reply calls deprecated. `settled`: wait
+   * for it before the request does anything (the first write after a pause); it never rejects.
+   */
+  | {
+      readonly ok: true;
+      readonly caller: Caller | null;
+      readonly deprecated: boolean;
+      readonly settled?: Promise<void>;
+    }
   | { readonly ok: false; readonly error: ServiceError };
 
 export interface Authenticator {
