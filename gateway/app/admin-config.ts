@@ -39,7 +39,8 @@ export function readAdminConfig(
     config: {
       dataDir: values.DATA_DIR,
       adminSocket: values.ADMIN_SOCKET,
-      authMode: authModeOf(values, profile),
+      // Keys are for a service that asks for them, whatever the profile of this process.
+      authMode: authModeOf(values, environment["UNWIND_PROFILE"] === undefined ? "serve" : profile),
       kek,
       formerKek,
     },

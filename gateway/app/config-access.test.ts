@@ -204,6 +204,12 @@ describe("the configuration of the CLI", () => {
     });
   });
 
+  it("is that of a service with keys where nothing else is said", () => {
+    expect(readAdminConfig({}, () => null, machine)).toMatchObject({ config: { authMode: "signed", kek: null } });
+    const demo = { UNWIND_PROFILE: "start" };
+    expect(readAdminConfig(demo, () => null, machine)).toMatchObject({ config: { authMode: "public" } });
+  });
+
   it("is refused where the place of the store is not known", () => {
     expect(readAdminConfig({ DATA_DIR: " " }, () => null, machine)).toMatchObject({ ok: false });
     expect(readAdminConfig({}, () => "{", machine)).toMatchObject({ ok: false });

@@ -36,11 +36,14 @@ function install({ certFile, keyFile }: CertificateFiles): void {
 
 async function start(options: { port?: number; plain?: boolean } = {}): Promise<Listener> {
   let appCount = 0;
-  const listener = new Listener({ host: "127.0.0.1", port: options.port ?? 0, tls: options.plain ? null : tls }, (app) => {
-    const name = `app ${++appCount}`;
-    app.ws("/ws", { open: (socket) => void socket.subscribe("all"), message: () => {} });
-    app.any("/*", (response) => response.end(name));
-  });
+  const listener = new Listener(
+    { host: "127.0.0.1", port: options.port ?? 0, tls: options.plain ? null : tls },
+    (app) => {
+      const name = `app ${++appCount}`;
+      app.ws("/ws", { open: (socket) => void socket.subscribe("all"), message: () => {} });
+      app.any("/*", (response) => response.end(name));
+    },
+  );
   live.push(listener);
   await listener.start();
   return listener;
@@ -143,7 +146,10 @@ describe.skipIf(!hasOpenssl)("the listener with TLS (needs openssl)", () => {
     ["CERT_UNREADABLE", () => rmSync(tls.certFile)],
     ["KEY_UNREADABLE", () => rmSync(tls.keyFile)],
     ["CERT_UNREADABLE", () => writeFileSync(tls.certFile, "")],
-    ["CERT_INVALID", () => writeFileSync(tls.certFile, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")],
+    [
+      "CERT_INVALID",
+      () => writeFileSync(tls.certFile, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
+    ],
     ["KEY_INVALID", () => writeFileSync(tls.keyFile, "not a key")],
     ["MISMATCH", () => copyFileSync(certificate(2).certFile, tls.certFile)],
     ["KEY_OPEN_TO_OTHERS", () => chmodSync(tls.keyFile, 0o644)],

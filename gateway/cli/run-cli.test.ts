@@ -33,14 +33,17 @@ async function run(args: string, reach: Parameters<typeof runCli>[1]["reach"], o
   const write = async (text: string) => {
     stdout += text;
   };
-  const code = await runCli(args.split(" ").filter((word) => word !== ""), {
-    version: "0.1.0",
-    out: out ?? write,
-    error: (text) => {
-      stderr += text;
+  const code = await runCli(
+    args.split(" ").filter((word) => word !== ""),
+    {
+      version: "0.1.0",
+      out: out ?? write,
+      error: (text) => {
+        stderr += text;
+      },
+      reach,
     },
-    reach,
-  });
+  );
   return { code, stdout, stderr };
 }
 
@@ -76,7 +79,10 @@ describe("the command line", () => {
     expect(list.stdout).not.toContain("sk_");
     expect(JSON.parse((await run("keys list --json", reach)).stdout)).toMatchObject({ keys: [{ keyId: "pk_1" }] });
     const rotated = await run("keys rotate pk_1 --overlap 90s --json", reach);
-    expect(JSON.parse(rotated.stdout)).toMatchObject({ key: { formerSecretUntilMs: 90_001 }, secret: "sk_again_of_pk_1" });
+    expect(JSON.parse(rotated.stdout)).toMatchObject({
+      key: { formerSecretUntilMs: 90_001 },
+      secret: "sk_again_of_pk_1",
+    });
     expect((await run("keys revoke pk_1", reach)).stdout).toContain("revoked");
   });
 
@@ -84,8 +90,12 @@ describe("the command line", () => {
     const { audit, reach } = world();
     for (const subject of ["a", "b", "c"])
       await audit.append({ who: "admin", what: "key.create", subject, outcome: "done", details: { n: 1 } });
-    expect((await run("audit --limit 2", reach)).stdout).toMatch(/ c +done +n=1\n[^\n]* b +done +n=1\n\nmore: --cursor 2\n$/);
-    expect(JSON.parse((await run("audit --cursor 2 --json", reach)).stdout)).toMatchObject({ rows: [{ subject: "a" }] });
+    expect((await run("audit --limit 2", reach)).stdout).toMatch(
+      / c +done +n=1\n[^\n]* b +done +n=1\n\nmore: --cursor 2\n$/,
+    );
+    expect(JSON.parse((await run("audit --cursor 2 --json", reach)).stdout)).toMatchObject({
+      rows: [{ subject: "a" }],
+    });
   });
 
   it("shows a label's control characters as such", async () => {
@@ -230,7 +240,10 @@ describe("the way to the administration", () => {
       clearTimer: () => {},
     };
     const { reach, opened } = parts(dataDir, clock);
-    await expect(reachAdmin(reach, true)).rejects.toMatchObject({ exitCode: 4, code: expect.stringMatching(/SERVICE_/) });
+    await expect(reachAdmin(reach, true)).rejects.toMatchObject({
+      exitCode: 4,
+      code: expect.stringMatching(/SERVICE_/),
+    });
     expect(opened()).toBe(0);
   });
 

@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { startLocalVenues } from "../../bench/test/support/local-venues.js";
+import type { VenueoneSim } from "../../bench/sim/venueone/sim.js";
 import { compileChild } from "../../engine/storage/test/compile-child.js";
 import { hasOpenssl, makeCertificate } from "./certificates.js";
 
@@ -14,7 +16,8 @@ let main = "";
 let cli = "";
 const children: ChildProcess[] = [];
 
-beforeAll(() => {
+beforeAll(async () => {
+  ({ venueone: venue } = await startLocalVenues(["venueone"], { seed: 14, symbols: ["BTC"] }));
   folder = mkdtempSync(join(tmpdir(), "unwind-serve-"));
   const program = join(folder, "program");
   main = compileChild("gateway/main.ts", program, [
@@ -27,7 +30,10 @@ beforeAll(() => {
 afterEach(() => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await venue.stop();
+});
 
 interface Run {
   readonly child: ChildProcess;
@@ -61,18 +67,18 @@ async function unwind(args: readonly string[], environment: Record<string, strin
   return { code, stdout: state.stdout, stderr: state.stderr };
 }
 
-/** One venue that nobody is at, so that nothing leaves this machine. */
-const NOBODY = "127.0.0.1:9";
-const SMALL = {
+/** One local venue, so that nothing leaves this machine. */
+let venue: VenueoneSim;
+const small = () => ({
   PORT: "0",
   RECORDING: "false",
   SYMBOLS: "BTC",
-  VENUEONE_REST_URL: `http://${NOBODY}`,
-  VENUEONE_WS_URL: `ws://${NOBODY}`,
+  VENUEONE_REST_URL: venue.restUrl,
+  VENUEONE_WS_URL: venue.wsUrl,
   VENUETWO_ENABLED: "false",
   VENUETHREE_ENABLED: "false",
   VENUEFOUR_ENABLED: "false",
-};
+});
 
 describe("npm run serve, as a process with a wrong configuration,", () => {
   it("lists every problem in a line of its own and ends with 2, and has opened nothing", async () => {
@@ -112,7 +118,7 @@ describe("npm run serve, as a process with a wrong configuration,", () => {
 
 describe("a service as a process", () => {
   async function startService(environment: Record<string, string>): Promise<Run & { readonly url: string }> {
-    const service = run([main], { ...SMALL, ...environment });
+    const service = run([main], { ...small(), ...environment });
     await expect.poll(() => `${service.stdout}${service.stderr}`).toMatch(/^ready \S+$|cannot start/m);
     const url = /^ready (\S+)$/m.exec(service.stdout)?.[1];
     if (url === undefined) throw new Error(service.stderr);
@@ -148,47 +154,50 @@ describe("a service as a process", () => {
     expect(service.stderr).toContain("CORS_ALLOW_ORIGIN");
   });
 
-  it.skipIf(!hasOpenssl)("takes up a new certificate on SIGHUP and by the command, and keeps one that is spoilt (needs openssl)", async () => {
-    const [first, second] = [makeCertificate(folder, "first", 17), makeCertificate(folder, "second", 18)];
-    const live = { TLS_CERT_FILE: join(folder, "live.crt"), TLS_KEY_FILE: join(folder, "live.key") };
-    const install = ({ certFile, keyFile }: typeof first) => {
-      copyFileSync(certFile, live.TLS_CERT_FILE);
-      copyFileSync(keyFile, live.TLS_KEY_FILE);
-    };
-    install(first);
-    const environment = { DATA_DIR: join(folder, "tls"), ...live };
-    const service = await startService(environment);
-    expect(service.url).toMatch(/^https:/);
-    const port = Number(new URL(service.url).port);
-    const serial = () =>
-      new Promise<string>((resolve, reject) => {
-        const socket = connect({ port, host: "127.0.0.1", rejectUnauthorized: false }, () => {
-          resolve(socket.getPeerCertificate().serialNumber);
-          socket.destroy();
-        }).on("error", reject);
-      });
-    expect(await serial()).toBe("11");
-    install(second);
-    service.child.kill("SIGHUP");
-    await expect.poll(serial).toBe("12");
-    writeFileSync(live.TLS_CERT_FILE, "spoilt");
-    const refused = await unwind(["tls", "reload"], environment);
-    expect(refused).toMatchObject({ code: 3, stdout: "" });
-    expect(refused.stderr).toContain("The certificate before stays");
-    expect(service.stderr).toMatch(/tls\.reload_failed.*CERT_INVALID|CERT_INVALID.*tls\.reload_failed/);
-    expect(await serial()).toBe("12");
-    install(first);
-    const done = await unwind(["tls", "reload", "--json"], environment);
-    expect(JSON.parse(done.stdout)).toMatchObject({ serial: "11", changed: true });
-    expect(await serial()).toBe("11");
-  });
+  it.skipIf(!hasOpenssl)(
+    "takes up a new certificate on SIGHUP and by the command, and keeps one that is spoilt (needs openssl)",
+    async () => {
+      const [first, second] = [makeCertificate(folder, "first", 17), makeCertificate(folder, "second", 18)];
+      const live = { TLS_CERT_FILE: join(folder, "live.crt"), TLS_KEY_FILE: join(folder, "live.key") };
+      const install = ({ certFile, keyFile }: typeof first) => {
+        copyFileSync(certFile, live.TLS_CERT_FILE);
+        copyFileSync(keyFile, live.TLS_KEY_FILE);
+      };
+      install(first);
+      const environment = { DATA_DIR: join(folder, "tls"), ...live };
+      const service = await startService(environment);
+      expect(service.url).toMatch(/^https:/);
+      const port = Number(new URL(service.url).port);
+      const serial = () =>
+        new Promise<string>((resolve, reject) => {
+          const socket = connect({ port, host: "127.0.0.1", rejectUnauthorized: false }, () => {
+            resolve(socket.getPeerCertificate().serialNumber);
+            socket.destroy();
+          }).on("error", reject);
+        });
+      expect(await serial()).toBe("11");
+      install(second);
+      service.child.kill("SIGHUP");
+      await expect.poll(serial).toBe("12");
+      writeFileSync(live.TLS_CERT_FILE, "spoilt");
+      const refused = await unwind(["tls", "reload"], environment);
+      expect(refused).toMatchObject({ code: 3, stdout: "" });
+      expect(refused.stderr).toContain("The certificate before stays");
+      expect(service.stderr).toMatch(/tls\.reload_failed.*CERT_INVALID|CERT_INVALID.*tls\.reload_failed/);
+      expect(await serial()).toBe("12");
+      install(first);
+      const done = await unwind(["tls", "reload", "--json"], environment);
+      expect(JSON.parse(done.stdout)).toMatchObject({ serial: "11", changed: true });
+      expect(await serial()).toBe("11");
+    },
+  );
 
   it("ends its start with what is in the way of its admin socket", async () => {
     const dataDir = join(folder, "taken");
     mkdirSync(dataDir, { mode: 0o700 });
     const other = createServer().listen(join(dataDir, "admin.sock"));
     await new Promise((resolve) => other.once("listening", resolve));
-    const service = run([main], { ...SMALL, DATA_DIR: dataDir });
+    const service = run([main], { ...small(), DATA_DIR: dataDir });
     expect(await service.ended).toBe(2);
     expect(service.stderr).toContain("another process answers on the admin socket");
     other.close();
