@@ -41,7 +41,7 @@ async function start(options: { port?: number; plain?: boolean } = {}): Promise<
     (app) => {
       const name = `app ${++appCount}`;
       app.ws("/ws", { open: (socket) => void socket.subscribe("all"), message: () => {} });
-      app.any("/*", (response) => response.end(name));
+      app.any("/*", (response) => void response.end(name));
     },
   );
   live.push(listener);

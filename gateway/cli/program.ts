@@ -82,7 +82,7 @@ function addKeys(keys: Command, parts: ProgramParts): void {
     .requiredOption("--scope <scopes>", `what it may do: ${SCOPES.join(", ")}; several with commas`, addToList)
     .option("--owner <id>", "whose key it is: an owner with keys, or a new one (default: a new one)")
     .option("--label <text>", "a note for you")
-    .option("--ip <block>", "address or CIDR block that may use it; repeatable (default: any)", addToList)
+    .option("--ip <block>", "address or CIDR block that may use it; repeatable; none: every address", addToList)
     .option("--adopt-local", "hand over to its owner what was made without a key")
     .option(JSON_FLAG, JSON_TEXT)
     .action((options: Options) =>
