@@ -131,6 +131,13 @@ module.exports = {
       to: { path: "^gateway/", pathNot: "^gateway/children/" },
     },
     {
+      name: "admin-knows-no-service",
+      comment: "Operations over ports, a socket and its client: the CLI uses them without the service.",
+      severity: "error",
+      from: { path: "^gateway/admin/", pathNot: TEST },
+      to: { path: "^gateway/", pathNot: "^gateway/(admin|auth)/" },
+    },
+    {
       name: "views-know-no-routes",
       comment: "gateway/api holds requests and views; its routes, the stream and the histories are built on them.",
       severity: "error",

@@ -2,6 +2,7 @@
  * Every option of the service in one table: name, kind, bounds, default, meaning. The environment, the file and
  * docs/configuration.md all use these names; a test compares the document with this table.
  */
+import { AUTH_OPTIONS, NETWORK_OPTIONS } from "./config-access-options.js";
 import { type Option, option } from "./config-option.js";
 import { STREAM_OPTIONS } from "./config-stream-options.js";
 import { VENUE_OPTIONS } from "./config-venue-options.js";
@@ -11,7 +12,7 @@ const FIRST_OPTIONS = {
   HOST: option({
     kind: "text",
     default: "127.0.0.1",
-    doc: "Address to listen on. In public mode only a loopback address is accepted.",
+    doc: "Address to listen on. In public mode only a loopback address is accepted; any other needs TLS, here or in a proxy before the service.",
   }),
   PORT: option({ kind: "integer", min: 0, max: 65_535, default: 8080, doc: "Port to listen on; 0 takes a free one." }),
   DATA_DIR: option({
@@ -24,12 +25,7 @@ const FIRST_OPTIONS = {
     default: "",
     doc: "64 hex digits: key of the keyed hashes of accounts and idempotency keys. Empty: one is minted at the first start and kept in the state store.",
   }),
-  AUTH_MODE: option({
-    kind: "word",
-    words: ["public", "signed", "secret"],
-    default: "public",
-    doc: "`public`: no API key needed, signature headers are ignored. `signed` and `secret` need key authentication, which does not exist yet: the service refuses to start with them.",
-  }),
+  ...AUTH_OPTIONS,
   LOG_LEVEL: option({
     kind: "word",
     words: ["debug", "info", "warn", "error", "silent"],
@@ -41,11 +37,7 @@ const FIRST_OPTIONS = {
     default: [],
     doc: "Host names, with or without a port, that requests may name beside the addresses that the service listens on and the names of the loopback; needed behind a proxy that passes its own name on. Anything else is 421 FOREIGN_HOST, but for `/health` and `/ready`.",
   }),
-  CORS_ALLOW_ORIGIN: option({
-    kind: "list",
-    default: [],
-    doc: "Origins (`https://trade.example`) whose pages may use the service beside its own; each is told by name in Access-Control-Allow-Origin. `*` lets any page read, none trade or open the stream. A request of any other page is 403 FOREIGN_ORIGIN.",
-  }),
+  ...NETWORK_OPTIONS,
   SYMBOLS: option({
     kind: "list",
     default: [],

@@ -36,6 +36,7 @@ export const ALLOWED_FIELDS: ReadonlySet<string> = new Set([
   "coin",
   "coins",
   "clientId",
+  "serial",
   "venueClientOrderId",
   "part",
   // What.

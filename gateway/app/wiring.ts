@@ -24,6 +24,9 @@ import type { StateStore } from "../../engine/storage/state-store.js";
 import { ACCOUNT_PACES } from "../../feeds/registry.js";
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
 import { createTradingDesk } from "../accounts/trading-desk.js";
+import { openAdminSocket, tlsReload } from "./admin-socket.js";
+import { type Administration, openAdministration, type OpenAdministration } from "./administration.js";
+import { StartError } from "../children/start-error.js";
 import type { Config } from "./config.js";
 import { createLogger, type ServiceLogger } from "./log.js";
 import { MarketView } from "../api/market-view.js";
@@ -39,6 +42,9 @@ import { createTradeDesk } from "./trade-desk.js";
 
 /** Time the services may need after the last HTTP reply: a last look-up of unknown orders, and writes. */
 const DRAIN_EXTRA_MS = 5_000;
+/** For administrative acts under way at the stop. */
+const ADMIN_GRACE_MS = 5_000;
+const VERSION = "0.1.0";
 
 export interface ServiceOverrides {
   readonly clock?: Clock;
@@ -55,6 +61,8 @@ export interface ServiceOverrides {
   readonly wallets?: CredentialSource;
   /** Receives what orders did, instead of the record. */
   readonly records?: RecordSink;
+  /** Keys, audit rows and seals over the store. */
+  readonly openAdministration?: OpenAdministration;
   /** A commit failed: the process must be restarted. */
   readonly onStoreFailure?: () => void;
 }
@@ -67,6 +75,8 @@ export interface Service {
   readonly store: StateStore;
   readonly recording: Recording;
   readonly logger: ServiceLogger;
+  /** Takes up the certificate that is in the files now; null without TLS. Its promise rejects with AdminRefusal. */
+  readonly reloadTls: (() => Promise<unknown>) | null;
   /** Stops gracefully: listening, closes under way, rooms, store. Idempotent. */
   stop(): Promise<void>;
 }
@@ -88,6 +98,7 @@ interface Foundation {
   readonly hash: KeyedHash;
   readonly recording: Recording;
   readonly rooms: readonly MarketRoom[];
+  readonly administration: Administration;
 }
 
 interface OrderServices {
@@ -102,15 +113,19 @@ export async function createService(config: Config, overrides: ServiceOverrides 
   const clock = overrides.clock ?? createSystemClock();
   const random = overrides.random ?? systemRandom;
   const builder: Builder = { config, overrides, clock, random, logger, undo: [] };
+  requireAuthentication(config);
   try {
     const foundation = await startFoundation(builder);
     const services = await startOrderServices(builder, foundation);
     const portfolio = createPortfolio(builder, foundation, services);
     const { store, recording, rooms } = foundation;
     await waitForBooks(rooms, clock);
-    const { url, port } = await listen(builder, foundation, services, portfolio);
+    const server = await listen(builder, foundation, services, portfolio);
+    await openAdministrationSocket(builder, foundation, server);
     const stop = once(() => unwind(builder.undo, logger));
-    return { url, port, rooms, closeService: services.trades, store, recording, logger, stop };
+    const reloadTls = config.tls === null ? null : () => tlsReload(server, logger).reload();
+    const { url, port } = server;
+    return { url, port, rooms, closeService: services.trades, store, recording, logger, reloadTls, stop };
   } catch (error) {
     await unwind(builder.undo, logger);
     throw error;
@@ -119,11 +134,40 @@ export async function createService(config: Config, overrides: ServiceOverrides 
 
 async function startFoundation(builder: Builder): Promise<Foundation> {
   const store = openStore(builder);
+  const administration = await startAdministration(builder, store);
   const hash = createKeyedHash(await loadServerSecret(store, builder.config.serverSecret));
   const recording = await startRecording(builder, store, hash);
   const rooms = await startRooms(builder, store);
   recording.watch(rooms);
-  return { store, hash, recording, rooms };
+  return { store, hash, recording, rooms, administration };
+}
+
+/** Key authentication has no wiring yet, so that whoever reached the port could trade. */
+function requireAuthentication({ authMode }: Config): void {
+  if (authMode !== "public")
+    throw new StartError([`AUTH_MODE=${authMode} needs key authentication, which is not wired`]);
+}
+
+async function startAdministration({ config, overrides, clock, logger, undo }: Builder, store: StateStore) {
+  const administration = await (overrides.openAdministration ?? openAdministration)({
+    store,
+    access: config,
+    clock,
+    logger,
+  });
+  undo.push(() => administration.close());
+  return administration;
+}
+
+/** Last: whoever gets an answer there finds a service that runs. */
+async function openAdministrationSocket(
+  { config, overrides, clock, logger, undo }: Builder,
+  { administration }: Foundation,
+  server: Server,
+): Promise<void> {
+  const version = overrides.version ?? VERSION;
+  const admin = await openAdminSocket({ config, version, clock, logger, administration, server });
+  undo.push(() => admin.stop(ADMIN_GRACE_MS));
 }
 
 function openStore({ config, overrides, clock, logger, undo }: Builder): StateStore {
@@ -229,8 +273,8 @@ async function listen(
   { trades, orders, guards }: OrderServices,
   portfolio: Portfolio,
 ): Promise<Server> {
-  const version = overrides.version ?? "0.1.0";
-  const operator = { loopbackOnly: isLoopback(config.host), open: false };
+  const version = overrides.version ?? VERSION;
+  const operator = { loopbackOnly: config.trustsLoopback && isLoopback(config.host), open: false };
   const wallets = overrides.wallets ?? new MemoryCredentials();
   const server = await startServer(
     {

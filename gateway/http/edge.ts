@@ -85,6 +85,9 @@ export class Edge {
   }
 
   countsFor(route: string): RouteCounts {
+    // Routes are mounted again for each certificate, and count on.
+    const known = this.routes.find((one) => one.route === route);
+    if (known !== undefined) return known;
     const counts: RouteCounts = { route, okCount: 0, otherCounts: new Map(), abortedCount: 0 };
     this.routes.push(counts);
     return counts;

@@ -97,6 +97,7 @@ describe("layer rules", () => {
     ["shared-net-is-lowest", "feeds/shared/sign", "feeds/shared/orders/x.ts"],
     ["shared-book-and-room-take-net", "feeds/shared/book", "feeds/shared/account/x.ts"],
     ["shared-accounts-take-no-orders", "feeds/shared/account", "feeds/shared/orders/x.ts"],
+    ["admin-knows-no-service", "gateway/admin", "gateway/app/x.ts"],
     ["http-knows-no-routes", "gateway/http", "gateway/api/routes/x.ts"],
     ["auth-knows-no-shell", "gateway/auth", "gateway/stream/x.ts"],
     ["auth-knows-no-shell", "gateway/auth", "gateway/http/x.ts"],

@@ -8,7 +8,8 @@ const OWN = ["start", "serve"];
 const USAGE = `unwind: closes perpetual-futures positions at the best all-in exit over several venues.
 
   npm start                       the service with local venues and a demo account, on loopback
-  npm run serve                   the service against the configured venues
+  npm run serve                   the service against the configured venues, with API keys
+  npm exec unwind -- --help       keys, the record of acts, certificates
   npm test                        the tests
   npm run check                   types, lint, layers, licences, house rules
   npm run bench -- [scenario]     benchmarks
@@ -18,6 +19,9 @@ const USAGE = `unwind: closes perpetual-futures positions at the best all-in exi
 
 Settings are environment variables, or keys of the JSON file unwind.config.json (UNWIND_CONFIG names another):
   PORT=9000 LOG_LEVEL=debug DATA_DIR=/tmp/unwind npm start
+npm run serve needs a key to seal secrets with, and an API key for each caller:
+  (umask 077; openssl rand -hex 32 > kek); export KEK_FILE="$PWD/kek"
+  npm exec unwind -- keys create --scope read,trade
 docs/configuration.md lists all of them. PORT is 8080 by default; 0 takes a free one.
 
   --help, -h    this text
