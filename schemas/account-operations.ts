@@ -48,13 +48,14 @@ const VENUE_READ_WEIGHT = 2;
 const ALL_READ_WEIGHT = 8;
 const HISTORY_READ_WEIGHT = 5;
 
-function read(
+/** Generic in what a caller's types come from (client/api). */
+function read<const P extends string, A extends Readonly<Record<string, TSchema>>, Q extends TObject, R extends TSchema>(
   id: string,
-  path: string,
+  path: P,
   summary: string,
-  pathParameters: Readonly<Record<string, TSchema>>,
-  query: TObject,
-  reply: TSchema,
+  pathParameters: A,
+  query: Q,
+  reply: R,
   weight: number,
 ) {
   return {
