@@ -48,7 +48,7 @@ const VENUE_READ_WEIGHT = 2;
 const ALL_READ_WEIGHT = 8;
 const HISTORY_READ_WEIGHT = 5;
 
-/** Generic in what a caller's types come from (client/api). */
+/** Generic in what a caller's types come from (client/api); they follow from the arguments alone. */
 function read<const P extends string, A extends Readonly<Record<string, TSchema>>, Q extends TObject, R extends TSchema>(
   id: string,
   path: P,
@@ -67,11 +67,11 @@ function read<const P extends string, A extends Readonly<Record<string, TSchema>
     buckets: ["read"],
     weight,
     pathParameters,
-    query,
+    query: query as NoInfer<Q>,
     headers: [credentialsHeader, walletHeader],
     body,
     bodyOptional: true,
-    reply,
+    reply: reply as NoInfer<R>,
     errors: READ_ERRORS,
   } as const;
 }

@@ -86,7 +86,7 @@ function venueTicker(exchange: RoutableVenueWord) {
   } as const satisfies Operation;
 }
 
-/** Generic in what a caller's types come from (client/api). */
+/** Generic in what a caller's types come from (client/api); they follow from the arguments alone. */
 function serviceRead<const P extends string, const R extends Operation["reply"]>(
   id: string,
   path: P,
@@ -105,7 +105,7 @@ function serviceRead<const P extends string, const R extends Operation["reply"]>
     query: null,
     headers: [],
     body: null,
-    reply,
+    reply: reply as NoInfer<R>,
     errors: {},
   } as const satisfies Operation;
 }
@@ -129,10 +129,10 @@ function historyRead<const N extends string, Q extends TSchema, R extends TSchem
     buckets: ["read"],
     weight: HISTORY_WEIGHT,
     pathParameters: {},
-    query,
+    query: query as NoInfer<Q>,
     headers: [],
     body: null,
-    reply,
+    reply: reply as NoInfer<R>,
     exports: ["text/csv", "application/x-ndjson"],
     errors: { ...UNKNOWN_SYMBOL, 406: "No accepted media type is available (NOT_ACCEPTABLE); `available` lists them." },
   } as const satisfies Operation;
