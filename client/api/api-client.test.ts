@@ -8,7 +8,7 @@ import type { FetchPort } from "./fetch-port.js";
 
 const HOUR_MS = 3_600_000;
 const BASE = { baseUrl: "https://unwind.test" } as const;
-const BODY = { symbol: "BTC", direction: "LONG", size: "0.01" } as const;
+const BODY = { symbol: "BTC", direction: "LONG", size: "0.01", credentials: {} } as const;
 
 function setUp(options: Partial<ApiClientOptions> = {}, dice = 0.5) {
   const time = createApiTime();

@@ -51,6 +51,11 @@ export const LOCAL_CODES = {
 } as const;
 export type LocalCode = keyof typeof LOCAL_CODES;
 
+/** The result is of this client: the service answered nothing that can be read. */
+export function isLocalCode(code: string): boolean {
+  return Object.hasOwn(LOCAL_CODES, code);
+}
+
 export interface RawReply {
   readonly status: number;
   header(name: string): string | null;
