@@ -49,15 +49,12 @@ const ALL_READ_WEIGHT = 8;
 const HISTORY_READ_WEIGHT = 5;
 
 /** Generic in what a caller's types come from (client/api); they follow from the arguments alone. */
-function read<const P extends string, A extends Readonly<Record<string, TSchema>>, Q extends TObject, R extends TSchema>(
-  id: string,
-  path: P,
-  summary: string,
-  pathParameters: A,
-  query: Q,
-  reply: R,
-  weight: number,
-) {
+function read<
+  const P extends string,
+  A extends Readonly<Record<string, TSchema>>,
+  Q extends TObject,
+  R extends TSchema,
+>(id: string, path: P, summary: string, pathParameters: A, query: Q, reply: R, weight: number) {
   return {
     id,
     method: "GET",

@@ -243,7 +243,8 @@ describe("a wait between two attempts", () => {
     const api = createApiClient({ ...BASE, clock: time, random: () => 0.5, fetch });
     return { time, atMs, api };
   }
-  const limited = (after: string) => async () => refusal(429, "RATE_LIMITED", { retryAfterMs: 10 }, { "retry-after": after });
+  const limited = (after: string) => async () =>
+    refusal(429, "RATE_LIMITED", { retryAfterMs: 10 }, { "retry-after": after });
 
   it("is at least what the service wants, in seconds or as a date", async () => {
     const { time, atMs, api } = script([limited("3"), limited(new Date(1_790_000_000_000 + 18_000).toUTCString())]);

@@ -50,13 +50,10 @@ describe("types of calls", () => {
 
   it("exist for every operation", () => {
     expectTypeOf<CallArguments<OperationId>>().not.toBeNever();
-    expectTypeOf<Extract<{ [K in OperationId]: unknown extends DataOf<K> ? K : never }[OperationId], string>>().toEqualTypeOf<
-      | "openapi"
-      | "asyncapi"
-      | "venueoneTicker"
-      | "venuetwoTicker"
-      | "venuethreeTicker"
-      | "venuefourTicker"
+    expectTypeOf<
+      Extract<{ [K in OperationId]: unknown extends DataOf<K> ? K : never }[OperationId], string>
+    >().toEqualTypeOf<
+      "openapi" | "asyncapi" | "venueoneTicker" | "venuetwoTicker" | "venuethreeTicker" | "venuefourTicker"
     >();
   });
 });

@@ -15,10 +15,7 @@ type CredentialsName = "X-Venue-Credentials";
 type HeaderOf<K extends OperationId> = OperationOf<K>["headers"][number];
 type HeaderName<K extends OperationId> = HeaderOf<K>["name"];
 type RequiredHeaderName<K extends OperationId> = Extract<HeaderOf<K>, { readonly required: true }>["name"];
-type PlainHeaderName<K extends OperationId> = Exclude<
-  HeaderName<K>,
-  KeyName | CredentialsName | RequiredHeaderName<K>
->;
+type PlainHeaderName<K extends OperationId> = Exclude<HeaderName<K>, KeyName | CredentialsName | RequiredHeaderName<K>>;
 
 /** The operation takes an Idempotency-Key, so that it can be sent again. */
 export type IsKeyed<K extends OperationId> = KeyName extends HeaderName<K> ? true : false;
@@ -46,8 +43,7 @@ type Field<N extends string, T, IsOptional extends boolean = false> = [T] extend
       ? { readonly [F in N]?: T }
       : { readonly [F in N]: T };
 
-type BodyIsOptional<K extends OperationId> =
-  OperationOf<K> extends { readonly bodyOptional: true } ? true : false;
+type BodyIsOptional<K extends OperationId> = OperationOf<K> extends { readonly bodyOptional: true } ? true : false;
 
 type HeadersOf<K extends OperationId> = { readonly [N in RequiredHeaderName<K>]: string } & {
   readonly [N in PlainHeaderName<K>]?: string;
@@ -81,9 +77,8 @@ export type CallRequest<K extends OperationId> = CallOptions &
     : unknown);
 
 /** The last argument of a call: it may be left out where nothing in it is required. */
-export type CallArguments<K extends OperationId> = object extends CallRequest<K>
-  ? readonly [request?: CallRequest<K>]
-  : readonly [request: CallRequest<K>];
+export type CallArguments<K extends OperationId> =
+  object extends CallRequest<K> ? readonly [request?: CallRequest<K>] : readonly [request: CallRequest<K>];
 
 type ReplyOf<K extends OperationId> = OperationOf<K>["reply"] extends infer R
   ? R extends TSchema

@@ -27,7 +27,8 @@ describe("a signature", () => {
   it.each(VECTORS)("of $method $target is that of the vector", async ({ method, target, body, signature }) => {
     const bytes = body === "" ? null : new TextEncoder().encode(body);
     const prehash = prehashOf(SIGNED_MS, method, target, bytes);
-    for (const importer of [importSecret, plainMac]) expect(await (await importer(KEYS.secret))(prehash)).toBe(signature);
+    for (const importer of [importSecret, plainMac])
+      expect(await (await importer(KEYS.secret))(prehash)).toBe(signature);
   });
 
   it.each(VECTORS)("of $method goes out with what was signed", async ({ method, target, body, signature }) => {
@@ -84,11 +85,13 @@ describe("a signature", () => {
     const { subtle } = globalThis.crypto;
     const made: unknown[] = [];
     const real = subtle.importKey.bind(subtle) as (...given: unknown[]) => Promise<{ extractable: boolean }>;
-    const spy = { value: async (...given: unknown[]) => {
-      const key = await real(...given);
-      made.push(key.extractable);
-      return key;
-    } };
+    const spy = {
+      value: async (...given: unknown[]) => {
+        const key = await real(...given);
+        made.push(key.extractable);
+        return key;
+      },
+    };
     Object.defineProperty(subtle, "importKey", { ...spy, configurable: true });
     try {
       await importSecret(KEYS.secret);

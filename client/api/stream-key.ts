@@ -17,7 +17,9 @@ export function signedStreamKey(api: Pick<ApiClient, "streamClaim" | "noteServer
  * Each connection is proven by a ticket, so that the key itself may be elsewhere. `fetchTicket` is the call of
  * `POST /api/stream/ticket`, or of what makes it. Its refusal gives up the connection, to be tried again later.
  */
-export function ticketStreamKey(fetchTicket: () => Promise<ApiResult<{ readonly ticket: string }, unknown>>): StreamKey {
+export function ticketStreamKey(
+  fetchTicket: () => Promise<ApiResult<{ readonly ticket: string }, unknown>>,
+): StreamKey {
   return {
     async claim() {
       const result = await fetchTicket();

@@ -10,27 +10,37 @@ const status = routeOf("orderStatus");
 describe("a target", () => {
   it("is one path segment per parameter, whatever its text, or nothing is sent", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "grapheme", maxLength: 12 }), fc.string({ unit: "binary", maxLength: 12 }), (orderId, symbol) => {
-        const prepared = prepare(ORIGIN, status, { parameters: { exchange: "venueone", orderId }, query: { symbol } });
-        if (!prepared.ok) return;
-        const { url, target } = prepared.outgoing;
-        expect(url).toBe(ORIGIN + target);
-        const read = new URL(url);
-        const segments = read.pathname.split("/");
-        expect(segments.slice(0, 5)).toEqual(["", "api", "trading", "venueone", "orders"]);
-        expect(segments.slice(6)).toEqual(["status"]);
-        expect(decodeURIComponent(segments[5] ?? "")).toBe(orderId);
-        expect([...read.searchParams]).toEqual([["symbol", symbol]]);
-      }),
+      fc.property(
+        fc.string({ unit: "grapheme", maxLength: 12 }),
+        fc.string({ unit: "binary", maxLength: 12 }),
+        (orderId, symbol) => {
+          const prepared = prepare(ORIGIN, status, {
+            parameters: { exchange: "venueone", orderId },
+            query: { symbol },
+          });
+          if (!prepared.ok) return;
+          const { url, target } = prepared.outgoing;
+          expect(url).toBe(ORIGIN + target);
+          const read = new URL(url);
+          const segments = read.pathname.split("/");
+          expect(segments.slice(0, 5)).toEqual(["", "api", "trading", "venueone", "orders"]);
+          expect(segments.slice(6)).toEqual(["status"]);
+          expect(decodeURIComponent(segments[5] ?? "")).toBe(orderId);
+          expect([...read.searchParams]).toEqual([["symbol", symbol]]);
+        },
+      ),
       { numRuns: 500 },
     );
   });
 
-  it.each([".", "..", "", "%2e", "%2E%2e", "\ud800"])("is not made of the parameter %j where it would lead elsewhere", (orderId) => {
-    const prepared = prepare(ORIGIN, status, { parameters: { exchange: "venueone", orderId } });
-    if (!prepared.ok) return expect(prepared.path).toBe("orderId");
-    expect(prepared.outgoing.target).toBe(`/api/trading/venueone/orders/${encodeURIComponent(orderId)}/status`);
-  });
+  it.each([".", "..", "", "%2e", "%2E%2e", "\ud800"])(
+    "is not made of the parameter %j where it would lead elsewhere",
+    (orderId) => {
+      const prepared = prepare(ORIGIN, status, { parameters: { exchange: "venueone", orderId } });
+      if (!prepared.ok) return expect(prepared.path).toBe("orderId");
+      expect(prepared.outgoing.target).toBe(`/api/trading/venueone/orders/${encodeURIComponent(orderId)}/status`);
+    },
+  );
 
   it("is signed as the address parser writes it", () => {
     const route = routeOf("routingDryRun");

@@ -89,17 +89,3 @@ export class AccountBoard {
     this.#changed();
   }
 }
-
-/** A file of the page, no operation of the service. */
-const DEMO_PATH = "/assets/account.json";
-
-/** Returns the demo's own account; null on every other service. */
-export async function demoAccount(): Promise<Account | null> {
-  try {
-    const reply = await fetch(DEMO_PATH, { cache: "no-store" });
-    const { data } = (await reply.json()) as { data: { account: Omit<Account, "isDemo"> | null } };
-    return data.account === null ? null : { ...data.account, isDemo: true };
-  } catch {
-    return null;
-  }
-}

@@ -2,14 +2,7 @@
  * Best exit for a size. It is requested over HTTP after a pause in typing, and again slowly while the page is visible.
  * One request runs at a time, and a reply to an outdated request is dropped.
  */
-import {
-  checkSize,
-  type ExitRow,
-  type ExitSide,
-  exitView,
-  refusalRows,
-  refusalTitle,
-} from "../view/exit.js";
+import { checkSize, type ExitRow, type ExitSide, exitView, refusalRows, refusalTitle } from "../view/exit.js";
 import { comparePriceText } from "../decimal.js";
 import { ageText, sizeLabel, UNKNOWN_TEXT } from "../view/format.js";
 import { offeredSizes } from "../view/sizes.js";

@@ -7,7 +7,7 @@ import { signedStreamKey } from "../api/stream-key.js";
 import { StreamClient, type StreamClock } from "../stream/stream-client.js";
 import { addressText, type PageAddress, readAddress } from "../view/page-address.js";
 import { symbolsOf } from "../view/symbols.js";
-import { AccountBoard, demoAccount } from "./account.js";
+import { AccountBoard } from "./account.js";
 import { AccountForm } from "./account-form.js";
 import { AccountPanel } from "./account-panel.js";
 import { openBrowserSocket } from "./browser-socket.js";
@@ -19,6 +19,7 @@ import { EventStrip } from "./event-strip.js";
 import { ExitPanel } from "./exit-panel.js";
 import { LadderTable } from "./ladder.js";
 import { LinkBanner } from "./link-banner.js";
+import { readPageFacts } from "./page-facts.js";
 import { Session } from "./session.js";
 import { SignIn } from "./sign-in.js";
 import { TickerTable } from "./ticker-table.js";
@@ -162,7 +163,7 @@ window.addEventListener("hashchange", () => {
 client.start();
 show(address);
 void fillPicker();
-void session.probe();
-void demoAccount().then((demo) => {
-  if (demo !== null && account.account === null) account.show(demo);
+void readPageFacts().then((facts) => {
+  if (facts?.wantsKey === true) session.want();
+  if (facts?.account != null && account.account === null) account.show(facts.account);
 });

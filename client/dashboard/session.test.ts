@@ -34,21 +34,22 @@ function setUp(mode: "public" | "signed" = "signed") {
 describe("the page's session", () => {
   it("wants no key of a service without keys", async () => {
     const { time, session, states } = setUp("public");
-    await time.settle(session.probe());
+    await time.settle(session.call("status"));
     expect([session.state, states]).toEqual(["open", []]);
   });
 
   it("wants a key once the service asks for one, and says so once", async () => {
     const { time, session, states } = setUp();
-    await time.settle(session.probe());
     await time.settle(session.call("status"));
+    await time.settle(session.call("status"));
+    session.want();
     session.noteRefusal("AUTH_REQUIRED", "first");
     expect([session.state, states]).toEqual(["wanted", ["wanted"]]);
   });
 
   it("signs with a key that the service takes", async () => {
     const { time, session, states, shown } = setUp();
-    await time.settle(session.probe());
+    session.want();
     expect(await time.settle(session.signIn(KEYS))).toBe("");
     expect([session.state, session.apiKey, states]).toEqual(["in", KEYS.apiKey, ["wanted", "checking", "in"]]);
     await time.settle(session.call("status"));
@@ -57,7 +58,7 @@ describe("the page's session", () => {
 
   it("forgets a key that the service does not take", async () => {
     const { time, session, shown } = setUp();
-    await time.settle(session.probe());
+    session.want();
     expect(await time.settle(session.signIn(OTHER))).toBe("refused: AUTH_UNKNOWN_KEY");
     expect([session.state, session.apiKey]).toEqual(["wanted", null]);
     await time.settle(session.call("status"));

@@ -48,9 +48,9 @@ export class Session implements Calls {
     this.#note(this.#api.apiKey, code, error);
   }
 
-  /** Asks for what needs a key wherever keys exist. */
-  async probe(): Promise<void> {
-    await this.call("killSwitchStatus", { attempts: 1 });
+  /** The service takes keys. */
+  want(): void {
+    if (this.#state === "open") this.#become("wanted");
   }
 
   /** Returns what is wrong; "" where the service takes the key. */

@@ -35,7 +35,9 @@ function setUp() {
   const socket = () => sockets.at(-1) as FakeSocket;
   const claims = () => made.length;
   /** The newest claim is there. */
-  async function claim(is: StreamClaim | null = { apiKey: "pk", timestamp: SERVER_MS, signature: "00" }): Promise<void> {
+  async function claim(
+    is: StreamClaim | null = { apiKey: "pk", timestamp: SERVER_MS, signature: "00" },
+  ): Promise<void> {
     made.at(-1)?.resolve(is);
     await Promise.resolve();
     await Promise.resolve();

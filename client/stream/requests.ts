@@ -216,7 +216,9 @@ export function pump(state: StreamState, nowMs: number, effects: Effect[]): void
 }
 
 function sendResumes(state: StreamState, nowMs: number, effects: Effect[]): void {
-  const due = [...state.subs.values()].filter((sub) => sub.recovery === "resume" && sub.askedAtMs === null && !isHeldBack(state, sub));
+  const due = [...state.subs.values()].filter(
+    (sub) => sub.recovery === "resume" && sub.askedAtMs === null && !isHeldBack(state, sub),
+  );
   const batches = [
     ...batchesOf(
       due.filter((sub) => !isPrivate(sub)),

@@ -237,7 +237,8 @@ export class StreamClient {
         if (isCurrent()) this.#run((effects) => applyOpened(this.#state, this.#now(), effects));
       },
       said: (data) => {
-        if (isCurrent()) this.#run((effects) => applyText(this.#state, data, this.#now(), this.#options.random(), effects));
+        if (isCurrent())
+          this.#run((effects) => applyText(this.#state, data, this.#now(), this.#options.random(), effects));
       },
       closed: (code) => {
         if (!isCurrent()) return;

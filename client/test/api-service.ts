@@ -177,7 +177,11 @@ export function refusal(
   details: object = {},
   headers: Record<string, string> = {},
 ): FetchReply {
-  return json(status, { success: false, error: `refused: ${code}`, code, details, requestId: "r", timestamp: 1 }, headers);
+  return json(
+    status,
+    { success: false, error: `refused: ${code}`, code, details, requestId: "r", timestamp: 1 },
+    headers,
+  );
 }
 
 function page(status: number): FetchReply {

@@ -258,7 +258,6 @@ describe("a size typed by a person", () => {
     ["12,345,678.25", "12345678.25"],
     ["999,000", "999000"],
   ])("as %j is read in thousands", (typed, size) => expect(checkSize(typed)).toEqual({ ok: true, size }));
-
 });
 
 describe("the best exit as text", () => {
