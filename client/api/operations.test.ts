@@ -17,18 +17,6 @@ async function calls(api: ApiClient): Promise<void> {
     body: { symbol: "BTC", side: "BUY", type: "LIMIT", quantity: "1", price: "1", userId: "u" },
     headers: { "x-wallet-id": "w" },
   });
-  // @ts-expect-error The body is required.
-  await api.call("positionClose");
-  // @ts-expect-error A direction is one of two words.
-  await api.call("positionClose", { body: { symbol: "BTC", direction: "UP", size: "0.01", credentials: {} } });
-  // @ts-expect-error This operation takes no Idempotency-Key.
-  await api.call("killSwitch", { body: { active: true }, idempotencyKey: "k" });
-  // @ts-expect-error No venue has this name.
-  await api.call("venueBook", { parameters: { exchange: "venuenine", symbol: "BTC" } });
-  // @ts-expect-error The wallet's header is required.
-  await api.call("venueoneClose", { parameters: { walletId: "w", symbol: "BTC" }, body: {} });
-  // @ts-expect-error There is no such operation.
-  await api.call("positionRaise");
 }
 
 describe("types of calls", () => {
@@ -40,6 +28,20 @@ describe("types of calls", () => {
     expectTypeOf<DataOf<"killSwitch">>().toHaveProperty("active").toEqualTypeOf<boolean>();
     expectTypeOf<RefusedDataOf<"time">>().toEqualTypeOf<undefined>();
     expectTypeOf<RefusedDataOf<"positionClose">>().toExtend<object | undefined>();
+  });
+
+  it("refuse what the service would refuse", () => {
+    type Close = CallRequest<"positionClose">;
+    const body = { symbol: "BTC", direction: "LONG", size: "1", credentials: {} } as const;
+    expectTypeOf({ body }).toExtend<Close>();
+    expectTypeOf({}).not.toExtend<Close>();
+    expectTypeOf({ body: { ...body, direction: "UP" } }).not.toExtend<Close>();
+    type Book = CallRequest<"venueBook">["parameters"];
+    expectTypeOf({ exchange: "venueone", symbol: "BTC" } as const).toExtend<Book>();
+    expectTypeOf({ exchange: "venuenine", symbol: "BTC" } as const).not.toExtend<Book>();
+    expectTypeOf<CallRequest<"venueoneClose">["headers"]>().toHaveProperty("x-wallet-id").toEqualTypeOf<string>();
+    expectTypeOf<CallRequest<"killSwitch">>().not.toHaveProperty("idempotencyKey");
+    expectTypeOf<"positionRaise">().not.toExtend<OperationId>();
   });
 
   it("know which operations can be repeated by a key", () => {
