@@ -145,7 +145,7 @@ function operatorRead<const N extends string, Q extends TSchema, R extends TSche
   const operation = historyRead(...parameters);
   const refusal =
     "Served to the operator only (OPERATOR_DATA): on a loopback address, or where configuration opens it.";
-  return { ...operation, errors: { ...operation.errors, 403: refusal } };
+  return { ...operation, errors: { ...operation.errors, 403: refusal } } as const satisfies Operation;
 }
 
 export const OPERATIONS = {

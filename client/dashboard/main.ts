@@ -5,6 +5,7 @@
 import { createApiClient } from "../api/api-client.js";
 import { signedStreamKey } from "../api/stream-key.js";
 import { StreamClient, type StreamClock } from "../stream/stream-client.js";
+import type { LinkPhase } from "../stream/state.js";
 import { addressText, type PageAddress, readAddress } from "../view/page-address.js";
 import { symbolsOf } from "../view/symbols.js";
 import { AccountBoard } from "./account.js";
@@ -83,6 +84,7 @@ new TypedDialog(account, session);
 const signIn = new SignIn(session);
 /** The key that the stream's connection was opened with. */
 let streamKey: string | null = null;
+let streamPhase: LinkPhase = "idle";
 
 const picker = part("#symbol", HTMLSelectElement);
 let leave: () => void = () => {};
@@ -142,7 +144,12 @@ picker.addEventListener("change", () => choose(picker.value));
 client.onStatus(() => {
   painter.markAll();
   const { phase, refusal } = client.status;
-  if (phase === "refused" && refusal !== null) session.noteRefusal(refusal.code, refusal.error);
+  const isNew = phase === "refused" && streamPhase !== phase;
+  streamPhase = phase;
+  if (!isNew) return;
+  if (refusal !== null) session.noteRefusal(refusal.code, refusal.error);
+  // The end of a connection does not say why: a revoked key, for one.
+  else void session.recheck();
 });
 // Also for a page that the browser keeps to show again.
 addEventListener("pagehide", () => session.signOut());

@@ -73,6 +73,18 @@ describe("the page's session", () => {
     expect([session.state, session.apiKey, session.reason]).toEqual(["wanted", null, "refused: AUTH_UNKNOWN_KEY"]);
   });
 
+  it("asks again about a key whose connection was ended, and about none where there is none", async () => {
+    const { time, session, known, shown } = setUp();
+    await time.settle(session.recheck());
+    expect(shown).toEqual([]);
+    await time.settle(session.signIn(KEYS));
+    await time.settle(session.recheck());
+    expect(session.state).toBe("in");
+    known.clear();
+    await time.settle(session.recheck());
+    expect(session.state).toBe("wanted");
+  });
+
   it("keeps a key though a call that began before it is refused for want of one", async () => {
     const { time, session } = setUp();
     const early = session.call("status");

@@ -53,6 +53,11 @@ export class Session implements Calls {
     if (this.#state === "open") this.#become("wanted");
   }
 
+  /** Asks whether the service still takes the key; its answer says why it does not. */
+  async recheck(): Promise<void> {
+    if (this.#state === "in") await this.call("limits");
+  }
+
   /** Returns what is wrong; "" where the service takes the key. */
   async signIn(keys: ApiKeys): Promise<string> {
     const before = this.#state;
