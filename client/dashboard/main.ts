@@ -111,14 +111,17 @@ function writeAddress(): void {
   if (text !== location.hash) history.replaceState(null, "", text);
 }
 
-/** Another key, or none: what belonged to the one before is dropped, and the stream begins again. */
+/**
+ * Another key, or none: what was shown under the one before is dropped, and the stream begins again. An account that was
+ * refused for want of a key is requested again by that.
+ */
 function followSession(): void {
   signIn.draw();
   const { state } = session;
   const key = state === "in" ? session.apiKey : null;
   if (state === "checking" || key === streamKey) return;
+  if (streamKey !== null) account.forget();
   streamKey = key;
-  account.forget();
   client.stop();
   client.start();
   void fillPicker();
