@@ -68,7 +68,7 @@ const KEYLESS_TICKER = {
   401: "The service is configured to require keys for this ticker and has none (MISSING_CREDENTIALS).",
 } as const;
 
-function venueTicker(exchange: RoutableVenueWord): Operation {
+function venueTicker(exchange: RoutableVenueWord) {
   return {
     id: `${exchange}Ticker`,
     method: "GET",
@@ -83,10 +83,16 @@ function venueTicker(exchange: RoutableVenueWord): Operation {
     body: null,
     reply: venueTickerReply(exchange),
     errors: CONTRACTS[exchange].ticker.mayNeedKeys === true ? { ...KEYLESS_TICKER, ...UNKNOWN_SYMBOL } : UNKNOWN_SYMBOL,
-  };
+  } as const satisfies Operation;
 }
 
-function serviceRead(id: string, path: string, summary: string, reply: Operation["reply"]): Operation {
+/** Generic in what a caller's types come from (client/api); they follow from the arguments alone. */
+function serviceRead<const P extends string, const R extends Operation["reply"]>(
+  id: string,
+  path: P,
+  summary: string,
+  reply: R,
+) {
   return {
     id,
     method: "GET",
@@ -99,15 +105,21 @@ function serviceRead(id: string, path: string, summary: string, reply: Operation
     query: null,
     headers: [],
     body: null,
-    reply,
+    reply: reply as NoInfer<R>,
     errors: {},
-  };
+  } as const satisfies Operation;
 }
 
 /** A read of the record costs many times what a read of memory does. */
 const HISTORY_WEIGHT = 10;
 
-function historyRead(id: string, name: string, summary: string, query: TSchema, reply: TSchema): Operation {
+function historyRead<const N extends string, Q extends TSchema, R extends TSchema>(
+  id: string,
+  name: N,
+  summary: string,
+  query: Q,
+  reply: R,
+) {
   return {
     id,
     method: "GET",
@@ -117,21 +129,23 @@ function historyRead(id: string, name: string, summary: string, query: TSchema, 
     buckets: ["read"],
     weight: HISTORY_WEIGHT,
     pathParameters: {},
-    query,
+    query: query as NoInfer<Q>,
     headers: [],
     body: null,
-    reply,
+    reply: reply as NoInfer<R>,
     exports: ["text/csv", "application/x-ndjson"],
     errors: { ...UNKNOWN_SYMBOL, 406: "No accepted media type is available (NOT_ACCEPTABLE); `available` lists them." },
-  };
+  } as const satisfies Operation;
 }
 
 /** Fills, decisions and what follows from them. */
-function operatorRead(...parameters: Parameters<typeof historyRead>): Operation {
+function operatorRead<const N extends string, Q extends TSchema, R extends TSchema>(
+  ...parameters: [id: string, name: N, summary: string, query: Q, reply: R]
+) {
   const operation = historyRead(...parameters);
   const refusal =
     "Served to the operator only (OPERATOR_DATA): on a loopback address, or where configuration opens it.";
-  return { ...operation, errors: { ...operation.errors, 403: refusal } };
+  return { ...operation, errors: { ...operation.errors, 403: refusal } } as const satisfies Operation;
 }
 
 export const OPERATIONS = {
