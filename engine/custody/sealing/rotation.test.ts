@@ -181,6 +181,20 @@ describe("a rotation beside other writers", () => {
       expect(decodeJson(value)).toMatchObject({ label: `renamed ${key}` });
   });
 
+  it("sees a row that is put back under the former key behind its pass", async () => {
+    const { world, ring } = await sealedWorld();
+    const old = (await world.store.get("api-keys", "k1")) ?? new Uint8Array();
+    await world.start(ring, KEYS.second);
+    // No seal under the former key in this life, so nothing waits.
+    const later = await world.load(KEYS.second, KEYS.first);
+    const place: SealedPlace = {
+      ...apiKeys,
+      rewrapped: (key) => void (key === "k3" && world.store.put("api-keys", "k1", old)),
+    };
+    expect(await world.finish(later, [place, credentials])).toMatchObject({ isDone: true, rewrappedRows: 7 });
+    expect(await openAll(world.store, await world.load(KEYS.second))).toEqual(NAMES);
+  });
+
   it("does not bring a row back that is removed meanwhile", async () => {
     const { world, ring } = await sealedWorld();
     await world.start(ring, KEYS.second);

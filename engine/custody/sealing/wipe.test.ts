@@ -6,11 +6,24 @@ import { createMemoryStore } from "../../storage/test/memory-store.js";
 import { Kek, type KekSource, readKekSource } from "./kek.js";
 import { loadKeyring } from "./load-keyring.js";
 import { openRecord, rewrapRecord, sealRecord } from "./record.js";
+import type * as SecretBytes from "./secret-bytes.js";
 import { startRotation } from "./rotation.js";
 import { codeOf, FAST_SCRYPT, refusalOf, seededRandom } from "./test/sealing-doubles.js";
 
-/** What deciphers, ciphers and scrypt handed out, in order. */
-const made = vi.hoisted(() => ({ opened: [] as Buffer[], derived: [] as Buffer[] }));
+/** What deciphers and scrypt handed out, and what was reserved for secrets, in order. */
+const made = vi.hoisted(() => ({ opened: [] as Buffer[], derived: [] as Buffer[], reserved: [] as Buffer[] }));
+
+vi.mock("./secret-bytes.js", async (importOriginal) => {
+  const bytes = await importOriginal<typeof SecretBytes>();
+  return {
+    ...bytes,
+    secretBuffer: (byteLength: number) => {
+      const reserved = bytes.secretBuffer(byteLength);
+      made.reserved.push(reserved);
+      return reserved;
+    },
+  };
+});
 
 vi.mock("node:crypto", async (importOriginal) => {
   const crypto = await importOriginal<typeof Crypto>();
@@ -54,6 +67,7 @@ beforeEach(() => {
   drawnKeys = [];
   made.opened.length = 0;
   made.derived.length = 0;
+  made.reserved.length = 0;
 });
 
 const isZero = (buffer: Buffer): boolean => buffer.every((byte) => byte === 0);
@@ -85,7 +99,7 @@ describe("after the call, buffers of sealing", () => {
       expect(codeOf(() => openRecord(kek, context, changed))).toBe("SEAL_BROKEN");
     }
     expect(made.opened.map(({ byteLength }) => byteLength)).toEqual([KEY_BYTES, KEY_BYTES, 6]);
-    expect(made.opened.map(isZero)).toEqual([true, true, true]);
+    expect([...made.opened, ...made.reserved].every(isZero)).toBe(true);
   });
 
   it("hold no DEK that was rewrapped", () => {
