@@ -10,7 +10,8 @@ const CODE = /\b[A-Z]+(?:_[A-Z]+)+\b|\bINTERNAL\b|\bOVERLOADED\b/g;
 
 /** Met by frames of the stream, or where no operation is: a path or a method that does not exist. */
 const OF_NO_OPERATION: readonly ErrorCode[] = [
-  "AUTH_UNKNOWN_KEY",
+  "AUTH_BAD_TICKET",
+  "AUTH_REQUIRED",
   "BAD_FRAME",
   "METHOD_NOT_ALLOWED",
   "NOT_FOUND",
