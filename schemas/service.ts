@@ -144,8 +144,12 @@ export const timeReplySchema = reply(
   { $id: "TimeReply" },
 );
 
-export const BUCKET_WORDS = ["read", "trade", "exit", "anon"] as const;
+/** Buckets that requests pay from. */
+export const BUCKET_WORDS = ["read", "trade", "exit", "transfer", "anon"] as const;
 export type BucketName = (typeof BUCKET_WORDS)[number];
+/** `ws`: the frames of one connection of the stream. */
+export const POLICY_WORDS = [...BUCKET_WORDS, "ws"] as const;
+export type PolicyName = (typeof POLICY_WORDS)[number];
 
 export const limitsReplySchema = reply(
   {
@@ -153,12 +157,15 @@ export const limitsReplySchema = reply(
     data: reply({
       buckets: Type.Array(
         reply({
-          policy: words(BUCKET_WORDS),
-          scope: words(["ip", "key"]),
+          policy: words(POLICY_WORDS),
+          scope: words(["ip", "key", "connection"], {
+            description:
+              "Whose it is: the API key's, or without one that of the accounts of `X-Venue-Credentials`; the address's; or that of each connection of the stream.",
+          }),
           perSecond: Type.Number({ exclusiveMinimum: 0 }),
           burst: Type.Integer({ minimum: 1 }),
           windowSeconds: Type.Integer({ minimum: 1 }),
-          remaining: Type.Integer({ minimum: 0, description: "For this caller, now." }),
+          remaining: Type.Integer({ minimum: 0, description: "For this caller, now; a new connection has all." }),
         }),
       ),
       weights: Type.Array(

@@ -17,6 +17,7 @@ import type { RecordsStore } from "../../engine/storage/records/records-store.js
 import type { TradingDesk } from "../accounts/trading-desk.js";
 import type { CloseDefaults } from "../api/close-request.js";
 import { BodyReader } from "../http/body.js";
+import type { CallerAuth } from "../http/caller.js";
 import { Edge } from "../http/edge.js";
 import { type BucketRules, RateLimiter } from "../http/limiter.js";
 import { mountRoutes } from "../http/mount.js";
@@ -85,6 +86,8 @@ export interface ServerParts {
   readonly portfolio?: Portfolio;
   /** Accounts and single-venue orders; absent: those routes are not served. */
   readonly trading?: TradingDesk;
+  /** API keys; absent: there are none, and their headers are not read. */
+  readonly auth?: CallerAuth;
 }
 
 export interface Server {
@@ -143,7 +146,7 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
 }
 
 function createCore(options: ServerOptions, parts: ServerParts): ServerCore {
-  const { clock, logger } = parts;
+  const { clock, logger, auth } = parts;
   const limiter = new RateLimiter(options.rateLimits, options.rateLimitCallersMax);
   const origins = new OriginGuard({ ...options, listenHost: options.host }, clock);
   const edge = new Edge({
@@ -154,6 +157,9 @@ function createCore(options: ServerOptions, parts: ServerParts): ServerCore {
     origins,
     loopbackOnly: isLoopback(options.host),
     targetBytesMax: options.targetBytesMax,
+    ...(auth === undefined ? {} : { authenticator: auth.authenticator }),
+    ...(auth?.addressOf === undefined ? {} : { addressOf: auth.addressOf }),
+    provenPairsMax: options.rateLimitCallersMax,
   });
   const bodies = new BodyReader(clock, options);
   const app = uws.App();
@@ -236,6 +242,7 @@ function routeContext(core: ServerCore, options: ServerOptions, parts: ServerPar
     records: parts.records,
     recorder: parts.recorder,
     stream: core.stream.counts,
+    framesPerSecond: core.stream.limits.framesPerSecond,
     limits: options,
     closeDefaults: options.closeDefaults,
     refusedTickers: options.refusedTickers,

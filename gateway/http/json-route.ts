@@ -11,6 +11,7 @@ import { ServiceError } from "../../engine/domain/errors.js";
 import type { Operation } from "../../schemas/operation.js";
 import type { Validator } from "../../schemas/validate.js";
 import type { RequestOrigin } from "./operator-access.js";
+import type { Caller } from "./caller.js";
 import type { Asked, Payers } from "./caller-tags.js";
 import type { Edge } from "./edge.js";
 import { asServiceError } from "./error-reply.js";
@@ -47,6 +48,8 @@ export interface JsonRouteParts extends BodyParts {
 /** Everything of one request that a route may read. */
 export interface Ask {
   readonly requestId: string;
+  /** Proven. */
+  readonly caller: Caller;
   readonly receivedAtMs: number;
   /** Decoded path parameters by name. */
   readonly params: Readonly<Record<string, string>>;
@@ -85,7 +88,7 @@ const REPLAYED = "\r\nIdempotent-Replayed: true";
 const NO_BODY = Buffer.alloc(0);
 
 /** What of a request is known before its body. */
-type AskHead = Omit<Ask, "body" | "rawBody" | "boundBytes">;
+type AskHead = Omit<Ask, "caller" | "body" | "rawBody" | "boundBytes">;
 
 export function jsonRoute(context: JsonRouteParts, options: JsonRouteOptions): Route {
   const { operation, sends } = options;
@@ -98,6 +101,7 @@ export function jsonRoute(context: JsonRouteParts, options: JsonRouteOptions): R
     operation,
     // A route without credentials charges the caller's address on arrival.
     byAccount: options.headers.length > 0 && context.callerOfAsk !== undefined,
+    readsBody: true,
     handle(response: HttpResponse, request: HttpRequest) {
       edge.checkTarget(request);
       const params: Record<string, string> = {};
@@ -137,7 +141,7 @@ function originOf(request: HttpRequest): RequestOrigin {
   };
 }
 
-/** Returns the function that checks a whole request, charges its payer, runs the route's answer and replies. */
+/** Returns the function that proves the caller, checks a whole request, charges its payer, runs the route's answer and replies. */
 function starter(context: JsonRouteParts, options: JsonRouteOptions) {
   const { operation, sends } = options;
   const { inFlight, limits } = context;
@@ -154,6 +158,7 @@ function starter(context: JsonRouteParts, options: JsonRouteOptions) {
   ): void => {
     let ignored = "";
     try {
+      const caller = reply.prove(rawBody);
       if (operation.method !== "GET") checkMediaType(contentType, rawBody);
       const mayLack = operation.body === null || operation.bodyOptional === true;
       const body = rawBody.length === 0 && mayLack ? undefined : parsed(rawBody);
@@ -165,7 +170,7 @@ function starter(context: JsonRouteParts, options: JsonRouteOptions) {
       const boundBytes = Buffer.concat([Buffer.from(`${operation.method} ${path}\n`), rawBody]);
       if (sends) inFlight.closes++;
       // Inside a promise, so that an error before its first wait is also counted down.
-      Promise.resolve({ ...ask, body, rawBody, boundBytes })
+      Promise.resolve({ ...ask, caller, body, rawBody, boundBytes })
         .then(options.answer)
         .finally(() => {
           if (sends) inFlight.closes--;

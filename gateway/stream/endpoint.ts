@@ -74,7 +74,12 @@ class NativeSocket implements StreamSocket {
 /** Mounts the stream; the hub publishes through the same app. */
 export function mountStream(app: TemplatedApp, edge: Edge, hub: StreamHub): void {
   const guarded = guardedBy(edge.logger);
-  const upgrading = edge.admissionFor(edge.countsFor(STREAM_PATH), ANON, 0, false, "changes");
+  const upgrading = edge.admissionFor({
+    counts: edge.countsFor(STREAM_PATH),
+    buckets: ANON,
+    weight: 0,
+    access: "changes",
+  });
   app.ws<SocketData>(STREAM_PATH, {
     compression: uws.DISABLED,
     maxPayloadLength: OVERSIZE_BYTES_MAX,
@@ -88,7 +93,12 @@ export function mountStream(app: TemplatedApp, edge: Edge, hub: StreamHub): void
     }),
     ...socketHandlers(hub, guarded),
   });
-  const refused = edge.admissionFor(edge.countsFor(`${STREAM_PATH} without upgrade`), ANON, 1, false, "changes");
+  const refused = edge.admissionFor({
+    counts: edge.countsFor(`${STREAM_PATH} without upgrade`),
+    buckets: ANON,
+    weight: 1,
+    access: "changes",
+  });
   app.any(
     STREAM_PATH,
     guarded((response: HttpResponse, request: HttpRequest) => {

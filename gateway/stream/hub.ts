@@ -140,7 +140,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
   connect(socket: StreamSocket, address: string): Connection {
     const connection = new Connection(socket, this, address, this.#connectionsOpened++);
     const inbound = new TokenBucket(
-      "anon",
+      "ws",
       { perSecond: this.limits.framesPerSecond, burst: this.limits.framesPerSecond },
       this.monoNs(),
     );

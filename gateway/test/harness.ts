@@ -31,7 +31,7 @@ const RULE = { perSecond: 1_000_000, burst: 1_000_000 };
 export const DEFAULT_SERVER_OPTIONS: ServerOptions = {
   host: "127.0.0.1",
   port: 0,
-  rateLimits: { read: RULE, trade: RULE, exit: RULE, anon: RULE },
+  rateLimits: { read: RULE, trade: RULE, exit: RULE, transfer: RULE, anon: RULE },
   rateLimitCallersMax: 100,
   allowedHosts: [],
   allowedOrigins: [],

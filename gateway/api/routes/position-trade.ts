@@ -37,6 +37,7 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
   return {
     operation: parts.operation,
     byAccount: true,
+    readsBody: true,
     handle(response, request) {
       const announced = request.getHeader("content-length");
       const contentType = request.getHeader("content-type");
@@ -51,7 +52,7 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
   };
 }
 
-/** Returns the function that checks a whole request, charges its payers and hands it over. */
+/** Returns the function that proves the caller, checks a whole request, charges its payers and hands it over. */
 function receiver(context: RouteContext, parts: TradeRouteParts) {
   const checkFields = fieldCheck(parts.operation, context.strictFields, parts.complete);
   const batch = new TradeBatch(context, parts.replySchema);
@@ -67,6 +68,7 @@ function receiver(context: RouteContext, parts: TradeRouteParts) {
   ): void => {
     let ignored = "";
     try {
+      reply.prove(body);
       checkMediaType(contentType, body);
       const parsed = parseJsonBody(body);
       if (!parsed.ok) throw new ServiceError(parsed.code, parsed.details);

@@ -1,6 +1,7 @@
 /**
  * The service's own endpoints: time, limits, health, readiness, status, metrics, the OpenAPI and AsyncAPI documents.
  */
+import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import { ServiceError } from "../../../engine/domain/errors.js";
 import { buildAsyncApi } from "../../../schemas/asyncapi.js";
 import { buildOpenApi, INTERFACE_VERSION } from "../../../schemas/openapi.js";
@@ -17,7 +18,7 @@ import {
 } from "../../../schemas/service.js";
 import { asServiceError } from "../../http/error-reply.js";
 import { readyParts, recordingStatus, storeStatusRow, venueStatus } from "../status.js";
-import { payersOf } from "../../http/caller-tags.js";
+import { payerOfKey, payersOf } from "../../http/caller-tags.js";
 import { CREDENTIALS_HEADER, readVenueCredentials } from "../venue-credentials.js";
 import type { RouteContext } from "./context.js";
 import type { Route } from "../../http/route.js";
@@ -52,35 +53,25 @@ function timeRoute({ edge, clock }: RouteContext): Route {
   };
 }
 
-function limitsRoute({ edge, clock, limits }: RouteContext): Route {
+function limitsRoute(context: RouteContext): Route {
+  const { edge, clock, limits, framesPerSecond } = context;
   const serialise = compileSerialiser(limitsReplySchema);
   const weights = Object.values<Operation>(OPERATIONS).flatMap(({ method, path, buckets, weight }) =>
     buckets.map((policy) => ({ method, path, policy, weight })),
   );
+  const frames = {
+    policy: "ws" as const,
+    scope: "connection" as const,
+    perSecond: framesPerSecond,
+    burst: framesPerSecond,
+    windowSeconds: 1,
+    remaining: framesPerSecond,
+  };
   return {
     operation: OPERATIONS.limits,
     handle(response, request) {
-      const nowNs = clock.monoNs();
-      const payers = payersOf(readVenueCredentials(request.getHeader(CREDENTIALS_HEADER), "") ?? {});
-      const tags = payers === null ? [] : typeof payers === "string" ? [payers] : payers;
-      const callers = payers === null ? [edge.caller(response)] : tags.map((tag) => edge.limiter.caller(tag, nowNs));
-      const buckets = BUCKET_WORDS.map((policy) => {
-        // Every account of a request pays: the one with the fewest tokens decides.
-        const [first, ...others] = callers.map((caller) => caller[policy]);
-        if (first === undefined) throw new ServiceError("INTERNAL", { problem: "nobody to charge" });
-        const remaining = Math.min(first.remaining(nowNs), ...others.map((bucket) => bucket.remaining(nowNs)));
-        const { perSecond, burst, windowSeconds } = first;
-        return {
-          policy,
-          scope: payers === null ? ("ip" as const) : ("key" as const),
-          perSecond,
-          burst,
-          windowSeconds,
-          remaining,
-        };
-      });
       const data = {
-        buckets,
+        buckets: [...bucketsNow(context, response, request), frames],
         weights,
         bodyBytesMax: limits.bodyBytesMax,
         bodyDeadlineMs: limits.bodyDeadlineMs,
@@ -90,6 +81,30 @@ function limitsRoute({ edge, clock, limits }: RouteContext): Route {
       edge.ok(response, serialise({ success: true, data, timestamp: clock.wallMs() }));
     },
   };
+}
+
+/** The buckets of this caller: its key's, those of the accounts it names, or its address's. */
+function bucketsNow({ edge, clock }: RouteContext, response: HttpResponse, request: HttpRequest) {
+  const nowNs = clock.monoNs();
+  const { keyId } = edge.caller;
+  const payers =
+    keyId !== null
+      ? payerOfKey(keyId)
+      : payersOf(readVenueCredentials(request.getHeader(CREDENTIALS_HEADER), "") ?? {});
+  const names = payers === null ? [] : typeof payers === "string" ? [payers] : payers;
+  const callers =
+    payers === null
+      ? [edge.addressBuckets(response, request)]
+      : names.map((name) => edge.limiter.caller(name, nowNs));
+  return BUCKET_WORDS.map((policy) => {
+    // Every account of a request pays: the one with the fewest tokens decides.
+    const [first, ...others] = callers.map((caller) => caller[policy]);
+    if (first === undefined) throw new ServiceError("INTERNAL", { problem: "nobody to charge" });
+    const remaining = Math.min(first.remaining(nowNs), ...others.map((bucket) => bucket.remaining(nowNs)));
+    const { perSecond, burst, windowSeconds } = first;
+    const scope = payers === null ? ("ip" as const) : ("key" as const);
+    return { policy, scope, perSecond, burst, windowSeconds, remaining };
+  });
 }
 
 function healthRoute({ edge, clock, startedAtMs, version }: RouteContext): Route {

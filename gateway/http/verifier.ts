@@ -1,0 +1,44 @@
+/**
+ * Asks the authenticator for whom a signed request speaks, and refuses a flood of wrong ones before any of them is
+ * checked.
+ *
+ * A wrong request is paid for by its address (bucket `anon`). Once that is used up, only a key that was proven from the
+ * same address before is checked at all: neighbours behind one address cannot lock each other out. Bound: `pairsMax`
+ * such pairs are remembered; the one not seen longest is forgotten.
+ */
+import { LRUCache } from "lru-cache";
+import type { AuthVerdict, Authenticator, SignedRequest } from "./caller.js";
+import type { TokenBucket } from "./limiter.js";
+
+/** Reads nothing and knows no key: a service without keys. */
+export const NO_KEYS: Authenticator = {
+  mode: "public",
+  authenticate: () => ({ ok: true, caller: null, deprecated: false }),
+};
+
+export class Verifier {
+  readonly mode: Authenticator["mode"];
+  readonly #authenticator: Authenticator;
+  readonly #proven: LRUCache<string, true>;
+
+  constructor(authenticator: Authenticator, pairsMax: number) {
+    this.mode = authenticator.mode;
+    this.#authenticator = authenticator;
+    this.#proven = new LRUCache({ max: pairsMax });
+  }
+
+  /** Without a key: open to everyone, with the reach of `PUBLIC_CALLER`. */
+  get isPublic(): boolean {
+    return this.mode === "public";
+  }
+
+  /** Null: not checked, since its address has no tokens left for a wrong one. `weight`: what that would cost. */
+  verify(request: SignedRequest, anon: TokenBucket, weight: number, nowNs: number): AuthVerdict | null {
+    const { apiKey } = request.headers;
+    const pair = apiKey === null ? "" : `${apiKey} ${request.address}`;
+    if (anon.waitMs(weight, nowNs) > 0 && this.#proven.get(pair) !== true) return null;
+    const verdict = this.#authenticator.authenticate(request);
+    if (verdict.ok && verdict.caller !== null) this.#proven.set(pair, true);
+    return verdict;
+  }
+}
