@@ -100,6 +100,7 @@ export class CallerCheck {
     if (scope !== "open" && scope !== "none" && !caller.scopes.has(scope))
       return new ServiceError("SCOPE_MISSING", { scope });
     state.caller = caller;
+    state.settled = verdict.settled ?? null;
     return null;
   }
 

@@ -45,13 +45,19 @@ export interface SignedRequest {
   readonly body: Uint8Array;
   /** Text form of the caller's address, behind trusted proxies the one they name. */
   readonly address: string;
-  /** The `auth` frame of the stream: a GET whose signature is accepted once, like that of a write. */
-  readonly once?: true;
 }
 
 export type AuthVerdict =
-  /** `caller` null: no key was shown. `deprecated`: a secret was sent, which the reply calls deprecated. */
-  | { readonly ok: true; readonly caller: Caller | null; readonly deprecated: boolean }
+  /**
+   * `caller` null: no key was shown. `deprecated`: a secret was sent, which the reply calls deprecated. `settled`: wait
+   * for it before the request does anything (the first write after a pause); it never rejects.
+   */
+  | {
+      readonly ok: true;
+      readonly caller: Caller | null;
+      readonly deprecated: boolean;
+      readonly settled?: Promise<void>;
+    }
   | { readonly ok: false; readonly error: ServiceError };
 
 export interface Authenticator {
@@ -59,19 +65,21 @@ export interface Authenticator {
   readonly mode: "public" | "signed" | "secret";
   /** Never throws; answers at once. A signed write is accepted once. */
   authenticate(request: SignedRequest): AuthVerdict;
+  /** For the `auth` frame of the stream, signed like a GET of its address: a signature is accepted once. */
+  authenticateOnce(request: SignedRequest): AuthVerdict;
 }
 
-/** Tickets that open the stream for a key (POST /api/stream/ticket). */
+/** Tickets that open the stream for a key (POST /api/stream/ticket): single use, short-lived, for one address. */
 export interface StreamTickets {
-  /** Single use, short-lived, bound to the key and the address. Throws OVERLOADED when too many are open. */
-  issue(caller: Caller, address: string): { readonly ticket: string; readonly expiresAtMs: number };
-  /** Uses it up. Fails with AUTH_BAD_TICKET, or KEY_REVOKED where its key was revoked meanwhile. Never throws. */
-  redeem(ticket: string, address: string): AuthVerdict;
+  /** `expiresAt`: wall ms. Throws OVERLOADED. */
+  issue(keyId: string, address: string): { readonly ticket: string; readonly expiresAt: number };
+  /** Uses the ticket up. Null: no such ticket, used, expired, of a revoked key, or from another address. */
+  redeem(ticket: string, address: string): Caller | null;
 }
 
 export interface Revocations {
-  /** Calls with the id of each key that is revoked from now on, at once. Returns the function that ends this. */
-  onRevoked(listener: (keyId: string) => void): () => void;
+  /** Calls with the id of each key that is revoked from now on, at once. */
+  onRevoked(listener: (keyId: string) => void): void;
 }
 
 /**

@@ -92,6 +92,7 @@ export class Edge {
     paysAnon: false,
     caller: null,
     proof: null,
+    settled: null,
     isBodiless: false,
   };
 
@@ -159,6 +160,7 @@ export class Edge {
     current.paysAnon = false;
     current.caller = null;
     current.proof = null;
+    current.settled = null;
     current.isBodiless = false;
     current.admittedNs = admission.logsMethod === null ? 0 : this.clock.monoNs();
     const head = checkFraming(request);

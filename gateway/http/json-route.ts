@@ -141,7 +141,10 @@ function originOf(request: HttpRequest): RequestOrigin {
   };
 }
 
-/** Returns the function that proves the caller, checks a whole request, charges its payer, runs the route's answer and replies. */
+/**
+ * Returns the function that proves the caller, checks a whole request, charges its payer, runs the route's answer and
+ * replies.
+ */
 function starter(context: JsonRouteParts, options: JsonRouteOptions) {
   const { operation, sends } = options;
   const { inFlight, limits } = context;
@@ -169,9 +172,10 @@ function starter(context: JsonRouteParts, options: JsonRouteOptions) {
         throw new ServiceError("OVERLOADED", { limit: limits.closesInFlightMax });
       const boundBytes = Buffer.concat([Buffer.from(`${operation.method} ${path}\n`), rawBody]);
       if (sends) inFlight.closes++;
+      const { settled } = reply;
       // Inside a promise, so that an error before its first wait is also counted down.
       Promise.resolve({ ...ask, caller, body, rawBody, boundBytes })
-        .then(options.answer)
+        .then(settled === null ? options.answer : (whole) => settled.then(() => options.answer(whole)))
         .finally(() => {
           if (sends) inFlight.closes--;
         })

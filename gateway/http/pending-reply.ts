@@ -52,6 +52,11 @@ export class PendingReply {
     return this.caller;
   }
 
+  /** Not null: what may change something waits for it, after `prove`. It never rejects. */
+  get settled(): Promise<void> | null {
+    return this.#state.settled;
+  }
+
   /** Throws before the caller is proven: that is a bug of the route. */
   get caller(): Caller {
     return callerOf(this.#state);

@@ -71,6 +71,8 @@ export interface ReplyState {
   caller: Caller | null;
   /** Not null: the caller is proven when the body is there. */
   proof: Proof | null;
+  /** Not null: the request may do nothing before it resolves (AuthVerdict). */
+  settled: Promise<void> | null;
   /** It was proven for a request without a body. */
   isBodiless: boolean;
 }

@@ -7,6 +7,7 @@
  * such pairs are remembered; the one not seen longest is forgotten.
  */
 import { LRUCache } from "lru-cache";
+import { ServiceError } from "../../engine/domain/errors.js";
 import type { AuthVerdict, Authenticator, SignedRequest } from "./caller.js";
 import type { TokenBucket } from "./limiter.js";
 
@@ -14,6 +15,10 @@ import type { TokenBucket } from "./limiter.js";
 export const NO_KEYS: Authenticator = {
   mode: "public",
   authenticate: () => ({ ok: true, caller: null, deprecated: false }),
+  authenticateOnce: ({ headers }) => ({
+    ok: false,
+    error: new ServiceError(headers.apiKey === null ? "AUTH_MISSING_HEADER" : "AUTH_UNKNOWN_KEY", { mode: "public" }),
+  }),
 };
 
 export class Verifier {
@@ -34,11 +39,28 @@ export class Verifier {
 
   /** Null: not checked, since its address has no tokens left for a wrong one. `weight`: what that would cost. */
   verify(request: SignedRequest, anon: TokenBucket, weight: number, nowNs: number): AuthVerdict | null {
-    const { apiKey } = request.headers;
-    const pair = apiKey === null ? "" : `${apiKey} ${request.address}`;
-    if (anon.waitMs(weight, nowNs) > 0 && this.#proven.get(pair) !== true) return null;
-    const verdict = this.#authenticator.authenticate(request);
-    if (verdict.ok && verdict.caller !== null) this.#proven.set(pair, true);
+    return this.#mayCheck(request, anon, weight, nowNs)
+      ? this.#noted(request, this.#authenticator.authenticate(request))
+      : null;
+  }
+
+  /** Like `verify`, and a signature is accepted once. */
+  verifyOnce(request: SignedRequest, anon: TokenBucket, nowNs: number): AuthVerdict | null {
+    return this.#mayCheck(request, anon, 1, nowNs)
+      ? this.#noted(request, this.#authenticator.authenticateOnce(request))
+      : null;
+  }
+
+  #mayCheck(request: SignedRequest, anon: TokenBucket, weight: number, nowNs: number): boolean {
+    return anon.waitMs(weight, nowNs) === 0 || this.#proven.get(pairOf(request)) === true;
+  }
+
+  #noted(request: SignedRequest, verdict: AuthVerdict): AuthVerdict {
+    if (verdict.ok && verdict.caller !== null) this.#proven.set(pairOf(request), true);
     return verdict;
   }
+}
+
+function pairOf({ headers, address }: SignedRequest): string {
+  return headers.apiKey === null ? "" : `${headers.apiKey} ${address}`;
 }

@@ -92,7 +92,15 @@ describe("the caller of a close", () => {
   it("is shown its own use, and the refusal names the bucket and when to come back", async () => {
     const { client } = harness;
     await client.close(closeOf("0xkey-of-one"));
-    expect(await remaining("0xkey-of-one")).toEqual({ read: 3, trade: 1, exit: 1, transfer: 2, anon: 100, ws: 20, scope: "key" });
+    expect(await remaining("0xkey-of-one")).toEqual({
+      read: 3,
+      trade: 1,
+      exit: 1,
+      transfer: 2,
+      anon: 100,
+      ws: 20,
+      scope: "key",
+    });
     expect(await remaining("0xkey-of-another")).toMatchObject({ exit: 2 });
     for (let close = 0; close < 2; close++) await client.close(closeOf("0xkey-of-one"));
     const refused = await client.close(closeOf("0xkey-of-one"));

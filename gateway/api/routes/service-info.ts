@@ -93,9 +93,7 @@ function bucketsNow({ edge, clock }: RouteContext, response: HttpResponse, reque
       : payersOf(readVenueCredentials(request.getHeader(CREDENTIALS_HEADER), "") ?? {});
   const names = payers === null ? [] : typeof payers === "string" ? [payers] : payers;
   const callers =
-    payers === null
-      ? [edge.addressBuckets(response, request)]
-      : names.map((name) => edge.limiter.caller(name, nowNs));
+    payers === null ? [edge.addressBuckets(response, request)] : names.map((name) => edge.limiter.caller(name, nowNs));
   return BUCKET_WORDS.map((policy) => {
     // Every account of a request pays: the one with the fewest tokens decides.
     const [first, ...others] = callers.map((caller) => caller[policy]);
