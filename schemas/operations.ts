@@ -35,6 +35,7 @@ import {
   statusReplySchema,
   timeReplySchema,
 } from "./service.js";
+import { streamTicketReplySchema } from "./stream.js";
 import { aggregatedTickerReplySchema, venueTickerReply } from "./ticker.js";
 import { CONTRACTS, named } from "./venues.js";
 
@@ -362,6 +363,25 @@ export const OPERATIONS = {
     executionQualityQuerySchema,
     executionQualityReplySchema,
   ),
+  streamTicket: {
+    id: "streamTicket",
+    method: "POST",
+    path: "/api/stream/ticket",
+    summary: "A ticket that opens the stream for the key",
+    tag: "service",
+    access: { scope: "read", owner: "rows" },
+    buckets: ["read"],
+    weight: 1,
+    pathParameters: {},
+    query: null,
+    headers: [],
+    body: null,
+    reply: streamTicketReplySchema,
+    errors: {
+      408: "The body did not arrive in time (REQUEST_TIMEOUT).",
+      413: "The body is too large (BODY_TOO_LARGE).",
+    },
+  },
   status: {
     ...serviceRead("status", "/api/status", "State of every venue, orders of unknown outcome", statusReplySchema),
     access: { scope: "open", owner: "rows" },

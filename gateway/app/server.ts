@@ -37,12 +37,14 @@ import { positionCloseRoute } from "../api/routes/position-close.js";
 import { positionOpenRoute } from "../api/routes/position-open.js";
 import { routingDryRunRoute } from "../api/routes/routing-dry-run.js";
 import { serviceRoutes } from "../api/routes/service-info.js";
+import { streamTicketRoute } from "../api/routes/stream-ticket.js";
 import { tradingRoutes } from "../api/routes/trading.js";
 import { tickerRoutes } from "../api/routes/tickers.js";
 import { recordingStatus } from "../api/status.js";
 import { isLoopback } from "../http/server-address.js";
 import { StartError } from "../children/start-error.js";
 import type { StreamAccounts } from "../stream/account-topics.js";
+import { createStreamAuth } from "../stream/auth.js";
 import { mountStream } from "../stream/endpoint.js";
 import { StreamHub } from "../stream/hub.js";
 import { DEFAULT_STREAM_LIMITS, type StreamLimits } from "../stream/limits.js";
@@ -163,11 +165,13 @@ function createCore(options: ServerOptions, parts: ServerParts): ServerCore {
   });
   const bodies = new BodyReader(clock, options);
   const app = uws.App();
-  return { app, limiter, origins, edge, bodies, stream: createStream(app, options, parts), inFlight: { closes: 0 } };
+  const stream = createStream(app, edge, options, parts);
+  return { app, limiter, origins, edge, bodies, stream, inFlight: { closes: 0 } };
 }
 
-function createStream(app: TemplatedApp, options: ServerOptions, parts: ServerParts): StreamHub {
-  const { clock, logger, view, portfolio, trading } = parts;
+function createStream(app: TemplatedApp, edge: Edge, options: ServerOptions, parts: ServerParts): StreamHub {
+  const { clock, logger, view, portfolio, trading, auth } = parts;
+  const { limiter, verifier } = edge;
   return new StreamHub(
     { ...DEFAULT_STREAM_LIMITS, ...options.stream },
     {
@@ -178,6 +182,12 @@ function createStream(app: TemplatedApp, options: ServerOptions, parts: ServerPa
       defer: (run) => void setImmediate(run),
       epoch: randomBytes(EPOCH_BYTES).toString("hex"),
       refusedTickers: options.refusedTickers,
+      ...(auth === undefined
+        ? {}
+        : {
+            auth: createStreamAuth({ verifier, limiter, clock, tickets: auth.tickets }),
+            revocations: auth.revocations,
+          }),
       ...(portfolio === undefined ? {} : { accounts: accountsOf(portfolio, parts) }),
       ...(trading === undefined ? {} : { orders: trading.orders }),
     },
@@ -226,6 +236,7 @@ function mountAll(core: ServerCore, options: ServerOptions, parts: ServerParts):
       // No option opens them yet: without API keys the service listens on loopback only.
       open: false,
     }),
+    streamTicketRoute(context, parts.auth?.tickets ?? null),
     ...serviceRoutes(context),
   ];
   mountRoutes(app, edge, routes, origins.hasOrigins);

@@ -13,7 +13,7 @@ import type { Validator } from "../../schemas/validate.js";
 import type { RequestOrigin } from "./operator-access.js";
 import type { Caller } from "./caller.js";
 import type { Asked, Payers } from "./caller-tags.js";
-import type { Edge } from "./edge.js";
+import { type Edge, forwardedFor } from "./edge.js";
 import { asServiceError } from "./error-reply.js";
 import { parseJsonBody } from "./json-body.js";
 import type { PendingReply } from "./pending-reply.js";
@@ -51,6 +51,8 @@ export interface Ask {
   /** Proven. */
   readonly caller: Caller;
   readonly receivedAtMs: number;
+  /** Text of the address that it comes from; "" unless the route reads it. */
+  readonly address: string;
   /** Decoded path parameters by name. */
   readonly params: Readonly<Record<string, string>>;
   /** Decoded query parameters that the route knows. */
@@ -80,6 +82,8 @@ export interface JsonRouteOptions {
   readonly headers: readonly string[];
   /** Whether it sends to a venue. It then counts as in flight, and a stopping service waits for it. */
   readonly sends: boolean;
+  /** Default false. */
+  readonly readsAddress?: boolean;
   /** Throws or rejects with ServiceError. */
   readonly answer: (ask: Ask) => Promise<Answer>;
 }
@@ -119,8 +123,9 @@ export function jsonRoute(context: JsonRouteParts, options: JsonRouteOptions): R
       const contentType = request.getHeader("content-type");
       const hasBody = operation.method === "POST" || operation.method === "PATCH" || announcesBody(request);
       const receivedAtMs = clock.wallMs();
+      const address = options.readsAddress === true ? edge.addresses.textOf(response, forwardedFor(request)) : "";
       const reply = edge.detach(response);
-      const ask = { requestId: reply.requestId, receivedAtMs, params, query, headers, origin, idempotencyKey };
+      const ask = { requestId: reply.requestId, receivedAtMs, address, params, query, headers, origin, idempotencyKey };
       if (!hasBody) {
         if (edge.closing && sends) reply.fail(new ServiceError("SHUTTING_DOWN"), "", true);
         else start(ask, path, ignoredNames, NO_BODY, "", reply);

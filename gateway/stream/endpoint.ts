@@ -16,8 +16,7 @@ import uws, {
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import { STREAM_PATH } from "../../schemas/asyncapi.js";
-import type { Edge } from "../http/edge.js";
-import { callerKey } from "../http/limiter.js";
+import { type Edge, forwardedFor } from "../http/edge.js";
 import type { Admission } from "../http/reply-state.js";
 import type { BucketName } from "../../schemas/service.js";
 import type { Connection, StreamSocket } from "./connection.js";
@@ -30,7 +29,9 @@ const OVERSIZE_BYTES_MAX = 256 * 1024;
 const ANON: readonly BucketName[] = ["anon"];
 
 interface SocketData {
+  /** The name of its rate limits. */
   readonly address: string;
+  readonly addressText: string;
   /** Null until the socket is open. */
   connection: Connection | null;
 }
@@ -136,7 +137,12 @@ function upgrade(edge: Edge, response: HttpResponse, request: HttpRequest, conte
     edge.fail(response, new ServiceError("SHUTTING_DOWN"));
     return;
   }
-  const data: SocketData = { address: callerKey(response.getRemoteAddress()), connection: null };
+  const forwarded = forwardedFor(request);
+  const data: SocketData = {
+    address: edge.addresses.keyOf(response, forwarded),
+    addressText: edge.addresses.textOf(response, forwarded),
+    connection: null,
+  };
   response.upgrade(
     data,
     request.getHeader("sec-websocket-key"),
@@ -152,7 +158,7 @@ function socketHandlers(hub: StreamHub, guarded: Guarded): WebSocketBehavior<Soc
   return {
     open: guarded((socket: WebSocket<SocketData>) => {
       const data = socket.getUserData();
-      data.connection = hub.connect(new NativeSocket(socket), data.address);
+      data.connection = hub.connect(new NativeSocket(socket), data.address, data.addressText);
     }),
     message: guarded((socket: WebSocket<SocketData>, message: ArrayBuffer, isBinary: boolean) => {
       const { connection } = socket.getUserData();

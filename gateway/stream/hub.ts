@@ -15,11 +15,14 @@ import type { NoticeReason } from "../../schemas/stream.js";
 import { TokenBucket } from "../http/limiter.js";
 import type { MarketView } from "../api/market-view.js";
 import type { StreamAccounts } from "./account-topics.js";
+import type { Revocations } from "../http/caller.js";
 import { PUBLIC_AUTH, type StreamAuth } from "./auth.js";
+import { StreamCallers } from "./callers.js";
 import { DisconnectSwitches, type SwitchDesk } from "./disconnect-switches.js";
 import { Connection, type ConnectionHost, type StreamSocket } from "./connection.js";
 import { FeedBoard } from "./feed-board.js";
 import {
+  CLOSE_AUTH_FAILED,
   CLOSE_RATE_LIMITED,
   CLOSE_RESTART,
   CLOSE_TRY_LATER,
@@ -48,7 +51,9 @@ export interface HubParts {
   /** Identifies this start: about six characters that no other start has. Lower-case letters and digits. */
   readonly epoch: string;
   readonly refusedTickers: ReadonlySet<RoutableVenue>;
+  /** Absent: there are no keys. */
   readonly auth?: StreamAuth;
+  readonly revocations?: Revocations;
   /** Positions and orders; absent: those topics are not served. */
   readonly accounts?: StreamAccounts;
   /** Cancels on disconnect; absent: not served. */
@@ -65,7 +70,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
   readonly limits: StreamLimits;
   readonly counts: StreamCounts = createStreamCounts();
   readonly topics: Topics;
-  readonly auth: StreamAuth;
+  readonly callers: StreamCallers;
   readonly logger: Logger;
   readonly switches: DisconnectSwitches | null;
   readonly taps = new MarketTaps();
@@ -98,7 +103,8 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
       markDirty: (key, urgent) => this.#publisher.markDirty(key, urgent),
     });
     this.logger = parts.logger;
-    this.auth = parts.auth ?? PUBLIC_AUTH;
+    this.callers = new StreamCallers(parts.auth ?? PUBLIC_AUTH, limits, () => this.monoNs());
+    parts.revocations?.onRevoked((keyId) => this.#endRevoked(keyId));
     this.#board = new FeedBoard(parts.view);
     this.topics = new Topics({
       view: parts.view,
@@ -136,8 +142,8 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
 
   // ---------------------------------------------------------------- connections
 
-  /** Accepts a new socket; one too many gets an error and is closed. */
-  connect(socket: StreamSocket, address: string): Connection {
+  /** Accepts a new socket; one too many gets an error and is closed. `addressText`: for the checks of keys. */
+  connect(socket: StreamSocket, address: string, addressText = address): Connection {
     const connection = new Connection(socket, this, address, this.#connectionsOpened++);
     const inbound = new TokenBucket(
       "ws",
@@ -148,9 +154,11 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     this.#perAddress.set(address, sameAddress);
     this.#clients.set(connection, { connection, inbound });
     this.counts.connections++;
+    const isAdmitted = this.callers.admit(connection, addressText);
     if (this.#isStopped) this.#turnAway(connection, "RESTART", CLOSE_RESTART);
     else if (this.#clients.size > this.limits.connectionsMax || sameAddress > this.limits.connectionsPerAddressMax)
-      this.#turnAway(connection, "TOO_MANY_CONNECTIONS", CLOSE_TRY_LATER);
+      this.turnAway(connection);
+    else if (!isAdmitted) this.#turnAway(connection, "TOO_MANY_UNAUTHENTICATED", CLOSE_TRY_LATER);
     else this.#startPulse();
     return connection;
   }
@@ -166,6 +174,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
 
   forget(connection: Connection): void {
     if (!this.#clients.delete(connection)) return;
+    this.callers.forget(connection);
     if (this.#isStopped) this.switches?.leave(connection);
     else this.switches?.gone(connection);
     this.counts.connections--;
@@ -185,6 +194,18 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     for (const connection of [...this.#clients.keys()]) this.#turnAway(connection, "RESTART", CLOSE_RESTART);
     this.keys.clearRetained();
     this.#stopPulse();
+  }
+
+  turnAway(connection: Connection): void {
+    this.#turnAway(connection, "TOO_MANY_CONNECTIONS", CLOSE_TRY_LATER);
+  }
+
+  /** What these connections hold ends as with any lost one: their switches fire. */
+  #endRevoked(keyId: string): void {
+    for (const connection of this.callers.ofKey(keyId)) {
+      this.#protocol.error(connection, new ServiceError("KEY_REVOKED"), {});
+      connection.end(CLOSE_AUTH_FAILED, "KEY_REVOKED");
+    }
   }
 
   #turnAway(connection: Connection, reason: NoticeReason, code: number): void {
@@ -255,6 +276,11 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     }
   }
 
+  #endOverdue(connection: Connection): void {
+    this.#protocol.error(connection, new ServiceError("AUTH_REQUIRED"), {});
+    connection.end(CLOSE_AUTH_FAILED, "AUTH_FAILED");
+  }
+
   #lookAtConnections(nowNs: number): void {
     // Made once for all heartbeats of this pulse, and only when one is due.
     let text = "";
@@ -265,6 +291,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     for (const connection of this.#clients.keys()) {
       if ((connection.slot + this.#pulseCount) % CONNECTION_LOOK_PULSES !== 0) continue;
       try {
+        if (this.callers.isOverdue(connection, nowNs)) this.#endOverdue(connection);
         connection.look(nowNs, feeds);
       } catch (error) {
         logFailedLook(this.logger, error);

@@ -18,6 +18,7 @@ import {
 } from "../../../schemas/service.js";
 import { asServiceError } from "../../http/error-reply.js";
 import { readyParts, recordingStatus, storeStatusRow, venueStatus } from "../status.js";
+import { type Caller, PUBLIC_CALLER } from "../../http/caller.js";
 import { payerOfKey, payersOf } from "../../http/caller-tags.js";
 import { CREDENTIALS_HEADER, readVenueCredentials } from "../venue-credentials.js";
 import type { RouteContext } from "./context.js";
@@ -135,15 +136,13 @@ function readyRoute({ edge, clock, view, desk, records, recorder }: RouteContext
 }
 
 function statusRoute(context: RouteContext): Route {
-  const { edge, clock, view, desk, inFlight, metrics, stream, startedAtMs, version } = context;
+  const { edge, clock, view, startedAtMs, version } = context;
   const serialise = compileSerialiser(statusReplySchema);
   return {
     operation: OPERATIONS.status,
     handle(response) {
       const nowMs = clock.wallMs();
-      const unknown = desk.unknownOrders(UNKNOWN_ORDERS_LISTED);
-      const open = desk.openOrders(UNKNOWN_ORDERS_LISTED);
-      const followed = desk.followed();
+      const { caller } = edge;
       const data = {
         version,
         interfaceVersion: INTERFACE_VERSION,
@@ -151,23 +150,40 @@ function statusRoute(context: RouteContext): Route {
         uptimeMs: Math.max(0, nowMs - startedAtMs),
         venues: view.rooms.map((room) => venueStatus(room, clock.monoNs())),
         unconfigured: view.unconfigured(),
-        unknownOrders: { count: unknown.count, orders: [...unknown.orders] },
-        openOrders: { count: open.count, orders: [...open.orders] },
-        followedCount: followed.count,
-        unattendedCount: followed.unattendedCount,
-        closesInFlight: inFlight.closes,
-        store: storeStatusRow(desk.storeStatus()),
-        recording: recordingStatus(context.records, context.recorder),
-        stream: {
-          connections: stream.connections,
-          subscriptions: stream.subscriptions,
-          keys: stream.keys,
-          lagging: stream.lagging,
-        },
-        eventLoopDelayMs: metrics.eventLoopDelayMs(),
+        ...(caller.scopes.has("read") || seesAll(caller) ? ordersStatus(context) : {}),
+        ...(seesAll(caller) ? serviceStatus(context) : {}),
       };
       edge.ok(response, serialise({ success: true, data, timestamp: nowMs }));
     },
+  };
+}
+
+/** A key with `admin`, or everybody where no keys are needed. */
+function seesAll(caller: Caller): boolean {
+  return caller === PUBLIC_CALLER || caller.scopes.has("admin");
+}
+
+/** Orders that the caller may see. */
+function ordersStatus({ desk }: RouteContext) {
+  const unknown = desk.unknownOrders(UNKNOWN_ORDERS_LISTED);
+  const open = desk.openOrders(UNKNOWN_ORDERS_LISTED);
+  const followed = desk.followed();
+  return {
+    unknownOrders: { count: unknown.count, orders: [...unknown.orders] },
+    openOrders: { count: open.count, orders: [...open.orders] },
+    followedCount: followed.count,
+    unattendedCount: followed.unattendedCount,
+  };
+}
+
+function serviceStatus({ desk, inFlight, metrics, records, recorder, stream }: RouteContext) {
+  const { connections, subscriptions, keys, lagging } = stream;
+  return {
+    closesInFlight: inFlight.closes,
+    store: storeStatusRow(desk.storeStatus()),
+    recording: recordingStatus(records, recorder),
+    stream: { connections, subscriptions, keys, lagging },
+    eventLoopDelayMs: metrics.eventLoopDelayMs(),
   };
 }
 
