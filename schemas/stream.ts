@@ -222,7 +222,7 @@ export const streamTicketReplySchema = reply(
   {
     success: Type.Literal(true),
     data: reply({
-      ticket: Type.String({ description: "For the first frame: `{\"op\":\"auth\",\"ticket\":\"…\"}`." }),
+      ticket: Type.String({ description: 'For the first frame: `{"op":"auth","ticket":"…"}`.' }),
       expiresAt: timeMs,
     }),
     timestamp: timeMs,

@@ -62,5 +62,5 @@ export class Verifier {
 }
 
 function pairOf({ headers, address }: SignedRequest): string {
-  return headers.apiKey === null ? "" : `${headers.apiKey} ${address}`;
+  return headers.apiKey === null ? "" : `${headers.apiKey}\0${address}`;
 }

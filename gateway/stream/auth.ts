@@ -57,9 +57,7 @@ export function createStreamAuth({ verifier, limiter, clock, tickets }: StreamAu
   function byTicket(ticket: string, from: StreamOrigin): AuthResult {
     if (bucketOf(from).waitMs(1, clock.monoNs()) > 0) return refused(new ServiceError("AUTH_BAD_TICKET"), from);
     const caller = tickets?.redeem(ticket, from.addressText) ?? null;
-    return caller === null
-      ? refused(new ServiceError("AUTH_BAD_TICKET"), from)
-      : { ok: true, caller, settled: null };
+    return caller === null ? refused(new ServiceError("AUTH_BAD_TICKET"), from) : { ok: true, caller, settled: null };
   }
 
   return {

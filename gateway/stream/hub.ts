@@ -104,7 +104,10 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     });
     this.logger = parts.logger;
     this.callers = new StreamCallers(parts.auth ?? PUBLIC_AUTH, limits, () => this.monoNs());
-    parts.revocations?.onRevoked((keyId) => this.#endRevoked(keyId));
+    // Its switches fire, as those of any lost connection.
+    parts.revocations?.onRevoked((keyId) => {
+      for (const connection of this.callers.ofKey(keyId)) endUnproven(this.#protocol, connection, "KEY_REVOKED");
+    });
     this.#board = new FeedBoard(parts.view);
     this.topics = new Topics({
       view: parts.view,
@@ -155,10 +158,10 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     this.#clients.set(connection, { connection, inbound });
     this.counts.connections++;
     const isAdmitted = this.callers.admit(connection, addressText);
-    if (this.#isStopped) this.#turnAway(connection, "RESTART", CLOSE_RESTART);
+    if (this.#isStopped) this.turnAway(connection, "RESTART", CLOSE_RESTART);
     else if (this.#clients.size > this.limits.connectionsMax || sameAddress > this.limits.connectionsPerAddressMax)
       this.turnAway(connection);
-    else if (!isAdmitted) this.#turnAway(connection, "TOO_MANY_UNAUTHENTICATED", CLOSE_TRY_LATER);
+    else if (!isAdmitted) this.turnAway(connection, "TOO_MANY_UNAUTHENTICATED", CLOSE_TRY_LATER);
     else this.#startPulse();
     return connection;
   }
@@ -191,24 +194,13 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     this.#board.stopping();
     const status = this.keys.get("status");
     if (status !== undefined) this.#publisher.advance(status);
-    for (const connection of [...this.#clients.keys()]) this.#turnAway(connection, "RESTART", CLOSE_RESTART);
+    for (const connection of [...this.#clients.keys()]) this.turnAway(connection, "RESTART", CLOSE_RESTART);
     this.keys.clearRetained();
     this.#stopPulse();
   }
 
-  turnAway(connection: Connection): void {
-    this.#turnAway(connection, "TOO_MANY_CONNECTIONS", CLOSE_TRY_LATER);
-  }
-
-  /** What these connections hold ends as with any lost one: their switches fire. */
-  #endRevoked(keyId: string): void {
-    for (const connection of this.callers.ofKey(keyId)) {
-      this.#protocol.error(connection, new ServiceError("KEY_REVOKED"), {});
-      connection.end(CLOSE_AUTH_FAILED, "KEY_REVOKED");
-    }
-  }
-
-  #turnAway(connection: Connection, reason: NoticeReason, code: number): void {
+  /** Ends a connection, by default one that is one too many, with the time when to come back. */
+  turnAway(connection: Connection, reason: NoticeReason = "TOO_MANY_CONNECTIONS", code = CLOSE_TRY_LATER): void {
     const { retryAfterMs } = this.limits;
     connection.send(JSON.stringify({ type: "status", ts: this.wallMs(), reason, retryAfterMs }));
     connection.end(code, reason);
@@ -276,11 +268,6 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     }
   }
 
-  #endOverdue(connection: Connection): void {
-    this.#protocol.error(connection, new ServiceError("AUTH_REQUIRED"), {});
-    connection.end(CLOSE_AUTH_FAILED, "AUTH_FAILED");
-  }
-
   #lookAtConnections(nowNs: number): void {
     // Made once for all heartbeats of this pulse, and only when one is due.
     let text = "";
@@ -291,7 +278,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     for (const connection of this.#clients.keys()) {
       if ((connection.slot + this.#pulseCount) % CONNECTION_LOOK_PULSES !== 0) continue;
       try {
-        if (this.callers.isOverdue(connection, nowNs)) this.#endOverdue(connection);
+        if (this.callers.isOverdue(connection, nowNs)) endUnproven(this.#protocol, connection, "AUTH_REQUIRED");
         connection.look(nowNs, feeds);
       } catch (error) {
         logFailedLook(this.logger, error);
@@ -303,6 +290,11 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
   #lookForDrift(nowNs: number): void {
     for (const key of this.keys.values()) if (key.drifted(nowNs)) this.#publisher.markDirty(key, true);
   }
+}
+
+function endUnproven(protocol: Protocol, connection: Connection, code: "AUTH_REQUIRED" | "KEY_REVOKED"): void {
+  protocol.error(connection, new ServiceError(code), {});
+  connection.end(CLOSE_AUTH_FAILED, code === "KEY_REVOKED" ? code : "AUTH_FAILED");
 }
 
 /** A bug in a topic of one connection does not end the frames of the others. */

@@ -11,7 +11,12 @@ import {
   subscribeStatusSchema,
   subscribeTickerSchema,
 } from "../../schemas/stream.js";
-import { DEFAULT_INTERVAL_MS, PUBLIC_TOPIC_WORDS, SERVED_TOPIC_WORDS, type TOPIC_WORDS } from "../../schemas/stream-data.js";
+import {
+  DEFAULT_INTERVAL_MS,
+  PUBLIC_TOPIC_WORDS,
+  SERVED_TOPIC_WORDS,
+  type TOPIC_WORDS,
+} from "../../schemas/stream-data.js";
 import { compileValidator } from "../../schemas/validate.js";
 import type { Clock } from "../../engine/domain/clock.js";
 import { AccountTopics, type ResumedSub, type StreamAccounts } from "./account-topics.js";
