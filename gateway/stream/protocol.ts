@@ -28,10 +28,9 @@ import { compileSerialiser } from "../../schemas/serialise.js";
 import { compileValidator } from "../../schemas/validate.js";
 import { PUBLIC_TOPIC_WORDS } from "../../schemas/stream-data.js";
 import type { Caller } from "../http/caller.js";
-import { asServiceError, publicDetails } from "../http/error-reply.js";
+import { asServiceError, publicDetails, scrubbedError } from "../http/error-reply.js";
 import { parseJsonBody } from "../http/json-body.js";
 import { invalidParameters } from "../http/query.js";
-import { scrub } from "../../engine/domain/scrub.js";
 import type { ResumedSub } from "./account-topics.js";
 import type { AuthClaim } from "./auth.js";
 import type { StreamCallers } from "./callers.js";
@@ -136,7 +135,7 @@ export class Protocol {
     this.#host.counts.errorsOut++;
     // The context of an INTERNAL may reveal internals.
     const details = isFault ? {} : publicDetails(error.context);
-    connection.send(scrub(JSON.stringify({ type: "error", ...id, code: error.code, error: error.message, details })));
+    connection.send(scrubbedError({ type: "error", ...id, code: error.code, error: error.message, details }, error));
   }
 
   /** Returns the frame, or the reason why it is invalid. */

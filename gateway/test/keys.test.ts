@@ -130,7 +130,7 @@ describe("a signed request", () => {
       expect([name, ...codeOf(await get(harness, READ, headers))]).toEqual([name, 401, "AUTH_MISSING_HEADER"]);
     }
     const { "x-api-signature": signature = "" } = whole;
-    for (const wrong of [signature.toUpperCase(), signature.slice(1), `${signature}0`, "é".repeat(32), " "])
+    for (const wrong of [signature.toUpperCase(), signature.slice(1), `${signature}0`, "é".repeat(10), " "])
       expect((await get(harness, READ, { ...whole, "x-api-signature": encodeURI(wrong) })).status).toBe(401);
   });
 
