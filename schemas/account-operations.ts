@@ -61,6 +61,7 @@ function read<
     path,
     summary,
     tag: "account",
+    access: { scope: "read", owner: "credentials" },
     buckets: ["read"],
     weight,
     pathParameters,

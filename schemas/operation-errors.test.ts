@@ -10,21 +10,14 @@ const CODE = /\b[A-Z]+(?:_[A-Z]+)+\b|\bINTERNAL\b|\bOVERLOADED\b/g;
 
 /** Met by frames of the stream, by the administration of keys, at the start, or where no operation is: a path or a method that does not exist. */
 const OF_NO_OPERATION: readonly ErrorCode[] = [
-  "AUTH_BAD_SIGNATURE",
   "AUTH_BAD_TICKET",
-  "AUTH_MISSING_HEADER",
-  "AUTH_REPLAY",
-  "AUTH_TIMESTAMP_OUT_OF_WINDOW",
-  "AUTH_UNKNOWN_KEY",
+  "AUTH_REQUIRED",
   "BAD_FRAME",
-  "IP_NOT_ALLOWED",
   "KEY_LIMIT",
   "KEY_NOT_FOUND",
-  "KEY_REVOKED",
   "LOCAL_ROWS_ADOPTED",
   "METHOD_NOT_ALLOWED",
   "NOT_FOUND",
-  "SCOPE_MISSING",
   "SEAL_KEY_REFUSED",
   "SUBSCRIPTION_LIMIT",
   "UNKNOWN_SUBSCRIPTION",

@@ -21,6 +21,9 @@ export interface OperationAccess {
   readonly owner: "nothing" | "credentials" | "named" | "rows" | "service";
 }
 
+/** The same for everyone, key or none. */
+export const OPEN: OperationAccess = { scope: "open", owner: "nothing" };
+
 export interface HeaderParameter {
   readonly name: string;
   readonly description: string;
@@ -36,6 +39,7 @@ export interface Operation {
   readonly path: string;
   readonly summary: string;
   readonly tag: "trade" | "orders" | "account" | "market data" | "history" | "service";
+  readonly access: OperationAccess;
   /** Buckets that may be charged, in order; the first with enough tokens pays. */
   readonly buckets: readonly BucketName[];
   readonly weight: number;

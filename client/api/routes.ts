@@ -68,6 +68,7 @@ export const ROUTES: { readonly [K in OperationId]: RouteLine<K> } = {
   metrics: "GET /metrics text",
   openapi: "GET /openapi.json json",
   asyncapi: "GET /asyncapi.json json",
+  streamTicket: "POST /api/stream/ticket",
 };
 
 export interface Route {

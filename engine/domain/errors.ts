@@ -43,6 +43,7 @@ const ERROR_TABLE = {
   AUTH_BAD_SIGNATURE: { status: 401, text: "The signature or secret is not that of the key" },
   AUTH_TIMESTAMP_OUT_OF_WINDOW: { status: 401, text: "The timestamp is outside the accepted window" },
   AUTH_REPLAY: { status: 401, text: "This signed request was accepted before" },
+  AUTH_REQUIRED: { status: 401, text: "This connection must authenticate first" },
   AUTH_BAD_TICKET: { status: 401, text: "No such ticket, or it is used or expired" },
   KEY_REVOKED: { status: 401, text: "The API key is revoked" },
   MISSING_CREDENTIALS: { status: 401, text: "Missing or invalid credentials for {exchange}" },

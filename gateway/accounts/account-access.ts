@@ -142,7 +142,7 @@ export async function addressBlocks(
 
 function isOperator(operator: OperatorAccess, ask: Ask): boolean {
   try {
-    requireOperator(operator, ask.origin);
+    requireOperator(operator, ask.origin, ask.caller);
     return true;
   } catch {
     // Not the operator: no error here, the caller reads with the credentials it sent.

@@ -65,7 +65,15 @@ export const openAdministration: OpenAdministration = async (parts) => {
       await keys.stop();
       ring.close();
     };
-    return { keys, audit, localRows, table: keys.table, kekId: ring.kekId, sealRotation: rotationOf(parts, ring), close };
+    return {
+      keys,
+      audit,
+      localRows,
+      table: keys.table,
+      kekId: ring.kekId,
+      sealRotation: rotationOf(parts, ring),
+      close,
+    };
   } catch (error) {
     ring.close();
     throw error;

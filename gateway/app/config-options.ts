@@ -216,7 +216,7 @@ const LATER_OPTIONS = {
     min: 0.1,
     max: 1e9,
     default: 2_000,
-    doc: "Bucket `read`: market data by the caller's address, reads of accounts by the account.",
+    doc: "Bucket `read`, by the API key; without one market data by the caller's address, reads of accounts by the account.",
   }),
   RATE_READ_BURST: option({ kind: "integer", min: 1, max: 1e9, default: 4_000, doc: "Its burst." }),
   RATE_TRADE_PER_SECOND: option({
@@ -224,7 +224,7 @@ const LATER_OPTIONS = {
     min: 0.1,
     max: 1e9,
     default: 200,
-    doc: "Bucket `trade`, by the account: opens and orders; pays for a close when `exit` is empty.",
+    doc: "Bucket `trade`, by the API key, without one by the account: opens and orders; pays for a close when `exit` is empty.",
   }),
   RATE_TRADE_BURST: option({ kind: "integer", min: 1, max: 1e9, default: 400, doc: "Its burst." }),
   RATE_EXIT_PER_SECOND: option({
@@ -232,15 +232,23 @@ const LATER_OPTIONS = {
     min: 0.1,
     max: 1e9,
     default: 200,
-    doc: "Bucket `exit`, by the account: reserved for closes.",
+    doc: "Bucket `exit`, by the API key, without one by the account: reserved for closes.",
   }),
   RATE_EXIT_BURST: option({ kind: "integer", min: 1, max: 1e9, default: 400, doc: "Its burst." }),
+  RATE_TRANSFER_PER_SECOND: option({
+    kind: "number",
+    min: 0.1,
+    max: 1e9,
+    default: 5,
+    doc: "Bucket `transfer`, by the API key: deposits, withdrawals, transfers.",
+  }),
+  RATE_TRANSFER_BURST: option({ kind: "integer", min: 1, max: 1e9, default: 10, doc: "Its burst." }),
   RATE_ANON_PER_SECOND: option({
     kind: "number",
     min: 0.1,
     max: 1e9,
     default: 100,
-    doc: "Bucket `anon`, by the caller's address: service endpoints, unknown paths.",
+    doc: "Bucket `anon`, by the caller's address: service endpoints, unknown paths, keys that are not proven, and where keys are needed everything without one.",
   }),
   RATE_ANON_BURST: option({ kind: "integer", min: 1, max: 1e9, default: 200, doc: "Its burst." }),
   RATE_CALLERS_MAX: option({

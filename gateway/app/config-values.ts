@@ -12,6 +12,8 @@ export type StreamConfig = Pick<
   StreamLimits,
   | "connectionsMax"
   | "connectionsPerAddressMax"
+  | "connectionsPerKeyMax"
+  | "unauthenticatedPerAddressMax"
   | "subscriptionsMax"
   | "keysMax"
   | "privateKeysMax"
@@ -64,6 +66,8 @@ export function readStreamLimits(values: OptionValues, problems: string[]): Stre
   return {
     connectionsMax: values.STREAM_CONNECTIONS_MAX,
     connectionsPerAddressMax: values.STREAM_CONNECTIONS_PER_ADDRESS_MAX,
+    connectionsPerKeyMax: values.STREAM_CONNECTIONS_PER_KEY_MAX,
+    unauthenticatedPerAddressMax: values.STREAM_UNAUTHENTICATED_PER_ADDRESS_MAX,
     subscriptionsMax: values.STREAM_SUBSCRIPTIONS_MAX,
     keysMax: values.STREAM_KEYS_MAX,
     privateKeysMax: values.STREAM_ACCOUNT_KEYS_MAX,

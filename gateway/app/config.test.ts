@@ -138,6 +138,8 @@ describe("the reader of the configuration", () => {
     expect(config(stream).stream).toEqual({
       connectionsMax: 1,
       connectionsPerAddressMax: 2,
+      connectionsPerKeyMax: 10_000,
+      unauthenticatedPerAddressMax: 5,
       subscriptionsMax: 3,
       keysMax: 4,
       privateKeysMax: 5,

@@ -296,6 +296,7 @@ function requestConfig(values: AllValues) {
       read: { perSecond: values.RATE_READ_PER_SECOND, burst: values.RATE_READ_BURST },
       trade: { perSecond: values.RATE_TRADE_PER_SECOND, burst: values.RATE_TRADE_BURST },
       exit: { perSecond: values.RATE_EXIT_PER_SECOND, burst: values.RATE_EXIT_BURST },
+      transfer: { perSecond: values.RATE_TRANSFER_PER_SECOND, burst: values.RATE_TRANSFER_BURST },
       anon: { perSecond: values.RATE_ANON_PER_SECOND, burst: values.RATE_ANON_BURST },
     },
     rateLimitCallersMax: values.RATE_CALLERS_MAX,

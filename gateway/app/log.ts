@@ -63,6 +63,8 @@ export const ALLOWED_FIELDS: ReadonlySet<string> = new Set([
   "problem",
   "problems",
   "errorName",
+  "leftRows",
+  "rewrappedRows",
   "frames",
   "signal",
   "phase",

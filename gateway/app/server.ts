@@ -17,6 +17,7 @@ import type { RecordsStore } from "../../engine/storage/records/records-store.js
 import type { TradingDesk } from "../accounts/trading-desk.js";
 import type { CloseDefaults } from "../api/close-request.js";
 import { BodyReader } from "../http/body.js";
+import type { CallerAuth } from "../http/caller.js";
 import { Edge } from "../http/edge.js";
 import { type BucketRules, RateLimiter } from "../http/limiter.js";
 import { mountRoutes } from "../http/mount.js";
@@ -38,12 +39,14 @@ import { positionCloseRoute } from "../api/routes/position-close.js";
 import { positionOpenRoute } from "../api/routes/position-open.js";
 import { routingDryRunRoute } from "../api/routes/routing-dry-run.js";
 import { serviceRoutes } from "../api/routes/service-info.js";
+import { streamTicketRoute } from "../api/routes/stream-ticket.js";
 import { tradingRoutes } from "../api/routes/trading.js";
 import { tickerRoutes } from "../api/routes/tickers.js";
 import { recordingStatus } from "../api/status.js";
 import { isLoopback } from "../http/server-address.js";
 import type { TlsPaths } from "./tls-files.js";
 import type { StreamAccounts } from "../stream/account-topics.js";
+import { createStreamAuth } from "../stream/auth.js";
 import { mountStream } from "../stream/endpoint.js";
 import { StreamHub } from "../stream/hub.js";
 import { DEFAULT_STREAM_LIMITS, type StreamLimits } from "../stream/limits.js";
@@ -89,6 +92,8 @@ export interface ServerParts {
   readonly portfolio?: Portfolio;
   /** Accounts and single-venue orders; absent: those routes are not served. */
   readonly trading?: TradingDesk;
+  /** API keys; absent: there are none, and their headers are not read. */
+  readonly auth?: CallerAuth;
 }
 
 export interface Server {
@@ -144,7 +149,7 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
 }
 
 function createCore(options: ServerOptions, parts: ServerParts): ServerCore {
-  const { clock, logger } = parts;
+  const { clock, logger, auth } = parts;
   const limiter = new RateLimiter(options.rateLimits, options.rateLimitCallersMax);
   const origins = new OriginGuard(
     { ...options, listenHost: options.host, ownScheme: (options.tls ?? null) === null ? "http" : "https" },
@@ -158,19 +163,23 @@ function createCore(options: ServerOptions, parts: ServerParts): ServerCore {
     origins,
     loopbackOnly: isLoopback(options.host),
     targetBytesMax: options.targetBytesMax,
+    ...(auth === undefined ? {} : { authenticator: auth.authenticator }),
+    ...(auth?.addressOf === undefined ? {} : { addressOf: auth.addressOf }),
+    provenPairsMax: options.rateLimitCallersMax,
   });
   const bodies = new BodyReader(clock, options);
   const listener: Listener = new Listener({ host: options.host, port: options.port, tls: options.tls ?? null }, (app) =>
     mount(app),
   );
-  const stream = createStream(listener, options, parts);
+  const stream = createStream(listener, edge, options, parts);
   const core = { listener, limiter, origins, edge, bodies, stream, inFlight: { closes: 0 } };
   const mount = mounting(core, options, parts);
   return core;
 }
 
-function createStream(listener: Listener, options: ServerOptions, parts: ServerParts): StreamHub {
-  const { clock, logger, view, portfolio, trading } = parts;
+function createStream(listener: Listener, edge: Edge, options: ServerOptions, parts: ServerParts): StreamHub {
+  const { clock, logger, view, portfolio, trading, auth } = parts;
+  const { limiter, verifier } = edge;
   return new StreamHub(
     { ...DEFAULT_STREAM_LIMITS, ...options.stream },
     {
@@ -181,6 +190,12 @@ function createStream(listener: Listener, options: ServerOptions, parts: ServerP
       defer: (run) => void setImmediate(run),
       epoch: randomBytes(EPOCH_BYTES).toString("hex"),
       refusedTickers: options.refusedTickers,
+      ...(auth === undefined
+        ? {}
+        : {
+            auth: createStreamAuth({ verifier, limiter, clock, tickets: auth.tickets }),
+            revocations: auth.revocations,
+          }),
       ...(portfolio === undefined ? {} : { accounts: accountsOf(portfolio, parts) }),
       ...(trading === undefined ? {} : { orders: trading.orders }),
     },
@@ -228,6 +243,7 @@ function mounting(core: ServerCore, options: ServerOptions, parts: ServerParts):
       // No option opens them yet: without API keys the service listens on loopback only.
       open: false,
     }),
+    streamTicketRoute(context, parts.auth?.tickets ?? null),
     ...serviceRoutes(context),
   ];
   return (app) => {
@@ -248,6 +264,7 @@ function routeContext(core: ServerCore, options: ServerOptions, parts: ServerPar
     records: parts.records,
     recorder: parts.recorder,
     stream: core.stream.counts,
+    framesPerSecond: core.stream.limits.framesPerSecond,
     limits: options,
     closeDefaults: options.closeDefaults,
     refusedTickers: options.refusedTickers,

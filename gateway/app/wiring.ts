@@ -26,7 +26,7 @@ import { MemoryCredentials } from "../accounts/memory-credentials.js";
 import { createTradingDesk } from "../accounts/trading-desk.js";
 import { openAdminSocket, tlsReload } from "./admin-socket.js";
 import { type Administration, openAdministration, type OpenAdministration } from "./administration.js";
-import { StartError } from "../children/start-error.js";
+import { openAuthentication } from "./authentication.js";
 import type { Config } from "./config.js";
 import { createLogger, type ServiceLogger } from "./log.js";
 import { MarketView } from "../api/market-view.js";
@@ -113,7 +113,6 @@ export async function createService(config: Config, overrides: ServiceOverrides 
   const clock = overrides.clock ?? createSystemClock();
   const random = overrides.random ?? systemRandom;
   const builder: Builder = { config, overrides, clock, random, logger, undo: [] };
-  requireAuthentication(config);
   try {
     const foundation = await startFoundation(builder);
     const services = await startOrderServices(builder, foundation);
@@ -140,12 +139,6 @@ async function startFoundation(builder: Builder): Promise<Foundation> {
   const rooms = await startRooms(builder, store);
   recording.watch(rooms);
   return { store, hash, recording, rooms, administration };
-}
-
-/** Key authentication has no wiring yet, so that whoever reached the port could trade. */
-function requireAuthentication({ authMode }: Config): void {
-  if (authMode !== "public")
-    throw new StartError([`AUTH_MODE=${authMode} needs key authentication, which is not wired`]);
 }
 
 async function startAdministration({ config, overrides, clock, logger, undo }: Builder, store: StateStore) {
@@ -269,10 +262,12 @@ function createPortfolio(
 
 async function listen(
   { config, overrides, clock, logger, undo }: Builder,
-  { store, hash, rooms, recording }: Foundation,
+  { store, hash, rooms, recording, administration }: Foundation,
   { trades, orders, guards }: OrderServices,
   portfolio: Portfolio,
 ): Promise<Server> {
+  const auth = await openAuthentication({ store, access: config, administration, clock, logger });
+  undo.push(() => auth.stop());
   const version = overrides.version ?? VERSION;
   const operator = { loopbackOnly: config.trustsLoopback && isLoopback(config.host), open: false };
   const wallets = overrides.wallets ?? new MemoryCredentials();
@@ -284,7 +279,7 @@ async function listen(
       ...(overrides.pageAccount === undefined ? {} : { pageAccount: overrides.pageAccount }),
     },
     {
-      ...{ clock, logger, hash, portfolio },
+      ...{ clock, logger, hash, portfolio, auth },
       view: new MarketView(rooms),
       desk: createTradeDesk(trades, store, orders),
       metrics: new Metrics(),

@@ -5,12 +5,15 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createSystemClock } from "../../engine/domain/clock.js";
 import { silentLogger } from "../../engine/domain/logger.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
+import { createMemoryStore } from "../../engine/storage/test/memory-store.js";
 import { AdminUnreachable } from "../admin/admin-client.js";
 import { AdminServer } from "../admin/admin-server.js";
 import { directAdmin } from "../admin/direct-admin.js";
 import { AdminOperations } from "../admin/operations.js";
 import type { AdminReply } from "../admin/protocol.js";
 import { memoryPorts } from "../admin/test/admin-doubles.js";
+import { KeyTable } from "../auth/key-table.js";
+import { StoredLocalRows } from "../auth/local-rows.js";
 import type { AdminConfig } from "../app/admin-config.js";
 import type { OpenAdministration } from "../app/administration.js";
 import { reachAdmin } from "./reach-admin.js";
@@ -185,7 +188,9 @@ describe("the way to the administration", () => {
     const openAdministration: OpenAdministration = async () => {
       openedCount++;
       const { keys, audit } = memoryPorts();
-      return { keys, audit, sealRotation: null, kekId: null, close: async () => {} };
+      const localRows = await StoredLocalRows.open(createMemoryStore());
+      const nothingSealed = { sealRotation: null, kekId: null, table: new KeyTable(), localRows };
+      return { keys, audit, ...nothingSealed, close: async () => {} };
     };
     const config: AdminConfig = { dataDir, adminSocket: "", authMode: "signed", kek: null, formerKek: null };
     const checkStateFile = async () => {};

@@ -24,6 +24,9 @@ export const PUBLIC_CALLER: Caller = {
   scopes: new Set<Scope>(["read", "trade", "transfer", "sign"]),
 };
 
+/** Someone without a key where keys are needed: served what is open to everyone, and nothing else. */
+export const ANONYMOUS_CALLER: Caller = { ownerId: null, keyId: null, scopes: new Set<Scope>() };
+
 /** Headers of a request that concern its key, as they came; null where absent. */
 export interface KeyHeaders {
   readonly apiKey: string | null;
@@ -62,4 +65,34 @@ export interface Authenticator {
   readonly mode: "public" | "signed" | "secret";
   /** Never throws; answers at once. A signed write is accepted once. */
   authenticate(request: SignedRequest): AuthVerdict;
+  /** For the `auth` frame of the stream, signed like a GET of its address: a signature is accepted once. */
+  authenticateOnce(request: SignedRequest): AuthVerdict;
+}
+
+/** Tickets that open the stream for a key (POST /api/stream/ticket): single use, short-lived, for one address. */
+export interface StreamTickets {
+  /** `expiresAt`: wall ms. Throws OVERLOADED. */
+  issue(keyId: string, address: string): { readonly ticket: string; readonly expiresAt: number };
+  /** Uses the ticket up. Null: no such ticket, used, expired, of a revoked key, or from another address. */
+  redeem(ticket: string, address: string): Caller | null;
+}
+
+export interface Revocations {
+  /** Calls with the id of each key that is revoked from now on, at once. */
+  onRevoked(listener: (keyId: string) => void): void;
+}
+
+/**
+ * Returns the text of the address that a request comes from: the socket's, or the one that trusted proxies name.
+ * `forwardedFor`: every X-Forwarded-For of the request, in order, joined by commas; "" without one.
+ */
+export type AddressOf = (socketAddress: string, forwardedFor: string) => string;
+
+/** What the server needs of the keys. */
+export interface CallerAuth {
+  readonly authenticator: Authenticator;
+  readonly tickets: StreamTickets;
+  readonly revocations: Revocations;
+  /** Absent: no proxy is trusted. */
+  readonly addressOf?: AddressOf;
 }

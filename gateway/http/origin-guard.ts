@@ -37,7 +37,7 @@ const ADDRESSES_READ_MS = 1_000;
 const KNOWN_HOSTS_MAX = 64;
 const EVERYWHERE: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 const EXPOSED_HEADERS =
-  "X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Fields, Idempotent-Replayed, X-Next-Cursor";
+  "X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Fields, Idempotent-Replayed, X-Next-Cursor, Deprecation, Link";
 /** A name or IPv4 address, or an IPv6 address in brackets; then a port. */
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1,5}))?$/;
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/;

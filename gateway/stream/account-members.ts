@@ -26,6 +26,8 @@ export interface AccountWish {
   /** In alphabetical order. */
   readonly venues: readonly Venue[];
   readonly blocks: Readonly<Partial<Record<RoutableVenue, unknown>>>;
+  /** Who asks; null without a key. */
+  readonly ownerId: string | null;
 }
 
 interface AccountMember {

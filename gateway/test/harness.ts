@@ -17,6 +17,7 @@ import { createTradeDesk } from "../app/trade-desk.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import { ACCOUNT_PACES } from "../../feeds/registry.js";
 import type { TradingDesk } from "../accounts/trading-desk.js";
+import type { CallerAuth } from "../http/caller.js";
 import { createLogger, type ServiceLogger } from "../app/log.js";
 import { MarketView } from "../api/market-view.js";
 import { Metrics } from "../app/metrics.js";
@@ -31,7 +32,7 @@ const RULE = { perSecond: 1_000_000, burst: 1_000_000 };
 export const DEFAULT_SERVER_OPTIONS: ServerOptions = {
   host: "127.0.0.1",
   port: 0,
-  rateLimits: { read: RULE, trade: RULE, exit: RULE, anon: RULE },
+  rateLimits: { read: RULE, trade: RULE, exit: RULE, transfer: RULE, anon: RULE },
   rateLimitCallersMax: 100,
   allowedHosts: [],
   allowedOrigins: [],
@@ -81,6 +82,8 @@ export interface HarnessOptions {
   readonly server?: Partial<ServerOptions>;
   readonly wrapDesk?: (desk: TradeDesk) => TradeDesk;
   readonly records?: RecordsStore;
+  /** API keys; absent: there are none. */
+  readonly auth?: CallerAuth;
   /** Accounts and single-venue orders; absent: those routes are not served. */
   readonly trading?: (parts: TradingParts) => Promise<TradingDesk>;
 }
@@ -153,6 +156,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
       recorder: null,
       hash,
       ...(trading === undefined ? {} : { trading }),
+      ...(options.auth === undefined ? {} : { auth: options.auth }),
       ...(portfolio === null ? {} : { portfolio }),
     },
   );

@@ -75,7 +75,7 @@ function mountFile(app: TemplatedApp, edge: Edge, file: AssetFile, headers: read
   const block = Buffer.from([file.contentType, `ETag: ${file.etag}`, ...headers].join("\r\n"));
 
   function guarded(weight: number, headOnly: boolean, handle: (response: HttpResponse, request: HttpRequest) => void) {
-    const admission = edge.admissionFor(counts, ANON, weight, headOnly, "reads");
+    const admission = edge.admissionFor({ counts, buckets: ANON, weight, headOnly, access: "reads" });
     return (response: HttpResponse, request: HttpRequest) => {
       try {
         if (edge.admit(response, request, admission)) handle(response, request);

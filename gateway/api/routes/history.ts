@@ -250,11 +250,12 @@ function exportParts({ context, reader }: Shell): ExportParts {
 function admitted({ context, reader, options }: Shell, request: HttpRequest, operator: boolean): ReplyForm {
   context.edge.checkTarget(request);
   if (operator) {
-    requireOperator(options, {
+    const origin = {
       host: request.getHeader("host"),
       origin: request.getHeader("origin"),
       fetchSite: request.getHeader("sec-fetch-site"),
-    });
+    };
+    requireOperator(options, origin, context.edge.caller);
   }
   const form = negotiateForm(request.getHeader("accept"));
   reader.requireOn();

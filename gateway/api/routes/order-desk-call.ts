@@ -15,7 +15,7 @@ export function orderContext(ask: Ask): OrderRequestContext {
   return {
     requestId: ask.requestId,
     idempotencyKey: ask.idempotencyKey,
-    apiKeyId: null,
+    apiKeyId: ask.caller.ownerId,
     rawBody: ask.boundBytes,
     receivedAtMs: ask.receivedAtMs,
   };

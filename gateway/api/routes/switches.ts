@@ -45,7 +45,7 @@ function killSwitchRoutes(context: TradingContext): Route[] {
       headers: [],
       sends: false,
       async answer(ask) {
-        requireOperator(trading.operator, ask.origin);
+        requireOperator(trading.operator, ask.origin, ask.caller);
         const body = checkedBody(validate, ask.body);
         const venue = body.exchange ?? null;
         if (body.active) await killSwitch.halt(venue, body.reason ?? DEFAULT_REASON);
@@ -58,7 +58,7 @@ function killSwitchRoutes(context: TradingContext): Route[] {
       headers: [],
       sends: false,
       async answer(ask) {
-        requireOperator(trading.operator, ask.origin);
+        requireOperator(trading.operator, ask.origin, ask.caller);
         return state();
       },
     }),

@@ -36,7 +36,7 @@ export async function startHistoryServer(
   const edge = new Edge({
     clock,
     logger,
-    limiter: new RateLimiter({ read: RULE, trade: RULE, exit: RULE, anon: RULE }, 10),
+    limiter: new RateLimiter({ read: RULE, trade: RULE, exit: RULE, transfer: RULE, anon: RULE }, 10),
     idPrefix: "history-",
     origins: new OriginGuard(
       { listenHost: "127.0.0.1", allowedHosts: ["api.example"], allowedOrigins: ["https://desk.example"] },
