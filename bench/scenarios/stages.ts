@@ -180,7 +180,7 @@ function decided(service: Service, request: TradeRequest): TradeData {
   const context = {
     requestId: "bench",
     idempotencyKey: null,
-    apiKeyId: null,
+    ownerId: null,
     rawBody: new Uint8Array(),
     receivedAtMs: Date.now(),
   };

@@ -12,7 +12,7 @@ function order(overrides: Partial<GuardedOrder> = {}): GuardedOrder {
   return {
     clientIdHex: "a".repeat(32),
     atMs: clock.wallMs(),
-    apiKeyId: "pk_one",
+    ownerId: "pk_one",
     accountHash: "acct",
     venue: "venueone",
     symbol: "BTC",
@@ -59,8 +59,8 @@ describe("the guards", () => {
     const guards = await book({ byKey, global: { ...NO_LIMITS, maxOrderNotional: "150.5" } });
     expect(codeOf(guards)).toBe("ok");
     expect(codeOf(guards, { qtyLots: 1_001 })).toBe("ORDER_LIMIT");
-    expect(codeOf(guards, { qtyLots: 1_505, apiKeyId: "pk_two" })).toBe("ok");
-    expect(codeOf(guards, { qtyLots: 1_506, apiKeyId: "pk_two" })).toBe("ORDER_LIMIT");
+    expect(codeOf(guards, { qtyLots: 1_505, ownerId: "pk_two" })).toBe("ok");
+    expect(codeOf(guards, { qtyLots: 1_506, ownerId: "pk_two" })).toBe("ORDER_LIMIT");
   });
 
   it("price an order at the larger of limit and mid, and refuse one without a mid", async () => {
@@ -214,12 +214,12 @@ describe("the daily limit", () => {
       global: { ...NO_LIMITS, maxDailyNotional: "300" },
     });
     const subjects = [
-      { apiKeyId: "pk_two" },
-      { apiKeyId: null, accountHash: "a" },
-      { apiKeyId: null, accountHash: "b" },
+      { ownerId: "pk_two" },
+      { ownerId: null, accountHash: "a" },
+      { ownerId: null, accountHash: "b" },
     ];
     expect(subjects.map((subject) => codeOf(guards, subject))).toEqual(["ok", "ok", "ok"]);
-    expect(codeOf(guards, { apiKeyId: null, accountHash: "b" })).toBe("DAILY_LIMIT");
+    expect(codeOf(guards, { ownerId: null, accountHash: "b" })).toBe("DAILY_LIMIT");
     expect(guards.check(order())).toMatchObject({ code: "DAILY_LIMIT", details: { scope: "global", left: "0" } });
   });
 
@@ -277,8 +277,8 @@ describe("the daily limit", () => {
     const store = createMemoryStore();
     const guards = await book({ each: { ...NO_LIMITS, maxDailyNotional: "200" } }, store, 2);
     await reserve(guards, store, "1".repeat(32));
-    expect(codeOf(guards, { apiKeyId: "pk_two" })).toBe("ok");
-    expect(codeOf(guards, { apiKeyId: "pk_three" })).toBe("OVERLOADED");
+    expect(codeOf(guards, { ownerId: "pk_two" })).toBe("ok");
+    expect(codeOf(guards, { ownerId: "pk_three" })).toBe("OVERLOADED");
     const rows = store.rowCount();
     clock.advance(3 * 86_400_000);
     await guards.sweep();

@@ -67,8 +67,8 @@ export interface TradeContext {
   readonly requestId: string;
   /** Idempotency-Key header; null if none. */
   readonly idempotencyKey: string | null;
-  /** Id of the API key, or null in public mode (then the accounts of the credentials scope the key). */
-  readonly apiKeyId: string | null;
+  /** Who owns what the trade makes; null in public mode (then the accounts of the credentials scope the key). */
+  readonly ownerId: string | null;
   /** Exact bytes of the request body, for the fingerprint; not looked at without an idempotency key. */
   readonly rawBody: Uint8Array;
   readonly receivedAtMs: number;

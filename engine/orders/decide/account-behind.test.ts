@@ -13,7 +13,7 @@ const EACH = { ...NO_LIMITS, maxDailyNotional: "30000" };
 const POLICY = { global: NO_LIMITS, byKey: new Map<string, never>(), each: EACH };
 const AGENTS = ["agent-a", "agent-b", "agent-c"] as const;
 /** Without API keys a caller is its account. */
-const PUBLIC = { apiKeyId: null } as const;
+const PUBLIC = { ownerId: null } as const;
 const block = (account: string) => ({ account, secret: SECRET });
 
 /** All keys act for one account, but for `alone`. */

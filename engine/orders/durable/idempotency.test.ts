@@ -75,12 +75,12 @@ describe("the same key", () => {
     const harness = createHarness();
     harness.one.setPosition("acct-other", "LONG", 400);
     await harness.close({ size: "0.1" }, KEY);
-    await harness.close({ size: "0.1" }, { ...KEY, apiKeyId: "pk_other" });
-    await harness.close({ size: "0.1" }, { ...KEY, apiKeyId: null });
-    expect(await harness.close({ size: "0.1" }, { ...KEY, apiKeyId: null })).toMatchObject({ replayed: true });
+    await harness.close({ size: "0.1" }, { ...KEY, ownerId: "pk_other" });
+    await harness.close({ size: "0.1" }, { ...KEY, ownerId: null });
+    expect(await harness.close({ size: "0.1" }, { ...KEY, ownerId: null })).toMatchObject({ replayed: true });
     await harness.close(
       { size: "0.1", credentials: { venueone: { account: "acct-other", secret: "s" } } },
-      { ...KEY, apiKeyId: null },
+      { ...KEY, ownerId: null },
     );
     expect(sent(harness)).toBe(4);
   });

@@ -34,14 +34,14 @@ export class TradeKeys {
 
   /** Null means no idempotency for this request (no key, a dry run, or no account that could scope it). */
   async begin(request: TradeRequest, context: TradeContext, accounts: TradeAccounts): Promise<IdempotencyBegin | null> {
-    const { apiKeyId, idempotencyKey: key, rawBody } = context;
+    const { ownerId, idempotencyKey: key, rawBody } = context;
     if (key === null || request.dryRun) return null;
     const { hash, idempotency } = this.#parts;
     const accountScope = accounts.scopeHash(hash);
-    if (apiKeyId === null && accountScope === null) return null;
-    const scope = apiKeyId === null ? `accounts:${accountScope}` : `key:${apiKeyId}`;
+    if (ownerId === null && accountScope === null) return null;
+    const scope = ownerId === null ? `accounts:${accountScope}` : `key:${ownerId}`;
     const begun = await idempotency.begin({ scope, key }, rawBody);
-    if (apiKeyId !== null || begun.kind !== "fresh") return begun;
+    if (ownerId !== null || begun.kind !== "fresh") return begun;
     try {
       const former = { scope: `accounts:${accounts.formerScopeHash(hash)}`, key };
       if (!(await this.#isOfVersionBefore(former))) return begun;

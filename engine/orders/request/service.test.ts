@@ -859,7 +859,7 @@ describe("secrets", () => {
     const results = [
       await harness.close({ size: "0.1" }, { idempotencyKey: "a" }),
       await harness.close({ size: "0.1", preferredExchange: "venueone", deadlineMs: 400 }, { idempotencyKey: "b" }),
-      await harness.close({ size: "0.1", preferredExchange: "venueone" }, { idempotencyKey: "c", apiKeyId: null }),
+      await harness.close({ size: "0.1", preferredExchange: "venueone" }, { idempotencyKey: "c", ownerId: null }),
       await harness.close({ size: "9" }, { idempotencyKey: "d" }),
     ];
     await harness.clock.advanceAsync(70_000);

@@ -65,8 +65,8 @@ export interface OrderedRun extends RunLike {
 export interface OrderSender<Run, Result> {
   readonly room: VenueRoom;
   readonly session: AccountSession;
-  /** The API key of the caller, for limits; null in public mode. */
-  readonly apiKeyId: string | null;
+  /** Whose order it is; null in public mode. */
+  readonly ownerId: string | null;
   readonly ticket: IdempotencyTicket<Run, Result> | null;
   readonly deadline: Deadline;
   /** Texts to blank in whatever a venue says. */
@@ -178,14 +178,14 @@ export class OrderCore<Run extends OrderedRun, Result> {
     run: Run,
     attempt: OrderAttempt,
     terms: OrderTerms,
-    { apiKeyId }: OrderSender<Run, Result>,
+    { ownerId }: OrderSender<Run, Result>,
     accountHash: string,
   ): GuardVerdict {
     const { guards, reservations } = this.#parts;
     const verdict = guards.check({
       clientIdHex: attempt.clientIdHex,
       atMs: attempt.intentAtMs,
-      apiKeyId,
+      ownerId,
       accountHash,
       venue: attempt.venue,
       symbol: run.symbol,

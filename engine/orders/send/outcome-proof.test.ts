@@ -179,7 +179,7 @@ describe("an Idempotency-Key used again after its 24 hours", () => {
 });
 
 describe("the scope of an Idempotency-Key in public mode", () => {
-  const PUBLIC = { ...KEY, apiKeyId: null };
+  const PUBLIC = { ...KEY, ownerId: null };
 
   it("is the accounts of the credentials, whichever venue is preferred", async () => {
     const harness = createHarness();

@@ -107,7 +107,7 @@ describe("a single order with a status that is not known", () => {
       harness.desk.orderStatus(orderName("mine"), {
         requestId: "r",
         idempotencyKey: null,
-        apiKeyId: null,
+        ownerId: null,
         rawBody: Buffer.from(""),
         receivedAtMs: 0,
       }),

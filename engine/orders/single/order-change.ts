@@ -295,14 +295,14 @@ function changeOf(
 async function guardChange(
   parts: AmendParts,
   { room, session, accountHash }: OpenedAccount,
-  { apiKeyId }: OrderRequestContext,
+  { ownerId }: OrderRequestContext,
   timeoutMs: number,
   { current, instrument }: OpenOrder,
   change: OrderChange,
 ): Promise<{ readonly ok: true; readonly reservation: GuardReservation } | OrderRefusal> {
   const counted = await countedAccount(parts, room, session, {
     opens: !current.reduceOnly,
-    apiKeyId,
+    ownerId,
     own: accountHash,
     timeoutMs,
   });
@@ -312,7 +312,7 @@ async function guardChange(
   const whole: GuardedOrder = {
     clientIdHex: parts.randomIds.randomHex128(),
     atMs: parts.clock.wallMs(),
-    apiKeyId,
+    ownerId,
     accountHash: counted.accountHash,
     venue: instrument.venue,
     symbol: instrument.symbol,

@@ -36,8 +36,8 @@ export interface OrderRequestContext {
   readonly requestId: string;
   /** Idempotency-Key header; null if none. Honoured by place, closePosition and closeAll; the other calls are idempotent by nature. */
   readonly idempotencyKey: string | null;
-  /** Id of the API key, or null in public mode (then the account scopes the key and the guards). */
-  readonly apiKeyId: string | null;
+  /** Who owns what the call makes; null in public mode (then the account scopes the key and the guards). */
+  readonly ownerId: string | null;
   /** Exact bytes that an idempotency key is bound to: the body (and whatever of path and query says what is asked). */
   readonly rawBody: Uint8Array;
   readonly receivedAtMs: number;

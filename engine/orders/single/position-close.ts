@@ -168,10 +168,10 @@ export class PositionCloses {
   }
 
   async #perform(job: BatchJob): Promise<CloseAllAnswer> {
-    const { apiKeyId, idempotencyKey } = job.context;
+    const { ownerId, idempotencyKey } = job.context;
     const accountsHash = idempotencyKey === null ? null : this.#accountsHash(job);
     if (idempotencyKey === null || accountsHash === null) return this.#closeFresh(job, null, "");
-    const scope = scopeOf(apiKeyId, accountsHash);
+    const scope = scopeOf(ownerId, accountsHash);
     let ticket: BatchTicket | null = null;
     try {
       const begun = await this.#records.begin({ scope, key: idempotencyKey }, job.context.rawBody);

@@ -18,7 +18,7 @@ export interface OrderContext {
   readonly credentials: unknown;
   /** Keyed hash of venue, account and scope: whose order it is. */
   readonly accountHash: string;
-  readonly apiKeyId: string | null;
+  readonly ownerId: string | null;
   readonly ticket: IdempotencyTicket<SingleRun, StoredAnswer> | null;
   readonly deadline: Deadline;
   /** Texts to blank in whatever a venue says. */

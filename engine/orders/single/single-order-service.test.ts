@@ -299,7 +299,7 @@ describe("an idempotency key", () => {
     });
     const other = { account: "other", secret: SECRET };
     expect(await harness.place({ credentials: other }, KEYED)).toMatchObject({ code: "IDEMPOTENCY_MISMATCH" });
-    expect(await harness.place({}, { ...KEYED, apiKeyId: "pk_other" })).toMatchObject({ ok: true, replayed: false });
+    expect(await harness.place({}, { ...KEYED, ownerId: "pk_other" })).toMatchObject({ ok: true, replayed: false });
     expect(harness.venue.log).toHaveLength(2);
   });
 

@@ -115,7 +115,7 @@ export class SinglePlacements {
       if (begun !== null && begun.kind !== "fresh" && begun.run.accountHash !== accountHash) {
         return refusal("IDEMPOTENCY_MISMATCH");
       }
-      const { apiKeyId } = context;
+      const { ownerId } = context;
       const secrets = collectSecrets(account.credentials);
       const { credentials } = account;
       this.#parts.follows.meet(account.venue, { session, credentials });
@@ -125,7 +125,7 @@ export class SinglePlacements {
         session,
         credentials,
         accountHash,
-        apiKeyId,
+        ownerId,
         ticket,
         deadline,
         secrets,
@@ -156,7 +156,7 @@ export class SinglePlacements {
   ): Promise<IdempotencyBegin<SingleRun, StoredAnswer> | null> {
     if (job.idempotencyKey === null) return null;
     return this.#parts.idempotency.begin(
-      { scope: scopeOf(context.apiKeyId, accountHash), key: job.idempotencyKey },
+      { scope: scopeOf(context.ownerId, accountHash), key: job.idempotencyKey },
       context.rawBody,
     );
   }
@@ -180,7 +180,7 @@ export class SinglePlacements {
     if (beyond !== null) return beyond;
     const counted = await countedAccount(this.#parts, orderContext.room, orderContext.session, {
       opens: !order.reduceOnly,
-      apiKeyId: orderContext.apiKeyId,
+      ownerId: orderContext.ownerId,
       own: orderContext.accountHash,
       timeoutMs: callOptions(orderContext.deadline, "trade").timeoutMs,
     });
@@ -402,6 +402,6 @@ function heldTicks({ side }: CheckedOrder, { held }: OrderJob, earlier: SingleRu
 }
 
 /** Apart from the scopes of closes and opens: the same key there derives other client ids. */
-export function scopeOf(apiKeyId: string | null, accountHash: string): string {
-  return apiKeyId === null ? `order:account:${accountHash}` : `order:key:${apiKeyId}`;
+export function scopeOf(ownerId: string | null, accountHash: string): string {
+  return ownerId === null ? `order:account:${accountHash}` : `order:key:${ownerId}`;
 }

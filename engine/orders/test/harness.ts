@@ -192,7 +192,7 @@ export function closeContext(clock: VirtualClock, overrides: Partial<TradeContex
   return {
     requestId: "req-1",
     idempotencyKey: null,
-    apiKeyId: "pk_test",
+    ownerId: "pk_test",
     rawBody: Buffer.from("{}"),
     receivedAtMs: clock.wallMs(),
     ...overrides,

@@ -15,7 +15,7 @@ export function orderContext(ask: Ask): OrderRequestContext {
   return {
     requestId: ask.requestId,
     idempotencyKey: ask.idempotencyKey,
-    apiKeyId: null,
+    ownerId: null,
     rawBody: ask.boundBytes,
     receivedAtMs: ask.receivedAtMs,
   };

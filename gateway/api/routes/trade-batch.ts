@@ -86,7 +86,7 @@ export class TradeBatch {
       const result = this.#context.desk.trade(request, {
         requestId: reply.requestId,
         idempotencyKey: one.idempotencyKey,
-        apiKeyId: null,
+        ownerId: null,
         rawBody: one.boundBytes,
         receivedAtMs: one.receivedAtMs,
       });

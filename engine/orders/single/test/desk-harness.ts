@@ -210,7 +210,7 @@ export function orderContext(clock: VirtualClock, overrides: Partial<OrderReques
   return {
     requestId: "req-1",
     idempotencyKey: null,
-    apiKeyId: "pk_test",
+    ownerId: "pk_test",
     rawBody: Buffer.from("{}"),
     receivedAtMs: clock.wallMs(),
     ...overrides,
