@@ -143,9 +143,9 @@ export class DailyUsage {
   }
 }
 
-/** In public mode there is no key, and the account counts. */
+/** In public mode there is no owner, and the account counts. */
 export function subjectOf(ownerId: string | null, accountHash: string): string {
-  return ownerId === null ? `account:${accountHash}` : `key:${ownerId}`;
+  return ownerId === null ? `account:${accountHash}` : `owner:${ownerId}`;
 }
 
 /** Quote units of a number of millionths. */

@@ -27,7 +27,7 @@ function order(overrides: Partial<GuardedOrder> = {}): GuardedOrder {
 }
 
 async function book(policy: Partial<GuardPolicy>, store = createMemoryStore(), maxSubjects = 100): Promise<GuardBook> {
-  const complete = { global: NO_LIMITS, byKey: new Map<string, GuardLimits>(), each: NO_LIMITS, ...policy };
+  const complete = { global: NO_LIMITS, byOwner: new Map<string, GuardLimits>(), each: NO_LIMITS, ...policy };
   const made = new GuardBook({ store, clock, logger: silentLogger, policy: complete, maxSubjects });
   await made.start();
   return made;
@@ -55,8 +55,8 @@ async function reserve(guards: GuardBook, store: MemoryStore, id: string): Promi
 
 describe("the guards", () => {
   it("hold an order to the key's limit and the global one", async () => {
-    const byKey = new Map([["pk_one", { ...NO_LIMITS, maxOrderNotional: "100" }]]);
-    const guards = await book({ byKey, global: { ...NO_LIMITS, maxOrderNotional: "150.5" } });
+    const byOwner = new Map([["pk_one", { ...NO_LIMITS, maxOrderNotional: "100" }]]);
+    const guards = await book({ byOwner, global: { ...NO_LIMITS, maxOrderNotional: "150.5" } });
     expect(codeOf(guards)).toBe("ok");
     expect(codeOf(guards, { qtyLots: 1_001 })).toBe("ORDER_LIMIT");
     expect(codeOf(guards, { qtyLots: 1_505, ownerId: "pk_two" })).toBe("ok");
@@ -177,7 +177,7 @@ describe("the guards", () => {
   });
 
   it("let nothing open before they have read today's usage", () => {
-    const policy = { global: NO_LIMITS, byKey: new Map<string, GuardLimits>(), each: NO_LIMITS };
+    const policy = { global: NO_LIMITS, byOwner: new Map<string, GuardLimits>(), each: NO_LIMITS };
     const guards = new GuardBook({ store: createMemoryStore(), clock, logger: silentLogger, policy });
     expect(codeOf(guards)).toBe("NOT_READY");
   });
@@ -185,7 +185,7 @@ describe("the guards", () => {
   it("cannot be built with a limit that is not a number", () => {
     const policy = {
       global: { ...NO_LIMITS, maxDailyNotional: "1e6" },
-      byKey: new Map<string, GuardLimits>(),
+      byOwner: new Map<string, GuardLimits>(),
       each: NO_LIMITS,
     };
     expect(() => new GuardBook({ store: createMemoryStore(), clock, logger: silentLogger, policy })).toThrow(

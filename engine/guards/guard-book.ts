@@ -33,10 +33,10 @@ export interface GuardLimits {
 }
 
 export interface GuardPolicy {
-  /** Limits for all keys together. */
+  /** Limits for all callers together. */
   readonly global: GuardLimits;
-  readonly byKey: ReadonlyMap<string, GuardLimits>;
-  /** Limits for each key that has none of its own, and for each account in public mode. */
+  readonly byOwner: ReadonlyMap<string, GuardLimits>;
+  /** Limits for each owner that has none of its own, and for each account in public mode. */
   readonly each: GuardLimits;
 }
 
@@ -75,7 +75,7 @@ export class GuardBook implements Guards {
   readonly #usage: DailyUsage;
   readonly #global: ParsedLimits;
   readonly #each: ParsedLimits;
-  readonly #byKey = new Map<string, ParsedLimits>();
+  readonly #byOwner = new Map<string, ParsedLimits>();
   #started = false;
 
   constructor({ store, clock, logger, policy, maxSubjects = MAX_SUBJECTS }: GuardBookOptions) {
@@ -85,7 +85,7 @@ export class GuardBook implements Guards {
     this.#usage = new DailyUsage(store, clock, maxSubjects);
     this.#global = parseLimits("global", policy.global);
     this.#each = parseLimits("each", policy.each);
-    for (const [key, limits] of policy.byKey) this.#byKey.set(key, parseLimits(key, limits));
+    for (const [owner, limits] of policy.byOwner) this.#byOwner.set(owner, parseLimits(owner, limits));
   }
 
   /**
@@ -163,7 +163,7 @@ export class GuardBook implements Guards {
 
   status(): GuardStatus {
     const { day, usedByAll, subjectCount } = this.#usage.today();
-    const isCounted = [this.#global, this.#each, ...this.#byKey.values()].some(
+    const isCounted = [this.#global, this.#each, ...this.#byOwner.values()].some(
       (limits) => limits.maxDailyMicro !== null,
     );
     return { halts: this.#halts.list(), day, usedToday: isCounted ? microText(usedByAll) : null, subjectCount };
@@ -203,7 +203,7 @@ export class GuardBook implements Guards {
   }
 
   #limitsOf(ownerId: string | null): ParsedLimits {
-    return (ownerId === null ? undefined : this.#byKey.get(ownerId)) ?? this.#each;
+    return (ownerId === null ? undefined : this.#byOwner.get(ownerId)) ?? this.#each;
   }
 }
 

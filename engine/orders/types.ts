@@ -256,4 +256,6 @@ export interface BoundQuote {
   readonly venues: readonly RoutableVenue[];
   /** Keyed hashes of the accounts it was made with; null: made without credentials. */
   readonly accounts: readonly string[] | null;
+  /** Whose quote it is; null: made without a key. Absent in runs of versions before. */
+  readonly ownerId?: string | null;
 }

@@ -53,7 +53,7 @@ function listen(block: unknown = two.credentials(alice), wantsOrders = false): L
   const received: AccountChange[] = [];
   const opened = portfolio.open("venuetwo", { kind: "credentials", block }, wantsOrders, (change) => {
     received.push(change);
-  });
+  }, null);
   if (!opened.ok) throw new Error(opened.code);
   return {
     handle: opened.handle,
@@ -375,18 +375,18 @@ describe("sharing a watched account", () => {
     listen();
     const bob = two.addAccount("bob");
     const open = (venue: "venuetwo" | "venueone", block: unknown) =>
-      portfolio.open(venue, { kind: "credentials", block }, false, () => {});
+      portfolio.open(venue, { kind: "credentials", block }, false, () => {}, null);
     expect(open("venuetwo", two.credentials(bob))).toEqual({ ok: false, code: "OVERLOADED" });
     expect(open("venueone", {})).toEqual({ ok: false, code: "NOT_CONFIGURED" });
     portfolio = createPortfolio(two);
     expect(
-      portfolio.open("venuetwo", { kind: "credentials", block: { apiKey: "malformed" } }, false, () => {}),
+      portfolio.open("venuetwo", { kind: "credentials", block: { apiKey: "malformed" } }, false, () => {}, null),
     ).toEqual({
       ok: false,
       code: "BAD_CREDENTIALS",
       problem: "venuetwo.apiKey must be a key",
     });
-    expect(portfolio.open("venuetwo", { kind: "address", walletAddress: "0xabc" }, false, () => {})).toEqual({
+    expect(portfolio.open("venuetwo", { kind: "address", walletAddress: "0xabc" }, false, () => {}, null)).toEqual({
       ok: false,
       code: "MISSING_CREDENTIALS",
     });
@@ -483,7 +483,7 @@ describe("the orders of an account", () => {
 describe("an execution that was resolved", () => {
   const execution: ResolvedExecution = {
     routeId: "rt_1",
-    accounts: [{ venue: "venuetwo", accountHash: accountHashOf(hash, "venuetwo", "alice") }],
+    accounts: [{ venue: "venuetwo", accountHash: accountHashOf(hash, "venuetwo", "alice", null) }],
     exchange: "venuetwo",
     order: null,
     state: "REJECTED",
@@ -509,7 +509,7 @@ describe("an execution that was resolved", () => {
     const received: AccountChange[] = [];
     const opened = portfolio.open("venuetwo", { kind: "address", walletAddress: "alice" }, true, (change) =>
       received.push(change),
-    );
+    null);
     await clock.advanceAsync(100);
     expect(opened.ok && opened.handle.watch.coverage().state).toBe("LIVE");
     resolve(execution);

@@ -182,7 +182,7 @@ function accountsOf(portfolio: Portfolio, { hash, trading }: ServerParts): Strea
   const orders = trading?.orders;
   return orders === undefined
     ? { portfolio, hash }
-    : { portfolio, hash, termsOf: (order, account) => orders.termsOf(order, account) };
+    : { portfolio, hash, termsOf: (order, account, ownerId) => orders.termsOf(order, account, ownerId) };
 }
 
 function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, parts: ServerParts): void {
@@ -192,7 +192,7 @@ function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, 
     inFlight,
     callerCount: () => limiter.callerCount,
     openBodyCount: () => bodies.openCount,
-    unknownOrderCount: () => parts.desk.unknownOrders(0).count,
+    unknownOrderCount: () => parts.desk.unknownOrders(0, { ownerId: null, seesAll: true }).count,
     redactedLogFieldCount: () => parts.logger.redactedCount,
     stream: stream.counts,
     recording: () => recordingStatus(parts.records, parts.recorder),

@@ -19,6 +19,8 @@ import { Portfolio } from "../../engine/portfolio/portfolio.js";
 import { resolvedTrades } from "../../engine/portfolio/resolved-executions.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
 import { createKeyedHash, cryptoRandomIds, loadServerSecret } from "../../engine/storage/server-secret.js";
+import { Owners } from "../../engine/domain/owner.js";
+import { StoredAdoption } from "../../engine/storage/local-adoption.js";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import { ACCOUNT_PACES } from "../../feeds/registry.js";
@@ -86,6 +88,8 @@ interface Builder {
 interface Foundation {
   readonly store: StateStore;
   readonly hash: KeyedHash;
+  /** Who reaches whose rows. */
+  readonly owners: Owners;
   readonly recording: Recording;
   readonly rooms: readonly MarketRoom[];
 }
@@ -120,10 +124,13 @@ export async function createService(config: Config, overrides: ServiceOverrides 
 async function startFoundation(builder: Builder): Promise<Foundation> {
   const store = openStore(builder);
   const hash = createKeyedHash(await loadServerSecret(store, builder.config.serverSecret));
+  const adoption = new StoredAdoption(store);
+  await adoption.load();
+  const owners = new Owners(adoption);
   const recording = await startRecording(builder, store, hash);
   const rooms = await startRooms(builder, store);
   recording.watch(rooms);
-  return { store, hash, recording, rooms };
+  return { store, hash, owners, recording, rooms };
 }
 
 function openStore({ config, overrides, clock, logger, undo }: Builder): StateStore {
@@ -171,12 +178,12 @@ async function startRooms(builder: Builder, store: StateStore): Promise<readonly
 /** Trades first: each service adopts the intents that an earlier start left it. */
 async function startOrderServices(
   { config, overrides, clock, logger, undo }: Builder,
-  { store, hash, rooms, recording }: Foundation,
+  { store, hash, owners, rooms, recording }: Foundation,
 ): Promise<OrderServices> {
   const guards = new GuardBook({ store, clock, logger, policy: config.guards });
   await guards.start();
   const common = {
-    ...{ store, hash, guards, clock, logger, randomIds: cryptoRandomIds },
+    ...{ store, hash, owners, guards, clock, logger, randomIds: cryptoRandomIds },
     rooms: tradingRooms(rooms),
     listeners: new OrderListeners({ clock, logger }),
     names: new ClientOrderIdIndex(store, hash, clock),
@@ -213,12 +220,12 @@ function routingSettings(config: Config, rooms: readonly MarketRoom[]) {
 
 function createPortfolio(
   { clock, logger, undo }: Builder,
-  { hash, rooms }: Foundation,
+  { hash, owners, rooms }: Foundation,
   { trades, orders }: OrderServices,
 ): Portfolio {
   const resolved = allResolved([resolvedTrades(trades), resolvedOrders(orders)]);
   const venues = tradingRooms(rooms);
-  const portfolio = new Portfolio({ rooms: venues, clock, logger, hash, resolved, paces: ACCOUNT_PACES });
+  const portfolio = new Portfolio({ rooms: venues, clock, logger, hash, owners, resolved, paces: ACCOUNT_PACES });
   undo.push(async () => portfolio.stop());
   return portfolio;
 }

@@ -11,6 +11,7 @@ import { ServiceError } from "../../engine/domain/errors.js";
 import type { Operation } from "../../schemas/operation.js";
 import type { Validator } from "../../schemas/validate.js";
 import type { RequestOrigin } from "./operator-access.js";
+import { type Caller, PUBLIC_CALLER } from "./caller.js";
 import type { Asked, Payers } from "./caller-tags.js";
 import type { Edge } from "./edge.js";
 import { asServiceError } from "./error-reply.js";
@@ -47,6 +48,7 @@ export interface JsonRouteParts extends BodyParts {
 /** Everything of one request that a route may read. */
 export interface Ask {
   readonly requestId: string;
+  readonly caller: Caller;
   readonly receivedAtMs: number;
   /** Decoded path parameters by name. */
   readonly params: Readonly<Record<string, string>>;
@@ -116,7 +118,7 @@ export function jsonRoute(context: JsonRouteParts, options: JsonRouteOptions): R
       const hasBody = operation.method === "POST" || operation.method === "PATCH" || announcesBody(request);
       const receivedAtMs = clock.wallMs();
       const reply = edge.detach(response);
-      const ask = { requestId: reply.requestId, receivedAtMs, params, query, headers, origin, idempotencyKey };
+      const ask = { requestId: reply.requestId, caller: PUBLIC_CALLER, receivedAtMs, params, query, headers, origin, idempotencyKey };
       if (!hasBody) {
         if (edge.closing && sends) reply.fail(new ServiceError("SHUTTING_DOWN"), "", true);
         else start(ask, path, ignoredNames, NO_BODY, "", reply);

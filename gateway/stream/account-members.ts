@@ -26,6 +26,8 @@ export interface AccountWish {
   /** In alphabetical order. */
   readonly venues: readonly Venue[];
   readonly blocks: Readonly<Partial<Record<RoutableVenue, unknown>>>;
+  /** Whose subscription it is. */
+  readonly ownerId: string | null;
 }
 
 interface AccountMember {
@@ -74,7 +76,7 @@ export class AccountMembers {
 
 function openMember(
   { portfolio }: AccountSources,
-  { walletAddress, blocks }: AccountWish,
+  { walletAddress, blocks, ownerId }: AccountWish,
   venue: Venue,
   wantsOrders: boolean,
   hear: (watch: AccountWatch, change: AccountChange) => void,
@@ -92,6 +94,7 @@ function openMember(
     (change) => {
       if (watch !== null) hear(watch, change);
     },
+    ownerId,
   );
   if (opened.ok) {
     watch = opened.handle.watch;

@@ -93,7 +93,7 @@ export class AccountTopics {
     const scope = this.#hash
       .hmacHex("stream.scope", [topic, apiKey, walletAddress, venues.join(","), canonicalJson(blocks)])
       .slice(0, SCOPE_CHARS);
-    const wish: AccountWish = { walletAddress, venues, blocks };
+    const wish: AccountWish = { walletAddress, venues, blocks, ownerId: null };
     const sources = this.#sources;
     const text = `${topic}:${walletAddress}#${scope}`;
     if (topic === "orders")

@@ -281,7 +281,7 @@ function disconnectWish(fields: DisconnectFields): DisconnectWish {
   // More than half of the time is always left between two heartbeats.
   if (graceMs * 2 > timeoutMs)
     throw invalidParameters({ path: "graceMs", problem: `must be at most half of timeoutMs, ${timeoutMs}` });
-  return { venues: [...new Set(venues)], blocks, timeoutMs, graceMs };
+  return { venues: [...new Set(venues)], blocks, timeoutMs, graceMs, ownerId: null };
 }
 
 function rowOf({ facts, graceMs }: HeldSwitch) {

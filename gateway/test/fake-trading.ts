@@ -9,7 +9,7 @@ type Wallets = ConstructorParameters<typeof MemoryCredentials>[0];
 
 export function tradingWith(orders: OrderDesk, wallets: Wallets = []) {
   return async ({ clock, store, logger }: TradingParts): Promise<TradingDesk> => {
-    const policy = { global: NO_LIMITS, each: NO_LIMITS, byKey: new Map() };
+    const policy = { global: NO_LIMITS, each: NO_LIMITS, byOwner: new Map() };
     const killSwitch = new GuardBook({ store, clock, logger, policy });
     await killSwitch.start();
     const operator = { loopbackOnly: true, open: false };

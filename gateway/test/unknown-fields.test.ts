@@ -48,7 +48,7 @@ function start(strictFields: boolean): Promise<Harness> {
         store,
         clock,
         logger,
-        policy: { global: NO_LIMITS, each: NO_LIMITS, byKey: new Map() },
+        policy: { global: NO_LIMITS, each: NO_LIMITS, byOwner: new Map() },
       });
       await killSwitch.start();
       const wallets = new MemoryCredentials([

@@ -11,7 +11,7 @@ const VENUES = ["venueone", "venuetwo"] as const;
 
 /** As the version before named it: from the accounts of the venues that take part. */
 function scopeBefore(venues: readonly (typeof VENUES)[number][]): IdempotencyScope {
-  const names = venues.map((venue) => accountHashOf(testHash, venue, `acct-${venue}`));
+  const names = venues.map((venue) => accountHashOf(testHash, venue, `acct-${venue}`, null));
   return { scope: `accounts:${testHash.hmacHex("accounts", names.sort())}`, key: "k" };
 }
 

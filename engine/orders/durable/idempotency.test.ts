@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { delay } from "../../domain/clock.js";
 import { RETENTION_MS } from "./idempotency.js";
-import { closeContext, closeRequest, createHarness, type Harness } from "../test/harness.js";
+import { ASKER, closeContext, closeRequest, createHarness, type Harness } from "../test/harness.js";
 import type { TradeService } from "../request/service.js";
 import type { TradeContext, TradeRequest, TradeResult } from "../types.js";
 
@@ -220,7 +220,7 @@ describe("after a crash,", () => {
       unknown: [{ venue: "venueone", fromEarlierStart: true }],
     });
     const { routeId } = service.status().unknown[0] ?? { routeId: "" };
-    expect((await service.execution(routeId))?.execution.state).toBe("UNKNOWN");
+    expect((await service.execution(routeId, ASKER))?.execution.state).toBe("UNKNOWN");
     const result = await closeOn(harness, service);
     expect(result).toMatchObject({
       ok: true,

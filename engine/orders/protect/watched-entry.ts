@@ -60,7 +60,12 @@ export async function withAccounts(
   entry: Watched,
   work: (accounts: TradeAccounts) => Promise<void>,
 ): Promise<void> {
-  const accounts = new TradeAccounts(rooms, { credentials: entry.credentials, preferredExchange: null }, hash);
+  const accounts = new TradeAccounts(
+    rooms,
+    { credentials: entry.credentials, preferredExchange: null },
+    hash,
+    entry.execution.ownerId,
+  );
   try {
     await work(accounts);
   } finally {

@@ -40,6 +40,7 @@ export function emptyRun(
   const { open } = request;
   const isProtected = open !== null && (open.takeProfit !== null || open.stopLoss !== null);
   return {
+    ownerId: context.ownerId,
     routeId: routed.report.routeId,
     requestId: context.requestId,
     symbol: request.symbol,

@@ -22,7 +22,7 @@ function publicQuote(harness: Harness, maxSlippageBps: number, quoteTtlMs = 2_00
     quoteTtlMs,
     preferredExchange: null,
     excludeExchanges: [],
-  });
+  }, null);
   if (!answer.ok) throw new Error(answer.code);
   return answer.quote;
 }

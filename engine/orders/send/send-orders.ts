@@ -173,10 +173,10 @@ function namesOf(
   outgoing: readonly Outgoing[],
 ): OrderNames | null {
   if (clientOrderId === null) return null;
-  const named = outgoing.flatMap(({ terms, attempt, account: { session, accountHash: account } }) => {
+  const named = outgoing.flatMap(({ terms, attempt, sender, account: { session, accountHash: account } }) => {
     if (terms.role !== "POSITION") return [];
     const { clientIdHex, venueClientOrderId, intentAtMs: createdAtMs } = attempt;
-    const accountHash = sessionHash(hash, session);
+    const accountHash = sessionHash(hash, session, sender.ownerId);
     return [{ accountHash, account, clientIdHex, venueClientOrderId, routeId, symbol, clientOrderId, createdAtMs }];
   });
   return { rows: async () => ({ conditions: [], writes: await names.tradeRows(named) }) };

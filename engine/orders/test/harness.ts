@@ -14,6 +14,9 @@ import { createMemoryStore, type MemoryStore } from "../../storage/test/memory-s
 import { Life } from "./life.js";
 import { FakeVenue, type FakeVenueOptions } from "./fake-venue.js";
 
+/** Who calls, where a test names nobody else. */
+export const ASKER = { ownerId: "pk_test", seesAll: false } as const;
+
 export const SECRET_ONE = "canary-secret-one-f00dfeedc0ffee";
 export const SECRET_TWO = "canary-secret-two-deadbeefcafe";
 

@@ -11,7 +11,7 @@ import type { TradeData, TradeRequest } from "../types.js";
 import type { DecisionEvent } from "../conclude/decision-event.js";
 import { FakeVenue } from "./fake-venue.js";
 import { judgedOrders } from "./judged-orders.js";
-import { closeContext, closeRequest, createService, openRequest } from "./harness.js";
+import { ASKER, closeContext, closeRequest, createService, openRequest } from "./harness.js";
 import { nonceViolations, violations, type JudgedTrade } from "./invariants.js";
 import { pick, showOtherOrders, TRADE_ODDS } from "./storm.js";
 import { World, type WorldCaller } from "./world.js";
@@ -130,7 +130,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     const answer = await service?.askExecution(
       routeId,
       isStranger ? stranger.request.credentials : caller.request.credentials,
-    );
+    ASKER);
     if (life.dead || answer?.ok !== true || answer.data === null) return lookLater(caller, routeId, looksLeft);
     const { data } = answer;
     const success = data.execution.state !== "REJECTED";
@@ -224,7 +224,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     for (const { result } of trade.replies) if (result.ok) countParts(result.data, count);
     const last = trade.replies.findLast(({ result }) => result.ok)?.result;
     const latest =
-      last?.ok === true && service !== null ? await settle(clock, service.execution(last.data.routing.routeId)) : null;
+      last?.ok === true && service !== null ? await settle(clock, service.execution(last.data.routing.routeId, ASKER)) : null;
     if (!isBlind("LISTED")) found.push(...listViolations(trade, latest, service));
     if (!isBlind("ENDS")) found.push(...endViolations(trade, latest, venues, livesSinceMs));
     found.push(...violations(trade, judgedOrders(venues, trade.account), latest, { lotDecimals: 3, batchMs: 0 }));

@@ -232,7 +232,7 @@ function historicalOrdersRoute(context: TradingContext): Route {
         const instrument = instrumentOf(room.markets, order.nativeSymbol);
         return instrument === null
           ? []
-          : [orderRecord(factsOfVenueOrder(instrument, order, trading.orders.termsOf(order, account)))];
+          : [orderRecord(factsOfVenueOrder(instrument, order, trading.orders.termsOf(order, account, ask.caller.ownerId)))];
       });
       const data = { orders, total: totalOf(query, page), nextCursor: page.nextCursor };
       return { text: serialise({ success: true, data, timestamp: clock.wallMs() }) };

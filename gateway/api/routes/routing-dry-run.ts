@@ -1,4 +1,5 @@
 /** GET /api/trade/routing/{symbol}: the best exit over live books; public, no positions, nothing sent. */
+import { PUBLIC_CALLER } from "../../http/caller.js";
 import { ServiceError } from "../../../engine/domain/errors.js";
 import { QUOTE_TTL_MS } from "../../../engine/orders/request/quote-book.js";
 import { OPERATIONS } from "../../../schemas/operations.js";
@@ -35,7 +36,7 @@ export function routingDryRunRoute({ edge, clock, view, desk, closeDefaults }: R
         quoteTtlMs: query.value.quoteTtlMs ?? QUOTE_TTL_MS,
         preferredExchange: preferredExchange ?? null,
         excludeExchanges: [],
-      });
+      }, PUBLIC_CALLER.ownerId);
       if (!answer.ok) {
         const refusal = new ServiceError(answer.code, answer.details);
         if (query.value.refusals !== "body") throw refusal;

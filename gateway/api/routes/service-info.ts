@@ -1,6 +1,7 @@
 /**
  * The service's own endpoints: time, limits, health, readiness, status, metrics, the OpenAPI and AsyncAPI documents.
  */
+import { askerOf, PUBLIC_CALLER } from "../../http/caller.js";
 import { ServiceError } from "../../../engine/domain/errors.js";
 import { buildAsyncApi } from "../../../schemas/asyncapi.js";
 import { buildOpenApi, INTERFACE_VERSION } from "../../../schemas/openapi.js";
@@ -128,9 +129,10 @@ function statusRoute(context: RouteContext): Route {
     operation: OPERATIONS.status,
     handle(response) {
       const nowMs = clock.wallMs();
-      const unknown = desk.unknownOrders(UNKNOWN_ORDERS_LISTED);
-      const open = desk.openOrders(UNKNOWN_ORDERS_LISTED);
-      const followed = desk.followed();
+      const asker = askerOf(PUBLIC_CALLER);
+      const unknown = desk.unknownOrders(UNKNOWN_ORDERS_LISTED, asker);
+      const open = desk.openOrders(UNKNOWN_ORDERS_LISTED, asker);
+      const followed = desk.followed(asker);
       const data = {
         version,
         interfaceVersion: INTERFACE_VERSION,

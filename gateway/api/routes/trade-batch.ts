@@ -6,6 +6,7 @@
  * Invariants: a trade that began continues when its caller disconnects; at most `closesInFlightMax` run at once, and
  * one more is refused with 503 before anything is sent.
  */
+import { PUBLIC_CALLER } from "../../http/caller.js";
 import { ServiceError } from "../../../engine/domain/errors.js";
 import { scrub } from "../../../engine/domain/scrub.js";
 import type { TradeRequest, TradeResult } from "../../../engine/orders/types.js";
@@ -86,7 +87,7 @@ export class TradeBatch {
       const result = this.#context.desk.trade(request, {
         requestId: reply.requestId,
         idempotencyKey: one.idempotencyKey,
-        ownerId: null,
+        ownerId: PUBLIC_CALLER.ownerId,
         rawBody: one.boundBytes,
         receivedAtMs: one.receivedAtMs,
       });
