@@ -118,7 +118,16 @@ export function jsonRoute(context: JsonRouteParts, options: JsonRouteOptions): R
       const hasBody = operation.method === "POST" || operation.method === "PATCH" || announcesBody(request);
       const receivedAtMs = clock.wallMs();
       const reply = edge.detach(response);
-      const ask = { requestId: reply.requestId, caller: PUBLIC_CALLER, receivedAtMs, params, query, headers, origin, idempotencyKey };
+      const ask = {
+        requestId: reply.requestId,
+        caller: PUBLIC_CALLER,
+        receivedAtMs,
+        params,
+        query,
+        headers,
+        origin,
+        idempotencyKey,
+      };
       if (!hasBody) {
         if (edge.closing && sends) reply.fail(new ServiceError("SHUTTING_DOWN"), "", true);
         else start(ask, path, ignoredNames, NO_BODY, "", reply);

@@ -1,4 +1,5 @@
 /** The trading half of a harness: a scripted order desk, wallets that a test names, and a kill switch that stops nothing. */
+import { Owners } from "../../engine/domain/owner.js";
 import { GuardBook, NO_LIMITS } from "../../engine/guards/guard-book.js";
 import type { OrderDesk } from "../../engine/orders/single/order-desk.js";
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
@@ -13,6 +14,13 @@ export function tradingWith(orders: OrderDesk, wallets: Wallets = []) {
     const killSwitch = new GuardBook({ store, clock, logger, policy });
     await killSwitch.start();
     const operator = { loopbackOnly: true, open: false };
-    return createTradingDesk({ clock, wallets: new MemoryCredentials(wallets), orders, killSwitch, operator });
+    return createTradingDesk({
+      clock,
+      wallets: new MemoryCredentials(wallets),
+      owners: new Owners(),
+      orders,
+      killSwitch,
+      operator,
+    });
   };
 }
