@@ -9,6 +9,7 @@ import { randomBytes } from "node:crypto";
 import { isIP } from "node:net";
 import uws, { type TemplatedApp, type us_listen_socket } from "uWebSockets.js";
 import { type Clock, delay } from "../../engine/domain/clock.js";
+import type { Owners } from "../../engine/domain/owner.js";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import { callerOfAsk } from "../accounts/ask-caller.js";
 import type { Portfolio } from "../../engine/portfolio/portfolio.js";
@@ -81,6 +82,8 @@ export interface ServerParts {
   readonly recorder: Recorder | null;
   /** The server's key, which signs cursors. */
   readonly hash: KeyedHash;
+  /** Who reaches whose rows. */
+  readonly owners: Owners;
   /** Absent: the stream serves no positions and orders. Its owner stops it, after the server. */
   readonly portfolio?: Portfolio;
   /** Accounts and single-venue orders; absent: those routes are not served. */
@@ -216,6 +219,7 @@ function mountAll(core: ServerCore, options: ServerOptions, parts: ServerParts):
     instrumentsRoute(context),
     ...historyRoutes(context, parts.records, {
       hash: parts.hash,
+      owners: parts.owners,
       loopbackOnly: isLoopback(options.host),
       // No option opens them yet: without API keys the service listens on loopback only.
       open: false,

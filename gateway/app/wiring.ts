@@ -232,7 +232,7 @@ function createPortfolio(
 
 async function listen(
   { config, overrides, clock, logger, undo }: Builder,
-  { store, hash, rooms, recording }: Foundation,
+  { store, hash, owners, rooms, recording }: Foundation,
   { trades, orders, guards }: OrderServices,
   portfolio: Portfolio,
 ): Promise<Server> {
@@ -247,13 +247,13 @@ async function listen(
       ...(overrides.pageAccount === undefined ? {} : { pageAccount: overrides.pageAccount }),
     },
     {
-      ...{ clock, logger, hash, portfolio },
+      ...{ clock, logger, hash, owners, portfolio },
       view: new MarketView(rooms),
       desk: createTradeDesk(trades, store, orders),
       metrics: new Metrics(),
       records: recording.store,
       recorder: recording.recorder,
-      trading: createTradingDesk({ clock, wallets, orders, killSwitch: guards, operator }),
+      trading: createTradingDesk({ clock, wallets, owners, orders, killSwitch: guards, operator }),
     },
   );
   undo.push(() => server.stop(config.shutdownGraceMs));
