@@ -213,11 +213,7 @@ describe("the daily limit", () => {
       each: { ...NO_LIMITS, maxDailyNotional: "100" },
       global: { ...NO_LIMITS, maxDailyNotional: "300" },
     });
-    const subjects = [
-      { ownerId: "pk_two" },
-      { ownerId: null, accountHash: "a" },
-      { ownerId: null, accountHash: "b" },
-    ];
+    const subjects = [{ ownerId: "pk_two" }, { ownerId: null, accountHash: "a" }, { ownerId: null, accountHash: "b" }];
     expect(subjects.map((subject) => codeOf(guards, subject))).toEqual(["ok", "ok", "ok"]);
     expect(codeOf(guards, { ownerId: null, accountHash: "b" })).toBe("DAILY_LIMIT");
     expect(guards.check(order())).toMatchObject({ code: "DAILY_LIMIT", details: { scope: "global", left: "0" } });

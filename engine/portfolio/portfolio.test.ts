@@ -1,4 +1,5 @@
 /** Accounts that are pushed, polled, shared, refused and ended, on virtual time. */
+import { Owners } from "../domain/owner.js";
 import { beforeEach, describe, expect, it } from "vitest";
 import { silentLogger } from "../domain/logger.js";
 import { VirtualClock } from "../domain/virtual-clock.js";
@@ -49,11 +50,21 @@ interface Listening {
   events(): string[];
 }
 
-function listen(block: unknown = two.credentials(alice), wantsOrders = false): Listening {
+function listen(
+  block: unknown = two.credentials(alice),
+  wantsOrders = false,
+  ownerId: string | null = null,
+): Listening {
   const received: AccountChange[] = [];
-  const opened = portfolio.open("venuetwo", { kind: "credentials", block }, wantsOrders, (change) => {
-    received.push(change);
-  }, null);
+  const opened = portfolio.open(
+    "venuetwo",
+    { kind: "credentials", block },
+    wantsOrders,
+    (change) => {
+      received.push(change);
+    },
+    ownerId,
+  );
   if (!opened.ok) throw new Error(opened.code);
   return {
     handle: opened.handle,
@@ -502,14 +513,36 @@ describe("an execution that was resolved", () => {
     expect([count(right), count(wrong), count(bob)]).toEqual([1, 0, 0]);
   });
 
+  it("is reported to its owner alone, of several with the same credentials, and to the one that adopted it", async () => {
+    let adopted: string | null = null;
+    portfolio = createPortfolio(two, { owners: new Owners({ adoptedBy: () => adopted }) });
+    const watchers = ["ow_alice", "ow_bob", null].map((ownerId) => listen(undefined, true, ownerId));
+    await clock.advanceAsync(100);
+    const countsOf = (ownerId: string | null): number[] => {
+      for (const { received } of watchers) received.length = 0;
+      const accountHash = accountHashOf(hash, "venuetwo", "alice", ownerId);
+      resolve({ ...execution, accounts: [{ venue: "venuetwo", accountHash }] });
+      return watchers.map(({ received }) => received.filter((change) => change.kind === "resolved").length);
+    };
+    expect(countsOf("ow_alice")).toEqual([1, 0, 0]);
+    expect(countsOf("ow_bob")).toEqual([0, 1, 0]);
+    expect(countsOf(null)).toEqual([0, 0, 1]);
+    adopted = "ow_bob";
+    expect(countsOf(null)).toEqual([0, 1, 1]);
+  });
+
   it("is not reported to callers with only a public address", async () => {
     two = new AccountVenue("venuetwo", clock, { isPublic: true });
     alice = two.addAccount("alice");
     portfolio = createPortfolio(two);
     const received: AccountChange[] = [];
-    const opened = portfolio.open("venuetwo", { kind: "address", walletAddress: "alice" }, true, (change) =>
-      received.push(change),
-    null);
+    const opened = portfolio.open(
+      "venuetwo",
+      { kind: "address", walletAddress: "alice" },
+      true,
+      (change) => received.push(change),
+      null,
+    );
     await clock.advanceAsync(100);
     expect(opened.ok && opened.handle.watch.coverage().state).toBe("LIVE");
     resolve(execution);

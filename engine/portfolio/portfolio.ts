@@ -124,8 +124,7 @@ export class Portfolio {
       logger,
       schedules,
       isCredentialed: access.kind === "credentials",
-      accountHashes: () =>
-        this.#owners.reachedBy(ownerId).map((owner) => accountHashOf(hash, venue, accountId, owner)),
+      accountHashes: () => this.#owners.reachedBy(ownerId).map((owner) => accountHashOf(hash, venue, accountId, owner)),
     });
     this.#watches.set(tag, watch);
     watch.listen(listener, wantsOrders);

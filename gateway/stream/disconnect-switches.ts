@@ -152,9 +152,7 @@ export class DisconnectSwitches {
   /** An account has one switch: a switch that a later arm of this connection replaced is dropped without notice. */
   async #dropReplaced({ held }: Holder, venues: readonly RoutableVenue[]): Promise<void> {
     const asked = [...held.values()].filter(({ facts }) => venues.includes(facts.venue));
-    const answers = await Promise.all(
-      asked.map(({ facts, ownerId }) => this.#desk.heartbeat(facts.switchId, ownerId)),
-    );
+    const answers = await Promise.all(asked.map(({ facts, ownerId }) => this.#desk.heartbeat(facts.switchId, ownerId)));
     for (const [index, { facts, timer }] of asked.entries()) {
       if (answers[index]?.ok === true) continue;
       this.#clock.clearTimer(timer);

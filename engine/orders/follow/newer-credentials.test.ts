@@ -56,7 +56,16 @@ async function following(first: string, valid: Set<string>, streams: AccountStre
   const followsOf = (namespace: string): OrderFollows<TradeRun> =>
     new OrderFollows<TradeRun>(
       {
-        ...{ background, bounds: new SendBounds(), clock, hash: testHash, owners: new Owners(), listeners, logger, store },
+        ...{
+          background,
+          bounds: new SendBounds(),
+          clock,
+          hash: testHash,
+          owners: new Owners(),
+          listeners,
+          logger,
+          store,
+        },
         rooms: new Map([[room.venue, room]]),
       },
       { namespace, publish: async () => {} },
@@ -77,7 +86,9 @@ async function following(first: string, valid: Set<string>, streams: AccountStre
     );
   consider(first);
   const meet = (secret: string): void =>
-    withSession(secret, (session) => follows.meet(room.venue, { session, credentials: credentialsOf(secret) }, "pk_test"));
+    withSession(secret, (session) =>
+      follows.meet(room.venue, { session, credentials: credentialsOf(secret) }, "pk_test"),
+    );
   const fill = (): void => {
     const [entry] = one.log;
     if (entry?.order == null) throw new Error("no order is there");
@@ -89,7 +100,9 @@ async function following(first: string, valid: Set<string>, streams: AccountStre
       others.consider({ ...run, routeId: "rt_of_another" }, null, () => ({ session, credentials }));
     });
   const alsoMeet = (secret: string): void =>
-    withSession(secret, (session) => others.meet(room.venue, { session, credentials: credentialsOf(secret) }, "pk_test"));
+    withSession(secret, (session) =>
+      others.meet(room.venue, { session, credentials: credentialsOf(secret) }, "pk_test"),
+    );
   /** Of the sessions that are open. */
   const openSecrets = (): string[] =>
     [...secretOf].flatMap(([session, secret]) => ((session as FakeSession).closed ? [] : secret));

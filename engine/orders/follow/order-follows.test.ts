@@ -7,7 +7,8 @@ import { Background } from "../background.js";
 import { SendBounds } from "../send/absence-proof.js";
 import type { FollowRow } from "./followed-run.js";
 import { OrderFollows } from "./order-follows.js";
-import { ASKER,
+import {
+  ASKER,
   closeContext,
   closeRequest,
   createHarness,

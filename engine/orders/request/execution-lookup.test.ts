@@ -244,7 +244,10 @@ describe("asking with anything else", () => {
     });
     await ask(harness, routeId);
     expect((await ask(harness, routeId, bad)).execution.state).toBe("COMPLETED");
-    expect(await harness.run(harness.service.askExecution("rt_none", CREDENTIALS, ASKER))).toEqual({ ok: true, data: null });
+    expect(await harness.run(harness.service.askExecution("rt_none", CREDENTIALS, ASKER))).toEqual({
+      ok: true,
+      data: null,
+    });
   });
 
   it("while the service drains only reads", async () => {

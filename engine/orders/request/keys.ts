@@ -9,11 +9,7 @@
 import type { Clock } from "../../domain/clock.js";
 import type { Owners } from "../../domain/owner.js";
 import type { TradeAccounts } from "../accounts.js";
-import {
-  RETENTION_MS,
-  type IdempotencyBegin,
-  type IdempotencyRecords,
-} from "../durable/idempotency.js";
+import { RETENTION_MS, type IdempotencyBegin, type IdempotencyRecords } from "../durable/idempotency.js";
 import type { TradeContext, TradeRequest } from "../types.js";
 
 /** What scopes a key. */

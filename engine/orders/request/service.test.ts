@@ -714,15 +714,18 @@ describe("a dry run", () => {
 
   it("in its public form needs no credentials and shows no positions", () => {
     const harness = createHarness();
-    const result = harness.service.quote({
-      symbol: "BTC",
-      side: "BUY",
-      size: "0.25",
-      maxSlippageBps: 100,
-      maxQuoteAgeMs: 1e9,
-      preferredExchange: null,
-      excludeExchanges: [],
-    }, null);
+    const result = harness.service.quote(
+      {
+        symbol: "BTC",
+        side: "BUY",
+        size: "0.25",
+        maxSlippageBps: 100,
+        maxQuoteAgeMs: 1e9,
+        preferredExchange: null,
+        excludeExchanges: [],
+      },
+      null,
+    );
     expect(result).toMatchObject({
       ok: true,
       quote: { side: "BUY", size: "0.25" },
@@ -736,15 +739,18 @@ describe("a dry run", () => {
       },
     });
     expect(
-      harness.service.quote({
-        symbol: "X",
-        side: "BUY",
-        size: "1",
-        maxSlippageBps: 100,
-        maxQuoteAgeMs: 1e9,
-        preferredExchange: null,
-        excludeExchanges: [],
-      }, null),
+      harness.service.quote(
+        {
+          symbol: "X",
+          side: "BUY",
+          size: "1",
+          maxSlippageBps: 100,
+          maxQuoteAgeMs: 1e9,
+          preferredExchange: null,
+          excludeExchanges: [],
+        },
+        null,
+      ),
     ).toMatchObject({ ok: false, code: "UNKNOWN_SYMBOL" });
   });
 });

@@ -230,15 +230,18 @@ describe("a quote that binds", () => {
     const stranger = { credentials: { venueone: { account: "someone", secret: "s3cret-of-a-stranger" } } };
     const { quoteId } = await quoted(harness);
     expect(await harness.close({ quoteId, ...stranger })).toMatchObject({ code: "QUOTE_UNKNOWN" });
-    const answer = harness.service.quote({
-      symbol: "BTC",
-      side: "SELL",
-      size: "0.25",
-      maxSlippageBps: 100,
-      maxQuoteAgeMs: 1e9,
-      preferredExchange: null,
-      excludeExchanges: [],
-    }, null);
+    const answer = harness.service.quote(
+      {
+        symbol: "BTC",
+        side: "SELL",
+        size: "0.25",
+        maxSlippageBps: 100,
+        maxQuoteAgeMs: 1e9,
+        preferredExchange: null,
+        excludeExchanges: [],
+      },
+      null,
+    );
     if (!answer.ok) throw new Error(answer.code);
     expect((await harness.closeData({ quoteId: answer.quote.quoteId, ...stranger })).execution.state).toBe("COMPLETED");
   });

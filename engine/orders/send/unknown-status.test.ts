@@ -107,7 +107,7 @@ describe("a single order with a status that is not known", () => {
       harness.desk.orderStatus(orderName("mine"), {
         requestId: "r",
         idempotencyKey: null,
-        ownerId: null,
+        ownerId: "pk_test",
         rawBody: Buffer.from(""),
         receivedAtMs: 0,
       }),

@@ -117,12 +117,7 @@ export class DeadManSwitches {
   }
 
   /** Takes the session over, and closes it in any case. Null when there are too many switches. */
-  prepare(
-    room: VenueRoom,
-    session: AccountSession,
-    holder: SwitchHolder,
-    timeoutMs: number,
-  ): PreparedSwitch | null {
+  prepare(room: VenueRoom, session: AccountSession, holder: SwitchHolder, timeoutMs: number): PreparedSwitch | null {
     const needsPlace = !this.#byHolder.has(holderKey(holder));
     if (needsPlace && this.#byId.size + this.#keptCount >= this.#maxSwitches) {
       session.close();

@@ -173,7 +173,7 @@ describe("an order on one venue", () => {
     );
     harness.venue.orderReadFailure = () => null;
     await harness.clock.advanceAsync(10_000);
-    const accountHash = accountHashOf(testHash, "venueone", CREDENTIALS.account, null);
+    const accountHash = accountHashOf(testHash, "venueone", CREDENTIALS.account, "pk_test");
     expect(resolved).toEqual([["FILLED", "or_", "COMPLETED", "lost", accountHash]]);
     expect(harness.desk.status().unknownCount).toBe(0);
     expect(harness.venue.log).toHaveLength(1);

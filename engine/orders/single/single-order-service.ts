@@ -138,7 +138,9 @@ export class SingleOrderService implements OrderDesk {
   }
 
   cancel(request: OrderName, context: OrderRequestContext): Promise<CancelAnswer> {
-    return this.#withAccount(request, context, (opened, deadline) => cancelOrder(this.#parts, opened, request, deadline));
+    return this.#withAccount(request, context, (opened, deadline) =>
+      cancelOrder(this.#parts, opened, request, deadline),
+    );
   }
 
   amend(request: AmendRequest, context: OrderRequestContext): Promise<AmendAnswer> {
@@ -148,7 +150,9 @@ export class SingleOrderService implements OrderDesk {
   }
 
   cancelAll(request: CancelAllRequest, context: OrderRequestContext): Promise<CancelAllAnswer> {
-    return this.#withAccount(request, context, (opened, deadline) => cancelEverything(this.#parts, opened, request, deadline));
+    return this.#withAccount(request, context, (opened, deadline) =>
+      cancelEverything(this.#parts, opened, request, deadline),
+    );
   }
 
   closePosition(request: ClosePositionRequest, context: OrderRequestContext): Promise<ClosePositionAnswer> {
@@ -163,14 +167,18 @@ export class SingleOrderService implements OrderDesk {
     request: SettingRequest & { readonly leverage: number },
     context: OrderRequestContext,
   ): Promise<SettingAnswer> {
-    return this.#withAccount(request, context, (opened, deadline) => setLeverage(this.#parts, opened, request, deadline));
+    return this.#withAccount(request, context, (opened, deadline) =>
+      setLeverage(this.#parts, opened, request, deadline),
+    );
   }
 
   setMarginMode(
     request: SettingRequest & { readonly mode: "cross" | "isolated" },
     context: OrderRequestContext,
   ): Promise<SettingAnswer> {
-    return this.#withAccount(request, context, (opened, deadline) => setMarginMode(this.#parts, opened, request, deadline));
+    return this.#withAccount(request, context, (opened, deadline) =>
+      setMarginMode(this.#parts, opened, request, deadline),
+    );
   }
 
   orderStatus(request: OrderName, context: OrderRequestContext): Promise<OrderAnswer> {
@@ -180,7 +188,9 @@ export class SingleOrderService implements OrderDesk {
   }
 
   openOrders(request: OpenOrdersRequest, context: OrderRequestContext): Promise<OpenOrdersAnswer> {
-    return this.#withAccount(request, context, (opened, deadline) => openOrders(this.#parts, opened, request, deadline));
+    return this.#withAccount(request, context, (opened, deadline) =>
+      openOrders(this.#parts, opened, request, deadline),
+    );
   }
 
   async armSwitch(request: ArmRequest, ownerId: string | null): Promise<SwitchAnswer> {

@@ -75,7 +75,13 @@ class Account {
     this.random = createSeededRandom(seed);
     const { clock } = this;
     const background = new Background(clock, silentLogger);
-    this.#switches = new DeadManSwitches({ clock, logger: silentLogger, randomIds: seededIds(seed), owners: new Owners(), background });
+    this.#switches = new DeadManSwitches({
+      clock,
+      logger: silentLogger,
+      randomIds: seededIds(seed),
+      owners: new Owners(),
+      background,
+    });
     this.#room = roomDouble("venueone", {
       markets: [],
       openSession: () => ({ ok: false, problem: "not asked" }),

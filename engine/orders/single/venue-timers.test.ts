@@ -46,7 +46,10 @@ describe("the venue's own switch", () => {
     const endsMs = monoMs(clock) + 10_000;
     await timers.arm(account, endsMs);
     expect(sent).toEqual([clock.wallMs() + 11_000]);
-    expect(account.atVenue).toMatchObject({ cover: ["BTC"], account: { time: { mayFire: true, endsMs: endsMs + 1_000 } } });
+    expect(account.atVenue).toMatchObject({
+      cover: ["BTC"],
+      account: { time: { mayFire: true, endsMs: endsMs + 1_000 } },
+    });
     expect(venueOverMs(account.atVenue, monoMs(clock))).toBe(endsMs + 1_000);
   });
 

@@ -130,7 +130,8 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     const answer = await service?.askExecution(
       routeId,
       isStranger ? stranger.request.credentials : caller.request.credentials,
-    ASKER);
+      ASKER,
+    );
     if (life.dead || answer?.ok !== true || answer.data === null) return lookLater(caller, routeId, looksLeft);
     const { data } = answer;
     const success = data.execution.state !== "REJECTED";
@@ -224,7 +225,9 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     for (const { result } of trade.replies) if (result.ok) countParts(result.data, count);
     const last = trade.replies.findLast(({ result }) => result.ok)?.result;
     const latest =
-      last?.ok === true && service !== null ? await settle(clock, service.execution(last.data.routing.routeId, ASKER)) : null;
+      last?.ok === true && service !== null
+        ? await settle(clock, service.execution(last.data.routing.routeId, ASKER))
+        : null;
     if (!isBlind("LISTED")) found.push(...listViolations(trade, latest, service));
     if (!isBlind("ENDS")) found.push(...endViolations(trade, latest, venues, livesSinceMs));
     found.push(...violations(trade, judgedOrders(venues, trade.account), latest, { lotDecimals: 3, batchMs: 0 }));
