@@ -40,6 +40,14 @@ export interface Asker {
   readonly seesAll: boolean;
 }
 
+/** The counts include what is beyond the bound of the lists. */
+export interface ListedExecutions {
+  readonly unknown: readonly ListedOrder[];
+  readonly unknownCount: number;
+  readonly open: readonly ListedOrder[];
+  readonly openCount: number;
+}
+
 export class ExecutionRegistry {
   readonly #store: StateStore;
   readonly #clock: Clock;
@@ -123,21 +131,15 @@ export class ExecutionRegistry {
     this.#unknown.add(unknown);
   }
 
-  listUnknown(asker: Asker): readonly ListedOrder[] {
-    return this.#unknown.list().filter(({ ownerId }) => this.#isShownTo(asker, ownerId));
-  }
-
-  unknownCount(asker: Asker): number {
-    return this.#unknown.countOf((ownerId) => this.#isShownTo(asker, ownerId));
-  }
-
-  /** Acknowledged, and their end not seen. */
-  listOpen(asker: Asker): readonly ListedOrder[] {
-    return this.#open.list().filter(({ ownerId }) => this.#isShownTo(asker, ownerId));
-  }
-
-  openCount(asker: Asker): number {
-    return this.#open.countOf((ownerId) => this.#isShownTo(asker, ownerId));
+  /** What the asker may see of orders of unknown outcome, and of those that are acknowledged and not seen to end. */
+  listed(asker: Asker): ListedExecutions {
+    const isShown = (ownerId: string | null): boolean => this.#isShownTo(asker, ownerId);
+    return {
+      unknown: this.#unknown.list().filter(({ ownerId }) => isShown(ownerId)),
+      unknownCount: this.#unknown.countOf(isShown),
+      open: this.#open.list().filter(({ ownerId }) => isShown(ownerId)),
+      openCount: this.#open.countOf(isShown),
+    };
   }
 
   #isShownTo({ ownerId, seesAll }: Asker, rowOwner: string | null | undefined): boolean {

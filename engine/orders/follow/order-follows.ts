@@ -74,7 +74,7 @@ export class OrderFollows<Run extends FollowedRun> {
     this.#listeners = parts.listeners ?? new OrderListeners(parts);
     this.#keys = new FollowKeys(parts);
     this.#reads = new FollowReads<Run>(parts, {
-      orders: () => this.#orders(),
+      orders: () => ordersIn(this.#entries.values()),
       keys: this.#keys,
       isLive: (account) => this.#listeners.isLive(account),
       isReadElsewhere: (run, attempt) => owner.isReadElsewhere?.(run, attempt) === true,
@@ -85,7 +85,7 @@ export class OrderFollows<Run extends FollowedRun> {
     });
     this.#publications = new FollowPublications<Run>(parts, owner, (entry) => this.#update(entry));
     this.#sights = new FollowSights<Run>(parts, {
-      orders: () => this.#orders(),
+      orders: () => ordersIn(this.#entries.values()),
       keys: this.#keys,
       listeners: this.#listeners,
       wake: (venue) => this.#reads.wake(venue),
@@ -101,16 +101,7 @@ export class OrderFollows<Run extends FollowedRun> {
 
   /** Orders that are not read until a request brings credentials of their account. */
   get waitingCount(): number {
-    return this.#waitingIn(this.#entries.values());
-  }
-
-  #waitingIn(entries: Iterable<FollowEntry<Run>>): number {
-    let count = 0;
-    for (const { orders, unlistedCount } of entries) {
-      count += unlistedCount;
-      for (const { account } of orders.values()) if (!this.#keys.has(account)) count++;
-    }
-    return count;
+    return waitingIn(this.#entries.values(), this.#keys);
   }
 
   /** The run that all readers of a followed order share; null: it is not followed. */
@@ -194,16 +185,10 @@ export class OrderFollows<Run extends FollowedRun> {
     for (const entry of this.#entries.values()) if (entry.unlistedCount > 0) this.#update(entry);
     for (const owner of this.#parts.owners.reachedBy(ownerId)) {
       const key = sessionHash(this.#parts.hash, account.session, owner);
-      if (!this.#hasOrderOf(key)) continue;
+      if (!hasOrderOf(this.#entries.values(), key)) continue;
       this.#keys.meet(key, venue, account.credentials, false);
       this.#sights.resume(key);
     }
-  }
-
-  #hasOrderOf(key: string): boolean {
-    for (const { orders } of this.#entries.values())
-      for (const order of orders.values()) if (order.account === key) return true;
-    return false;
   }
 
   /** Runs that are followed, and those of their orders that wait for credentials, as far as the caller reaches them. */
@@ -213,7 +198,7 @@ export class OrderFollows<Run extends FollowedRun> {
   ): { readonly followedCount: number; readonly unattendedCount: number } {
     if (seesAll) return { followedCount: this.count, unattendedCount: this.waitingCount };
     const reached = [...this.#entries.values()].filter(({ run }) => this.#parts.owners.reaches(ownerId, run.ownerId));
-    return { followedCount: reached.length, unattendedCount: this.#waitingIn(reached) };
+    return { followedCount: reached.length, unattendedCount: waitingIn(reached, this.#keys) };
   }
 
   /** With the commit of whatever is concluded of the run. */
@@ -308,13 +293,7 @@ export class OrderFollows<Run extends FollowedRun> {
 
   /** Of an account without followed orders. */
   #forgetKeys(account: string): void {
-    for (const { orders } of this.#entries.values())
-      for (const order of orders.values()) if (order.account === account) return;
-    this.#keys.forget(account);
-  }
-
-  *#orders(): Generator<Followed<Run>> {
-    for (const { orders } of this.#entries.values()) yield* orders.values();
+    if (!hasOrderOf(this.#entries.values(), account)) this.#keys.forget(account);
   }
 
   #stopFollowing({ attempt, entry }: Followed<Run>, reason: string): void {
@@ -325,4 +304,23 @@ export class OrderFollows<Run extends FollowedRun> {
     background.run("order_follow_end", store.commit({ writes: this.rows(run) }));
     this.#update(entry);
   }
+}
+
+function* ordersIn<Run extends FollowedRun>(entries: Iterable<FollowEntry<Run>>): Generator<Followed<Run>> {
+  for (const { orders } of entries) yield* orders.values();
+}
+
+function hasOrderOf<Run extends FollowedRun>(entries: Iterable<FollowEntry<Run>>, account: string): boolean {
+  for (const order of ordersIn(entries)) if (order.account === account) return true;
+  return false;
+}
+
+/** Orders that are not read until a request brings credentials of their account. */
+function waitingIn<Run extends FollowedRun>(entries: Iterable<FollowEntry<Run>>, keys: FollowKeys): number {
+  let count = 0;
+  for (const { orders, unlistedCount } of entries) {
+    count += unlistedCount;
+    for (const { account } of orders.values()) if (!keys.has(account)) count++;
+  }
+  return count;
 }

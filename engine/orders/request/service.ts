@@ -265,10 +265,7 @@ export class TradeService {
     return {
       inFlight: this.#executions.size,
       draining: this.#draining,
-      unknownCount: registry.unknownCount(asker),
-      unknown: registry.listUnknown(asker),
-      openCount: registry.openCount(asker),
-      open: registry.listOpen(asker),
+      ...registry.listed(asker),
       resolver: resolver.counts(),
       watchedCount: this.#watch.count,
       ...follows.countsFor(asker.ownerId, asker.seesAll),

@@ -182,13 +182,13 @@ describe("the execution registry", () => {
   it("lists unknown ones up to its bound and counts the rest", () => {
     const registry = new ExecutionRegistry(createMemoryStore(), new VirtualClock(), new Owners());
     for (let index = 0; index < MAX_LISTED + 3; index++) registry.markUnknown(unknown(`r${index}`));
-    expect(registry.listUnknown(ALL)).toHaveLength(MAX_LISTED);
-    expect(registry.unknownCount(ALL)).toBe(MAX_LISTED + 3);
+    expect(registry.listed(ALL).unknown).toHaveLength(MAX_LISTED);
+    expect(registry.listed(ALL).unknownCount).toBe(MAX_LISTED + 3);
     registry.markUnknown(unknown(`r${MAX_LISTED + 2}`));
-    expect(registry.unknownCount(ALL)).toBe(MAX_LISTED + 3);
+    expect(registry.listed(ALL).unknownCount).toBe(MAX_LISTED + 3);
     registry.track({ ...run, routeId: "r0" });
     registry.track({ ...run, routeId: `r${MAX_LISTED + 1}` });
-    expect(registry.unknownCount(ALL)).toBe(MAX_LISTED + 1);
+    expect(registry.listed(ALL).unknownCount).toBe(MAX_LISTED + 1);
   });
 });
 

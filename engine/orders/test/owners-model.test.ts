@@ -288,12 +288,9 @@ const MUTANTS: readonly (readonly [name: string, seen: string, plant: () => void
     "lists",
     "status:",
     () => {
-      const { listUnknown } = ExecutionRegistry.prototype;
-      vi.spyOn(ExecutionRegistry.prototype, "listUnknown").mockImplementation(function (
-        this: ExecutionRegistry,
-        asker,
-      ) {
-        return listUnknown.call(this, { ...asker, seesAll: true });
+      const { listed } = ExecutionRegistry.prototype;
+      vi.spyOn(ExecutionRegistry.prototype, "listed").mockImplementation(function (this: ExecutionRegistry, asker) {
+        return listed.call(this, { ...asker, seesAll: true });
       });
     },
   ],
