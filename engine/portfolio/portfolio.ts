@@ -1,13 +1,15 @@
 /**
- * All watched accounts: one watch per venue and credentials, shared by all callers with identical ones. It opens with
- * the first and ends, with its session, with the last.
+ * All watched accounts: one watch per venue, owner and credentials, shared by all callers of the owner with identical
+ * ones. It opens with the first and ends, with its session, with the last. That of a public address is everybody's.
  *
  * Invariants: callers with other credentials share nothing, even for the same account (otherwise a wrong secret with a
- * right key name would see what the right one opened). Credentials are kept as a keyed hash only; the keys are in the
+ * right key name would see what the right one opened), and neither do callers of other owners, whose executions are
+ * their own. Credentials are kept as a keyed hash only; the keys are in the
  * session alone. Bound: ACCOUNTS_MAX watches; one more is refused.
  */
 import type { Clock } from "../domain/clock.js";
 import type { Logger } from "../domain/logger.js";
+import { Owners } from "../domain/owner.js";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../domain/venue.js";
 import { accountHashOf } from "../orders/accounts.js";
 import type { VenueRoom } from "../ports.js";
@@ -34,6 +36,8 @@ export interface PortfolioOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly hash: KeyedHash;
+  /** Who reaches whose executions; nobody adopted those of public mode where absent. */
+  readonly owners?: Owners;
   readonly resolved?: ResolvedExecutions;
   readonly paces?: Partial<Record<RoutableVenue, VenuePace>>;
   readonly accountsMax?: number;
@@ -59,6 +63,7 @@ export type OpenedAccount =
 
 export class Portfolio {
   readonly #options: PortfolioOptions;
+  readonly #owners: Owners;
   readonly #accountsMax: number;
   readonly #watches = new Map<string, AccountWatch>();
   readonly #schedules: ReadonlyMap<RoutableVenue, VenueSchedules>;
@@ -68,6 +73,7 @@ export class Portfolio {
   constructor(options: PortfolioOptions) {
     const { clock, paces, resolved = NO_RESOLVED_EXECUTIONS } = options;
     this.#options = options;
+    this.#owners = options.owners ?? new Owners();
     this.#accountsMax = options.accountsMax ?? ACCOUNTS_MAX;
     this.#schedules = new Map(
       ROUTABLE_VENUES.map((venue) => {
@@ -89,10 +95,16 @@ export class Portfolio {
     return { accounts: this.#watches.size, polled };
   }
 
-  open(venue: RoutableVenue, access: AccountAccess, wantsOrders: boolean, listener: AccountListener): OpenedAccount {
+  open(
+    venue: RoutableVenue,
+    access: AccountAccess,
+    wantsOrders: boolean,
+    listener: AccountListener,
+    ownerId: string | null,
+  ): OpenedAccount {
     const room = this.#options.rooms.get(venue);
     if (room === undefined) return { ok: false, code: "NOT_CONFIGURED" };
-    const tag = this.#tagOf(venue, access);
+    const tag = this.#tagOf(venue, access, ownerId);
     const known = this.#watches.get(tag);
     if (known !== undefined) {
       if (!known.listen(listener, wantsOrders)) return { ok: false, code: "OVERLOADED" };
@@ -105,13 +117,14 @@ export class Portfolio {
     if (opened === undefined) return { ok: false, code: "MISSING_CREDENTIALS" };
     if (!opened.ok) return { ok: false, code: "BAD_CREDENTIALS", problem: opened.problem };
     const { clock, logger, hash } = this.#options;
+    const { accountId } = opened.session;
     const schedules = this.#schedules.get(venue) as VenueSchedules;
     const watch = new AccountWatch(room, opened.session, {
       clock,
       logger,
       schedules,
       isCredentialed: access.kind === "credentials",
-      accountHash: accountHashOf(hash, venue, opened.session.accountId),
+      accountHashes: () => this.#owners.reachedBy(ownerId).map((owner) => accountHashOf(hash, venue, accountId, owner)),
     });
     this.#watches.set(tag, watch);
     watch.listen(listener, wantsOrders);
@@ -154,9 +167,11 @@ export class Portfolio {
     }
   }
 
-  #tagOf(venue: RoutableVenue, access: AccountAccess): string {
-    const what = access.kind === "address" ? access.walletAddress.toLowerCase() : canonicalJson(access.block);
-    return this.#options.hash.hmacHex("portfolio.account", [venue, access.kind, what]);
+  #tagOf(venue: RoutableVenue, access: AccountAccess, ownerId: string | null): string {
+    const isPublic = access.kind === "address";
+    const what = isPublic ? access.walletAddress.toLowerCase() : canonicalJson(access.block);
+    const owner = isPublic || ownerId === null ? [] : [ownerId];
+    return this.#options.hash.hmacHex("portfolio.account", [venue, access.kind, what, ...owner]);
   }
 }
 

@@ -1,16 +1,18 @@
 /** The parts that the routes for accounts and single-venue orders need; wiring.ts and tests create one. */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { CredentialSource } from "../../engine/custody/credential-source.js";
+import type { Owners } from "../../engine/domain/owner.js";
 import type { GuardBook } from "../../engine/guards/guard-book.js";
 import type { OrderDesk } from "../../engine/orders/single/order-desk.js";
 import type { OperatorAccess } from "../http/operator-access.js";
+import type { OwnedWallets } from "./account-access.js";
 import { AccountReads, type ReadLimits } from "./account-reads.js";
 
 /** While it is on, orders that open exposure are refused; exits and cancels continue. */
 export type KillSwitch = Pick<GuardBook, "halt" | "resume" | "status">;
 
 export interface TradingDesk {
-  readonly wallets: CredentialSource;
+  readonly wallets: OwnedWallets;
   readonly orders: OrderDesk;
   readonly reads: AccountReads;
   readonly killSwitch: KillSwitch;
@@ -20,6 +22,7 @@ export interface TradingDesk {
 export interface TradingDeskParts {
   readonly clock: Clock;
   readonly wallets: CredentialSource;
+  readonly owners: Owners;
   readonly orders: OrderDesk;
   readonly killSwitch: KillSwitch;
   readonly operator: OperatorAccess;
@@ -27,6 +30,6 @@ export interface TradingDeskParts {
 }
 
 export function createTradingDesk(parts: TradingDeskParts): TradingDesk {
-  const { clock, wallets, orders, killSwitch, operator, readLimits } = parts;
-  return { wallets, orders, reads: new AccountReads(clock, readLimits), killSwitch, operator };
+  const { clock, wallets: source, owners, orders, killSwitch, operator, readLimits } = parts;
+  return { wallets: { source, owners }, orders, reads: new AccountReads(clock, readLimits), killSwitch, operator };
 }

@@ -142,7 +142,7 @@ const LATER_OPTIONS = {
   CALLER_ORDER_NOTIONAL_MAX: option({
     kind: "amount",
     default: "",
-    doc: "Largest such order of one caller (its account while AUTH_MODE is public).",
+    doc: "Largest such order of one caller (the owner of its API key; without a key its account).",
   }),
   CALLER_DAILY_NOTIONAL_MAX: option({
     kind: "amount",

@@ -47,7 +47,7 @@ export function readGuards(values: OptionValues, problems: string[]): GuardPolic
       maxOrderNotional: amount(values.CALLER_ORDER_NOTIONAL_MAX),
       maxDailyNotional: amount(values.CALLER_DAILY_NOTIONAL_MAX),
     },
-    byKey: new Map(),
+    byOwner: new Map(),
   };
 }
 

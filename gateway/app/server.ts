@@ -9,6 +9,7 @@ import { randomBytes } from "node:crypto";
 import { isIP } from "node:net";
 import type { TemplatedApp } from "uWebSockets.js";
 import { type Clock, delay } from "../../engine/domain/clock.js";
+import type { Owners } from "../../engine/domain/owner.js";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import { callerOfAsk } from "../accounts/ask-caller.js";
 import type { Portfolio } from "../../engine/portfolio/portfolio.js";
@@ -88,6 +89,8 @@ export interface ServerParts {
   readonly recorder: Recorder | null;
   /** The server's key, which signs cursors. */
   readonly hash: KeyedHash;
+  /** Who reaches whose rows. */
+  readonly owners: Owners;
   /** Absent: the stream serves no positions and orders. Its owner stops it, after the server. */
   readonly portfolio?: Portfolio;
   /** Accounts and single-venue orders; absent: those routes are not served. */
@@ -206,7 +209,7 @@ function accountsOf(portfolio: Portfolio, { hash, trading }: ServerParts): Strea
   const orders = trading?.orders;
   return orders === undefined
     ? { portfolio, hash }
-    : { portfolio, hash, termsOf: (order, account) => orders.termsOf(order, account) };
+    : { portfolio, hash, termsOf: (order, account, ownerId) => orders.termsOf(order, account, ownerId) };
 }
 
 function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, parts: ServerParts): void {
@@ -216,7 +219,7 @@ function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, 
     inFlight,
     callerCount: () => limiter.callerCount,
     openBodyCount: () => bodies.openCount,
-    unknownOrderCount: () => parts.desk.unknownOrders(0).count,
+    unknownOrderCount: () => parts.desk.unknownOrders(0, { ownerId: null, seesAll: true }).count,
     redactedLogFieldCount: () => parts.logger.redactedCount,
     stream: stream.counts,
     recording: () => recordingStatus(parts.records, parts.recorder),
@@ -239,6 +242,7 @@ function mounting(core: ServerCore, options: ServerOptions, parts: ServerParts):
     instrumentsRoute(context),
     ...historyRoutes(context, parts.records, {
       hash: parts.hash,
+      owners: parts.owners,
       loopbackOnly: isLoopback(options.host),
       // No option opens them yet: without API keys the service listens on loopback only.
       open: false,

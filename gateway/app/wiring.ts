@@ -19,6 +19,7 @@ import { Portfolio } from "../../engine/portfolio/portfolio.js";
 import { resolvedTrades } from "../../engine/portfolio/resolved-executions.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
 import { createKeyedHash, cryptoRandomIds, loadServerSecret } from "../../engine/storage/server-secret.js";
+import { Owners } from "../../engine/domain/owner.js";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import { ACCOUNT_PACES } from "../../feeds/registry.js";
@@ -96,6 +97,8 @@ interface Builder {
 interface Foundation {
   readonly store: StateStore;
   readonly hash: KeyedHash;
+  /** Who reaches whose rows. */
+  readonly owners: Owners;
   readonly recording: Recording;
   readonly rooms: readonly MarketRoom[];
   readonly administration: Administration;
@@ -135,10 +138,11 @@ async function startFoundation(builder: Builder): Promise<Foundation> {
   const store = openStore(builder);
   const administration = await startAdministration(builder, store);
   const hash = createKeyedHash(await loadServerSecret(store, builder.config.serverSecret));
+  const owners = new Owners(administration.localRows);
   const recording = await startRecording(builder, store, hash);
   const rooms = await startRooms(builder, store);
   recording.watch(rooms);
-  return { store, hash, recording, rooms, administration };
+  return { store, hash, owners, recording, rooms, administration };
 }
 
 async function startAdministration({ config, overrides, clock, logger, undo }: Builder, store: StateStore) {
@@ -208,12 +212,12 @@ async function startRooms(builder: Builder, store: StateStore): Promise<readonly
 /** Trades first: each service adopts the intents that an earlier start left it. */
 async function startOrderServices(
   { config, overrides, clock, logger, undo }: Builder,
-  { store, hash, rooms, recording }: Foundation,
+  { store, hash, owners, rooms, recording }: Foundation,
 ): Promise<OrderServices> {
   const guards = new GuardBook({ store, clock, logger, policy: config.guards });
   await guards.start();
   const common = {
-    ...{ store, hash, guards, clock, logger, randomIds: cryptoRandomIds },
+    ...{ store, hash, owners, guards, clock, logger, randomIds: cryptoRandomIds },
     rooms: tradingRooms(rooms),
     listeners: new OrderListeners({ clock, logger }),
     names: new ClientOrderIdIndex(store, hash, clock),
@@ -250,19 +254,19 @@ function routingSettings(config: Config, rooms: readonly MarketRoom[]) {
 
 function createPortfolio(
   { clock, logger, undo }: Builder,
-  { hash, rooms }: Foundation,
+  { hash, owners, rooms }: Foundation,
   { trades, orders }: OrderServices,
 ): Portfolio {
   const resolved = allResolved([resolvedTrades(trades), resolvedOrders(orders)]);
   const venues = tradingRooms(rooms);
-  const portfolio = new Portfolio({ rooms: venues, clock, logger, hash, resolved, paces: ACCOUNT_PACES });
+  const portfolio = new Portfolio({ rooms: venues, clock, logger, hash, owners, resolved, paces: ACCOUNT_PACES });
   undo.push(async () => portfolio.stop());
   return portfolio;
 }
 
 async function listen(
   { config, overrides, clock, logger, undo }: Builder,
-  { store, hash, rooms, recording, administration }: Foundation,
+  { store, hash, owners, rooms, recording, administration }: Foundation,
   { trades, orders, guards }: OrderServices,
   portfolio: Portfolio,
 ): Promise<Server> {
@@ -279,13 +283,13 @@ async function listen(
       ...(overrides.pageAccount === undefined ? {} : { pageAccount: overrides.pageAccount }),
     },
     {
-      ...{ clock, logger, hash, portfolio, auth },
+      ...{ clock, logger, hash, owners, portfolio, auth },
       view: new MarketView(rooms),
       desk: createTradeDesk(trades, store, orders),
       metrics: new Metrics(),
       records: recording.store,
       recorder: recording.recorder,
-      trading: createTradingDesk({ clock, wallets, orders, killSwitch: guards, operator }),
+      trading: createTradingDesk({ clock, wallets, owners, orders, killSwitch: guards, operator }),
     },
   );
   undo.push(() => server.stop(config.shutdownGraceMs));

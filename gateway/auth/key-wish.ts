@@ -1,6 +1,6 @@
 /** What may be asked of the administration of keys. All faults of a wish are named at once; none changes anything. */
 import { ServiceError } from "../../engine/domain/errors.js";
-import { LOCAL_OWNER } from "../http/caller.js";
+import { LOCAL_OWNER } from "../../engine/domain/owner.js";
 import { SCOPES, type Scope } from "../../schemas/operation.js";
 import { IP_LIST_MAX, IpList } from "./ip-list.js";
 import type { KeyWish } from "./key-admin.js";

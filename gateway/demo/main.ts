@@ -65,7 +65,7 @@ const config = loadConfigOrExit({
   })),
 });
 const demoWallet = mintDemoWallet();
-const wallets = new MemoryCredentials([{ ...demoWallet, credentials: DEMO_CREDENTIALS }]);
+const wallets = new MemoryCredentials([{ ownerId: null, ...demoWallet, credentials: DEMO_CREDENTIALS }]);
 const pageAccount = { walletAddress: demoWallet.address, credentials: DEMO_CREDENTIALS };
 const service = await runService(config, { wallets, pageAccount }, async () => {
   venuesChild.disconnect();

@@ -7,15 +7,17 @@ import type { Scope } from "../../schemas/operation.js";
 
 /** A caller whose key is proven, or one without a key where the mode allows that. */
 export interface Caller {
-  /** Whose accounts, executions and rows it reaches. Null: nobody has a key here, rows belong to `LOCAL_OWNER`. */
+  /** Whose accounts, executions and rows it reaches. Null: nobody has a key here, rows belong to `local` (engine/domain/owner.ts). */
   readonly ownerId: string | null;
   /** The key pays for its requests (request-charges.ts). Null without a key. */
   readonly keyId: string | null;
   readonly scopes: ReadonlySet<Scope>;
 }
 
-/** Owner of every row that was made without a key. */
-export const LOCAL_OWNER = "local";
+/** What a caller may see of orders and executions (engine/orders/durable/execution-registry.ts). */
+export function askerOf({ ownerId, scopes }: Caller): { readonly ownerId: string | null; readonly seesAll: boolean } {
+  return { ownerId, seesAll: scopes.has("admin") };
+}
 
 /** Everyone in public mode. What only the operator may do is decided by operator-access.ts there. */
 export const PUBLIC_CALLER: Caller = {

@@ -76,7 +76,7 @@ export class AccountMembers {
 
 function openMember(
   { portfolio }: AccountSources,
-  { walletAddress, blocks }: AccountWish,
+  { walletAddress, blocks, ownerId }: AccountWish,
   venue: Venue,
   wantsOrders: boolean,
   hear: (watch: AccountWatch, change: AccountChange) => void,
@@ -94,6 +94,7 @@ function openMember(
     (change) => {
       if (watch !== null) hear(watch, change);
     },
+    ownerId,
   );
   if (opened.ok) {
     watch = opened.handle.watch;

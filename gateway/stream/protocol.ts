@@ -276,11 +276,12 @@ export class Protocol {
 
   /** Replied to when the venues have answered; frames that arrive meanwhile may be answered earlier. */
   #switch(connection: Connection, frame: Frame, id: IdPart): void {
-    const { switches } = this.#host;
+    const { callers, switches } = this.#host;
     const { enabled = true, ...wish } = checked(this.#cancelOnDisconnect, frame);
-    this.#host.callers.require(connection, "trade");
+    callers.require(connection, "trade");
     if (switches === null) throw new ServiceError("NOT_SUPPORTED", { what: "cancelOnDisconnect" });
-    const work = enabled ? switches.arm(connection, disconnectWish(wish)) : switches.disarm(connection);
+    const ownerId = callers.ownerOf(connection);
+    const work = enabled ? switches.arm(connection, disconnectWish(wish, ownerId)) : switches.disarm(connection);
     work.then(
       (held) => connection.send(this.#switchesText({ type: "cancelOnDisconnect", ...id, switches: held.map(rowOf) })),
       (error: unknown) => this.error(connection, error, id),
@@ -335,7 +336,7 @@ interface DisconnectFields {
   readonly graceMs?: number;
 }
 
-function disconnectWish(fields: DisconnectFields): DisconnectWish {
+function disconnectWish(fields: DisconnectFields, ownerId: string | null): DisconnectWish {
   const { credentials: blocks = {}, timeoutMs = DISCONNECT_BOUNDS.defaultTimeoutMs, graceMs = 0 } = fields;
   const venues = fields.exchanges ?? ROUTABLE_VENUES.filter((venue) => (blocks[venue] ?? null) !== null);
   if (venues.length === 0)
@@ -343,7 +344,7 @@ function disconnectWish(fields: DisconnectFields): DisconnectWish {
   // More than half of the time is always left between two heartbeats.
   if (graceMs * 2 > timeoutMs)
     throw invalidParameters({ path: "graceMs", problem: `must be at most half of timeoutMs, ${timeoutMs}` });
-  return { venues: [...new Set(venues)], blocks, timeoutMs, graceMs };
+  return { venues: [...new Set(venues)], blocks, timeoutMs, graceMs, ownerId };
 }
 
 function rowOf({ facts, graceMs }: HeldSwitch) {

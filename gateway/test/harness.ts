@@ -2,6 +2,7 @@
  * The real server, routes, limiter, close service and lmdb store around fake rooms. Time is real here (sockets
  * are), but no test waits for it to pass.
  */
+import { Owners } from "../../engine/domain/owner.js";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -155,6 +156,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
       records: options.records ?? createOffStore("no record in this test"),
       recorder: null,
       hash,
+      owners: new Owners(),
       ...(trading === undefined ? {} : { trading }),
       ...(options.auth === undefined ? {} : { auth: options.auth }),
       ...(portfolio === null ? {} : { portfolio }),

@@ -12,9 +12,7 @@
 import type { Clock } from "../../domain/clock.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import type { AccountSession } from "../../ports.js";
-import type { KeyedHash } from "../../storage/keyed-hash.js";
-import type { Account } from "./followed-run.js";
-import { sessionHash, type Rooms } from "../accounts.js";
+import type { Rooms } from "../accounts.js";
 
 /** As the watch of an entry's protection. */
 export const CREDENTIALS_MS = 86_400_000;
@@ -31,13 +29,12 @@ interface Keys {
 
 interface KeyParts {
   readonly clock: Clock;
-  readonly hash: KeyedHash;
   readonly rooms: Rooms;
 }
 
 export class FollowKeys {
   readonly #parts: KeyParts;
-  /** By account; the first are in use. */
+  /** By owner and account, so that no order is read, protected or closed with another owner's; the first are in use. */
   readonly #keys = new Map<string, readonly Keys[]>();
 
   constructor(parts: KeyParts) {
@@ -52,10 +49,9 @@ export class FollowKeys {
     return this.#keys.get(account)?.[0] ?? null;
   }
 
-  /** `isFirst`: an order of the account rests with them. True: others are in use from here on. */
-  meet(venue: RoutableVenue, { credentials, session }: Account, isFirst: boolean): boolean {
-    const { clock, hash, rooms } = this.#parts;
-    const key = sessionHash(hash, session);
+  /** `key`: of the owner's account. `isFirst`: an order of it rests with them. True: others are in use from here on. */
+  meet(key: string, venue: RoutableVenue, credentials: unknown, isFirst: boolean): boolean {
+    const { clock, rooms } = this.#parts;
     const known = this.#keys.get(key) ?? [];
     const open = (): AccountSession | null => {
       const opened = rooms.get(venue)?.openSession(credentials);

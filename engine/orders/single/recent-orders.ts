@@ -57,10 +57,13 @@ export class RecentOrders {
     }
   }
 
-  /** Null when it is not one of them, or old enough that the venue must know it. */
-  find(accountHash: string, name: string): SingleRun | null {
-    const recent = this.#byName.get(`${accountHash}|${name}`);
-    return recent !== undefined && this.#clock.monoNs() <= recent.untilNs ? recent.run : null;
+  /** Of these owners' account. Null when it is not one of them, or old enough that the venue must know it. */
+  find(accountHashes: readonly string[], name: string): SingleRun | null {
+    for (const accountHash of accountHashes) {
+      const recent = this.#byName.get(`${accountHash}|${name}`);
+      if (recent !== undefined && this.#clock.monoNs() <= recent.untilNs) return recent.run;
+    }
+    return null;
   }
 
   /** The order with what its venue took of changes, or may have taken, and does not show yet. */

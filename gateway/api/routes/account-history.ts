@@ -218,7 +218,7 @@ function historicalOrdersRoute(context: TradingContext): Route {
     async answer(ask) {
       const walletId = walletIdHeader(ask);
       const asked = checkedQuery(validate, ask.query, INTEGERS, TIMES);
-      const wallet = await findWallet(trading.wallets, walletId);
+      const wallet = await findWallet(trading.wallets, ask.caller.ownerId, walletId);
       requireSameWallet(wallet, ask.params["walletId"]);
       const room = tradingRoom(view, WALLET_VENUE);
       const query = historyQuery(context, WALLET_VENUE, asked);
@@ -232,7 +232,11 @@ function historicalOrdersRoute(context: TradingContext): Route {
         const instrument = instrumentOf(room.markets, order.nativeSymbol);
         return instrument === null
           ? []
-          : [orderRecord(factsOfVenueOrder(instrument, order, trading.orders.termsOf(order, account)))];
+          : [
+              orderRecord(
+                factsOfVenueOrder(instrument, order, trading.orders.termsOf(order, account, ask.caller.ownerId)),
+              ),
+            ];
       });
       const data = { orders, total: totalOf(query, page), nextCursor: page.nextCursor };
       return { text: serialise({ success: true, data, timestamp: clock.wallMs() }) };

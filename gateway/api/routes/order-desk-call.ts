@@ -15,7 +15,7 @@ export function orderContext(ask: Ask): OrderRequestContext {
   return {
     requestId: ask.requestId,
     idempotencyKey: ask.idempotencyKey,
-    apiKeyId: ask.caller.ownerId,
+    ownerId: ask.caller.ownerId,
     rawBody: ask.boundBytes,
     receivedAtMs: ask.receivedAtMs,
   };

@@ -204,7 +204,7 @@ function nativeRoute(context: TradingContext): Route {
     sends: false,
     async answer(ask) {
       const query = checkedQuery(validate, ask.query);
-      const wallet = await findWallet(trading.wallets, ask.params["walletId"] ?? "");
+      const wallet = await findWallet(trading.wallets, ask.caller.ownerId, ask.params["walletId"] ?? "");
       requireSameWallet(wallet, ask.headers[WALLET_HEADER]);
       const room = tradingRoom(view, NATIVE_VENUE);
       const symbol = query.symbol === undefined ? null : symbolOn(context, NATIVE_VENUE, query.symbol);

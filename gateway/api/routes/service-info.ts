@@ -18,7 +18,7 @@ import {
 } from "../../../schemas/service.js";
 import { asServiceError } from "../../http/error-reply.js";
 import { readyParts, recordingStatus, storeStatusRow, venueStatus } from "../status.js";
-import { type Caller, PUBLIC_CALLER } from "../../http/caller.js";
+import { askerOf, type Caller, PUBLIC_CALLER } from "../../http/caller.js";
 import { payerOfKey, payersOf } from "../../http/caller-tags.js";
 import { CREDENTIALS_HEADER, readVenueCredentials } from "../venue-credentials.js";
 import type { RouteContext } from "./context.js";
@@ -150,7 +150,7 @@ function statusRoute(context: RouteContext): Route {
         uptimeMs: Math.max(0, nowMs - startedAtMs),
         venues: view.rooms.map((room) => venueStatus(room, clock.monoNs())),
         unconfigured: view.unconfigured(),
-        ...(caller.scopes.has("read") || seesAll(caller) ? ordersStatus(context) : {}),
+        ...(caller.scopes.has("read") || seesAll(caller) ? ordersStatus(context, caller) : {}),
         ...(seesAll(caller) ? serviceStatus(context) : {}),
       };
       edge.ok(response, serialise({ success: true, data, timestamp: nowMs }));
@@ -164,10 +164,11 @@ function seesAll(caller: Caller): boolean {
 }
 
 /** Orders that the caller may see. */
-function ordersStatus({ desk }: RouteContext) {
-  const unknown = desk.unknownOrders(UNKNOWN_ORDERS_LISTED);
-  const open = desk.openOrders(UNKNOWN_ORDERS_LISTED);
-  const followed = desk.followed();
+function ordersStatus({ desk }: RouteContext, caller: Caller) {
+  const asker = askerOf(caller);
+  const unknown = desk.unknownOrders(UNKNOWN_ORDERS_LISTED, asker);
+  const open = desk.openOrders(UNKNOWN_ORDERS_LISTED, asker);
+  const followed = desk.followed(asker);
   return {
     unknownOrders: { count: unknown.count, orders: [...unknown.orders] },
     openOrders: { count: open.count, orders: [...open.orders] },

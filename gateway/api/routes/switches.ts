@@ -1,6 +1,6 @@
 /**
  * The kill switch of the operator (openings off, exits on) and the dead-man's switch of a caller (open orders are
- * cancelled unless a heartbeat comes). Its unguessable id alone prolongs and ends a dead-man's switch.
+ * cancelled unless a heartbeat comes). Its unguessable id alone prolongs and ends a dead-man's switch of the caller's own.
  */
 import type { SwitchAnswer } from "../../../engine/orders/single/order-desk.js";
 import { OPERATIONS } from "../../../schemas/operations.js";
@@ -88,20 +88,20 @@ function deadManRoutes(context: TradingContext): Route[] {
         const { timeoutMs } = checkedBody(validate, ask.body);
         tradingRoom(view, venue);
         const credentials = await callerBlock(trading.wallets, ask, venue);
-        return told(await trading.orders.armSwitch({ venue, credentials, timeoutMs }));
+        return told(await trading.orders.armSwitch({ venue, credentials, timeoutMs }, ask.caller.ownerId));
       },
     }),
     jsonRoute(context, {
       operation: OPERATIONS.deadManHeartbeat,
       headers: [],
       sends: true,
-      answer: async (ask) => told(await trading.orders.heartbeat(switchId(ask))),
+      answer: async (ask) => told(await trading.orders.heartbeat(switchId(ask), ask.caller.ownerId)),
     }),
     jsonRoute(context, {
       operation: OPERATIONS.deadManEnd,
       headers: [],
       sends: true,
-      answer: async (ask) => told(await trading.orders.disarmSwitch(switchId(ask))),
+      answer: async (ask) => told(await trading.orders.disarmSwitch(switchId(ask), ask.caller.ownerId)),
     }),
   ];
 }

@@ -86,7 +86,7 @@ export class TradeBatch {
       const result = this.#context.desk.trade(request, {
         requestId: reply.requestId,
         idempotencyKey: one.idempotencyKey,
-        apiKeyId: reply.caller.ownerId,
+        ownerId: reply.caller.ownerId,
         rawBody: one.boundBytes,
         receivedAtMs: one.receivedAtMs,
       });
