@@ -4,6 +4,7 @@
  *
  * `keyed`: takes an Idempotency-Key. `text`, `json`: the reply is no envelope.
  */
+import { VENUES } from "../view/venues.js";
 import type { IsKeyed, OperationId, OperationOf } from "./operations.js";
 
 type KindOf<R> = R extends "text/plain" ? " text" : R extends "application/json" ? " json" : "";
@@ -11,20 +12,23 @@ type KindOf<R> = R extends "text/plain" ? " text" : R extends "application/json"
 type RouteLine<K extends OperationId> =
   `${OperationOf<K>["method"]} ${OperationOf<K>["path"]}${IsKeyed<K> extends true ? " keyed" : ""}${KindOf<OperationOf<K>["reply"]>}`;
 
+/** As in schemas/venues.ts, whose types hold these names: which of the venues have routes of their own. */
+const [WALLET, NATIVE, KEY, ...OTHERS] = VENUES;
+
 export const ROUTES: { readonly [K in OperationId]: RouteLine<K> } = {
   positionClose: "POST /api/trade/position/close keyed",
   positionOpen: "POST /api/trade/position/open keyed",
   routingDryRun: "GET /api/trade/routing/{symbol}",
   execution: "GET /api/trade/executions/{routeId}",
-  venuetwoPerpOrder: "POST /api/venuetwo/perp/{walletId}/order keyed",
-  venuetwoOrder: "POST /api/trading/venuetwo/orders keyed",
-  venueoneOrder: "POST /api/trading/venueone/orders keyed",
-  venuethreeOrder: "POST /api/trading/venuethree/orders keyed",
-  venuefourOrder: "POST /api/trading/venuefour/orders keyed",
-  venueoneClose: "POST /api/venueone/{walletId}/positions/close/{symbol} keyed",
-  venueoneCloseAll: "POST /api/venueone/{walletId}/positions/close-all keyed",
-  venuetwoClose: "POST /api/venuetwo/perp/{walletId}/close-position keyed",
-  venuetwoLeverage: "POST /api/venuetwo/perp/{walletId}/leverage",
+  [`${NATIVE}PerpOrder` as const]: `POST /api/${NATIVE}/perp/{walletId}/order keyed`,
+  [`${NATIVE}Order` as const]: `POST /api/trading/${NATIVE}/orders keyed`,
+  [`${WALLET}Order` as const]: `POST /api/trading/${WALLET}/orders keyed`,
+  [`${KEY}Order` as const]: `POST /api/trading/${KEY}/orders keyed`,
+  ...named(OTHERS, "Order", (venue) => `POST /api/trading/${venue}/orders keyed`),
+  [`${WALLET}Close` as const]: `POST /api/${WALLET}/{walletId}/positions/close/{symbol} keyed`,
+  [`${WALLET}CloseAll` as const]: `POST /api/${WALLET}/{walletId}/positions/close-all keyed`,
+  [`${NATIVE}Close` as const]: `POST /api/${NATIVE}/perp/{walletId}/close-position keyed`,
+  [`${NATIVE}Leverage` as const]: `POST /api/${NATIVE}/perp/{walletId}/leverage`,
   cancelOrder: "DELETE /api/trading/{exchange}/orders/{orderId}",
   amendOrder: "PATCH /api/trading/{exchange}/orders/{orderId}",
   cancelAllOrders: "DELETE /api/trading/{exchange}/orders",
@@ -38,19 +42,16 @@ export const ROUTES: { readonly [K in OperationId]: RouteLine<K> } = {
   killSwitchStatus: "GET /api/trade/kill-switch",
   allPositions: "GET /api/trading/positions/all/{walletAddress}",
   venuePositions: "GET /api/trading/{exchange}/positions/{walletAddress}",
-  venuetwoNativePositions: "GET /api/venuetwo/perp/{walletId}/positions",
+  [`${NATIVE}NativePositions` as const]: `GET /api/${NATIVE}/perp/{walletId}/positions`,
   allBalances: "GET /api/trading/balances/all/{walletAddress}",
   venueBalances: "GET /api/trading/{exchange}/balances/{walletAddress}",
   accountFills: "GET /api/trading/{exchange}/fills/{walletAddress}",
   accountFunding: "GET /api/trading/{exchange}/funding/{walletAddress}",
-  historicalOrders: "GET /api/venueone/{walletId}/orders/historical",
+  historicalOrders: `GET /api/${WALLET}/{walletId}/orders/historical`,
   orderStatus: "GET /api/trading/{exchange}/orders/{orderId}/status",
   openOrders: "GET /api/trading/{exchange}/orders/open",
   aggregatedTicker: "GET /api/trading/ticker/{symbol}",
-  venueoneTicker: "GET /api/trading/venueone/ticker/{symbol}",
-  venuetwoTicker: "GET /api/trading/venuetwo/ticker/{symbol}",
-  venuethreeTicker: "GET /api/trading/venuethree/ticker/{symbol}",
-  venuefourTicker: "GET /api/trading/venuefour/ticker/{symbol}",
+  ...named(VENUES, "Ticker", (venue) => `GET /api/trading/${venue}/ticker/{symbol}`),
   venueBook: "GET /api/trading/{exchange}/book/{symbol}",
   consolidatedBook: "GET /api/book/{symbol}",
   instruments: "GET /api/instruments",
@@ -86,5 +87,16 @@ export function routeOf(id: OperationId): Route {
     path,
     isKeyed: marks.includes("keyed"),
     reply: marks.includes("text") ? "text" : marks.includes("json") ? "json" : "envelope",
+  };
+}
+
+/** The table's `named`: one line for each venue. */
+function named<V extends string, S extends string, L extends string>(
+  venues: readonly V[],
+  suffix: S,
+  line: (venue: V) => L,
+): { readonly [N in `${V}${S}`]: L } {
+  return Object.fromEntries(venues.map((venue) => [`${venue}${suffix}`, line(venue)])) as {
+    readonly [N in `${V}${S}`]: L;
   };
 }

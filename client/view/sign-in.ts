@@ -1,7 +1,4 @@
 /** Signing in: what a person entered, and what the service's answer means. */
-import type { ApiResult } from "../api/operations.js";
-import type { ApiKeys } from "../api/signing.js";
-
 export const MAX_KEY_CHARS = 128;
 
 /** The service wants a key, or does not take this one. A refusal of a scope or an address is no reason to drop a key. */
@@ -17,7 +14,15 @@ export function isAboutTheKey(code: string): boolean {
   return KEY_CODES.has(code);
 }
 
-export type KeyRead = { readonly ok: true; readonly keys: ApiKeys } | { readonly ok: false; readonly problem: string };
+interface Keys {
+  readonly apiKey: string;
+  readonly secret: string;
+}
+
+/** Of the first call with a key. */
+type Answer = { readonly ok: true } | { readonly ok: false; readonly code: string; readonly error: string };
+
+export type KeyRead = { readonly ok: true; readonly keys: Keys } | { readonly ok: false; readonly problem: string };
 
 const PRINTABLE = /^[\x21-\x7e]+$/;
 
@@ -35,7 +40,7 @@ function isKeyText(text: string): boolean {
 }
 
 /** Returns what is wrong with a key by the answer to its first call; "" if nothing is. */
-export function signInProblem(result: ApiResult<unknown, unknown>): string {
+export function signInProblem(result: Answer): string {
   if (result.ok || result.code === "SCOPE_MISSING") return "";
   return result.error;
 }
