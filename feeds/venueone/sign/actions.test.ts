@@ -250,6 +250,25 @@ describe("cancelling all", () => {
     expect(postedAction(harness)).toBe('{"type":"cancel","cancels":[{"a":44,"o":1}]}');
   });
 
+  it("cancels those of a coin that only the venue's list knows, and reports those that it does not know either", async () => {
+    const harness = createHarness();
+    harness.numbers.set("OLD", 44);
+    const rows = [row(1), row(2, { coin: "OLD" }), row(3, { coin: "GONE" }), row(4, { coin: "@107" })];
+    harness.http.reply(200, { role: "user" }).reply(200, rows).reply(200, cancelAnswer(["success", "success"]));
+    expect(await harness.trading.orders.cancelAll(harness.open(), null, OPTIONS)).toMatchObject({
+      outcome: "accepted",
+      canceledCount: 2,
+      failed: [{ outcome: "rejected", reason: "VENUE_STATE", venueCode: "UNLISTED", sent: false }],
+    });
+    expect(postedAction(harness)).toBe('{"type":"cancel","cancels":[{"a":0,"o":1},{"a":44,"o":2}]}');
+  });
+
+  it("is not accepted as done where the only open order is of a coin that nobody knows", async () => {
+    const { harness, outcome } = await cancelAll([row(3, { coin: "GONE" })], []);
+    expect(outcome).toMatchObject({ outcome: "accepted", canceledCount: 0, failed: [{ venueCode: "UNLISTED" }] });
+    expect(harness.http.requests).toHaveLength(2);
+  });
+
   it("splits more than 200 into actions of 200", async () => {
     const rows = Array.from({ length: 201 }, (_, index) => row(index + 1));
     const success = (count: number): unknown => cancelAnswer(Array.from({ length: count }, () => "success"));
