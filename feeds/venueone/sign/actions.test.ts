@@ -125,6 +125,18 @@ describe("actions that change orders and settings", () => {
     expect(postedAction(harness)).toBe(JSON.stringify(vector("py-scheduleCancel-clear-test").action));
   });
 
+  it.each([30_000, null])("posts a scheduled cancel and its end so that no late one comes into force: %s", async (aheadMs) => {
+    const harness = createHarness();
+    harness.offsetMs = 250;
+    harness.http.reply(200, DEFAULT);
+    const nowMs = harness.clock.wallMs();
+    const atMs = aheadMs === null ? null : nowMs + aheadMs;
+    await harness.trading.orders.scheduleCancel(harness.open(), atMs, { timeoutMs: 5_000, lane: "exit" });
+    const { expiresAfter } = JSON.parse(harness.http.last.body ?? "") as { expiresAfter: number | null };
+    expect(expiresAfter).toBe(nowMs + 250 + 5_000);
+    expect(postedSigner(harness)).toBe(SIGNER);
+  });
+
   it("posts a trigger order in the vector's key order, with the client id last", async () => {
     const command: OrderCommand = {
       instrument: { ...BTC, nativeId: 1 },
