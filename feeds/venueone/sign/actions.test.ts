@@ -137,6 +137,20 @@ describe("actions that change orders and settings", () => {
     expect(postedSigner(harness)).toBe(SIGNER);
   });
 
+  it("confirms no end of a scheduled cancel while an earlier call without an answer may come into force", async () => {
+    const harness = createHarness();
+    const { clock, http, trading } = harness;
+    const session = harness.open();
+    const ask = (atMs: number | null) =>
+      trading.orders.scheduleCancel(session, atMs, { timeoutMs: 5_000, lane: "exit" });
+    http.reply(502, "<html>").reply(200, DEFAULT).reply(200, DEFAULT);
+    expect(await ask(clock.wallMs() + 30_000)).toMatchObject({ outcome: "unknown" });
+    clock.advance(500);
+    expect(await ask(null)).toEqual({ outcome: "unknown", cause: "EARLIER_UNCLEAR" });
+    clock.advance(8_000);
+    expect(await ask(null)).toEqual({ outcome: "accepted" });
+  });
+
   it("posts a trigger order in the vector's key order, with the client id last", async () => {
     const command: OrderCommand = {
       instrument: { ...BTC, nativeId: 1 },
