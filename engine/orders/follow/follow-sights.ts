@@ -10,10 +10,10 @@ import type { VenueOrder } from "../../domain/order.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import { filledLots } from "../attempt-figures.js";
 import { isPriced } from "../run.js";
-import type { SendBounds } from "../send/absence-proof.js";
+import { isOrderSent, type SendBounds } from "../send/absence-proof.js";
 import { applyResolution } from "../send/outcome.js";
 import type { FollowKeys } from "./follow-keys.js";
-import { isResting, isSame, type Followed, type FollowedRun, type FollowEntry } from "./followed-run.js";
+import { isResting, type Followed, type FollowedRun, type FollowEntry } from "./followed-run.js";
 import type { OrderListeners } from "./order-listeners.js";
 
 export const FIRST_PAUSE_MS = 2_000;
@@ -92,12 +92,13 @@ export class FollowSights<Run extends FollowedRun> {
   see(order: Followed<Run>, seen: VenueOrder, isTakenUnpriced: boolean): boolean {
     const { attempt, entry } = order;
     const known = attempt.order;
-    if (!isResting(attempt) || known === null || seen.status === "UNKNOWN" || !isSame(attempt, known, seen))
-      return true;
+    if (!isResting(attempt) || known === null || seen.status === "UNKNOWN" || !isOrderSent(attempt, seen)) return true;
     // A read that lags behind proves nothing.
     if (seen.filledLots < filledLots(attempt)) return true;
     const isFirstSight = known.venueOrderId === "" && seen.venueOrderId !== "";
-    if (seen.status === known.status && seen.filledLots === known.filledLots && !isFirstSight) return true;
+    const isResized = seen.qtyLots !== 0 && seen.qtyLots !== (attempt.changedLots ?? attempt.qtyLots);
+    if (seen.status === known.status && seen.filledLots === known.filledLots && !isFirstSight && !isResized)
+      return true;
     const averagePrice = seen.averagePrice ?? (seen.filledLots === known.filledLots ? known.averagePrice : null);
     const found = { ...seen, averagePrice };
     if (!isPriced(found) && !isTakenUnpriced) return false;

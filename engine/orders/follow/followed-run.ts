@@ -3,7 +3,6 @@ import type { TimerHandle } from "../../domain/clock.js";
 import type { Instrument } from "../../domain/instrument.js";
 import type { VenueOrder } from "../../domain/order.js";
 import type { AccountSession, VenueRoom } from "../../ports.js";
-import { isOrderSent } from "../send/absence-proof.js";
 import { filledLots, isOpen } from "../attempt-figures.js";
 import { isOfUnknownOutcome, mayRest, type OrderAttempt } from "../run.js";
 
@@ -75,13 +74,6 @@ export function knowsMore(run: FollowedRun, than: FollowedRun): boolean {
     if (more !== 0) return more > 0;
   }
   return true;
-}
-
-/** Is it the order that was sent, in the size in which it was sent or, by the venue's own id, in one given to it since? */
-export function isSame(attempt: OrderAttempt, known: VenueOrder, seen: VenueOrder): boolean {
-  const ofSize = (qtyLots: number): boolean => isOrderSent({ ...attempt, qtyLots }, seen);
-  if (ofSize(attempt.qtyLots) || ofSize(known.qtyLots)) return true;
-  return seen.venueOrderId !== "" && seen.venueOrderId === known.venueOrderId && ofSize(seen.qtyLots);
 }
 
 /** It rests by intent, so that no other part waits for its end. */
