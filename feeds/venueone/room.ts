@@ -238,6 +238,7 @@ class VenueoneRoom implements VenueRoom {
     return createVenueoneTrading({
       ...parts,
       instruments: () => this.#markets.instruments,
+      numberOf: (coin) => this.#markets.numberOf(coin),
       clock,
       random,
       logger,

@@ -33,7 +33,10 @@ import type { VenueoneWireAccount, VenueoneWireSpotBalance } from "./wire.js";
 import type { OrderFills } from "./order-fills.js";
 import type { VenueoneRest } from "./rest.js";
 import { callOf, VenueoneSession } from "./session.js";
-import type { VenueoneWireOrderUpdate } from "../market/wire.js";
+import type { VenueoneWireOrder, VenueoneWireOrderUpdate } from "../market/wire.js";
+
+/** Names of others have a mark in them: `PURR/USDC`, `@107`, `#12`, `xyz:TSLA`. */
+const PERPETUAL = /^[A-Za-z0-9]+$/;
 
 export interface VenueoneAccountDeps {
   readonly rest: VenueoneRest;
@@ -94,19 +97,32 @@ export class VenueoneAccount implements AccountReader {
     return this.#readStatus(session, null, ref, options);
   }
 
+  /** Also of coins that are not listed here, or not any more. */
+  async readOpenRows(
+    session: AccountSession,
+    instrument: Instrument | null,
+    options: CallOptions,
+  ): Promise<Read<readonly VenueoneWireOrder[]>> {
+    const opened = await this.#open(session, options);
+    if (!opened.ok) return opened;
+    const rows = await this.#deps.rest.frontendOpenOrders(opened.value.account, opened.value.options);
+    if (!rows.ok) return rows;
+    // Spot and builder-dex orders share the list and are no business of ours.
+    const value = rows.value.filter(({ coin }) =>
+      instrument === null ? PERPETUAL.test(coin) : coin === instrument.nativeSymbol,
+    );
+    return { ...rows, value };
+  }
+
   async readOpenOrders(
     session: AccountSession,
     instrument: Instrument | null,
     options: CallOptions,
   ): Promise<Read<readonly VenueOrder[]>> {
-    const opened = await this.#open(session, options);
-    if (!opened.ok) return opened;
-    const rows = await this.#deps.rest.frontendOpenOrders(opened.value.account, opened.value.options);
+    const rows = await this.readOpenRows(session, instrument, options);
     return normalizedRead(rows, "frontendOpenOrders", (wires) => {
       const found: VenueOrder[] = [];
       for (const wire of wires) {
-        if (instrument !== null && wire.coin !== instrument.nativeSymbol) continue;
-        // Spot and builder-dex orders share the list and are no business of ours.
         const listed = instrument ?? this.#deps.instruments.byNativeSymbol(wire.coin);
         if (listed === null) continue;
         // A clamped reduce-only row does not show its fills: the list reports none yet, readOrder the exact amount.

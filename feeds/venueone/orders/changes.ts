@@ -15,12 +15,14 @@ import type {
   Refused,
   VenueOrder,
 } from "../../../engine/domain/order.js";
-import type { AccountReader, AccountSession, CallOptions } from "../../../engine/ports.js";
+import type { AccountSession, CallOptions } from "../../../engine/ports.js";
 import { localReject, refusedByRead, refusedOf } from "../../shared/net/call-results.js";
 import { Deadline } from "../../shared/net/deadline.js";
 import { limitChangeProblem } from "../../shared/orders/check-command.js";
 import { failureOf, OUT_OF_TIME } from "../../shared/orders/exchange-outcome.js";
 import { classifyText } from "../rules/errors.js";
+import type { VenueoneAccount } from "../account/reader.js";
+import type { VenueoneWireOrder } from "../market/wire.js";
 import type { Exchanged, VenueoneExchange } from "./exchange.js";
 import { refusal, type WireOrderItem } from "./request.js";
 import { VenueoneSession } from "../account/session.js";
@@ -30,6 +32,11 @@ const MAX_BATCH = 200;
 /** A scheduled cancel lies at least this far ahead of the venue's now. */
 const MIN_SCHEDULE_MS = 5_000;
 
+interface WireCancel {
+  readonly a: number;
+  readonly o: number;
+}
+
 type BatchAnswer =
   | { readonly kind: "unknown"; readonly cause: string }
   | { readonly kind: "refused"; readonly refused: Refused }
@@ -38,8 +45,9 @@ type BatchAnswer =
 
 export interface VenueoneOrderChangesDeps {
   readonly exchange: VenueoneExchange;
-  readonly reader: Pick<AccountReader, "readOpenOrders">;
-  readonly instrumentOf: (coin: string) => Instrument | null;
+  readonly reader: Pick<VenueoneAccount, "readOpenRows">;
+  /** The number of a coin that the venue lists, whether or not it is traded here. */
+  readonly numberOf: (coin: string) => number | null;
   readonly clock: Clock;
   readonly clockOffsetMs: () => number;
 }
@@ -105,19 +113,14 @@ export class VenueoneOrderChanges {
     const deadline = new Deadline(this.#deps.clock, options);
     if (!(session instanceof VenueoneSession) || !session.canSign)
       return refusedOf(localReject("AUTH", "NO_KEY", "an address alone signs nothing"));
-    const open = await this.#deps.reader.readOpenOrders(session, instrument, options);
+    const open = await this.#deps.reader.readOpenRows(session, instrument, options);
     if (!open.ok) return refusedByRead(open);
-    const cancels = open.value.flatMap((order) => {
-      // One that was named may be listed no more.
-      const listed = instrument ?? this.#deps.instrumentOf(order.nativeSymbol);
-      return listed === null ? [] : [{ a: listed.nativeId, o: Number(order.venueOrderId) }];
-    });
+    const { cancels, failed } = this.#cancelsOf(open.value, instrument);
     let canceledCount = 0;
     let unclear: string | null = null;
     /** Why no batch was taken at all; null once one was. */
     let refusedWhole: Refused | null = null;
     let answeredCount = 0;
-    const failed: Refused[] = [];
     for (let from = 0; from < cancels.length; from += MAX_BATCH) {
       const batch = cancels.slice(from, from + MAX_BATCH);
       const left = deadline.left();
@@ -144,6 +147,22 @@ export class VenueoneOrderChanges {
     return { outcome: "accepted", canceledCount, failed };
   }
 
+  /** Orders of coins that the venue's list lacks cannot be named to it: `failed` reports them. */
+  #cancelsOf(
+    rows: readonly VenueoneWireOrder[],
+    instrument: Instrument | null,
+  ): { readonly cancels: readonly WireCancel[]; readonly failed: Refused[] } {
+    const cancels: WireCancel[] = [];
+    const failed: Refused[] = [];
+    for (const { coin, oid } of rows) {
+      // One that was named may be listed no more.
+      const number = instrument?.nativeId ?? this.#deps.numberOf(coin);
+      if (number !== null) cancels.push({ a: number, o: oid });
+      else failed.push(refusedOf(localReject("VENUE_STATE", "UNLISTED", `order ${oid} is of a coin without a number`)));
+    }
+    return { cancels, failed };
+  }
+
   async scheduleCancel(session: AccountSession, atMs: number | null, options: CallOptions): Promise<CancelOutcome> {
     const { clock, clockOffsetMs, exchange } = this.#deps;
     if (atMs !== null && (!Number.isSafeInteger(atMs) || atMs < clock.wallMs() + MIN_SCHEDULE_MS)) {
@@ -162,7 +181,7 @@ export class VenueoneOrderChanges {
 
   async #cancelBatch(
     session: AccountSession,
-    cancels: readonly { readonly a: number; readonly o: number }[],
+    cancels: readonly WireCancel[],
     options: CallOptions,
   ): Promise<BatchAnswer> {
     const { exchange } = this.#deps;

@@ -125,17 +125,20 @@ describe("actions that change orders and settings", () => {
     expect(postedAction(harness)).toBe(JSON.stringify(vector("py-scheduleCancel-clear-test").action));
   });
 
-  it.each([30_000, null])("posts a scheduled cancel and its end so that no late one comes into force: %s", async (aheadMs) => {
-    const harness = createHarness();
-    harness.offsetMs = 250;
-    harness.http.reply(200, DEFAULT);
-    const nowMs = harness.clock.wallMs();
-    const atMs = aheadMs === null ? null : nowMs + aheadMs;
-    await harness.trading.orders.scheduleCancel(harness.open(), atMs, { timeoutMs: 5_000, lane: "exit" });
-    const { expiresAfter } = JSON.parse(harness.http.last.body ?? "") as { expiresAfter: number | null };
-    expect(expiresAfter).toBe(nowMs + 250 + 5_000);
-    expect(postedSigner(harness)).toBe(SIGNER);
-  });
+  it.each([30_000, null])(
+    "posts a scheduled cancel and its end so that no late one comes into force: %s",
+    async (aheadMs) => {
+      const harness = createHarness();
+      harness.offsetMs = 250;
+      harness.http.reply(200, DEFAULT);
+      const nowMs = harness.clock.wallMs();
+      const atMs = aheadMs === null ? null : nowMs + aheadMs;
+      await harness.trading.orders.scheduleCancel(harness.open(), atMs, { timeoutMs: 5_000, lane: "exit" });
+      const { expiresAfter } = JSON.parse(harness.http.last.body ?? "") as { expiresAfter: number | null };
+      expect(expiresAfter).toBe(nowMs + 250 + 5_000);
+      expect(postedSigner(harness)).toBe(SIGNER);
+    },
+  );
 
   it("confirms no end of a scheduled cancel while an earlier call without an answer may come into force", async () => {
     const harness = createHarness();
@@ -280,7 +283,10 @@ describe("cancelling all", () => {
     const harness = createHarness();
     harness.numbers.set("OLD", 44);
     const rows = [row(1), row(2, { coin: "OLD" }), row(3, { coin: "GONE" }), row(4, { coin: "@107" })];
-    harness.http.reply(200, { role: "user" }).reply(200, rows).reply(200, cancelAnswer(["success", "success"]));
+    harness.http
+      .reply(200, { role: "user" })
+      .reply(200, rows)
+      .reply(200, cancelAnswer(["success", "success"]));
     expect(await harness.trading.orders.cancelAll(harness.open(), null, OPTIONS)).toMatchObject({
       outcome: "accepted",
       canceledCount: 2,

@@ -98,7 +98,7 @@ export function createHarness(isMainnet = true, addressBudget?: AddressBudget): 
     trading: createVenueoneTrading({
       http,
       instruments: () => instruments,
-      ...{ numberOf: (coin: string) => numbers.get(coin) ?? null },
+      numberOf: (coin) => numbers.get(coin) ?? null,
       clock,
       random: createSeededRandom(1),
       logger,
