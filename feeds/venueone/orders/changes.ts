@@ -31,6 +31,8 @@ import { VenueoneSession } from "../account/session.js";
 const MAX_BATCH = 200;
 /** A scheduled cancel lies at least this far ahead of the venue's now. */
 const MIN_SCHEDULE_MS = 5_000;
+/** Of a block's time against the wall time that an expiry is computed by. */
+const BLOCK_MARGIN_MS = 3_000;
 
 interface WireCancel {
   readonly a: number;
@@ -54,6 +56,8 @@ export interface VenueoneOrderChangesDeps {
 
 export class VenueoneOrderChanges {
   readonly #deps: VenueoneOrderChangesDeps;
+  /** By account, in the venue's time: so long a scheduled cancel without an answer may come into force. Those over go. */
+  readonly #unclearUntilMs = new Map<string, number>();
 
   constructor(deps: VenueoneOrderChangesDeps) {
     this.#deps = deps;
@@ -163,20 +167,39 @@ export class VenueoneOrderChanges {
     return { cancels, failed };
   }
 
-  async scheduleCancel(session: AccountSession, atMs: number | null, options: CallOptions): Promise<CancelOutcome> {
+  /**
+   * The last one that the venue takes is in force. One that comes late is therefore refused there: a time would be set
+   * again after its end was confirmed, or ended after it was set again. Until then no answer to a newer one is final.
+   */
+  async scheduleCancel(
+    session: AccountSession,
+    atMs: number | null,
+    options: CallOptions,
+    expiryMs: number,
+  ): Promise<CancelOutcome> {
     const { clock, clockOffsetMs, exchange } = this.#deps;
+    const { accountId } = session;
     if (atMs !== null && (!Number.isSafeInteger(atMs) || atMs < clock.wallMs() + MIN_SCHEDULE_MS)) {
       const text = `a scheduled cancel lies at least ${MIN_SCHEDULE_MS} ms ahead`;
       return refusedOf(localReject("VENUE_STATE", "SCHEDULE_TOO_SOON", text));
     }
     // Without a time the venue forgets the schedule.
     const time = atMs === null ? {} : { time: Math.round(atMs + clockOffsetMs()) };
-    const exchanged = await exchange.send(
-      session,
-      exchange.prepare({ type: "scheduleCancel", ...time }, null),
-      options,
-    );
-    return doneOutcome(exchanged);
+    const sentMs = exchange.venueNowMs();
+    const unclearUntilMs = this.#unclearUntilMs.get(accountId) ?? 0;
+    const prepared = exchange.prepare({ type: "scheduleCancel", ...time }, sentMs + expiryMs);
+    const outcome = doneOutcome(await exchange.send(session, prepared, options));
+    if (outcome.outcome === "rejected") return outcome;
+    if (outcome.outcome === "unknown") this.#noteUnclear(accountId, sentMs + expiryMs + BLOCK_MARGIN_MS);
+    else if (sentMs > unclearUntilMs) this.#unclearUntilMs.delete(accountId);
+    else return { outcome: "unknown", cause: "EARLIER_UNCLEAR" };
+    return outcome;
+  }
+
+  #noteUnclear(accountId: string, untilMs: number): void {
+    const nowMs = this.#deps.exchange.venueNowMs();
+    for (const [id, endsMs] of this.#unclearUntilMs) if (endsMs < nowMs) this.#unclearUntilMs.delete(id);
+    this.#unclearUntilMs.set(accountId, Math.max(untilMs, this.#unclearUntilMs.get(accountId) ?? 0));
   }
 
   async #cancelBatch(
