@@ -164,6 +164,7 @@ export class OrderCore<Run extends OrderedRun, Result> {
       takerFeeMilliBps: terms.takerFeeMilliBps,
       makerFeeMilliBps: terms.makerFeeMilliBps,
       ...boundOf(room, notPlacedBoundMs(sender, nowMs)),
+      ...(room.newIdPerChange === true ? { newIdPerChange: true } : {}),
       outcome: "PENDING",
       reason: null,
       venueText: null,
