@@ -34,10 +34,7 @@ const MIN_SCHEDULE_MS = 5_000;
 /** Of a block's time against the wall time that an expiry is computed by. */
 const BLOCK_MARGIN_MS = 3_000;
 
-interface WireCancel {
-  readonly a: number;
-  readonly o: number;
-}
+type WireCancel = Readonly<Record<"a" | "o", number>>;
 
 type BatchAnswer =
   | { readonly kind: "unknown"; readonly cause: string }
