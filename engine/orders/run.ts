@@ -334,11 +334,11 @@ export function recordOrder(attempt: OrderAttempt, shown: VenueOrder): VenueOrde
 }
 
 /**
- * The size of an order that was sent in another; undefined: it has the size in which it was sent. Only one that its venue
- * has shown before can have been changed, and a venue may leave the size out.
+ * The size of an order that was sent in another; undefined: it has the size in which it was sent. Only one that rests, and
+ * that its venue has shown before, can have been changed; a venue may leave the size out.
  */
 function changedSize(attempt: OrderAttempt, { qtyLots }: VenueOrder): number | undefined {
-  const isShown = attempt.order !== null && Number.isSafeInteger(qtyLots) && qtyLots > 0;
+  const isShown = attempt.order !== null && mayRest(attempt) && Number.isSafeInteger(qtyLots) && qtyLots > 0;
   if (!isShown || (attempt.changedLots === undefined && qtyLots === attempt.qtyLots)) return attempt.changedLots;
   return qtyLots;
 }

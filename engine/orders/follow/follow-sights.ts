@@ -10,10 +10,10 @@ import type { VenueOrder } from "../../domain/order.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import { isOneIdAlone, wholeOrder } from "../order-parts.js";
 import { isPriced, type OrderAttempt } from "../run.js";
-import { isOrderSent, type SendBounds } from "../send/absence-proof.js";
+import type { SendBounds } from "../send/absence-proof.js";
 import { applyResolution } from "../send/outcome.js";
 import type { FollowKeys } from "./follow-keys.js";
-import { isResting, type Followed, type FollowedRun, type FollowEntry } from "./followed-run.js";
+import { isResting, isSame, type Followed, type FollowedRun, type FollowEntry } from "./followed-run.js";
 import type { OrderListeners } from "./order-listeners.js";
 
 export const FIRST_PAUSE_MS = 2_000;
@@ -92,7 +92,8 @@ export class FollowSights<Run extends FollowedRun> {
   see(order: Followed<Run>, seen: VenueOrder, isTakenUnpriced: boolean): boolean {
     const { attempt, entry } = order;
     const known = attempt.order;
-    if (!isResting(attempt) || known === null || seen.status === "UNKNOWN" || !isOrderSent(attempt, seen)) return true;
+    if (!isResting(attempt) || known === null || seen.status === "UNKNOWN" || !isSame(attempt, known, seen))
+      return true;
     const { order: whole } = wholeOrder(attempt, seen);
     // A read that lags behind proves nothing.
     if (whole.filledLots < known.filledLots || isNoNews(attempt, known, whole)) return true;

@@ -3,6 +3,7 @@ import type { TimerHandle } from "../../domain/clock.js";
 import type { Instrument } from "../../domain/instrument.js";
 import type { VenueOrder } from "../../domain/order.js";
 import type { AccountSession, VenueRoom } from "../../ports.js";
+import { isOrderSent } from "../send/absence-proof.js";
 import { filledLots, isOpen } from "../attempt-figures.js";
 import { isOfUnknownOutcome, mayRest, type OrderAttempt } from "../run.js";
 
@@ -74,6 +75,16 @@ export function knowsMore(run: FollowedRun, than: FollowedRun): boolean {
     if (more !== 0) return more > 0;
   }
   return true;
+}
+
+/**
+ * Is what is seen the order that rests? It has the size in which it was sent, or was shown since. By the venue's own id, and
+ * where a change gives a new one, it is the same in any size.
+ */
+export function isSame(attempt: OrderAttempt, { venueOrderId: knownId }: VenueOrder, seen: VenueOrder): boolean {
+  const isInItsPlace = attempt.newIdPerChange === true && seen.venueClientOrderId === attempt.venueClientOrderId;
+  const isKnown = knownId !== "" && (seen.venueOrderId === knownId || isInItsPlace);
+  return isOrderSent(isKnown ? { ...attempt, qtyLots: seen.qtyLots } : attempt, seen);
 }
 
 /** It rests by intent, so that no other part waits for its end. */

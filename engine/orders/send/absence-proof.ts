@@ -91,18 +91,12 @@ const UNKNOWN_TIME_MS = 3_600_000;
 
 /** What an order found under its client id must agree with. */
 export type ExpectedOrder = Pick<OrderAttempt, "side" | "qtyLots" | "sentAfterVenueMs"> &
-  Partial<Pick<OrderAttempt, "changedLots" | "newIdPerChange" | "order" | "parts" | "venueClientOrderId">>;
+  Partial<Pick<OrderAttempt, "changedLots" | "newIdPerChange" | "order" | "parts">>;
 
-/**
- * Is the order found the one that was sent, and not another one under the same client id? It has the size in which it was
- * sent, or was shown since; by the venue's own id it is the same in any.
- */
+/** Is the order found the one that was sent, and not another one under the same client id? */
 export function isOrderSent(sent: ExpectedOrder, found: VenueOrder): boolean {
-  const knownId = sent.order?.venueOrderId ?? "";
-  const isInItsPlace = sent.newIdPerChange === true && found.venueClientOrderId === sent.venueClientOrderId;
-  const isKnown = knownId !== "" && (found.venueOrderId === knownId || isInItsPlace);
   // A venue may leave out size and time.
-  const isOfSize = isKnown || [sent.qtyLots, sent.changedLots, 0].includes(found.qtyLots);
+  const isOfSize = [sent.qtyLots, sent.changedLots, 0].includes(found.qtyLots);
   const isOfAge =
     sent.sentAfterVenueMs === undefined ||
     found.tsVenueMs === 0 ||
