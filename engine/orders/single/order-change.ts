@@ -174,7 +174,6 @@ export async function amendOrder(
   const { amend } = orders;
   if (amend === undefined) return refusal("NOT_SUPPORTED", { what: `changing orders on ${venue}` });
   const named = await nameOrder(parts, opened, request);
-  // Its outcome is found in the size in which it was sent: in another it would not be known again.
   await settleNamed(parts, conclusion, opened, named, request, deadline);
   const look = await lookUp(parts, opened, named, deadline);
   if (look.kind === "failed") return lookRefusal(venue, look);

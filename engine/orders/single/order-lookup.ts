@@ -181,7 +181,10 @@ export async function orderStatus(
   }
 }
 
-/** Ends the order's own unknown outcome where its venue lets it. Returns false where none was looked for. */
+/**
+ * Ends the order's own unknown outcome where its venue lets it; before an amend, as in another size it would not be known
+ * again. Returns false where none was looked for.
+ */
 export async function settleNamed(
   parts: SettleParts,
   conclusion: SingleConclusion,
