@@ -379,6 +379,8 @@ export interface VenueRoom extends MarketRoom {
    * an account's holdings in them are counted with these. Absent: `markets` has all.
    */
   readonly instruments?: ReadonlyMap<string, Instrument>;
+  /** The venue puts another order, of a new id and what is left, in the place of one that is changed. Absent: ids stay. */
+  readonly newIdPerChange?: true;
   readonly reader: AccountReader;
   readonly orders: OrderSender;
   readonly streams: AccountStreams | null;

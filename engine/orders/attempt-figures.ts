@@ -12,6 +12,12 @@ export function filledLots(attempt: OrderAttempt): number {
   return attempt.order?.filledLots ?? 0;
 }
 
+/** The size that it has, or had at its end: as it was sent, or as it was changed to, and what filled at the least. */
+export function submittedLots(attempt: OrderAttempt): number {
+  const { changedLots, qtyLots } = attempt;
+  return changedLots === undefined ? qtyLots : Math.max(changedLots, filledLots(attempt));
+}
+
 /** Nothing of it was executed, nor can be. */
 export function isUnfilled(attempt: OrderAttempt): boolean {
   if (attempt.outcome === "NOT_SENT" || attempt.outcome === "REJECTED") return true;

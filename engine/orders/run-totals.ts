@@ -11,7 +11,7 @@ import {
   subtractRatio,
   type Ratio,
 } from "../domain/decimal-ratio.js";
-import { filledLots } from "./attempt-figures.js";
+import { filledLots, submittedLots } from "./attempt-figures.js";
 import { positionAttempts, type OrderAttempt, type TradeRun } from "./run.js";
 
 const ZERO = ratio(0n);
@@ -50,7 +50,7 @@ export function sumUp(run: TradeRun): Totals {
   const legs = isSplit(attempts);
   for (const attempt of attempts) {
     // Legs go out together; a retry goes out for what the ones before it left.
-    if (isSent(attempt) && !legs) submitted = addRatio(filled, lots(attempt, attempt.qtyLots));
+    if (isSent(attempt) && !legs) submitted = addRatio(filled, lots(attempt, submittedLots(attempt)));
     const filledHere = lots(attempt, filledLots(attempt));
     filled = addRatio(filled, filledHere);
     const price = averagePrice(attempt);
@@ -67,7 +67,8 @@ export function sumUp(run: TradeRun): Totals {
     requested,
     submitted,
     filled,
-    remaining: subtractRatio(requested, filled),
+    // One that was made larger since may fill more than was asked for.
+    remaining: compareRatio(filled, requested) > 0 ? ZERO : subtractRatio(requested, filled),
     notional,
     average: priced.num === 0n ? null : divideRatio(notional, priced),
     commonAverage: priced.num === 0n ? null : divideRatio(common, priced),
@@ -84,7 +85,7 @@ export function quoteRate(run: TradeRun, venue: string | null): Ratio {
 function submittedOverLegs(attempts: readonly OrderAttempt[], requested: Ratio): Ratio {
   let first = ZERO;
   for (const attempt of attempts)
-    if (isSent(attempt) && attempt.attempt === 1) first = addRatio(first, lots(attempt, attempt.qtyLots));
+    if (isSent(attempt) && attempt.attempt === 1) first = addRatio(first, lots(attempt, submittedLots(attempt)));
   return compareRatio(first, requested) > 0 ? requested : first;
 }
 

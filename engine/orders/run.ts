@@ -8,6 +8,7 @@ import { isPlainDecimal } from "../domain/decimal.js";
 import { ServiceError } from "../domain/errors.js";
 import type { Direction, OrderType, PositionSide, Side, TimeInForce, VenueOrder } from "../domain/order.js";
 import type { RoutableVenue } from "../domain/venue.js";
+import { type OrderPart, wholeOrder } from "./order-parts.js";
 import type { RoutingReport } from "../routing/report.js";
 import type {
   BoundQuote,
@@ -52,7 +53,10 @@ export interface OrderAttempt {
   readonly rests?: boolean;
   /** Absent: true, as of every order of a close. */
   readonly reduceOnly?: boolean;
+  /** As it was sent. */
   readonly qtyLots: number;
+  /** As its venue has shown it since its size was changed, by whomever; absent: as it was sent. */
+  readonly changedLots?: number;
   /** LIMIT: what of it should trade on arrival, by the decision's walk; absent: nothing. */
   readonly marketableLots?: number;
   readonly priceTicks: number;
@@ -80,7 +84,12 @@ export interface OrderAttempt {
   readonly retryAfterMs?: number;
   /** Refused for something in the order: the same one would be refused again. */
   readonly isLasting?: true;
+  /** As its venue showed it last; of one with several ids, all of them together. */
   readonly order: VenueOrder | null;
+  /** Its venue gives it a new id with each change. Absent: it keeps its id. */
+  readonly newIdPerChange?: true;
+  /** What it was under each of its ids, oldest first; absent: it has had one. */
+  readonly parts?: readonly OrderPart[];
   readonly sentAtMs: number | null;
   readonly ackAtMs: number | null;
   /** Of protection: it counts no more. It was refused and is tried again, or taken back with what it guarded. */
@@ -314,18 +323,31 @@ export function recordDoubt(attempt: OrderAttempt, reason: string | null = attem
 }
 
 /**
- * What the venue shows of the order. Holds 0 ≤ filled ≤ submitted, whatever the venue says, and keeps no price that is no
- * decimal. Returns the order as it was written.
+ * What the venue shows of the order. Holds 0 ≤ filled ≤ the largest size that it has had, whatever the venue says, and
+ * keeps no price that is no decimal. Returns the order as it was written.
  */
-export function recordOrder(attempt: OrderAttempt, order: VenueOrder): VenueOrder {
-  const filledLots = Number.isSafeInteger(order.filledLots)
-    ? Math.min(Math.max(0, order.filledLots), attempt.qtyLots)
-    : 0;
+export function recordOrder(attempt: OrderAttempt, shown: VenueOrder): VenueOrder {
+  const { order, parts } = wholeOrder(attempt, shown);
+  const changedLots = changedSize(attempt, order);
+  const mostLots = Math.max(attempt.qtyLots, attempt.changedLots ?? 0, changedLots ?? 0);
+  const filledLots = Number.isSafeInteger(order.filledLots) ? Math.min(Math.max(0, order.filledLots), mostLots) : 0;
   const averagePrice = order.averagePrice !== null && isPlainDecimal(order.averagePrice) ? order.averagePrice : null;
   // First the copy, which reads every field: should one fail, the attempt is as it was.
   const written = { ...order, filledLots, averagePrice };
   writable(attempt).order = written;
+  if (parts !== undefined) writable(attempt).parts = parts;
+  if (changedLots !== undefined) writable(attempt).changedLots = changedLots;
   return written;
+}
+
+/**
+ * The size of an order that was sent in another; undefined: it has the size in which it was sent. Only one that rests, and
+ * that its venue has shown before, can have been changed; a venue may leave the size out.
+ */
+function changedSize(attempt: OrderAttempt, { qtyLots }: VenueOrder): number | undefined {
+  const isShown = attempt.order !== null && mayRest(attempt) && Number.isSafeInteger(qtyLots) && qtyLots > 0;
+  if (!isShown || (attempt.changedLots === undefined && qtyLots === attempt.qtyLots)) return attempt.changedLots;
+  return qtyLots;
 }
 
 /** What the order shown means: CONFIRMED, or REJECTED with a reason and the venue's word. */

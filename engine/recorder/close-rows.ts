@@ -8,6 +8,7 @@ import { formatScaled } from "../domain/decimal.js";
 import { formatRatio, multiplyRatio, ratioFromScaled, ratioFromText, subtractRatio } from "../domain/decimal-ratio.js";
 import type { Logger } from "../domain/logger.js";
 import { LOCAL_OWNER } from "../domain/owner.js";
+import { submittedLots } from "../orders/attempt-figures.js";
 import { averagePrice } from "../orders/run-totals.js";
 import { feeOf } from "../orders/conclude/reply.js";
 import { isOfPosition, ownerOf, type OrderAttempt } from "../orders/run.js";
@@ -143,7 +144,7 @@ function orderEventRow(run: RecordedRun, event: OrderEvent): RowValues {
     status,
     outcome: status === "INTENT" || status === "SENT" ? "PENDING" : attempt.outcome,
     px: formatScaled(attempt.priceTicks, attempt.priceDecimals),
-    qty: formatScaled(attempt.qtyLots, attempt.qtyDecimals),
+    qty: formatScaled(submittedLots(attempt), attempt.qtyDecimals),
     filled: formatScaled(order?.filledLots ?? 0, attempt.qtyDecimals),
     avg_px: order === null ? null : averageText(attempt),
     reduce_only: attempt.reduceOnly ?? true,
@@ -177,7 +178,7 @@ function fillRow(run: RecordedRun, event: OrderEvent): RowValues {
     price: averageText(attempt),
     intent: attempt.reduceOnly === false ? "OPEN" : "CLOSE",
     qty: formatScaled(filledLots, attempt.qtyDecimals),
-    ordered_qty: formatScaled(attempt.qtyLots, attempt.qtyDecimals),
+    ordered_qty: formatScaled(submittedLots(attempt), attempt.qtyDecimals),
     fee: fee?.amount ?? null,
     fee_asset: fee?.asset ?? "",
     fee_source: fee?.source ?? "",

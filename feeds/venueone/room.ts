@@ -112,6 +112,7 @@ export function createVenueoneRoom(options: VenueoneRoomOptions): VenueRoom {
 
 class VenueoneRoom implements VenueRoom {
   readonly venue = "venueone";
+  readonly newIdPerChange = true;
   readonly ackLatency = new LatencyWindow(DEFAULT_ACK_MS);
   readonly markets: ReadonlyMap<string, Market>;
   readonly routingHealth: RoutingHealth;
@@ -238,6 +239,7 @@ class VenueoneRoom implements VenueRoom {
     return createVenueoneTrading({
       ...parts,
       instruments: () => this.#markets.instruments,
+      numberOf: (coin) => this.#markets.numberOf(coin),
       clock,
       random,
       logger,

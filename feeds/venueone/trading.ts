@@ -40,6 +40,8 @@ import { L1Signer } from "./sign/sign.js";
 export interface VenueoneTradingDeps {
   readonly http: VenueHttp;
   readonly instruments: () => ReadonlyMap<string, Instrument>;
+  /** The number of a coin in the venue's list, also of one that cannot be traded here; null: it is not in the list. */
+  readonly numberOf: (coin: string) => number | null;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -92,8 +94,8 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
     ...{ addressBudget, rest, signer, nonces, accounts, standing, clock, logger, ackLatency, clockOffsetMs },
     onClockError,
   });
-  const instrumentOf = (coin: string): Instrument | null => instruments.byNativeSymbol(coin);
-  const changes = new VenueoneOrderChanges({ exchange, reader, instrumentOf, clock, clockOffsetMs });
+  const numberOf = (coin: string): number | null => instruments.byNativeSymbol(coin)?.nativeId ?? deps.numberOf(coin);
+  const changes = new VenueoneOrderChanges({ exchange, reader, numberOf, clock, clockOffsetMs });
   return {
     reader,
     orders: new VenueoneOrders({ exchange, signer, changes, listed: deps.instruments, logger, clockOffsetMs }),

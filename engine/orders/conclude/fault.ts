@@ -5,7 +5,7 @@
  * Invariant: never throws on a run that this program made; never says final, failed or filled.
  */
 import { formatScaled } from "../../domain/decimal.js";
-import { orderPrice, worstPrice } from "../attempt-figures.js";
+import { orderPrice, submittedLots, worstPrice } from "../attempt-figures.js";
 import { protectionReport } from "./protection-report.js";
 import { remainderReport } from "./remainder-report.js";
 import { algoOf } from "./reply.js";
@@ -100,5 +100,5 @@ function legOf(attempt: OrderAttempt): ExecutionLeg {
 }
 
 function sizeOf(attempt: OrderAttempt): string {
-  return formatScaled(attempt.qtyLots, attempt.qtyDecimals);
+  return formatScaled(submittedLots(attempt), attempt.qtyDecimals);
 }

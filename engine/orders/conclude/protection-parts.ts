@@ -10,7 +10,7 @@
  */
 import type { VenueOrder } from "../../domain/order.js";
 import type { RoutableVenue } from "../../domain/venue.js";
-import { filledLots } from "../attempt-figures.js";
+import { filledLots, submittedLots } from "../attempt-figures.js";
 import { lotDecimals, lotsOn } from "../order-scale.js";
 import { protectionsOf } from "../decide/plan.js";
 import {
@@ -50,10 +50,15 @@ export function isRefused({ outcome }: OrderAttempt): boolean {
 
 /** Its venue had taken it, and it ended with something unfilled. One that we took back, or that was sent again, is none. */
 function isLost(attempt: OrderAttempt): boolean {
-  const { order, outcome, qtyLots, replaced, takenBack } = attempt;
+  const { order, outcome, replaced, takenBack } = attempt;
   const isEnded = order?.status === "CANCELED" || order?.status === "REJECTED";
   const isOurs = replaced === true || takenBack === true;
-  return isGuard(attempt) && outcome === "CONFIRMED" && isEnded && !isOurs && filledLots(attempt) < qtyLots;
+  return isGuard(attempt) && outcome === "CONFIRMED" && isEnded && !isOurs && filledLots(attempt) < guardLots(attempt);
+}
+
+/** One that its owner made larger guards more. A venue may show less of one that reduces, and it guards as much. */
+function guardLots(guard: OrderAttempt): number {
+  return Math.max(guard.qtyLots, submittedLots(guard));
 }
 
 /** Why it guards nothing; null: it does, or may. */
@@ -155,7 +160,7 @@ export function partsToClose(run: TradeRun): FilledPart[] {
 function standingLots(run: TradeRun, { attempt: { venue } }: FilledPart, role: GuardRole): number {
   return sumLots(run, venue, (guard) => {
     const counts = guard.role === role && guard.replaced !== true && failureOf(guard) === null;
-    return counts ? guard.qtyLots - filledLots(guard) : 0;
+    return counts ? guardLots(guard) - filledLots(guard) : 0;
   });
 }
 
@@ -178,12 +183,12 @@ export function guardsToTakeBack(run: TradeRun): OrderAttempt[] {
       );
       // What it will close yet: what it closed is not left of the position.
       const sizeOf = (guard: OrderAttempt): number =>
-        lotsOn(guard.qtyLots - filledLots(guard), guard.qtyDecimals, part.qtyDecimals);
+        lotsOn(guardLots(guard) - filledLots(guard), guard.qtyDecimals, part.qtyDecimals);
       let beyond = openGuards.reduce((sum, guard) => sum + sizeOf(guard), 0) - Math.max(0, left);
       const ended = closed.filter(
-        (guard) => isGuard(guard) && guard.role !== role && filledLots(guard) >= guard.qtyLots,
+        (guard) => isGuard(guard) && guard.role !== role && filledLots(guard) >= guardLots(guard),
       );
-      const endedLots = ended.map(({ qtyDecimals, qtyLots }) => lotsOn(qtyLots, qtyDecimals, part.qtyDecimals));
+      const endedLots = ended.map((guard) => lotsOn(guardLots(guard), guard.qtyDecimals, part.qtyDecimals));
       const rank = (guard: OrderAttempt): number =>
         guard.takenBack === true ? 0 : endedLots.includes(sizeOf(guard)) ? 1 : 2;
       const inTurn = openGuards.reverse().sort((one, other) => rank(one) - rank(other));
@@ -222,7 +227,7 @@ function sentLots(
 ): number {
   return sumLots(run, part.attempt.venue, (guard) => {
     const isCounted = guard.role === role && guard.replaced !== true && counts(guard);
-    return isCounted ? guard.qtyLots : 0;
+    return isCounted ? guardLots(guard) : 0;
   });
 }
 

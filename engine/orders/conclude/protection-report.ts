@@ -1,6 +1,14 @@
 /** What an entry's reply says of its take-profit and stop-loss. Pure, from the run's record alone. */
 import { formatScaled } from "../../domain/decimal.js";
-import { filledLots, mayFillMore, mayYetFill, orderId, orderPrice, statusOf } from "../attempt-figures.js";
+import {
+  filledLots,
+  mayFillMore,
+  mayYetFill,
+  orderId,
+  orderPrice,
+  statusOf,
+  submittedLots,
+} from "../attempt-figures.js";
 import { failureOf, isAllClosed } from "./protection-parts.js";
 import {
   isOfPosition,
@@ -104,7 +112,7 @@ function orderReport(attempt: OrderAttempt): ProtectionOrder {
     orderId: orderId(attempt),
     triggerPrice: attempt.triggerTicks === undefined ? null : formatScaled(attempt.triggerTicks, attempt.priceDecimals),
     price: orderPrice(attempt),
-    size: formatScaled(attempt.qtyLots, attempt.qtyDecimals),
+    size: formatScaled(submittedLots(attempt), attempt.qtyDecimals),
     filledSize: formatScaled(filledLots(attempt), attempt.qtyDecimals),
     status: statusOf(attempt),
     outcome: attempt.outcome === "PENDING" ? "UNKNOWN" : attempt.outcome,

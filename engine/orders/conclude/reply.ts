@@ -19,7 +19,7 @@ import {
   type Ratio,
 } from "../../domain/decimal-ratio.js";
 import type { OrderStatus } from "../../domain/order.js";
-import { filledLots, orderId, orderPrice, statusOf, worstPrice } from "../attempt-figures.js";
+import { filledLots, orderId, orderPrice, statusOf, submittedLots, worstPrice } from "../attempt-figures.js";
 import { averagePrice, isSplit, quoteRate, lots, sizeText, sumUp, type Totals } from "../run-totals.js";
 import { protectionReport } from "./protection-report.js";
 import { isRemainderKnown, noteOf, remainderReport, stateOfPart } from "./remainder-report.js";
@@ -119,7 +119,7 @@ function normalizedOrder(run: TradeRun, lead: OrderAttempt, totals: Totals, nowM
     type: run.orderType,
     status: isSplit(attempts) ? splitStatus(attempts) : statusOf(lead),
     price: orderPrice(lead),
-    quantity: aggregate ? sizeText(totals.submitted) : formatScaled(lead.qtyLots, lead.qtyDecimals),
+    quantity: aggregate ? sizeText(totals.submitted) : formatScaled(submittedLots(lead), lead.qtyDecimals),
     filledQuantity: aggregate ? sizeText(totals.filled) : formatScaled(filledLots(lead), lead.qtyDecimals),
     averagePrice: aggregate ? priceText(totals.average, lead) : priceText(averagePrice(lead), lead),
     timestamp: lead.order?.tsVenueMs || lead.ackAtMs || lead.sentAtMs || nowMs,
@@ -196,7 +196,7 @@ function executionLeg(attempt: OrderAttempt): ExecutionLeg {
     exchange: attempt.venue,
     venueClientOrderId: attempt.venueClientOrderId,
     orderId: orderId(attempt),
-    size: formatScaled(attempt.qtyLots, attempt.qtyDecimals),
+    size: formatScaled(submittedLots(attempt), attempt.qtyDecimals),
     worstPrice: worstPrice(attempt),
     filledSize: formatScaled(filledLots(attempt), attempt.qtyDecimals),
     averagePrice: priceText(averagePrice(attempt), attempt),

@@ -12,6 +12,8 @@ import { problemOf } from "../background.js";
 import type { FollowKeys } from "./follow-keys.js";
 import { isResting, type Followed, type FollowedRun } from "./followed-run.js";
 import { PacedReads, type PacedLook } from "./paced-reads.js";
+import type { OrderRef } from "../../ports.js";
+import { asProgress, replacedId } from "../order-parts.js";
 import { isUnshown, type OrderAttempt } from "../run.js";
 
 /** Venues keep the record of an order that ended about as long. */
@@ -99,6 +101,7 @@ export class FollowReads<Run extends FollowedRun> {
       const began = momentOf(clock, order.room);
       const read = await this.#read(order);
       if (read === null || !isResting(attempt)) return;
+      if (!(await this.#seeReplaced(order, read.order)) || !isResting(attempt)) return;
       if (read.order === null && isUnshown(attempt) && isProvenAbsent(this.#parts.bounds.of(attempt), began))
         return owner.seeAbsent(order);
       if (read.order === null) order.absentCount++;
@@ -114,6 +117,15 @@ export class FollowReads<Run extends FollowedRun> {
     }
   }
 
+  /** What an id filled that `found` is in the place of. Returns false where that cannot be learnt now. */
+  async #seeReplaced(order: Followed<Run>, found: VenueOrder | null): Promise<boolean> {
+    const venueOrderId = found === null ? null : replacedId(order.attempt, found);
+    if (venueOrderId === null) return true;
+    const read = await this.#read(order, { venueOrderId });
+    if (read === null) return false;
+    return read.order === null || this.#owner.see(order, asProgress(read.order), false);
+  }
+
   /** Grows while nothing happens. */
   #pauseNs(order: Followed<Run>): number {
     const maxMs = this.#owner.isLive(order.account) ? STREAMED_PAUSE_MS : MAX_PAUSE_MS;
@@ -123,7 +135,10 @@ export class FollowReads<Run extends FollowedRun> {
   }
 
   /** Null when the venue did not answer. */
-  async #read({ account, attempt, instrument, room }: Followed<Run>): Promise<{ order: VenueOrder | null } | null> {
+  async #read(
+    { account, attempt, instrument, room }: Followed<Run>,
+    by: OrderRef | null = null,
+  ): Promise<{ order: VenueOrder | null } | null> {
     const keys = this.#owner.keys.get(account);
     const session = keys?.open() ?? null;
     if (session === null) return null;
@@ -131,7 +146,7 @@ export class FollowReads<Run extends FollowedRun> {
       const options = { timeoutMs: READ_TIMEOUT_MS, lane: "background" } as const;
       // As far back as a look that proves an absence has to go.
       const since = isUnshown(attempt) ? { sentAfterVenueMs: attempt.sentAfterVenueMs ?? 0 } : {};
-      const ref = { clientIdHex: attempt.clientIdHex, ...since };
+      const ref = by ?? { clientIdHex: attempt.clientIdHex, ...since };
       const reading = room.reader.readOrder(session, instrument, ref, options);
       const read = await within(this.#parts.clock, reading, READ_TIMEOUT_MS);
       if (read.done && read.value.ok) return { order: read.value.value };

@@ -8,8 +8,8 @@ import { isSameScale } from "../../domain/instrument.js";
 import type { Logger } from "../../domain/logger.js";
 import type { VenueOrder } from "../../domain/order.js";
 import type { RoutableVenue } from "../../domain/venue.js";
-import { filledLots } from "../attempt-figures.js";
-import { isPriced } from "../run.js";
+import { isOneIdAlone, wholeOrder } from "../order-parts.js";
+import { isPriced, type OrderAttempt } from "../run.js";
 import type { SendBounds } from "../send/absence-proof.js";
 import { applyResolution } from "../send/outcome.js";
 import type { FollowKeys } from "./follow-keys.js";
@@ -94,16 +94,16 @@ export class FollowSights<Run extends FollowedRun> {
     const known = attempt.order;
     if (!isResting(attempt) || known === null || seen.status === "UNKNOWN" || !isSame(attempt, known, seen))
       return true;
+    const { order: whole } = wholeOrder(attempt, seen);
     // A read that lags behind proves nothing.
-    if (seen.filledLots < filledLots(attempt)) return true;
-    const isFirstSight = known.venueOrderId === "" && seen.venueOrderId !== "";
-    if (seen.status === known.status && seen.filledLots === known.filledLots && !isFirstSight) return true;
-    const averagePrice = seen.averagePrice ?? (seen.filledLots === known.filledLots ? known.averagePrice : null);
-    const found = { ...seen, averagePrice };
-    if (!isPriced(found) && !isTakenUnpriced) return false;
+    if (whole.filledLots < known.filledLots || isNoNews(attempt, known, whole)) return true;
+    const averagePrice = seen.averagePrice ?? (whole.filledLots === known.filledLots ? known.averagePrice : null);
+    // Of one with several ids each has a price of its own.
+    const found = whole === seen ? { ...seen, averagePrice } : seen;
+    if (!isPriced(whole === seen ? found : whole) && !isTakenUnpriced) return false;
     applyResolution(this.#parts, attempt, { kind: "found", order: found });
     order.pauseMs = FIRST_PAUSE_MS;
-    this.#owner.onSight(entry.run, found);
+    this.#owner.onSight(entry.run, attempt.order);
     this.#owner.publish(entry);
     return true;
   }
@@ -119,10 +119,18 @@ export class FollowSights<Run extends FollowedRun> {
     const listed = order.room.markets.get(order.entry.run.symbol)?.instrument;
     const isOnItsScale = listed !== undefined && isSameScale(listed, order.instrument);
     // What filled without a price is read for it, and what is counted on another scale than it was sent on.
-    if (seen !== null && isOnItsScale && this.see(order, seen, false)) return;
+    const isToRead = !isOnItsScale || seen === null || isOneIdAlone(order.attempt, seen);
+    if (!isToRead && this.see(order, seen, false)) return;
     order.pauseMs = FIRST_PAUSE_MS;
     order.dueNs = this.#clock.monoNs();
     this.#owner.onSight(order.entry.run, null);
     this.#owner.wake(order.room.venue);
   }
+}
+
+/** Status, fills, id and size are known as they are shown. */
+function isNoNews({ changedLots, qtyLots }: OrderAttempt, known: VenueOrder, shown: VenueOrder): boolean {
+  if (shown.status !== known.status || shown.filledLots !== known.filledLots) return false;
+  const isNewId = shown.venueOrderId !== "" && shown.venueOrderId !== known.venueOrderId;
+  return !isNewId && (shown.qtyLots === 0 || shown.qtyLots === (changedLots ?? qtyLots));
 }

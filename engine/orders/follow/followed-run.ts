@@ -78,11 +78,14 @@ export function knowsMore(run: FollowedRun, than: FollowedRun): boolean {
   return true;
 }
 
-/** Is it the order that was sent, in the size in which it was sent or, by the venue's own id, in one given to it since? */
-export function isSame(attempt: OrderAttempt, known: VenueOrder, seen: VenueOrder): boolean {
-  const ofSize = (qtyLots: number): boolean => isOrderSent({ ...attempt, qtyLots }, seen);
-  if (ofSize(attempt.qtyLots) || ofSize(known.qtyLots)) return true;
-  return seen.venueOrderId !== "" && seen.venueOrderId === known.venueOrderId && ofSize(seen.qtyLots);
+/**
+ * Is what is seen the order that rests? It has the size in which it was sent, or was shown since. By the venue's own id, and
+ * where a change gives a new one, it is the same in any size.
+ */
+export function isSame(attempt: OrderAttempt, { venueOrderId: knownId }: VenueOrder, seen: VenueOrder): boolean {
+  const isInItsPlace = attempt.newIdPerChange === true && seen.venueClientOrderId === attempt.venueClientOrderId;
+  const isKnown = knownId !== "" && (seen.venueOrderId === knownId || isInItsPlace);
+  return isOrderSent(isKnown ? { ...attempt, qtyLots: seen.qtyLots } : attempt, seen);
 }
 
 /** It rests by intent, so that no other part waits for its end. */

@@ -1,11 +1,14 @@
 /** Reads of a watched entry's orders: one look at all of them that may still fill, but for those the resolver reads. */
 import { within } from "../../domain/deadline.js";
+import type { VenueOrder } from "../../domain/order.js";
 import type { KeyedHash } from "../../storage/keyed-hash.js";
 import type { TradeAccounts } from "../accounts.js";
 import { filledLots, isOpen, mayYetFill } from "../attempt-figures.js";
+import { asProgress, replacedId, wholeOrder } from "../order-parts.js";
 import { isOfPosition, positionAttempts, type OrderAttempt, type TradeRun } from "../run.js";
 import { readPriceLater } from "../send/fill-price.js";
 import { applyResolution } from "../send/outcome.js";
+import type { UnknownOrder } from "../send/resolver.js";
 import { unknownOrderOf, type LookupParts } from "../send/unknown-order.js";
 import { withAccounts, type Watched } from "./watched-entry.js";
 import { isRetryLeft } from "./work-left.js";
@@ -52,14 +55,36 @@ async function look(parts: LookParts, run: TradeRun, accounts: TradeAccounts, at
   const reading = account.room.reader.readOrder(account.session, order.instrument, ref, options);
   const read = await within(parts.clock, reading, READ_TIMEOUT_MS);
   const seen = read.done && read.value.ok ? read.value.value : null;
-  if (seen === null || seen.filledLots < filledLots(attempt)) return;
+  if (seen === null || !(await lookAtReplaced(parts, account, order, attempt, seen))) return;
+  if (wholeOrder(attempt, seen).order.filledLots < filledLots(attempt)) return;
   if (seen.status === "UNKNOWN") applyResolution(parts, attempt, { kind: "unknown", reason: "TIMED_OUT", order: seen });
   else {
     const found = { kind: "found", order: seen } as const;
-    const isNew = seen.filledLots > filledLots(attempt) || seen.status !== attempt.order?.status;
+    const isNew =
+      wholeOrder(attempt, seen).order.filledLots > filledLots(attempt) || seen.status !== attempt.order?.status;
     applyResolution(parts, attempt, found);
     if (isNew) readPriceLater(parts.resolver, order, found, () => accounts.another(attempt.venue));
   }
+}
+
+/** What an id filled that `seen` is in the place of. Returns false where that cannot be learnt now. */
+async function lookAtReplaced(
+  parts: LookParts,
+  { room, session }: NonNullable<ReturnType<TradeAccounts["get"]>>,
+  { instrument }: UnknownOrder,
+  attempt: OrderAttempt,
+  seen: VenueOrder,
+): Promise<boolean> {
+  const venueOrderId = replacedId(attempt, seen);
+  if (venueOrderId === null) return true;
+  const options = { timeoutMs: READ_TIMEOUT_MS, lane: "reconcile" } as const;
+  const reading = room.reader.readOrder(session, instrument, { venueOrderId }, options);
+  const read = await within(parts.clock, reading, READ_TIMEOUT_MS);
+  if (!read.done || !read.value.ok) return false;
+  const replaced = read.value.value;
+  if (replaced !== null && replaced.filledLots > filledLots(attempt))
+    applyResolution(parts, attempt, { kind: "found", order: asProgress(replaced) });
+  return true;
 }
 
 function mayFill(attempt: OrderAttempt): boolean {

@@ -90,12 +90,13 @@ export function proofInMs({ venueMs, monoNs }: AbsenceBound, now: Moment): numbe
 const UNKNOWN_TIME_MS = 3_600_000;
 
 /** What an order found under its client id must agree with. */
-export type ExpectedOrder = Pick<OrderAttempt, "side" | "qtyLots" | "sentAfterVenueMs">;
+export type ExpectedOrder = Pick<OrderAttempt, "side" | "qtyLots" | "sentAfterVenueMs"> &
+  Partial<Pick<OrderAttempt, "changedLots" | "newIdPerChange" | "order" | "parts">>;
 
 /** Is the order found the one that was sent, and not another one under the same client id? */
 export function isOrderSent(sent: ExpectedOrder, found: VenueOrder): boolean {
   // A venue may leave out size and time.
-  const isOfSize = found.qtyLots === sent.qtyLots || found.qtyLots === 0;
+  const isOfSize = [sent.qtyLots, sent.changedLots, 0].includes(found.qtyLots);
   const isOfAge =
     sent.sentAfterVenueMs === undefined ||
     found.tsVenueMs === 0 ||

@@ -112,6 +112,14 @@ export interface OrderSent {
 
 /** Of a client id, apart from the legs of the trade: the same key and leg never name two orders. */
 const LEG_BASE: Readonly<Record<AttemptRole, number>> = { POSITION: 0, TAKE_PROFIT: 100, STOP_LOSS: 200, UNDO: 300 };
+const UNSENT = {
+  outcome: "PENDING",
+  reason: null,
+  venueText: null,
+  order: null,
+  sentAtMs: null,
+  ackAtMs: null,
+} as const;
 const NO_NAMES: NameRows = { conditions: [], writes: [] };
 
 export class OrderCore<Run extends OrderedRun, Result> {
@@ -164,12 +172,8 @@ export class OrderCore<Run extends OrderedRun, Result> {
       takerFeeMilliBps: terms.takerFeeMilliBps,
       makerFeeMilliBps: terms.makerFeeMilliBps,
       ...boundOf(room, notPlacedBoundMs(sender, nowMs)),
-      outcome: "PENDING",
-      reason: null,
-      venueText: null,
-      order: null,
-      sentAtMs: null,
-      ackAtMs: null,
+      ...(room.newIdPerChange === true ? { newIdPerChange: true } : {}),
+      ...UNSENT,
     };
   }
 

@@ -5,6 +5,7 @@ import type { VenueOrder } from "../../domain/order.js";
 import { NO_PROOF_OF_ABSENCE } from "./absence-proof.js";
 import type { IntentOutcome } from "../durable/intent-log.js";
 import type { Resolution } from "./resolver.js";
+import { wholeOrder } from "../order-parts.js";
 import {
   isGuard,
   isSettled,
@@ -58,9 +59,10 @@ export function intentOutcome(attempt: OrderAttempt): IntentOutcome | null {
 }
 
 /** What a reply computes with is checked here, once: a venue's odd figure must not fail an order that happened. */
-export function confirm(parts: Pick<OutcomeParts, "logger">, attempt: OrderAttempt, order: VenueOrder): void {
+export function confirm(parts: Pick<OutcomeParts, "logger">, attempt: OrderAttempt, shown: VenueOrder): void {
+  const { order } = wholeOrder(attempt, shown);
   const wasShown = attempt.order !== null && attempt.order.venueOrderId !== "";
-  const { averagePrice, filledLots } = recordOrder(attempt, order);
+  const { averagePrice, filledLots } = recordOrder(attempt, shown);
   if (filledLots !== order.filledLots || averagePrice !== order.averagePrice)
     parts.logger.error("venue_order_implausible", { venue: attempt.venue, clientId: attempt.clientIdHex });
   if (order.status === "UNKNOWN") {

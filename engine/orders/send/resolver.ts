@@ -27,6 +27,7 @@ import {
   type AbsenceBound,
   type ExpectedOrder,
 } from "./absence-proof.js";
+import { isOneIdAlone } from "../order-parts.js";
 import { isPriced, isSettled } from "../run.js";
 
 export const MAX_UNRESOLVED = 256;
@@ -247,6 +248,7 @@ export class Resolver {
     const ref = { clientIdHex: order.clientIdHex };
     const followed = order.room.reader.followOrder?.(session, order.instrument, ref, (ended) => {
       if (!isSettled(ended, order.mayRest) || !isOrderSent(order.sent, ended)) return;
+      if (order.mayRest && isOneIdAlone(order.sent, ended)) return;
       entry.offered ??= { kind: "found", order: ended };
       entry.wake?.();
     });

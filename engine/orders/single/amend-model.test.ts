@@ -2,7 +2,7 @@
  * Amends of one order, one after another, while reads of the venue lag behind what it took, and the store fails to read
  * names: every field ends as the last amend that was not refused wished it, a field that an amend did not name is never
  * taken back, and the usage of the day is what was sent, until the order ends with nothing filled; starts of the service
- * lie between. `FUZZ_SEED` replays one seed.
+ * lie between. What is recorded as filled is what filled, up to the size that the order has by then. `FUZZ_SEED` replays one seed.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createSeededRandom, type Random } from "../../domain/random.js";
@@ -13,11 +13,26 @@ import type { AccountSession, CallOptions, OrderRef, Read, VenueRoom } from "../
 import { storeUnavailable } from "../../storage/state-store.js";
 import type { MemoryStore } from "../../storage/test/memory-store.js";
 import type { AmendRequest } from "./order-desk.js";
+import { createRowSink, recordedRows } from "../test/row-sink.js";
 import { RecentOrders } from "./recent-orders.js";
 import { createDesk, type DeskHarness, orderContext, orderName } from "./test/desk-harness.js";
 
-/** With `isLate`, a failed read of an order's name shows when its amend is counted, and no sooner. */
-const planted = vi.hoisted((): { isLate: boolean; failure: unknown } => ({ isLate: false, failure: null }));
+/**
+ * With `isLate`, a failed read of an order's name shows when its amend is counted, and no sooner. With `isFirstSize`, no
+ * size that a venue shows counts.
+ */
+const planted = vi.hoisted((): { isLate: boolean; isFirstSize: boolean; failure: unknown } => ({
+  isLate: false,
+  isFirstSize: false,
+  failure: null,
+}));
+vi.mock(import("../run.js"), async (original) => {
+  const run = await original();
+  return {
+    ...run,
+    recordOrder: (attempt, order) => run.recordOrder(attempt, planted.isFirstSize ? { ...order, qtyLots: 0 } : order),
+  };
+});
 vi.mock(import("./order-lookup.js"), async (original) => {
   const lookup = await original();
   return {
@@ -62,6 +77,9 @@ interface Played {
   /** The same once the order is canceled, with a part of it filled or nothing. */
   readonly countedAtEnd: number;
   readonly sentAtEnd: number;
+  /** What of it is recorded as filled, and what filled. */
+  readonly recordedLots: number;
+  readonly filledLots: number;
 }
 
 /** The room as a venue shows it whose reads are up to MAX_LAG_MS behind its own book. */
@@ -131,6 +149,7 @@ async function play(seed: number, unreadOdds = 0): Promise<Played> {
     grownLots += lots;
   };
   const harness = await createDesk({
+    desk: { records: createRowSink() },
     limits: { maxDailyNotional: "100000000" },
     mutateRoom: (room) => (room.venue === "venueone" ? lagging(room, () => nowMs(), random, onGrown) : room),
   });
@@ -156,10 +175,13 @@ async function play(seed: number, unreadOdds = 0): Promise<Played> {
   const sent = FIRST_USAGE + grownLots * USAGE_OF_LOT;
   failNames(null);
   const isFilled = weather.next() < 0.4;
-  await end(harness, orderId ?? "", isFilled ? 1 + Math.floor(weather.next() * 240) : 0, weather.next() < 0.3);
+  const filledLots = isFilled ? 1 + Math.floor(weather.next() * (qtyLots - 1)) : 0;
+  await end(harness, orderId ?? "", filledLots, weather.next() < 0.3);
   const countedAtEnd = Number(harness.guards.status().usedToday);
   const sentAtEnd = isFilled ? sent : 0;
-  return { found: { priceTicks, qtyLots }, wished, counted, sent, unreadCount, countedAtEnd, sentAtEnd };
+  const recordedLots = (await recordedRows(harness.store)).findLast((row) => row.table === "fill")?.lots ?? 0;
+  const found = { priceTicks, qtyLots };
+  return { found, wished, counted, sent, unreadCount, countedAtEnd, sentAtEnd, recordedLots, filledLots };
 }
 
 async function end(harness: DeskHarness, orderId: string, filledLots: number, isRestarted: boolean): Promise<void> {
@@ -208,6 +230,7 @@ function readingNamesLate(): void {
 
 afterEach(() => {
   planted.isLate = false;
+  planted.isFirstSize = false;
   vi.restoreAllMocks();
 });
 
@@ -215,8 +238,9 @@ describe("amends of one order while reads lag", () => {
   it.each([...BURSTS, ...Array.from({ length: RUNS }, (_, run) => FIRST_SEED + run)])(
     "leave what was wished last, seed %i",
     async (seed) => {
-      const { found, wished, counted, sent, countedAtEnd, sentAtEnd } = await play(seed);
+      const { found, wished, counted, sent, countedAtEnd, sentAtEnd, recordedLots, filledLots } = await play(seed);
       expect({ found, counted, countedAtEnd }).toEqual({ found: wished, counted: sent, countedAtEnd: sentAtEnd });
+      expect(recordedLots).toBe(filledLots);
     },
   );
 
@@ -239,6 +263,16 @@ describe("amends of one order while reads lag", () => {
       if (counted !== sent) wrongCount++;
     }
     expect(wrongCount).toBeGreaterThan(RUNS / 4);
+  });
+
+  it("are recorded short where what fills is held to the size first sent: the judge sees that", async () => {
+    planted.isFirstSize = true;
+    let shortCount = 0;
+    for (let run = 0; run < RUNS; run++) {
+      const { recordedLots, filledLots } = await play(FIRST_SEED + run);
+      if (recordedLots < filledLots) shortCount++;
+    }
+    expect(shortCount).toBeGreaterThan(0);
   });
 
   it("stay counted where growth outlives its order: the judge sees that", async () => {

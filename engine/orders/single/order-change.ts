@@ -42,11 +42,14 @@ import {
   type Look,
   type NamedOrder,
   ownTerms,
+  settleNamed,
   type OwnTermsParts,
   type NameParts,
 } from "./order-lookup.js";
 import { MAX_QUOTE_AGE_MS } from "./single-context.js";
+import type { SingleConclusion } from "./single-conclude.js";
 import { lastAttempt } from "./single-run.js";
+import type { SettleParts } from "./single-settle.js";
 
 /** What cancels an order. */
 export interface CancelParts extends OwnTermsParts, NameParts {
@@ -56,7 +59,7 @@ export interface CancelParts extends OwnTermsParts, NameParts {
 }
 
 /** What amends an order. */
-export interface AmendParts extends CancelParts, CountedAccountParts {
+export interface AmendParts extends CancelParts, CountedAccountParts, SettleParts {
   readonly background: Background;
   readonly randomIds: RandomIds;
   readonly store: StateStore;
@@ -158,6 +161,7 @@ interface OpenOrder {
 
 export async function amendOrder(
   parts: AmendParts,
+  conclusion: SingleConclusion,
   opened: OpenedAccount,
   request: AmendRequest,
   context: OrderRequestContext,
@@ -170,6 +174,7 @@ export async function amendOrder(
   const { amend } = orders;
   if (amend === undefined) return refusal("NOT_SUPPORTED", { what: `changing orders on ${venue}` });
   const named = await nameOrder(parts, opened, request);
+  await settleNamed(parts, conclusion, opened, named, request, deadline);
   const look = await lookUp(parts, opened, named, deadline);
   if (look.kind === "failed") return lookRefusal(venue, look);
   const found = openOrder(parts, opened, request, look);

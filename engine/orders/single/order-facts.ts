@@ -7,7 +7,7 @@ import { formatScaled, isPlainDecimal } from "../../domain/decimal.js";
 import { formatRatio, multiplyRatio, ratioFromScaled, ratioFromText, type Ratio } from "../../domain/decimal-ratio.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
 import type { VenueOrder } from "../../domain/order.js";
-import { orderPrice } from "../attempt-figures.js";
+import { orderPrice, submittedLots } from "../attempt-figures.js";
 import { isOfUnknownOutcome, type OrderAttempt } from "../run.js";
 import type { ExecutionState } from "../types.js";
 import { refusal } from "./order-check.js";
@@ -114,7 +114,7 @@ export function factsOfRun(run: SingleRun, attempt: OrderAttempt, nowMs: number)
     positionSide: run.positionSide,
     price: orderPrice(attempt),
     triggerPrice: run.trigger === null ? null : formatScaled(run.trigger.priceTicks, priceDecimals),
-    quantity: formatScaled(attempt.qtyLots, qtyDecimals),
+    quantity: formatScaled(submittedLots(attempt), qtyDecimals),
     ...fills,
     fee: order?.fee ?? null,
     tsVenueMs: order?.tsVenueMs || attempt.ackAtMs || attempt.sentAtMs || nowMs,

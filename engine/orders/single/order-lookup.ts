@@ -157,16 +157,8 @@ export async function orderStatus(
 ): Promise<OrderAnswer> {
   const { venue, orderId } = request;
   const named = await nameOrder(parts, opened, request);
-  const { unsettled, instrument } = named;
-  if (unsettled !== null && instrument !== null) {
-    const { room, session } = opened;
-    await settleAsked(
-      parts,
-      conclusion,
-      unsettled,
-      { room, instrument, session, credentials: request.credentials },
-      callOptions(deadline, "exit").timeoutMs,
-    );
+  const { unsettled } = named;
+  if ((await settleNamed(parts, conclusion, opened, named, request, deadline)) && unsettled !== null) {
     const answer = answerOf(unsettled.run, parts.clock.wallMs());
     if (answer?.ok === true) return answer;
     // One that the venue itself refused is there to be shown.
@@ -189,6 +181,24 @@ export async function orderStatus(
     case "failed":
       return lookRefusal(venue, look);
   }
+}
+
+/**
+ * Ends the order's own unknown outcome where its venue lets it; before an amend, as in another size it would not be known
+ * again. Returns false where none was looked for.
+ */
+export async function settleNamed(
+  parts: SettleParts,
+  conclusion: SingleConclusion,
+  { room, session }: OpenedAccount,
+  { instrument, unsettled }: NamedOrder,
+  { credentials }: Pick<OrderName, "credentials">,
+  deadline: Deadline,
+): Promise<boolean> {
+  if (unsettled === null || instrument === null) return false;
+  const place = { room, instrument, session, credentials };
+  await settleAsked(parts, conclusion, unsettled, place, callOptions(deadline, "exit").timeoutMs);
+  return true;
 }
 
 export function lookRefusal(

@@ -145,7 +145,7 @@ export class SingleOrderService implements OrderDesk {
 
   amend(request: AmendRequest, context: OrderRequestContext): Promise<AmendAnswer> {
     return this.#withAccount(request, context, (opened, deadline) =>
-      amendOrder(this.#parts, opened, request, context, deadline),
+      amendOrder(this.#parts, this.#conclusion, opened, request, context, deadline),
     );
   }
 

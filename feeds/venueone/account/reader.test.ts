@@ -328,6 +328,25 @@ describe("one order on venueone", () => {
     expect(unwrap(result)).toMatchObject({ status: "CANCELED", filledLots: 25_000, qtyLots: 100_000 });
   });
 
+  it("is the one in its place where its own cancel is newer than the index of client ids", async () => {
+    const canceled = orderStatus({ tif: "Alo", sz: "0.25" }, "canceled");
+    const listed = (oid: number, cloid: string) => ({
+      ...{ coin: "BTC", side: "A", limitPx: "83160.0", sz: "0.35", origSz: "0.35", oid, cloid, tif: "Alo" },
+      timestamp: 1_790_000_000_100,
+    });
+    const { harness, result } = await read(BTC, canceled, [listed(5, "0x77"), listed(78, `0x${CLIENT_ID}`)]);
+    expect(unwrap(result)).toMatchObject({ status: "OPEN", venueOrderId: "78", qtyLots: 35_000, filledLots: 0 });
+    expect(queries(harness)[2]).toMatchObject({ type: "frontendOpenOrders" });
+    const { result: alone } = await read(BTC, canceled, [listed(5, "0x77")]);
+    expect(unwrap(alone)).toMatchObject({ status: "CANCELED", venueOrderId: "77" });
+    const old = {
+      ...(canceled as { order: object }),
+      order: { ...(canceled as { order: object }).order, statusTimestamp: 1 },
+    };
+    const { result: longAgo } = await read(BTC, old);
+    expect(unwrap(longAgo)).toMatchObject({ status: "CANCELED", venueOrderId: "77" });
+  });
+
   it("fails, to be asked again, while a filled order's fills are not indexed", async () => {
     const { result } = await read(BTC, orderStatus({}, "filled"), []);
     expect(result).toMatchObject({ ok: false, code: "VENUE_ERROR" });

@@ -61,6 +61,12 @@ export class VenueoneMarkets {
     return this.#list.driftCount + this.#refusedCount;
   }
 
+  /** By the last list believed, which keeps what is delisted; null: it is not in it. */
+  numberOf(coin: string): number | null {
+    const number = this.#names.indexOf(coin);
+    return number < 0 ? null : number;
+  }
+
   /** A freshly read list: all of it, or (when it could not be read) not called at all. */
   adopt(universe: VenueoneWireUniverse): void {
     const { fees, logger } = this.#options;

@@ -15,12 +15,14 @@ import type {
   Refused,
   VenueOrder,
 } from "../../../engine/domain/order.js";
-import type { AccountReader, AccountSession, CallOptions } from "../../../engine/ports.js";
+import type { AccountSession, CallOptions } from "../../../engine/ports.js";
 import { localReject, refusedByRead, refusedOf } from "../../shared/net/call-results.js";
 import { Deadline } from "../../shared/net/deadline.js";
 import { limitChangeProblem } from "../../shared/orders/check-command.js";
 import { failureOf, OUT_OF_TIME } from "../../shared/orders/exchange-outcome.js";
 import { classifyText } from "../rules/errors.js";
+import type { VenueoneAccount } from "../account/reader.js";
+import type { VenueoneWireOrder } from "../market/wire.js";
 import type { Exchanged, VenueoneExchange } from "./exchange.js";
 import { refusal, type WireOrderItem } from "./request.js";
 import { VenueoneSession } from "../account/session.js";
@@ -29,6 +31,10 @@ import { VenueoneSession } from "../account/session.js";
 const MAX_BATCH = 200;
 /** A scheduled cancel lies at least this far ahead of the venue's now. */
 const MIN_SCHEDULE_MS = 5_000;
+/** Of a block's time against the wall time that an expiry is computed by. */
+const BLOCK_MARGIN_MS = 3_000;
+
+type WireCancel = Readonly<Record<"a" | "o", number>>;
 
 type BatchAnswer =
   | { readonly kind: "unknown"; readonly cause: string }
@@ -38,14 +44,17 @@ type BatchAnswer =
 
 export interface VenueoneOrderChangesDeps {
   readonly exchange: VenueoneExchange;
-  readonly reader: Pick<AccountReader, "readOpenOrders">;
-  readonly instrumentOf: (coin: string) => Instrument | null;
+  readonly reader: Pick<VenueoneAccount, "readOpenRows">;
+  /** The number of a coin that the venue lists, whether or not it is traded here. */
+  readonly numberOf: (coin: string) => number | null;
   readonly clock: Clock;
   readonly clockOffsetMs: () => number;
 }
 
 export class VenueoneOrderChanges {
   readonly #deps: VenueoneOrderChangesDeps;
+  /** By account, in the venue's time: so long a scheduled cancel without an answer may come into force. Those over go. */
+  readonly #unclearUntilMs = new Map<string, number>();
 
   constructor(deps: VenueoneOrderChangesDeps) {
     this.#deps = deps;
@@ -105,19 +114,14 @@ export class VenueoneOrderChanges {
     const deadline = new Deadline(this.#deps.clock, options);
     if (!(session instanceof VenueoneSession) || !session.canSign)
       return refusedOf(localReject("AUTH", "NO_KEY", "an address alone signs nothing"));
-    const open = await this.#deps.reader.readOpenOrders(session, instrument, options);
+    const open = await this.#deps.reader.readOpenRows(session, instrument, options);
     if (!open.ok) return refusedByRead(open);
-    const cancels = open.value.flatMap((order) => {
-      // One that was named may be listed no more.
-      const listed = instrument ?? this.#deps.instrumentOf(order.nativeSymbol);
-      return listed === null ? [] : [{ a: listed.nativeId, o: Number(order.venueOrderId) }];
-    });
+    const { cancels, failed } = this.#cancelsOf(open.value, instrument);
     let canceledCount = 0;
     let unclear: string | null = null;
     /** Why no batch was taken at all; null once one was. */
     let refusedWhole: Refused | null = null;
     let answeredCount = 0;
-    const failed: Refused[] = [];
     for (let from = 0; from < cancels.length; from += MAX_BATCH) {
       const batch = cancels.slice(from, from + MAX_BATCH);
       const left = deadline.left();
@@ -144,25 +148,60 @@ export class VenueoneOrderChanges {
     return { outcome: "accepted", canceledCount, failed };
   }
 
-  async scheduleCancel(session: AccountSession, atMs: number | null, options: CallOptions): Promise<CancelOutcome> {
+  /** Orders of coins that the venue's list lacks cannot be named to it: `failed` reports them. */
+  #cancelsOf(
+    rows: readonly VenueoneWireOrder[],
+    instrument: Instrument | null,
+  ): { readonly cancels: readonly WireCancel[]; readonly failed: Refused[] } {
+    const cancels: WireCancel[] = [];
+    const failed: Refused[] = [];
+    for (const { coin, oid } of rows) {
+      // One that was named may be listed no more.
+      const number = instrument?.nativeId ?? this.#deps.numberOf(coin);
+      if (number !== null) cancels.push({ a: number, o: oid });
+      else failed.push(refusedOf(localReject("VENUE_STATE", "UNLISTED", `order ${oid} is of a coin without a number`)));
+    }
+    return { cancels, failed };
+  }
+
+  /**
+   * The last one that the venue takes is in force. One that comes late is therefore refused there: a time would be set
+   * again after its end was confirmed, or ended after it was set again. Until then no answer to a newer one is final.
+   */
+  async scheduleCancel(
+    session: AccountSession,
+    atMs: number | null,
+    options: CallOptions,
+    expiryMs: number,
+  ): Promise<CancelOutcome> {
     const { clock, clockOffsetMs, exchange } = this.#deps;
+    const { accountId } = session;
     if (atMs !== null && (!Number.isSafeInteger(atMs) || atMs < clock.wallMs() + MIN_SCHEDULE_MS)) {
       const text = `a scheduled cancel lies at least ${MIN_SCHEDULE_MS} ms ahead`;
       return refusedOf(localReject("VENUE_STATE", "SCHEDULE_TOO_SOON", text));
     }
     // Without a time the venue forgets the schedule.
     const time = atMs === null ? {} : { time: Math.round(atMs + clockOffsetMs()) };
-    const exchanged = await exchange.send(
-      session,
-      exchange.prepare({ type: "scheduleCancel", ...time }, null),
-      options,
-    );
-    return doneOutcome(exchanged);
+    const sentMs = exchange.venueNowMs();
+    const unclearUntilMs = this.#unclearUntilMs.get(accountId) ?? 0;
+    const prepared = exchange.prepare({ type: "scheduleCancel", ...time }, sentMs + expiryMs);
+    const outcome = doneOutcome(await exchange.send(session, prepared, options));
+    if (outcome.outcome === "rejected") return outcome;
+    if (outcome.outcome === "unknown") this.#noteUnclear(accountId, sentMs + expiryMs + BLOCK_MARGIN_MS);
+    else if (sentMs > unclearUntilMs) this.#unclearUntilMs.delete(accountId);
+    else return { outcome: "unknown", cause: "EARLIER_UNCLEAR" };
+    return outcome;
+  }
+
+  #noteUnclear(accountId: string, untilMs: number): void {
+    const nowMs = this.#deps.exchange.venueNowMs();
+    for (const [id, endsMs] of this.#unclearUntilMs) if (endsMs < nowMs) this.#unclearUntilMs.delete(id);
+    this.#unclearUntilMs.set(accountId, Math.max(untilMs, this.#unclearUntilMs.get(accountId) ?? 0));
   }
 
   async #cancelBatch(
     session: AccountSession,
-    cancels: readonly { readonly a: number; readonly o: number }[],
+    cancels: readonly WireCancel[],
     options: CallOptions,
   ): Promise<BatchAnswer> {
     const { exchange } = this.#deps;

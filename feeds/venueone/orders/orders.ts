@@ -136,7 +136,7 @@ export class VenueoneOrders implements OrderSender {
   }
 
   scheduleCancel(session: AccountSession, atMs: number | null, options: CallOptions): Promise<CancelOutcome> {
-    return this.#deps.changes.scheduleCancel(session, atMs, options);
+    return this.#deps.changes.scheduleCancel(session, atMs, options, expiryMs(options.timeoutMs));
   }
 
   /** Null means fill-or-kill, which the venue does not have. */

@@ -125,6 +125,35 @@ describe("actions that change orders and settings", () => {
     expect(postedAction(harness)).toBe(JSON.stringify(vector("py-scheduleCancel-clear-test").action));
   });
 
+  it.each([30_000, null])(
+    "posts a scheduled cancel and its end so that no late one comes into force: %s",
+    async (aheadMs) => {
+      const harness = createHarness();
+      harness.offsetMs = 250;
+      harness.http.reply(200, DEFAULT);
+      const nowMs = harness.clock.wallMs();
+      const atMs = aheadMs === null ? null : nowMs + aheadMs;
+      await harness.trading.orders.scheduleCancel(harness.open(), atMs, { timeoutMs: 5_000, lane: "exit" });
+      const { expiresAfter } = JSON.parse(harness.http.last.body ?? "") as { expiresAfter: number | null };
+      expect(expiresAfter).toBe(nowMs + 250 + 5_000);
+      expect(postedSigner(harness)).toBe(SIGNER);
+    },
+  );
+
+  it("confirms no end of a scheduled cancel while an earlier call without an answer may come into force", async () => {
+    const harness = createHarness();
+    const { clock, http, trading } = harness;
+    const session = harness.open();
+    const ask = (atMs: number | null) =>
+      trading.orders.scheduleCancel(session, atMs, { timeoutMs: 5_000, lane: "exit" });
+    http.reply(502, "<html>").reply(200, DEFAULT).reply(200, DEFAULT);
+    expect(await ask(clock.wallMs() + 30_000)).toMatchObject({ outcome: "unknown" });
+    clock.advance(500);
+    expect(await ask(null)).toEqual({ outcome: "unknown", cause: "EARLIER_UNCLEAR" });
+    clock.advance(8_000);
+    expect(await ask(null)).toEqual({ outcome: "accepted" });
+  });
+
   it("posts a trigger order in the vector's key order, with the client id last", async () => {
     const command: OrderCommand = {
       instrument: { ...BTC, nativeId: 1 },
@@ -248,6 +277,28 @@ describe("cancelling all", () => {
       canceledCount: 1,
     });
     expect(postedAction(harness)).toBe('{"type":"cancel","cancels":[{"a":44,"o":1}]}');
+  });
+
+  it("cancels those of a coin that only the venue's list knows, and reports those that it does not know either", async () => {
+    const harness = createHarness();
+    harness.numbers.set("OLD", 44);
+    const rows = [row(1), row(2, { coin: "OLD" }), row(3, { coin: "GONE" }), row(4, { coin: "@107" })];
+    harness.http
+      .reply(200, { role: "user" })
+      .reply(200, rows)
+      .reply(200, cancelAnswer(["success", "success"]));
+    expect(await harness.trading.orders.cancelAll(harness.open(), null, OPTIONS)).toMatchObject({
+      outcome: "accepted",
+      canceledCount: 2,
+      failed: [{ outcome: "rejected", reason: "VENUE_STATE", venueCode: "UNLISTED", sent: false }],
+    });
+    expect(postedAction(harness)).toBe('{"type":"cancel","cancels":[{"a":0,"o":1},{"a":44,"o":2}]}');
+  });
+
+  it("is not accepted as done where the only open order is of a coin that nobody knows", async () => {
+    const { harness, outcome } = await cancelAll([row(3, { coin: "GONE" })], []);
+    expect(outcome).toMatchObject({ outcome: "accepted", canceledCount: 0, failed: [{ venueCode: "UNLISTED" }] });
+    expect(harness.http.requests).toHaveLength(2);
   });
 
   it("splits more than 200 into actions of 200", async () => {

@@ -56,6 +56,8 @@ export const CLOSE_LONG: OrderCommand = {
 export interface Harness {
   /** What the venue lists, by canonical symbol. */
   readonly instruments: Map<string, Instrument>;
+  /** Numbers of coins that the venue's list has and we cannot trade. */
+  readonly numbers: Map<string, number>;
   readonly clock: VirtualClock;
   readonly http: ScriptedHttp;
   readonly trading: VenueoneTrading;
@@ -80,10 +82,12 @@ export function createHarness(isMainnet = true, addressBudget?: AddressBudget): 
   };
   const logger: Logger = { debug: log, info: log, warn: log, error: log };
   const instruments = new Map([BTC, ETH, PEPE].map((instrument) => [instrument.symbol, instrument] as const));
+  const numbers = new Map<string, number>();
   const standing = new CallerStanding(clock);
   const harness: Harness = {
     standing,
     instruments,
+    numbers,
     clock,
     http,
     ackLatency,
@@ -94,6 +98,7 @@ export function createHarness(isMainnet = true, addressBudget?: AddressBudget): 
     trading: createVenueoneTrading({
       http,
       instruments: () => instruments,
+      numberOf: (coin) => numbers.get(coin) ?? null,
       clock,
       random: createSeededRandom(1),
       logger,

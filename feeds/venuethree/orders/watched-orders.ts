@@ -37,12 +37,29 @@ export function watchedOrders(
   const inner = trading.orders;
   const audienceOf = (session: AccountSession): OrderAudience => audienceIn(streams, verified, session);
   return {
+    ...confirmedChanges(trading, streams, confirmation, audienceOf),
     place: (session, command, call) => {
       const clientId = inner.venueClientOrderId(command.clientIdHex);
       accountOf(streams, session)?.source.noteSending(clientId);
       // The answer is "submitted": its outcome is streamed.
       return placeTold(audienceOf(session), command, clientId, false, () => inner.place(session, command, call));
     },
+    scheduleCancel: (session, atMs, call) => inner.scheduleCancel(session, atMs, call),
+    placeBoundMs: (session, timeoutMs) => inner.placeBoundMs(session, timeoutMs),
+    venueClientOrderId: (clientIdHex) => inner.venueClientOrderId(clientIdHex),
+    parseClientOrderId: (text) => inner.parseClientOrderId(text),
+  };
+}
+
+/** What is asked of orders that are there, answered with its outcome. */
+function confirmedChanges(
+  trading: WatchedTrading,
+  streams: VenuethreeAccountStreams,
+  confirmation: TxConfirmationDeps,
+  audienceOf: (session: AccountSession) => OrderAudience,
+): Required<Pick<OrderSender, "amend" | "cancel" | "cancelAll">> {
+  const inner = trading.orders;
+  return {
     amend: (session, instrument, current, change, call) => {
       const streamed = (): VenueOrder | null =>
         ofMarket(instrument, watchedBy(trading, streams, session)?.source.order(current.venueOrderId) ?? null);
@@ -76,10 +93,6 @@ export function watchedOrders(
         ),
       );
     },
-    scheduleCancel: (session, atMs, call) => inner.scheduleCancel(session, atMs, call),
-    placeBoundMs: (session, timeoutMs) => inner.placeBoundMs(session, timeoutMs),
-    venueClientOrderId: (clientIdHex) => inner.venueClientOrderId(clientIdHex),
-    parseClientOrderId: (text) => inner.parseClientOrderId(text),
   };
 }
 

@@ -68,7 +68,7 @@ async function start({ stepMs = 50, isEmpty = false }: StartOptions): Promise<Pa
   const logLines: string[] = [];
   const halfOf = () => {
     const deps = halfDeps(sim.restUrl, clock, () => instruments, loggerInto(logLines));
-    return { half: createVenueoneTrading(deps), stop: () => deps.http.close(0) };
+    return { half: createVenueoneTrading({ ...deps, numberOf: () => null }), stop: () => deps.http.close(0) };
   };
   const { half, stop } = halfOf();
   return {

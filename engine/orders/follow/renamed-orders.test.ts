@@ -1,0 +1,83 @@
+/** Orders at a venue that puts another, of a new id and what is left, in the place of one that is amended. */
+import { describe, expect, it } from "vitest";
+import { CREDENTIALS } from "../single/test/desk-harness.js";
+import { renamingDesk } from "../single/test/renaming-desk.js";
+import { recordedRows, type RecordedRow } from "../test/row-sink.js";
+
+const LIMIT = { type: "LIMIT", price: "95000", quantity: "0.25", timeInForce: "GTC" } as const;
+const KEY = { idempotencyKey: "k" };
+const MINUTE_MS = 60_000;
+
+const fillsOf = (rows: readonly RecordedRow[]): number[] =>
+  rows.flatMap((row) => (row.table === "fill" ? [row.lots] : []));
+const statesOf = (rows: readonly RecordedRow[]): string[] =>
+  rows.flatMap((row) => (row.table === "event" ? [row.status] : []));
+
+describe("an order that has a new id since it was amended", () => {
+  it("is not over with the cancel of its old id", async () => {
+    const desk = await renamingDesk();
+    await desk.order(LIMIT, KEY);
+    await desk.amend("0.45");
+    await desk.clock.advanceAsync(5 * MINUTE_MS);
+    expect(statesOf(await recordedRows(desk.store))).toEqual(["INTENT", "SENT", "OPEN"]);
+    expect(desk.desk.status()).toMatchObject({ followedCount: 1 });
+    expect(desk.guards.status().usedToday).toBe("45000");
+  });
+
+  it.each([true, false])("is seen to end in its new size, streamed: %s", async (isStreamed) => {
+    const desk = await renamingDesk();
+    await desk.order(LIMIT, KEY);
+    await desk.amend("0.45");
+    if (!isStreamed) desk.streams.isFull = true;
+    const order = desk.change({ status: "FILLED", filledLots: 450, averagePrice: "95000" });
+    if (isStreamed) desk.streams.tell(CREDENTIALS.account, { kind: "order", order });
+    await desk.clock.advanceAsync(10 * MINUTE_MS);
+    const rows = await recordedRows(desk.store);
+    expect([statesOf(rows).at(-1), fillsOf(rows)]).toEqual(["FILLED", [450]]);
+    expect(await desk.place(LIMIT, KEY)).toMatchObject({ order: { quantity: "0.45", filledQuantity: "0.45" } });
+  });
+
+  it("has filled what all its ids filled, also between the read and the amend", async () => {
+    const desk = await renamingDesk();
+    await desk.order(LIMIT, KEY);
+    desk.change({ status: "PARTIALLY_FILLED", filledLots: 100, averagePrice: "95000" });
+    await desk.clock.advanceAsync(2 * MINUTE_MS);
+    desk.filledMeanwhile = 120;
+    await desk.amend("0.45");
+    await desk.clock.advanceAsync(10 * MINUTE_MS);
+    expect(await desk.place(LIMIT, KEY)).toMatchObject({
+      order: { status: "PARTIALLY_FILLED", quantity: "0.47", filledQuantity: "0.12" },
+    });
+    desk.change({ status: "FILLED", filledLots: 350, averagePrice: "94000" });
+    await desk.clock.advanceAsync(10 * MINUTE_MS);
+    expect(fillsOf(await recordedRows(desk.store))).toEqual([100, 120, 470]);
+    const answer = await desk.place(LIMIT, KEY);
+    expect(answer).toMatchObject({ order: { status: "FILLED", filledQuantity: "0.47", averagePrice: "94255.31915" } });
+  });
+
+  it("keeps what it filled where the new one is canceled, and its share of the daily limits", async () => {
+    const desk = await renamingDesk();
+    await desk.order(LIMIT, KEY);
+    desk.change({ status: "PARTIALLY_FILLED", filledLots: 100, averagePrice: "95000" });
+    await desk.clock.advanceAsync(2 * MINUTE_MS);
+    await desk.amend("0.3");
+    desk.change({ status: "CANCELED" });
+    await desk.clock.advanceAsync(10 * MINUTE_MS);
+    const rows = await recordedRows(desk.store);
+    expect([statesOf(rows).at(-1), fillsOf(rows)]).toEqual(["CANCELED", [100]]);
+    expect(desk.desk.status()).toMatchObject({ followedCount: 0 });
+    expect(Number(desk.guards.status().usedToday)).toBeGreaterThanOrEqual(30_000);
+  });
+
+  it("that is canceled with nothing filled ends so", async () => {
+    const desk = await renamingDesk();
+    await desk.order(LIMIT, KEY);
+    await desk.amend("0.45");
+    await desk.clock.advanceAsync(2 * MINUTE_MS);
+    const order = desk.change({ status: "CANCELED" });
+    desk.streams.tell(CREDENTIALS.account, { kind: "order", order });
+    await desk.clock.advanceAsync(2 * MINUTE_MS);
+    expect(statesOf(await recordedRows(desk.store))).toEqual(["INTENT", "SENT", "OPEN", "CANCELED"]);
+    expect(desk.guards.status().usedToday).toBe("0");
+  });
+});

@@ -1,0 +1,75 @@
+/** A desk whose venue puts another order, of a new id and what is left, in the place of one that is amended. */
+import type { VenueOrder } from "../../../domain/order.js";
+import type { VenueRoom } from "../../../ports.js";
+import { FakeStreams } from "../../test/fake-streams.js";
+import { createRowSink } from "../../test/row-sink.js";
+import { createDesk, CREDENTIALS, orderContext, orderName, type DeskHarness } from "./desk-harness.js";
+
+export interface RenamingDesk extends DeskHarness {
+  readonly streams: FakeStreams;
+  /** What filled of the order under its first id when the venue takes the next amend. */
+  filledMeanwhile: number;
+  /** Of all ids, whatever has an end. */
+  filledLots(): number;
+  /** Something happens to the order that the venue has now. */
+  change(changes: Partial<VenueOrder>): VenueOrder;
+  amend(quantity: string): Promise<unknown>;
+}
+
+export async function renamingDesk(): Promise<RenamingDesk> {
+  const streams = new FakeStreams();
+  const ended = new Map<string, VenueOrder>();
+  let desk: RenamingDesk;
+  const renaming = (room: VenueRoom): VenueRoom => ({
+    ...room,
+    newIdPerChange: true,
+    reader: {
+      ...room.reader,
+      readOrder: async (session, instrument, ref, options) => {
+        const value = "venueOrderId" in ref ? ended.get(ref.venueOrderId) : undefined;
+        if (value === undefined) return room.reader.readOrder(session, instrument, ref, options);
+        return { ok: true, value, asOfMs: 0, source: "venue" };
+      },
+    },
+    orders: {
+      ...room.orders,
+      async amend(_session, _instrument, current, change) {
+        const before = desk.change({});
+        const filledLots = Math.max(before.filledLots, desk.filledMeanwhile);
+        const averagePrice = filledLots > 0 ? "95000" : null;
+        ended.set(before.venueOrderId, { ...before, status: "CANCELED", filledLots, averagePrice });
+        const next = { qtyLots: change.qtyLots - current.filledLots, filledLots: 0, averagePrice: null };
+        const venueOrderId = `${before.venueOrderId}9`;
+        const order = desk.change({ ...next, venueOrderId, priceTicks: change.priceTicks, status: "OPEN" });
+        const [canceled] = [...ended.values()].slice(-1);
+        if (canceled !== undefined) streams.tell(CREDENTIALS.account, { kind: "order", order: canceled });
+        return { outcome: "accepted", order };
+      },
+    },
+  });
+  const harness = await createDesk({
+    desk: { records: createRowSink() },
+    limits: { maxDailyNotional: "100000000" },
+    mutateRoom: (room) => (room.venue === "venueone" ? renaming(room) : room),
+    prepareVenue: (venue) => {
+      if (venue.venue === "venueone") venue.streams = streams;
+    },
+  });
+  desk = Object.assign(harness, {
+    streams,
+    filledMeanwhile: 0,
+    filledLots: () => [...ended.values(), desk.change({})].reduce((sum, order) => sum + order.filledLots, 0),
+    change: (changes: Partial<VenueOrder>): VenueOrder => {
+      const [entry] = harness.venue.log;
+      if (entry?.order == null) throw new Error("no order");
+      entry.order = { ...entry.order, ...changes };
+      return entry.order;
+    },
+    amend: (quantity: string) => {
+      const name = harness.venue.log[0]?.order?.venueOrderId ?? "";
+      const request = { ...orderName(name, { symbol: "BTC" }), price: null, quantity };
+      return harness.run(harness.desk.amend(request, orderContext(harness.clock)));
+    },
+  });
+  return desk;
+}
