@@ -46,6 +46,9 @@ export interface MadeKey {
   readonly secret: string;
 }
 
+/** A machine that stands still for seconds makes no close late, and no book too old for one. */
+const PATIENT = { CLOSE_DEADLINE_MS: "30000", MAX_QUOTE_AGE_MS: "60000" };
+
 export class ServeBench {
   readonly #folder = mkdtempSync(join(tmpdir(), "unwind-serve-"));
   /** Paths of the compiled programs. */
@@ -72,7 +75,7 @@ export class ServeBench {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const kekFile = this.kek(folder, "kek");
     const environment = {
-      ...environmentFor(this.#pair, dataDir, { LOG_LEVEL: "debug" }),
+      ...environmentFor(this.#pair, dataDir, { LOG_LEVEL: "debug", ...PATIENT }),
       ...{ UNWIND_PROFILE: "serve", AUTH_MODE: "signed", KEK_FILE: kekFile },
     };
     return { folder, dataDir, kekFile, environment };

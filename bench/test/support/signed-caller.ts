@@ -15,6 +15,9 @@ export interface SignedAsk {
   readonly shiftMs?: number;
 }
 
+/** The widest: this machine may stand still between the signature and its arrival. */
+export const RECV_WINDOW = "60000";
+
 let lastMs = 0;
 
 /** No two signatures are of one time: the second write would be taken for a repetition. */
@@ -26,7 +29,7 @@ function nextMs(): number {
 /** Target and options of a signed request, to be sent once or more. */
 export function signedRequest(key: CallerKey, target: string, ask: SignedAsk = {}): RequestOptions {
   const { method = "GET", body = "", headers = {}, shiftMs = 0 } = ask;
-  const proof = signed(key, { method, target, body, timestamp: nextMs() + shiftMs });
+  const proof = signed(key, { method, target, body, timestamp: nextMs() + shiftMs, recvWindow: RECV_WINDOW });
   const type = body === "" ? {} : { "content-type": "application/json" };
   return { method, headers: { ...type, ...proof, ...headers }, ...(body === "" ? {} : { body }) };
 }
