@@ -56,6 +56,7 @@ function start(strictFields: boolean): Promise<Harness> {
         { ownerId: null, walletId: WALLET, userId: "alice", address: ADDRESS, credentials: CREDENTIALS },
       ]);
       return createTradingDesk({
+        recordAct: async () => {},
         clock,
         wallets,
         owners: new Owners(),
@@ -160,7 +161,10 @@ const byId = SENDING.map((sending) => [sending.operation.id, sending] as const);
 
 describe("an unknown field", () => {
   it("is asked of every operation that sends, changes or arms something", () => {
-    const sending = Object.values<Operation>(OPERATIONS).filter(({ method }) => method !== "GET");
+    // A POST with the scope `read` makes a ticket, and takes no body.
+    const sending = Object.values<Operation>(OPERATIONS).filter(
+      ({ method, access }) => method !== "GET" && access.scope !== "read",
+    );
     expect(new Set(SENDING.map(({ operation }) => operation.id))).toEqual(new Set(sending.map(({ id }) => id)));
   });
 
