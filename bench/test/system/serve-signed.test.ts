@@ -140,9 +140,21 @@ describe("npm run serve, signed, as a process,", () => {
     expect((await callerOf(service, here).ask("/api/limits")).status).toBe(200);
     expect(filledSizes(trader)).toEqual([SIZE]);
 
+    const operator = await bench.createKey(place, "--scope", "admin");
+    for (const active of [true, false]) {
+      const halt = { method: "POST", body: JSON.stringify({ active, reason: "drill" }) } as const;
+      expect((await callerOf(service, operator).ask("/api/trade/kill-switch", halt)).status).toBe(200);
+      expect(outcomeOf(await desk.ask("/api/trade/kill-switch", halt))).toEqual([403, "SCOPE_MISSING"]);
+    }
+
     const audit = await bench.unwind(place, "audit", "--json");
     const { rows } = JSON.parse(audit.stdout) as { readonly rows: readonly Readonly<Record<string, unknown>>[] };
-    expect(rows.filter(({ what }) => what === "key.create")).toHaveLength(4);
+    expect(rows.filter(({ what }) => what === "key.create")).toHaveLength(5);
+    const halts = rows.filter(({ who }) => who === operator.keyId).map(({ what, outcome }) => [what, outcome]);
+    expect(halts).toEqual([
+      ["trade.resume", "done"],
+      ["trade.halt", "done"],
+    ]);
     expect(rows).toContainEqual(
       expect.objectContaining({ who: elsewhere.keyId, what: "key.address", outcome: "refused" }),
     );
