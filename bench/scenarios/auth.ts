@@ -104,7 +104,7 @@ async function compare(asked: Asked, start: () => RequestAuth, count: number, ru
 }
 
 function requestsOf({ keyId, method, bodyBytes }: Asked, count: number): SignedRequest[] {
-  const target = "/api/trading/venuetwo/orders/12345/status?symbol=BTC";
+  const target = "/api/trading/orders/history/12345/status?symbol=BTC0";
   const timestamp = String(Date.now());
   return Array.from({ length: count }, (_, index) => {
     const body = Buffer.from(bodyBytes === 0 ? "" : `{"n":"${String(index).padStart(bodyBytes - 8, "0")}"}`);

@@ -11,12 +11,25 @@ import { AccountReads, type ReadLimits } from "./account-reads.js";
 /** While it is on, orders that open exposure are refused; exits and cancels continue. */
 export type KillSwitch = Pick<GuardBook, "halt" | "resume" | "status">;
 
+export interface OperatorAct {
+  /** A key id; `local` without a key. */
+  readonly who: string;
+  readonly what: string;
+  readonly subject: string;
+  readonly outcome: "done" | "failed";
+  readonly details: Readonly<Record<string, string | boolean>>;
+}
+
+/** Writes down what an operator did. Resolves also where that failed: what was done is done. */
+export type RecordAct = (act: OperatorAct) => Promise<void>;
+
 export interface TradingDesk {
   readonly wallets: OwnedWallets;
   readonly orders: OrderDesk;
   readonly reads: AccountReads;
   readonly killSwitch: KillSwitch;
   readonly operator: OperatorAccess;
+  readonly recordAct: RecordAct;
 }
 
 export interface TradingDeskParts {
@@ -26,10 +39,12 @@ export interface TradingDeskParts {
   readonly orders: OrderDesk;
   readonly killSwitch: KillSwitch;
   readonly operator: OperatorAccess;
+  readonly recordAct: RecordAct;
   readonly readLimits?: ReadLimits;
 }
 
 export function createTradingDesk(parts: TradingDeskParts): TradingDesk {
-  const { clock, wallets: source, owners, orders, killSwitch, operator, readLimits } = parts;
-  return { wallets: { source, owners }, orders, reads: new AccountReads(clock, readLimits), killSwitch, operator };
+  const { clock, wallets: source, owners, orders, killSwitch, operator, recordAct, readLimits } = parts;
+  const reads = new AccountReads(clock, readLimits);
+  return { wallets: { source, owners }, orders, reads, killSwitch, operator, recordAct };
 }

@@ -1,12 +1,11 @@
 /** The parameters of the admin operations, checked: every wrong one is named, nothing is guessed. Pure. */
 import { ServiceError } from "../../engine/domain/errors.js";
 import { SCOPES, type Scope } from "../../schemas/operation.js";
+import { AUDIT_PAGE_MAX } from "../auth/audit-store.js";
 import type { KeyWish } from "../auth/key-admin.js";
+import { OVERLAP_MAX_MS } from "../auth/key-wish.js";
 
-export const AUDIT_LIMIT_MAX = 1_000;
 export const AUDIT_LIMIT_DEFAULT = 100;
-/** A rotation that takes longer than a month is two keys. */
-export const OVERLAP_MS_MAX = 30 * 86_400_000;
 export const OVERLAP_MS_DEFAULT = 86_400_000;
 
 const TEXT_CHARS_MAX = 256;
@@ -115,7 +114,7 @@ export function readRotation(params: Params): { readonly keyId: string; readonly
   const reading = new Reading(params);
   const rotation = {
     keyId: reading.text("keyId"),
-    overlapMs: reading.integer("overlapMs", 0, OVERLAP_MS_MAX, OVERLAP_MS_DEFAULT),
+    overlapMs: reading.integer("overlapMs", 0, OVERLAP_MAX_MS, OVERLAP_MS_DEFAULT),
   };
   reading.end();
   return rotation;
@@ -131,7 +130,7 @@ export function readKeyId(params: Params): string {
 export function readPage(params: Params): { readonly limit: number; readonly cursor: string | null } {
   const reading = new Reading(params);
   const page = {
-    limit: reading.integer("limit", 1, AUDIT_LIMIT_MAX, AUDIT_LIMIT_DEFAULT),
+    limit: reading.integer("limit", 1, AUDIT_PAGE_MAX, AUDIT_LIMIT_DEFAULT),
     cursor: reading.textOr("cursor", null),
   };
   reading.end();

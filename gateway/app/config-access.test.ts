@@ -75,7 +75,7 @@ describe("npm run serve", () => {
       expect.stringMatching(/^HOST=0\.0\.0\.0 without TLS .*set TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES/),
       "AUTH_MODE=public lets anyone trade who reaches the port: set AUTH_MODE=signed, or leave it out",
       "DATA_DIR ./open has mode 0755, so others can look into it: chmod 700 ./open",
-      expect.stringMatching(/openssl rand -hex 32.*set KEK_FILE/),
+      expect.stringMatching(/set KEK_FILE.*openssl rand -hex 32/),
       "ALLOWED_ORIGINS: * lets any page read: name the origins, such as https://trade.example",
       "VENUEONE_REST_URL must be https (wss for *_WS_URL) unless it is on this machine: it carries credentials",
     ]);
@@ -112,7 +112,7 @@ describe("npm run serve", () => {
     ["a sealing key of another user", { KEK_FILE: "/k/kek-root" }, /cannot be read by this user \(1000\)/],
     ["a folder as sealing key", { KEK_FILE: "/k/folder" }, /is no file/],
     ["a sealing key that is missing", { KEK_FILE: "/k/none" }, /KEK_FILE \/k\/none cannot be read \(ENOENT\)/],
-    ["no sealing key", { KEK_FILE: "" }, /set KEK_FILE to its path/],
+    ["no sealing key", { KEK_FILE: "" }, /set KEK_FILE to the path of the one/],
     ["two sealing keys", { KEK_HEX: "ab".repeat(32) }, /KEK_FILE and KEK_HEX are set together/],
     ["a former key", { KEK_FORMER_HEX: "ab".repeat(32) }, null],
     ["a former key alone", { KEK_FILE: "", KEK_FORMER_HEX: "ab".repeat(32) }, /without a present key/],

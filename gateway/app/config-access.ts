@@ -126,7 +126,7 @@ function readKeks(values: Values, isNeeded: boolean, machine: Machine, problems:
   if (kek === null && formerKek !== null) problems.push("KEK_FORMER_* is set without a present key: set KEK_FILE too");
   else if (kek === null && isNeeded && !isKekNamed(values))
     problems.push(
-      "there is no key to seal secrets with: make one with `(umask 077; openssl rand -hex 32 > kek)`, keep a copy away from this machine, and set KEK_FILE to its path",
+      "there is no key to seal secrets with: set KEK_FILE to the path of the one that DATA_DIR was sealed with; for a new DATA_DIR make one with `(umask 077; openssl rand -hex 32 > kek)` and keep a copy away from this machine",
     );
   return { kek, formerKek };
 }

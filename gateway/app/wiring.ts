@@ -24,7 +24,7 @@ import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import { ACCOUNT_PACES } from "../../feeds/registry.js";
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
-import { createTradingDesk } from "../accounts/trading-desk.js";
+import { createTradingDesk, type RecordAct } from "../accounts/trading-desk.js";
 import { openAdminSocket, tlsReload } from "./admin-socket.js";
 import { type Administration, openAdministration, type OpenAdministration } from "./administration.js";
 import { openAuthentication } from "./authentication.js";
@@ -278,6 +278,7 @@ async function listen(
   const version = overrides.version ?? VERSION;
   const operator = { loopbackOnly: config.trustsLoopback && isLoopback(config.host), open: false };
   const wallets = overrides.wallets ?? new MemoryCredentials();
+  const recordAct = recordActs(administration, logger);
   const server = await startServer(
     {
       ...config,
@@ -292,12 +293,25 @@ async function listen(
       metrics: new Metrics(),
       records: recording.store,
       recorder: recording.recorder,
-      trading: createTradingDesk({ clock, wallets, owners, orders, killSwitch: guards, operator }),
+      trading: createTradingDesk({ clock, wallets, owners, orders, killSwitch: guards, operator, recordAct }),
     },
   );
   undo.push(() => server.stop(config.shutdownGraceMs));
   logger.info("service.listening", { host: config.host, port: server.port, version, profile: config.profile });
   return server;
+}
+
+function recordActs({ audit }: Administration, logger: ServiceLogger): RecordAct {
+  return async (act) => {
+    try {
+      await audit.append(act);
+    } catch (error) {
+      logger.error("admin.audit_failed", {
+        what: act.what,
+        errorName: error instanceof Error ? error.name : "unknown",
+      });
+    }
+  };
 }
 
 /** Closes in reverse order of opening; a part that fails to close does not keep the others open. */

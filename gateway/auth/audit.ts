@@ -4,7 +4,7 @@
 
 export interface AuditRow {
   readonly atMs: number;
-  /** `admin` (the admin socket), a key id, or `service`. */
+  /** `admin` (the admin socket), a key id, `local` (a caller without a key), or `service`. */
   readonly who: string;
   /** Fixed word such as `key.create`. */
   readonly what: string;

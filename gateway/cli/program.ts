@@ -101,7 +101,12 @@ function addKeys(keys: Command, parts: ProgramParts): void {
   keys
     .command("rotate <key>")
     .description("give it a new secret, printed once; the former one goes on for a while")
-    .option("--overlap <time>", "how long the former secret works: 0, 90s, 30m, 24h, 7d", durationMs, 86_400_000)
+    .option(
+      "--overlap <time>",
+      "how long the former secret works: 0, 90s, 30m, 24h, at most 7d",
+      durationMs,
+      86_400_000,
+    )
     .option(JSON_FLAG, JSON_TEXT)
     .action((keyId: string, options: Options) =>
       parts.run(

@@ -125,6 +125,8 @@ function failureOf(error: unknown): CliFailure {
   if (error instanceof CliFailure) return error;
   if (error instanceof StartError) return new CliFailure(EXIT_USAGE, "CONFIGURATION", error.message);
   if (error instanceof ServiceError) {
+    // Its text holds the problem. What is wrong is the configuration, as it is for the service.
+    if (error.code === "SEAL_KEY_REFUSED") return new CliFailure(EXIT_USAGE, error.code, error.message);
     const { problem, reason } = error.context;
     const why = typeof problem === "string" ? problem : typeof reason === "string" ? reason : "";
     return new CliFailure(EXIT_UNREACHABLE, error.code, why === "" ? error.message : `${error.message} (${why})`);

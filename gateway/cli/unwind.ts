@@ -4,6 +4,7 @@ import { createSystemClock } from "../../engine/domain/clock.js";
 import { silentLogger } from "../../engine/domain/logger.js";
 import { readAdminConfig } from "../app/admin-config.js";
 import { openAdministration } from "../app/administration.js";
+import { takeEnvironment } from "../app/process-environment.js";
 import { checkStateFile } from "../children/state-check.js";
 import { CliFailure, EXIT_USAGE } from "./exit-codes.js";
 import { reachAdmin } from "./reach-admin.js";
@@ -31,7 +32,7 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 async function reach(creates: boolean) {
-  const result = readAdminConfig(process.env, (path) => {
+  const result = readAdminConfig(takeEnvironment(process.env), (path) => {
     try {
       return readFileSync(path, "utf8");
     } catch {

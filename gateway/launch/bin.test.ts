@@ -1,5 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -64,7 +74,12 @@ describe("the command unwind of a clone, without a network,", () => {
 });
 
 describe("the documents", () => {
-  it.each(["README.md", "SECURITY.md", "docs/cli.md", "docs/configuration.md", "CHANGELOG.md"])(
+  const pages = [".", "docs", "client"].flatMap((folder) =>
+    readdirSync(join(ROOT, folder))
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => join(folder, name)),
+  );
+  it.each([...pages, "gateway/launch/usage.mjs", "gateway/cli/program.ts"])(
     "of which %s is one never print a bare npx unwind, which would ask a registry for a name that is not ours",
     (path) => {
       expect(readFileSync(join(ROOT, path), "utf8")).not.toMatch(/npx\s+(?:-\S+\s+)*unwind/);

@@ -19,12 +19,14 @@ const USAGE = `unwind: closes perpetual-futures positions at the best all-in exi
 
 Settings are environment variables, or keys of the JSON file unwind.config.json (UNWIND_CONFIG names another):
   PORT=9000 LOG_LEVEL=debug DATA_DIR=/tmp/unwind npm start
-npm run serve needs a key to seal secrets with, and an API key for each caller:
-  (umask 077; openssl rand -hex 32 > kek); export KEK_FILE="$PWD/kek"
-  npm exec unwind -- keys create --scope read,trade
 docs/configuration.md lists all of them. PORT is 8080 by default; 0 takes a free one.
 
-  --help, -h    this text
+npm run serve needs a key to seal secrets with, and an API key for each caller (docs/api-keys.md, docs/cli.md):
+  (umask 077; openssl rand -hex 32 > kek); export KEK_FILE="$PWD/kek"
+  npm exec unwind -- keys create --scope read,trade
+It refuses what is unsafe, each problem in a line that says what to change.
+
+  --help, -h    this text (npm run serve -- --help)
   --version     the version
 `;
 

@@ -15,6 +15,7 @@ export function tradingWith(orders: OrderDesk, wallets: Wallets = []) {
     await killSwitch.start();
     const operator = { loopbackOnly: true, open: false };
     return createTradingDesk({
+      recordAct: async () => {},
       clock,
       wallets: new MemoryCredentials(wallets),
       owners: new Owners(),

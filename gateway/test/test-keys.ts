@@ -154,7 +154,7 @@ export interface Signing {
 }
 
 /** Headers of a request that the key signs. */
-export function signed(by: TestKey, request: Signing): Record<string, string> {
+export function signed(by: Pick<TestKey, "keyId" | "secret">, request: Signing): Record<string, string> {
   const { method = "GET", target, body = "", timestamp = Date.now(), recvWindow = "" } = request;
   const prehash = Buffer.concat([Buffer.from(timestamp + recvWindow + method + target), Buffer.from(body)]);
   return {
