@@ -11,12 +11,27 @@ import { AccountReads, type ReadLimits } from "./account-reads.js";
 /** While it is on, orders that open exposure are refused; exits and cancels continue. */
 export type KillSwitch = Pick<GuardBook, "halt" | "resume" | "status">;
 
+/** What the operator did, for the audit log. */
+export interface OperatorAct {
+  /** A key's id, or `local` without keys. */
+  readonly who: string;
+  readonly what: "kill-switch.halt" | "kill-switch.resume";
+  /** The venue; "" for all. */
+  readonly subject: string;
+  readonly outcome: "done";
+  readonly details: Readonly<Record<string, string>>;
+}
+
+/** Resolves when it is durable. */
+export type NoteAct = (act: OperatorAct) => Promise<void>;
+
 export interface TradingDesk {
   readonly wallets: OwnedWallets;
   readonly orders: OrderDesk;
   readonly reads: AccountReads;
   readonly killSwitch: KillSwitch;
   readonly operator: OperatorAccess;
+  readonly noteAct: NoteAct;
 }
 
 export interface TradingDeskParts {
@@ -26,10 +41,13 @@ export interface TradingDeskParts {
   readonly orders: OrderDesk;
   readonly killSwitch: KillSwitch;
   readonly operator: OperatorAccess;
+  /** Absent: nobody keeps a record of acts. */
+  readonly noteAct?: NoteAct;
   readonly readLimits?: ReadLimits;
 }
 
 export function createTradingDesk(parts: TradingDeskParts): TradingDesk {
-  const { clock, wallets: source, owners, orders, killSwitch, operator, readLimits } = parts;
-  return { wallets: { source, owners }, orders, reads: new AccountReads(clock, readLimits), killSwitch, operator };
+  const { clock, wallets: source, owners, orders, killSwitch, operator, noteAct = async () => {}, readLimits } = parts;
+  const reads = new AccountReads(clock, readLimits);
+  return { wallets: { source, owners }, orders, reads, killSwitch, operator, noteAct };
 }

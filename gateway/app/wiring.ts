@@ -289,7 +289,10 @@ async function listen(
       metrics: new Metrics(),
       records: recording.store,
       recorder: recording.recorder,
-      trading: createTradingDesk({ clock, wallets, owners, orders, killSwitch: guards, operator }),
+      trading: createTradingDesk({
+        ...{ clock, wallets, owners, orders, killSwitch: guards, operator },
+        noteAct: (act) => administration.audit.append(act),
+      }),
     },
   );
   undo.push(() => server.stop(config.shutdownGraceMs));

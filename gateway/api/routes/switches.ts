@@ -2,6 +2,7 @@
  * The kill switch of the operator (openings off, exits on) and the dead-man's switch of a caller (open orders are
  * cancelled unless a heartbeat comes). Its unguessable id alone prolongs and ends a dead-man's switch of the caller's own.
  */
+import { LOCAL_OWNER } from "../../../engine/domain/owner.js";
 import type { SwitchAnswer } from "../../../engine/orders/single/order-desk.js";
 import { OPERATIONS } from "../../../schemas/operations.js";
 import {
@@ -13,6 +14,7 @@ import {
 import { compileSerialiser } from "../../../schemas/serialise.js";
 import { compileValidator } from "../../../schemas/validate.js";
 import { ACCOUNT_HEADERS, callerBlock, exchangeOf, tradingRoom } from "../../accounts/account-access.js";
+import type { OperatorAct } from "../../accounts/trading-desk.js";
 import { requireOperator } from "../../http/operator-access.js";
 import { type Answer, type Ask, checkedBody, jsonRoute, replyText } from "../../http/json-route.js";
 import type { Route } from "../../http/route.js";
@@ -39,6 +41,15 @@ function killSwitchRoutes(context: TradingContext): Route[] {
     return { text: replyText(edge, serialise, { success: true, data, timestamp: clock.wallMs() }) };
   }
 
+  /** The switch is set: a row that cannot be written takes nothing back. */
+  async function note(act: OperatorAct): Promise<void> {
+    try {
+      await trading.noteAct(act);
+    } catch {
+      edge.logger.error("http.audit_failed", { what: act.what });
+    }
+  }
+
   return [
     jsonRoute(context, {
       operation: OPERATIONS.killSwitch,
@@ -48,8 +59,14 @@ function killSwitchRoutes(context: TradingContext): Route[] {
         requireOperator(trading.operator, ask.origin, ask.caller);
         const body = checkedBody(validate, ask.body);
         const venue = body.exchange ?? null;
-        if (body.active) await killSwitch.halt(venue, body.reason ?? DEFAULT_REASON);
+        const reason = body.reason ?? DEFAULT_REASON;
+        if (body.active) await killSwitch.halt(venue, reason);
         else await killSwitch.resume(venue);
+        await note({
+          who: ask.caller.keyId ?? LOCAL_OWNER,
+          what: body.active ? "kill-switch.halt" : "kill-switch.resume",
+          ...{ subject: venue ?? "", outcome: "done", details: body.active ? { reason } : {} },
+        });
         return state();
       },
     }),
