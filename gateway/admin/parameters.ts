@@ -1,12 +1,13 @@
 /** The parameters of the admin operations, checked: every wrong one is named, nothing is guessed. Pure. */
 import { ServiceError } from "../../engine/domain/errors.js";
 import { SCOPES, type Scope } from "../../schemas/operation.js";
+import { AUDIT_PAGE_MAX } from "../auth/audit-store.js";
 import type { KeyWish } from "../auth/key-admin.js";
+import { OVERLAP_MAX_MS } from "../auth/key-wish.js";
 
-export const AUDIT_LIMIT_MAX = 1_000;
+export const AUDIT_LIMIT_MAX = AUDIT_PAGE_MAX;
 export const AUDIT_LIMIT_DEFAULT = 100;
-/** A rotation that takes longer than a month is two keys. */
-export const OVERLAP_MS_MAX = 30 * 86_400_000;
+export const OVERLAP_MS_MAX = OVERLAP_MAX_MS;
 export const OVERLAP_MS_DEFAULT = 86_400_000;
 
 const TEXT_CHARS_MAX = 256;

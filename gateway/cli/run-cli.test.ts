@@ -122,7 +122,7 @@ describe("the command line", () => {
     ["keys rotate pk_1 --overlap 31d", 2, "overlapMs must be a whole number"],
     ["keys revoke pk_9", 3, "NOT_FOUND"],
     ["audit --limit 0", 2, "Use a whole number above 0"],
-    ["audit --limit 2000", 2, "limit must be a whole number from 1 to 1000"],
+    ["audit --limit 2000", 2, "limit must be a whole number from 1 to 500"],
     ["seal rotate --to-file kek", 2, "nextKeyFile must be an absolute path"],
     ["seal rotate", 3, "NOT_AVAILABLE"],
     ["tls reload", 3, "NOT_AVAILABLE"],
