@@ -254,7 +254,7 @@ function mounting(core: ServerCore, options: ServerOptions, parts: ServerParts):
   ];
   return (app) => {
     mountStream(app, edge, stream);
-    mountDashboard(app, edge, options.dashboardFolder ?? null, options.pageAccount ?? null, !edge.verifier.isPublic);
+    mountDashboard(app, edge, options.dashboardFolder ?? null, options.pageAccount ?? null);
     mountRoutes(app, edge, routes, origins.hasOrigins);
   };
 }
