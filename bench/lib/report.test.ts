@@ -23,6 +23,13 @@ const part = (title: string, ours: number): ReportPart => ({
 });
 
 describe("the report of the bench", () => {
+  it("keeps a comparison of two commits below what the scenarios write", () => {
+    const before = `${renderReport([part("one", 1)], "2026-01-01")}\n## Before and after: a move\n\nfigures\n`;
+    const after = renderReport([part("one", 2)], "2026-02-02", before, ["one"]);
+    expect(after.trimEnd().endsWith("## Before and after: a move\n\nfigures")).toBe(true);
+    expect(after.match(/^## /gm)).toHaveLength(2);
+  });
+
   it("replaces the sections that were measured again, and keeps the others", () => {
     const before = renderReport([part("one", 1), part("two", 2)], "2026-01-01");
     const after = renderReport([part("two", 3)], "2026-02-02", before, ["one", "two", "three"]);

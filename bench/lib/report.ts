@@ -8,9 +8,12 @@ export interface ReportPart {
   readonly result: ScenarioResult;
 }
 
+/** How the title of a section begins that compares two commits: written by hand, and kept below the others. */
+const COMPARISON = "Before and after";
+
 /**
  * Renders the whole report. `parts` replace their sections; all other sections of `before` stay, with their dates. The
- * order is that of `titles`, and a section without a title there is dropped.
+ * order is that of `titles`; a section without a title there is dropped, unless it compares two commits.
  */
 export function renderReport(
   parts: readonly ReportPart[],
@@ -25,8 +28,9 @@ export function renderReport(
       .map((section) => [section.slice(0, section.indexOf("\n")), `## ${section.trimEnd()}`] as const),
   );
   const fresh = new Map(parts.map((part) => [part.title, renderPart(part, dateText)]));
+  const compared = [...kept].filter(([title]) => title.startsWith(COMPARISON)).map(([, text]) => text);
   const sections = titles.map((title) => fresh.get(title) ?? kept.get(title) ?? "").filter((text) => text !== "");
-  return `${[HEAD.join("\n"), ...sections].join("\n\n")}\n`;
+  return `${[HEAD.join("\n"), ...sections, ...compared].join("\n\n")}\n`;
 }
 
 function renderPart(part: ReportPart, dateText: string): string {

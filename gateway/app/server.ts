@@ -229,6 +229,11 @@ function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, 
   });
 }
 
+/** The page offers to sign in where keys exist and calls need one. */
+function wantsKey({ auth }: ServerParts): boolean {
+  return auth !== undefined && auth.authenticator.mode !== "public";
+}
+
 /** Mounts every route on an app; the routes themselves are made once. */
 function mounting(core: ServerCore, options: ServerOptions, parts: ServerParts): (app: TemplatedApp) => void {
   const { edge, origins, stream } = core;
@@ -254,7 +259,7 @@ function mounting(core: ServerCore, options: ServerOptions, parts: ServerParts):
   ];
   return (app) => {
     mountStream(app, edge, stream);
-    mountDashboard(app, edge, options.dashboardFolder ?? null, options.pageAccount ?? null);
+    mountDashboard(app, edge, options.dashboardFolder ?? null, options.pageAccount ?? null, wantsKey(parts));
     mountRoutes(app, edge, routes, origins.hasOrigins);
   };
 }

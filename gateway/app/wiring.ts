@@ -36,6 +36,7 @@ import { createRecording, type Recording } from "./recording.js";
 import { RoomStarter, waitForBooks } from "./room-starter.js";
 import { createRooms } from "./rooms.js";
 import type { PageAccount } from "../api/routes/dashboard.js";
+import type { CallerAuth } from "../http/caller.js";
 import { type Server, startServer } from "./server.js";
 import { isLoopback } from "../http/server-address.js";
 import { allResolved, resolvedOrders } from "../stream/resolved-orders.js";
@@ -60,6 +61,8 @@ export interface ServiceOverrides {
   readonly pageAccount?: PageAccount;
   /** Server wallets and their credentials; absent: there are none. */
   readonly wallets?: CredentialSource;
+  /** API keys, instead of those of the configuration and the store. */
+  readonly auth?: CallerAuth;
   /** Receives what orders did, instead of the record. */
   readonly records?: RecordSink;
   /** Keys, audit rows and seals over the store. */
@@ -283,7 +286,7 @@ async function listen(
       ...(overrides.pageAccount === undefined ? {} : { pageAccount: overrides.pageAccount }),
     },
     {
-      ...{ clock, logger, hash, owners, portfolio, auth },
+      ...{ clock, logger, hash, owners, portfolio, auth: overrides.auth ?? auth },
       view: new MarketView(rooms),
       desk: createTradeDesk(trades, store, orders),
       metrics: new Metrics(),

@@ -160,7 +160,11 @@ const byId = SENDING.map((sending) => [sending.operation.id, sending] as const);
 
 describe("an unknown field", () => {
   it("is asked of every operation that sends, changes or arms something", () => {
-    const sending = Object.values<Operation>(OPERATIONS).filter(({ method }) => method !== "GET");
+    // A ticket of the stream needs a key, which this service has none of.
+    const others: readonly string[] = [OPERATIONS.streamTicket.id];
+    const sending = Object.values<Operation>(OPERATIONS).filter(
+      ({ method, id }) => method !== "GET" && !others.includes(id),
+    );
     expect(new Set(SENDING.map(({ operation }) => operation.id))).toEqual(new Set(sending.map(({ id }) => id)));
   });
 
