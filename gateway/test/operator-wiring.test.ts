@@ -17,7 +17,10 @@ import { type BuiltClient, buildClient } from "./dashboard-build.js";
 
 const KILL = "/api/trade/kill-switch";
 const FILLS = "/api/history/fills";
-const SIGNED = { AUTH_MODE: "signed", KEK_HEX: Array.from({ length: 32 }, (_, index) => (index * 37 + 11).toString(16).slice(-2).padStart(2, "0")).join("") };
+const SIGNED = {
+  AUTH_MODE: "signed",
+  KEK_HEX: Array.from({ length: 32 }, (_, index) => (index * 37 + 11).toString(16).slice(-2).padStart(2, "0")).join(""),
+};
 
 let built: BuiltClient;
 let directory: string;
@@ -96,7 +99,13 @@ describe("the kill switch", () => {
     const { rows } = await asked<AuditPage>("audit.page", { limit: 10 });
     expect(rows.slice(0, 2)).toMatchObject([
       { who: made.key.keyId, what: "kill-switch.resume", subject: "venuetwo", outcome: "done", details: {} },
-      { who: made.key.keyId, what: "kill-switch.halt", subject: "venuetwo", outcome: "done", details: { reason: "drill" } },
+      {
+        who: made.key.keyId,
+        what: "kill-switch.halt",
+        subject: "venuetwo",
+        outcome: "done",
+        details: { reason: "drill" },
+      },
     ]);
   });
 
