@@ -187,7 +187,7 @@ const LATER_OPTIONS = {
     min: 1,
     max: 100_000,
     default: 2048,
-    doc: "Bodies arriving at the same time; one more gets 503.",
+    doc: "Bodies arriving at the same time; one more gets 503. Where keys are needed, half of them are for keys that were proven from their address before, and one address has an eighth for all others.",
   }),
   CLOSES_IN_FLIGHT_MAX: option({
     kind: "integer",

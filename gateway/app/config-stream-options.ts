@@ -49,7 +49,7 @@ export const STREAM_OPTIONS = {
     min: 1,
     max: 1_000_000,
     default: DEFAULT_STREAM_LIMITS.keysMax,
-    doc: "Different subscriptions over all connections; a subscribe beyond it is refused with OVERLOADED.",
+    doc: "Different subscriptions over all connections; a subscribe beyond it is refused with OVERLOADED. Where keys are needed, connections without one open none beyond half of it.",
   }),
   STREAM_LEVELS_MAX: option({
     kind: "integer",

@@ -57,6 +57,8 @@ export interface ServerOptions extends RouteLimits {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
+  /** Being on this machine proves an operator (config-access.ts). Default true. */
+  readonly trustsLoopback?: boolean;
   /** Null or absent: plain HTTP. */
   readonly tls?: TlsPaths | null;
   readonly rateLimits: BucketRules;
@@ -248,7 +250,7 @@ function mounting(core: ServerCore, options: ServerOptions, parts: ServerParts):
     ...historyRoutes(context, parts.records, {
       hash: parts.hash,
       owners: parts.owners,
-      loopbackOnly: isLoopback(options.host),
+      loopbackOnly: (options.trustsLoopback ?? true) && isLoopback(options.host),
       // No option opens them yet: without API keys the service listens on loopback only.
       open: false,
     }),

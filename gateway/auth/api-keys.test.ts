@@ -288,6 +288,23 @@ describe("revoking a key", () => {
     end();
   });
 
+  it("is in force and durable for all although a listener fails, and the other listeners are told", async () => {
+    const made = await harness.keys.create(WISH);
+    const told: string[] = [];
+    const ends = [
+      harness.keys.table.onRevoked(() => {
+        throw new TypeError("a stream that is broken");
+      }),
+      harness.keys.table.onRevoked((keyId) => told.push(keyId)),
+    ];
+    const revoking = async () => await harness.keys.revoke(made.key.keyId);
+    expect((await revoking()).revokedAtMs).toBe(harness.clock.wallMs());
+    expect(told).toEqual([made.key.keyId]);
+    await restart();
+    expect(ask(made)).toBe("KEY_REVOKED");
+    for (const end of ends) end();
+  });
+
   it("again is the same answer, without an act", async () => {
     const { key } = await harness.keys.create(WISH);
     const first = await harness.keys.revoke(key.keyId);

@@ -85,7 +85,8 @@ export class ApiKeys implements KeyAdmin {
 
   revoke(keyId: string): Promise<KeyView> {
     // In this turn, not after the acts before it.
-    this.table.revoke(keyId, this.#parts.clock.wallMs());
+    for (const fault of this.table.revoke(keyId, this.#parts.clock.wallMs()))
+      this.#parts.logger.error("auth.revoke_fault", { errorName: fault instanceof Error ? fault.name : "unknown" });
     return this.#act("key.revoke", keyId, () => this.#revoke(keyId));
   }
 

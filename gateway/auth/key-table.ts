@@ -80,7 +80,7 @@ export class LiveKey {
   }
 }
 
-/** Must not throw. */
+/** Must not throw; what one throws keeps no other from being called. */
 export type RevokedListener = (keyId: string) => void;
 
 export class KeyTable {
@@ -105,13 +105,24 @@ export class KeyTable {
     return this.#keys.entries();
   }
 
-  /** In the same turn all of its secrets are gone and the listeners have been called. Again: nothing. */
-  revoke(keyId: string, nowMs: number): void {
+  /**
+   * In the same turn all of its secrets are gone and the listeners have been called. Again: nothing. Returns what
+   * listeners threw.
+   */
+  revoke(keyId: string, nowMs: number): readonly unknown[] {
     const key = this.#keys.get(keyId);
-    if (key === undefined || key.isRevoked) return;
+    if (key === undefined || key.isRevoked) return [];
     key.revokedAtMs = Math.max(1, nowMs);
     key.wipe();
-    for (const listener of this.#listeners) listener(keyId);
+    const faults: unknown[] = [];
+    for (const listener of this.#listeners) {
+      try {
+        listener(keyId);
+      } catch (error) {
+        faults.push(error);
+      }
+    }
+    return faults;
   }
 
   /** Called with each key that is revoked. Returns what ends it. */

@@ -60,12 +60,14 @@ export class CallerCheck {
     const query = request.getQuery() as string | undefined;
     state.unpaid = address;
     state.paysAnon = true;
+    const addressText = this.#addresses.textOf(response, head.get("x-forwarded-for"));
     state.proof = {
       headers,
       method: request.getCaseSensitiveMethod(),
       target: query === undefined ? request.getUrl() : `${request.getUrl()}?${query}`,
-      address: this.#addresses.textOf(response, head.get("x-forwarded-for")),
+      address: addressText,
       anon: address.anon,
+      isKnown: this.#verifier.knows({ headers, address: addressText }),
     };
     if (!head.announcesBody()) return this.prove(state, NO_BODY);
     if (!readsBody) throw invalidParameters({ path: "body", problem: "must not be there" });
@@ -86,7 +88,7 @@ export class CallerCheck {
     return this.#prove(state, proof, body);
   }
 
-  #prove(state: ReplyState, { anon, ...signed }: Proof, body: Uint8Array): ServiceError | null {
+  #prove(state: ReplyState, { anon, isKnown: _isKnown, ...signed }: Proof, body: Uint8Array): ServiceError | null {
     const { scope, weight } = state.admission;
     const verdict = this.#verifier.verify({ ...signed, body }, anon, weight, this.#clock.monoNs());
     if (verdict === null) return this.#charges.charge(state, null) ?? new ServiceError("RATE_LIMITED");

@@ -9,6 +9,7 @@
  */
 import type { HttpRequest } from "uWebSockets.js";
 import { ServiceError } from "../../engine/domain/errors.js";
+import { OWN_KEY } from "../../schemas/venues.js";
 import type { KeyHeaders } from "./caller.js";
 
 /** Headers for which a second one with another value is a contradiction. */
@@ -26,10 +27,22 @@ const KEY_CHARS_MAX: ReadonlyMap<string, number> = new Map([
   ["x-api-secret", 256],
 ]);
 
+/**
+ * Headers that decide whose account acts and whether a request is a repetition: of two the server would show the first,
+ * where a proxy may show the last. Only that they are there is noted here, because some hold credentials.
+ */
+const ONCE: ReadonlySet<string> = new Set([
+  "idempotency-key",
+  "x-wallet-id",
+  "x-venue-credentials",
+  ...OWN_KEY.headers.map(({ name }) => name.toLowerCase()),
+]);
+
 /** Headers that others need (origin-guard.ts), so that no header is read by name a second time. */
 const TOLD: ReadonlySet<string> = new Set([
   ...SINGLE,
   ...KEY_CHARS_MAX.keys(),
+  ...ONCE,
   "sec-fetch-site",
   "sec-fetch-mode",
   "sec-fetch-dest",
@@ -76,6 +89,11 @@ function look(name: string, value: string): void {
   if (KEY_CHARS_MAX.has(name)) {
     hasKeyHeader = true;
     if (before !== undefined) problem = `${name} is there twice`;
+  }
+  if (ONCE.has(name)) {
+    if (before !== undefined) problem = `${name} is there twice`;
+    seen.set(name, "");
+    return;
   }
   if (before === undefined) seen.set(name, value);
   else if (name === "x-forwarded-for") seen.set(name, `${before}, ${value}`);

@@ -52,6 +52,12 @@ export class PendingReply {
     return this.caller;
   }
 
+  /** Not null: the body comes from someone who is not known before it is there; the object stands for their address. */
+  get stranger(): object | null {
+    const { proof } = this.#state;
+    return proof === null || proof.isKnown ? null : proof.anon;
+  }
+
   /** Not null: what may change something waits for it, after `prove`. It never rejects. */
   get settled(): Promise<void> | null {
     return this.#state.settled;

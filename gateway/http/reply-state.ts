@@ -51,6 +51,8 @@ export interface Admission {
 export interface Proof extends Omit<SignedRequest, "body"> {
   /** The bucket of its address. */
   readonly anon: TokenBucket;
+  /** The key was proven from its address before. */
+  readonly isKnown: boolean;
 }
 
 /** One instance is reused for requests answered within their handler; a waiting one has its own. */

@@ -37,6 +37,11 @@ export class Verifier {
     return this.mode === "public";
   }
 
+  /** Whether this key was proven from this address before. */
+  knows(request: Pick<SignedRequest, "headers" | "address">): boolean {
+    return this.#proven.has(pairOf(request));
+  }
+
   /** Null: not checked, since its address has no tokens left for a wrong one. `weight`: what that would cost. */
   verify(request: SignedRequest, anon: TokenBucket, weight: number, nowNs: number): AuthVerdict | null {
     return this.#mayCheck(request, anon, weight, nowNs)
@@ -61,6 +66,6 @@ export class Verifier {
   }
 }
 
-function pairOf({ headers, address }: SignedRequest): string {
+function pairOf({ headers, address }: Pick<SignedRequest, "headers" | "address">): string {
   return headers.apiKey === null ? "" : `${headers.apiKey}\0${address}`;
 }

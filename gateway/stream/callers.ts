@@ -71,6 +71,11 @@ export class StreamCallers {
     return this.#known.get(connection)?.caller?.ownerId ?? null;
   }
 
+  /** It has proven no key where one is needed. */
+  isNobody(connection: Connection): boolean {
+    return (this.#known.get(connection)?.caller ?? null) === null;
+  }
+
   /** Throws AUTH_REQUIRED or SCOPE_MISSING. */
   require(connection: Connection, scope: Scope): void {
     const known = this.#known.get(connection);

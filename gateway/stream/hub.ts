@@ -106,7 +106,14 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     this.callers = new StreamCallers(parts.auth ?? PUBLIC_AUTH, limits, () => this.monoNs());
     // Its switches fire, as those of any lost connection.
     parts.revocations?.onRevoked((keyId) => {
-      for (const connection of this.callers.ofKey(keyId)) endUnproven(this.#protocol, connection, "KEY_REVOKED");
+      for (const connection of this.callers.ofKey(keyId)) {
+        try {
+          endUnproven(this.#protocol, connection, "KEY_REVOKED");
+        } catch (error) {
+          // A bug in a topic of one connection leaves none of the others open.
+          logFailedLook(this.logger, error);
+        }
+      }
     });
     this.#board = new FeedBoard(parts.view);
     this.topics = new Topics({

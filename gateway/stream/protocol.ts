@@ -195,7 +195,8 @@ export class Protocol {
     const { callers, topics } = this.#host;
     const wished = topics.topicOf(frame);
     if (!PUBLIC_TOPICS.has(wished)) callers.require(connection, "read");
-    const keys = this.#host.keys.open(connection, topics.subscribed(frame, callers.ownerOf(connection)));
+    const specs = topics.subscribed(frame, callers.ownerOf(connection));
+    const keys = this.#host.keys.open(connection, specs, callers.isNobody(connection));
     try {
       this.#answerSubscribe(connection, keys, id);
     } finally {
@@ -218,7 +219,7 @@ export class Protocol {
     if (wishes.some(({ sub }) => topics.isPrivate(sub))) callers.require(connection, "read");
     const ownerId = callers.ownerOf(connection);
     const specs = [...bySub.values()].map((wish) => topics.resumed(wish, ownerId));
-    const keys = this.#host.keys.open(connection, specs);
+    const keys = this.#host.keys.open(connection, specs, callers.isNobody(connection));
     try {
       this.#answerResume(connection, keys, bySub, id);
     } finally {

@@ -288,3 +288,27 @@ describe("a flood", () => {
     expect(running().server.streamCounts).toMatchObject({ keys: 0, subscriptions: 0 });
   });
 });
+
+describe("connections without a key that subscribe to all that there is", () => {
+  it("leave room for the keys of the stream that a key holder needs", async () => {
+    await start({ keysMax: 4 });
+    const stranger = await open();
+    const answers: unknown[] = [];
+    for (const intervalMs of [0, 50, 100, 250, 1000])
+      answers.push(codes(await stranger.ask({ op: "subscribe", ...TICKER, intervalMs })));
+    expect(answers.at(-1)).toEqual(["error", "OVERLOADED"]);
+    const holder = await opened(ALICE);
+    expect(codes(await holder.ask({ op: "subscribe", ...POSITIONS }))).toEqual(["subscribed", undefined]);
+  });
+
+  it("leave room for the price levels of a key holder's books", async () => {
+    await start({ levelsMax: 40 });
+    const book = { op: "subscribe", topic: "book", symbols: ["BTC"], exchanges: ["venueone"], depth: 10 };
+    const stranger = await open();
+    const answers: unknown[] = [];
+    for (const intervalMs of [0, 50, 100]) answers.push(codes(await stranger.ask({ ...book, intervalMs })));
+    expect(answers.at(-1)).toEqual(["error", "OVERLOADED"]);
+    const holder = await opened(ALICE);
+    expect(codes(await holder.ask({ ...book, intervalMs: 1000 }))).toEqual(["subscribed", undefined]);
+  });
+});
