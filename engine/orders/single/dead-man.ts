@@ -250,7 +250,7 @@ export class DeadManSwitches {
       if (armed.state === "ending") this.#end(armed);
       if (armed.state !== "armed") continue;
       this.#options.clock.clearTimer(armed.timer);
-      if (armed.atVenue.cover === "account" && !armed.isLeft) this.#end(armed);
+      if (armed.atVenue.cover === "account" && !armed.isLeft) this.#leaveToVenue(armed);
       else firing.push(this.#fire(armed));
     }
     await Promise.all(firing);
@@ -350,6 +350,12 @@ export class DeadManSwitches {
       const timer = clock.setTimer(wake, ms);
       this.#wakes.set(armed, wake);
     });
+  }
+
+  /** Its time counts at the venue on: the end of another owner's switch, which fires at the shutdown, leaves it in force. */
+  #leaveToVenue(armed: Switch): void {
+    this.#byId.delete(armed.id);
+    this.#end(armed);
   }
 
   #end(armed: Switch): void {
