@@ -120,7 +120,7 @@ export class DeadManSwitches {
 
   /** Takes the session over, and closes it in any case. Null when there are too many switches. */
   prepare(room: VenueRoom, session: AccountSession, holder: SwitchHolder, timeoutMs: number): PreparedSwitch | null {
-    const needsPlace = !this.#byHolder.has(holderKey(holder));
+    const needsPlace = this.#heldBy(holder).length === 0;
     if (needsPlace && this.#byId.size + this.#keptCount >= this.#maxSwitches) {
       session.close();
       return null;
@@ -147,9 +147,9 @@ export class DeadManSwitches {
   ): Promise<ArmedSwitch> {
     const { clock, randomIds } = this.#options;
     const holder = holderKey({ accountHash, ownerId });
-    const before = this.#byHolder.get(holder);
+    const held = this.#heldBy({ accountHash, ownerId });
     const atVenue = this.#venueTimers.join(accountHash);
-    if (before?.state === "armed" || before?.state === "ending") this.#end(before);
+    for (const before of held) this.#giveWay(before);
     const armed: Switch = {
       id: randomIds.randomHex128(),
       ownerId,
@@ -167,8 +167,8 @@ export class DeadManSwitches {
     };
     this.#byId.set(armed.id, armed);
     this.#byHolder.set(holder, armed);
-    // Its next try comes now: a minute later it would cancel what the caller, who is back, places from here on.
-    if (before !== undefined) this.#wakes.get(before)?.();
+    // The next try of one that fires comes now: a minute later it would cancel what the caller, who is back, places.
+    for (const before of held) this.#wakes.get(before)?.();
     await this.#venueTimers.arm(armed, armed.endsMs);
     return factsOf(clock, armed);
   }
@@ -228,6 +228,25 @@ export class DeadManSwitches {
     return armed !== undefined && this.#options.owners.reaches(ownerId, armed.ownerId) ? armed : undefined;
   }
 
+  /** The account's switches that the owner reaches: its own, and that of public mode where it adopted that. */
+  #heldBy({ accountHash, ownerId }: SwitchHolder): readonly Switch[] {
+    return this.#options.owners.reachedBy(ownerId).flatMap((owner) => {
+      const held = this.#byHolder.get(holderKey({ accountHash, ownerId: owner }));
+      return held === undefined ? [] : [held];
+    });
+  }
+
+  /** Another one takes its place. */
+  #giveWay(before: Switch): void {
+    if (before.state === "armed" || before.state === "ending") {
+      this.#end(before);
+      return;
+    }
+    // One that fires goes on by itself, and what its venue has is the other's to end.
+    this.#byHolder.delete(before.holder);
+    this.#venueTimers.giveWay(before);
+  }
+
   get armedCount(): number {
     return this.#byId.size;
   }
@@ -250,8 +269,13 @@ export class DeadManSwitches {
       if (armed.state === "ending") this.#end(armed);
       if (armed.state !== "armed") continue;
       this.#options.clock.clearTimer(armed.timer);
-      if (armed.atVenue.cover === "account" && !armed.isLeft) this.#leaveToVenue(armed);
-      else firing.push(this.#fire(armed));
+      if (armed.atVenue.cover !== "account" || armed.isLeft) {
+        firing.push(this.#fire(armed));
+        continue;
+      }
+      // Its time counts at the venue on: the end of another owner's switch, which fires here, leaves it in force.
+      this.#byId.delete(armed.id);
+      this.#end(armed);
     }
     await Promise.all(firing);
   }
@@ -350,12 +374,6 @@ export class DeadManSwitches {
       const timer = clock.setTimer(wake, ms);
       this.#wakes.set(armed, wake);
     });
-  }
-
-  /** Its time counts at the venue on: the end of another owner's switch, which fires at the shutdown, leaves it in force. */
-  #leaveToVenue(armed: Switch): void {
-    this.#byId.delete(armed.id);
-    this.#end(armed);
   }
 
   #end(armed: Switch): void {
