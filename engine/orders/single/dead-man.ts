@@ -23,21 +23,12 @@
 import { type Clock, type TimerHandle, delay } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";
 import type { Owners } from "../../domain/owner.js";
-import type { RoutableVenue } from "../../domain/venue.js";
 import type { AccountSession, VenueRoom } from "../../ports.js";
 import type { RandomIds } from "../../storage/keyed-hash.js";
 import { problemOf, type Background } from "../background.js";
 import { cancelAllOrders } from "./cancel-all.js";
-import { instrumentOf } from "./order-facts.js";
-import {
-  CALL_TIMEOUT_MS,
-  monoMs,
-  venueOverMs,
-  mayVenueFire,
-  VenueTimers,
-  wallMsAt,
-  type TimedAccount,
-} from "./venue-timers.js";
+import { type ArmedSwitch, factsOf } from "./switch-facts.js";
+import { CALL_TIMEOUT_MS, monoMs, venueOverMs, mayVenueFire, VenueTimers, type TimedAccount } from "./venue-timers.js";
 
 const MAX_SWITCHES = 1_000;
 export const MIN_TIMEOUT_MS = 5_000;
@@ -48,17 +39,6 @@ const MAX_TRIES = 6;
 const MAX_FIRE_TRIES = 17;
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 60_000;
-
-interface ArmedSwitch {
-  readonly switchId: string;
-  readonly state: "ARMED" | "ENDING" | "ENDED";
-  readonly venue: RoutableVenue;
-  readonly timeoutMs: number;
-  readonly expiresAtMs: number;
-  readonly venueArmed: boolean;
-  /** Canonical; null: not by symbol. */
-  readonly venueSymbols: readonly string[] | null;
-}
 
 /** Checked, with its place kept. Ends with one call of the two. */
 export interface PreparedSwitch {
@@ -392,18 +372,4 @@ export class DeadManSwitches {
 
 function holderKey({ accountHash, ownerId }: SwitchHolder): string {
   return ownerId === null ? accountHash : `${accountHash} ${ownerId}`;
-}
-
-function factsOf(clock: Clock, { id: switchId, room, timeoutMs, endsMs, atVenue, state }: Switch): ArmedSwitch {
-  const { cover } = atVenue;
-  const bySymbol = typeof cover === "string" ? null : cover;
-  return {
-    switchId,
-    venue: room.venue,
-    state: state === "armed" ? "ARMED" : state === "ending" ? "ENDING" : "ENDED",
-    timeoutMs,
-    expiresAtMs: wallMsAt(clock, endsMs),
-    venueArmed: bySymbol === null ? cover === "account" : bySymbol.length > 0,
-    venueSymbols: bySymbol?.map((symbol) => instrumentOf(room.markets, symbol)?.symbol ?? symbol) ?? null,
-  };
 }

@@ -53,30 +53,33 @@ describe("at a shutdown", () => {
   it.each([
     ["before", [BOB, ALICE]],
     ["after", [ALICE, BOB]],
-  ])("a switch that its venue keeps is left to it, also where that of another owner armed %s it fires", async (_, order) => {
-    const scheduled: (number | null)[] = [];
-    const harness = await createDesk({
-      mutateRoom: (room) => ({
-        ...room,
-        orders: {
-          ...room.orders,
-          scheduleCancel: async (_session, atMs) => {
-            scheduled.push(atMs);
-            return { outcome: "accepted" };
+  ])(
+    "a switch that its venue keeps is left to it, also where that of another owner armed %s it fires",
+    async (_, order) => {
+      const scheduled: (number | null)[] = [];
+      const harness = await createDesk({
+        mutateRoom: (room) => ({
+          ...room,
+          orders: {
+            ...room.orders,
+            scheduleCancel: async (_session, atMs) => {
+              scheduled.push(atMs);
+              return { outcome: "accepted" };
+            },
           },
-        },
-      }),
-    });
-    const timeouts: Record<string, number> = { [ALICE]: 60_000, [BOB]: 20_000 };
-    for (const ownerId of order) {
-      const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs: timeouts[ownerId] ?? 0 } as const;
-      const answer = await harness.run(harness.desk.armSwitch(request, ownerId));
-      // Its connection is lost: nobody beats it any more.
-      if (answer.ok && ownerId === BOB) harness.desk.expireSwitch(answer.armed.switchId, 15_000, BOB);
-    }
-    const endsMs = harness.clock.wallMs() + 60_000;
-    await harness.run(harness.desk.drain(5_000));
-    expect(harness.calls.cancelAll).toBe(1);
-    expect((scheduled.at(-1) ?? 0) - endsMs).toBeGreaterThan(0);
-  });
+        }),
+      });
+      const timeouts: Record<string, number> = { [ALICE]: 60_000, [BOB]: 20_000 };
+      for (const ownerId of order) {
+        const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs: timeouts[ownerId] ?? 0 } as const;
+        const answer = await harness.run(harness.desk.armSwitch(request, ownerId));
+        // Its connection is lost: nobody beats it any more.
+        if (answer.ok && ownerId === BOB) harness.desk.expireSwitch(answer.armed.switchId, 15_000, BOB);
+      }
+      const endsMs = harness.clock.wallMs() + 60_000;
+      await harness.run(harness.desk.drain(5_000));
+      expect(harness.calls.cancelAll).toBe(1);
+      expect((scheduled.at(-1) ?? 0) - endsMs).toBeGreaterThan(0);
+    },
+  );
 });

@@ -37,7 +37,6 @@ class World {
   /** The venue's own, wall ms. */
   #inForceMs: number | null = null;
   readonly #random: Random;
-  #harness: DeskHarness | null = null;
   #adopted: string | null = null;
   readonly #held = new Map<Caller, Held>();
   /** Of all that were armed, when not ended before. */
@@ -62,7 +61,6 @@ class World {
         },
       }),
     });
-    this.#harness = harness;
     for (let step = 0; step < STEPS; step++) {
       await this.#act(harness, this.#pick(CALLERS));
       if (this.#adopted === null && this.#random.next() < 0.05) this.#adopted = ALICE;
