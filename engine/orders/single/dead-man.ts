@@ -23,21 +23,12 @@
 import { type Clock, type TimerHandle, delay } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";
 import type { Owners } from "../../domain/owner.js";
-import type { RoutableVenue } from "../../domain/venue.js";
 import type { AccountSession, VenueRoom } from "../../ports.js";
 import type { RandomIds } from "../../storage/keyed-hash.js";
 import { problemOf, type Background } from "../background.js";
 import { cancelAllOrders } from "./cancel-all.js";
-import { instrumentOf } from "./order-facts.js";
-import {
-  CALL_TIMEOUT_MS,
-  monoMs,
-  venueOverMs,
-  mayVenueFire,
-  VenueTimers,
-  wallMsAt,
-  type TimedAccount,
-} from "./venue-timers.js";
+import { type ArmedSwitch, factsOf } from "./switch-facts.js";
+import { CALL_TIMEOUT_MS, monoMs, venueOverMs, mayVenueFire, VenueTimers, type TimedAccount } from "./venue-timers.js";
 
 const MAX_SWITCHES = 1_000;
 export const MIN_TIMEOUT_MS = 5_000;
@@ -48,17 +39,6 @@ const MAX_TRIES = 6;
 const MAX_FIRE_TRIES = 17;
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 60_000;
-
-interface ArmedSwitch {
-  readonly switchId: string;
-  readonly state: "ARMED" | "ENDING" | "ENDED";
-  readonly venue: RoutableVenue;
-  readonly timeoutMs: number;
-  readonly expiresAtMs: number;
-  readonly venueArmed: boolean;
-  /** Canonical; null: not by symbol. */
-  readonly venueSymbols: readonly string[] | null;
-}
 
 /** Checked, with its place kept. Ends with one call of the two. */
 export interface PreparedSwitch {
@@ -120,7 +100,7 @@ export class DeadManSwitches {
 
   /** Takes the session over, and closes it in any case. Null when there are too many switches. */
   prepare(room: VenueRoom, session: AccountSession, holder: SwitchHolder, timeoutMs: number): PreparedSwitch | null {
-    const needsPlace = !this.#byHolder.has(holderKey(holder));
+    const needsPlace = this.#heldBy(holder).length === 0;
     if (needsPlace && this.#byId.size + this.#keptCount >= this.#maxSwitches) {
       session.close();
       return null;
@@ -147,9 +127,9 @@ export class DeadManSwitches {
   ): Promise<ArmedSwitch> {
     const { clock, randomIds } = this.#options;
     const holder = holderKey({ accountHash, ownerId });
-    const before = this.#byHolder.get(holder);
+    const held = this.#heldBy({ accountHash, ownerId });
     const atVenue = this.#venueTimers.join(accountHash);
-    if (before?.state === "armed" || before?.state === "ending") this.#end(before);
+    for (const before of held) this.#giveWay(before);
     const armed: Switch = {
       id: randomIds.randomHex128(),
       ownerId,
@@ -167,8 +147,8 @@ export class DeadManSwitches {
     };
     this.#byId.set(armed.id, armed);
     this.#byHolder.set(holder, armed);
-    // Its next try comes now: a minute later it would cancel what the caller, who is back, places from here on.
-    if (before !== undefined) this.#wakes.get(before)?.();
+    // The next try of one that fires comes now: a minute later it would cancel what the caller, who is back, places.
+    for (const before of held) this.#wakes.get(before)?.();
     await this.#venueTimers.arm(armed, armed.endsMs);
     return factsOf(clock, armed);
   }
@@ -228,6 +208,25 @@ export class DeadManSwitches {
     return armed !== undefined && this.#options.owners.reaches(ownerId, armed.ownerId) ? armed : undefined;
   }
 
+  /** The account's switches that the owner reaches: its own, and that of public mode where it adopted that. */
+  #heldBy({ accountHash, ownerId }: SwitchHolder): readonly Switch[] {
+    return this.#options.owners.reachedBy(ownerId).flatMap((owner) => {
+      const held = this.#byHolder.get(holderKey({ accountHash, ownerId: owner }));
+      return held === undefined ? [] : [held];
+    });
+  }
+
+  /** Another one takes its place. */
+  #giveWay(before: Switch): void {
+    if (before.state === "armed" || before.state === "ending") {
+      this.#end(before);
+      return;
+    }
+    // One that fires goes on by itself, and what its venue has is the other's to end.
+    this.#byHolder.delete(before.holder);
+    this.#venueTimers.giveWay(before);
+  }
+
   get armedCount(): number {
     return this.#byId.size;
   }
@@ -250,8 +249,13 @@ export class DeadManSwitches {
       if (armed.state === "ending") this.#end(armed);
       if (armed.state !== "armed") continue;
       this.#options.clock.clearTimer(armed.timer);
-      if (armed.atVenue.cover === "account" && !armed.isLeft) this.#end(armed);
-      else firing.push(this.#fire(armed));
+      if (armed.atVenue.cover !== "account" || armed.isLeft) {
+        firing.push(this.#fire(armed));
+        continue;
+      }
+      // Its time counts at the venue on: the end of another owner's switch, which fires here, leaves it in force.
+      this.#byId.delete(armed.id);
+      this.#end(armed);
     }
     await Promise.all(firing);
   }
@@ -368,18 +372,4 @@ export class DeadManSwitches {
 
 function holderKey({ accountHash, ownerId }: SwitchHolder): string {
   return ownerId === null ? accountHash : `${accountHash} ${ownerId}`;
-}
-
-function factsOf(clock: Clock, { id: switchId, room, timeoutMs, endsMs, atVenue, state }: Switch): ArmedSwitch {
-  const { cover } = atVenue;
-  const bySymbol = typeof cover === "string" ? null : cover;
-  return {
-    switchId,
-    venue: room.venue,
-    state: state === "armed" ? "ARMED" : state === "ending" ? "ENDING" : "ENDED",
-    timeoutMs,
-    expiresAtMs: wallMsAt(clock, endsMs),
-    venueArmed: bySymbol === null ? cover === "account" : bySymbol.length > 0,
-    venueSymbols: bySymbol?.map((symbol) => instrumentOf(room.markets, symbol)?.symbol ?? symbol) ?? null,
-  };
 }

@@ -33,6 +33,8 @@ export interface OpenedAccount {
   readonly accountHash: string;
   /** The account as each owner's whose rows the caller reaches, `accountHash` first. */
   readonly accountHashes: readonly string[];
+  /** Of the account alone: for what is a fact of the venue, whoever asks. */
+  readonly venueAccountHash: string;
   readonly secrets: readonly string[];
 }
 
@@ -61,7 +63,9 @@ export async function withAccount<T>(
   try {
     parts.follows.meet(account.venue, { session, credentials: account.credentials }, ownerId);
     const hashes = accountHashesOf(parts, session, ownerId);
-    return await work({ room, session, ownerId, ...hashes, secrets: collectSecrets(account.credentials) });
+    const venueAccountHash = sessionHash(parts.hash, session, null);
+    const secrets = collectSecrets(account.credentials);
+    return await work({ room, session, ownerId, ...hashes, venueAccountHash, secrets });
   } finally {
     session.close();
   }

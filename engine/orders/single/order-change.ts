@@ -204,7 +204,7 @@ export async function amendOrder(
     if (outcome.reason === "NOT_FOUND") return refusal("ORDER_NOT_OPEN", { orderId, exchange: venue });
     return refusedBy("AMEND_REJECTED", venue, outcome, secrets);
   }
-  parts.recent.change(opened.accountHash, current, change);
+  parts.recent.change(opened.venueAccountHash, current, change);
   const shown = outcome.outcome === "accepted" ? (outcome.order ?? current) : current;
   const order = factsOfVenueOrder(instrument, shown, own);
   return { ok: true, outcome: outcome.outcome === "accepted" ? "ACCEPTED" : "UNKNOWN", order };
@@ -229,7 +229,7 @@ function openOrder(
 ): OpenOrder | OrderRefusal {
   const meant = look.kind === "found" ? look : justSent(parts, opened, orderId);
   if (meant === null) return refusal("ORDER_NOT_FOUND", { orderId, exchange: venue });
-  const current = parts.recent.asChanged(opened.accountHash, meant.order);
+  const current = parts.recent.asChanged(opened.venueAccountHash, meant.order);
   if (current.status !== "OPEN" && current.status !== "PARTIALLY_FILLED") {
     return refusal("ORDER_NOT_OPEN", { orderId, exchange: venue, status: current.status });
   }

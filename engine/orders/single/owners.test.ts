@@ -127,6 +127,36 @@ describe("a dead-man's switch", () => {
   });
 });
 
+describe("a switch of public mode that the adopting owner arms again", () => {
+  it.each([
+    ["armed", 0],
+    ["firing", 1],
+  ])("is replaced, %s: it cancels nothing of a caller who beats the one that it has", async (_, isFiring) => {
+    let adopted: string | null = null;
+    const owners = new Owners({ adoptedBy: () => adopted });
+    const harness = await createDesk({ desk: { owners } });
+    const arm = (ownerId: string | null, timeoutMs: number) =>
+      harness.run(harness.desk.armSwitch({ venue: "venueone", credentials: CREDENTIALS, timeoutMs }, ownerId));
+    await arm(null, 10_000);
+    adopted = ALICE;
+    if (isFiring) {
+      harness.calls.cancelAllFates.push(...Array.from({ length: 8 }, () => "unknown" as const));
+      await harness.clock.advanceAsync(90_000);
+    }
+    const again = await arm(ALICE, 60_000);
+    if (!again.ok) throw new Error(again.code);
+    // The firing that it takes the place of ends with one try more at once.
+    await harness.clock.advanceAsync(1_000);
+    await harness.order(LIMIT, { ownerId: ALICE });
+    for (let beats = 0; beats < 6; beats++) {
+      await harness.clock.advanceAsync(30_000);
+      expect(await harness.run(harness.desk.heartbeat(again.armed.switchId, ALICE))).toMatchObject({ ok: true });
+    }
+    expect(harness.venue.log[0]?.order?.status).toBe("OPEN");
+    expect(harness.desk.status().armedSwitchCount).toBe(1);
+  });
+});
+
 it("names and keys of public mode are the adopting owner's: a retry places no second order, and no name is used twice", async () => {
   let adopted: string | null = null;
   const harness = await createDesk({ desk: { owners: new Owners({ adoptedBy: () => adopted }) } });

@@ -106,6 +106,11 @@ export class VenueTimers {
     };
   }
 
+  /** The time that was set for it no longer counts beside those of other switches. */
+  giveWay(switched: TimedAccount): void {
+    dropWish(switched);
+  }
+
   /** Once for each `join`. */
   leave(switched: TimedAccount): void {
     const { account } = switched.atVenue;
