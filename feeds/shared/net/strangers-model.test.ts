@@ -449,11 +449,15 @@ const MUTANTS: readonly Mutant[] = [
     scene: "accounts",
     plant: () => {
       const { acquire } = LaneQueue.prototype;
-      vi.spyOn(LaneQueue.prototype, "acquire").mockImplementation(
-        function (this: LaneQueue, lane, weight, timeoutMs, entrant = {}) {
-          return acquire.call(this, lane, weight, timeoutMs, { ...entrant, payer: entrant.caller ?? null });
-        },
-      );
+      vi.spyOn(LaneQueue.prototype, "acquire").mockImplementation(function (
+        this: LaneQueue,
+        lane,
+        weight,
+        timeoutMs,
+        entrant = {},
+      ) {
+        return acquire.call(this, lane, weight, timeoutMs, { ...entrant, payer: entrant.caller ?? null });
+      });
     },
   },
   {
@@ -462,12 +466,16 @@ const MUTANTS: readonly Mutant[] = [
     scene: "key",
     plant: () => {
       const { acquire } = LaneQueue.prototype;
-      vi.spyOn(LaneQueue.prototype, "acquire").mockImplementation(
-        function (this: LaneQueue, lane, weight, timeoutMs, entrant = {}) {
-          const isProven = entrant.isProven === true || entrant.payer === BUSY_KEY;
-          return acquire.call(this, lane, weight, timeoutMs, { ...entrant, isProven });
-        },
-      );
+      vi.spyOn(LaneQueue.prototype, "acquire").mockImplementation(function (
+        this: LaneQueue,
+        lane,
+        weight,
+        timeoutMs,
+        entrant = {},
+      ) {
+        const isProven = entrant.isProven === true || entrant.payer === BUSY_KEY;
+        return acquire.call(this, lane, weight, timeoutMs, { ...entrant, isProven });
+      });
     },
   },
 ];
