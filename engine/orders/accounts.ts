@@ -75,14 +75,20 @@ export class TradeAccounts {
   readonly #credentials: TradeRequest["credentials"];
   readonly #rooms: Rooms;
   readonly #hash: KeyedHash;
+  readonly #payer: string | null;
 
-  /** Opens what the request gives for venues that have a room. With a preferred venue only that one. */
+  /**
+   * Opens what the request gives for venues that have a room. With a preferred venue only that one. `payer`: as every
+   * session has it.
+   */
   constructor(
     rooms: Rooms,
     request: Pick<TradeRequest, "credentials" | "preferredExchange">,
     hash: KeyedHash,
     ownerId: string | null,
+    payer: string | null = null,
   ) {
+    this.#payer = payer;
     this.#credentials = request.credentials;
     this.#rooms = rooms;
     this.#hash = hash;
@@ -90,7 +96,7 @@ export class TradeAccounts {
       const raw = request.credentials[venue];
       if (raw === undefined || raw === null) continue;
       if (request.preferredExchange !== null && request.preferredExchange !== venue) continue;
-      const opened = room.openSession(raw);
+      const opened = room.openSession(raw, payer);
       if (opened.ok)
         this.#accounts.set(venue, {
           venue,
@@ -179,7 +185,7 @@ export class TradeAccounts {
   renew(venue: RoutableVenue): OpenAccount | null {
     const account = this.#accounts.get(venue);
     if (account === undefined || !this.isTaken(venue)) return account ?? null;
-    const opened = account.room.openSession(this.#credentials[venue]);
+    const opened = account.room.openSession(this.#credentials[venue], this.#payer);
     if (!opened.ok) return null;
     const renewed = { ...account, session: opened.session };
     this.#accounts.set(venue, renewed);
@@ -190,7 +196,7 @@ export class TradeAccounts {
   /** One more session of the account, the caller's to close; null where none opens. */
   another(venue: RoutableVenue): AccountSession | null {
     const account = this.#accounts.get(venue);
-    const opened = account?.room.openSession(this.#credentials[venue]);
+    const opened = account?.room.openSession(this.#credentials[venue], this.#payer);
     return opened?.ok === true ? opened.session : null;
   }
 

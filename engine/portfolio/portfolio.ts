@@ -6,6 +6,9 @@
  * right key name would see what the right one opened), and neither do callers of other owners, whose executions are
  * their own. Credentials are kept as a keyed hash only; the keys are in the
  * session alone. Bound: ACCOUNTS_MAX watches; one more is refused.
+ *
+ * The venue's lanes are paid by the API key that opened the watch, for as long as it lasts: who joins later pays nothing,
+ * and who opens many pays for them all.
  */
 import type { Clock } from "../domain/clock.js";
 import type { Logger } from "../domain/logger.js";
@@ -95,12 +98,14 @@ export class Portfolio {
     return { accounts: this.#watches.size, polled };
   }
 
+  /** `payer`: the API key that asks; null without one. */
   open(
     venue: RoutableVenue,
     access: AccountAccess,
     wantsOrders: boolean,
     listener: AccountListener,
     ownerId: string | null,
+    payer: string | null = null,
   ): OpenedAccount {
     const room = this.#options.rooms.get(venue);
     if (room === undefined) return { ok: false, code: "NOT_CONFIGURED" };
@@ -113,7 +118,9 @@ export class Portfolio {
     if (this.#isStopped || this.#watches.size >= this.#accountsMax) return { ok: false, code: "OVERLOADED" };
     if (access.kind === "address" && room.openAddress === undefined) return { ok: false, code: "MISSING_CREDENTIALS" };
     const opened =
-      access.kind === "credentials" ? room.openSession(access.block) : room.openAddress?.(access.walletAddress);
+      access.kind === "credentials"
+        ? room.openSession(access.block, payer)
+        : room.openAddress?.(access.walletAddress, payer);
     if (opened === undefined) return { ok: false, code: "MISSING_CREDENTIALS" };
     if (!opened.ok) return { ok: false, code: "BAD_CREDENTIALS", problem: opened.problem };
     const { clock, logger, hash } = this.#options;

@@ -9,14 +9,21 @@ import type { Scope } from "../../schemas/operation.js";
 export interface Caller {
   /** Whose accounts, executions and rows it reaches. Null: nobody has a key here, rows belong to `local` (engine/domain/owner.ts). */
   readonly ownerId: string | null;
-  /** The key pays for its requests (request-charges.ts). Null without a key. */
+  /**
+   * The key pays for its requests (request-charges.ts), and at the venues out of its share of each lane. Null without a
+   * key.
+   */
   readonly keyId: string | null;
   readonly scopes: ReadonlySet<Scope>;
 }
 
-/** What a caller may see of orders and executions (engine/orders/durable/execution-registry.ts). */
-export function askerOf({ ownerId, scopes }: Caller): { readonly ownerId: string | null; readonly seesAll: boolean } {
-  return { ownerId, seesAll: scopes.has("admin") };
+/** What a caller may see of orders and executions, and who pays (engine/orders/durable/execution-registry.ts). */
+export function askerOf({ ownerId, keyId, scopes }: Caller): {
+  readonly ownerId: string | null;
+  readonly payer: string | null;
+  readonly seesAll: boolean;
+} {
+  return { ownerId, payer: keyId, seesAll: scopes.has("admin") };
 }
 
 /** Everyone in public mode. What only the operator may do is decided by operator-access.ts there. */

@@ -28,6 +28,8 @@ export interface AccountWish {
   readonly blocks: Readonly<Partial<Record<RoutableVenue, unknown>>>;
   /** Who asks; null without a key. */
   readonly ownerId: string | null;
+  /** The key of who opened it first, which pays for as long as it is open; it is no part of what names it. */
+  readonly payer?: string | null;
 }
 
 interface AccountMember {
@@ -76,7 +78,7 @@ export class AccountMembers {
 
 function openMember(
   { portfolio }: AccountSources,
-  { walletAddress, blocks, ownerId }: AccountWish,
+  { walletAddress, blocks, ownerId, payer }: AccountWish,
   venue: Venue,
   wantsOrders: boolean,
   hear: (watch: AccountWatch, change: AccountChange) => void,
@@ -95,6 +97,7 @@ function openMember(
       if (watch !== null) hear(watch, change);
     },
     ownerId,
+    payer,
   );
   if (opened.ok) {
     watch = opened.handle.watch;

@@ -46,6 +46,7 @@ interface Named {
   readonly exchanges: readonly Venue[] | undefined;
   readonly credentials: Blocks | undefined;
   readonly ownerId: string | null;
+  readonly payer: string | null;
 }
 
 /** 128 bits in hex: keys of others cannot be guessed, and never collide. */
@@ -70,18 +71,18 @@ export class AccountTopics {
     return KEY_TEXT.test(text);
   }
 
-  /** `ownerId`: who asks; null without a key. */
-  subscribed(topic: AccountTopic, frame: unknown, ownerId: string | null): KeySpec {
+  /** `ownerId`: who asks, `payer`: its key; null without a key. */
+  subscribed(topic: AccountTopic, frame: unknown, ownerId: string | null, payer: string | null): KeySpec {
     const { walletAddress, exchanges, credentials } =
       topic === "orders" ? checked(this.#orders, frame) : checked(this.#positions, frame);
-    return this.#spec(topic, { walletAddress, exchanges, credentials, ownerId });
+    return this.#spec(topic, { walletAddress, exchanges, credentials, ownerId, payer });
   }
 
   /** Throws UNKNOWN_SUBSCRIPTION unless exchanges, credentials and owner match the key. */
-  resumed({ sub, exchanges, credentials }: ResumedSub, ownerId: string | null): KeySpec {
+  resumed({ sub, exchanges, credentials }: ResumedSub, ownerId: string | null, payer: string | null): KeySpec {
     const [, topic = "", walletAddress = ""] = KEY_TEXT.exec(sub) ?? [];
     const named = topic === "orders" ? "orders" : "positions";
-    const spec = this.#spec(named, { walletAddress, exchanges, credentials, ownerId });
+    const spec = this.#spec(named, { walletAddress, exchanges, credentials, ownerId, payer });
     if (spec.text !== sub) {
       const problem = "exchanges and credentials are not those of the subscription: they are needed again to resume it";
       throw new ServiceError("UNKNOWN_SUBSCRIPTION", { sub, problem });
@@ -89,14 +90,14 @@ export class AccountTopics {
     return spec;
   }
 
-  #spec(topic: AccountTopic, { walletAddress: walletText, exchanges, credentials, ownerId }: Named): KeySpec {
+  #spec(topic: AccountTopic, { walletAddress: walletText, exchanges, credentials, ownerId, payer }: Named): KeySpec {
     const walletAddress = walletOf(walletText);
     const venues = [...new Set(exchanges ?? VENUES)].sort();
     const blocks = blocksOf(venues, credentials ?? {});
     const scope = this.#hash
       .hmacHex("stream.scope", [topic, ownerId ?? "", walletAddress, venues.join(","), canonicalJson(blocks)])
       .slice(0, SCOPE_CHARS);
-    const wish: AccountWish = { walletAddress, venues, blocks, ownerId };
+    const wish: AccountWish = { walletAddress, venues, blocks, ownerId, payer };
     const sources = this.#sources;
     const text = `${topic}:${walletAddress}#${scope}`;
     if (topic === "orders")

@@ -76,6 +76,11 @@ export class StreamCallers {
     return (this.#known.get(connection)?.caller ?? null) === null;
   }
 
+  /** The key that pays at the venues for what is opened for it; null without one. */
+  payerOf(connection: Connection): string | null {
+    return this.#known.get(connection)?.caller?.keyId ?? null;
+  }
+
   /** Throws AUTH_REQUIRED or SCOPE_MISSING. */
   require(connection: Connection, scope: Scope): void {
     const known = this.#known.get(connection);

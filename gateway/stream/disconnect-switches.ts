@@ -26,6 +26,8 @@ export interface DisconnectWish {
   readonly graceMs: number;
   /** Whose switches they are. */
   readonly ownerId: string | null;
+  /** The key that arms them; null without one. */
+  readonly payer?: string | null;
 }
 
 /** A switch that a connection holds. */
@@ -138,11 +140,11 @@ export class DisconnectSwitches {
     }
   }
 
-  async #armAll({ venues, blocks, timeoutMs, ownerId }: DisconnectWish): Promise<readonly SwitchFacts[]> {
+  async #armAll({ venues, blocks, timeoutMs, ownerId, payer = null }: DisconnectWish): Promise<readonly SwitchFacts[]> {
     const requests = venues.map((venue) => {
       const credentials = blocks[venue] ?? null;
       if (credentials === null) throw new ServiceError("MISSING_CREDENTIALS", { exchange: venue });
-      return { venue, credentials, timeoutMs };
+      return { venue, credentials, timeoutMs, payer };
     });
     const answer = await this.#desk.armSwitches(requests, ownerId);
     if (!answer.ok) throw refusalError(answer, answer.venue);

@@ -195,7 +195,7 @@ export class Protocol {
     const { callers, topics } = this.#host;
     const wished = topics.topicOf(frame);
     if (!PUBLIC_TOPICS.has(wished)) callers.require(connection, "read");
-    const specs = topics.subscribed(frame, callers.ownerOf(connection));
+    const specs = topics.subscribed(frame, callers.ownerOf(connection), callers.payerOf(connection));
     const keys = this.#host.keys.open(connection, specs, callers.isNobody(connection));
     try {
       this.#answerSubscribe(connection, keys, id);
@@ -218,7 +218,8 @@ export class Protocol {
     const bySub = new Map(wishes.map((wish) => [wish.sub, wish]));
     if (wishes.some(({ sub }) => topics.isPrivate(sub))) callers.require(connection, "read");
     const ownerId = callers.ownerOf(connection);
-    const specs = [...bySub.values()].map((wish) => topics.resumed(wish, ownerId));
+    const payer = callers.payerOf(connection);
+    const specs = [...bySub.values()].map((wish) => topics.resumed(wish, ownerId, payer));
     const keys = this.#host.keys.open(connection, specs, callers.isNobody(connection));
     try {
       this.#answerResume(connection, keys, bySub, id);
@@ -282,7 +283,9 @@ export class Protocol {
     callers.require(connection, "trade");
     if (switches === null) throw new ServiceError("NOT_SUPPORTED", { what: "cancelOnDisconnect" });
     const ownerId = callers.ownerOf(connection);
-    const work = enabled ? switches.arm(connection, disconnectWish(wish, ownerId)) : switches.disarm(connection);
+    const work = enabled
+      ? switches.arm(connection, { ...disconnectWish(wish, ownerId), payer: callers.payerOf(connection) })
+      : switches.disarm(connection);
     work.then(
       (held) => connection.send(this.#switchesText({ type: "cancelOnDisconnect", ...id, switches: held.map(rowOf) })),
       (error: unknown) => this.error(connection, error, id),

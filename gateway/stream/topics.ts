@@ -60,11 +60,11 @@ export class Topics {
     return this.#accounts?.isKeyText(text) === true;
   }
 
-  /** Returns the keys that a subscribe frame requests, each once; throws ServiceError. `ownerId`: who asks. */
-  subscribed(frame: unknown, ownerId: string | null): KeySpec[] {
+  /** Returns the keys that a subscribe frame requests, each once; throws ServiceError. `ownerId`: who asks; `payer`: its key. */
+  subscribed(frame: unknown, ownerId: string | null, payer: string | null = null): KeySpec[] {
     const topic = this.topicOf(frame);
     if (this.#accounts !== null && (topic === "positions" || topic === "orders"))
-      return [this.#accounts.subscribed(topic, frame, ownerId)];
+      return [this.#accounts.subscribed(topic, frame, ownerId, payer)];
     const specs = new Map<string, KeySpec>();
     const take = (key: PublicKey) => {
       const spec = this.#spec(key);
@@ -89,9 +89,9 @@ export class Topics {
   }
 
   /** Returns the key of a text that a client kept; throws UNKNOWN_SUBSCRIPTION. */
-  resumed(wish: ResumedSub, ownerId: string | null): KeySpec {
+  resumed(wish: ResumedSub, ownerId: string | null, payer: string | null = null): KeySpec {
     const { sub: text } = wish;
-    if (this.#accounts?.isKeyText(text) === true) return this.#accounts.resumed(wish, ownerId);
+    if (this.#accounts?.isKeyText(text) === true) return this.#accounts.resumed(wish, ownerId, payer);
     const key = parseKeyText(text);
     if (key === null || !this.#isListed(key)) throw new ServiceError("UNKNOWN_SUBSCRIPTION", { sub: text });
     return this.#spec(key);

@@ -172,7 +172,7 @@ export class OrderFollows<Run extends FollowedRun> {
       entry.owners[venue] ??= key;
       // Whoever asks for an order that is followed already shows nothing of what its keys may do.
       const isNew = !entry.orders.has(clientIdHex);
-      if (this.#keys.meet(key, venue, account.credentials, isNew)) this.#sights.renew(key);
+      if (this.#keys.meet(key, venue, account, isNew)) this.#sights.renew(key);
     }
     this.#update(entry);
     // Credentials are kept for orders that are looked at alone.
@@ -186,7 +186,7 @@ export class OrderFollows<Run extends FollowedRun> {
     for (const owner of this.#parts.owners.reachedBy(ownerId)) {
       const key = sessionHash(this.#parts.hash, account.session, owner);
       if (!hasOrderOf(this.#entries.values(), key)) continue;
-      this.#keys.meet(key, venue, account.credentials, false);
+      this.#keys.meet(key, venue, account, false);
       this.#sights.resume(key);
     }
   }

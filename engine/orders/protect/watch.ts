@@ -120,6 +120,7 @@ export class ProtectionWatch {
       { credentials: {}, preferredExchange: null },
       hash,
       before.execution.ownerId,
+      before.context.payer,
     );
     const request = { ...before.execution.request, credentials };
     this.#begin(protection, {

@@ -65,6 +65,7 @@ export async function withAccounts(
     { credentials: entry.credentials, preferredExchange: null },
     hash,
     entry.execution.ownerId,
+    entry.context.payer,
   );
   try {
     await work(accounts);

@@ -53,14 +53,14 @@ export class ExecutionLookup {
   /** Rejects with STORE_UNAVAILABLE when the state cannot even be read. */
   async ask(routeId: string, credentials: Credentials, asker: Asker): Promise<ExecutionAnswer> {
     const { registry, logger, owners } = this.#parts;
-    this.#meet(credentials, asker.ownerId);
+    this.#meet(credentials, asker);
     const shown = await registry.unsettledRunFor(routeId, asker);
     // An administrator sees what it does not own, and its credentials are none of that.
     const run = shown !== null && owners.reaches(asker.ownerId, shown.ownerId) ? shown : null;
     if (run !== null && !this.#asking.has(routeId) && this.#asking.size < MAX_ASKS) {
       this.#asking.add(routeId);
       try {
-        const problem = await this.#settle(run, credentials);
+        const problem = await this.#settle(run, credentials, asker.payer ?? null);
         if (problem !== null) return problem;
       } catch (error) {
         // A look that fails, by the store or by a bug of ours, leaves what was known.
@@ -73,12 +73,12 @@ export class ExecutionLookup {
   }
 
   /** Orders of these accounts that wait for credentials are followed again. */
-  #meet(credentials: Credentials, ownerId: string | null): void {
+  #meet(credentials: Credentials, { ownerId, payer }: Asker): void {
     const { follows, rooms } = this.#parts;
     if (follows.count === 0) return;
     for (const [venue, room] of rooms) {
       const raw = credentials[venue] ?? null;
-      const opened = raw === null ? null : room.openSession(raw);
+      const opened = raw === null ? null : room.openSession(raw, payer);
       if (opened?.ok !== true) continue;
       follows.meet(venue, { session: opened.session, credentials: raw }, ownerId);
       opened.session.close();
@@ -86,13 +86,17 @@ export class ExecutionLookup {
   }
 
   /** Looks up order after order while each finds its end; there is more than one only after a fault of ours. */
-  async #settle(run: TradeRun, credentials: Credentials): Promise<Extract<ExecutionAnswer, { ok: false }> | null> {
+  async #settle(
+    run: TradeRun,
+    credentials: Credentials,
+    payer: string | null,
+  ): Promise<Extract<ExecutionAnswer, { ok: false }> | null> {
     const deadline = new Deadline(this.#parts.clock, ASK_TIMEOUT_MS);
     for (let attempt = unsettledAttempt(run); attempt !== null && deadline.leftMs() > 0; ) {
       const raw = credentials[attempt.venue] ?? null;
       const room = this.#parts.rooms.get(attempt.venue);
       if (raw === null || room === undefined) return null;
-      const opened = room.openSession(raw);
+      const opened = room.openSession(raw, payer);
       if (!opened.ok) return { ok: false, venue: attempt.venue, problem: opened.problem };
       const { session } = opened;
       try {

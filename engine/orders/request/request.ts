@@ -107,7 +107,7 @@ export class TradeRequests {
     const { rooms, hash, clock, feeCache } = this.#parts;
     const deadline = new Deadline(clock, request.deadlineMs);
     if (refuseEarly(rooms, request) !== null) return null;
-    const accounts = new TradeAccounts(rooms, request, hash, context.ownerId);
+    const accounts = new TradeAccounts(rooms, request, hash, context.ownerId, context.payer);
     try {
       if (request.preferredExchange !== null && accounts.problem(request.preferredExchange) !== null) return null;
       const readings = readHeldAccounts(accounts.all(), request, feeCache);
@@ -140,7 +140,7 @@ export class TradeRequests {
     try {
       const early = refuseEarly(rooms, request);
       if (early !== null) return refuse(early);
-      accounts = new TradeAccounts(rooms, request, hash, caller.ownerId);
+      accounts = new TradeAccounts(rooms, request, hash, caller.ownerId, caller.payer);
       const preferred = request.preferredExchange;
       const problem = preferred === null ? null : accounts.problem(preferred);
       if (problem !== null) return refuse(refused("MISSING_CREDENTIALS", { exchange: preferred, problem }));

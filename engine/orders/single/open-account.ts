@@ -10,7 +10,7 @@ import { scrub } from "../../domain/scrub.js";
 import { collectSecrets } from "../redact.js";
 import { type Rooms, sessionHash } from "../accounts.js";
 import { invalid, refusal } from "./order-check.js";
-import type { OrderAccount, OrderRefusal, PlaceRequest } from "./order-desk.js";
+import type { OrderAccount, OrderRefusal, OrderRequestContext, PlaceRequest } from "./order-desk.js";
 import { MAX_CALL_TIMEOUT_MS } from "./single-context.js";
 
 /** What opens an account. */
@@ -52,12 +52,12 @@ export function accountHashesOf(
 export async function withAccount<T>(
   parts: AccountParts,
   account: OrderAccount,
-  ownerId: string | null,
+  { ownerId, payer }: Pick<OrderRequestContext, "ownerId" | "payer">,
   work: (opened: OpenedAccount) => Promise<T>,
 ): Promise<T | OrderRefusal> {
   const room = roomOf(parts.rooms, account);
   if (!("orders" in room)) return room;
-  const opened = room.openSession(account.credentials);
+  const opened = room.openSession(account.credentials, payer);
   if (!opened.ok) return refusal("MISSING_CREDENTIALS", { exchange: account.venue, problem: opened.problem });
   const { session } = opened;
   try {

@@ -299,11 +299,11 @@ export class PositionCloses {
     instrument: Instrument,
     request: ClosePositionRequest,
     qtyLots: number | null,
-    { ownerId }: OrderRequestContext,
+    context: OrderRequestContext,
     deadline: Deadline,
   ): Promise<DecidedVenue | OrderRefusal> {
     const { venue } = account;
-    return withAccount(this.#parts, account, ownerId, async ({ room, session }) => {
+    return withAccount(this.#parts, account, context, async ({ room, session }) => {
       const read = async (how: "streamed" | "verified"): Promise<DecidedVenue | OrderRefusal> => {
         const live = await readLive(this.#parts, room, session, instrument, deadline, how);
         if (!live.ok) return positionsRefusal(venue, live);
@@ -319,7 +319,7 @@ export class PositionCloses {
   async #decideAll(
     account: OrderAccount,
     request: CloseAllRequest,
-    { ownerId }: OrderRequestContext,
+    context: OrderRequestContext,
     deadline: Deadline,
   ): Promise<DecidedVenue> {
     const { venue } = account;
@@ -328,7 +328,7 @@ export class PositionCloses {
       read: [],
     });
     try {
-      const decided = await withAccount(this.#parts, account, ownerId, async ({ room, session, secrets }) => {
+      const decided = await withAccount(this.#parts, account, context, async ({ room, session, secrets }) => {
         const scope = scopeOn(room, request.symbols);
         if (!scope.ok) return failed(scope);
         let cancel: CloseAllVenue["cancel"] = null;

@@ -269,11 +269,11 @@ export class SingleOrderService implements OrderDesk {
 
   #withAccount<T>(
     request: OrderAccount & { readonly deadlineMs: number },
-    { ownerId }: OrderRequestContext,
+    context: OrderRequestContext,
     work: (opened: OpenedAccount, deadline: Deadline) => Promise<T>,
   ): Promise<T | OrderRefusal> {
     return this.#calls.run(request.deadlineMs, (deadline) =>
-      withAccount(this.#parts, request, ownerId, (opened) => work(opened, deadline)),
+      withAccount(this.#parts, request, context, (opened) => work(opened, deadline)),
     );
   }
 }

@@ -102,7 +102,7 @@ export class SinglePlacements {
   /** Never rejects. The session it opened is closed when it resolves, or belongs to the resolver. */
   async perform(job: OrderJob, caller: OrderRequestContext): Promise<OrderAnswer> {
     const { account, room, instrument, deadline } = job;
-    const opened = room.openSession(account.credentials);
+    const opened = room.openSession(account.credentials, caller.payer);
     if (!opened.ok) return refusal("MISSING_CREDENTIALS", { exchange: account.venue, problem: opened.problem });
     const { session } = opened;
     const { idempotency } = this.#parts;

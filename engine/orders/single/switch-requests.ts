@@ -55,13 +55,13 @@ export class SwitchRequests {
   }
 
   async #prepare(request: ArmRequest, ownerId: string | null): Promise<PreparedSwitch | OrderRefusal> {
-    const { timeoutMs, venue, credentials } = request;
+    const { timeoutMs, venue, credentials, payer } = request;
     if (!Number.isInteger(timeoutMs) || timeoutMs < MIN_TIMEOUT_MS || timeoutMs > MAX_TIMEOUT_MS) {
       return invalid("timeoutMs", `must be a whole number from ${MIN_TIMEOUT_MS} to ${MAX_TIMEOUT_MS}`);
     }
     const room = roomOf(this.#parts.rooms, request);
     if (!("orders" in room)) return room;
-    const opened = room.openSession(credentials);
+    const opened = room.openSession(credentials, payer);
     if (!opened.ok) return refusal("MISSING_CREDENTIALS", { exchange: venue, problem: opened.problem });
     const { session } = opened;
     let prepared: PreparedSwitch | null = null;

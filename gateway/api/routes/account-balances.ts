@@ -151,7 +151,12 @@ function allRoute(context: TradingContext): Route {
       const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
       const parts = await Promise.all(
         ROUTABLE_VENUES.map((venue) =>
-          readVenue(venue, { walletAddress, block: blocks[venue] ?? null, takesAnyAccount: true }),
+          readVenue(venue, {
+            walletAddress,
+            block: blocks[venue] ?? null,
+            payer: ask.caller.keyId,
+            takesAnyAccount: true,
+          }),
         ),
       );
       const accounts = parts.flatMap((part) => (part.row === null ? [] : [part.row]));
@@ -187,7 +192,7 @@ function venueRoute(context: TradingContext): Route {
       const walletAddress = checkWalletAddress(ask.params["walletAddress"] ?? "", venue);
       const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
       const room = tradingRoom(view, venue);
-      const ref = { walletAddress, block: blocks[venue] ?? null };
+      const ref = { walletAddress, block: blocks[venue] ?? null, payer: ask.caller.keyId };
       requirePathsAccount(venue, ref);
       const read = await trading.reads.read(room, ref, (session, options) => readState(room, session, options));
       if (!read.ok) throw readError(venue, read, "FAILED_TO_FETCH_ACCOUNT");

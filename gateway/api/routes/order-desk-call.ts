@@ -16,6 +16,7 @@ export function orderContext(ask: Ask): OrderRequestContext {
     requestId: ask.requestId,
     idempotencyKey: ask.idempotencyKey,
     ownerId: ask.caller.ownerId,
+    payer: ask.caller.keyId,
     rawBody: ask.boundBytes,
     receivedAtMs: ask.receivedAtMs,
   };

@@ -107,7 +107,12 @@ function deadManRoutes(context: TradingContext): Route[] {
         const { timeoutMs } = checkedBody(validate, ask.body);
         tradingRoom(view, venue);
         const credentials = await callerBlock(trading.wallets, ask, venue);
-        return told(await trading.orders.armSwitch({ venue, credentials, timeoutMs }, ask.caller.ownerId));
+        return told(
+          await trading.orders.armSwitch(
+            { venue, credentials, timeoutMs, payer: ask.caller.keyId },
+            ask.caller.ownerId,
+          ),
+        );
       },
     }),
     jsonRoute(context, {

@@ -87,6 +87,7 @@ export class TradeBatch {
         requestId: reply.requestId,
         idempotencyKey: one.idempotencyKey,
         ownerId: reply.caller.ownerId,
+        payer: reply.caller.keyId,
         rawBody: one.boundBytes,
         receivedAtMs: one.receivedAtMs,
       });
