@@ -174,7 +174,8 @@ async function fuzzStream(random: Random): Promise<number> {
   const code = await over;
   // Text that is no UTF-8 ends the connection in the server's library, before our code and without a close frame.
   const isCut = code === 1006 && !isBinary && !isUtf8(last);
-  if (code !== null && !isCut && !(String(code) in CLOSE_CODES)) throw new Error(`closed with ${code}: ${answers.at(-1)}`);
+  if (code !== null && !isCut && !(String(code) in CLOSE_CODES))
+    throw new Error(`closed with ${code}: ${answers.at(-1)}`);
   for (const text of answers) {
     const { type, code: refusal } = JSON.parse(text) as { type: string; code?: string };
     if (type === "error" && refusal === undefined) throw new Error(`no code: ${text}`);
