@@ -11,9 +11,12 @@ import { memory } from "./memory.js";
 import { recording } from "./recording.js";
 import { sealing } from "./sealing.js";
 import { sign } from "./sign.js";
+import { signed } from "./signed.js";
+import { sockets } from "./sockets.js";
 import { quietStore } from "./quiet-store.js";
 import { stages } from "./stages.js";
 import { snapshots } from "./snapshots.js";
+import { tls } from "./tls.js";
 
 export const SCENARIOS: readonly Scenario[] = [
   ingest,
@@ -27,6 +30,9 @@ export const SCENARIOS: readonly Scenario[] = [
   sign,
   sealing,
   auth,
+  signed,
+  sockets,
+  tls,
   close,
   memory,
   manyMarkets,

@@ -114,6 +114,22 @@ describe("a line of the admin socket", () => {
     expect(JSON.stringify(refusalOf("1", new Error("sk_secret")))).not.toContain("sk_secret");
   });
 
+  it("repeats no key that was given where none belongs, in its text and its details", async () => {
+    const key = `sk_${"A".repeat(43)}`;
+    for (const [op, params] of [
+      ["keys.list", { [key]: 1 }],
+      ["keys.create", { scopes: ["read"], [key]: 1 }],
+    ] as const) {
+      const refused = await make()
+        .operations.run(op, params)
+        .catch((error: unknown) => error);
+      expect(refusalOf("1", refused)).toMatchObject({ code: "INVALID_PARAMETERS", details: { fields: [{}] } });
+      expect(JSON.stringify(refusalOf("1", refused))).not.toContain(key);
+    }
+    const refusal = refusalOf("1", new AdminRefusal("NOT_AVAILABLE", `no ${key}`, { path: `/${key}` }));
+    expect(JSON.stringify(refusal)).not.toContain(key);
+  });
+
   it("is a reply only with an outcome", () => {
     for (const line of ['{"id":"1"}', '{"ok":false}', '{"ok":"yes"}', '{"id":5,"ok":true}'])
       expect(() => decodeReply(line)).toThrow(AdminRefusal);

@@ -6,6 +6,7 @@
  * Whoever can open the socket file is the operator: there is no other proof. Pure.
  */
 import { ServiceError } from "../../engine/domain/errors.js";
+import { scrub } from "../../engine/domain/scrub.js";
 
 export const ADMIN_OPERATIONS = [
   "status",
@@ -97,19 +98,22 @@ export function decodeReply(line: string): AdminReply {
   return { id, ok, code, message, details: given };
 }
 
-/** What a caller reads of any failure; a bug shows its name only. */
+/** What a caller reads of any failure; a bug shows its name only. A key that was typed in a wrong place is not repeated. */
 export function refusalOf(id: string | null, error: unknown): AdminReply {
-  if (error instanceof AdminRefusal)
-    return { id, ok: false, code: error.code, message: error.message, details: error.details };
-  if (error instanceof ServiceError)
-    return { id, ok: false, code: error.code, message: error.message, details: error.context };
-  return {
-    id,
-    ok: false,
-    code: "INTERNAL",
-    message: "Internal error; the service's log names it",
-    details: { errorName: error instanceof Error ? error.name : "unknown" },
-  };
+  if (error instanceof AdminRefusal) return refusal(id, error.code, error.message, error.details);
+  if (error instanceof ServiceError) return refusal(id, error.code, error.message, error.context);
+  const errorName = error instanceof Error ? error.name : "unknown";
+  return refusal(id, "INTERNAL", "Internal error; the service's log names it", { errorName });
+}
+
+function refusal(
+  id: string | null,
+  code: string,
+  message: string,
+  details: Readonly<Record<string, unknown>>,
+): AdminReply {
+  const shown = JSON.parse(scrub(JSON.stringify(details))) as Readonly<Record<string, unknown>>;
+  return { id, ok: false, code, message: scrub(message), details: shown };
 }
 
 export function bad(problem: string): AdminRefusal {

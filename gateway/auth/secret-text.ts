@@ -6,6 +6,7 @@
  * digest that `X-API-SECRET` is compared with would then sign.
  */
 import { randomFillSync } from "node:crypto";
+import { secretBuffer } from "../../engine/custody/sealing/secret-bytes.js";
 
 /** Fills the buffer with bytes that nobody can guess. */
 export type FillRandom = (target: Uint8Array) => void;
@@ -39,9 +40,8 @@ export function mintTicket(fill: FillRandom): string {
 }
 
 function mint(prefix: string, digitCount: number, fill: FillRandom): Buffer {
-  // Not from the pool that small buffers share: others see its memory.
-  const text = Buffer.alloc(prefix.length + digitCount);
-  const drawn = Buffer.alloc(64);
+  const text = secretBuffer(prefix.length + digitCount);
+  const drawn = secretBuffer(64);
   let at = text.write(prefix, "latin1");
   while (at < text.length) {
     fill(drawn);

@@ -9,6 +9,7 @@
  * Invariant: the secret itself is not kept; nothing of it is left after `wipe`, and a wiped secret matches nothing.
  */
 import { hash, timingSafeEqual } from "node:crypto";
+import { secretBuffer } from "../../engine/custody/sealing/secret-bytes.js";
 
 export const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
@@ -19,10 +20,10 @@ const expectedHex = Buffer.alloc(SIGNATURE_CHARS);
 const shownHex = Buffer.alloc(SIGNATURE_CHARS);
 
 export class SigningSecret {
-  readonly #innerPad = Buffer.alloc(BLOCK_BYTES);
+  readonly #innerPad = secretBuffer(BLOCK_BYTES);
   /** The outer pad; after it the inner digest of the last signature. */
-  readonly #outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES);
-  readonly #digestHex = Buffer.alloc(SIGNATURE_CHARS);
+  readonly #outer = secretBuffer(BLOCK_BYTES + DIGEST_BYTES);
+  readonly #digestHex = secretBuffer(SIGNATURE_CHARS);
   #isWiped = false;
 
   /** The caller wipes `secret`. */
