@@ -26,10 +26,10 @@ const { now, get, post, ask, details } = askerOf(() => ({ harness, key }));
 
 /** A key of this id and secret, as the vectors have it. */
 function plant(keyId: string, secret: string): void {
-  const any = IpList.parse([]);
-  if (typeof any === "number") return;
+  const anyAddress = IpList.parse([]);
+  if (typeof anyAddress === "number") return;
   const live = new LiveKey(
-    { keyId, ownerId: "ow_1", scopes: ["read"], ips: any },
+    { keyId, ownerId: "ow_1", scopes: ["read"], ips: anyAddress },
     new SigningSecret(Buffer.from(secret)),
   );
   harness.keys.table.add(keyId, live);

@@ -354,7 +354,7 @@ describe("a rotation killed at a commit", () => {
   it.each([
     ["before it is written", false],
     ["after it is written, unacknowledged", true],
-  ])("loses nothing, and the next life ends it: any one commit, %s", async (_name, isWritten) => {
+  ])("loses nothing, and the next life ends it: whichever commit, %s", async (_name, isWritten) => {
     const whole = await liveOnce(await sealedMortal(), Number.POSITIVE_INFINITY, false);
     // One begins it, six rows, one ends it.
     expect(whole).toBe(8);

@@ -27,22 +27,6 @@ export interface SealedPlace {
   rewrapped?(key: string, value: Uint8Array): void;
 }
 
-/** A place whose rows hold one record each. */
-export function singleRecordPlace(place: {
-  readonly namespace: string;
-  readonly prefix?: string;
-  contextOf(key: string, value: Uint8Array): SealContext;
-  recordOf(value: Uint8Array): Uint8Array;
-  withRecord(value: Uint8Array, record: Uint8Array): Uint8Array;
-}): SealedPlace {
-  return {
-    namespace: place.namespace,
-    prefix: place.prefix ?? "",
-    partsOf: (key, value) => [{ context: place.contextOf(key, value), record: place.recordOf(value) }],
-    withRecords: (_key, value, [record]) => (record === undefined ? value : place.withRecord(value, record)),
-  };
-}
-
 /** Rows of a page: small, so that a row of a mebibyte does not make a page of a gibibyte. */
 const PAGE_ROWS = 64;
 

@@ -1,7 +1,7 @@
 /** Sealed rows of two forms: keys with two secrets in one JSON row, and credentials whose row is the record itself. */
 import { decodeJson, encodeJson, type StateStore } from "../../../storage/state-store.js";
 import type { Keyring } from "../keyring.js";
-import { type SealedPlace, singleRecordPlace } from "../sealed-rows.js";
+import type { SealedPlace } from "../sealed-rows.js";
 import type { SealContext } from "../sealer.js";
 
 export const KEYS = {
@@ -38,6 +38,22 @@ export const apiKeys: SealedPlace = {
 const credentialsContext = (key: string): SealContext => ({
   ...{ purpose: "venue-credentials", parts: [key], recordVersion: 1 },
 });
+
+/** A place whose rows hold one record each. */
+function singleRecordPlace(place: {
+  readonly namespace: string;
+  readonly prefix?: string;
+  contextOf(key: string, value: Uint8Array): SealContext;
+  recordOf(value: Uint8Array): Uint8Array;
+  withRecord(value: Uint8Array, record: Uint8Array): Uint8Array;
+}): SealedPlace {
+  return {
+    namespace: place.namespace,
+    prefix: place.prefix ?? "",
+    partsOf: (key, value) => [{ context: place.contextOf(key, value), record: place.recordOf(value) }],
+    withRecords: (_key, value, [record]) => (record === undefined ? value : place.withRecord(value, record)),
+  };
+}
 
 export const credentials: SealedPlace = singleRecordPlace({
   namespace: "credentials",
