@@ -126,6 +126,14 @@ function sum(texts: readonly (string | null)[]): string | null {
   return formatRatio(total, MONEY_PLACES, "halfUp");
 }
 
+function totalsOf(accounts: readonly AccountBalance[]) {
+  return {
+    equity: sum(accounts.map((account) => account.equity)),
+    marginUsed: sum(accounts.map((account) => account.marginUsed)),
+    free: sum(accounts.map((account) => account.free)),
+  };
+}
+
 function allRoute(context: TradingContext): Route {
   const { clock, view, trading } = context;
   const serialise = compileSerialiser(allBalancesReplySchema);
@@ -168,13 +176,7 @@ function allRoute(context: TradingContext): Route {
         venuefive: notConfigured("venuefive"),
       };
       requireSomeAnswer(coverage, "FAILED_TO_FETCH_ACCOUNT");
-      const totals = {
-        equity: sum(accounts.map((account) => account.equity)),
-        marginUsed: sum(accounts.map((account) => account.marginUsed)),
-        free: sum(accounts.map((account) => account.free)),
-        complete: isComplete(coverage),
-      };
-      const data = { accounts, totals };
+      const data = { accounts, totals: { ...totalsOf(accounts), complete: isComplete(coverage) } };
       return { text: serialise({ success: true, walletAddress, data, coverage, timestamp: clock.wallMs() }) };
     },
   });
