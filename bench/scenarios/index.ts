@@ -16,7 +16,6 @@ import { sockets } from "./sockets.js";
 import { quietStore } from "./quiet-store.js";
 import { stages } from "./stages.js";
 import { snapshots } from "./snapshots.js";
-import { tls } from "./tls.js";
 
 export const SCENARIOS: readonly Scenario[] = [
   ingest,
@@ -32,7 +31,6 @@ export const SCENARIOS: readonly Scenario[] = [
   auth,
   signed,
   sockets,
-  tls,
   close,
   memory,
   manyMarkets,
