@@ -225,7 +225,7 @@ export const OPERATION_NOTES = {
     JSON_BODY,
   ),
   status: note(
-    "Feeds, breakers and clocks for everyone; with the scope `read` the owner's orders of unknown outcome and open ones; with `admin`, and in public mode, everybody's, the store and the record.",
+    "Feeds, breakers and clocks for everyone; with the scope `read` the owner's orders of unknown outcome and open ones; with `admin` everybody's, the store and the record. In public mode a caller without a key sees the orders made without one, the store and the record.",
   ),
   time: note("The wall clock of the service, in ms and as ISO 8601, to hold one's own against."),
   limits: note("Buckets with what is left of each, the weight of every operation, and the bounds of a request."),

@@ -93,7 +93,7 @@ const storeSchema = reply({
 });
 export type StoreStatusRow = Static<typeof storeSchema>;
 
-/** Orders of the key's owner; of everybody with `admin`, and in public mode. */
+/** Orders of the key's owner, of everybody with `admin`; without a key, in public mode, those made without one. */
 const statusOfOrders = {
   unknownOrders: Type.Optional(
     reply({
