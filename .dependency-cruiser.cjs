@@ -112,10 +112,30 @@ module.exports = {
       to: { path: "^gateway/", pathNot: "^gateway/http/" },
     },
     {
+      name: "auth-knows-no-shell",
+      comment: "Keys, signatures and limits of time are proven without a server; http/caller.ts has their ports.",
+      severity: "error",
+      from: { path: "^gateway/auth/", pathNot: TEST },
+      to: { path: "^gateway/", pathNot: "^gateway/(auth/|http/caller\\.ts$)" },
+    },
+    {
+      name: "auth-takes-no-transport",
+      severity: "error",
+      from: { path: "^gateway/auth/", pathNot: TEST },
+      to: { path: "node_modules/(ws|undici|uwebsockets|uWebSockets\\.js)/" },
+    },
+    {
       name: "children-know-no-service",
       severity: "error",
       from: { path: "^gateway/children/", pathNot: TEST },
       to: { path: "^gateway/", pathNot: "^gateway/children/" },
+    },
+    {
+      name: "admin-knows-no-service",
+      comment: "Operations over ports, a socket and its client: the CLI uses them without the service.",
+      severity: "error",
+      from: { path: "^gateway/admin/", pathNot: TEST },
+      to: { path: "^gateway/", pathNot: "^gateway/(admin|auth)/" },
     },
     {
       name: "views-know-no-routes",
@@ -148,6 +168,13 @@ module.exports = {
       severity: "error",
       from: { path: "^engine/(market|routing|guards|storage|custody)/", pathNot: TEST },
       to: { path: "^engine/(orders|portfolio|recorder)/" },
+    },
+    {
+      name: "sealing-knows-the-store-alone",
+      comment: "What seals a secret knows nothing of what the secret is for.",
+      severity: "error",
+      from: { path: "^engine/custody/sealing/", pathNot: TEST },
+      to: { path: "^engine/", pathNot: "^engine/(custody/sealing/|domain/|storage/state-store\\.ts$)" },
     },
     {
       name: "orders-know-no-portfolio",

@@ -37,6 +37,11 @@ export interface AccountSession {
    * text; absent where `accountId` suffices.
    */
   readonly accountScope?: string;
+  /**
+   * Who pays for its calls out of its share of the venue's lanes: the id of the API key that asks, never a secret. Absent
+   * or null: without a key the account's own credentials pay. It says nothing of whether the credentials are good.
+   */
+  readonly payer?: string | null;
   /** Drops key material. Idempotent. Using the session afterwards gives an AUTH failure. */
   close(): void;
 }
@@ -77,6 +82,8 @@ export interface CallOptions {
   readonly lane: Lane;
   /** Used within a room: the user of a shared lane, where the account does not identify it. */
   readonly caller?: string;
+  /** Used within a room: the session's payer. */
+  readonly payer?: string | null;
 }
 
 export interface AccountReader {
@@ -386,7 +393,8 @@ export interface VenueRoom extends MarketRoom {
   readonly streams: AccountStreams | null;
   readonly history?: AccountHistory;
   readonly settings?: AccountSettings;
-  openSession(rawCredentials: unknown): OpenSession;
+  /** `payer`: as the session has it. */
+  openSession(rawCredentials: unknown, payer?: string | null): OpenSession;
   /** Absent: the session's own labels name the account. */
   readonly accountNames?: AccountNames;
   /**
@@ -405,7 +413,7 @@ export interface VenueRoom extends MarketRoom {
    */
   addressOf?(session: AccountSession): string | null;
   /** Opens a session that reads the public data of an address and cannot sign. Absent where no account data is public. */
-  openAddress?(walletAddress: string): OpenSession;
+  openAddress?(walletAddress: string, payer?: string | null): OpenSession;
 }
 
 export function isTradingRoom(room: MarketRoom): room is VenueRoom {

@@ -37,31 +37,31 @@ export const exchangeParameter = words(ROUTABLE_VENUE_WORDS, { description: "Neu
 /** venuefive is read as the others are; until it is configured it answers 503. */
 export const anyExchangeParameter = words(VENUE_WORDS, { description: "Neutral venue name." });
 
-export const requiredWalletHeader: HeaderParameter = {
+export const requiredWalletHeader = {
   name: "x-wallet-id",
   description: "UUID of the server wallet that acts. Missing: 401.",
   schema: walletIdText,
   required: true,
-};
+} as const satisfies HeaderParameter;
 
-export const walletHeader: HeaderParameter = {
+export const walletHeader = {
   ...requiredWalletHeader,
   description: "UUID of a server wallet, whose stored venue credentials are then used.",
   required: false,
-};
+} as const satisfies HeaderParameter;
 
-export const credentialsHeader: HeaderParameter = {
+export const credentialsHeader = {
   name: "X-Venue-Credentials",
   description: "base64url of the JSON credentials object. Used for this request only, never stored.",
   schema: venueCredentialsText,
-};
+} as const satisfies HeaderParameter;
 
-export const idempotencyHeader: HeaderParameter = {
+export const idempotencyHeader = {
   name: "Idempotency-Key",
   description:
     "Same key and same body: the stored reply with Idempotent-Replayed: true, kept 24 h; after a crash of this service that of the request it cut short, carried on.",
   schema: idempotencyKeySchema,
-};
+} as const satisfies HeaderParameter;
 
 export const credentialsQueryField = Type.Optional(
   Type.String({

@@ -48,29 +48,28 @@ const VENUE_READ_WEIGHT = 2;
 const ALL_READ_WEIGHT = 8;
 const HISTORY_READ_WEIGHT = 5;
 
-function read(
-  id: string,
-  path: string,
-  summary: string,
-  pathParameters: Readonly<Record<string, TSchema>>,
-  query: TObject,
-  reply: TSchema,
-  weight: number,
-) {
+/** Generic in what a caller's types come from (client/api); they follow from the arguments alone. */
+function read<
+  const P extends string,
+  A extends Readonly<Record<string, TSchema>>,
+  Q extends TObject,
+  R extends TSchema,
+>(id: string, path: P, summary: string, pathParameters: A, query: Q, reply: R, weight: number) {
   return {
     id,
     method: "GET",
     path,
     summary,
     tag: "account",
+    access: { scope: "read", owner: "credentials" },
     buckets: ["read"],
     weight,
     pathParameters,
-    query,
+    query: query as NoInfer<Q>,
     headers: [credentialsHeader, walletHeader],
     body,
     bodyOptional: true,
-    reply,
+    reply: reply as NoInfer<R>,
     errors: READ_ERRORS,
   } as const;
 }

@@ -8,6 +8,7 @@ import { component, INTERFACE_VERSION } from "./openapi.js";
 import {
   authenticatedSchema,
   authSchema,
+  authTicketSchema,
   cancelOnDisconnectSchema,
   CLOSE_CODES,
   disconnectSwitchesSchema,
@@ -78,7 +79,11 @@ const SNAPSHOTS: readonly TSchema[] = [
 
 /** Operations that a client requests. */
 const REQUESTS: Readonly<Record<string, OperationRow>> = {
-  authenticate: { summary: "Prove an API key", request: [authSchema], answers: [authenticatedSchema] },
+  authenticate: {
+    summary: "Prove an API key, by a signature or a ticket: once for a connection",
+    request: [authSchema, authTicketSchema],
+    answers: [authenticatedSchema],
+  },
   subscribe: {
     summary: "One subscription per symbol; asking again for one that runs gives the same answer and no second snapshot",
     request: [
@@ -121,6 +126,9 @@ const DESCRIPTION = `Live tickers, books, feed states, positions and orders over
 
 Each subscription begins with a snapshot; updates follow with \`seq\` and \`prevSeq\` within an \`epoch\`. A gap is
 \`prevSeq\` other than the last \`seq\` seen. No frame for 12 s: reconnect, with full jitter between 0.5 and 30 s.
+
+Outside public mode \`positions\` and \`orders\` need an \`auth\` frame first, of a key with the scope \`read\`, and
+\`cancelOnDisconnect\` one with \`trade\`; a connection that asked for them has 5 s for it. Other topics need no key.
 
 Close codes: ${Object.entries(CLOSE_CODES)
   .map(([code, meaning]) => `${code} ${meaning}`)

@@ -37,9 +37,22 @@ describe("the description as linters read it", () => {
     expect([...used].sort()).toEqual(Object.keys(securitySchemes).sort());
     const ways = (name: string) => operations.find((one) => one.name === name)?.operation["security"];
     // A required header, an optional one, and a route without identification.
-    expect(ways("post /api/trading/venueone/orders")).toEqual([{ walletId: [] }]);
-    expect(ways("post /api/trading/venuefour/orders")).toEqual([{}, { venueCredentials: [] }, { walletId: [] }]);
-    expect(ways("get /api/trading/ticker/{symbol}")).toEqual([]);
+    const signed = { apiKey: ["trade"], apiTimestamp: [], apiSignature: [] };
+    const bySecret = { apiKey: ["trade"], apiSecret: [] };
+    expect(ways("post /api/trading/venueone/orders")).toEqual([
+      { walletId: [] },
+      { ...signed, walletId: [] },
+      { ...bySecret, walletId: [] },
+    ]);
+    const others = [{}, { venueCredentials: [] }, { walletId: [] }];
+    expect(ways("post /api/trading/venuefour/orders")).toEqual(
+      [{}, signed, bySecret].flatMap((key) => others.map((other) => ({ ...key, ...other }))),
+    );
+    expect(ways("get /api/trading/ticker/{symbol}")).toEqual([
+      {},
+      { ...signed, apiKey: [] },
+      { ...bySecret, apiKey: [] },
+    ]);
   });
 
   it.each([

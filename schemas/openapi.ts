@@ -8,7 +8,7 @@ import { errorReplySchema } from "./errors.js";
 import { ERROR_EXAMPLE, REPLY_EXAMPLES, REQUEST_EXAMPLES } from "./examples.js";
 import { type Operation, refusesUnknownFields } from "./operation.js";
 import { OPERATION_NOTES, type OperationNote } from "./operation-notes.js";
-import { SECURITY_SCHEMES, securityOf } from "./openapi-security.js";
+import { scopeText, SECURITY_SCHEMES, securityOf } from "./openapi-security.js";
 import { errorsOf, OPERATIONS } from "./operations.js";
 import { TICKER_SCHEMAS, tickerFailureSchema } from "./ticker.js";
 
@@ -119,6 +119,10 @@ const HEADERS: Json = {
     description: "Of an export that is not the end of its range: the `cursor` of the next one.",
     schema: { type: "string" },
   },
+  Deprecation: {
+    description: "true: the request carried X-API-SECRET. `Link` names the page that says what to send instead.",
+    schema: { type: "string", enum: ["true"] },
+  },
   "Idempotent-Replayed": {
     description: "true: the stored reply of an earlier request.",
     schema: { type: "string", enum: ["true"] },
@@ -140,7 +144,7 @@ function operationObject(operation: Operation, schemas: Record<string, unknown>,
   return {
     operationId: operation.id,
     summary: operation.summary,
-    description,
+    description: `${description} ${scopeText(operation)}`,
     tags: [operation.tag],
     security: securityOf(operation),
     parameters: parameters(operation),
@@ -158,6 +162,7 @@ function operationObject(operation: Operation, schemas: Record<string, unknown>,
           },
         }),
     responses,
+    "x-access": operation.access,
     "x-rate-limit": { buckets: operation.buckets, weight: operation.weight },
   };
 }
@@ -203,7 +208,7 @@ const EXPORT_NOTE =
   "The same fields as the rows of the JSON form, one row per line. CSV: RFC 4180 with a header; an absent value is an empty field; text that a spreadsheet could take for a formula, or that begins with an apostrophe, has an apostrophe before it. A connection that ends without the last chunk means that rows are missing.";
 
 function okResponse(operation: Operation, schemas: Record<string, unknown>): Json {
-  const headers = ["X-Request-Id", "RateLimit-Policy", "RateLimit"];
+  const headers = ["X-Request-Id", "RateLimit-Policy", "RateLimit", "Deprecation"];
   if (operation.body !== null) headers.push("X-Ignored-Fields", "Idempotent-Replayed");
   if (operation.exports !== undefined) headers.push("X-Next-Cursor");
   const example = REPLY_EXAMPLES[operation.id];

@@ -8,12 +8,17 @@ const operations = Object.entries(buildOpenApi().paths).flatMap(([path, methods]
 );
 const CODE = /\b[A-Z]+(?:_[A-Z]+)+\b|\bINTERNAL\b|\bOVERLOADED\b/g;
 
-/** Met by frames of the stream, or where no operation is: a path or a method that does not exist. */
+/** Met by frames of the stream, by the administration of keys, at the start, or where no operation is: a path or a method that does not exist. */
 const OF_NO_OPERATION: readonly ErrorCode[] = [
-  "AUTH_UNKNOWN_KEY",
+  "AUTH_BAD_TICKET",
+  "AUTH_REQUIRED",
   "BAD_FRAME",
+  "KEY_LIMIT",
+  "KEY_NOT_FOUND",
+  "LOCAL_ROWS_ADOPTED",
   "METHOD_NOT_ALLOWED",
   "NOT_FOUND",
+  "SEAL_KEY_REFUSED",
   "SUBSCRIPTION_LIMIT",
   "UNKNOWN_SUBSCRIPTION",
   "UPGRADE_REQUIRED",

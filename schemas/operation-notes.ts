@@ -220,7 +220,13 @@ export const OPERATION_NOTES = {
   historyRouting: note(`Candidates, choice and reasons as they were at that moment. ${PAGES}`),
   historyFills: note(`With quote, price and fee, so that both can be held against each other. ${PAGES}`),
   historyExecutionQuality: note(`Slippage against the quote, and what the choice of venue saved. ${PAGES}`),
-  status: note("Feeds, breakers, clocks, the store and the record, and how many orders have an unknown outcome."),
+  streamTicket: note(
+    "For callers that cannot sign a frame, such as a page: the first frame of a connection then names the ticket instead of a signature. It works once, within 30 s, for this key and from this address.",
+    JSON_BODY,
+  ),
+  status: note(
+    "Feeds, breakers and clocks for everyone; with the scope `read` the owner's orders of unknown outcome and open ones; with `admin` everybody's, the store and the record. In public mode a caller without a key sees the orders made without one, the store and the record.",
+  ),
   time: note("The wall clock of the service, in ms and as ISO 8601, to hold one's own against."),
   limits: note("Buckets with what is left of each, the weight of every operation, and the bounds of a request."),
   health: note("Answers as long as the process does; for supervisors. It says nothing of the venues."),

@@ -5,6 +5,25 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import { symbolText } from "./common.js";
 import type { BucketName } from "./service.js";
 
+/** What a key may do. `admin` is never implied by another. */
+export type Scope = "read" | "trade" | "transfer" | "sign" | "admin";
+export const SCOPES: readonly Scope[] = ["read", "trade", "transfer", "sign", "admin"];
+
+/** Who may call an operation, and what of theirs it touches. */
+export interface OperationAccess {
+  /** `open`: also without a key; the caller's address then pays from `anon`. */
+  readonly scope: Scope | "open";
+  /**
+   * `nothing`: the same for everyone. `credentials`: accounts whose credentials the request carries, or a wallet of the
+   * owner. `named`: one thing by its id, which must be the owner's. `rows`: those of the owner. `service`: the whole
+   * service. A stranger gets the answer for what does not exist.
+   */
+  readonly owner: "nothing" | "credentials" | "named" | "rows" | "service";
+}
+
+/** The same for everyone, key or none. */
+export const OPEN: OperationAccess = { scope: "open", owner: "nothing" };
+
 export interface HeaderParameter {
   readonly name: string;
   readonly description: string;
@@ -20,6 +39,7 @@ export interface Operation {
   readonly path: string;
   readonly summary: string;
   readonly tag: "trade" | "orders" | "account" | "market data" | "history" | "service";
+  readonly access: OperationAccess;
   /** Buckets that may be charged, in order; the first with enough tokens pays. */
   readonly buckets: readonly BucketName[];
   readonly weight: number;

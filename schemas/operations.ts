@@ -25,7 +25,7 @@ import {
   tradesReplySchema,
 } from "./history.js";
 import { instrumentsQuerySchema, instrumentsReplySchema } from "./instruments.js";
-import { idempotencyKeySchema, type Operation, symbolParameter, UNKNOWN_SYMBOL_ERROR } from "./operation.js";
+import { idempotencyKeySchema, OPEN, type Operation, symbolParameter, UNKNOWN_SYMBOL_ERROR } from "./operation.js";
 import { ORDER_OPERATIONS } from "./order-operations.js";
 import { routingQuerySchema, routingReplySchema } from "./routing.js";
 import {
@@ -35,28 +35,42 @@ import {
   statusReplySchema,
   timeReplySchema,
 } from "./service.js";
+import { streamTicketReplySchema } from "./stream.js";
 import { aggregatedTickerReplySchema, venueTickerReply } from "./ticker.js";
 import { CONTRACTS, named } from "./venues.js";
 
 /** Any route may answer these. */
 export const COMMON_ERRORS: Readonly<Record<number, string>> = {
   400: "Parameters are missing or wrong (MISSING_PARAMETERS, INVALID_PARAMETERS), or the request can be read in two ways (AMBIGUOUS_REQUEST).",
-  403: "A page of another origin asks (FOREIGN_ORIGIN).",
+  401: "A key is shown that is none or not valid now (AUTH_UNKNOWN_KEY, KEY_REVOKED), or not proven (AUTH_MISSING_HEADER, AUTH_BAD_SIGNATURE, AUTH_TIMESTAMP_OUT_OF_WINDOW).",
+  403: "A page of another origin asks (FOREIGN_ORIGIN), or the key is not valid from this address (IP_NOT_ALLOWED).",
   414: "The request target is too long (URI_TOO_LONG).",
   421: "The Host is none that this service answers under (FOREIGN_HOST).",
   429: "Our own rate limit (RATE_LIMITED); Retry-After says when to come back.",
-  500: "A fault of ours (INTERNAL).",
-  503: "The service is overloaded or shutting down (OVERLOADED, SHUTTING_DOWN), or a venue, the store or the record (RECORDS_UNAVAILABLE) is unavailable.",
+  500: "A fault of ours (INTERNAL), or a stored secret cannot be opened (SEAL_BROKEN).",
+  503: "The service is overloaded or shutting down (OVERLOADED, SHUTTING_DOWN), or a venue, the store or the record (RECORDS_UNAVAILABLE) is unavailable, or a stored secret is sealed under a key that is not loaded (SEAL_KEY_UNKNOWN).",
 };
 
 const BODY_TYPE_ERROR = { 415: "The body is not application/json (UNSUPPORTED_MEDIA_TYPE)." } as const;
 
+/** Statuses whose common text goes with that of an operation instead of making way for it. */
+const ADDED_STATUSES: ReadonlySet<number> = new Set([401, 403]);
+
+/** What any operation of this method and scope may answer. */
+function commonErrors({ method, access }: Operation): Readonly<Record<number, string>> {
+  const all: Record<number, string> = { ...COMMON_ERRORS, ...(method === "GET" ? {} : BODY_TYPE_ERROR) };
+  if (access.scope !== "open") all[403] = `The key lacks the scope \`${access.scope}\` (SCOPE_MISSING). ${all[403]}`;
+  if (method !== "GET") all[401] = `${all[401]} The signature was accepted before (AUTH_REPLAY).`;
+  return all;
+}
+
 /** What an operation may answer: with what is its own beside what any route may. */
-export function errorsOf({ method, errors }: Operation): Readonly<Record<number, string>> {
-  const all: Record<number, string> = { ...COMMON_ERRORS, ...(method === "GET" ? {} : BODY_TYPE_ERROR), ...errors };
-  for (const [status, text] of Object.entries(errors)) {
-    const common = COMMON_ERRORS[Number(status)];
-    if (Number(status) === 403 && common !== undefined) all[403] = `${text} ${common}`;
+export function errorsOf(operation: Operation): Readonly<Record<number, string>> {
+  const all: Record<number, string> = { ...commonErrors(operation) };
+  for (const [key, text] of Object.entries(operation.errors)) {
+    const status = Number(key);
+    const common = ADDED_STATUSES.has(status) ? all[status] : undefined;
+    all[status] = common === undefined ? text : `${text} ${common}`;
   }
   return all;
 }
@@ -68,13 +82,14 @@ const KEYLESS_TICKER = {
   401: "The service is configured to require keys for this ticker and has none (MISSING_CREDENTIALS).",
 } as const;
 
-function venueTicker(exchange: RoutableVenueWord): Operation {
+function venueTicker(exchange: RoutableVenueWord) {
   return {
     id: `${exchange}Ticker`,
     method: "GET",
     path: `/api/trading/${exchange}/ticker/{symbol}`,
     summary: `Ticker of ${exchange}`,
     tag: "market data",
+    access: OPEN,
     buckets: ["read"],
     weight: 1,
     pathParameters: { symbol },
@@ -83,55 +98,75 @@ function venueTicker(exchange: RoutableVenueWord): Operation {
     body: null,
     reply: venueTickerReply(exchange),
     errors: CONTRACTS[exchange].ticker.mayNeedKeys === true ? { ...KEYLESS_TICKER, ...UNKNOWN_SYMBOL } : UNKNOWN_SYMBOL,
-  };
+  } as const satisfies Operation;
 }
 
-function serviceRead(id: string, path: string, summary: string, reply: Operation["reply"]): Operation {
+/** Generic in what a caller's types come from (client/api); they follow from the arguments alone. */
+function serviceRead<const P extends string, const R extends Operation["reply"]>(
+  id: string,
+  path: P,
+  summary: string,
+  reply: R,
+) {
   return {
     id,
     method: "GET",
     path,
     summary,
     tag: "service",
+    access: OPEN,
     buckets: ["anon"],
     weight: 1,
     pathParameters: {},
     query: null,
     headers: [],
     body: null,
-    reply,
+    reply: reply as NoInfer<R>,
     errors: {},
-  };
+  } as const satisfies Operation;
 }
 
 /** A read of the record costs many times what a read of memory does. */
 const HISTORY_WEIGHT = 10;
 
-function historyRead(id: string, name: string, summary: string, query: TSchema, reply: TSchema): Operation {
+function historyRead<const N extends string, Q extends TSchema, R extends TSchema>(
+  id: string,
+  name: N,
+  summary: string,
+  query: Q,
+  reply: R,
+) {
   return {
     id,
     method: "GET",
     path: `/api/history/${name}`,
     summary,
     tag: "history",
+    access: OPEN,
     buckets: ["read"],
     weight: HISTORY_WEIGHT,
     pathParameters: {},
-    query,
+    query: query as NoInfer<Q>,
     headers: [],
     body: null,
-    reply,
+    reply: reply as NoInfer<R>,
     exports: ["text/csv", "application/x-ndjson"],
     errors: { ...UNKNOWN_SYMBOL, 406: "No accepted media type is available (NOT_ACCEPTABLE); `available` lists them." },
-  };
+  } as const satisfies Operation;
 }
 
-/** Fills, decisions and what follows from them. */
-function operatorRead(...parameters: Parameters<typeof historyRead>): Operation {
+/** Fills, decisions and what follows from them: rows of the key's owner, all of them with `admin`. */
+function operatorRead<const N extends string, Q extends TSchema, R extends TSchema>(
+  ...parameters: [id: string, name: N, summary: string, query: Q, reply: R]
+) {
   const operation = historyRead(...parameters);
   const refusal =
     "Served to the operator only (OPERATOR_DATA): on a loopback address, or where configuration opens it.";
-  return { ...operation, errors: { ...operation.errors, 403: refusal } };
+  return {
+    ...operation,
+    access: { scope: "read", owner: "rows" },
+    errors: { ...operation.errors, 403: refusal },
+  } as const satisfies Operation;
 }
 
 export const OPERATIONS = {
@@ -141,6 +176,7 @@ export const OPERATIONS = {
     path: "/api/trade/position/close",
     summary: "Close a position at the best all-in exit",
     tag: "trade",
+    access: { scope: "trade", owner: "credentials" },
     buckets: ["exit", "trade"],
     weight: 1,
     pathParameters: {},
@@ -171,6 +207,7 @@ export const OPERATIONS = {
     path: "/api/trade/position/open",
     summary: "Open a position at the best entry, with take-profit and stop-loss",
     tag: "trade",
+    access: { scope: "trade", owner: "credentials" },
     buckets: ["trade"],
     weight: 1,
     pathParameters: {},
@@ -202,6 +239,7 @@ export const OPERATIONS = {
     path: "/api/trade/routing/{symbol}",
     summary: "Dry run over the live books: no credentials, no positions, nothing sent",
     tag: "trade",
+    access: OPEN,
     buckets: ["read"],
     weight: 1,
     pathParameters: { symbol },
@@ -219,6 +257,7 @@ export const OPERATIONS = {
     summary:
       "What became of one close or open; with its credentials an order of unknown outcome is looked up at the venue",
     tag: "trade",
+    access: { scope: "read", owner: "named" },
     buckets: ["read"],
     weight: 1,
     pathParameters: { routeId: Type.String({ pattern: "^[A-Za-z0-9_-]{1,64}$", "x-kind": "routeId" }) },
@@ -243,6 +282,7 @@ export const OPERATIONS = {
     path: "/api/trading/ticker/{symbol}",
     summary: "Tickers of all venues and the best touch over live books",
     tag: "market data",
+    access: OPEN,
     buckets: ["read"],
     weight: 1,
     pathParameters: { symbol },
@@ -259,6 +299,7 @@ export const OPERATIONS = {
     path: "/api/trading/{exchange}/book/{symbol}",
     summary: "Order book of one venue",
     tag: "market data",
+    access: OPEN,
     buckets: ["read"],
     weight: 1,
     pathParameters: { exchange: words(ROUTABLE_VENUE_WORDS), symbol },
@@ -274,6 +315,7 @@ export const OPERATIONS = {
     path: "/api/book/{symbol}",
     summary: "Consolidated depth over all venues with a live book",
     tag: "market data",
+    access: OPEN,
     buckets: ["read"],
     weight: 1,
     pathParameters: { symbol },
@@ -289,6 +331,7 @@ export const OPERATIONS = {
     path: "/api/instruments",
     summary: "Instruments of all venues",
     tag: "market data",
+    access: OPEN,
     buckets: ["read"],
     weight: 1,
     pathParameters: {},
@@ -334,10 +377,33 @@ export const OPERATIONS = {
     executionQualityQuerySchema,
     executionQualityReplySchema,
   ),
-  status: serviceRead("status", "/api/status", "State of every venue, orders of unknown outcome", statusReplySchema),
+  streamTicket: {
+    id: "streamTicket",
+    method: "POST",
+    path: "/api/stream/ticket",
+    summary: "A ticket that opens the stream for the key",
+    tag: "service",
+    access: { scope: "read", owner: "rows" },
+    buckets: ["read"],
+    weight: 1,
+    pathParameters: {},
+    query: null,
+    headers: [],
+    body: null,
+    reply: streamTicketReplySchema,
+    errors: {
+      408: "The body did not arrive in time (REQUEST_TIMEOUT).",
+      413: "The body is too large (BODY_TOO_LARGE).",
+    },
+  },
+  status: {
+    ...serviceRead("status", "/api/status", "State of every venue, orders of unknown outcome", statusReplySchema),
+    access: { scope: "open", owner: "rows" },
+  },
   time: serviceRead("time", "/api/time", "Server time", timeReplySchema),
   limits: {
     ...serviceRead("limits", "/api/limits", "Rate limits and their current use by this caller", limitsReplySchema),
+    access: { scope: "read", owner: "rows" },
     headers: [
       {
         name: "X-Venue-Credentials",
@@ -351,7 +417,10 @@ export const OPERATIONS = {
     ...serviceRead("ready", "/ready", "Are feeds live and the store reachable", readyReplySchema),
     anyOrigin: true,
   },
-  metrics: serviceRead("metrics", "/metrics", "Prometheus metrics", "text/plain"),
+  metrics: {
+    ...serviceRead("metrics", "/metrics", "Prometheus metrics", "text/plain"),
+    access: { scope: "admin", owner: "service" },
+  },
   openapi: serviceRead("openapi", "/openapi.json", "This document", "application/json"),
   asyncapi: serviceRead("asyncapi", "/asyncapi.json", "The stream: AsyncAPI document", "application/json"),
 } as const satisfies Record<string, Operation>;

@@ -80,9 +80,10 @@ const OWN_KEY_HEADERS: readonly HeaderParameter[] = OWN_KEY.headers.map(({ name,
   schema: Type.String({ minLength: 1, maxLength: 512 }),
 }));
 
-const TRADE = { tag: "orders", buckets: ["trade"], weight: 1, query: null } as const;
+const ACCESS = { scope: "trade", owner: "credentials" } as const;
+const TRADE = { tag: "orders", access: ACCESS, buckets: ["trade"], weight: 1, query: null } as const;
 /** Ways out have tokens of their own, which openings cannot spend. */
-const EXIT = { tag: "orders", buckets: ["exit", "trade"], weight: 1, query: null } as const;
+const EXIT = { tag: "orders", access: ACCESS, buckets: ["exit", "trade"], weight: 1, query: null } as const;
 const ACCOUNT_HEADERS = [walletHeader, credentialsHeader];
 const noParameters = {} as const;
 
@@ -292,6 +293,7 @@ export const ORDER_OPERATIONS = {
   deadManHeartbeat: {
     ...EXIT,
     id: "deadManHeartbeat",
+    access: { scope: "trade", owner: "named" },
     method: "POST",
     path: "/api/trading/dead-man/{switchId}/heartbeat",
     summary: "Restart the time of a dead-man's switch",
@@ -304,6 +306,7 @@ export const ORDER_OPERATIONS = {
   deadManEnd: {
     ...EXIT,
     id: "deadManEnd",
+    access: { scope: "trade", owner: "named" },
     method: "DELETE",
     path: "/api/trading/dead-man/{switchId}",
     summary: "End a dead-man's switch, at the venue too",
@@ -316,6 +319,7 @@ export const ORDER_OPERATIONS = {
   killSwitch: {
     ...EXIT,
     id: "killSwitch",
+    access: { scope: "admin", owner: "service" },
     tag: "trade",
     method: "POST",
     path: "/api/trade/kill-switch",
@@ -329,6 +333,7 @@ export const ORDER_OPERATIONS = {
   killSwitchStatus: {
     ...EXIT,
     id: "killSwitchStatus",
+    access: { scope: "admin", owner: "service" },
     tag: "trade",
     buckets: ["read"],
     method: "GET",

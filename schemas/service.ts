@@ -93,6 +93,47 @@ const storeSchema = reply({
 });
 export type StoreStatusRow = Static<typeof storeSchema>;
 
+/** Orders of the key's owner, of everybody with `admin`; without a key, in public mode, those made without one. */
+const statusOfOrders = {
+  unknownOrders: Type.Optional(
+    reply({
+      count: Type.Integer({ minimum: 0 }),
+      orders: Type.Array(unknownOrderSchema, { maxItems: 100, description: "Oldest first, at most 100." }),
+    }),
+  ),
+  openOrders: Type.Optional(
+    reply(
+      {
+        count: Type.Integer({ minimum: 0 }),
+        orders: Type.Array(unknownOrderSchema, { maxItems: 100, description: "Oldest first, at most 100." }),
+      },
+      { description: "Acknowledged by their venue, and their end was not seen yet." },
+    ),
+  ),
+  followedCount: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: "Trades and single orders with orders that rest at their venue and are followed to their end.",
+    }),
+  ),
+  unattendedCount: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description:
+        "Of their orders, those that nobody reads before a request with credentials of their account comes: credentials are not stored, so a restart leaves every such order waiting.",
+    }),
+  ),
+};
+
+/** The service itself: with `admin`, and in public mode. */
+const statusOfService = {
+  closesInFlight: Type.Optional(Type.Integer({ minimum: 0 })),
+  store: Type.Optional(storeSchema),
+  recording: Type.Optional(recordingSchema),
+  stream: Type.Optional(reply({ connections: count, subscriptions: count, keys: count, lagging: count })),
+  eventLoopDelayMs: Type.Optional(reply({ p50: Type.Number(), p99: Type.Number(), max: Type.Number() })),
+};
+
 export const statusReplySchema = reply(
   {
     success: Type.Literal(true),
@@ -103,31 +144,8 @@ export const statusReplySchema = reply(
       uptimeMs: Type.Integer({ minimum: 0 }),
       venues: Type.Array(venueStatusSchema),
       unconfigured: Type.Array(routableVenue),
-      unknownOrders: reply({
-        count: Type.Integer({ minimum: 0 }),
-        orders: Type.Array(unknownOrderSchema, { maxItems: 100, description: "Oldest first, at most 100." }),
-      }),
-      openOrders: reply(
-        {
-          count: Type.Integer({ minimum: 0 }),
-          orders: Type.Array(unknownOrderSchema, { maxItems: 100, description: "Oldest first, at most 100." }),
-        },
-        { description: "Acknowledged by their venue, and their end was not seen yet." },
-      ),
-      followedCount: Type.Integer({
-        minimum: 0,
-        description: "Trades and single orders with orders that rest at their venue and are followed to their end.",
-      }),
-      unattendedCount: Type.Integer({
-        minimum: 0,
-        description:
-          "Of their orders, those that nobody reads before a request with credentials of their account comes: credentials are not stored, so a restart leaves every such order waiting.",
-      }),
-      closesInFlight: Type.Integer({ minimum: 0 }),
-      store: storeSchema,
-      recording: recordingSchema,
-      stream: reply({ connections: count, subscriptions: count, keys: count, lagging: count }),
-      eventLoopDelayMs: reply({ p50: Type.Number(), p99: Type.Number(), max: Type.Number() }),
+      ...statusOfOrders,
+      ...statusOfService,
     }),
     timestamp: timeMs,
   },
@@ -144,8 +162,12 @@ export const timeReplySchema = reply(
   { $id: "TimeReply" },
 );
 
-export const BUCKET_WORDS = ["read", "trade", "exit", "anon"] as const;
+/** Buckets that requests pay from. */
+export const BUCKET_WORDS = ["read", "trade", "exit", "transfer", "anon"] as const;
 export type BucketName = (typeof BUCKET_WORDS)[number];
+/** `ws`: the frames of one connection of the stream. */
+export const POLICY_WORDS = [...BUCKET_WORDS, "ws"] as const;
+export type PolicyName = (typeof POLICY_WORDS)[number];
 
 export const limitsReplySchema = reply(
   {
@@ -153,12 +175,15 @@ export const limitsReplySchema = reply(
     data: reply({
       buckets: Type.Array(
         reply({
-          policy: words(BUCKET_WORDS),
-          scope: words(["ip", "key"]),
+          policy: words(POLICY_WORDS),
+          scope: words(["ip", "key", "connection"], {
+            description:
+              "Whose it is: the API key's, or without one that of the accounts of `X-Venue-Credentials`; the address's; or that of each connection of the stream.",
+          }),
           perSecond: Type.Number({ exclusiveMinimum: 0 }),
           burst: Type.Integer({ minimum: 1 }),
           windowSeconds: Type.Integer({ minimum: 1 }),
-          remaining: Type.Integer({ minimum: 0, description: "For this caller, now." }),
+          remaining: Type.Integer({ minimum: 0, description: "For this caller, now; a new connection has all." }),
         }),
       ),
       weights: Type.Array(

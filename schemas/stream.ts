@@ -17,6 +17,7 @@ import {
   VENUE_WORDS,
   words,
 } from "./common.js";
+import { SCOPES } from "./operation.js";
 import { DEAD_MAN_MS } from "./order-changes.js";
 import { DEFAULT_INTERVAL_MS, INTERVALS_MS, TOPIC_WORDS } from "./stream-data.js";
 
@@ -156,6 +157,18 @@ export const authSchema = clientFrame(
   "Auth",
 );
 
+export const authTicketSchema = clientFrame(
+  "auth",
+  {
+    ticket: Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description: "Of POST /api/stream/ticket: works once, for the key and from the address that asked for it.",
+    }),
+  },
+  "AuthByTicket",
+);
+
 /** Time of the switch behind a connection: what the venue's own switch waits when this service is gone. */
 export const DISCONNECT_BOUNDS = {
   minTimeoutMs: DEAD_MAN_MS.min,
@@ -202,6 +215,20 @@ export const cancelOnDisconnectSchema = clientFrame(
 );
 
 export const pingSchema = clientFrame("ping", {}, "Ping");
+
+// ---------------------------------------------------------------- the ticket (REST)
+
+export const streamTicketReplySchema = reply(
+  {
+    success: Type.Literal(true),
+    data: reply({
+      ticket: Type.String({ description: 'For the first frame: `{"op":"auth","ticket":"…"}`.' }),
+      expiresAt: timeMs,
+    }),
+    timestamp: timeMs,
+  },
+  { $id: "StreamTicketReply" },
+);
 
 // ---------------------------------------------------------------- answers
 
@@ -250,7 +277,7 @@ export const authenticatedSchema = reply(
   {
     type: Type.Literal("authenticated"),
     id,
-    scopes: Type.Array(words(["read", "trade", "transfer", "sign"])),
+    scopes: Type.Array(words(SCOPES)),
   },
   { $id: "Authenticated" },
 );
@@ -313,7 +340,7 @@ export const streamErrorSchema = reply(
   { $id: "StreamError" },
 );
 
-export const NOTICE_WORDS = ["RESTART", "TOO_MANY_CONNECTIONS"] as const;
+export const NOTICE_WORDS = ["RESTART", "TOO_MANY_CONNECTIONS", "TOO_MANY_UNAUTHENTICATED"] as const;
 export type NoticeReason = (typeof NOTICE_WORDS)[number];
 
 export const noticeSchema = reply(
@@ -329,7 +356,7 @@ export const noticeSchema = reply(
 /** Close codes beyond those of RFC 6455. */
 export const CLOSE_CODES = {
   4400: "BAD_FRAME: binary, larger than 64 KiB, or not a JSON object.",
-  4401: "AUTH_FAILED",
+  4401: "AUTH_FAILED: the key or ticket was refused, or did not come in time; KEY_REVOKED: the key was revoked.",
   4403: "FORBIDDEN",
   4408: "SLOW_CONSUMER: reads too slowly, or does not answer pings.",
   4429: "RATE_LIMITED: too many frames.",

@@ -20,7 +20,11 @@ export interface HttpLoad {
   readonly seconds: number;
   /** The request is a POST of this body when present. */
   readonly body?: string;
+  /** Sets of headers that are sent in turn, all of the same names; again from the first one after the last. */
+  readonly headers?: readonly PreparedHeaders[];
 }
+
+export type PreparedHeaders = Readonly<Record<string, string>>;
 
 export interface LoadTool {
   readonly name: "wrk" | "autocannon";
@@ -31,11 +35,24 @@ export function loadTool(hasWrk = spawnSync("wrk", ["--version"]).error === unde
   return hasWrk ? { name: "wrk", run: async (load) => runWrk(load) } : { name: "autocannon", run: runAutocannon };
 }
 
-async function runAutocannon({ url, connections, seconds, body }: HttpLoad): Promise<LoadResult> {
-  const post = { method: "POST" as const, headers: { "content-type": "application/json" } };
+async function runAutocannon({ url, connections, seconds, body, headers = [] }: HttpLoad): Promise<LoadResult> {
+  const jsonType = body === undefined ? {} : { "content-type": "application/json" };
+  let sent = 0;
   const result = await autocannon({
-    ...{ url, connections, duration: seconds },
-    ...(body === undefined ? {} : { ...post, body }),
+    ...{ url, connections, duration: seconds, headers: jsonType },
+    ...(body === undefined ? {} : { method: "POST" as const, body }),
+    ...(headers.length === 0
+      ? {}
+      : {
+          requests: [
+            {
+              setupRequest: (request) => ({
+                ...request,
+                headers: { ...request.headers, ...headers[sent++ % headers.length] },
+              }),
+            },
+          ],
+        }),
   });
   return {
     requestsPerSecond: result.requests.average,
@@ -48,11 +65,10 @@ function runWrk(load: HttpLoad): LoadResult {
   const folder = mkdtempSync(join(tmpdir(), "unwind-wrk-"));
   const script = join(folder, "load.lua");
   const args = ["-t1", `-c${load.connections}`, `-d${load.seconds}s`];
-  if (load.body !== undefined) {
-    writeFileSync(
-      script,
-      `wrk.method = "POST"\nwrk.headers["Content-Type"] = "application/json"\nwrk.body = ${JSON.stringify(load.body)}\n`,
-    );
+  if (load.body !== undefined || load.headers !== undefined) {
+    const setsFile = join(folder, "headers.txt");
+    writeFileSync(setsFile, (load.headers ?? []).map((headers) => `${Object.values(headers).join(" ")}\n`).join(""));
+    writeFileSync(script, luaOf(load, setsFile));
     args.push("-s", script);
   }
   const result = spawnSync("wrk", [...args, load.url], { encoding: "utf8" });
@@ -64,4 +80,28 @@ function runWrk(load: HttpLoad): LoadResult {
     non2xxCount: Number(/Non-2xx or 3xx responses: (\d+)/.exec(result.stdout)?.[1] ?? 0),
     socketErrorCount: (errors?.slice(1) ?? []).reduce((sum, text) => sum + Number(text), 0),
   };
+}
+
+/** One set of headers is part of the one request that wrk repeats; of several, each request gets the next. */
+function luaOf({ body, headers = [] }: HttpLoad, setsFile: string): string {
+  const [first = {}] = headers;
+  const lines = Object.entries(first).map(([name, value]) => `wrk.headers["${name}"] = "${value}"`);
+  if (body !== undefined)
+    lines.push(
+      'wrk.method = "POST"',
+      'wrk.headers["Content-Type"] = "application/json"',
+      `wrk.body = ${JSON.stringify(body)}`,
+    );
+  if (headers.length <= 1) return `${lines.join("\n")}\n`;
+  const names = Object.keys(first);
+  const pattern = names.map(() => "(%S+)").join(" ");
+  return `${lines.join("\n")}
+local sets, at = {}, 0
+for line in io.lines("${setsFile}") do sets[#sets + 1] = line end
+request = function()
+  at = at % #sets + 1
+  ${names.map((name) => `wrk.headers["${name}"]`).join(", ")} = string.match(sets[at], "^${pattern}$")
+  return wrk.format()
+end
+`;
 }

@@ -2,9 +2,12 @@
  * SOCKETS WebSocket readers in a process of their own. They are cheap, so that the measurement is not of them: they
  * count frames by their headers and skip payloads unread. They answer pings. Every server gets the same reader.
  *
+ * With KEYS (a JSON list of keyId and secret) each socket proves a key first, in turn, in place of SUBSCRIBE.
+ *
  * With CONTROL_PORT the process drives one run of SECONDS and prints `RunResult`. Without, it prints `held` once all
  * sockets have had an answer to SUBSCRIBE, and keeps them open.
  */
+import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { PublisherCost } from "../lib/paced-trigger.js";
@@ -19,7 +22,9 @@ export interface RunResult extends PublisherCost {
 
 const port = Number(process.env.PORT);
 const socketCount = Number(process.env.SOCKETS);
-const subscribeText = process.env.SUBSCRIBE ?? "";
+const keys = JSON.parse(process.env.KEYS ?? "[]") as { readonly keyId: string; readonly secret: string }[];
+/** "": nothing is sent, and no answer is waited for. */
+const subscribeText = keys.length > 0 ? "auth" : (process.env.SUBSCRIBE ?? "");
 const CONNECTING_AT_ONCE = 100;
 const REPORT_EVERY_MS = 2;
 
@@ -76,7 +81,7 @@ class Reader {
       if (!bytes.toString("latin1", 0, 12).endsWith("101")) fail("the upgrade was refused");
       this.#isUpgraded = true;
       at = end + HEAD_END.length;
-      if (subscribeText !== "") this.socket.write(clientFrame(1, Buffer.from(subscribeText)));
+      if (subscribeText !== "") this.socket.write(clientFrame(1, Buffer.from(firstText())));
       this.#upgraded();
     }
     at += this.#skip(bytes.length - at);
@@ -119,6 +124,19 @@ class Reader {
 }
 
 const EMPTY: Buffer = Buffer.alloc(0);
+
+let provenCount = 0;
+let lastMs = 0;
+
+/** A signature proves one connection: of one key no two have the same timestamp. */
+function firstText(): string {
+  const key = keys[provenCount % keys.length];
+  if (key === undefined) return subscribeText;
+  if (provenCount++ % keys.length === 0) lastMs = Math.max(lastMs + 1, Date.now());
+  const timestamp = lastMs;
+  const signature = createHmac("sha256", key.secret).update(`${timestamp}GET/ws`).digest("hex");
+  return JSON.stringify({ op: "auth", apiKey: key.keyId, timestamp, signature });
+}
 
 function headLength(bytes: Buffer, at: number): number {
   if (at + 2 > bytes.length) return 2;

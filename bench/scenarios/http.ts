@@ -127,7 +127,10 @@ export function bareServer(answer: Answer) {
 }
 
 /** Sends dry runs until the account is streamed: from then on a decision reads no venue. */
-export async function heatAccount(url: string): Promise<void> {
+export async function heatAccount(
+  url: string,
+  headersOf: (body: string) => Readonly<Record<string, string>> = () => ({}),
+): Promise<void> {
   const body = JSON.stringify({
     symbol: "BTC",
     direction: "LONG",
@@ -138,7 +141,11 @@ export async function heatAccount(url: string): Promise<void> {
   });
   for (let attempt = 0; attempt < 100; attempt++) {
     const reply = (await (
-      await fetch(`${url}/api/trade/position/close`, { method: "POST", headers: JSON_TYPE, body })
+      await fetch(`${url}/api/trade/position/close`, {
+        method: "POST",
+        headers: { ...JSON_TYPE, ...headersOf(body) },
+        body,
+      })
     ).json()) as {
       data?: { execution?: { state?: string; timingMs?: { positions?: number } } };
     };

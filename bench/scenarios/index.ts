@@ -1,5 +1,6 @@
 /** All scenarios, in the order of the report. */
 import type { Scenario } from "../lib/types.js";
+import { auth } from "./auth.js";
 import { close } from "./close.js";
 import { decision } from "./decision.js";
 import { fanout } from "./fanout.js";
@@ -8,7 +9,10 @@ import { ingest } from "./ingest.js";
 import { manyMarkets } from "./many-markets.js";
 import { memory } from "./memory.js";
 import { recording } from "./recording.js";
+import { sealing } from "./sealing.js";
 import { sign } from "./sign.js";
+import { signed } from "./signed.js";
+import { sockets } from "./sockets.js";
 import { quietStore } from "./quiet-store.js";
 import { stages } from "./stages.js";
 import { snapshots } from "./snapshots.js";
@@ -23,6 +27,10 @@ export const SCENARIOS: readonly Scenario[] = [
   recording,
   quietStore,
   sign,
+  sealing,
+  auth,
+  signed,
+  sockets,
   close,
   memory,
   manyMarkets,

@@ -1,6 +1,7 @@
 /** What the account panel shows after each reply to a cancel. The elements are plain objects. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type FakeDocument, type FakeNode, installDocument } from "../test/fake-document.js";
+import { pageCalls } from "../test/page-calls.js";
 import type { AccountBoard } from "./account.js";
 import { AccountPanel } from "./account-panel.js";
 import type { Board } from "./board.js";
@@ -36,15 +37,12 @@ afterEach(() => {
 
 /** Presses the button of the only order; null: the connection breaks. */
 async function cancel(reply: object | null): Promise<FakeNode> {
-  vi.stubGlobal("fetch", async () => {
-    if (reply === null) throw new TypeError("connection lost");
-    return { json: async () => reply };
-  });
   const board = { instruments: [] } as unknown as Board;
   const account = ACCOUNT as unknown as AccountBoard;
   new AccountPanel(
     board,
     account,
+    pageCalls(() => reply),
     (text) => said.push(text),
     () => {},
   ).draw();

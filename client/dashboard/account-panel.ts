@@ -13,14 +13,18 @@ import {
 } from "../view/account.js";
 import { isUndecided } from "../view/close-ticket.js";
 import { fixedText, signOf, UNKNOWN_TEXT } from "../view/format.js";
+import type { CallRequest } from "../api/operations.js";
 import type { AccountBoard } from "./account.js";
-import { fetchData } from "./api.js";
 import { type Board, instrumentOf } from "./board.js";
 import { part, setAttribute, setData, setHidden, setText } from "./dom.js";
+import type { Calls } from "./session.js";
 
 const POSITION_CELLS = ["Venue", "Size", "Entry", "Mark", "Unrealised", "To liquidation", "Age"];
 const ORDER_CELLS = ["Venue", "Size", "Price", "Type", "Age"];
 const NO_NUMBERS = new Set(["Venue", "Type"]);
+
+/** The service named it, and checks it. */
+type ExchangeOfOrder = CallRequest<"cancelOrder">["parameters"]["exchange"];
 
 interface RowNodes {
   readonly row: HTMLElement;
@@ -33,6 +37,7 @@ interface RowNodes {
 export class AccountPanel {
   readonly #board: Board;
   readonly #account: AccountBoard;
+  readonly #api: Calls;
   readonly #announce: (text: string) => void;
   readonly #close: (row: PositionRow) => void;
   readonly #positions = part("#positions", HTMLElement);
@@ -46,11 +51,13 @@ export class AccountPanel {
   constructor(
     board: Board,
     account: AccountBoard,
+    api: Calls,
     announce: (text: string) => void,
     close: (row: PositionRow) => void,
   ) {
     this.#board = board;
     this.#account = account;
+    this.#api = api;
     this.#announce = announce;
     this.#close = close;
   }
@@ -187,11 +194,11 @@ export class AccountPanel {
     if (account === null) return;
     this.#canceling.set(row.key, "Canceling");
     this.draw();
-    const result = await fetchData<{ status: string }>(
-      `/api/trading/${encodeURIComponent(row.exchange)}/orders/${encodeURIComponent(row.orderId)}?symbol=${encodeURIComponent(row.symbol)}`,
-      new AbortController().signal,
-      { method: "DELETE", body: { credentials: account.credentials } },
-    );
+    const result = await this.#api.call("cancelOrder", {
+      parameters: { exchange: row.exchange as ExchangeOfOrder, orderId: row.orderId },
+      query: { symbol: row.symbol },
+      body: { credentials: account.credentials },
+    });
     const name = `${row.side} ${row.symbol} of ${row.exchange}`;
     if (result.ok) {
       this.#announce(`${name}: ${plainWords(result.data.status)}`);
@@ -199,7 +206,7 @@ export class AccountPanel {
       if (result.data.status === "CANCELED") this.#canceling.set(row.key, "Canceled");
       else this.#canceling.delete(row.key);
     } else {
-      const isOpen = isUndecided(result.code, false);
+      const isOpen = isUndecided(result, false);
       this.#announce(
         isOpen ? `${name} may have been canceled: ${result.error}` : `${name} was not canceled: ${result.error}`,
       );

@@ -5,7 +5,6 @@
 import type { SubscriptionView } from "../stream/stream-client.js";
 import type { OrdersData, PositionsData } from "../stream/topics.js";
 import type { Credentials } from "../view/close-ticket.js";
-import { fetchData } from "./api.js";
 import type { Board } from "./board.js";
 
 export interface Account {
@@ -18,6 +17,7 @@ export interface Account {
 export class AccountBoard {
   readonly #board: Board;
   readonly #changed: () => void;
+  readonly #refused: (code: string, error: string) => void;
   #end: () => void = () => {};
   account: Account | null = null;
   positions: PositionsData | null = null;
@@ -30,9 +30,11 @@ export class AccountBoard {
   /** The service's time minus ours, from the newest frame. */
   #aheadMs = 0;
 
-  constructor(board: Board, changed: () => void) {
+  /** `refused` runs when the stream does not serve the account. */
+  constructor(board: Board, changed: () => void, refused: (code: string, error: string) => void) {
     this.#board = board;
     this.#changed = changed;
+    this.#refused = refused;
   }
 
   get serverMs(): number {
@@ -49,9 +51,10 @@ export class AccountBoard {
         { topic, walletAddress, credentials },
         {
           changed: (view) => this.#take(view),
-          refused: (_code, error) => {
+          refused: (code, error) => {
             this.refusal = error;
             this.#changed();
+            this.#refused(code, error);
           },
         },
       ),
@@ -85,13 +88,4 @@ export class AccountBoard {
     if (tsMs > 0) this.#aheadMs = tsMs - (Date.now() - (performance.now() - heardMs));
     this.#changed();
   }
-}
-
-/** Returns the demo's own account; null on every other service. */
-export async function demoAccount(): Promise<Account | null> {
-  const reply = await fetchData<{ account: { walletAddress: string; credentials: Credentials } | null }>(
-    "/assets/account.json",
-    new AbortController().signal,
-  );
-  return reply.ok && reply.data.account !== null ? { ...reply.data.account, isDemo: true } : null;
 }

@@ -3,6 +3,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type FakeDocument, installDocument } from "../test/fake-document.js";
+import { pageCalls } from "../test/page-calls.js";
 import type { PositionRow } from "../view/account.js";
 import type { AccountBoard } from "./account.js";
 import { CloseDialog } from "./close-dialog.js";
@@ -36,13 +37,6 @@ beforeEach(() => {
   page = installDocument();
   sent = [];
   replies = [];
-  vi.stubGlobal("fetch", async (_path: string, init: { body: string; headers: Record<string, string> }) => {
-    const body = JSON.parse(init.body) as Sent["body"];
-    sent.push({ key: init.headers["idempotency-key"] ?? null, body });
-    const reply = body.dryRun === true ? QUOTE : ((await replies.shift()) ?? null);
-    if (reply === null) throw new TypeError("connection lost");
-    return { json: async () => reply };
-  });
 });
 
 afterEach(() => {
@@ -51,7 +45,12 @@ afterEach(() => {
 });
 
 function closeDialog(): CloseDialog {
-  return new CloseDialog(ACCOUNT as unknown as AccountBoard);
+  const calls = pageCalls(async ({ idempotencyKey, body }) => {
+    const close = body as unknown as Sent["body"];
+    sent.push({ key: idempotencyKey, body: close });
+    return close.dryRun === true ? QUOTE : ((await replies.shift()) ?? null);
+  });
+  return new CloseDialog(ACCOUNT as unknown as AccountBoard, calls);
 }
 
 async function open(dialog: CloseDialog, position: object): Promise<void> {

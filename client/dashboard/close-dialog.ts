@@ -5,6 +5,7 @@
 import type { PositionRow } from "../view/account.js";
 import {
   type CloseAsk,
+  type CloseBody,
   closeBody,
   type CloseData,
   dryRunBody,
@@ -16,10 +17,11 @@ import {
 import { checkSize, refusalTitle } from "../view/exit.js";
 import { UNKNOWN_TEXT } from "../view/format.js";
 import type { AccountBoard } from "./account.js";
-import { fetchData, type FetchResult } from "./api.js";
+import type { CallResult } from "../api/operations.js";
+import { isLocalCode } from "../api/reply.js";
 import { part, setData, setText } from "./dom.js";
+import type { Calls } from "./session.js";
 
-const PATH = "/api/trade/position/close";
 const TYPING_PAUSE_MS = 250;
 /** Longer than the service takes for any close. */
 const SEND_DEADLINE_MS = 40_000;
@@ -36,7 +38,7 @@ interface Quoted {
 interface Sent {
   /** Identifies the close: the account and its position. */
   readonly name: string;
-  readonly body: object;
+  readonly body: CloseBody;
   readonly key: string;
 }
 
@@ -45,6 +47,7 @@ const UNANSWERED_MAX = 64;
 
 export class CloseDialog {
   readonly #account: AccountBoard;
+  readonly #api: Calls;
   readonly #dialog = part("#close-dialog", HTMLDialogElement);
   readonly #form = part("#close-form", HTMLFormElement);
   readonly #size = part("#close-size", HTMLInputElement);
@@ -62,8 +65,9 @@ export class CloseDialog {
   #isDone = false;
   #timer = 0;
 
-  constructor(account: AccountBoard) {
+  constructor(account: AccountBoard, api: Calls) {
     this.#account = account;
+    this.#api = api;
     this.#form.addEventListener("submit", (event) => {
       event.preventDefault();
       void this.#act();
@@ -124,15 +128,14 @@ export class CloseDialog {
     }
     const isHere = new FormData(this.#form).get("where") === "here";
     const { symbol, direction, exchange } = position;
-    const ask: CloseAsk = { symbol, direction, size: check.size, exchange: isHere ? exchange : null };
+    const here = exchange as NonNullable<CloseAsk["exchange"]>;
+    const ask: CloseAsk = { symbol, direction, size: check.size, exchange: isHere ? here : null };
     this.#drop("Asking…", "loading");
     const asking = new AbortController();
     this.#asking = asking;
     const askedMs = performance.now();
-    const result = await fetchData<CloseData>(PATH, asking.signal, {
-      method: "POST",
-      body: dryRunBody(ask, account.credentials),
-    });
+    const body = dryRunBody(ask, account.credentials);
+    const result = await this.#api.call("positionClose", { body, signal: asking.signal });
     if (this.#asking !== asking) return;
     this.#asking = null;
     if (!result.ok) {
@@ -175,13 +178,10 @@ export class CloseDialog {
     setText(this.#send, "Sending…");
     this.#say("Sent; waiting for the venue.", "open");
     const { name, body, key } = this.#sent;
-    const result = await fetchData<CloseData>(PATH, new AbortController().signal, {
-      method: "POST",
-      body,
-      idempotencyKey: key,
-      deadlineMs: SEND_DEADLINE_MS,
-    });
-    const isOpen = !result.ok && isUndecided(result.code, isAgain);
+    // One attempt: the person sees each, and decides whether it is sent again.
+    const request = { body, idempotencyKey: key, timeoutMs: SEND_DEADLINE_MS, attempts: 1 };
+    const result = await this.#api.call("positionClose", request);
+    const isOpen = !result.ok && isUndecided(result, isAgain);
     if (!isOpen) this.#unanswered.delete(name);
     // The dialog was left meanwhile: the positions show the outcome, and the next opening requests a new quote.
     if (opening !== this.#opening) return;
@@ -195,7 +195,7 @@ export class CloseDialog {
     this.#unanswered.set(sent.name, sent);
   }
 
-  #conclude(result: FetchResult<CloseData>, isOpen: boolean): void {
+  #conclude(result: CallResult<"positionClose">, isOpen: boolean): void {
     this.#quoted = null;
     if (result.ok) {
       const { kind, text } = outcomeOf(result.data);
@@ -204,7 +204,7 @@ export class CloseDialog {
       return;
     }
     if (isOpen) {
-      this.#leaveOpen(result.code === "UNREACHABLE" ? "No answer" : result.error);
+      this.#leaveOpen(isLocalCode(result.code) ? "No answer" : result.error);
       return;
     }
     const told = isCloseData(result.data) ? outcomeOf(result.data).text : result.error;

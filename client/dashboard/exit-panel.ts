@@ -2,31 +2,26 @@
  * Best exit for a size. It is requested over HTTP after a pause in typing, and again slowly while the page is visible.
  * One request runs at a time, and a reply to an outdated request is dropped.
  */
-import {
-  checkSize,
-  type ExitRow,
-  type ExitSide,
-  exitPath,
-  exitView,
-  type RoutingData,
-  refusalRows,
-  refusalTitle,
-} from "../view/exit.js";
+import { checkSize, type ExitRow, type ExitSide, exitView, refusalRows, refusalTitle } from "../view/exit.js";
 import { comparePriceText } from "../decimal.js";
 import { ageText, sizeLabel, UNKNOWN_TEXT } from "../view/format.js";
 import { offeredSizes } from "../view/sizes.js";
 import { placeOf, VENUES } from "../view/venues.js";
 import { decimalField } from "../stream/topics.js";
-import { fetchData, type FetchResult } from "./api.js";
+import type { CallResult } from "../api/operations.js";
+import { isLocalCode } from "../api/reply.js";
 import { type Board, isConnected } from "./board.js";
 import { part, parts, setAttribute, setData, setText } from "./dom.js";
+import type { Calls } from "./session.js";
 
 const TYPING_PAUSE_MS = 200;
 const REFRESH_MS = 1_000;
+const DEADLINE_MS = 8_000;
 const WAITING = { kind: "loading", label: "Best venue", name: "Asking…" };
 
 export class ExitPanel {
   readonly #board: Board;
+  readonly #api: Calls;
   readonly #nowMs: () => number;
   readonly #announce: (text: string) => void;
   readonly #asked: () => void;
@@ -50,8 +45,9 @@ export class ExitPanel {
   #chosen: string | null = null;
 
   /** `asked` runs when the question has changed. */
-  constructor(board: Board, nowMs: () => number, announce: (text: string) => void, asked: () => void) {
+  constructor(board: Board, api: Calls, nowMs: () => number, announce: (text: string) => void, asked: () => void) {
     this.#board = board;
+    this.#api = api;
     this.#nowMs = nowMs;
     this.#announce = announce;
     this.#asked = asked;
@@ -150,14 +146,22 @@ export class ExitPanel {
     this.#asking?.abort();
     const asking = new AbortController();
     this.#asking = asking;
-    void fetchData<RoutingData>(exitPath(this.#board.symbol, this.side, check.size), asking.signal).then((result) => {
+    const request = {
+      parameters: { symbol: this.#board.symbol },
+      query: { side: this.side, size: check.size, refusals: "body" },
+      signal: asking.signal,
+      timeoutMs: DEADLINE_MS,
+      // The next one comes by itself.
+      attempts: 1,
+    } as const;
+    void this.#api.call("routingDryRun", request).then((result) => {
       if (this.#asking !== asking) return;
       this.#asking = null;
       this.#take(result);
     });
   }
 
-  #take(result: FetchResult<RoutingData>): void {
+  #take(result: CallResult<"routingDryRun">): void {
     if (result.ok) {
       const { winner, reason, rows } = exitView(result.data);
       this.#answeredMs = this.#nowMs();
@@ -172,7 +176,7 @@ export class ExitPanel {
     }
     if (result.code === "ABORTED") return;
     // A reply of the service is shown; if the service is out of reach, the last reply stays with its age.
-    if (result.code === "UNREACHABLE" && this.#answeredMs !== null) return;
+    if (isLocalCode(result.code) && this.#answeredMs !== null) return;
     this.#answeredMs = null;
     this.#chosen = null;
     this.#show(

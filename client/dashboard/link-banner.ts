@@ -53,7 +53,8 @@ export class LinkBanner {
   }
 }
 
-function bannerText({ phase }: StreamStatus): string {
+function bannerText({ phase, refusal }: StreamStatus): string {
+  if (phase === "refused" && refusal !== null) return `The service does not accept this page's key: ${refusal.error}.`;
   return phase === "refused"
     ? "The service refused this page's connection. Reload to try again."
     : "No connection to the service. Trying again by itself.";

@@ -2,15 +2,15 @@
  * The dashboard: one page fed by the stream. This file wires the parts; each part draws from the board, at most once
  * per frame. HTTP is used only for the list of instruments and for the routing dry run.
  */
-import type { Static } from "@sinclair/typebox";
-import type { instrumentsReplySchema } from "../../schemas/instruments.js";
+import { createApiClient } from "../api/api-client.js";
+import { signedStreamKey } from "../api/stream-key.js";
 import { StreamClient, type StreamClock } from "../stream/stream-client.js";
+import type { LinkPhase } from "../stream/state.js";
 import { addressText, type PageAddress, readAddress } from "../view/page-address.js";
 import { symbolsOf } from "../view/symbols.js";
-import { AccountBoard, demoAccount } from "./account.js";
+import { AccountBoard } from "./account.js";
 import { AccountForm } from "./account-form.js";
 import { AccountPanel } from "./account-panel.js";
-import { fetchData } from "./api.js";
 import { openBrowserSocket } from "./browser-socket.js";
 import { createBoard, followStatus, followSymbol } from "./board.js";
 import { CloseDialog } from "./close-dialog.js";
@@ -20,10 +20,11 @@ import { EventStrip } from "./event-strip.js";
 import { ExitPanel } from "./exit-panel.js";
 import { LadderTable } from "./ladder.js";
 import { LinkBanner } from "./link-banner.js";
+import { readPageFacts } from "./page-facts.js";
+import { Session } from "./session.js";
+import { SignIn } from "./sign-in.js";
 import { TickerTable } from "./ticker-table.js";
 import { TypedDialog } from "./typed-dialog.js";
-
-type Instruments = Static<typeof instrumentsReplySchema>["data"];
 
 /** Ages and the countdown continue without any frame. */
 const AGES_MS = 250;
@@ -36,12 +37,15 @@ const clock: StreamClock = {
     return () => clearInterval(timer);
   },
 };
+const api = createApiClient({ baseUrl: location.origin });
+const session = new Session(api, () => followSession());
 const scheme = location.protocol === "https:" ? "wss:" : "ws:";
 const client = new StreamClient({
   url: `${scheme}//${location.host}/ws`,
   openSocket: openBrowserSocket,
   clock,
   random: Math.random,
+  key: signedStreamKey(api),
 });
 
 const address = readAddress(location.hash);
@@ -51,7 +55,7 @@ const announce = (text: string) => setText(announcer, text);
 const tickers = new TickerTable(board, clock.nowMs);
 const chart = new DepthChart(board, () => painter.mark(drawChart));
 const ladder = new LadderTable(board);
-const exit = new ExitPanel(board, clock.nowMs, announce, () => writeAddress());
+const exit = new ExitPanel(board, session, clock.nowMs, announce, () => writeAddress());
 const strip = new EventStrip(board, announce);
 const banner = new LinkBanner(board, clock.nowMs);
 const drawTickers = () => {
@@ -68,11 +72,19 @@ const drawStatus = () => {
 const drawAccount = () => panel.draw();
 const painter = new Painter([drawTickers, drawChart, drawLadder, drawStatus, drawAccount]);
 
-const account = new AccountBoard(board, () => painter.mark(drawAccount));
-const closing = new CloseDialog(account);
-const panel = new AccountPanel(board, account, announce, (position) => closing.open(position));
+const account = new AccountBoard(
+  board,
+  () => painter.mark(drawAccount),
+  (code, error) => session.noteRefusal(code, error),
+);
+const closing = new CloseDialog(account, session);
+const panel = new AccountPanel(board, account, session, announce, (position) => closing.open(position));
 new AccountForm(account);
-new TypedDialog(account);
+new TypedDialog(account, session);
+const signIn = new SignIn(session);
+/** The key that the stream's connection was opened with. */
+let streamKey: string | null = null;
+let streamPhase: LinkPhase = "idle";
 
 const picker = part("#symbol", HTMLSelectElement);
 let leave: () => void = () => {};
@@ -99,8 +111,24 @@ function writeAddress(): void {
   if (text !== location.hash) history.replaceState(null, "", text);
 }
 
+/**
+ * Another key, or none: what was shown under the one before is dropped, and the stream begins again. An account that was
+ * refused for want of a key is requested again by that.
+ */
+function followSession(): void {
+  signIn.draw();
+  const { state } = session;
+  const key = state === "in" ? session.apiKey : null;
+  if (state === "checking" || key === streamKey) return;
+  if (streamKey !== null) account.forget();
+  streamKey = key;
+  client.stop();
+  client.start();
+  void fillPicker();
+}
+
 async function fillPicker(): Promise<void> {
-  const result = await fetchData<Instruments>("/api/instruments", new AbortController().signal);
+  const result = await session.call("instruments");
   if (!result.ok) {
     setTimeout(() => void fillPicker(), LIST_RETRY_MS);
     return;
@@ -116,7 +144,18 @@ async function fillPicker(): Promise<void> {
 }
 
 picker.addEventListener("change", () => choose(picker.value));
-client.onStatus(() => painter.markAll());
+client.onStatus(() => {
+  painter.markAll();
+  const { phase, refusal } = client.status;
+  const isNew = phase === "refused" && streamPhase !== phase;
+  streamPhase = phase;
+  if (!isNew) return;
+  if (refusal !== null) session.noteRefusal(refusal.code, refusal.error);
+  // The end of a connection does not say why: a revoked key, for one.
+  else void session.recheck();
+});
+// Also for a page that the browser keeps to show again.
+addEventListener("pagehide", () => session.signOut());
 followStatus(board, () => {
   painter.mark(drawTickers);
   painter.mark(drawStatus);
@@ -134,6 +173,7 @@ window.addEventListener("hashchange", () => {
 client.start();
 show(address);
 void fillPicker();
-void demoAccount().then((demo) => {
-  if (demo !== null && account.account === null) account.show(demo);
+void readPageFacts().then((facts) => {
+  if (facts?.wantsKey === true) session.want();
+  if (facts?.account != null && account.account === null) account.show(facts.account);
 });

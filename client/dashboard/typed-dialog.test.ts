@@ -1,6 +1,7 @@
 /** Actions that need a typed word, while an earlier one is still under way. The elements are plain objects. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type FakeDocument, installDocument } from "../test/fake-document.js";
+import { pageCalls } from "../test/page-calls.js";
 import type { AccountBoard } from "./account.js";
 import { TypedDialog } from "./typed-dialog.js";
 
@@ -24,14 +25,12 @@ beforeEach(() => {
   const closed = new Promise<object>((resolve) => {
     answerClose = resolve;
   });
-  vi.stubGlobal("fetch", async (path: string, init: { readonly method: string; readonly body?: string }) => {
-    const { dryRun, active } = JSON.parse(init.body ?? "{}") as { dryRun?: boolean; active?: boolean };
+  const calls = pageCalls(({ method, path, body: { dryRun, active } }) => {
     const isClose = path === "/api/trade/close-all";
-    if (init.method === "POST" && dryRun !== true) sent.push(isClose ? "close all" : `switch ${String(active)}`);
-    const reply = !isClose ? SWITCH : dryRun === true ? CLOSED : await closed;
-    return { json: async () => reply };
+    if (method === "POST" && dryRun !== true) sent.push(isClose ? "close all" : `switch ${String(active)}`);
+    return !isClose ? SWITCH : dryRun === true ? CLOSED : closed;
   });
-  new TypedDialog(ACCOUNT);
+  new TypedDialog(ACCOUNT, calls);
 });
 afterEach(() => {
   vi.unstubAllGlobals();

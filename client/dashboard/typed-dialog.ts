@@ -1,17 +1,11 @@
 /** Actions that cannot be undone need a typed word: closing everything, and the switch that stops openings. */
-import type { Static } from "@sinclair/typebox";
-import type { closeEverythingReplySchema, killSwitchReplySchema } from "../../schemas/order-changes.js";
+import { isLocalCode } from "../api/reply.js";
 import { plainWords } from "../view/account.js";
 import { isUndecided } from "../view/close-ticket.js";
 import type { AccountBoard } from "./account.js";
-import { fetchData } from "./api.js";
 import { part, setData, setText } from "./dom.js";
+import type { Calls } from "./session.js";
 
-type CloseEverything = Static<typeof closeEverythingReplySchema>["data"];
-type KillSwitch = Static<typeof killSwitchReplySchema>["data"];
-
-const CLOSE_ALL_PATH = "/api/trade/close-all";
-const KILL_SWITCH_PATH = "/api/trade/kill-switch";
 /** Every position of every venue is closed, one after another at each. */
 const CLOSE_ALL_DEADLINE_MS = 90_000;
 
@@ -31,6 +25,7 @@ interface Said {
 
 export class TypedDialog {
   readonly #account: AccountBoard;
+  readonly #api: Calls;
   readonly #dialog = part("#typed-dialog", HTMLDialogElement);
   readonly #text = part("#typed-text", HTMLInputElement);
   readonly #go = part("#typed-go", HTMLButtonElement);
@@ -41,8 +36,9 @@ export class TypedDialog {
   /** Key of a close of everything whose outcome is unknown: sent again with it, it is the same close. */
   #closeKey: string | null = null;
 
-  constructor(account: AccountBoard) {
+  constructor(account: AccountBoard, api: Calls) {
     this.#account = account;
+    this.#api = api;
     part("#typed-form", HTMLFormElement).addEventListener("submit", (event) => {
       event.preventDefault();
       void this.#act();
@@ -61,7 +57,7 @@ export class TypedDialog {
       void this.#open("Close everything", "CLOSE ALL", () => this.#closeAllPlan());
     });
     part("#kill-switch", HTMLElement).addEventListener("click", () => {
-      void this.#open("Stop openings", "STOP", () => killSwitchPlan());
+      void this.#open("Stop openings", "STOP", () => killSwitchPlan(api));
     });
   }
 
@@ -95,11 +91,12 @@ export class TypedDialog {
     if (account === null) return { kind: "bad", text: "No account is shown." };
     const body = { credentials: account.credentials };
     const call = (isDry: boolean, key: string | null) =>
-      fetchData<CloseEverything>(CLOSE_ALL_PATH, new AbortController().signal, {
-        method: "POST",
+      this.#api.call("closeEverything", {
         body: isDry ? { ...body, dryRun: true } : body,
         ...(key === null ? {} : { idempotencyKey: key }),
-        deadlineMs: CLOSE_ALL_DEADLINE_MS,
+        timeoutMs: CLOSE_ALL_DEADLINE_MS,
+        // The person decides whether it is sent again.
+        attempts: 1,
       });
     const dry = await call(true, null);
     if (!dry.ok) return { kind: "bad", text: dry.error };
@@ -118,8 +115,8 @@ export class TypedDialog {
         const isAgain = this.#closeKey === key;
         this.#closeKey = key;
         const result = await call(false, key);
-        if (!result.ok && isUndecided(result.code, isAgain)) {
-          const why = result.code === "UNREACHABLE" ? "No answer" : result.error;
+        if (!result.ok && isUndecided(result, isAgain)) {
+          const why = isLocalCode(result.code) ? "No answer" : result.error;
           const text = `${why}: it may be under way. Going on again is safe, it is the same call.`;
           return { kind: "open", text, isRepeatable: true };
         }
@@ -172,8 +169,8 @@ export class TypedDialog {
   }
 }
 
-async function killSwitchPlan(): Promise<Plan | Said> {
-  const now = await fetchData<KillSwitch>(KILL_SWITCH_PATH, new AbortController().signal);
+async function killSwitchPlan(api: Calls): Promise<Plan | Said> {
+  const now = await api.call("killSwitchStatus");
   if (!now.ok) return { kind: "bad", text: now.error };
   const isActive = now.data.active;
   return {
@@ -186,14 +183,13 @@ async function killSwitchPlan(): Promise<Plan | Said> {
         ]
       : ["No order that opens exposure leaves this service any more, for any caller. Exits and cancels go on."],
     act: async () => {
-      const result = await fetchData<KillSwitch>(KILL_SWITCH_PATH, new AbortController().signal, {
-        method: "POST",
+      const result = await api.call("killSwitch", {
         body: isActive ? { active: false } : { active: true, reason: "from the page" },
       });
       if (!result.ok)
         return {
           kind: "bad",
-          text: result.code === "UNREACHABLE" ? "No answer: it may have been set. Look again." : result.error,
+          text: result.outcome === "unknown" ? "No answer: it may have been set. Look again." : result.error,
         };
       return result.data.active
         ? { kind: "good", text: "Openings are stopped." }

@@ -59,6 +59,8 @@ export interface ErrorFrame {
   readonly code: string;
   readonly error: string;
   readonly retryAfterMs: number | null;
+  /** The server's time, in refusals of a claim. */
+  readonly serverTimeMs: number | null;
 }
 
 export type ServerFrame =
@@ -68,6 +70,7 @@ export type ServerFrame =
   | ErrorFrame
   | { readonly type: "subscribed"; readonly id: string | null; readonly subs: readonly SubHead[] }
   | { readonly type: "resumed"; readonly id: string | null; readonly subs: readonly ResumedHead[] }
+  | { readonly type: "authenticated"; readonly id: string | null }
   | { readonly type: "unsubscribed"; readonly id: string | null; readonly subs: readonly string[] }
   /** This client reads too slowly: frames are conflated for it. */
   | { readonly type: "lagging" }
@@ -110,7 +113,10 @@ export function decodeFrame(text: unknown): ServerFrame | null {
         code: textOrNull(value.code) ?? "UNKNOWN",
         error: textOrNull(value.error) ?? "",
         retryAfterMs: retryAfter(value) ?? (isFields(value.details) ? retryAfter(value.details) : null),
+        serverTimeMs: isFields(value.details) && isCount(value.details.serverTime) ? value.details.serverTime : null,
       };
+    case "authenticated":
+      return { type: "authenticated", id: textOrNull(value.id) };
     case "resumed":
       return { type: "resumed", id: textOrNull(value.id), subs: resumedHeads(value.subs) };
     case "status":

@@ -2,10 +2,11 @@
  * The life of the connection: open, lose, wait with full jitter, open again. Random numbers are passed in, so that a
  * replay decides the same.
  */
-import { decodeFrame } from "./frames.js";
+import { decodeFrame, type ErrorFrame } from "./frames.js";
 import { applyFrame } from "./reducer.js";
-import { expire, markAllStale, pump, restoreAll } from "./requests.js";
+import { expire, markAllStale, pump, restoreAll, sendClaim } from "./requests.js";
 import {
+  AUTH_MS,
   CONNECT_MS,
   type Effect,
   OPS_PER_SECOND,
@@ -34,10 +35,12 @@ const TOO_MUCH_FLOOR_MS = 5_000;
 const RESTART_SPREAD_MS = 3_000;
 /** A server may request a wait, but not forever. */
 const MAX_RETRY_AFTER_MS = 300_000;
+/** Refusals of a claim that another claim can mend: the clock is corrected, or its one use is over. */
+const MENDABLE: ReadonlySet<string> = new Set(["AUTH_TIMESTAMP_OUT_OF_WINDOW", "AUTH_REPLAY", "AUTH_BAD_TICKET"]);
 
 export function start(state: StreamState, nowMs: number, effects: Effect[]): void {
   if (state.link.phase !== "idle") return;
-  state.link.attempt = 0;
+  Object.assign(state.link, { attempt: 0, refusal: null, wasClaimRepeated: false });
   connect(state, nowMs, effects);
 }
 
@@ -60,23 +63,68 @@ export function applyOpened(state: StreamState, nowMs: number, effects: Effect[]
   link.laggingUntilMs = 0;
   state.counts.connects++;
   restoreAll(state);
+  link.auth = state.claims ? "making" : "none";
+  link.authSinceMs = nowMs;
+  link.authOpId = null;
+  if (state.claims) effects.push({ kind: "claim" });
   effects.push({ kind: "status" });
   pump(state, nowMs, effects);
+}
+
+/** Null: there is no key, and nothing is proven. */
+export function applyClaim(state: StreamState, claim: object | null, nowMs: number, effects: Effect[]): void {
+  const { link } = state;
+  if (link.phase !== "open" || link.auth !== "making") return;
+  if (claim === null) link.auth = "none";
+  else sendClaim(state, claim, effects);
+  pump(state, nowMs, effects);
+}
+
+/** No claim can be made now. */
+export function applyNoClaim(state: StreamState, nowMs: number, dice: number, effects: Effect[]): void {
+  const { link } = state;
+  if (link.phase === "open" && link.auth === "making") giveUp(state, "no claim", nowMs, dice, effects);
+}
+
+function applyClaimRefused(
+  state: StreamState,
+  { code, error, serverTimeMs }: ErrorFrame,
+  nowMs: number,
+  dice: number,
+  effects: Effect[],
+): void {
+  const { link } = state;
+  link.refusal = { code, error };
+  effects.push({ kind: "claimRefused", code, serverTimeMs });
+  if (MENDABLE.has(code) && !link.wasClaimRepeated) {
+    link.wasClaimRepeated = true;
+    giveUp(state, code, nowMs, dice, effects);
+    return;
+  }
+  effects.push({ kind: "close", code: CLOSE_GIVEN_UP, reason: code });
+  refuse(state, code, nowMs, effects);
+}
+
+/** The same key or credentials would be refused again. */
+function refuse(state: StreamState, reason: string, nowMs: number, effects: Effect[]): void {
+  markAllStale(state, effects);
+  state.feeds = new Map();
+  state.link.reason = reason;
+  setPhase(state, "refused", nowMs);
+  effects.push({ kind: "status" });
 }
 
 /** The socket is closed, or never opened. `dice` in [0, 1). */
 export function applyClosed(state: StreamState, code: number, nowMs: number, dice: number, effects: Effect[]): void {
   const { link } = state;
   if (link.phase !== "open" && link.phase !== "connecting") return;
+  if (code === CLOSE_AUTH || code === CLOSE_FORBIDDEN) {
+    refuse(state, `closed ${code}`, nowMs, effects);
+    return;
+  }
   link.reason = `closed ${code}`;
   markAllStale(state, effects);
   state.feeds = new Map();
-  if (code === CLOSE_AUTH || code === CLOSE_FORBIDDEN) {
-    // The same credentials would be refused again.
-    setPhase(state, "refused", nowMs);
-    effects.push({ kind: "status" });
-    return;
-  }
   setPhase(state, "waiting", nowMs);
   link.retryAtMs = nowMs + waitMs(state, code, dice);
   link.retryAfterMs = null;
@@ -98,13 +146,16 @@ function waitMs(state: StreamState, code: number, dice: number): number {
   return asked + floor + dice * (ceiling - floor);
 }
 
-export function applyText(state: StreamState, text: unknown, nowMs: number, effects: Effect[]): void {
+/** `dice` in [0, 1). */
+export function applyText(state: StreamState, text: unknown, nowMs: number, dice: number, effects: Effect[]): void {
   const { link } = state;
   if (link.phase !== "open") return;
   link.heardMs = nowMs;
   state.counts.frames++;
   const frame = decodeFrame(text);
   if (frame === null) state.counts.undecodable++;
+  else if (frame.type === "error" && frame.id !== null && frame.id === link.authOpId)
+    applyClaimRefused(state, frame, nowMs, dice, effects);
   else applyFrame(state, frame, nowMs, effects);
   pump(state, nowMs, effects);
 }
@@ -121,6 +172,8 @@ export function applyTick(state: StreamState, nowMs: number, dice: number, effec
       return;
     case "open":
       if (nowMs - link.heardMs >= SILENCE_MS) giveUp(state, "silence", nowMs, dice, effects);
+      else if ((link.auth === "making" || link.auth === "sent") && nowMs - link.authSinceMs >= AUTH_MS)
+        giveUp(state, "no answer to the claim", nowMs, dice, effects);
       else if (expire(state, nowMs)) giveUp(state, "no answer", nowMs, dice, effects);
       else pump(state, nowMs, effects);
       return;

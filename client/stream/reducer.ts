@@ -56,6 +56,11 @@ export function applyFrame(state: StreamState, frame: ServerFrame, nowMs: number
       state.link.laggingUntilMs = nowMs + LAGGING_SHOWN_MS;
       effects.push({ kind: "status" });
       break;
+    case "authenticated":
+      if (frame.id !== state.link.authOpId || state.link.auth !== "sent") break;
+      Object.assign(state.link, { auth: "proven", authOpId: null, refusal: null, wasClaimRepeated: false });
+      effects.push({ kind: "status" });
+      break;
     case "unsubscribed":
     case "resync":
     case "pong":

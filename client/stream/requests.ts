@@ -157,8 +157,13 @@ function answerMs(sub: Subscription): number {
   return isPrivate(sub) || sub.waitsThere ? WAITING_ANSWER_MS : ANSWER_MS;
 }
 
-function isPrivate({ topic }: Subscription): boolean {
+function isPrivate({ topic }: Pick<Subscription, "topic">): boolean {
   return topic === "positions" || topic === "orders";
+}
+
+/** What is private waits for the proof of the key. */
+function isHeldBack({ link }: StreamState, one: Pick<Subscription, "topic">): boolean {
+  return link.auth === "sent" && isPrivate(one);
 }
 
 /** Checks for replies that did not come. Returns true when the connection should be given up. */
@@ -182,7 +187,7 @@ export function expire(state: StreamState, nowMs: number): boolean {
 /** Sends what the state requires, as far as the budget allows. Only while the link is open. */
 export function pump(state: StreamState, nowMs: number, effects: Effect[]): void {
   const { link } = state;
-  if (link.phase !== "open") return;
+  if (link.phase !== "open" || link.auth === "making") return;
   const earned = ((nowMs - link.opBudgetAtMs) * OPS_PER_SECOND) / 1000;
   link.opBudget = Math.min(OPS_PER_SECOND, link.opBudget + Math.max(0, earned));
   link.opBudgetAtMs = nowMs;
@@ -193,14 +198,14 @@ export function pump(state: StreamState, nowMs: number, effects: Effect[]): void
     send(state, "unsubscribe", { subs: keys }, 0, keys, nowMs, effects);
   }
   for (const request of state.requests.values()) {
-    if (request.phase !== "wanted" || request.notBeforeMs > nowMs) continue;
+    if (request.phase !== "wanted" || request.notBeforeMs > nowMs || isHeldBack(state, request.params)) continue;
     if (!takeOps(state, 1)) return;
     request.phase = "asked";
     send(state, "subscribe", subscribeBody(request.params), request.id, [], nowMs, effects);
   }
   sendResumes(state, nowMs, effects);
   for (const sub of state.subs.values()) {
-    if (sub.recovery !== "resubscribe" || sub.askedAtMs !== null) continue;
+    if (sub.recovery !== "resubscribe" || sub.askedAtMs !== null || isHeldBack(state, sub)) continue;
     const params = paramsOf(state, sub);
     if (params === null) continue;
     if (!takeOps(state, 2)) return;
@@ -211,7 +216,9 @@ export function pump(state: StreamState, nowMs: number, effects: Effect[]): void
 }
 
 function sendResumes(state: StreamState, nowMs: number, effects: Effect[]): void {
-  const due = [...state.subs.values()].filter((sub) => sub.recovery === "resume" && sub.askedAtMs === null);
+  const due = [...state.subs.values()].filter(
+    (sub) => sub.recovery === "resume" && sub.askedAtMs === null && !isHeldBack(state, sub),
+  );
   const batches = [
     ...batchesOf(
       due.filter((sub) => !isPrivate(sub)),
@@ -279,6 +286,15 @@ function takeOps(state: StreamState, count: number): boolean {
   if (state.link.opBudget < count) return false;
   state.link.opBudget -= count;
   return true;
+}
+
+/** The proof of the key that the connection begins with. */
+export function sendClaim(state: StreamState, claim: object, effects: Effect[]): void {
+  const { link } = state;
+  link.auth = "sent";
+  link.opBudget--;
+  link.authOpId = String(link.nextOpId++);
+  effects.push({ kind: "send", text: JSON.stringify({ op: "auth", id: link.authOpId, ...claim }) });
 }
 
 function send(

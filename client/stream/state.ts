@@ -29,6 +29,8 @@ export const MAX_RECOVERIES = 3;
 export const SILENCE_MS = 12_000;
 /** A socket must open within this time. */
 export const CONNECT_MS = 10_000;
+/** From an open socket to a proven key: reading the service's time, signing, and the reply. */
+export const AUTH_MS = 10_000;
 /** Full jitter: uniform between the floor and a ceiling that doubles up to the last one. */
 export const RECONNECT_FLOOR_MS = 500;
 export const RECONNECT_FIRST_CEILING_MS = 1_000;
@@ -60,7 +62,7 @@ export interface Request {
   phase: "wanted" | "asked" | "held" | "refused";
   notBeforeMs: number;
   keys: string[];
-  refusal: { readonly code: string; readonly error: string } | null;
+  refusal: Refusal | null;
 }
 
 export type StaleReason = "waiting" | "disconnected" | "gap" | "epoch" | "stalled" | "checksum" | "malformed";
@@ -89,7 +91,18 @@ export interface Subscription {
   tsMs: number;
 }
 
+/**
+ * Proof of a key on this connection. `making`: nothing is sent before it, since a claim is the first frame. `sent`:
+ * only public subscriptions are requested.
+ */
+export type AuthPhase = "none" | "making" | "sent" | "proven";
+
 export type LinkPhase = "idle" | "connecting" | "open" | "waiting" | "refused";
+
+export interface Refusal {
+  readonly code: string;
+  readonly error: string;
+}
 
 export interface Link {
   phase: LinkPhase;
@@ -100,6 +113,14 @@ export interface Link {
   attempt: number;
   /** Close code or cause of the last loss; null before the first. */
   reason: string | null;
+  auth: AuthPhase;
+  authSinceMs: number;
+  /** Id of the claim's operation; null while none is under way. */
+  authOpId: string | null;
+  /** Why the server did not accept the key; null while it has not refused it. */
+  refusal: Refusal | null;
+  /** A claim that was refused for its time is made again once. */
+  wasClaimRepeated: boolean;
   /** From the server's last message; used once. */
   retryAfterMs: number | null;
   heardMs: number;
@@ -138,6 +159,8 @@ export interface StreamState {
   readonly dropped: Set<string>;
   readonly pending: Map<string, PendingOp>;
   readonly link: Link;
+  /** Each connection begins with a claim. */
+  readonly claims: boolean;
   feeds: ReadonlyMap<string, FeedHealth>;
   feedsHeardMs: number;
   readonly counts: Counts;
@@ -152,11 +175,16 @@ export type Effect =
   | { readonly kind: "changed"; readonly key: string }
   /** A request was refused. */
   | { readonly kind: "refused"; readonly requestId: number }
+  /** A claim is wanted, for the connection that has just opened. */
+  | { readonly kind: "claim" }
+  /** The server refused a claim. */
+  | { readonly kind: "claimRefused"; readonly code: string; readonly serverTimeMs: number | null }
   /** Link phase or feed health changed. */
   | { readonly kind: "status" };
 
-export function createStreamState(): StreamState {
+export function createStreamState(claims: boolean): StreamState {
   return {
+    claims,
     requests: new Map(),
     subs: new Map(),
     dropped: new Set(),
@@ -167,6 +195,11 @@ export function createStreamState(): StreamState {
       retryAtMs: 0,
       attempt: 0,
       reason: null,
+      auth: "none",
+      authSinceMs: 0,
+      authOpId: null,
+      refusal: null,
+      wasClaimRepeated: false,
       retryAfterMs: null,
       heardMs: 0,
       laggingUntilMs: 0,

@@ -6,13 +6,14 @@
  * are ignored. After `stop` no timer and no socket is left.
  */
 import type { FeedHealth } from "./frames.js";
-import { applyClosed, applyOpened, applyText, applyTick, start, stop } from "./link.js";
+import { applyClaim, applyClosed, applyNoClaim, applyOpened, applyText, applyTick, start, stop } from "./link.js";
 import { pump, unwant, want } from "./requests.js";
 import {
   type Counts,
   createStreamState,
   type Effect,
   type LinkPhase,
+  type Refusal,
   type StaleReason,
   type StreamState,
   type SubscribeParams,
@@ -39,6 +40,18 @@ export interface StreamClock {
   every(intervalMs: number, callback: () => void): () => void;
 }
 
+/** What proves a key: a signature over the time and the stream's address, or a ticket. Each is accepted once. */
+export type StreamClaim =
+  | { readonly apiKey: string; readonly timestamp: number; readonly signature: string }
+  | { readonly ticket: string };
+
+export interface StreamKey {
+  /** Called for each connection. Null: there is no key now. A rejection gives up the connection, to try again later. */
+  claim(): Promise<StreamClaim | null>;
+  /** The server refused a claim; its own time where it says so. */
+  refused?(code: string, serverTimeMs: number | null): void;
+}
+
 export interface StreamClientOptions {
   readonly url: string;
   /** Opens a browser's WebSocket, or that of `ws`, in the same form. May throw, which counts as a failed connection. */
@@ -46,6 +59,8 @@ export interface StreamClientOptions {
   readonly clock: StreamClock;
   /** Uniform in [0, 1); for jitter. */
   readonly random: () => number;
+  /** Without it no connection proves a key. */
+  readonly key?: StreamKey;
 }
 
 /** What a listener sees of one subscription. */
@@ -71,6 +86,8 @@ export interface StreamStatus {
   readonly retryAtMs: number | null;
   /** Why the last connection ended; null while none has. */
   readonly reason: string | null;
+  /** Why the server did not accept the key; null while it has not refused it. */
+  readonly refusal: Refusal | null;
   readonly lagging: boolean;
   readonly feeds: ReadonlyMap<string, FeedHealth>;
   /** Monotonic ms at which `feeds` was reported. */
@@ -88,7 +105,7 @@ export const TICK_MS = 250;
 
 export class StreamClient {
   readonly #options: StreamClientOptions;
-  readonly #state: StreamState = createStreamState();
+  readonly #state: StreamState;
   readonly #listeners = new Map<SubscriptionListener, number>();
   readonly #statusListeners = new Set<() => void>();
   #socket: StreamSocket | null = null;
@@ -97,6 +114,7 @@ export class StreamClient {
 
   constructor(options: StreamClientOptions) {
     this.#options = options;
+    this.#state = createStreamState(options.key !== undefined);
   }
 
   start(): void {
@@ -153,6 +171,7 @@ export class StreamClient {
       sinceMs: link.sinceMs,
       retryAtMs: link.phase === "waiting" ? link.retryAtMs : null,
       reason: link.reason,
+      refusal: link.refusal,
       lagging: link.laggingUntilMs > this.#now(),
       feeds,
       feedsHeardMs,
@@ -198,6 +217,12 @@ export class StreamClient {
           if (id === effect.requestId) listener.refused?.(refusal.code, refusal.error);
         return;
       }
+      case "claim":
+        this.#claim();
+        return;
+      case "claimRefused":
+        this.#options.key?.refused?.(effect.code, effect.serverTimeMs);
+        return;
       case "status":
         for (const listener of [...this.#statusListeners]) listener();
         return;
@@ -212,7 +237,8 @@ export class StreamClient {
         if (isCurrent()) this.#run((effects) => applyOpened(this.#state, this.#now(), effects));
       },
       said: (data) => {
-        if (isCurrent()) this.#run((effects) => applyText(this.#state, data, this.#now(), effects));
+        if (isCurrent())
+          this.#run((effects) => applyText(this.#state, data, this.#now(), this.#options.random(), effects));
       },
       closed: (code) => {
         if (!isCurrent()) return;
@@ -228,6 +254,22 @@ export class StreamClient {
       this.#forget();
       this.#closed(1006);
     }
+  }
+
+  /** For the present socket: a claim that comes later than its end is dropped. */
+  #claim(): void {
+    const { key, random } = this.#options;
+    const listening = this.#listening;
+    if (key === undefined) return;
+    key.claim().then(
+      (claim) => {
+        if (this.#listening === listening) this.#run((effects) => applyClaim(this.#state, claim, this.#now(), effects));
+      },
+      () => {
+        if (this.#listening === listening)
+          this.#run((effects) => applyNoClaim(this.#state, this.#now(), random(), effects));
+      },
+    );
   }
 
   #closed(code: number): void {

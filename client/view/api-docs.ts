@@ -122,7 +122,9 @@ function accessText(document: Json, ways: readonly unknown[]): string {
   );
   const named = names.filter((name) => name !== "");
   if (named.length === 0) return "no header needed";
-  return `${named.join(", or ")}${named.length < names.length ? " (not needed where the body carries credentials)" : ""}`;
+  const none =
+    named.length < names.length ? "; none in public mode, or where the description or a body makes it needless" : "";
+  return `${named.join(", or ")}${none}`;
 }
 
 export function framesOf(document: Json): readonly FrameView[] {

@@ -1,12 +1,13 @@
 /** A close from the page: the request of the dry run, the content of its reply, the outcome of the close itself. */
 import type { Static } from "@sinclair/typebox";
-import type { closeDataSchema, credentialsSchema } from "../../schemas/close.js";
+import type { closeDataSchema, closeRequestSchema, credentialsSchema } from "../../schemas/close.js";
 import { plainWords } from "./account.js";
 import { exitView } from "./exit.js";
 import { groupDigits, UNKNOWN_TEXT } from "./format.js";
 
 export type Credentials = Static<typeof credentialsSchema>;
 export type CloseData = Static<typeof closeDataSchema>;
+export type CloseBody = Static<typeof closeRequestSchema>;
 
 export interface CloseAsk {
   readonly symbol: string;
@@ -14,22 +15,22 @@ export interface CloseAsk {
   /** Base units, as the service sent them or as they were typed. */
   readonly size: string;
   /** Null means wherever the exit is best among the venues that hold it. */
-  readonly exchange: string | null;
+  readonly exchange: NonNullable<CloseBody["preferredExchange"]> | null;
 }
 
 /** Long enough to read it. */
 export const QUOTE_TTL_MS = 15_000;
 
-export function dryRunBody(ask: CloseAsk, credentials: Credentials): object {
+export function dryRunBody(ask: CloseAsk, credentials: Credentials): CloseBody {
   return { ...commonBody(ask, credentials), dryRun: true, quoteTtlMs: QUOTE_TTL_MS };
 }
 
 /** Bound to the quote: at its worst price or better, or nothing is sent. */
-export function closeBody(ask: CloseAsk, credentials: Credentials, quoteId: string): object {
+export function closeBody(ask: CloseAsk, credentials: Credentials, quoteId: string): CloseBody {
   return { ...commonBody(ask, credentials), quoteId };
 }
 
-function commonBody({ symbol, direction, size, exchange }: CloseAsk, credentials: Credentials): object {
+function commonBody({ symbol, direction, size, exchange }: CloseAsk, credentials: Credentials): CloseBody {
   return { symbol, direction, size, credentials, ...(exchange === null ? {} : { preferredExchange: exchange }) };
 }
 
@@ -67,8 +68,6 @@ export function ticketOf(data: CloseData, nowMs: number): Ticket | null {
   };
 }
 
-/** Codes that leave the outcome of the request unknown. */
-const UNDECIDED: ReadonlySet<string> = new Set(["UNREACHABLE", "INTERNAL", "UNKNOWN", "IDEMPOTENCY_IN_PROGRESS"]);
 /**
  * Refusals before the key of the call is checked: they are final for this call, and show nothing about an earlier one.
  */
@@ -77,14 +76,29 @@ const BEFORE_THE_KEY: ReadonlySet<string> = new Set([
   "OVERLOADED",
   "SHUTTING_DOWN",
   "STORE_UNAVAILABLE",
+  "AUTH_MISSING_HEADER",
+  "AUTH_UNKNOWN_KEY",
+  "AUTH_BAD_SIGNATURE",
+  "AUTH_TIMESTAMP_OUT_OF_WINDOW",
+  "KEY_REVOKED",
+  "SCOPE_MISSING",
+  "IP_NOT_ALLOWED",
+  "ABORTED",
+  "CANNOT_SIGN",
+  "TIMEOUT",
 ]);
 
 /**
  * Reports whether a refusal leaves the outcome of the close open. `isAgain`: the same close was sent before, without a
  * reply.
  */
-export function isUndecided(code: string, isAgain: boolean): boolean {
-  return UNDECIDED.has(code) || (isAgain && BEFORE_THE_KEY.has(code));
+export function isUndecided({ code, outcome }: Refused, isAgain: boolean): boolean {
+  return outcome === "unknown" || (isAgain && BEFORE_THE_KEY.has(code));
+}
+
+interface Refused {
+  readonly code: string;
+  readonly outcome: "refused" | "unknown";
 }
 
 export interface Outcome {

@@ -33,10 +33,6 @@ export function checkSize(typed: string): SizeCheck {
   return { ok: true, size: text };
 }
 
-export function exitPath(symbol: string, side: ExitSide, size: string): string {
-  return `/api/trade/routing/${encodeURIComponent(symbol)}?side=${side}&size=${encodeURIComponent(size)}&refusals=body`;
-}
-
 export interface ExitRow {
   readonly venue: string;
   readonly chosen: boolean;

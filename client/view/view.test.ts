@@ -6,7 +6,7 @@ import type { FeedHealth } from "../stream/frames.js";
 import type { BookData, VenueBook } from "../stream/topics.js";
 import { boundsOf, curvesOf, ladderOf, totalAt } from "./depth.js";
 import { EMPTY_LOG, MAX_EVENTS, noteFeeds, noteState } from "./events.js";
-import { checkSize, exitPath, exitView, type RoutingData, refusalRows } from "./exit.js";
+import { checkSize, exitView, type RoutingData, refusalRows } from "./exit.js";
 import {
   ageText,
   compactText,
@@ -258,12 +258,6 @@ describe("a size typed by a person", () => {
     ["12,345,678.25", "12345678.25"],
     ["999,000", "999000"],
   ])("as %j is read in thousands", (typed, size) => expect(checkSize(typed)).toEqual({ ok: true, size }));
-
-  it("goes into the address as data", () => {
-    expect(exitPath("A/B?x=1#", "SELL", "0.25")).toBe(
-      "/api/trade/routing/A%2FB%3Fx%3D1%23?side=SELL&size=0.25&refusals=body",
-    );
-  });
 });
 
 describe("the best exit as text", () => {

@@ -2,11 +2,14 @@
  * Where the credentials of server wallets come from. A wallet is named by its user id, its wallet id (UUID) or its
  * address (interface spec 2.1). The implementation may change; routes and services know this port alone.
  *
- * Invariant: what `find` returns is for the present request only. Nobody keeps, logs or echoes it.
+ * Invariants: what `find` returns is for the present request only. Nobody keeps, logs or echoes it. Another owner's wallet
+ * is found no more than one that does not exist, and no faster. A user id is unique for its owner alone.
  */
 import type { RoutableVenue } from "../domain/venue.js";
 
 export interface WalletCredentials {
+  /** Whose wallet it is; null: made without a key. */
+  readonly ownerId: string | null;
   /** UUID. */
   readonly walletId: string;
   readonly userId: string;
@@ -17,6 +20,6 @@ export interface WalletCredentials {
 }
 
 export interface CredentialSource {
-  /** Returns null when there is no such wallet. Rejects only when the wallets cannot be read at all. */
-  find(walletIdOrAddress: string): Promise<WalletCredentials | null>;
+  /** Returns null when the owner has no such wallet. Rejects only when the wallets cannot be read at all. */
+  find(walletIdOrAddress: string, ownerId: string | null): Promise<WalletCredentials | null>;
 }

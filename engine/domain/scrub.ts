@@ -8,6 +8,8 @@ const KEY_LIKE = /[0-9A-Za-z]{64,}/g;
  * A 32-byte key in base58. An address of such a chain looks the same, so this applies only to text written by a person.
  */
 const SEED_LIKE = /(?<![0-9A-Za-z])[1-9A-HJ-NP-Za-km-z]{42,44}(?![0-9A-Za-z])/g;
+/** A secret of an API key of ours: shorter than a key, but with its name before it. */
+const OWN_SECRET = /sk_[0-9A-Za-z]{43}/g;
 /** A URL keeps its path: queries may hold credentials (interface spec 5.4). */
 const URL_QUERY = /((?:https?|wss?):\/\/[^\s?#]*)[?#]\S*/g;
 
@@ -15,7 +17,9 @@ export const SCRUBBED = "[redacted]";
 
 export function scrub(text: string): string {
   // Most texts are too short to hold a key: no regular expression runs for them.
-  return text.length < 64 ? text : text.replace(KEY_LIKE, SCRUBBED);
+  if (text.length < 46) return text;
+  const clean = text.includes("sk_") ? text.replace(OWN_SECRET, SCRUBBED) : text;
+  return clean.length < 64 ? clean : clean.replace(KEY_LIKE, SCRUBBED);
 }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Notional that was sent in each UTC day, by subject and in all. A subject is an API key, or an account in public mode.
+ * Notional that was sent in each UTC day, by subject and in all. A subject is an owner, or an account in public mode.
  *
  * Usage is one row for each order, written in the batch of its intent, and the day's totals are the sums of these rows.
  * So after a crash the totals count exactly the orders that may exist, and orders that run side by side share no row.
@@ -179,9 +179,9 @@ export class DailyUsage {
   }
 }
 
-/** In public mode there is no key, and the account counts. */
-export function subjectOf(apiKeyId: string | null, accountHash: string): string {
-  return apiKeyId === null ? `account:${accountHash}` : `key:${apiKeyId}`;
+/** In public mode there is no owner, and the account counts. */
+export function subjectOf(ownerId: string | null, accountHash: string): string {
+  return ownerId === null ? `account:${accountHash}` : `owner:${ownerId}`;
 }
 
 /** Quote units of a number of millionths. */

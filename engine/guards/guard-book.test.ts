@@ -12,7 +12,7 @@ function order(overrides: Partial<GuardedOrder> = {}): GuardedOrder {
   return {
     clientIdHex: "a".repeat(32),
     atMs: clock.wallMs(),
-    apiKeyId: "pk_one",
+    ownerId: "pk_one",
     accountHash: "acct",
     venue: "venueone",
     symbol: "BTC",
@@ -27,7 +27,7 @@ function order(overrides: Partial<GuardedOrder> = {}): GuardedOrder {
 }
 
 async function book(policy: Partial<GuardPolicy>, store = createMemoryStore(), maxSubjects = 100): Promise<GuardBook> {
-  const complete = { global: NO_LIMITS, byKey: new Map<string, GuardLimits>(), each: NO_LIMITS, ...policy };
+  const complete = { global: NO_LIMITS, byOwner: new Map<string, GuardLimits>(), each: NO_LIMITS, ...policy };
   const made = new GuardBook({ store, clock, logger: silentLogger, policy: complete, maxSubjects });
   await made.start();
   return made;
@@ -55,12 +55,12 @@ async function reserve(guards: GuardBook, store: MemoryStore, id: string): Promi
 
 describe("the guards", () => {
   it("hold an order to the key's limit and the global one", async () => {
-    const byKey = new Map([["pk_one", { ...NO_LIMITS, maxOrderNotional: "100" }]]);
-    const guards = await book({ byKey, global: { ...NO_LIMITS, maxOrderNotional: "150.5" } });
+    const byOwner = new Map([["pk_one", { ...NO_LIMITS, maxOrderNotional: "100" }]]);
+    const guards = await book({ byOwner, global: { ...NO_LIMITS, maxOrderNotional: "150.5" } });
     expect(codeOf(guards)).toBe("ok");
     expect(codeOf(guards, { qtyLots: 1_001 })).toBe("ORDER_LIMIT");
-    expect(codeOf(guards, { qtyLots: 1_505, apiKeyId: "pk_two" })).toBe("ok");
-    expect(codeOf(guards, { qtyLots: 1_506, apiKeyId: "pk_two" })).toBe("ORDER_LIMIT");
+    expect(codeOf(guards, { qtyLots: 1_505, ownerId: "pk_two" })).toBe("ok");
+    expect(codeOf(guards, { qtyLots: 1_506, ownerId: "pk_two" })).toBe("ORDER_LIMIT");
   });
 
   it("price an order at the larger of limit and mid, and refuse one without a mid", async () => {
@@ -177,7 +177,7 @@ describe("the guards", () => {
   });
 
   it("let nothing open before they have read today's usage", () => {
-    const policy = { global: NO_LIMITS, byKey: new Map<string, GuardLimits>(), each: NO_LIMITS };
+    const policy = { global: NO_LIMITS, byOwner: new Map<string, GuardLimits>(), each: NO_LIMITS };
     const guards = new GuardBook({ store: createMemoryStore(), clock, logger: silentLogger, policy });
     expect(codeOf(guards)).toBe("NOT_READY");
   });
@@ -185,7 +185,7 @@ describe("the guards", () => {
   it("cannot be built with a limit that is not a number", () => {
     const policy = {
       global: { ...NO_LIMITS, maxDailyNotional: "1e6" },
-      byKey: new Map<string, GuardLimits>(),
+      byOwner: new Map<string, GuardLimits>(),
       each: NO_LIMITS,
     };
     expect(() => new GuardBook({ store: createMemoryStore(), clock, logger: silentLogger, policy })).toThrow(
@@ -213,13 +213,9 @@ describe("the daily limit", () => {
       each: { ...NO_LIMITS, maxDailyNotional: "100" },
       global: { ...NO_LIMITS, maxDailyNotional: "300" },
     });
-    const subjects = [
-      { apiKeyId: "pk_two" },
-      { apiKeyId: null, accountHash: "a" },
-      { apiKeyId: null, accountHash: "b" },
-    ];
+    const subjects = [{ ownerId: "pk_two" }, { ownerId: null, accountHash: "a" }, { ownerId: null, accountHash: "b" }];
     expect(subjects.map((subject) => codeOf(guards, subject))).toEqual(["ok", "ok", "ok"]);
-    expect(codeOf(guards, { apiKeyId: null, accountHash: "b" })).toBe("DAILY_LIMIT");
+    expect(codeOf(guards, { ownerId: null, accountHash: "b" })).toBe("DAILY_LIMIT");
     expect(guards.check(order())).toMatchObject({ code: "DAILY_LIMIT", details: { scope: "global", left: "0" } });
   });
 
@@ -277,8 +273,8 @@ describe("the daily limit", () => {
     const store = createMemoryStore();
     const guards = await book({ each: { ...NO_LIMITS, maxDailyNotional: "200" } }, store, 2);
     await reserve(guards, store, "1".repeat(32));
-    expect(codeOf(guards, { apiKeyId: "pk_two" })).toBe("ok");
-    expect(codeOf(guards, { apiKeyId: "pk_three" })).toBe("OVERLOADED");
+    expect(codeOf(guards, { ownerId: "pk_two" })).toBe("ok");
+    expect(codeOf(guards, { ownerId: "pk_three" })).toBe("OVERLOADED");
     const rows = store.rowCount();
     clock.advance(3 * 86_400_000);
     await guards.sweep();

@@ -33,10 +33,10 @@ export interface GuardLimits {
 }
 
 export interface GuardPolicy {
-  /** Limits for all keys together. */
+  /** Limits for all callers together. */
   readonly global: GuardLimits;
-  readonly byKey: ReadonlyMap<string, GuardLimits>;
-  /** Limits for each key that has none of its own, and for each account in public mode. */
+  readonly byOwner: ReadonlyMap<string, GuardLimits>;
+  /** Limits for each owner that has none of its own, and for each account in public mode. */
   readonly each: GuardLimits;
 }
 
@@ -75,7 +75,7 @@ export class GuardBook implements Guards {
   readonly #usage: DailyUsage;
   readonly #global: ParsedLimits;
   readonly #each: ParsedLimits;
-  readonly #byKey = new Map<string, ParsedLimits>();
+  readonly #byOwner = new Map<string, ParsedLimits>();
   #started = false;
 
   constructor({ store, clock, logger, policy, maxSubjects = MAX_SUBJECTS }: GuardBookOptions) {
@@ -85,7 +85,7 @@ export class GuardBook implements Guards {
     this.#usage = new DailyUsage(store, clock, maxSubjects);
     this.#global = parseLimits("global", policy.global);
     this.#each = parseLimits("each", policy.each);
-    for (const [key, limits] of policy.byKey) this.#byKey.set(key, parseLimits(key, limits));
+    for (const [owner, limits] of policy.byOwner) this.#byOwner.set(owner, parseLimits(owner, limits));
   }
 
   /**
@@ -98,14 +98,14 @@ export class GuardBook implements Guards {
     this.#started = true;
   }
 
-  countsAccount(apiKeyId: string | null): boolean {
-    return apiKeyId === null && this.#each.maxDailyMicro !== null;
+  countsAccount(ownerId: string | null): boolean {
+    return ownerId === null && this.#each.maxDailyMicro !== null;
   }
 
   check(order: GuardedOrder): GuardVerdict {
     const verdict = this.checkOrder(order);
     if (!verdict.ok || !order.opens) return verdict;
-    const own = this.#limitsOf(order.apiKeyId);
+    const own = this.#limitsOf(order.ownerId);
     const isCounted = own.maxDailyMicro !== null || this.#global.maxDailyMicro !== null;
     return isCounted ? this.#reserve(order, own, verdict.reservation) : verdict;
   }
@@ -119,7 +119,7 @@ export class GuardBook implements Guards {
     const { venue, symbol } = order;
     const halt = this.#halts.of(venue);
     if (halt !== null) return refused("TRADING_HALTED", { exchange: venue, reason: halt.reason });
-    const own = this.#limitsOf(order.apiKeyId);
+    const own = this.#limitsOf(order.ownerId);
     for (const limits of [own, this.#global]) {
       if (limits.venues !== null && !limits.venues.has(venue)) return refused("VENUE_NOT_ALLOWED", { exchange: venue });
       if (limits.symbols !== null && !limits.symbols.has(symbol)) return refused("SYMBOL_NOT_ALLOWED", { symbol });
@@ -167,15 +167,15 @@ export class GuardBook implements Guards {
 
   status(): GuardStatus {
     const { day, usedByAll, subjectCount } = this.#usage.today();
-    const isCounted = [this.#global, this.#each, ...this.#byKey.values()].some(
+    const isCounted = [this.#global, this.#each, ...this.#byOwner.values()].some(
       (limits) => limits.maxDailyMicro !== null,
     );
     return { halts: this.#halts.list(), day, usedToday: isCounted ? microText(usedByAll) : null, subjectCount };
   }
 
-  /** What a key has used today, in quote units. In public mode the key is null and the account counts. */
-  usedBy(apiKeyId: string | null, accountHash: string): string {
-    return microText(this.#usage.usedOn(this.#clock.wallMs(), subjectOf(apiKeyId, accountHash)).bySubject);
+  /** What an owner has used today, in quote units. In public mode it is null and the account counts. */
+  usedBy(ownerId: string | null, accountHash: string): string {
+    return microText(this.#usage.usedOn(this.#clock.wallMs(), subjectOf(ownerId, accountHash)).bySubject);
   }
 
   /** Runs one bounded round; returns true when there may be more to do. */
@@ -187,7 +187,7 @@ export class GuardBook implements Guards {
   #reserve(order: GuardedOrder, own: ParsedLimits, uncounted: GuardReservation): GuardVerdict {
     const { atMs, clientIdHex, grows } = order;
     const micro = notionalMicro(order);
-    const subject = subjectOf(order.apiKeyId, order.accountHash);
+    const subject = subjectOf(order.ownerId, order.accountHash);
     const used = this.#usage.usedOn(atMs, subject);
     for (const [scope, limits, before] of [
       ["key", own, used.bySubject],
@@ -204,8 +204,8 @@ export class GuardBook implements Guards {
     return { ok: true, reservation: { ...uncounted, ...this.#usage.take(share) } };
   }
 
-  #limitsOf(apiKeyId: string | null): ParsedLimits {
-    return (apiKeyId === null ? undefined : this.#byKey.get(apiKeyId)) ?? this.#each;
+  #limitsOf(ownerId: string | null): ParsedLimits {
+    return (ownerId === null ? undefined : this.#byOwner.get(ownerId)) ?? this.#each;
   }
 }
 

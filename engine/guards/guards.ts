@@ -16,8 +16,8 @@ export interface GuardedOrder {
   readonly clientIdHex: string;
   /** When its intent is written, wall ms: it counts for that UTC day. */
   readonly atMs: number;
-  /** The API key; null in public mode, where the account is used instead. */
-  readonly apiKeyId: string | null;
+  /** The caller; null in public mode, where the account is used instead. */
+  readonly ownerId: string | null;
   /**
    * Keyed hash of venue and account. Where `countsAccount` is true, it is the account behind the key
    * (account-behind.ts).
@@ -62,7 +62,7 @@ export interface GuardReservation {
 
 export interface Guards {
   /** Whether opening orders of this caller count by account. If so, the account behind the key must be known first. */
-  countsAccount(apiKeyId: string | null): boolean;
+  countsAccount(ownerId: string | null): boolean;
   /** Checks and reserves in one turn, without a wait, so that no two orders share what is left. */
   check(order: GuardedOrder): GuardVerdict;
   /** Like `check` without a share of the day: for a change to an order that exists already. */

@@ -16,18 +16,20 @@ export interface ListedOrder {
   readonly sinceMs: number;
   /** It was sent by an earlier start of the service: only its caller's credentials can resolve it. */
   readonly fromEarlierStart: boolean;
+  /** Null: made without a key. */
+  readonly ownerId: string | null;
 }
 
 /** One row per execution. */
 export class ListedOrders {
   readonly #rows = new Map<string, ListedOrder>();
-  /** Beyond the list. */
-  readonly #unlisted = new Set<string>();
+  /** Beyond the list: whose each is. */
+  readonly #unlisted = new Map<string, string | null>();
 
   add(order: ListedOrder): void {
-    const { routeId } = order;
+    const { ownerId, routeId } = order;
     if (this.#rows.size >= MAX_LISTED && !this.#rows.has(routeId)) {
-      if (this.#unlisted.size < MAX_UNLISTED) this.#unlisted.add(routeId);
+      if (this.#unlisted.size < MAX_UNLISTED) this.#unlisted.set(routeId, ownerId);
       return;
     }
     this.#unlisted.delete(routeId);
@@ -48,5 +50,13 @@ export class ListedOrders {
 
   get count(): number {
     return this.#rows.size + this.#unlisted.size;
+  }
+
+  /** Of those whose owner counts, listed or not. */
+  countOf(isCounted: (ownerId: string | null) => boolean): number {
+    let count = 0;
+    for (const { ownerId } of this.#rows.values()) if (isCounted(ownerId)) count++;
+    for (const ownerId of this.#unlisted.values()) if (isCounted(ownerId)) count++;
+    return count;
   }
 }

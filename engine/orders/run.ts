@@ -34,7 +34,7 @@ export interface OrderAttempt {
   readonly attempt: number;
   readonly venue: RoutableVenue;
   readonly nativeSymbol: string;
-  /** Keyed hash of the account that sent it; absent in runs of versions before. */
+  /** Keyed hash of the owner's account that sent it; absent in runs of versions before. */
   readonly accountHash?: string;
   readonly clientIdHex: string;
   /** When its intent was written; with clientIdHex it names the intent. */
@@ -143,6 +143,8 @@ export interface ProtectionWish {
 export interface TradeRun {
   /** Absent: CLOSE. */
   readonly intent?: TradeIntent;
+  /** Whose trade it is; null in public mode, absent in runs of versions before, which had no other. */
+  readonly ownerId?: string | null;
   readonly routeId: string;
   readonly requestId: string;
   readonly symbol: string;
@@ -175,6 +177,11 @@ export interface TradeRun {
   /** The state in which its end was reported after the reply; absent: it was not. */
   readonly toldEnd?: ExecutionReport["state"];
   readonly timingMs: Readonly<ExecutionReport["timingMs"]>;
+}
+
+/** Whose it is; null: made without a key. */
+export function ownerOf({ ownerId }: { readonly ownerId?: string | null }): string | null {
+  return ownerId ?? null;
 }
 
 /** Is any order of the run without a known outcome? */

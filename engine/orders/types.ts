@@ -67,8 +67,10 @@ export interface TradeContext {
   readonly requestId: string;
   /** Idempotency-Key header; null if none. */
   readonly idempotencyKey: string | null;
-  /** Id of the API key, or null in public mode (then the accounts of the credentials scope the key). */
-  readonly apiKeyId: string | null;
+  /** Who owns what the trade makes; null in public mode (then the accounts of the credentials scope the key). */
+  readonly ownerId: string | null;
+  /** The API key that asks: it pays out of its share of the venues' lanes. Absent or null: the accounts themselves do. */
+  readonly payer?: string | null;
   /** Exact bytes of the request body, for the fingerprint; not looked at without an idempotency key. */
   readonly rawBody: Uint8Array;
   readonly receivedAtMs: number;
@@ -256,4 +258,6 @@ export interface BoundQuote {
   readonly venues: readonly RoutableVenue[];
   /** Keyed hashes of the accounts it was made with; null: made without credentials. */
   readonly accounts: readonly string[] | null;
+  /** Whose quote it is; null: made without a key. Absent in runs of versions before. */
+  readonly ownerId?: string | null;
 }

@@ -40,8 +40,8 @@ export interface WatchParts {
   readonly schedules: VenueSchedules;
   /** Whether it was opened with keys, and not by a public address. */
   readonly isCredentialed: boolean;
-  /** Hash of the account, the same as orders use. */
-  readonly accountHash: string;
+  /** Of the account and each owner whose executions are shown, the same as orders use. Asked at each execution. */
+  readonly accountHashes: () => readonly string[];
 }
 
 export class AccountWatch {
@@ -118,11 +118,14 @@ export class AccountWatch {
   }
 
   /**
-   * Reports whether one of these was opened with exactly the credentials of this watch, and the venue has proven them.
+   * Reports whether one of these was opened with exactly the credentials of this watch, by an owner whose executions it
+   * shows, and the venue has proven them.
    */
   owns(accounts: ResolvedExecution["accounts"]): boolean {
-    const { isCredentialed, accountHash } = this.#parts;
-    return isCredentialed && this.#orders.isProven && accounts.some((account) => account.accountHash === accountHash);
+    const { isCredentialed, accountHashes } = this.#parts;
+    if (!isCredentialed || !this.#orders.isProven) return false;
+    const shown = accountHashes();
+    return accounts.some(({ accountHash }) => shown.includes(accountHash));
   }
 
   coverage(): Coverage {

@@ -1,4 +1,5 @@
 /** Accounts that are pushed, polled, shared, refused and ended, on virtual time. */
+import { Owners } from "../domain/owner.js";
 import { beforeEach, describe, expect, it } from "vitest";
 import { silentLogger } from "../domain/logger.js";
 import { VirtualClock } from "../domain/virtual-clock.js";
@@ -49,11 +50,21 @@ interface Listening {
   events(): string[];
 }
 
-function listen(block: unknown = two.credentials(alice), wantsOrders = false): Listening {
+function listen(
+  block: unknown = two.credentials(alice),
+  wantsOrders = false,
+  ownerId: string | null = null,
+): Listening {
   const received: AccountChange[] = [];
-  const opened = portfolio.open("venuetwo", { kind: "credentials", block }, wantsOrders, (change) => {
-    received.push(change);
-  });
+  const opened = portfolio.open(
+    "venuetwo",
+    { kind: "credentials", block },
+    wantsOrders,
+    (change) => {
+      received.push(change);
+    },
+    ownerId,
+  );
   if (!opened.ok) throw new Error(opened.code);
   return {
     handle: opened.handle,
@@ -375,18 +386,18 @@ describe("sharing a watched account", () => {
     listen();
     const bob = two.addAccount("bob");
     const open = (venue: "venuetwo" | "venueone", block: unknown) =>
-      portfolio.open(venue, { kind: "credentials", block }, false, () => {});
+      portfolio.open(venue, { kind: "credentials", block }, false, () => {}, null);
     expect(open("venuetwo", two.credentials(bob))).toEqual({ ok: false, code: "OVERLOADED" });
     expect(open("venueone", {})).toEqual({ ok: false, code: "NOT_CONFIGURED" });
     portfolio = createPortfolio(two);
     expect(
-      portfolio.open("venuetwo", { kind: "credentials", block: { apiKey: "malformed" } }, false, () => {}),
+      portfolio.open("venuetwo", { kind: "credentials", block: { apiKey: "malformed" } }, false, () => {}, null),
     ).toEqual({
       ok: false,
       code: "BAD_CREDENTIALS",
       problem: "venuetwo.apiKey must be a key",
     });
-    expect(portfolio.open("venuetwo", { kind: "address", walletAddress: "0xabc" }, false, () => {})).toEqual({
+    expect(portfolio.open("venuetwo", { kind: "address", walletAddress: "0xabc" }, false, () => {}, null)).toEqual({
       ok: false,
       code: "MISSING_CREDENTIALS",
     });
@@ -483,7 +494,7 @@ describe("the orders of an account", () => {
 describe("an execution that was resolved", () => {
   const execution: ResolvedExecution = {
     routeId: "rt_1",
-    accounts: [{ venue: "venuetwo", accountHash: accountHashOf(hash, "venuetwo", "alice") }],
+    accounts: [{ venue: "venuetwo", accountHash: accountHashOf(hash, "venuetwo", "alice", null) }],
     exchange: "venuetwo",
     order: null,
     state: "REJECTED",
@@ -502,13 +513,35 @@ describe("an execution that was resolved", () => {
     expect([count(right), count(wrong), count(bob)]).toEqual([1, 0, 0]);
   });
 
+  it("is reported to its owner alone, of several with the same credentials, and to the one that adopted it", async () => {
+    let adopted: string | null = null;
+    portfolio = createPortfolio(two, { owners: new Owners({ adoptedBy: () => adopted }) });
+    const watchers = ["ow_alice", "ow_bob", null].map((ownerId) => listen(undefined, true, ownerId));
+    await clock.advanceAsync(100);
+    const countsOf = (ownerId: string | null): number[] => {
+      for (const { received } of watchers) received.length = 0;
+      const accountHash = accountHashOf(hash, "venuetwo", "alice", ownerId);
+      resolve({ ...execution, accounts: [{ venue: "venuetwo", accountHash }] });
+      return watchers.map(({ received }) => received.filter((change) => change.kind === "resolved").length);
+    };
+    expect(countsOf("ow_alice")).toEqual([1, 0, 0]);
+    expect(countsOf("ow_bob")).toEqual([0, 1, 0]);
+    expect(countsOf(null)).toEqual([0, 0, 1]);
+    adopted = "ow_bob";
+    expect(countsOf(null)).toEqual([0, 1, 1]);
+  });
+
   it("is not reported to callers with only a public address", async () => {
     two = new AccountVenue("venuetwo", clock, { isPublic: true });
     alice = two.addAccount("alice");
     portfolio = createPortfolio(two);
     const received: AccountChange[] = [];
-    const opened = portfolio.open("venuetwo", { kind: "address", walletAddress: "alice" }, true, (change) =>
-      received.push(change),
+    const opened = portfolio.open(
+      "venuetwo",
+      { kind: "address", walletAddress: "alice" },
+      true,
+      (change) => received.push(change),
+      null,
     );
     await clock.advanceAsync(100);
     expect(opened.ok && opened.handle.watch.coverage().state).toBe("LIVE");

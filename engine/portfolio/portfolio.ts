@@ -1,13 +1,18 @@
 /**
- * All watched accounts: one watch per venue and credentials, shared by all callers with identical ones. It opens with
- * the first and ends, with its session, with the last.
+ * All watched accounts: one watch per venue, owner and credentials, shared by all callers of the owner with identical
+ * ones. It opens with the first and ends, with its session, with the last. That of a public address is everybody's.
  *
  * Invariants: callers with other credentials share nothing, even for the same account (otherwise a wrong secret with a
- * right key name would see what the right one opened). Credentials are kept as a keyed hash only; the keys are in the
+ * right key name would see what the right one opened), and neither do callers of other owners, whose executions are
+ * their own. Credentials are kept as a keyed hash only; the keys are in the
  * session alone. Bound: ACCOUNTS_MAX watches; one more is refused.
+ *
+ * The venue's lanes are paid by the API key that opened the watch, for as long as it lasts: who joins later pays nothing,
+ * and who opens many pays for them all.
  */
 import type { Clock } from "../domain/clock.js";
 import type { Logger } from "../domain/logger.js";
+import { Owners } from "../domain/owner.js";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../domain/venue.js";
 import { accountHashOf } from "../orders/accounts.js";
 import type { VenueRoom } from "../ports.js";
@@ -34,6 +39,8 @@ export interface PortfolioOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly hash: KeyedHash;
+  /** Who reaches whose executions; nobody adopted those of public mode where absent. */
+  readonly owners?: Owners;
   readonly resolved?: ResolvedExecutions;
   readonly paces?: Partial<Record<RoutableVenue, VenuePace>>;
   readonly accountsMax?: number;
@@ -59,6 +66,7 @@ export type OpenedAccount =
 
 export class Portfolio {
   readonly #options: PortfolioOptions;
+  readonly #owners: Owners;
   readonly #accountsMax: number;
   readonly #watches = new Map<string, AccountWatch>();
   readonly #schedules: ReadonlyMap<RoutableVenue, VenueSchedules>;
@@ -68,6 +76,7 @@ export class Portfolio {
   constructor(options: PortfolioOptions) {
     const { clock, paces, resolved = NO_RESOLVED_EXECUTIONS } = options;
     this.#options = options;
+    this.#owners = options.owners ?? new Owners();
     this.#accountsMax = options.accountsMax ?? ACCOUNTS_MAX;
     this.#schedules = new Map(
       ROUTABLE_VENUES.map((venue) => {
@@ -89,10 +98,18 @@ export class Portfolio {
     return { accounts: this.#watches.size, polled };
   }
 
-  open(venue: RoutableVenue, access: AccountAccess, wantsOrders: boolean, listener: AccountListener): OpenedAccount {
+  /** `payer`: the API key that asks; null without one. */
+  open(
+    venue: RoutableVenue,
+    access: AccountAccess,
+    wantsOrders: boolean,
+    listener: AccountListener,
+    ownerId: string | null,
+    payer: string | null = null,
+  ): OpenedAccount {
     const room = this.#options.rooms.get(venue);
     if (room === undefined) return { ok: false, code: "NOT_CONFIGURED" };
-    const tag = this.#tagOf(venue, access);
+    const tag = this.#tagOf(venue, access, ownerId);
     const known = this.#watches.get(tag);
     if (known !== undefined) {
       if (!known.listen(listener, wantsOrders)) return { ok: false, code: "OVERLOADED" };
@@ -101,17 +118,20 @@ export class Portfolio {
     if (this.#isStopped || this.#watches.size >= this.#accountsMax) return { ok: false, code: "OVERLOADED" };
     if (access.kind === "address" && room.openAddress === undefined) return { ok: false, code: "MISSING_CREDENTIALS" };
     const opened =
-      access.kind === "credentials" ? room.openSession(access.block) : room.openAddress?.(access.walletAddress);
+      access.kind === "credentials"
+        ? room.openSession(access.block, payer)
+        : room.openAddress?.(access.walletAddress, payer);
     if (opened === undefined) return { ok: false, code: "MISSING_CREDENTIALS" };
     if (!opened.ok) return { ok: false, code: "BAD_CREDENTIALS", problem: opened.problem };
     const { clock, logger, hash } = this.#options;
+    const { accountId } = opened.session;
     const schedules = this.#schedules.get(venue) as VenueSchedules;
     const watch = new AccountWatch(room, opened.session, {
       clock,
       logger,
       schedules,
       isCredentialed: access.kind === "credentials",
-      accountHash: accountHashOf(hash, venue, opened.session.accountId),
+      accountHashes: () => this.#owners.reachedBy(ownerId).map((owner) => accountHashOf(hash, venue, accountId, owner)),
     });
     this.#watches.set(tag, watch);
     watch.listen(listener, wantsOrders);
@@ -154,9 +174,11 @@ export class Portfolio {
     }
   }
 
-  #tagOf(venue: RoutableVenue, access: AccountAccess): string {
-    const what = access.kind === "address" ? access.walletAddress.toLowerCase() : canonicalJson(access.block);
-    return this.#options.hash.hmacHex("portfolio.account", [venue, access.kind, what]);
+  #tagOf(venue: RoutableVenue, access: AccountAccess, ownerId: string | null): string {
+    const isPublic = access.kind === "address";
+    const what = isPublic ? access.walletAddress.toLowerCase() : canonicalJson(access.block);
+    const owner = isPublic || ownerId === null ? [] : [ownerId];
+    return this.#options.hash.hmacHex("portfolio.account", [venue, access.kind, what, ...owner]);
   }
 }
 

@@ -41,6 +41,7 @@ async function play(seed: number): Promise<{ readonly seen: Set<Check>; readonly
       { kind: "credentials", block: venue.credentials(account) },
       false,
       () => {},
+      null,
     );
     if (!opened.ok) throw new Error(opened.code);
     return opened.handle;

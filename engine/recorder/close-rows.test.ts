@@ -127,6 +127,7 @@ describe("the recorder's rows of decisions", () => {
         recorder.closes.note({
           ...request,
           kind: "refused",
+          ownerId: null,
           tsMs: world.clock.wallMs(),
           dryRun: false,
           code: "UNKNOWN_SYMBOL",

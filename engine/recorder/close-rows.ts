@@ -7,10 +7,11 @@
 import { formatScaled } from "../domain/decimal.js";
 import { formatRatio, multiplyRatio, ratioFromScaled, ratioFromText, subtractRatio } from "../domain/decimal-ratio.js";
 import type { Logger } from "../domain/logger.js";
+import { LOCAL_OWNER } from "../domain/owner.js";
 import { submittedLots } from "../orders/attempt-figures.js";
 import { averagePrice } from "../orders/run-totals.js";
 import { feeOf } from "../orders/conclude/reply.js";
-import { isOfPosition, type OrderAttempt } from "../orders/run.js";
+import { isOfPosition, ownerOf, type OrderAttempt } from "../orders/run.js";
 import type { TradeData } from "../orders/types.js";
 import type { DecisionEvent } from "../orders/conclude/decision-event.js";
 import type { OrderEvent } from "../orders/conclude/order-events.js";
@@ -72,9 +73,10 @@ export class CloseRows {
   /** The row of a decision without orders, for which nothing waits. */
   noted(event: DecisionEvent, id: string): Buffer {
     const routing = event.data?.routing ?? event.routing;
-    const { tsMs, requestId, symbol, direction, code, data, elapsedMs } = event;
+    const { tsMs, ownerId, requestId, symbol, direction, code, data, elapsedMs } = event;
     const kind = event.kind === "replayed" ? "replied" : event.kind;
-    const concluded = { kind, tsMs, requestId, symbol, direction, code, data, elapsedMs, run: null, events: [] };
+    const what = { kind, tsMs, ownerId, requestId, symbol, direction, code, data, elapsedMs };
+    const concluded = { ...what, run: null, events: [] };
     return this.#encode("routing_decisions", {
       ...decisionRow(id, concluded, routing),
       dry_run: event.dryRun,
@@ -147,6 +149,7 @@ function orderEventRow(run: RecordedRun, event: OrderEvent): RowValues {
     avg_px: order === null ? null : averageText(attempt),
     reduce_only: attempt.reduceOnly ?? true,
     err: refused && status !== "INTENT" && status !== "SENT" ? refusalText(attempt) : "",
+    owner: ownerOf(run) ?? LOCAL_OWNER,
   };
 }
 
@@ -185,6 +188,7 @@ function fillRow(run: RecordedRun, event: OrderEvent): RowValues {
     quoted_px: isOfPosition(attempt) ? (candidate?.vwap ?? null) : null,
     worst_px: formatScaled(attempt.priceTicks, attempt.priceDecimals),
     ref_mid: referenceOf(run, attempt),
+    owner: ownerOf(run) ?? LOCAL_OWNER,
   };
 }
 
@@ -232,6 +236,7 @@ function decisionRow(id: string, concluded: DecisionParts, routing: RoutingRepor
     venue_us: stageUs(data?.execution.timingMs.venue ?? null),
     detail: detailOf(data, candidates),
     intent: run === null ? "" : (run.intent ?? "CLOSE"),
+    owner: concluded.ownerId ?? LOCAL_OWNER,
   };
 }
 

@@ -32,6 +32,14 @@ export const FORMAT_STEPS: readonly FormatStep[] = [
       // The rows are unchanged.
     },
   },
+  {
+    format: 2,
+    name: "rows have owners",
+    run() {
+      // The rows are unchanged: one without an owner was made without a key. A program that knows no owners would show
+      // everybody's rows to everybody, so it may not open the folder any more.
+    },
+  },
 ];
 
 export type FormatPlan =

@@ -172,8 +172,8 @@ class VenuefourRoom implements VenueRoom {
     this.accountNames = trading.accountNames;
   }
 
-  openSession(rawCredentials: unknown): OpenSession {
-    return openVenuefourSession(rawCredentials);
+  openSession(rawCredentials: unknown, payer?: string | null): OpenSession {
+    return openVenuefourSession(rawCredentials, payer);
   }
 
   /** The credits of the caller's config key; without one an order spends those of our address, in their lanes. */
@@ -183,8 +183,8 @@ class VenuefourRoom implements VenueRoom {
   }
 
   /** Accounts of this venue are public by address. */
-  openAddress(walletAddress: string): OpenSession {
-    return openVenuefourAddress(walletAddress);
+  openAddress(walletAddress: string, payer?: string | null): OpenSession {
+    return openVenuefourAddress(walletAddress, payer);
   }
 
   async start(): Promise<void> {

@@ -181,16 +181,16 @@ class VenueoneRoom implements VenueRoom {
     return this.#trading.budgetWaitMs(session, lane);
   }
 
-  openSession(rawCredentials: unknown): OpenSession {
-    return this.#trading.openSession(rawCredentials);
+  openSession(rawCredentials: unknown, payer?: string | null): OpenSession {
+    return this.#trading.openSession(rawCredentials, payer);
   }
 
   addressOf(session: AccountSession): string | null {
     return this.#trading.addressOf(session);
   }
 
-  openAddress(walletAddress: string): OpenSession {
-    return this.#trading.openAddress(walletAddress);
+  openAddress(walletAddress: string, payer?: string | null): OpenSession {
+    return this.#trading.openAddress(walletAddress, payer);
   }
 
   async start(): Promise<void> {

@@ -65,8 +65,8 @@ export interface VenueoneTrading {
   readonly orders: Required<OrderSender>;
   readonly history: AccountHistory;
   readonly settings: AccountSettings;
-  openSession(rawCredentials: unknown): OpenSession;
-  openAddress(walletAddress: string): OpenSession;
+  openSession(rawCredentials: unknown, payer?: string | null): OpenSession;
+  openAddress(walletAddress: string, payer?: string | null): OpenSession;
   addressOf(session: AccountSession): string | null;
   readonly accountNames: AccountNames;
   /** How long one more request of this lane would wait for the address's own budget; 0: not at all. */
@@ -108,7 +108,7 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
       addressBudget.readings.freshen(session);
       return addressBudget.budget.waitMs(accounts.peek(session), 1, lane);
     },
-    openSession: (raw) => openVenueoneSession(raw, addresses),
+    openSession: (raw, payer) => openVenueoneSession(raw, addresses, payer),
     openAddress: openVenueoneAddress,
     ...accountsOfSessions(accounts),
   };

@@ -177,8 +177,8 @@ class VenuethreeRoom implements VenueRoom {
     this.accountNames = trading.accountNames;
   }
 
-  openSession(rawCredentials: unknown): OpenSession {
-    return this.#trading.openSession(rawCredentials);
+  openSession(rawCredentials: unknown, payer?: string | null): OpenSession {
+    return this.#trading.openSession(rawCredentials, payer);
   }
 
   orderWaitMs(session: AccountSession, lane: Lane): number {
@@ -193,8 +193,8 @@ class VenuethreeRoom implements VenueRoom {
     return this.#trading.addressOf(session);
   }
 
-  openAddress(walletAddress: string): OpenSession {
-    return this.#trading.openAddress(walletAddress);
+  openAddress(walletAddress: string, payer?: string | null): OpenSession {
+    return this.#trading.openAddress(walletAddress, payer);
   }
 
   async start(): Promise<void> {

@@ -68,8 +68,8 @@ export interface VenuethreeTrading {
   readonly confirmation: TxConfirmationDeps;
   readonly tokens: AuthTokens;
   readonly instruments: InstrumentIndex;
-  openSession(rawCredentials: unknown): OpenSession;
-  openAddress(walletAddress: string): OpenSession;
+  openSession(rawCredentials: unknown, payer?: string | null): OpenSession;
+  openAddress(walletAddress: string, payer?: string | null): OpenSession;
   namesAnother(rawCredentials: unknown, name: string): boolean;
   addressOf(session: AccountSession): string | null;
   readonly accountNames: AccountNames;
@@ -106,8 +106,8 @@ export function createVenuethreeTrading(deps: VenuethreeTradingDeps): Venuethree
     confirmation,
     tokens,
     instruments,
-    openSession: (raw) => {
-      const opened = openVenuethreeSession(raw, publicKeys);
+    openSession: (raw, payer) => {
+      const opened = openVenuethreeSession(raw, publicKeys, payer);
       // A caller is about to sign.
       if (opened.ok) {
         filler.fillSoon();

@@ -49,7 +49,7 @@ export interface VenuetwoTrading {
   readonly settings: AccountSettings;
   readonly listenKey: VenuetwoListenKeys;
   readonly accountNames: AccountNames;
-  openSession(rawCredentials: unknown): OpenSession;
+  openSession(rawCredentials: unknown, payer?: string | null): OpenSession;
 }
 
 export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTrading {
@@ -78,6 +78,6 @@ export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTradin
     settings: new VenuetwoSettings({ rest, exchange, clock }),
     listenKey: new VenuetwoListenKeys(rest),
     accountNames,
-    openSession: (raw) => openVenuetwoSession(raw, addresses),
+    openSession: (raw, payer) => openVenuetwoSession(raw, addresses, payer),
   };
 }

@@ -2,13 +2,15 @@
  * Finds which account a request is about, and with which credentials: those it carries, or those of a server wallet
  * that it may act for.
  *
- * A caller acts for a wallet by sending its id, a UUID that cannot be guessed, in `x-wallet-id` or in the path. By a
- * wallet's public address alone only the operator of a service bound to this machine may act for it
+ * A caller acts for a wallet of its own by sending its id in `x-wallet-id` or in the path. By a wallet's public address
+ * alone its owner may act for it, and for one that was made without a key the operator of a service bound to this machine
  * (operator-access.ts).
  *
- * Invariant: credentials are passed on by reference for this request; a refusal never repeats a byte of them.
+ * Invariants: credentials are passed on by reference for this request; a refusal never repeats a byte of them. Another
+ * owner's wallet is refused as one that does not exist.
  */
 import type { CredentialSource, WalletCredentials } from "../../engine/custody/credential-source.js";
+import type { Owners } from "../../engine/domain/owner.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import { isRoutableVenue, type RoutableVenue, VENUES } from "../../engine/domain/venue.js";
 import { isTradingRoom, type VenueRoom } from "../../engine/ports.js";
@@ -43,19 +45,35 @@ export function walletIdHeader(ask: Pick<Ask, "headers">): string {
 /** The error for an unknown wallet id: 401 on leverage, 404 elsewhere. */
 export type UnknownWallet = "WALLET_NOT_FOUND" | "INVALID_WALLET_ID";
 
+/** The wallets that a caller reaches. */
+export interface OwnedWallets {
+  readonly source: CredentialSource;
+  readonly owners: Owners;
+}
+
 export async function findWallet(
-  wallets: CredentialSource,
+  wallets: OwnedWallets,
+  ownerId: string | null,
   walletId: string,
   unknown: UnknownWallet = "WALLET_NOT_FOUND",
 ): Promise<WalletCredentials> {
-  const wallet = isWalletId(walletId) ? await read(wallets, walletId) : null;
+  const wallet = isWalletId(walletId) ? await read(wallets, walletId, ownerId) : null;
   if (wallet === null || !sameText(wallet.walletId, walletId)) throw new ServiceError(unknown);
   return wallet;
 }
 
-async function read(wallets: CredentialSource, name: string): Promise<WalletCredentials | null> {
+async function read(
+  { owners, source }: OwnedWallets,
+  name: string,
+  ownerId: string | null,
+): Promise<WalletCredentials | null> {
   try {
-    return await wallets.find(name);
+    for (const owner of owners.reachedBy(ownerId)) {
+      const wallet = await source.find(name, owner);
+      // Whatever the source found: credentials of another owner go no further.
+      if (wallet !== null && wallet.ownerId === owner) return wallet;
+    }
+    return null;
   } catch (error) {
     throw new ServiceError("STORE_UNAVAILABLE", {}, { cause: error });
   }
@@ -102,17 +120,17 @@ function namesInBody(body: unknown): string[] {
  * Returns the carried blocks, then those of the wallet that `x-wallet-id` names. Throws WALLET_NOT_FOUND for an unknown
  * one, INVALID_WALLET_ID where the body names another.
  */
-export async function callerBlocks(wallets: CredentialSource, ask: Ask): Promise<VenueBlocks> {
+export async function callerBlocks(wallets: OwnedWallets, ask: Ask): Promise<VenueBlocks> {
   const carried = carriedBlocks(ask);
   const walletId = ask.headers[WALLET_HEADER] ?? null;
   if (walletId === null) return carried;
-  const wallet = await findWallet(wallets, walletId);
+  const wallet = await findWallet(wallets, ask.caller.ownerId, walletId);
   requireSameWallet(wallet, ...namesInBody(ask.body));
   return { ...wallet.credentials, ...carried };
 }
 
 /** Returns the block for one venue. Throws MISSING_CREDENTIALS. */
-export async function callerBlock(wallets: CredentialSource, ask: Ask, venue: RoutableVenue): Promise<unknown> {
+export async function callerBlock(wallets: OwnedWallets, ask: Ask, venue: RoutableVenue): Promise<unknown> {
   const block = (await callerBlocks(wallets, ask))[venue] ?? null;
   if (block === null) throw new ServiceError("MISSING_CREDENTIALS", { exchange: venue });
   return block;
@@ -123,26 +141,27 @@ export async function callerBlock(wallets: CredentialSource, ask: Ask, venue: Ro
  * for it.
  */
 export async function addressBlocks(
-  wallets: CredentialSource,
+  wallets: OwnedWallets,
   operator: OperatorAccess,
   ask: Ask,
   walletAddress: string,
 ): Promise<VenueBlocks> {
   const carried = carriedBlocks(ask);
+  const { ownerId } = ask.caller;
   const walletId = ask.headers[WALLET_HEADER] ?? null;
   if (walletId !== null) {
-    const wallet = await findWallet(wallets, walletId);
+    const wallet = await findWallet(wallets, ownerId, walletId);
     requireSameWallet(wallet, walletAddress);
     return { ...wallet.credentials, ...carried };
   }
-  if (!isOperator(operator, ask)) return carried;
-  const wallet = await read(wallets, walletAddress);
+  if (ownerId === null && !isOperator(operator, ask)) return carried;
+  const wallet = await read(wallets, walletAddress, ownerId);
   return wallet === null ? carried : { ...wallet.credentials, ...carried };
 }
 
 function isOperator(operator: OperatorAccess, ask: Ask): boolean {
   try {
-    requireOperator(operator, ask.origin);
+    requireOperator(operator, ask.origin, ask.caller);
     return true;
   } catch {
     // Not the operator: no error here, the caller reads with the credentials it sent.

@@ -19,6 +19,8 @@ export interface AccountRef {
   readonly walletAddress: string;
   /** Raw block of interface spec 2.3; null without one. */
   readonly block: unknown;
+  /** The API key that pays for the read at the venue; absent or null: the account itself does. */
+  readonly payer?: string | null;
   /**
    * Reads the account of the key, whichever it is, where the venue's reply names it. Absent: the address's account
    * only.
@@ -98,8 +100,8 @@ function failed(code: AccountFailure, message: string): FailedRead {
 
 /** Returns null when there is nothing to open it with. */
 function openAccount(room: VenueRoom, ref: AccountRef): OpenSession | null {
-  if (ref.block !== null) return room.openSession(namingAccount(room.venue, ref));
-  return room.openAddress === undefined ? null : room.openAddress(ref.walletAddress);
+  if (ref.block !== null) return room.openSession(namingAccount(room.venue, ref), ref.payer);
+  return room.openAddress === undefined ? null : room.openAddress(ref.walletAddress, ref.payer);
 }
 
 /**

@@ -1,32 +1,50 @@
 /** The parts that the routes for accounts and single-venue orders need; wiring.ts and tests create one. */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { CredentialSource } from "../../engine/custody/credential-source.js";
+import type { Owners } from "../../engine/domain/owner.js";
 import type { GuardBook } from "../../engine/guards/guard-book.js";
 import type { OrderDesk } from "../../engine/orders/single/order-desk.js";
 import type { OperatorAccess } from "../http/operator-access.js";
+import type { OwnedWallets } from "./account-access.js";
 import { AccountReads, type ReadLimits } from "./account-reads.js";
 
 /** While it is on, orders that open exposure are refused; exits and cancels continue. */
 export type KillSwitch = Pick<GuardBook, "halt" | "resume" | "status">;
 
+export interface OperatorAct {
+  /** A key id; `local` without a key. */
+  readonly who: string;
+  readonly what: string;
+  readonly subject: string;
+  readonly outcome: "done" | "failed";
+  readonly details: Readonly<Record<string, string | boolean>>;
+}
+
+/** Writes down what an operator did. Resolves also where that failed: what was done is done. */
+export type RecordAct = (act: OperatorAct) => Promise<void>;
+
 export interface TradingDesk {
-  readonly wallets: CredentialSource;
+  readonly wallets: OwnedWallets;
   readonly orders: OrderDesk;
   readonly reads: AccountReads;
   readonly killSwitch: KillSwitch;
   readonly operator: OperatorAccess;
+  readonly recordAct: RecordAct;
 }
 
 export interface TradingDeskParts {
   readonly clock: Clock;
   readonly wallets: CredentialSource;
+  readonly owners: Owners;
   readonly orders: OrderDesk;
   readonly killSwitch: KillSwitch;
   readonly operator: OperatorAccess;
+  readonly recordAct: RecordAct;
   readonly readLimits?: ReadLimits;
 }
 
 export function createTradingDesk(parts: TradingDeskParts): TradingDesk {
-  const { clock, wallets, orders, killSwitch, operator, readLimits } = parts;
-  return { wallets, orders, reads: new AccountReads(clock, readLimits), killSwitch, operator };
+  const { clock, wallets: source, owners, orders, killSwitch, operator, recordAct, readLimits } = parts;
+  const reads = new AccountReads(clock, readLimits);
+  return { wallets: { source, owners }, orders, reads, killSwitch, operator, recordAct };
 }

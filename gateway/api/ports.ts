@@ -1,5 +1,6 @@
 /** What the routes need from the close path; wiring.ts binds it to the close service, tests to a fake. */
 import type { ErrorCode } from "../../engine/domain/errors.js";
+import type { Asker } from "../../engine/orders/durable/execution-registry.js";
 import type { QuoteRequest } from "../../engine/orders/decide/routing.js";
 import type {
   TradeContext,
@@ -24,26 +25,26 @@ export interface OrderRows {
 }
 
 export interface TradeDesk {
-  /** The public dry run: books only, synchronous, nothing sent. */
-  quote(request: QuoteRequest): QuoteAnswer;
+  /** The public dry run: books only, synchronous, nothing sent. `ownerId`: whose quote it is. */
+  quote(request: QuoteRequest, ownerId: string | null): QuoteAnswer;
   /**
    * Never throws or rejects because of a venue or a caller. Returns the result itself when nothing has to be waited
    * for.
    */
   trade(request: TradeRequest, context: TradeContext): TradeResult | Promise<TradeResult>;
-  /** Returns null when there is no such execution, or no longer. Rejects with STORE_UNAVAILABLE. */
-  execution(routeId: string): Promise<TradeData | null>;
+  /** Returns null when there is no such execution for the asker, or no longer. Rejects with STORE_UNAVAILABLE. */
+  execution(routeId: string, asker: Asker): Promise<TradeData | null>;
   /** Like `execution`, after looking up an order of unknown outcome with these credentials. */
-  askExecution(routeId: string, credentials: TradeRequest["credentials"]): Promise<ExecutionAnswer>;
-  /** Orders of unknown outcome. */
-  unknownOrders(limit: number): OrderRows;
-  /** Orders that their venue acknowledged and that have not been seen to end. */
-  openOrders(limit: number): OrderRows;
+  askExecution(routeId: string, credentials: TradeRequest["credentials"], asker: Asker): Promise<ExecutionAnswer>;
+  /** Orders of unknown outcome that the asker may see. */
+  unknownOrders(limit: number, asker: Asker): OrderRows;
+  /** Orders that their venue acknowledged and that have not been seen to end; of those that the asker may see. */
+  openOrders(limit: number, asker: Asker): OrderRows;
   /**
    * `count`: runs with resting orders that are followed to their end; `unattendedCount`: those of their orders that
-   * wait for credentials.
+   * wait for credentials. Of those that the asker may see.
    */
-  followed(): { readonly count: number; readonly unattendedCount: number };
+  followed(asker: Asker): { readonly count: number; readonly unattendedCount: number };
   /** The state of the durable store. */
   storeStatus(): StoreStatus;
 }

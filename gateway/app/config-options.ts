@@ -2,6 +2,7 @@
  * Every option of the service in one table: name, kind, bounds, default, meaning. The environment, the file and
  * docs/configuration.md all use these names; a test compares the document with this table.
  */
+import { AUTH_OPTIONS, NETWORK_OPTIONS } from "./config-access-options.js";
 import { type Option, option } from "./config-option.js";
 import { STREAM_OPTIONS } from "./config-stream-options.js";
 import { VENUE_OPTIONS } from "./config-venue-options.js";
@@ -11,7 +12,7 @@ const FIRST_OPTIONS = {
   HOST: option({
     kind: "text",
     default: "127.0.0.1",
-    doc: "Address to listen on. In public mode only a loopback address is accepted.",
+    doc: "Address to listen on. In public mode only a loopback address is accepted; any other needs TLS, here or in a proxy before the service.",
   }),
   PORT: option({ kind: "integer", min: 0, max: 65_535, default: 8080, doc: "Port to listen on; 0 takes a free one." }),
   DATA_DIR: option({
@@ -24,12 +25,7 @@ const FIRST_OPTIONS = {
     default: "",
     doc: "64 hex digits: key of the keyed hashes of accounts and idempotency keys. Empty: one is minted at the first start and kept in the state store.",
   }),
-  AUTH_MODE: option({
-    kind: "word",
-    words: ["public", "signed", "secret"],
-    default: "public",
-    doc: "`public`: no API key needed, signature headers are ignored. `signed` and `secret` need key authentication, which does not exist yet: the service refuses to start with them.",
-  }),
+  ...AUTH_OPTIONS,
   LOG_LEVEL: option({
     kind: "word",
     words: ["debug", "info", "warn", "error", "silent"],
@@ -41,11 +37,7 @@ const FIRST_OPTIONS = {
     default: [],
     doc: "Host names, with or without a port, that requests may name beside the addresses that the service listens on and the names of the loopback; needed behind a proxy that passes its own name on. Anything else is 421 FOREIGN_HOST, but for `/health` and `/ready`.",
   }),
-  CORS_ALLOW_ORIGIN: option({
-    kind: "list",
-    default: [],
-    doc: "Origins (`https://trade.example`) whose pages may use the service beside its own; each is told by name in Access-Control-Allow-Origin. `*` lets any page read, none trade or open the stream. A request of any other page is 403 FOREIGN_ORIGIN.",
-  }),
+  ...NETWORK_OPTIONS,
   SYMBOLS: option({
     kind: "list",
     default: [],
@@ -150,7 +142,7 @@ const LATER_OPTIONS = {
   CALLER_ORDER_NOTIONAL_MAX: option({
     kind: "amount",
     default: "",
-    doc: "Largest such order of one caller (its account while AUTH_MODE is public).",
+    doc: "Largest such order of one caller (the owner of its API key; without a key its account).",
   }),
   CALLER_DAILY_NOTIONAL_MAX: option({
     kind: "amount",
@@ -195,7 +187,7 @@ const LATER_OPTIONS = {
     min: 1,
     max: 100_000,
     default: 2048,
-    doc: "Bodies arriving at the same time; one more gets 503.",
+    doc: "Bodies arriving at the same time; one more gets 503. Where keys are needed, half of them are for keys that were proven from their address before, and one address has an eighth for all others.",
   }),
   CLOSES_IN_FLIGHT_MAX: option({
     kind: "integer",
@@ -224,7 +216,7 @@ const LATER_OPTIONS = {
     min: 0.1,
     max: 1e9,
     default: 2_000,
-    doc: "Bucket `read`: market data by the caller's address, reads of accounts by the account.",
+    doc: "Bucket `read`, by the API key; without one market data by the caller's address, reads of accounts by the account.",
   }),
   RATE_READ_BURST: option({ kind: "integer", min: 1, max: 1e9, default: 4_000, doc: "Its burst." }),
   RATE_TRADE_PER_SECOND: option({
@@ -232,7 +224,7 @@ const LATER_OPTIONS = {
     min: 0.1,
     max: 1e9,
     default: 200,
-    doc: "Bucket `trade`, by the account: opens and orders; pays for a close when `exit` is empty.",
+    doc: "Bucket `trade`, by the API key, without one by the account: opens and orders; pays for a close when `exit` is empty.",
   }),
   RATE_TRADE_BURST: option({ kind: "integer", min: 1, max: 1e9, default: 400, doc: "Its burst." }),
   RATE_EXIT_PER_SECOND: option({
@@ -240,15 +232,23 @@ const LATER_OPTIONS = {
     min: 0.1,
     max: 1e9,
     default: 200,
-    doc: "Bucket `exit`, by the account: reserved for closes.",
+    doc: "Bucket `exit`, by the API key, without one by the account: reserved for closes.",
   }),
   RATE_EXIT_BURST: option({ kind: "integer", min: 1, max: 1e9, default: 400, doc: "Its burst." }),
+  RATE_TRANSFER_PER_SECOND: option({
+    kind: "number",
+    min: 0.1,
+    max: 1e9,
+    default: 5,
+    doc: "Bucket `transfer`, by the API key: deposits, withdrawals, transfers.",
+  }),
+  RATE_TRANSFER_BURST: option({ kind: "integer", min: 1, max: 1e9, default: 10, doc: "Its burst." }),
   RATE_ANON_PER_SECOND: option({
     kind: "number",
     min: 0.1,
     max: 1e9,
     default: 100,
-    doc: "Bucket `anon`, by the caller's address: service endpoints, unknown paths.",
+    doc: "Bucket `anon`, by the caller's address: service endpoints, unknown paths, keys that are not proven, and where keys are needed everything without one.",
   }),
   RATE_ANON_BURST: option({ kind: "integer", min: 1, max: 1e9, default: 200, doc: "Its burst." }),
   RATE_CALLERS_MAX: option({

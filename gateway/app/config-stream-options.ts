@@ -23,6 +23,20 @@ export const STREAM_OPTIONS = {
     default: DEFAULT_STREAM_LIMITS.connectionsPerAddressMax,
     doc: "Of these, those of one address. In public mode all callers are on this machine, so the default is no narrower.",
   }),
+  STREAM_CONNECTIONS_PER_KEY_MAX: option({
+    kind: "integer",
+    min: 1,
+    max: CONNECTIONS_BOUND,
+    default: DEFAULT_STREAM_LIMITS.connectionsPerKeyMax,
+    doc: "Of these, those of one API key; likewise.",
+  }),
+  STREAM_UNAUTHENTICATED_PER_ADDRESS_MAX: option({
+    kind: "integer",
+    min: 1,
+    max: CONNECTIONS_BOUND,
+    default: DEFAULT_STREAM_LIMITS.unauthenticatedPerAddressMax,
+    doc: "Of these, those of one address that have proven no API key; in public mode there is no such bound. Likewise.",
+  }),
   STREAM_SUBSCRIPTIONS_MAX: option({
     kind: "integer",
     min: 1,
@@ -35,7 +49,7 @@ export const STREAM_OPTIONS = {
     min: 1,
     max: 1_000_000,
     default: DEFAULT_STREAM_LIMITS.keysMax,
-    doc: "Different subscriptions over all connections; a subscribe beyond it is refused with OVERLOADED.",
+    doc: "Different subscriptions over all connections; a subscribe beyond it is refused with OVERLOADED. Where keys are needed, connections without one open none beyond half of it.",
   }),
   STREAM_LEVELS_MAX: option({
     kind: "integer",

@@ -4,7 +4,7 @@ import type { FeeRates } from "../../engine/domain/position.js";
 import { isRoutableVenue, ROUTABLE_VENUES } from "../../engine/domain/venue.js";
 import { type GuardPolicy, NO_LIMITS } from "../../engine/guards/guard-book.js";
 import type { OptionValues } from "./config-options.js";
-import { isHost, isOrigin } from "../http/origin-guard.js";
+import { isHost } from "../http/origin-guard.js";
 import type { StreamLimits } from "../stream/limits.js";
 
 /** The limits of the stream that are options. */
@@ -12,6 +12,8 @@ export type StreamConfig = Pick<
   StreamLimits,
   | "connectionsMax"
   | "connectionsPerAddressMax"
+  | "connectionsPerKeyMax"
+  | "unauthenticatedPerAddressMax"
   | "subscriptionsMax"
   | "keysMax"
   | "privateKeysMax"
@@ -45,7 +47,7 @@ export function readGuards(values: OptionValues, problems: string[]): GuardPolic
       maxOrderNotional: amount(values.CALLER_ORDER_NOTIONAL_MAX),
       maxDailyNotional: amount(values.CALLER_DAILY_NOTIONAL_MAX),
     },
-    byKey: new Map(),
+    byOwner: new Map(),
   };
 }
 
@@ -64,6 +66,8 @@ export function readStreamLimits(values: OptionValues, problems: string[]): Stre
   return {
     connectionsMax: values.STREAM_CONNECTIONS_MAX,
     connectionsPerAddressMax: values.STREAM_CONNECTIONS_PER_ADDRESS_MAX,
+    connectionsPerKeyMax: values.STREAM_CONNECTIONS_PER_KEY_MAX,
+    unauthenticatedPerAddressMax: values.STREAM_UNAUTHENTICATED_PER_ADDRESS_MAX,
     subscriptionsMax: values.STREAM_SUBSCRIPTIONS_MAX,
     keysMax: values.STREAM_KEYS_MAX,
     privateKeysMax: values.STREAM_ACCOUNT_KEYS_MAX,
@@ -81,13 +85,6 @@ export function readHosts(values: OptionValues, problems: string[]): readonly st
   for (const host of values.ALLOWED_HOSTS)
     if (!isHost(host)) problems.push(`ALLOWED_HOSTS: ${JSON.stringify(host)} is no host such as trade.example:8443`);
   return values.ALLOWED_HOSTS;
-}
-
-export function readOrigins(values: OptionValues, problems: string[]): readonly string[] {
-  for (const origin of values.CORS_ALLOW_ORIGIN)
-    if (origin !== "*" && !isOrigin(origin))
-      problems.push(`CORS_ALLOW_ORIGIN: ${JSON.stringify(origin)} is no origin such as https://trade.example, nor *`);
-  return values.CORS_ALLOW_ORIGIN;
 }
 
 export function isAmount(text: string): boolean {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { readConfig, SERVE_REFUSAL } from "./config.js";
+import { readConfig } from "./config.js";
 import type { Environment } from "./config-reading.js";
 import type { Option } from "./config-option.js";
 import { ALL_OPTIONS } from "./config-options.js";
@@ -68,13 +68,7 @@ describe("the reader of the configuration", () => {
     ]);
   });
 
-  it("refuses the serve profile with the reason", () => {
-    expect(problems({ UNWIND_PROFILE: "serve" })).toEqual([SERVE_REFUSAL]);
-    expect(SERVE_REFUSAL).toContain("API-key authentication does not exist yet");
-  });
-
   it.each([
-    [{ AUTH_MODE: "signed" }, "AUTH_MODE=signed needs API-key authentication"],
     [{ HOST: "0.0.0.0" }, "HOST must be a loopback address"],
     [
       { VENUEONE_ENABLED: "false", VENUETWO_ENABLED: "0", VENUETHREE_ENABLED: "0", VENUEFOUR_ENABLED: "0" },
@@ -144,6 +138,8 @@ describe("the reader of the configuration", () => {
     expect(config(stream).stream).toEqual({
       connectionsMax: 1,
       connectionsPerAddressMax: 2,
+      connectionsPerKeyMax: 10_000,
+      unauthenticatedPerAddressMax: 5,
       subscriptionsMax: 3,
       keysMax: 4,
       privateKeysMax: 5,

@@ -16,7 +16,6 @@ import { type Environment, readOption } from "./config-reading.js";
 import {
   isCanonicalSymbol,
   readHosts,
-  readOrigins,
   readFees,
   readGuards,
   readQuoteRates,
@@ -25,7 +24,9 @@ import {
 } from "./config-values.js";
 import type { BucketRules } from "../http/limiter.js";
 import type { LogLevel } from "./log.js";
-import { isLoopback } from "../http/server-address.js";
+import { type AccessConfig, readAccess } from "./config-access.js";
+import { isSafeUrl } from "./config-urls.js";
+import { type Machine, systemMachine } from "./machine.js";
 
 export type Profile = "start" | "serve";
 
@@ -50,14 +51,13 @@ export interface RecordingConfig {
   readonly embeddedMemoryBytesMax: number;
 }
 
-export interface Config {
+export interface Config extends AccessConfig {
   readonly profile: Profile;
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
   readonly logLevel: LogLevel;
   readonly allowedHosts: readonly string[];
-  readonly allowedOrigins: readonly string[];
   readonly symbols: readonly string[];
   readonly venues: readonly VenueConfig[];
   /** Venues whose ticker is 401 because a setting is missing (interface spec 5.5). */
@@ -96,29 +96,39 @@ export type ConfigResult =
 /** Default path of the file. `UNWIND_CONFIG` names another one, which must then exist. */
 export const DEFAULT_CONFIG_FILE = "unwind.config.json";
 
-export const SERVE_REFUSAL =
-  "npm run serve refuses to start: API-key authentication does not exist yet, and without it anyone who reaches the port could trade. Use npm start (loopback only) until it does.";
-
 /** `readFile` returns the file's text, or null if there is none. */
-export function readConfig(environment: Environment, readFile: (path: string) => string | null): ConfigResult {
+export function readConfig(
+  environment: Environment,
+  readFile: (path: string) => string | null,
+  machine: Machine = systemMachine,
+): ConfigResult {
   const problems: string[] = [];
-  const profile = readProfile(environment, problems);
-  const file = readConfigFile(environment, readFile, problems);
-  const values: Record<string, unknown> = {};
-  for (const [name, option] of Object.entries<Option>(ALL_OPTIONS))
-    values[name] = readOption(name, option, environment, file, problems);
+  const { profile, values } = readValues(environment, readFile, problems);
   if (problems.length > 0) return { ok: false, problems };
   const config = {
-    ...assemble(values as AllValues, profile, problems),
+    ...assemble(values, profile, machine, problems),
     unknownNames: unknownNames(Object.keys(environment)),
   };
   return problems.length > 0 ? { ok: false, problems } : { ok: true, config };
 }
 
+/** Every option by its name, each checked on its own. */
+export function readValues(
+  environment: Environment,
+  readFile: (path: string) => string | null,
+  problems: string[],
+): { readonly profile: Profile; readonly values: AllValues } {
+  const profile = readProfile(environment, problems);
+  const file = readConfigFile(environment, readFile, problems);
+  const values: Record<string, unknown> = {};
+  for (const [name, option] of Object.entries<Option>(ALL_OPTIONS))
+    values[name] = readOption(name, option, environment, file, problems);
+  return { profile, values: values as AllValues };
+}
+
 function readProfile(environment: Environment, problems: string[]): Profile {
   const text = environment.UNWIND_PROFILE ?? "start";
   if (text !== "start" && text !== "serve") problems.push("UNWIND_PROFILE must be start or serve");
-  if (text === "serve") problems.push(SERVE_REFUSAL);
   return text === "serve" ? "serve" : "start";
 }
 
@@ -158,7 +168,7 @@ function readConfigFile(
   return parsed as Readonly<Record<string, unknown>>;
 }
 
-type AllValues = OptionValues & Readonly<Record<string, unknown>>;
+export type AllValues = OptionValues & Readonly<Record<string, unknown>>;
 
 interface VenueReading {
   readonly venue: RoutableVenue;
@@ -166,21 +176,27 @@ interface VenueReading {
 }
 
 /** Checks the rules between options, then groups their values by the part that uses them. */
-function assemble(values: AllValues, profile: Profile, problems: string[]): Omit<Config, "unknownNames"> {
+function assemble(
+  values: AllValues,
+  profile: Profile,
+  machine: Machine,
+  problems: string[],
+): Omit<Config, "unknownNames"> {
   const venues = VENUES.map((descriptor) => ({ venue: descriptor.venue, reading: descriptor.read(values) }));
-  checkExposure(values, problems);
+  const access = readAccess(values, profile, machine, problems);
+  if (profile === "serve") checkUrls(values, problems);
   checkVenues(venues, problems);
   checkRecording(values, problems);
   for (const { reading } of venues) problems.push(...reading.problems);
   checkTexts(values, problems);
   return {
+    ...access,
     profile,
     host: values.HOST,
     port: values.PORT,
     dataDir: values.DATA_DIR,
     logLevel: values.LOG_LEVEL as LogLevel,
     allowedHosts: readHosts(values, problems),
-    allowedOrigins: readOrigins(values, problems),
     symbols: values.SYMBOLS,
     venues: venues.map((one) => venueConfig(one, problems)),
     refusedTickers: new Set(venues.filter(({ reading }) => reading.refusesTicker).map(({ venue }) => venue)),
@@ -194,18 +210,11 @@ function assemble(values: AllValues, profile: Profile, problems: string[]): Omit
   };
 }
 
-/** The service cannot authenticate its callers yet, so only this machine may reach it. */
-function checkExposure(values: AllValues, problems: string[]): void {
-  if (values.AUTH_MODE !== "public") {
-    problems.push(
-      `AUTH_MODE=${values.AUTH_MODE} needs API-key authentication, which does not exist yet; only public is possible`,
-    );
-  }
-  if (!isLoopback(values.HOST)) {
-    problems.push(
-      "HOST must be a loopback address (127.0.0.1, ::1 or localhost) while AUTH_MODE is public: anyone who reaches the port could trade",
-    );
-  }
+/** Keys of venues and of the record travel over these: in the clear only within this machine. */
+function checkUrls(values: AllValues, problems: string[]): void {
+  for (const [name, value] of Object.entries(values))
+    if (name.endsWith("_URL") && typeof value === "string" && !isSafeUrl(value))
+      problems.push(`${name} must be https (wss for *_WS_URL) unless it is on this machine: it carries credentials`);
 }
 
 function checkVenues(venues: readonly VenueReading[], problems: string[]): void {
@@ -287,6 +296,7 @@ function requestConfig(values: AllValues) {
       read: { perSecond: values.RATE_READ_PER_SECOND, burst: values.RATE_READ_BURST },
       trade: { perSecond: values.RATE_TRADE_PER_SECOND, burst: values.RATE_TRADE_BURST },
       exit: { perSecond: values.RATE_EXIT_PER_SECOND, burst: values.RATE_EXIT_BURST },
+      transfer: { perSecond: values.RATE_TRANSFER_PER_SECOND, burst: values.RATE_TRANSFER_BURST },
       anon: { perSecond: values.RATE_ANON_PER_SECOND, burst: values.RATE_ANON_BURST },
     },
     rateLimitCallersMax: values.RATE_CALLERS_MAX,

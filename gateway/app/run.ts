@@ -45,6 +45,8 @@ export async function runService(
   setInterval(() => {}, KEEP_ALIVE_MS);
   let service: Service;
   const logger = overrides.logger ?? createLogger(config.logLevel);
+  for (const { name, meant } of config.renamedNames)
+    logger.warn("config.renamed", { name, problem: `is the former name of ${meant}` });
   for (const { name, meant } of config.unknownNames)
     logger.warn("config.unknown_name", meant === null ? { name } : { name, problem: `is no option; ${meant} is one` });
   try {
@@ -57,6 +59,7 @@ export async function runService(
   }
   guardProcess(service.logger);
   stopOnSignals(service, onStopped);
+  reloadOnHangup(service);
   process.stdout.write(`ready ${service.url}\n`);
   return service;
 }
@@ -96,6 +99,12 @@ function framesOf(error: Error): string {
     .filter((line) => line.startsWith("    at "))
     .slice(0, 8)
     .join(" | ");
+}
+
+/** Both ends are in the log. Without TLS a hangup ends the process, as it does by default. */
+function reloadOnHangup({ reloadTls }: Service): void {
+  if (reloadTls === null) return;
+  process.on("SIGHUP", () => void reloadTls().catch(() => {}));
 }
 
 function stopOnSignals(service: Service, onStopped: () => Promise<void>): void {

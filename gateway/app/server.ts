@@ -1,5 +1,5 @@
 /**
- * The HTTP server: routes, rate limits, metrics on one uWebSockets.js app.
+ * The HTTP server: routes, rate limits, metrics on the listener's apps.
  *
  * Invariants: it listens on one address. After `stop` no new connection is accepted, closes under way get a limited
  * time to end, then every connection is closed. A handler never throws into native code.
@@ -7,8 +7,9 @@
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { randomBytes } from "node:crypto";
 import { isIP } from "node:net";
-import uws, { type TemplatedApp, type us_listen_socket } from "uWebSockets.js";
+import type { TemplatedApp } from "uWebSockets.js";
 import { type Clock, delay } from "../../engine/domain/clock.js";
+import type { Owners } from "../../engine/domain/owner.js";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import { callerOfAsk } from "../accounts/ask-caller.js";
 import type { Portfolio } from "../../engine/portfolio/portfolio.js";
@@ -17,10 +18,13 @@ import type { RecordsStore } from "../../engine/storage/records/records-store.js
 import type { TradingDesk } from "../accounts/trading-desk.js";
 import type { CloseDefaults } from "../api/close-request.js";
 import { BodyReader } from "../http/body.js";
+import type { CallerAuth } from "../http/caller.js";
 import { Edge } from "../http/edge.js";
 import { type BucketRules, RateLimiter } from "../http/limiter.js";
 import { mountRoutes } from "../http/mount.js";
 import { OriginGuard } from "../http/origin-guard.js";
+import type { CertificateView } from "../admin/operations.js";
+import { Listener } from "./listener.js";
 import type { ServiceLogger } from "./log.js";
 import type { MarketView } from "../api/market-view.js";
 import type { Metrics } from "./metrics.js";
@@ -36,12 +40,14 @@ import { positionCloseRoute } from "../api/routes/position-close.js";
 import { positionOpenRoute } from "../api/routes/position-open.js";
 import { routingDryRunRoute } from "../api/routes/routing-dry-run.js";
 import { serviceRoutes } from "../api/routes/service-info.js";
+import { streamTicketRoute } from "../api/routes/stream-ticket.js";
 import { tradingRoutes } from "../api/routes/trading.js";
 import { tickerRoutes } from "../api/routes/tickers.js";
 import { recordingStatus } from "../api/status.js";
 import { isLoopback } from "../http/server-address.js";
-import { StartError } from "../children/start-error.js";
+import type { TlsPaths } from "./tls-files.js";
 import type { StreamAccounts } from "../stream/account-topics.js";
+import { createStreamAuth } from "../stream/auth.js";
 import { mountStream } from "../stream/endpoint.js";
 import { StreamHub } from "../stream/hub.js";
 import { DEFAULT_STREAM_LIMITS, type StreamLimits } from "../stream/limits.js";
@@ -51,6 +57,10 @@ export interface ServerOptions extends RouteLimits {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
+  /** Being on this machine proves an operator (config-access.ts). Default true. */
+  readonly trustsLoopback?: boolean;
+  /** Null or absent: plain HTTP. */
+  readonly tls?: TlsPaths | null;
   readonly rateLimits: BucketRules;
   readonly rateLimitCallersMax: number;
   /** In addition to the addresses that it listens on. */
@@ -81,37 +91,35 @@ export interface ServerParts {
   readonly recorder: Recorder | null;
   /** The server's key, which signs cursors. */
   readonly hash: KeyedHash;
+  /** Who reaches whose rows. */
+  readonly owners: Owners;
   /** Absent: the stream serves no positions and orders. Its owner stops it, after the server. */
   readonly portfolio?: Portfolio;
   /** Accounts and single-venue orders; absent: those routes are not served. */
   readonly trading?: TradingDesk;
+  /** API keys; absent: there are none, and their headers are not read. */
+  readonly auth?: CallerAuth;
 }
 
 export interface Server {
   readonly port: number;
   readonly url: string;
   readonly streamCounts: StreamCounts;
+  /** Null without TLS. */
+  readonly certificate: CertificateView | null;
+  /** Takes up the certificate that is in the files now. Rejects with TlsRefusal, and the one before stays. */
+  reloadTls(): Promise<{ readonly view: CertificateView; readonly changed: boolean }>;
   /** Stops listening, ends the stream, refuses new closes, waits for those under way at most `graceMs`, closes all connections. Idempotent. */
   stop(graceMs: number): Promise<void>;
-}
-
-/** Members of the native module that its type declarations lack (checked in its source, 2026-11-21). */
-const native = uws as unknown as { _cfg(key: string): void; readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number };
-
-interface NativeListener {
-  listen(host: string, port: number, options: number, done: (socket: us_listen_socket | false) => void): void;
 }
 
 /** How often a stopping server checks whether the last close has ended. */
 const DRAIN_POLL_MS = 5;
 /** Two starts of the service have the same stream epoch with a probability of 2^-48. */
 const EPOCH_BYTES = 6;
-/** Omits the server's own name from the reply headers. */
-const SILENT = "999999990007";
-
 /** The parts that every route and the shutdown share. */
 interface ServerCore {
-  readonly app: TemplatedApp;
+  readonly listener: Listener;
   readonly limiter: RateLimiter;
   readonly origins: OriginGuard;
   readonly edge: Edge;
@@ -121,21 +129,24 @@ interface ServerCore {
 }
 
 export async function startServer(options: ServerOptions, parts: ServerParts): Promise<Server> {
-  native._cfg(SILENT);
   const core = createCore(options, parts);
+  const { listener } = core;
   attachMetrics(core, parts);
-  mountAll(core, options, parts);
-  let socket: us_listen_socket | null = await listen(core.app, options.host, options.port);
-  const port = uws.us_socket_local_port(socket);
+  await listener.start();
+  const { port } = listener;
+  const scheme = listener.certificate === null ? "http" : "https";
   return {
     port,
-    url: `http://${isIP(options.host) === 6 ? `[${options.host}]` : options.host}:${port}`,
+    url: `${scheme}://${isIP(options.host) === 6 ? `[${options.host}]` : options.host}:${port}`,
     streamCounts: core.stream.counts,
+    get certificate() {
+      return listener.certificate;
+    },
+    reloadTls: () => listener.reload(parts.clock.wallMs()),
     async stop(graceMs) {
-      if (socket === null) return;
+      if (core.edge.closing) return;
       core.edge.closing = true;
-      uws.us_listen_socket_close(socket);
-      socket = null;
+      listener.stopListening();
       await drain(core, parts, graceMs);
       parts.metrics.stop();
     },
@@ -143,9 +154,12 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
 }
 
 function createCore(options: ServerOptions, parts: ServerParts): ServerCore {
-  const { clock, logger } = parts;
+  const { clock, logger, auth } = parts;
   const limiter = new RateLimiter(options.rateLimits, options.rateLimitCallersMax);
-  const origins = new OriginGuard({ ...options, listenHost: options.host }, clock);
+  const origins = new OriginGuard(
+    { ...options, listenHost: options.host, ownScheme: (options.tls ?? null) === null ? "http" : "https" },
+    clock,
+  );
   const edge = new Edge({
     clock,
     logger,
@@ -154,24 +168,39 @@ function createCore(options: ServerOptions, parts: ServerParts): ServerCore {
     origins,
     loopbackOnly: isLoopback(options.host),
     targetBytesMax: options.targetBytesMax,
+    ...(auth === undefined ? {} : { authenticator: auth.authenticator }),
+    ...(auth?.addressOf === undefined ? {} : { addressOf: auth.addressOf }),
+    provenPairsMax: options.rateLimitCallersMax,
   });
   const bodies = new BodyReader(clock, options);
-  const app = uws.App();
-  return { app, limiter, origins, edge, bodies, stream: createStream(app, options, parts), inFlight: { closes: 0 } };
+  const listener: Listener = new Listener({ host: options.host, port: options.port, tls: options.tls ?? null }, (app) =>
+    mount(app),
+  );
+  const stream = createStream(listener, edge, options, parts);
+  const core = { listener, limiter, origins, edge, bodies, stream, inFlight: { closes: 0 } };
+  const mount = mounting(core, options, parts);
+  return core;
 }
 
-function createStream(app: TemplatedApp, options: ServerOptions, parts: ServerParts): StreamHub {
-  const { clock, logger, view, portfolio, trading } = parts;
+function createStream(listener: Listener, edge: Edge, options: ServerOptions, parts: ServerParts): StreamHub {
+  const { clock, logger, view, portfolio, trading, auth } = parts;
+  const { limiter, verifier } = edge;
   return new StreamHub(
     { ...DEFAULT_STREAM_LIMITS, ...options.stream },
     {
       clock,
       logger,
       view,
-      publish: (channel, text) => void app.publish(channel, text, false, false),
+      publish: (channel, text) => listener.publish(channel, text),
       defer: (run) => void setImmediate(run),
       epoch: randomBytes(EPOCH_BYTES).toString("hex"),
       refusedTickers: options.refusedTickers,
+      ...(auth === undefined
+        ? {}
+        : {
+            auth: createStreamAuth({ verifier, limiter, clock, tickets: auth.tickets }),
+            revocations: auth.revocations,
+          }),
       ...(portfolio === undefined ? {} : { accounts: accountsOf(portfolio, parts) }),
       ...(trading === undefined ? {} : { orders: trading.orders }),
     },
@@ -182,7 +211,7 @@ function accountsOf(portfolio: Portfolio, { hash, trading }: ServerParts): Strea
   const orders = trading?.orders;
   return orders === undefined
     ? { portfolio, hash }
-    : { portfolio, hash, termsOf: (order, account) => orders.termsOf(order, account) };
+    : { portfolio, hash, termsOf: (order, account, ownerId) => orders.termsOf(order, account, ownerId) };
 }
 
 function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, parts: ServerParts): void {
@@ -192,7 +221,7 @@ function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, 
     inFlight,
     callerCount: () => limiter.callerCount,
     openBodyCount: () => bodies.openCount,
-    unknownOrderCount: () => parts.desk.unknownOrders(0).count,
+    unknownOrderCount: () => parts.desk.unknownOrders(0, { ownerId: null, seesAll: true }).count,
     redactedLogFieldCount: () => parts.logger.redactedCount,
     stream: stream.counts,
     recording: () => recordingStatus(parts.records, parts.recorder),
@@ -200,11 +229,15 @@ function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, 
   });
 }
 
-function mountAll(core: ServerCore, options: ServerOptions, parts: ServerParts): void {
-  const { app, edge, origins, stream } = core;
+/** The page offers to sign in where keys exist and calls need one. */
+function wantsKey({ auth }: ServerParts): boolean {
+  return auth !== undefined && auth.authenticator.mode !== "public";
+}
+
+/** Mounts every route on an app; the routes themselves are made once. */
+function mounting(core: ServerCore, options: ServerOptions, parts: ServerParts): (app: TemplatedApp) => void {
+  const { edge, origins, stream } = core;
   const context = routeContext(core, options, parts);
-  mountStream(app, edge, stream);
-  mountDashboard(app, edge, options.dashboardFolder ?? null, options.pageAccount ?? null);
   const routes = [
     positionCloseRoute(context),
     positionOpenRoute(context),
@@ -216,13 +249,19 @@ function mountAll(core: ServerCore, options: ServerOptions, parts: ServerParts):
     instrumentsRoute(context),
     ...historyRoutes(context, parts.records, {
       hash: parts.hash,
-      loopbackOnly: isLoopback(options.host),
+      owners: parts.owners,
+      loopbackOnly: (options.trustsLoopback ?? true) && isLoopback(options.host),
       // No option opens them yet: without API keys the service listens on loopback only.
       open: false,
     }),
+    streamTicketRoute(context, parts.auth?.tickets ?? null),
     ...serviceRoutes(context),
   ];
-  mountRoutes(app, edge, routes, origins.hasOrigins);
+  return (app) => {
+    mountStream(app, edge, stream);
+    mountDashboard(app, edge, options.dashboardFolder ?? null, options.pageAccount ?? null, wantsKey(parts));
+    mountRoutes(app, edge, routes, origins.hasOrigins);
+  };
 }
 
 function routeContext(core: ServerCore, options: ServerOptions, parts: ServerParts): RouteContext {
@@ -236,6 +275,7 @@ function routeContext(core: ServerCore, options: ServerOptions, parts: ServerPar
     records: parts.records,
     recorder: parts.recorder,
     stream: core.stream.counts,
+    framesPerSecond: core.stream.limits.framesPerSecond,
     limits: options,
     closeDefaults: options.closeDefaults,
     refusedTickers: options.refusedTickers,
@@ -250,7 +290,7 @@ function routeContext(core: ServerCore, options: ServerOptions, parts: ServerPar
 
 /** Ends the stream, waits for closes under way and open bodies, then closes all connections. */
 async function drain(
-  { app, bodies, stream, inFlight }: ServerCore,
+  { listener, bodies, stream, inFlight }: ServerCore,
   { clock, logger }: ServerParts,
   graceMs: number,
 ): Promise<void> {
@@ -261,18 +301,5 @@ async function drain(
   while ((inFlight.closes > 0 || bodies.openCount > 0) && clock.monoNs() < untilNs) await delay(clock, DRAIN_POLL_MS);
   if (inFlight.closes > 0) logger.warn("server.drain_incomplete", { closes: inFlight.closes });
   bodies.stop();
-  app.close();
-}
-
-function listen(app: TemplatedApp, host: string, port: number): Promise<us_listen_socket> {
-  return new Promise((resolve, reject) => {
-    // An exclusive port: without it a second process would silently share the address.
-    (app as unknown as NativeListener).listen(host, port, native.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
-      if (socket === false)
-        reject(
-          new StartError([`cannot listen on ${host}:${port}: the port is taken, or the address is not this machine's`]),
-        );
-      else resolve(socket);
-    });
-  });
+  listener.close();
 }

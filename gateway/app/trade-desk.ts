@@ -14,23 +14,23 @@ export function createTradeDesk(
 ): TradeDesk {
   return {
     trade: (request, context) => service.tradeAtOnce(request, context) ?? service.trade(request, context),
-    quote: (request) => service.quote(request),
-    execution: (routeId) => service.execution(routeId),
-    askExecution: (routeId, credentials) => service.askExecution(routeId, credentials),
-    unknownOrders(limit): OrderRows {
-      const trades = service.status();
-      const single = singleOrders?.status();
+    quote: (request, ownerId) => service.quote(request, ownerId),
+    execution: (routeId, asker) => service.execution(routeId, asker),
+    askExecution: (routeId, credentials, asker) => service.askExecution(routeId, credentials, asker),
+    unknownOrders(limit, asker): OrderRows {
+      const trades = service.status(asker);
+      const single = singleOrders?.status(asker);
       const count = trades.unknownCount + (single?.unknownCount ?? 0);
       return { count, orders: oldest(trades.unknown, single?.unknown ?? [], limit) };
     },
-    openOrders(limit): OrderRows {
-      const trades = service.status();
-      const open = singleOrders?.status().open ?? [];
+    openOrders(limit, asker): OrderRows {
+      const trades = service.status(asker);
+      const open = singleOrders?.status(asker).open ?? [];
       return { count: trades.openCount + open.length, orders: oldest(trades.open, open, limit) };
     },
-    followed() {
-      const trades = service.status();
-      const single = singleOrders?.status();
+    followed(asker) {
+      const trades = service.status(asker);
+      const single = singleOrders?.status(asker);
       return {
         count: trades.followedCount + (single?.followedCount ?? 0),
         unattendedCount: trades.unattendedCount + (single?.unattendedCount ?? 0),

@@ -19,11 +19,15 @@ import { Portfolio } from "../../engine/portfolio/portfolio.js";
 import { resolvedTrades } from "../../engine/portfolio/resolved-executions.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
 import { createKeyedHash, cryptoRandomIds, loadServerSecret } from "../../engine/storage/server-secret.js";
+import { Owners } from "../../engine/domain/owner.js";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import { ACCOUNT_PACES } from "../../feeds/registry.js";
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
-import { createTradingDesk } from "../accounts/trading-desk.js";
+import { createTradingDesk, type RecordAct } from "../accounts/trading-desk.js";
+import { openAdminSocket, tlsReload } from "./admin-socket.js";
+import { type Administration, openAdministration, type OpenAdministration } from "./administration.js";
+import { openAuthentication } from "./authentication.js";
 import type { Config } from "./config.js";
 import { createLogger, type ServiceLogger } from "./log.js";
 import { MarketView } from "../api/market-view.js";
@@ -32,6 +36,7 @@ import { createRecording, type Recording } from "./recording.js";
 import { RoomStarter, waitForBooks } from "./room-starter.js";
 import { createRooms } from "./rooms.js";
 import type { PageAccount } from "../api/routes/dashboard.js";
+import type { CallerAuth } from "../http/caller.js";
 import { type Server, startServer } from "./server.js";
 import { isLoopback } from "../http/server-address.js";
 import { allResolved, resolvedOrders } from "../stream/resolved-orders.js";
@@ -39,6 +44,9 @@ import { createTradeDesk } from "./trade-desk.js";
 
 /** Time the services may need after the last HTTP reply: a last look-up of unknown orders, and writes. */
 const DRAIN_EXTRA_MS = 5_000;
+/** For administrative acts under way at the stop. */
+const ADMIN_GRACE_MS = 5_000;
+const VERSION = "0.1.0";
 
 export interface ServiceOverrides {
   readonly clock?: Clock;
@@ -53,8 +61,12 @@ export interface ServiceOverrides {
   readonly pageAccount?: PageAccount;
   /** Server wallets and their credentials; absent: there are none. */
   readonly wallets?: CredentialSource;
+  /** API keys, instead of those of the configuration and the store. */
+  readonly auth?: CallerAuth;
   /** Receives what orders did, instead of the record. */
   readonly records?: RecordSink;
+  /** Keys, audit rows and seals over the store. */
+  readonly openAdministration?: OpenAdministration;
   /** A commit failed: the process must be restarted. */
   readonly onStoreFailure?: () => void;
 }
@@ -67,6 +79,8 @@ export interface Service {
   readonly store: StateStore;
   readonly recording: Recording;
   readonly logger: ServiceLogger;
+  /** Takes up the certificate that is in the files now; null without TLS. Its promise rejects with AdminRefusal. */
+  readonly reloadTls: (() => Promise<unknown>) | null;
   /** Stops gracefully: listening, closes under way, rooms, store. Idempotent. */
   stop(): Promise<void>;
 }
@@ -86,8 +100,11 @@ interface Builder {
 interface Foundation {
   readonly store: StateStore;
   readonly hash: KeyedHash;
+  /** Who reaches whose rows. */
+  readonly owners: Owners;
   readonly recording: Recording;
   readonly rooms: readonly MarketRoom[];
+  readonly administration: Administration;
 }
 
 interface OrderServices {
@@ -108,9 +125,12 @@ export async function createService(config: Config, overrides: ServiceOverrides 
     const portfolio = createPortfolio(builder, foundation, services);
     const { store, recording, rooms } = foundation;
     await waitForBooks(rooms, clock);
-    const { url, port } = await listen(builder, foundation, services, portfolio);
+    const server = await listen(builder, foundation, services, portfolio);
+    await openAdministrationSocket(builder, foundation, server);
     const stop = once(() => unwind(builder.undo, logger));
-    return { url, port, rooms, closeService: services.trades, store, recording, logger, stop };
+    const reloadTls = config.tls === null ? null : () => tlsReload(server, logger).reload();
+    const { url, port } = server;
+    return { url, port, rooms, closeService: services.trades, store, recording, logger, reloadTls, stop };
   } catch (error) {
     await unwind(builder.undo, logger);
     throw error;
@@ -119,11 +139,35 @@ export async function createService(config: Config, overrides: ServiceOverrides 
 
 async function startFoundation(builder: Builder): Promise<Foundation> {
   const store = openStore(builder);
+  const administration = await startAdministration(builder, store);
   const hash = createKeyedHash(await loadServerSecret(store, builder.config.serverSecret));
+  const owners = new Owners(administration.localRows);
   const recording = await startRecording(builder, store, hash);
   const rooms = await startRooms(builder, store);
   recording.watch(rooms);
-  return { store, hash, recording, rooms };
+  return { store, hash, owners, recording, rooms, administration };
+}
+
+async function startAdministration({ config, overrides, clock, logger, undo }: Builder, store: StateStore) {
+  const administration = await (overrides.openAdministration ?? openAdministration)({
+    store,
+    access: config,
+    clock,
+    logger,
+  });
+  undo.push(() => administration.close());
+  return administration;
+}
+
+/** Last: whoever gets an answer there finds a service that runs. */
+async function openAdministrationSocket(
+  { config, overrides, clock, logger, undo }: Builder,
+  { administration }: Foundation,
+  server: Server,
+): Promise<void> {
+  const version = overrides.version ?? VERSION;
+  const admin = await openAdminSocket({ config, version, clock, logger, administration, server });
+  undo.push(() => admin.stop(ADMIN_GRACE_MS));
 }
 
 function openStore({ config, overrides, clock, logger, undo }: Builder): StateStore {
@@ -171,12 +215,12 @@ async function startRooms(builder: Builder, store: StateStore): Promise<readonly
 /** Trades first: each service adopts the intents that an earlier start left it. */
 async function startOrderServices(
   { config, overrides, clock, logger, undo }: Builder,
-  { store, hash, rooms, recording }: Foundation,
+  { store, hash, owners, rooms, recording }: Foundation,
 ): Promise<OrderServices> {
   const guards = new GuardBook({ store, clock, logger, policy: config.guards });
   await guards.start();
   const common = {
-    ...{ store, hash, guards, clock, logger, randomIds: cryptoRandomIds },
+    ...{ store, hash, owners, guards, clock, logger, randomIds: cryptoRandomIds },
     rooms: tradingRooms(rooms),
     listeners: new OrderListeners({ clock, logger }),
     names: new ClientOrderIdIndex(store, hash, clock),
@@ -213,25 +257,28 @@ function routingSettings(config: Config, rooms: readonly MarketRoom[]) {
 
 function createPortfolio(
   { clock, logger, undo }: Builder,
-  { hash, rooms }: Foundation,
+  { hash, owners, rooms }: Foundation,
   { trades, orders }: OrderServices,
 ): Portfolio {
   const resolved = allResolved([resolvedTrades(trades), resolvedOrders(orders)]);
   const venues = tradingRooms(rooms);
-  const portfolio = new Portfolio({ rooms: venues, clock, logger, hash, resolved, paces: ACCOUNT_PACES });
+  const portfolio = new Portfolio({ rooms: venues, clock, logger, hash, owners, resolved, paces: ACCOUNT_PACES });
   undo.push(async () => portfolio.stop());
   return portfolio;
 }
 
 async function listen(
   { config, overrides, clock, logger, undo }: Builder,
-  { store, hash, rooms, recording }: Foundation,
+  { store, hash, owners, rooms, recording, administration }: Foundation,
   { trades, orders, guards }: OrderServices,
   portfolio: Portfolio,
 ): Promise<Server> {
-  const version = overrides.version ?? "0.1.0";
-  const operator = { loopbackOnly: isLoopback(config.host), open: false };
+  const auth = await openAuthentication({ store, access: config, administration, clock, logger });
+  undo.push(() => auth.stop());
+  const version = overrides.version ?? VERSION;
+  const operator = { loopbackOnly: config.trustsLoopback && isLoopback(config.host), open: false };
   const wallets = overrides.wallets ?? new MemoryCredentials();
+  const recordAct = recordActs(administration, logger);
   const server = await startServer(
     {
       ...config,
@@ -240,18 +287,31 @@ async function listen(
       ...(overrides.pageAccount === undefined ? {} : { pageAccount: overrides.pageAccount }),
     },
     {
-      ...{ clock, logger, hash, portfolio },
+      ...{ clock, logger, hash, owners, portfolio, auth: overrides.auth ?? auth },
       view: new MarketView(rooms),
       desk: createTradeDesk(trades, store, orders),
       metrics: new Metrics(),
       records: recording.store,
       recorder: recording.recorder,
-      trading: createTradingDesk({ clock, wallets, orders, killSwitch: guards, operator }),
+      trading: createTradingDesk({ clock, wallets, owners, orders, killSwitch: guards, operator, recordAct }),
     },
   );
   undo.push(() => server.stop(config.shutdownGraceMs));
   logger.info("service.listening", { host: config.host, port: server.port, version, profile: config.profile });
   return server;
+}
+
+function recordActs({ audit }: Administration, logger: ServiceLogger): RecordAct {
+  return async (act) => {
+    try {
+      await audit.append(act);
+    } catch (error) {
+      logger.error("admin.audit_failed", {
+        what: act.what,
+        errorName: error instanceof Error ? error.name : "unknown",
+      });
+    }
+  };
 }
 
 /** Closes in reverse order of opening; a part that fails to close does not keep the others open. */

@@ -9,6 +9,7 @@ import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.j
 import { DEMO_CREDENTIALS, mintDemoWallet } from "../../bench/sim/demo-accounts.js";
 import { NATIVE_VENUE, WALLET_VENUE } from "../../schemas/venues.js";
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
+import { takeEnvironment } from "../app/process-environment.js";
 import { loadConfigOrExit, runService } from "../app/run.js";
 
 /** Enough for a machine that is still busy with its first build. */
@@ -42,7 +43,8 @@ function ofVenues(
 }
 
 // Wrong settings are refused before anything is started.
-loadConfigOrExit(process.env);
+const environment = takeEnvironment(process.env);
+loadConfigOrExit(environment);
 const venuesChild = fork(
   join(dirname(fileURLToPath(import.meta.url)), "..", "..", "bench", "sim", "venues.child.js"),
   [],
@@ -58,14 +60,14 @@ let isReady = false;
 const urls = await venueUrls();
 const config = loadConfigOrExit({
   ...ROOMY_BUDGETS,
-  ...process.env,
+  ...environment,
   ...ofVenues((prefix, venue) => ({
     [`${prefix}_REST_URL`]: urls[venue].restUrl,
     [`${prefix}_WS_URL`]: urls[venue].wsUrl,
   })),
 });
 const demoWallet = mintDemoWallet();
-const wallets = new MemoryCredentials([{ ...demoWallet, credentials: DEMO_CREDENTIALS }]);
+const wallets = new MemoryCredentials([{ ownerId: null, ...demoWallet, credentials: DEMO_CREDENTIALS }]);
 const pageAccount = { walletAddress: demoWallet.address, credentials: DEMO_CREDENTIALS };
 const service = await runService(config, { wallets, pageAccount }, async () => {
   venuesChild.disconnect();

@@ -3,7 +3,7 @@
  * page begins after that key, so rows that arrive meanwhile do not move it.
  *
  * Invariants: a cursor is signed with the server's key. It is refused when any of it was changed, when it was made for
- * another kind of record, or when a parameter beside it contradicts it. It contains nothing that the caller did not
+ * another kind of record or another owner, or when a parameter beside it contradicts it. It contains nothing that the caller did not
  * send or receive. It is valid across restarts as long as the server's key is.
  */
 import { timingSafeEqual } from "node:crypto";
@@ -24,18 +24,19 @@ export interface Cursor {
   readonly key: readonly string[];
 }
 
-export function encodeCursor(hash: KeyedHash, kind: string, cursor: Cursor): string {
+/** `ownerId`: who may continue with it; null: callers without a key. */
+export function encodeCursor(hash: KeyedHash, kind: string, ownerId: string | null, cursor: Cursor): string {
   const payload = Buffer.from(JSON.stringify([cursor.query, cursor.key]), "utf8").toString("base64url");
-  return `${payload}.${signature(hash, kind, payload)}`;
+  return `${payload}.${signature(hash, kind, ownerId, payload)}`;
 }
 
 /** Throws INVALID_PARAMETERS naming `cursor`. */
-export function decodeCursor(hash: KeyedHash, kind: string, text: string): Cursor {
+export function decodeCursor(hash: KeyedHash, kind: string, ownerId: string | null, text: string): Cursor {
   const dot = text.lastIndexOf(".");
   const payload = text.slice(0, dot);
   const given = text.slice(dot + 1);
   if (dot <= 0 || text.length > MAX_CURSOR_CHARS || given.length !== SIGNATURE_CHARS) throw refused();
-  const expected = signature(hash, kind, payload);
+  const expected = signature(hash, kind, ownerId, payload);
   const givenBytes = Buffer.from(given, "utf8");
   // Lengths are compared in bytes: a character outside ASCII has more than one.
   if (givenBytes.length !== SIGNATURE_CHARS || !timingSafeEqual(givenBytes, Buffer.from(expected, "utf8")))
@@ -45,8 +46,9 @@ export function decodeCursor(hash: KeyedHash, kind: string, text: string): Curso
   return { query, key };
 }
 
-function signature(hash: KeyedHash, kind: string, payload: string): string {
-  return hash.hmacHex(PURPOSE, [kind, payload]).slice(0, SIGNATURE_CHARS);
+function signature(hash: KeyedHash, kind: string, ownerId: string | null, payload: string): string {
+  const owner = ownerId === null ? [] : [ownerId];
+  return hash.hmacHex(PURPOSE, [kind, payload, ...owner]).slice(0, SIGNATURE_CHARS);
 }
 
 function refused() {

@@ -41,7 +41,9 @@ const RULES = Object.fromEntries(
   ]),
 ) as Record<Kind, RequestRules>;
 
-const read = (kind: Kind, query: string, form: ReplyForm = "json") => readHistoryRequest(RULES[kind], query, form, NOW);
+const SHOWN = { ownerId: null, owners: null } as const;
+const read = (kind: Kind, query: string, form: ReplyForm = "json") =>
+  readHistoryRequest(RULES[kind], query, form, NOW, SHOWN);
 
 /** `CODE path: problem`. */
 function refusal(kind: Kind, query: string, form: ReplyForm = "json"): string {
@@ -188,6 +190,7 @@ describe("the defaults of a history request", () => {
         order: "desc",
         exchanges: [],
         filters: { symbol: "BTC" },
+        owners: null,
         stepSeconds: 0,
         interval: "",
       },
@@ -238,7 +241,7 @@ describe("a request for candles", () => {
 describe("a cursor in a history request", () => {
   const first = read("fills", `symbol=BTC&exchanges=venuetwo,venueone&from=${NOW - 9000}&to=${NOW}&order=asc&side=BUY`);
   const key = ["1795233600000", "venueone", "BTC", "7"];
-  const cursor = encodeCursor(HASH, "fills", { query: first.cursorQuery, key });
+  const cursor = encodeCursor(HASH, "fills", null, { query: first.cursorQuery, key });
 
   it("brings the whole query with it, except limit and form", () => {
     expect(read("fills", `cursor=${cursor}`)).toEqual({ ...first, after: key });
@@ -270,7 +273,7 @@ describe("a cursor in a history request", () => {
   it("of candles does not contradict the range as the caller wrote it", () => {
     const query = `symbol=BTC&interval=5m&from=${NOW - 3_600_001}&to=${NOW}`;
     const page = read("candles", query);
-    const next = encodeCursor(HASH, "candles", { query: page.cursorQuery, key: ["1795233300", "venueone"] });
+    const next = encodeCursor(HASH, "candles", null, { query: page.cursorQuery, key: ["1795233300", "venueone"] });
     expect(read("candles", `${query}&cursor=${next}`).range).toEqual(page.range);
     expect(refusal("candles", `${query.replace("5m", "1m")}&cursor=${next}`)).toContain("interval: differs");
   });

@@ -37,6 +37,13 @@ export interface HistoryRequest {
   readonly cursorQuery: CursorQuery;
 }
 
+/** Which rows a caller sees of kinds that have owners. */
+export interface ShownRows {
+  readonly ownerId: string | null;
+  /** Owners as rows name them; null: everybody's. */
+  readonly owners: readonly string[] | null;
+}
+
 export interface RequestRules {
   readonly kind: HistoryKind;
   readonly validate: Validator<HistoryQuery>;
@@ -90,18 +97,20 @@ export function readHistoryRequest(
   rawQuery: string | undefined,
   form: ReplyForm,
   nowMs: number,
+  { ownerId, owners }: ShownRows,
 ): HistoryRequest {
   const query = readQuery(rules, rawQuery);
   const limit = readLimit(rules.kind, query, form);
   const isWhole = form !== "json" && query.limit === undefined;
   const text = query.cursor;
   if (typeof text === "string") {
-    const cursor = decodeCursor(rules.hash, rules.kind, text);
+    const cursor = decodeCursor(rules.hash, rules.kind, ownerId, text);
     refuseContradiction(rules, query, cursor.query);
-    return { range: rangeOf(rules, cursor.query), limit, isWhole, after: cursor.key, cursorQuery: cursor.query };
+    const range = { ...rangeOf(rules, cursor.query), owners };
+    return { range, limit, isWhole, after: cursor.key, cursorQuery: cursor.query };
   }
   const resolved = resolve(rules, query, nowMs);
-  return { range: rangeOf(rules, resolved), limit, isWhole, after: null, cursorQuery: resolved };
+  return { range: { ...rangeOf(rules, resolved), owners }, limit, isWhole, after: null, cursorQuery: resolved };
 }
 
 /** Throws INVALID_PARAMETERS for unknown, repeated or ill-formed parameters. */
@@ -206,7 +215,7 @@ function refuseContradiction(rules: RequestRules, query: HistoryQuery, cursor: C
   }
 }
 
-function rangeOf(rules: RequestRules, query: CursorQuery): RecordRange {
+function rangeOf(rules: RequestRules, query: CursorQuery): Omit<RecordRange, "owners"> {
   const interval = String(query.interval ?? "");
   const filters: Record<string, string> = {};
   for (const name of rules.filterNames) if (query[name] !== undefined) filters[name] = String(query[name]);

@@ -25,6 +25,7 @@ export const TICKS: RecordKind = {
   kind: "ticks",
   source: () => "ticks AS t",
   whereInside: false,
+  ownerSql: null,
   time: { sql: "t.rx", value: MS_TO_DATETIME64 },
   fields: [
     SYMBOL,
@@ -58,6 +59,7 @@ export const TRADES: RecordKind = {
   // FINAL: a trade delivered again after a reconnect counts once.
   source: () => "trades AS t FINAL",
   whereInside: false,
+  ownerSql: null,
   time: { sql: "t.ex", value: MS_TO_DATETIME64 },
   fields: [
     SYMBOL,
@@ -98,6 +100,7 @@ export const CANDLES: RecordKind = {
     ` sum(t.v) AS volume, sum(t.n) AS trades FROM ohlcv_1m AS t WHERE ${where}` +
     " GROUP BY t.symbol, t.venue, start) AS t",
   whereInside: true,
+  ownerSql: null,
   time: { sql: "t.m", value: "toDateTime(intDiv($, 1000), 'UTC')" },
   fields: [
     SYMBOL,

@@ -57,6 +57,7 @@ export const ROUTING: RecordKind = {
   kind: "routing",
   source: () => "routing_decisions AS t",
   whereInside: false,
+  ownerSql: "t.owner",
   time: { sql: "t.at", value: MS_TO_DATETIME64 },
   fields: [
     SYMBOL,
@@ -115,6 +116,7 @@ export const FILLS: RecordKind = {
   // FINAL: the last version of each fill (its fee may be learned later). Neither time nor id changes between versions.
   source: () => "fills AS t FINAL",
   whereInside: false,
+  ownerSql: "t.owner",
   time: { sql: "t.at", value: MS_TO_DATETIME64 },
   fields: [
     SYMBOL,

@@ -16,6 +16,8 @@ export interface QualityRange {
   readonly exchanges: readonly string[];
   readonly symbol: string | null;
   readonly direction: string | null;
+  /** Whose rows count; null: everybody's. */
+  readonly owners: readonly string[] | null;
 }
 
 /** Decisions of schema version 1 lack the intent: an order that could add to a position was an entry's. */
@@ -165,6 +167,10 @@ export function qualitySql(range: QualityRange, form: "json" | "csv" | "ndjson")
     if (value === null) continue;
     conditions.push(` AND t.${name} = {${name}:String}`);
     params[name] = value;
+  }
+  if (range.owners !== null) {
+    conditions.push(" AND t.owner IN {owners:Array(String)}");
+    params.owners = range.owners;
   }
   const where = conditions.join("");
   const byVenue = range.exchanges.length > 0;

@@ -14,6 +14,7 @@ import { QUALITY_FIELDS, qualitySql } from "./quality-sql.js";
 
 const HOSTILE = "x' OR 1=1 -- \\";
 const RANGE: RecordRange = {
+  owners: null,
   fromMs: 1_000_000,
   toMs: 2_000_000,
   order: "asc",
@@ -65,6 +66,14 @@ describe.each(Object.entries(KINDS))("the query for %s", (_, kind) => {
     }
   });
 
+  it("reads the rows of the owners that the caller reaches, of kinds that have owners", () => {
+    for (const query of queries({ ...rangeOf(kind), owners: [HOSTILE, "local"] })) {
+      checkBinding(query);
+      expect(query.sql).not.toContain("OR 1=1");
+      expect(query.sql.includes("t.owner IN {owners:Array(String)}")).toBe(kind.ownerSql !== null);
+    }
+  });
+
   it("has no condition that was not requested", () => {
     const bare = pageSql(kind, { ...rangeOf(kind), exchanges: [], filters: {} }, null, 10, 5);
     checkBinding(bare);
@@ -104,10 +113,21 @@ describe("the rows of a history query", () => {
 describe("the query of the quality report", () => {
   it("binds every value", () => {
     for (const form of ["json", "csv", "ndjson"] as const) {
-      const query = qualitySql({ fromMs: 1, toMs: 2, exchanges: [HOSTILE], symbol: HOSTILE, direction: HOSTILE }, form);
+      const range = {
+        fromMs: 1,
+        toMs: 2,
+        exchanges: [HOSTILE],
+        symbol: HOSTILE,
+        direction: HOSTILE,
+        owners: [HOSTILE],
+      };
+      const query = qualitySql(range, form);
       checkBinding(query);
       expect(query.sql).not.toContain("OR 1=1");
-      checkBinding(qualitySql({ fromMs: 1, toMs: 2, exchanges: [], symbol: null, direction: null }, form));
+      expect(query.sql.split("t.owner IN {owners:Array(String)}")).toHaveLength(3);
+      const all = { fromMs: 1, toMs: 2, exchanges: [], symbol: null, direction: null, owners: null };
+      checkBinding(qualitySql(all, form));
+      expect(qualitySql(all, form).sql).not.toContain("owner");
     }
   });
 });

@@ -21,6 +21,8 @@ export interface RecordRange {
   readonly exchanges: readonly string[];
   /** Keyed by the names of the kind's filters. */
   readonly filters: Readonly<Record<string, string>>;
+  /** Whose rows are read, of kinds that have owners; null: everybody's. Never of the query or its cursor. */
+  readonly owners: readonly string[] | null;
   /** Candles only; 0 and "" otherwise. */
   readonly stepSeconds: number;
   readonly interval: string;
@@ -130,6 +132,10 @@ function selection(
     `${kind.time.sql} >= ${kind.time.value.replace("$", "{from:Int64}")}`,
     `${kind.time.sql} < ${kind.time.value.replace("$", "{to:Int64}")}`,
   ];
+  if (kind.ownerSql !== null && range.owners !== null) {
+    inner.push(`${kind.ownerSql} IN {owners:Array(String)}`);
+    params.owners = range.owners;
+  }
   if (range.stepSeconds > 0) params.step = range.stepSeconds;
   const [only] = range.exchanges;
   if (range.exchanges.length === 1 && only !== undefined) {

@@ -43,6 +43,8 @@ export interface RecordKind {
   readonly sort: readonly SortColumn[];
   /** The span of time, in ms, of rows whose first sort column has this text: [first, last + 1). */
   sortTimeMs(text: string, stepSeconds: number): readonly [number, number];
+  /** The column that names the owner of a row; null: rows are nobody's. */
+  readonly ownerSql: string | null;
   /** The column that `exchange` and `exchanges` compare with. */
   readonly exchangeSql: string;
   /** Conditions by the name of the parameter in the query string. */

@@ -8,10 +8,12 @@
  */
 import type { HttpResponse } from "uWebSockets.js";
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
+import { StrangerBodies } from "./stranger-bodies.js";
 
 export interface BodyLimits {
   readonly bodyBytesMax: number;
   readonly bodyDeadlineMs: number;
+  readonly openBodiesMax: number;
 }
 
 export type BodyFailure = "BODY_TOO_LARGE" | "REQUEST_TIMEOUT";
@@ -25,6 +27,8 @@ interface OpenBody {
 const SWEEP_MS = 100;
 
 export class BodyReader {
+  /** Room for bodies of callers who are not known. */
+  readonly strangers: StrangerBodies;
   readonly #clock: Clock;
   readonly #limits: BodyLimits;
   readonly #open = new Set<OpenBody>();
@@ -33,6 +37,7 @@ export class BodyReader {
   constructor(clock: Clock, limits: BodyLimits) {
     this.#clock = clock;
     this.#limits = limits;
+    this.strangers = new StrangerBodies(limits.openBodiesMax);
   }
 
   get openCount(): number {

@@ -1,8 +1,8 @@
 // hot path
 /**
  * Finds whose buckets a request with credentials uses: a tag of the account's key, equal for equal keys only and
- * useless outside this process. Callers with an API key will be named by that key's id, here and nowhere else
- * (`payersOf`).
+ * useless outside this process. Callers with an API key are named by that key's id (`payerOfKey`), and their accounts
+ * do not pay.
  *
  * The secret decides, not the names in the credentials: a wallet's address is public, and knowing it must not allow
  * anyone to use its owner's tokens. One short text is made per block; nothing else is kept.
@@ -31,6 +31,10 @@ const KEY_FIELDS = perVenue(({ credentials }) => credentials.keyFields);
 
 /** Who pays for a request: one caller, or each of several; null means its address. */
 export type Payers = string | readonly string[] | null;
+
+export function payerOfKey(keyId: string): string {
+  return `key:${keyId}`;
+}
 
 /** Returns one tag for each venue that has a block: adding a made-up block to a real one does not make a new caller. */
 export function payersOf(blocks: CredentialBlocks): Payers {

@@ -10,15 +10,19 @@ import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import type { Clock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
-import type { BucketName } from "../../schemas/service.js";
+import type { Operation } from "../../schemas/operation.js";
+import { Addresses } from "./addresses.js";
+import type { Authenticator, AddressOf, Caller } from "./caller.js";
+import { CallerCheck } from "./caller-check.js";
 import { asServiceError, errorBody } from "./error-reply.js";
 import { checkFraming, type RequestHead } from "./framing.js";
 import type { CallerBuckets, RateLimiter } from "./limiter.js";
 import type { OriginGuard } from "./origin-guard.js";
-import { PendingReply } from "./pending-reply.js";
+import { callerOf, PendingReply } from "./pending-reply.js";
 import { Replies } from "./replies.js";
 import type { Access, Admission, ReplyState, RouteCounts } from "./reply-state.js";
 import { RequestCharges } from "./request-charges.js";
+import { NO_KEYS, Verifier } from "./verifier.js";
 
 export interface EdgeOptions {
   readonly clock: Clock;
@@ -30,7 +34,24 @@ export interface EdgeOptions {
   /** Bound to a loopback address: every caller is on this machine, so addresses are not read. */
   readonly loopbackOnly: boolean;
   readonly targetBytesMax: number;
+  /** Absent: there are no keys. */
+  readonly authenticator?: Authenticator;
+  /** Absent: no proxy is trusted. */
+  readonly addressOf?: AddressOf;
+  /** Keys and addresses that are remembered as proven together. */
+  readonly provenPairsMax?: number;
 }
+
+/** What an admission is made of; the rest has defaults. */
+export interface AdmissionWish extends Pick<Operation, "buckets" | "weight">, Partial<Pick<Admission, OptionalPart>> {
+  readonly counts: RouteCounts;
+  readonly access: Access;
+}
+
+type OptionalPart = "headOnly" | "scope" | "readsBody" | "byAccount" | "logsMethod";
+
+const PROVEN_PAIRS_MAX = 10_000;
+const DEPRECATED = '\r\nDeprecation: true\r\nLink: </docs>; rel="deprecation"';
 
 const NO_ADMISSION: Admission = {
   counts: { route: "none", okCount: 0, otherCounts: new Map(), abortedCount: 0 },
@@ -38,30 +59,41 @@ const NO_ADMISSION: Admission = {
   weight: 0,
   headOnly: false,
   access: "changes",
+  scope: "none",
+  readsBody: false,
   byAccount: false,
   logsMethod: null,
   jsonHeaders: new Uint8Array(0),
+  anonHeaders: new Uint8Array(0),
 };
 
 export class Edge {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limiter: RateLimiter;
+  readonly addresses: Addresses;
+  readonly verifier: Verifier;
   readonly targetBytesMax: number;
   readonly routes: RouteCounts[] = [];
   readonly #idPrefix: string;
   readonly #origins: OriginGuard;
   readonly #charges: RequestCharges;
+  readonly #callers: CallerCheck;
   readonly #replies: Replies;
   #nextId = 0;
   /** State of the present request. */
   readonly #current: ReplyState = {
     admission: NO_ADMISSION,
     rateHeader: "",
-    corsHeader: "",
+    ownHeaders: "",
     requestId: "",
     admittedNs: 0,
     unpaid: null,
+    paysAnon: false,
+    caller: null,
+    proof: null,
+    settled: null,
+    isBodiless: false,
   };
 
   constructor(options: EdgeOptions) {
@@ -71,8 +103,17 @@ export class Edge {
     this.targetBytesMax = options.targetBytesMax;
     this.#idPrefix = options.idPrefix;
     this.#origins = options.origins;
-    this.#charges = new RequestCharges(options.limiter, options.clock, options.loopbackOnly);
-    this.#replies = new Replies(options.clock, options.logger, this.#charges, options.origins.varyHeader);
+    this.addresses = new Addresses(options.loopbackOnly, options.addressOf ?? null);
+    this.verifier = new Verifier(options.authenticator ?? NO_KEYS, options.provenPairsMax ?? PROVEN_PAIRS_MAX);
+    this.#charges = new RequestCharges(options.limiter, options.clock, this.addresses);
+    this.#callers = new CallerCheck(this.verifier, this.#charges, this.addresses, options.clock);
+    this.#replies = new Replies({
+      clock: options.clock,
+      logger: options.logger,
+      charges: this.#charges,
+      callers: this.#callers,
+      varyHeader: options.origins.varyHeader,
+    });
   }
 
   /** The service stops: every reply then ends its connection. */
@@ -85,59 +126,68 @@ export class Edge {
   }
 
   countsFor(route: string): RouteCounts {
+    // Routes are mounted again for each certificate, and count on.
+    const known = this.routes.find((one) => one.route === route);
+    if (known !== undefined) return known;
     const counts: RouteCounts = { route, okCount: 0, otherCounts: new Map(), abortedCount: 0 };
     this.routes.push(counts);
     return counts;
   }
 
-  admissionFor(
-    counts: RouteCounts,
-    buckets: readonly BucketName[],
-    weight: number,
-    headOnly: boolean,
-    access: Access,
-    byAccount = false,
-    logsMethod: string | null = null,
-  ): Admission {
+  admissionFor(wish: AdmissionWish): Admission {
+    const { buckets } = wish;
+    const headers = (names: typeof buckets) => Buffer.from(this.#replies.sameHeaders("application/json", names));
     return {
-      counts,
-      buckets,
-      weight,
-      headOnly,
-      access,
-      byAccount,
-      logsMethod,
-      jsonHeaders: Buffer.from(this.#replies.sameHeaders("application/json", buckets)),
+      headOnly: false,
+      scope: "none",
+      readsBody: false,
+      byAccount: false,
+      logsMethod: null,
+      ...wish,
+      jsonHeaders: headers(buckets),
+      anonHeaders: headers(["anon"]),
     };
   }
 
   /**
-   * Begins a request: charges the first bucket that has the weight, or answers 429 and returns false. Throws
-   * AMBIGUOUS_REQUEST, FOREIGN_HOST or FOREIGN_ORIGIN before anything is charged.
+   * Begins a request: proves who asks (caller-check.ts) and charges them, or answers with the refusal and returns false.
+   * Throws AMBIGUOUS_REQUEST, FOREIGN_HOST or FOREIGN_ORIGIN before anything is charged.
    */
   admit(response: HttpResponse, request: HttpRequest, admission: Admission): boolean {
     const current = this.#current;
     current.admission = admission;
     current.requestId = this.#idPrefix + (this.#nextId++).toString(36);
     current.rateHeader = "";
-    current.corsHeader = "";
+    current.ownHeaders = "";
     current.unpaid = null;
+    current.paysAnon = false;
+    current.caller = null;
+    current.proof = null;
+    current.settled = null;
+    current.isBodiless = false;
     current.admittedNs = admission.logsMethod === null ? 0 : this.clock.monoNs();
     const head = checkFraming(request);
-    let caller: CallerBuckets;
-    if (admission.access === "open") caller = this.#anybody(response, head);
+    let address: CallerBuckets;
+    if (admission.access === "open") address = this.#anybody(response, head);
     else {
-      current.corsHeader = this.#origins.check(head, admission.access === "reads");
-      caller = this.#charges.caller(response);
+      current.ownHeaders = this.#origins.check(head, admission.access === "reads");
+      address = this.#charges.caller(response, head.get("x-forwarded-for"));
     }
-    const refusal = this.#charges.arrival(current, caller);
+    if (head.hasSecret()) current.ownHeaders += DEPRECATED;
+    const refusal = this.#callers.arrival(response, request, head, current, address);
     if (refusal === null) return true;
     this.fail(response, refusal);
     return false;
   }
 
-  caller(response: HttpResponse): CallerBuckets {
-    return this.#charges.caller(response);
+  /** Who sent the present request. Throws before they are proven: that is a bug of the route. */
+  get caller(): Caller {
+    return callerOf(this.#current);
+  }
+
+  /** Buckets of the address of the present request. */
+  addressBuckets(response: HttpResponse, request: HttpRequest): CallerBuckets {
+    return this.#charges.caller(response, forwardedFor(request));
   }
 
   /**
@@ -145,15 +195,17 @@ export class Edge {
    * separate from its address, so that no page can use up those of a supervisor on the same machine.
    */
   #anybody(response: HttpResponse, head: RequestHead): CallerBuckets {
-    if (!this.#origins.asksForUs(head)) return this.#charges.stranger(response, "name");
+    const forwarded = head.get("x-forwarded-for");
+    if (!this.#origins.asksForUs(head)) return this.#charges.stranger(response, forwarded, "name");
     const cors = this.#origins.corsOf(head, true);
-    if (cors === null) return this.#charges.stranger(response, "page");
-    this.#current.corsHeader = cors;
-    return this.#charges.caller(response);
+    if (cors === null) return this.#charges.stranger(response, forwarded, "page");
+    this.#current.ownHeaders = cors;
+    return this.#charges.caller(response, forwarded);
   }
 
   /** 200 with a JSON body, within the handler. */
   ok(response: HttpResponse, body: string): void {
+    callerOf(this.#current);
     this.#replies.write(response, this.#current, 200, body, "", false, "");
   }
 
@@ -181,7 +233,10 @@ export class Edge {
 
   /** Takes the present request out of the synchronous turn; installs the abort handler. */
   detach(response: HttpResponse): PendingReply {
-    return new PendingReply(this.#replies, response, { ...this.#current });
+    const state = { ...this.#current };
+    // The headers of a key are in one place only, which `prove` empties.
+    this.#current.proof = null;
+    return new PendingReply(this.#replies, response, state);
   }
 
   /** Throws URI_TOO_LONG; called by routes that read more of the target than one short parameter. */
@@ -199,6 +254,15 @@ export class Edge {
     const reply = this.detach(response);
     setImmediate(() => reply.fail(error, "", true));
   }
+}
+
+/** Every X-Forwarded-For, in order. */
+export function forwardedFor(request: HttpRequest): string {
+  let text = "";
+  request.forEach((name, value) => {
+    if (name === "x-forwarded-for") text += text === "" ? value : `, ${value}`;
+  });
+  return text;
 }
 
 /** Returns names for X-Ignored-Fields: visible ASCII only, bounded, so that no text of a caller can end a header. */

@@ -31,7 +31,24 @@ export function errorBody(error: ServiceError, requestId: string, nowMs: number)
     requestId,
     timestamp: nowMs,
   };
-  return scrub(JSON.stringify(reply));
+  return scrubbedError(reply, error);
+}
+
+const DIGEST = /^[0-9a-f]{64}$/;
+const PLACE = '"prehashSha256":"(digest)"';
+
+/**
+ * The text of a refusal without anything that looks like a secret. The digest of what a signature was checked against
+ * looks like one and is none: it is made of the caller's own request, who needs it to find a difference.
+ */
+export function scrubbedError<R extends { readonly details: ErrorContext }>(
+  reply: R,
+  { code, context }: ServiceError,
+): string {
+  const digest = code === "AUTH_BAD_SIGNATURE" ? context.prehashSha256 : undefined;
+  if (typeof digest !== "string" || !DIGEST.test(digest)) return scrub(JSON.stringify(reply));
+  const details = { ...reply.details, prehashSha256: "(digest)" };
+  return scrub(JSON.stringify({ ...reply, details })).replace(PLACE, `"prehashSha256":"${digest}"`);
 }
 
 /** `where`, `preview` and `parts` are words of the text; usable forms are beside them. */

@@ -11,8 +11,9 @@ import { ServiceError } from "../../engine/domain/errors.js";
 import type { Operation } from "../../schemas/operation.js";
 import type { Validator } from "../../schemas/validate.js";
 import type { RequestOrigin } from "./operator-access.js";
+import type { Caller } from "./caller.js";
 import type { Asked, Payers } from "./caller-tags.js";
-import type { Edge } from "./edge.js";
+import { type Edge, forwardedFor } from "./edge.js";
 import { asServiceError } from "./error-reply.js";
 import { parseJsonBody } from "./json-body.js";
 import type { PendingReply } from "./pending-reply.js";
@@ -47,7 +48,11 @@ export interface JsonRouteParts extends BodyParts {
 /** Everything of one request that a route may read. */
 export interface Ask {
   readonly requestId: string;
+  /** Proven. */
+  readonly caller: Caller;
   readonly receivedAtMs: number;
+  /** Text of the address that it comes from; "" unless the route reads it. */
+  readonly address: string;
   /** Decoded path parameters by name. */
   readonly params: Readonly<Record<string, string>>;
   /** Decoded query parameters that the route knows. */
@@ -77,6 +82,8 @@ export interface JsonRouteOptions {
   readonly headers: readonly string[];
   /** Whether it sends to a venue. It then counts as in flight, and a stopping service waits for it. */
   readonly sends: boolean;
+  /** Default false. */
+  readonly readsAddress?: boolean;
   /** Throws or rejects with ServiceError. */
   readonly answer: (ask: Ask) => Promise<Answer>;
 }
@@ -85,7 +92,7 @@ const REPLAYED = "\r\nIdempotent-Replayed: true";
 const NO_BODY = Buffer.alloc(0);
 
 /** What of a request is known before its body. */
-type AskHead = Omit<Ask, "body" | "rawBody" | "boundBytes">;
+type AskHead = Omit<Ask, "caller" | "body" | "rawBody" | "boundBytes">;
 
 export function jsonRoute(context: JsonRouteParts, options: JsonRouteOptions): Route {
   const { operation, sends } = options;
@@ -98,6 +105,7 @@ export function jsonRoute(context: JsonRouteParts, options: JsonRouteOptions): R
     operation,
     // A route without credentials charges the caller's address on arrival.
     byAccount: options.headers.length > 0 && context.callerOfAsk !== undefined,
+    readsBody: true,
     handle(response: HttpResponse, request: HttpRequest) {
       edge.checkTarget(request);
       const params: Record<string, string> = {};
@@ -115,8 +123,9 @@ export function jsonRoute(context: JsonRouteParts, options: JsonRouteOptions): R
       const contentType = request.getHeader("content-type");
       const hasBody = operation.method === "POST" || operation.method === "PATCH" || announcesBody(request);
       const receivedAtMs = clock.wallMs();
+      const address = options.readsAddress === true ? edge.addresses.textOf(response, forwardedFor(request)) : "";
       const reply = edge.detach(response);
-      const ask = { requestId: reply.requestId, receivedAtMs, params, query, headers, origin, idempotencyKey };
+      const ask = { requestId: reply.requestId, receivedAtMs, address, params, query, headers, origin, idempotencyKey };
       if (!hasBody) {
         if (edge.closing && sends) reply.fail(new ServiceError("SHUTTING_DOWN"), "", true);
         else start(ask, path, ignoredNames, NO_BODY, "", reply);
@@ -137,7 +146,10 @@ function originOf(request: HttpRequest): RequestOrigin {
   };
 }
 
-/** Returns the function that checks a whole request, charges its payer, runs the route's answer and replies. */
+/**
+ * Returns the function that proves the caller, checks a whole request, charges its payer, runs the route's answer and
+ * replies.
+ */
 function starter(context: JsonRouteParts, options: JsonRouteOptions) {
   const { operation, sends } = options;
   const { inFlight, limits } = context;
@@ -154,6 +166,7 @@ function starter(context: JsonRouteParts, options: JsonRouteOptions) {
   ): void => {
     let ignored = "";
     try {
+      const caller = reply.prove(rawBody);
       if (operation.method !== "GET") checkMediaType(contentType, rawBody);
       const mayLack = operation.body === null || operation.bodyOptional === true;
       const body = rawBody.length === 0 && mayLack ? undefined : parsed(rawBody);
@@ -164,9 +177,10 @@ function starter(context: JsonRouteParts, options: JsonRouteOptions) {
         throw new ServiceError("OVERLOADED", { limit: limits.closesInFlightMax });
       const boundBytes = Buffer.concat([Buffer.from(`${operation.method} ${path}\n`), rawBody]);
       if (sends) inFlight.closes++;
+      const { settled } = reply;
       // Inside a promise, so that an error before its first wait is also counted down.
-      Promise.resolve({ ...ask, body, rawBody, boundBytes })
-        .then(options.answer)
+      Promise.resolve({ ...ask, caller, body, rawBody, boundBytes })
+        .then(settled === null ? options.answer : (whole) => settled.then(() => options.answer(whole)))
         .finally(() => {
           if (sends) inFlight.closes--;
         })

@@ -7,6 +7,7 @@ const RULES = {
   read: { perSecond: 10, burst: 20 },
   trade: { perSecond: 20, burst: 20 },
   exit: { perSecond: 5, burst: 20 },
+  transfer: { perSecond: 1, burst: 2 },
   anon: { perSecond: 1, burst: 2 },
 };
 

@@ -1,14 +1,14 @@
 // hot path
 /**
- * Inbound rate limits: token buckets per caller, refilled by the monotonic clock at each use. A caller is an account,
- * by the tag of its credentials (caller-tags.ts), or an address.
+ * Inbound rate limits: token buckets per caller, refilled by the monotonic clock at each use. A caller is an API key, an
+ * account by the tag of its credentials (caller-tags.ts), or an address.
  *
  * Invariants: a bucket never holds more than its burst; a refused request takes nothing. At most `callersMax` callers
  * are remembered; beyond, the one not seen longest is dropped and starts again with full buckets (so dropping can only
  * be generous). Nothing is allocated for a known caller.
  */
 import { LRUCache } from "lru-cache";
-import type { BucketName } from "../../schemas/service.js";
+import type { BucketName, PolicyName } from "../../schemas/service.js";
 
 /** `perSecond` tokens flow in, at most `burst` are kept. */
 export interface BucketRule {
@@ -19,7 +19,7 @@ export interface BucketRule {
 export type BucketRules = Readonly<Record<BucketName, BucketRule>>;
 
 export class TokenBucket {
-  readonly policy: BucketName;
+  readonly policy: PolicyName;
   readonly perSecond: number;
   readonly burst: number;
   /** Seconds in which an empty bucket fills: the window of the published policy. */
@@ -27,7 +27,7 @@ export class TokenBucket {
   #tokens: number;
   #filledAtNs: number;
 
-  constructor(policy: BucketName, rule: BucketRule, nowNs: number) {
+  constructor(policy: PolicyName, rule: BucketRule, nowNs: number) {
     this.policy = policy;
     this.perSecond = rule.perSecond;
     this.burst = rule.burst;
@@ -93,6 +93,7 @@ export class RateLimiter {
       read: new TokenBucket("read", this.rules.read, nowNs),
       trade: new TokenBucket("trade", this.rules.trade, nowNs),
       exit: new TokenBucket("exit", this.rules.exit, nowNs),
+      transfer: new TokenBucket("transfer", this.rules.transfer, nowNs),
       anon: new TokenBucket("anon", this.rules.anon, nowNs),
     };
     this.#callers.set(address, fresh);

@@ -11,7 +11,7 @@ import { ServiceError } from "../../engine/domain/errors.js";
 import { coversPath, type Operation } from "../../schemas/operation.js";
 import { OWN_KEY } from "../../schemas/venues.js";
 import type { Route } from "./route.js";
-import type { Edge } from "./edge.js";
+import type { AdmissionWish, Edge } from "./edge.js";
 import type { Access, RouteCounts } from "./reply-state.js";
 
 /** The charge for a request that is no operation. */
@@ -34,12 +34,15 @@ const REQUEST_HEADERS = [
 
 export function mountRoutes(app: TemplatedApp, edge: Edge, routes: readonly Route[], hasOrigins: boolean): void {
   const countsOf = new Map<string, RouteCounts>();
-  for (const { operation, handle, byAccount } of routes) {
+  for (const { operation, handle, byAccount = false, readsBody = false } of routes) {
     const pattern = nativePattern(operation.path);
     const counts = countsOf.get(operation.path) ?? edge.countsFor(operation.path);
     countsOf.set(operation.path, counts);
     const logsMethod = operation.method === "GET" ? null : operation.method;
-    const run = guard(edge, counts, operation, accessOf(operation), handle, byAccount === true, logsMethod);
+    const { buckets, weight } = operation;
+    const { scope } = operation.access;
+    const access = accessOf(operation);
+    const run = guard(edge, { counts, buckets, weight, access, scope, byAccount, readsBody, logsMethod }, handle);
     mountMethod(app, operation.method, pattern, run);
   }
   for (const [path, counts] of countsOf) {
@@ -48,15 +51,16 @@ export function mountRoutes(app: TemplatedApp, edge: Edge, routes: readonly Rout
     const preflight = preflightHeaders(allow, hasOrigins);
     app.options(
       pattern,
-      guard(edge, counts, REFUSAL, "reads", (response) => edge.noContent(response, preflight))(false),
+      guard(edge, { counts, ...REFUSAL, access: "reads" }, (response) => edge.noContent(response, preflight))(false),
     );
-    const refused = guard(edge, counts, REFUSAL, "changes", (response, request) => {
+    const refused = guard(edge, { counts, ...REFUSAL, access: "changes" }, (response, request) => {
       edge.checkTarget(request);
       edge.fail(response, new ServiceError("METHOD_NOT_ALLOWED", { allow }), `\r\nAllow: ${allow}`);
     });
     app.any(pattern, refused(false));
   }
-  const unknown = guard(edge, edge.countsFor("unknown"), REFUSAL, "changes", (_, request) => {
+  const nowhere: AdmissionWish = { counts: edge.countsFor("unknown"), ...REFUSAL, access: "changes" };
+  const unknown = guard(edge, nowhere, (_, request) => {
     edge.checkTarget(request);
     throw new ServiceError("NOT_FOUND");
   });
@@ -119,17 +123,9 @@ function preflightHeaders(allow: string, hasOrigins: boolean): string {
 type Handle = (response: HttpResponse, request: HttpRequest) => void;
 
 /** Admission, then the handler; an error becomes its envelope. `headOnly` gives the HEAD form. */
-function guard(
-  edge: Edge,
-  counts: RouteCounts,
-  { buckets, weight }: Pick<Operation, "buckets" | "weight">,
-  access: Access,
-  handle: Handle,
-  byAccount = false,
-  logsMethod: string | null = null,
-): (headOnly: boolean) => Handle {
+function guard(edge: Edge, wish: AdmissionWish, handle: Handle): (headOnly: boolean) => Handle {
   return (headOnly) => {
-    const admission = edge.admissionFor(counts, buckets, weight, headOnly, access, byAccount, logsMethod);
+    const admission = edge.admissionFor({ ...wish, headOnly });
     return (response, request) => {
       try {
         if (edge.admit(response, request, admission)) handle(response, request);

@@ -6,7 +6,7 @@
  *
  * Own names are every address that the service listens on, the names of the loopback (a tunnel's end, a mapped port)
  * and the configured ones. The port of a Host is not compared: a browser sends the one it connected to, which a mapping
- * may have changed. An Origin is own when it is `http://` and exactly that Host.
+ * may have changed. An Origin is own when it is the scheme of the service and exactly that Host.
  *
  * A refused request is neither charged nor read. What is served to everyone (`/health`, `/ready`) is charged to foreign
  * pages apart from their address, which on the loopback all callers share.
@@ -21,6 +21,8 @@ import { isLoopback } from "./server-address.js";
 export interface OriginRules {
   /** The address that the service listens on; 0.0.0.0 and :: are all addresses of this machine. */
   readonly listenHost: string;
+  /** Of this service's own pages. Default `http`. */
+  readonly ownScheme?: "http" | "https";
   /** `name` or `name:port`, in addition to the addresses. */
   readonly allowedHosts: readonly string[];
   /** `scheme://host[:port]`; `*` allows any, for requests that only read. */
@@ -35,13 +37,13 @@ const ADDRESSES_READ_MS = 1_000;
 const KNOWN_HOSTS_MAX = 64;
 const EVERYWHERE: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 const EXPOSED_HEADERS =
-  "X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Fields, Idempotent-Replayed, X-Next-Cursor";
+  "X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Fields, Idempotent-Replayed, X-Next-Cursor, Deprecation, Link";
 /** A name or IPv4 address, or an IPv6 address in brackets; then a port. */
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1,5}))?$/;
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/;
 
 /** The default port of the scheme: browsers omit it. */
-const HTTP_PORT = /:80$/;
+const DEFAULT_PORT = { http: /:80$/, https: /:443$/ } as const;
 const ORIGIN_PORT = /^(http:.*):80$|^(https:.*):443$/;
 
 /** In the form of an Origin header: scheme, host, port, nothing after. */
@@ -116,7 +118,9 @@ export class OriginGuard {
     const named = this.#corsHeaders.get(origin);
     if (named !== undefined) return named;
     const host = head.get("host");
-    if (origin === `http://${host}` || origin === `http://${host.replace(HTTP_PORT, "")}`) return "";
+    const scheme = this.#rules.ownScheme ?? "http";
+    if (origin === `${scheme}://${host}` || origin === `${scheme}://${host.replace(DEFAULT_PORT[scheme], "")}`)
+      return "";
     // Cut, since a header may be long; the pattern keeps a caller's text out of our headers.
     return this.#anyReads && reads && (origin === "null" || isOrigin(origin)) ? corsHeader(origin) : null;
   }

@@ -1,10 +1,11 @@
 /**
  * A reply that is not written within its handler. Invariants: written at most once, never after the client has left,
- * always corked.
+ * always corked; nothing but a refusal before its caller is proven.
  */
 import type { HttpResponse } from "uWebSockets.js";
 import type { Clock } from "../../engine/domain/clock.js";
-import type { ServiceError } from "../../engine/domain/errors.js";
+import { ServiceError } from "../../engine/domain/errors.js";
+import type { Caller } from "./caller.js";
 import type { Payers } from "./caller-tags.js";
 import type { ReplyState, ReplyWriter } from "./reply-state.js";
 import { StreamReply } from "./stream-reply.js";
@@ -41,6 +42,32 @@ export class PendingReply {
     return this.#over;
   }
 
+  /**
+   * Proves the caller with the body of the request, exactly as it came; does nothing where that is done. Throws the
+   * refusal. Must come before anything else is done with the body.
+   */
+  prove(body: Uint8Array): Caller {
+    const refused = this.#writer.prove(this.#state, body);
+    if (refused !== null) throw refused;
+    return this.caller;
+  }
+
+  /** Not null: the body comes from someone who is not known before it is there; the object stands for their address. */
+  get stranger(): object | null {
+    const { proof } = this.#state;
+    return proof === null || proof.isKnown ? null : proof.anon;
+  }
+
+  /** Not null: what may change something waits for it, after `prove`. It never rejects. */
+  get settled(): Promise<void> | null {
+    return this.#state.settled;
+  }
+
+  /** Throws before the caller is proven: that is a bug of the route. */
+  get caller(): Caller {
+    return callerOf(this.#state);
+  }
+
   /** Charges these callers, or the address for null. Throws RATE_LIMITED when one has no tokens left. */
   charge(caller: Payers): void {
     const refused = this.#writer.charge(this.#state, caller);
@@ -52,10 +79,12 @@ export class PendingReply {
   }
 
   json(body: string, extraHeaders = ""): void {
+    callerOf(this.#state);
     this.#once(() => this.#writer.write(this.#response, this.#state, 200, body, extraHeaders, false, ""));
   }
 
   text(contentType: string, body: string): void {
+    callerOf(this.#state);
     this.#once(() => this.#writer.write(this.#response, this.#state, 200, body, "", false, contentType));
   }
 
@@ -64,6 +93,7 @@ export class PendingReply {
    * the headers only.
    */
   stream(contentType: string, extraHeaders: string, clock: Clock, stallMs: number): StreamReply | null {
+    callerOf(this.#state);
     this.#once(() => {
       this.#writer.writeHead(this.#response, this.#state, extraHeaders, contentType);
       const { headOnly, counts } = this.#state.admission;
@@ -85,4 +115,10 @@ export class PendingReply {
     this.#over = true;
     this.#response.cork(write);
   }
+}
+
+/** Throws before the caller is proven. */
+export function callerOf({ caller }: ReplyState): Caller {
+  if (caller === null) throw new ServiceError("INTERNAL", {}, { cause: new Error("the caller is not proven") });
+  return caller;
 }

@@ -41,14 +41,34 @@ export function receiveBody(
     reply.fail(new ServiceError("OVERLOADED", { limit: limits.openBodiesMax }), "", true);
     return;
   }
-  const drop = bodies.read(response, announced, onBody, (failure) =>
-    reply.fail(
-      new ServiceError(failure, { limitBytes: limits.bodyBytesMax, deadlineMs: limits.bodyDeadlineMs }),
-      "",
-      true,
-    ),
+  const { stranger } = reply;
+  if (stranger !== null && !bodies.strangers.enter(stranger)) {
+    reply.fail(new ServiceError("OVERLOADED", { of: "bodies of keys that are not known here yet" }), "", true);
+    return;
+  }
+  let isInside = stranger !== null;
+  // A caller may also leave after its body has come.
+  const leave = () => {
+    if (isInside && stranger !== null) bodies.strangers.leave(stranger);
+    isInside = false;
+  };
+  const drop = bodies.read(
+    response,
+    announced,
+    (body) => {
+      leave();
+      onBody(body);
+    },
+    (failure) => {
+      leave();
+      const { bodyBytesMax: limitBytes, bodyDeadlineMs: deadlineMs } = limits;
+      reply.fail(new ServiceError(failure, { limitBytes, deadlineMs }), "", true);
+    },
   );
-  reply.whenAborted(drop);
+  reply.whenAborted(() => {
+    leave();
+    drop();
+  });
 }
 
 /** A media type, with or without parameters. A simple request of a foreign page cannot send it. */

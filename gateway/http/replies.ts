@@ -11,6 +11,7 @@ import type { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { BucketName } from "../../schemas/service.js";
 import { logAccess, logFault } from "./access-log.js";
+import type { CallerCheck } from "./caller-check.js";
 import type { Payers } from "./caller-tags.js";
 import { encodedText } from "./encoded-text.js";
 import { errorBody, retryAfterSeconds } from "./error-reply.js";
@@ -21,19 +22,29 @@ const STATUS_LINES: ReadonlyMap<number, string> = new Map(
   Object.entries(STATUS_CODES).map(([status, text]) => [Number(status), `${status} ${text}`]),
 );
 
+export interface ReplyParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly charges: RequestCharges;
+  readonly callers: CallerCheck;
+  /** Begins with a line break; "" for none. */
+  readonly varyHeader: string;
+}
+
 export class Replies implements ReplyWriter {
   /** Set at shutdown: every reply then ends its connection. */
   closing = false;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #charges: RequestCharges;
+  readonly #callers: CallerCheck;
   readonly #fixedHeaders: string;
 
-  /** `varyHeader` begins with a line break; "" for none. */
-  constructor(clock: Clock, logger: Logger, charges: RequestCharges, varyHeader: string) {
+  constructor({ clock, logger, charges, callers, varyHeader }: ReplyParts) {
     this.#clock = clock;
     this.#logger = logger;
     this.#charges = charges;
+    this.#callers = callers;
     this.#fixedHeaders = `\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff${varyHeader}`;
   }
 
@@ -44,6 +55,10 @@ export class Replies implements ReplyWriter {
 
   charge(state: ReplyState, payers: Payers): ServiceError | null {
     return this.#charges.charge(state, payers);
+  }
+
+  prove(state: ReplyState, body: Uint8Array): ServiceError | null {
+    return this.#callers.prove(state, body);
   }
 
   write(
@@ -68,14 +83,14 @@ export class Replies implements ReplyWriter {
     closeConnection: boolean,
     contentType: string,
   ): void {
-    const { counts, headOnly, jsonHeaders, buckets } = state.admission;
+    const { counts, headOnly } = state.admission;
     if (status === 200) counts.okCount++;
     else {
       counts.otherCounts.set(status, (counts.otherCounts.get(status) ?? 0) + 1);
       response.writeStatus(STATUS_LINES.get(status) ?? String(status));
     }
-    response.writeHeader("Content-Type", contentType === "" ? jsonHeaders : this.sameHeaders(contentType, buckets));
-    response.writeHeader("X-Request-Id", state.requestId + state.corsHeader + state.rateHeader + extraHeaders);
+    response.writeHeader("Content-Type", this.#contentHeaders(state, contentType));
+    response.writeHeader("X-Request-Id", state.requestId + state.ownHeaders + state.rateHeader + extraHeaders);
     if (status === 204) response.endWithoutBody();
     else if (headOnly && closeConnection) {
       // The native form without a length cannot end the connection; this one reports length 0.
@@ -87,10 +102,14 @@ export class Replies implements ReplyWriter {
     } else response.end(encodedText(body), closeConnection || this.closing);
   }
 
+  #contentHeaders({ admission, paysAnon }: ReplyState, contentType: string): string | Uint8Array {
+    if (contentType === "") return paysAnon ? admission.anonHeaders : admission.jsonHeaders;
+    return this.sameHeaders(contentType, paysAnon ? ["anon"] : admission.buckets);
+  }
+
   writeHead(response: HttpResponse, state: ReplyState, extraHeaders: string, contentType: string): void {
-    const { buckets } = state.admission;
-    response.writeHeader("Content-Type", this.sameHeaders(contentType, buckets));
-    response.writeHeader("X-Request-Id", state.requestId + state.corsHeader + state.rateHeader + extraHeaders);
+    response.writeHeader("Content-Type", this.#contentHeaders(state, contentType));
+    response.writeHeader("X-Request-Id", state.requestId + state.ownHeaders + state.rateHeader + extraHeaders);
   }
 
   writeError(

@@ -1,9 +1,11 @@
 /** What a reply needs of its request, and the writer of replies. */
 import type { HttpResponse } from "uWebSockets.js";
 import type { ServiceError } from "../../engine/domain/errors.js";
+import type { OperationAccess } from "../../schemas/operation.js";
 import type { BucketName } from "../../schemas/service.js";
+import type { Caller, SignedRequest } from "./caller.js";
 import type { Payers } from "./caller-tags.js";
-import type { CallerBuckets } from "./limiter.js";
+import type { CallerBuckets, TokenBucket } from "./limiter.js";
 
 /** Counts of one route; read by the metrics. */
 export interface RouteCounts {
@@ -28,6 +30,10 @@ export interface Admission {
   readonly weight: number;
   readonly headOnly: boolean;
   readonly access: Access;
+  /** What a key needs. `none`: no operation, so keys are not read; it answers with refusals and files only. */
+  readonly scope: OperationAccess["scope"] | "none";
+  /** The route proves its caller with the body (`PendingReply.prove`). Others are refused when a signed request has one. */
+  readonly readsBody: boolean;
   /**
    * The account pays, once the credentials are read; the address pays where there are none, or where they were never
    * read.
@@ -37,6 +43,16 @@ export interface Admission {
   readonly logsMethod: string | null;
   /** Content-Type JSON and every other header that is the same for all replies, encoded once. */
   readonly jsonHeaders: Uint8Array;
+  /** The same with the policy of `anon`, for what its address pays for. */
+  readonly anonHeaders: Uint8Array;
+}
+
+/** What is needed to prove a request once its body is there. Dropped then. */
+export interface Proof extends Omit<SignedRequest, "body"> {
+  /** The bucket of its address. */
+  readonly anon: TokenBucket;
+  /** The key was proven from its address before. */
+  readonly isKnown: boolean;
 }
 
 /** One instance is reused for requests answered within their handler; a waiting one has its own. */
@@ -44,19 +60,31 @@ export interface ReplyState {
   admission: Admission;
   /** The RateLimit header; begins with a line break. */
   rateHeader: string;
-  /** CORS headers; begins with a line break, "" for most. */
-  corsHeader: string;
+  /** CORS and deprecation; begins with a line break, "" for most. */
+  ownHeaders: string;
   requestId: string;
   /** Monotonic; 0 where no access line follows. */
   admittedNs: number;
   /** The address's buckets, until someone has paid. */
   unpaid: CallerBuckets | null;
+  /** The address pays from `anon`, whatever the buckets of the operation are. */
+  paysAnon: boolean;
+  /** Null until it is proven who asks: nothing but a refusal may be written then. */
+  caller: Caller | null;
+  /** Not null: the caller is proven when the body is there. */
+  proof: Proof | null;
+  /** Not null: the request may do nothing before it resolves (AuthVerdict). */
+  settled: Promise<void> | null;
+  /** It was proven for a request without a body. */
+  isBodiless: boolean;
 }
 
 /** Must be called corked or within the handler. `extraHeaders` begin with a line break. */
 export interface ReplyWriter {
   /** Charges this account, or the address for null; returns the refusal when its tokens are used up. Call once. */
   charge(state: ReplyState, payers: Payers): ServiceError | null;
+  /** Proves the caller by the body, unless that is done; returns the refusal. */
+  prove(state: ReplyState, body: Uint8Array): ServiceError | null;
   write(
     response: HttpResponse,
     state: ReplyState,

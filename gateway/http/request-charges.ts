@@ -1,6 +1,7 @@
 // hot path
 /**
- * Who pays for a request: its caller's address on arrival, or its accounts once their credentials are read.
+ * Who pays for a request: its key; without one its caller's address on arrival, or its accounts once their credentials
+ * are read.
  *
  * Invariant: a refused request takes no token, and where one of several payers has none left, none pays.
  */
@@ -8,23 +9,23 @@ import type { HttpResponse } from "uWebSockets.js";
 import type { Clock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { BucketName } from "../../schemas/service.js";
+import { type Addresses, LOOPBACK } from "./addresses.js";
 import type { Payers } from "./caller-tags.js";
-import { type CallerBuckets, callerKey, policyText, type RateLimiter, type TokenBucket } from "./limiter.js";
+import { type CallerBuckets, policyText, type RateLimiter, type TokenBucket } from "./limiter.js";
 import type { ReplyState } from "./reply-state.js";
 
-const LOOPBACK = "127.0.0.1";
+const ANON: readonly BucketName[] = ["anon"];
 
 export class RequestCharges {
   readonly #limiter: RateLimiter;
   readonly #clock: Clock;
-  readonly #loopbackOnly: boolean;
+  readonly #addresses: Addresses;
   readonly #loopbackCaller: CallerBuckets;
 
-  /** `loopbackOnly`: every caller is on this machine, so addresses are not read. */
-  constructor(limiter: RateLimiter, clock: Clock, loopbackOnly: boolean) {
+  constructor(limiter: RateLimiter, clock: Clock, addresses: Addresses) {
     this.#limiter = limiter;
     this.#clock = clock;
-    this.#loopbackOnly = loopbackOnly;
+    this.#addresses = addresses;
     this.#loopbackCaller = limiter.caller(LOOPBACK, clock.monoNs());
   }
 
@@ -33,26 +34,33 @@ export class RequestCharges {
     return policyText(buckets.map((name) => this.#loopbackCaller[name]));
   }
 
-  caller(response: HttpResponse): CallerBuckets {
-    if (this.#loopbackOnly) return this.#loopbackCaller;
-    return this.#limiter.caller(callerKey(response.getRemoteAddress()), this.#clock.monoNs());
+  /** Buckets of the address. */
+  caller(response: HttpResponse, forwardedFor: string): CallerBuckets {
+    if (this.#addresses.isOne) return this.#loopbackCaller;
+    return this.#limiter.caller(this.#addresses.keyOf(response, forwardedFor), this.#clock.monoNs());
   }
 
   /** Buckets of what must not use up those of its own address: another host name, or a foreign page. */
-  stranger(response: HttpResponse, kind: "name" | "page"): CallerBuckets {
-    const address = this.#loopbackOnly ? LOOPBACK : callerKey(response.getRemoteAddress());
-    return this.#limiter.caller(`${kind} ${address}`, this.#clock.monoNs());
+  stranger(response: HttpResponse, forwardedFor: string, kind: "name" | "page"): CallerBuckets {
+    return this.#limiter.caller(`${kind} ${this.#addresses.keyOf(response, forwardedFor)}`, this.#clock.monoNs());
+  }
+
+  /** Charges a proven key. Returns the refusal, or null. */
+  chargeKey(state: ReplyState, payer: string): ServiceError | null {
+    const nowNs = this.#clock.monoNs();
+    return this.#charge(state, this.#limiter.caller(payer, nowNs), nowNs);
   }
 
   /** Charges the caller on arrival, or leaves it unpaid where an account pays. Returns the refusal, or null. */
   arrival(state: ReplyState, caller: CallerBuckets): ServiceError | null {
     const { admission } = state;
     const nowNs = this.#clock.monoNs();
-    if (admission.byAccount) {
+    if (admission.byAccount && !state.paysAnon) {
       state.unpaid = caller;
       return null;
     }
-    const first = caller[admission.buckets[0] as BucketName];
+    state.unpaid = null;
+    const first = state.paysAnon ? caller.anon : caller[admission.buckets[0] as BucketName];
     if (!first.take(admission.weight, nowNs)) return this.#charge(state, caller, nowNs);
     state.rateHeader = `\r\nRateLimit: "${first.policy}";r=${first.remaining(nowNs)};t=0`;
     return null;
@@ -70,8 +78,8 @@ export class RequestCharges {
 
   /** Charges the first bucket that has the weight. */
   #charge(state: ReplyState, caller: CallerBuckets, nowNs: number): ServiceError | null {
-    const { buckets, weight } = state.admission;
-    for (const name of buckets) {
+    const { weight } = state.admission;
+    for (const name of bucketsOf(state)) {
       const bucket = caller[name];
       if (!bucket.take(weight, nowNs)) continue;
       state.rateHeader = `\r\nRateLimit: "${name}";r=${bucket.remaining(nowNs)};t=0`;
@@ -101,8 +109,8 @@ export class RequestCharges {
 
   /** Returns the refusal of the bucket that has the tokens soonest. */
   #refused(state: ReplyState, caller: CallerBuckets, nowNs: number): ServiceError {
-    const { buckets, weight } = state.admission;
-    const soonest = buckets
+    const { weight } = state.admission;
+    const soonest = bucketsOf(state)
       .map((name) => caller[name])
       .reduce((best: TokenBucket, bucket) =>
         bucket.waitMs(weight, nowNs) < best.waitMs(weight, nowNs) ? bucket : best,
@@ -116,4 +124,8 @@ export class RequestCharges {
       retryAfterMs,
     });
   }
+}
+
+function bucketsOf({ admission, paysAnon }: ReplyState): readonly BucketName[] {
+  return paysAnon ? ANON : admission.buckets;
 }

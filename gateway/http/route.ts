@@ -7,5 +7,7 @@ export interface Route {
   readonly operation: Operation;
   /** It reads credentials, and charges their owner (PendingReply.charge). */
   readonly byAccount?: boolean;
+  /** It reads the body, and proves the caller with it first (PendingReply.prove). */
+  readonly readsBody?: boolean;
   handle(response: HttpResponse, request: HttpRequest): void;
 }

@@ -97,7 +97,10 @@ describe("layer rules", () => {
     ["shared-net-is-lowest", "feeds/shared/sign", "feeds/shared/orders/x.ts"],
     ["shared-book-and-room-take-net", "feeds/shared/book", "feeds/shared/account/x.ts"],
     ["shared-accounts-take-no-orders", "feeds/shared/account", "feeds/shared/orders/x.ts"],
+    ["admin-knows-no-service", "gateway/admin", "gateway/app/x.ts"],
     ["http-knows-no-routes", "gateway/http", "gateway/api/routes/x.ts"],
+    ["auth-knows-no-shell", "gateway/auth", "gateway/stream/x.ts"],
+    ["auth-knows-no-shell", "gateway/auth", "gateway/http/x.ts"],
     ["children-know-no-service", "gateway/children", "gateway/app/x.ts"],
     ["views-know-no-routes", "gateway/api", "gateway/api/routes/x.ts"],
     ["views-know-no-routes", "gateway/accounts", "gateway/stream/x.ts"],
@@ -105,6 +108,8 @@ describe("layer rules", () => {
     ["stream-knows-no-routes", "gateway/stream", "gateway/api/routes/x.ts"],
     ["domain-is-lowest", "engine/domain", "engine/market/x.ts"],
     ["engine-parts-know-no-orders", "engine/guards", "engine/orders/x.ts"],
+    ["sealing-knows-the-store-alone", "engine/custody/sealing", "engine/custody/x.ts"],
+    ["sealing-knows-the-store-alone", "engine/custody/sealing", "engine/storage/x.ts"],
     ["orders-know-no-portfolio", "engine/orders", "engine/portfolio/x.ts"],
     ["orders-know-no-portfolio", "engine/orders/single", "engine/recorder/x.ts"],
     ["orders-durable-looks-down", "engine/orders/durable", "engine/orders/decide/x.ts"],
@@ -122,6 +127,7 @@ describe("layer rules", () => {
   const OTHERS: Readonly<Record<string, string>> = {
     "engine/planted-pure.ts": 'import { readFileSync } from "node:fs";\nexport const a = readFileSync;\n',
     "engine/planted-transport.ts": 'import type { WebSocket } from "ws";\nexport type A = WebSocket;\n',
+    "gateway/auth/planted-transport.ts": 'import type { WebSocket } from "ws";\nexport type A = WebSocket;\n',
     "engine/planted-nowhere.ts": 'import { a } from "./nowhere.js";\nexport const b = a;\n',
     "engine/planted-circle.ts": 'import type { B } from "./circle.js";\nexport type A = B | 1;\n',
     "engine/circle.ts": 'import type { A } from "./planted-circle.js";\nexport type B = A | 2;\n',
@@ -132,6 +138,7 @@ describe("layer rules", () => {
     const expected = new Set([
       "engine-is-pure: engine/planted-pure.ts",
       "engine-takes-no-transport: engine/planted-transport.ts",
+      "auth-takes-no-transport: gateway/auth/planted-transport.ts",
       "not-to-unresolvable: engine/planted-nowhere.ts",
       "no-circular: engine/circle.ts",
     ]);

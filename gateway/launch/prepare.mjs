@@ -74,9 +74,10 @@ export function listSources(extensions = [".ts"]) {
   return found.sort();
 }
 
-/** Runs a tool to its end with inherited output; ends this process when it fails. */
+/** Runs a tool to its end, with its output on stderr; ends this process when it fails. */
 export function run(command, args) {
-  const result = spawnSync(command, args, { cwd: repoRoot, stdio: "inherit" });
+  // What a tool says is no output of the command that needs it.
+  const result = spawnSync(command, args, { cwd: repoRoot, stdio: ["inherit", 2, 2] });
   if (result.status === 0) return;
   process.stderr.write(
     `unwind: ${command} ${args[0] ?? ""} failed${result.error ? `: ${result.error.message}` : ""}\n`,

@@ -13,11 +13,15 @@ const WHOLE_SYSTEMS = ["bench/test/", "gateway/test/dashboard.browser.test.ts", 
 
 /** Of them, those that fill the machine by themselves, or whose subject is time: one at a time, at the end. */
 const ALONE = [
+  "bench/test/system/canary-signed.test.ts",
+  "bench/test/system/fuzz-sockets.test.ts",
   "bench/test/system/fuzz-whole.test.ts",
   "bench/test/system/kill-closes.test.ts",
   "bench/test/system/kill-records.test.ts",
   "bench/test/system/live-books.test.ts",
   "bench/test/system/live-clocks.test.ts",
+  "bench/test/system/serve-signed.test.ts",
+  "bench/test/system/service-memory.test.ts",
   "bench/test/simulation/trade-simulation.test.ts",
   "gateway/test/dashboard.browser.test.ts",
 ];

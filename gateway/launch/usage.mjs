@@ -8,7 +8,8 @@ const OWN = ["start", "serve"];
 const USAGE = `unwind: closes perpetual-futures positions at the best all-in exit over several venues.
 
   npm start                       the service with local venues and a demo account, on loopback
-  npm run serve                   the service against the configured venues
+  npm run serve                   the service against the configured venues, with API keys
+  npm exec unwind -- --help       keys, the record of acts, certificates
   npm test                        the tests
   npm run check                   types, lint, layers, licences, house rules
   npm run bench -- [scenario]     benchmarks
@@ -20,7 +21,12 @@ Settings are environment variables, or keys of the JSON file unwind.config.json 
   PORT=9000 LOG_LEVEL=debug DATA_DIR=/tmp/unwind npm start
 docs/configuration.md lists all of them. PORT is 8080 by default; 0 takes a free one.
 
-  --help, -h    this text
+npm run serve needs a key to seal secrets with, and an API key for each caller (docs/api-keys.md, docs/cli.md):
+  (umask 077; openssl rand -hex 32 > kek); export KEK_FILE="$PWD/kek"
+  npm exec unwind -- keys create --scope read,trade
+It refuses what is unsafe, each problem in a line that says what to change.
+
+  --help, -h    this text (npm run serve -- --help)
   --version     the version
 `;
 

@@ -26,6 +26,10 @@ export interface AccountWish {
   /** In alphabetical order. */
   readonly venues: readonly Venue[];
   readonly blocks: Readonly<Partial<Record<RoutableVenue, unknown>>>;
+  /** Who asks; null without a key. */
+  readonly ownerId: string | null;
+  /** The key of who opened it first, which pays for as long as it is open; it is no part of what names it. */
+  readonly payer?: string | null;
 }
 
 interface AccountMember {
@@ -74,7 +78,7 @@ export class AccountMembers {
 
 function openMember(
   { portfolio }: AccountSources,
-  { walletAddress, blocks }: AccountWish,
+  { walletAddress, blocks, ownerId, payer }: AccountWish,
   venue: Venue,
   wantsOrders: boolean,
   hear: (watch: AccountWatch, change: AccountChange) => void,
@@ -92,6 +96,8 @@ function openMember(
     (change) => {
       if (watch !== null) hear(watch, change);
     },
+    ownerId,
+    payer,
   );
   if (opened.ok) {
     watch = opened.handle.watch;

@@ -1,7 +1,7 @@
 /**
  * Subscribe and resume frames of the account topics → keys: `positions:<wallet>#<scope>`.
  *
- * The scope is a keyed hash of the caller, the exchanges and the credentials for them. Two callers of one wallet with
+ * The scope is a keyed hash of the owner who asks, the exchanges and the credentials for them. Two callers of one wallet with
  * different credentials share neither frames nor rings nor resume points, and a key text alone opens nothing.
  *
  * Invariant: credentials leave this file only into the portfolio, which opens a session with them; nothing here keeps
@@ -40,6 +40,15 @@ export interface ResumedSub {
   readonly credentials?: Blocks;
 }
 
+/** What a private key is made of. */
+interface Named {
+  readonly walletAddress: string;
+  readonly exchanges: readonly Venue[] | undefined;
+  readonly credentials: Blocks | undefined;
+  readonly ownerId: string | null;
+  readonly payer: string | null;
+}
+
 /** 128 bits in hex: keys of others cannot be guessed, and never collide. */
 const SCOPE_CHARS = 32;
 const KEY_TEXT = /^(positions|orders):([0-9A-Za-z]{1,128})#([0-9a-f]{32})$/;
@@ -62,16 +71,18 @@ export class AccountTopics {
     return KEY_TEXT.test(text);
   }
 
-  subscribed(topic: AccountTopic, frame: unknown): KeySpec {
+  /** `ownerId`: who asks, `payer`: its key; null without a key. */
+  subscribed(topic: AccountTopic, frame: unknown, ownerId: string | null, payer: string | null): KeySpec {
     const { walletAddress, exchanges, credentials } =
       topic === "orders" ? checked(this.#orders, frame) : checked(this.#positions, frame);
-    return this.#spec(topic, walletAddress, exchanges, credentials);
+    return this.#spec(topic, { walletAddress, exchanges, credentials, ownerId, payer });
   }
 
-  /** Throws UNKNOWN_SUBSCRIPTION unless exchanges and credentials match the key. */
-  resumed({ sub, exchanges, credentials }: ResumedSub): KeySpec {
+  /** Throws UNKNOWN_SUBSCRIPTION unless exchanges, credentials and owner match the key. */
+  resumed({ sub, exchanges, credentials }: ResumedSub, ownerId: string | null, payer: string | null): KeySpec {
     const [, topic = "", walletAddress = ""] = KEY_TEXT.exec(sub) ?? [];
-    const spec = this.#spec(topic === "orders" ? "orders" : "positions", walletAddress, exchanges, credentials);
+    const named = topic === "orders" ? "orders" : "positions";
+    const spec = this.#spec(named, { walletAddress, exchanges, credentials, ownerId, payer });
     if (spec.text !== sub) {
       const problem = "exchanges and credentials are not those of the subscription: they are needed again to resume it";
       throw new ServiceError("UNKNOWN_SUBSCRIPTION", { sub, problem });
@@ -79,21 +90,14 @@ export class AccountTopics {
     return spec;
   }
 
-  #spec(
-    topic: AccountTopic,
-    walletText: string,
-    exchanges: readonly Venue[] | undefined,
-    credentials: Blocks | undefined,
-  ): KeySpec {
+  #spec(topic: AccountTopic, { walletAddress: walletText, exchanges, credentials, ownerId, payer }: Named): KeySpec {
     const walletAddress = walletOf(walletText);
     const venues = [...new Set(exchanges ?? VENUES)].sort();
     const blocks = blocksOf(venues, credentials ?? {});
-    // API keys are not verified yet; once they are, the id joins the scope.
-    const apiKey = "";
     const scope = this.#hash
-      .hmacHex("stream.scope", [topic, apiKey, walletAddress, venues.join(","), canonicalJson(blocks)])
+      .hmacHex("stream.scope", [topic, ownerId ?? "", walletAddress, venues.join(","), canonicalJson(blocks)])
       .slice(0, SCOPE_CHARS);
-    const wish: AccountWish = { walletAddress, venues, blocks };
+    const wish: AccountWish = { walletAddress, venues, blocks, ownerId, payer };
     const sources = this.#sources;
     const text = `${topic}:${walletAddress}#${scope}`;
     if (topic === "orders")

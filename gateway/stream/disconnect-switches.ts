@@ -24,6 +24,10 @@ export interface DisconnectWish {
   readonly blocks: Readonly<Partial<Record<string, unknown>>>;
   readonly timeoutMs: number;
   readonly graceMs: number;
+  /** Whose switches they are. */
+  readonly ownerId: string | null;
+  /** The key that arms them; null without one. */
+  readonly payer?: string | null;
 }
 
 /** A switch that a connection holds. */
@@ -33,6 +37,7 @@ export interface HeldSwitch {
 }
 
 interface Held extends HeldSwitch {
+  readonly ownerId: string | null;
   timer: TimerHandle;
 }
 
@@ -76,10 +81,10 @@ export class DisconnectSwitches {
       await this.#dropReplaced(holder, wish.venues);
       // There is no await from here on: a switch held after its connection is lost would beat forever.
       if (!connection.isOpen) {
-        for (const { switchId } of armed) this.#desk.expireSwitch(switchId, wish.graceMs);
+        for (const { switchId } of armed) this.#desk.expireSwitch(switchId, wish.graceMs, wish.ownerId);
         return [];
       }
-      for (const facts of armed) this.#hold(connection, holder, facts, wish.graceMs);
+      for (const facts of armed) this.#hold(connection, holder, facts, wish);
       return [...holder.held.values()];
     });
   }
@@ -91,10 +96,10 @@ export class DisconnectSwitches {
   async disarm(connection: Connection): Promise<readonly HeldSwitch[]> {
     return this.#alone(connection, async (holder) => {
       const ending: HeldSwitch[] = [];
-      for (const { facts, graceMs, timer } of [...holder.held.values()]) {
+      for (const { facts, graceMs, ownerId, timer } of [...holder.held.values()]) {
         this.#clock.clearTimer(timer);
         holder.held.delete(facts.switchId);
-        const answer = await this.#desk.disarmSwitch(facts.switchId);
+        const answer = await this.#desk.disarmSwitch(facts.switchId, ownerId);
         if (answer.ok && answer.armed.state === "ENDING") ending.push({ facts: answer.armed, graceMs });
       }
       return ending;
@@ -103,7 +108,8 @@ export class DisconnectSwitches {
 
   /** The connection is lost: each switch fires when its grace period is over. */
   gone(connection: Connection): void {
-    for (const { facts, graceMs } of this.#takeAll(connection)) this.#desk.expireSwitch(facts.switchId, graceMs);
+    for (const { facts, graceMs, ownerId } of this.#takeAll(connection))
+      this.#desk.expireSwitch(facts.switchId, graceMs, ownerId);
   }
 
   /** The service ends the connection because it stops: the desk decides the outcome of its switches. */
@@ -134,13 +140,13 @@ export class DisconnectSwitches {
     }
   }
 
-  async #armAll({ venues, blocks, timeoutMs }: DisconnectWish): Promise<readonly SwitchFacts[]> {
+  async #armAll({ venues, blocks, timeoutMs, ownerId, payer = null }: DisconnectWish): Promise<readonly SwitchFacts[]> {
     const requests = venues.map((venue) => {
       const credentials = blocks[venue] ?? null;
       if (credentials === null) throw new ServiceError("MISSING_CREDENTIALS", { exchange: venue });
-      return { venue, credentials, timeoutMs };
+      return { venue, credentials, timeoutMs, payer };
     });
-    const answer = await this.#desk.armSwitches(requests);
+    const answer = await this.#desk.armSwitches(requests, ownerId);
     if (!answer.ok) throw refusalError(answer, answer.venue);
     return answer.armed;
   }
@@ -148,7 +154,7 @@ export class DisconnectSwitches {
   /** An account has one switch: a switch that a later arm of this connection replaced is dropped without notice. */
   async #dropReplaced({ held }: Holder, venues: readonly RoutableVenue[]): Promise<void> {
     const asked = [...held.values()].filter(({ facts }) => venues.includes(facts.venue));
-    const answers = await Promise.all(asked.map(({ facts }) => this.#desk.heartbeat(facts.switchId)));
+    const answers = await Promise.all(asked.map(({ facts, ownerId }) => this.#desk.heartbeat(facts.switchId, ownerId)));
     for (const [index, { facts, timer }] of asked.entries()) {
       if (answers[index]?.ok === true) continue;
       this.#clock.clearTimer(timer);
@@ -156,11 +162,11 @@ export class DisconnectSwitches {
     }
   }
 
-  #hold(connection: Connection, holder: Holder, facts: SwitchFacts, graceMs: number): void {
+  #hold(connection: Connection, holder: Holder, facts: SwitchFacts, { graceMs, ownerId }: DisconnectWish): void {
     const beatMs = facts.timeoutMs / BEATS_PER_TIMEOUT;
     const beat = (): void => {
       held.timer = this.#clock.setTimer(beat, beatMs);
-      this.#desk.heartbeat(facts.switchId).then(
+      this.#desk.heartbeat(facts.switchId, ownerId).then(
         (answer) => {
           if (!answer.ok) this.#ended(connection, holder, held);
         },
@@ -169,7 +175,7 @@ export class DisconnectSwitches {
         },
       );
     };
-    const held: Held = { facts, graceMs, timer: this.#clock.setTimer(beat, beatMs) };
+    const held: Held = { facts, graceMs, ownerId, timer: this.#clock.setTimer(beat, beatMs) };
     holder.held.set(facts.switchId, held);
   }
 

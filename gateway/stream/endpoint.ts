@@ -16,8 +16,7 @@ import uws, {
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import { STREAM_PATH } from "../../schemas/asyncapi.js";
-import type { Edge } from "../http/edge.js";
-import { callerKey } from "../http/limiter.js";
+import { type Edge, forwardedFor } from "../http/edge.js";
 import type { Admission } from "../http/reply-state.js";
 import type { BucketName } from "../../schemas/service.js";
 import type { Connection, StreamSocket } from "./connection.js";
@@ -30,7 +29,9 @@ const OVERSIZE_BYTES_MAX = 256 * 1024;
 const ANON: readonly BucketName[] = ["anon"];
 
 interface SocketData {
+  /** The name of its rate limits. */
   readonly address: string;
+  readonly addressText: string;
   /** Null until the socket is open. */
   connection: Connection | null;
 }
@@ -74,7 +75,12 @@ class NativeSocket implements StreamSocket {
 /** Mounts the stream; the hub publishes through the same app. */
 export function mountStream(app: TemplatedApp, edge: Edge, hub: StreamHub): void {
   const guarded = guardedBy(edge.logger);
-  const upgrading = edge.admissionFor(edge.countsFor(STREAM_PATH), ANON, 0, false, "changes");
+  const upgrading = edge.admissionFor({
+    counts: edge.countsFor(STREAM_PATH),
+    buckets: ANON,
+    weight: 0,
+    access: "changes",
+  });
   app.ws<SocketData>(STREAM_PATH, {
     compression: uws.DISABLED,
     maxPayloadLength: OVERSIZE_BYTES_MAX,
@@ -88,7 +94,12 @@ export function mountStream(app: TemplatedApp, edge: Edge, hub: StreamHub): void
     }),
     ...socketHandlers(hub, guarded),
   });
-  const refused = edge.admissionFor(edge.countsFor(`${STREAM_PATH} without upgrade`), ANON, 1, false, "changes");
+  const refused = edge.admissionFor({
+    counts: edge.countsFor(`${STREAM_PATH} without upgrade`),
+    buckets: ANON,
+    weight: 1,
+    access: "changes",
+  });
   app.any(
     STREAM_PATH,
     guarded((response: HttpResponse, request: HttpRequest) => {
@@ -126,7 +137,12 @@ function upgrade(edge: Edge, response: HttpResponse, request: HttpRequest, conte
     edge.fail(response, new ServiceError("SHUTTING_DOWN"));
     return;
   }
-  const data: SocketData = { address: callerKey(response.getRemoteAddress()), connection: null };
+  const forwarded = forwardedFor(request);
+  const data: SocketData = {
+    address: edge.addresses.keyOf(response, forwarded),
+    addressText: edge.addresses.textOf(response, forwarded),
+    connection: null,
+  };
   response.upgrade(
     data,
     request.getHeader("sec-websocket-key"),
@@ -142,7 +158,7 @@ function socketHandlers(hub: StreamHub, guarded: Guarded): WebSocketBehavior<Soc
   return {
     open: guarded((socket: WebSocket<SocketData>) => {
       const data = socket.getUserData();
-      data.connection = hub.connect(new NativeSocket(socket), data.address);
+      data.connection = hub.connect(new NativeSocket(socket), data.address, data.addressText);
     }),
     message: guarded((socket: WebSocket<SocketData>, message: ArrayBuffer, isBinary: boolean) => {
       const { connection } = socket.getUserData();

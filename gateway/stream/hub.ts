@@ -15,11 +15,14 @@ import type { NoticeReason } from "../../schemas/stream.js";
 import { TokenBucket } from "../http/limiter.js";
 import type { MarketView } from "../api/market-view.js";
 import type { StreamAccounts } from "./account-topics.js";
+import type { Revocations } from "../http/caller.js";
 import { PUBLIC_AUTH, type StreamAuth } from "./auth.js";
+import { StreamCallers } from "./callers.js";
 import { DisconnectSwitches, type SwitchDesk } from "./disconnect-switches.js";
 import { Connection, type ConnectionHost, type StreamSocket } from "./connection.js";
 import { FeedBoard } from "./feed-board.js";
 import {
+  CLOSE_AUTH_FAILED,
   CLOSE_RATE_LIMITED,
   CLOSE_RESTART,
   CLOSE_TRY_LATER,
@@ -48,7 +51,9 @@ export interface HubParts {
   /** Identifies this start: about six characters that no other start has. Lower-case letters and digits. */
   readonly epoch: string;
   readonly refusedTickers: ReadonlySet<RoutableVenue>;
+  /** Absent: there are no keys. */
   readonly auth?: StreamAuth;
+  readonly revocations?: Revocations;
   /** Positions and orders; absent: those topics are not served. */
   readonly accounts?: StreamAccounts;
   /** Cancels on disconnect; absent: not served. */
@@ -65,7 +70,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
   readonly limits: StreamLimits;
   readonly counts: StreamCounts = createStreamCounts();
   readonly topics: Topics;
-  readonly auth: StreamAuth;
+  readonly callers: StreamCallers;
   readonly logger: Logger;
   readonly switches: DisconnectSwitches | null;
   readonly taps = new MarketTaps();
@@ -98,7 +103,18 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
       markDirty: (key, urgent) => this.#publisher.markDirty(key, urgent),
     });
     this.logger = parts.logger;
-    this.auth = parts.auth ?? PUBLIC_AUTH;
+    this.callers = new StreamCallers(parts.auth ?? PUBLIC_AUTH, limits, () => this.monoNs());
+    // Its switches fire, as those of any lost connection.
+    parts.revocations?.onRevoked((keyId) => {
+      for (const connection of this.callers.ofKey(keyId)) {
+        try {
+          endUnproven(this.#protocol, connection, "KEY_REVOKED");
+        } catch (error) {
+          // A bug in a topic of one connection leaves none of the others open.
+          logFailedLook(this.logger, error);
+        }
+      }
+    });
     this.#board = new FeedBoard(parts.view);
     this.topics = new Topics({
       view: parts.view,
@@ -136,11 +152,11 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
 
   // ---------------------------------------------------------------- connections
 
-  /** Accepts a new socket; one too many gets an error and is closed. */
-  connect(socket: StreamSocket, address: string): Connection {
+  /** Accepts a new socket; one too many gets an error and is closed. `addressText`: for the checks of keys. */
+  connect(socket: StreamSocket, address: string, addressText = address): Connection {
     const connection = new Connection(socket, this, address, this.#connectionsOpened++);
     const inbound = new TokenBucket(
-      "anon",
+      "ws",
       { perSecond: this.limits.framesPerSecond, burst: this.limits.framesPerSecond },
       this.monoNs(),
     );
@@ -148,9 +164,11 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     this.#perAddress.set(address, sameAddress);
     this.#clients.set(connection, { connection, inbound });
     this.counts.connections++;
-    if (this.#isStopped) this.#turnAway(connection, "RESTART", CLOSE_RESTART);
+    const isAdmitted = this.callers.admit(connection, addressText);
+    if (this.#isStopped) this.turnAway(connection, "RESTART", CLOSE_RESTART);
     else if (this.#clients.size > this.limits.connectionsMax || sameAddress > this.limits.connectionsPerAddressMax)
-      this.#turnAway(connection, "TOO_MANY_CONNECTIONS", CLOSE_TRY_LATER);
+      this.turnAway(connection);
+    else if (!isAdmitted) this.turnAway(connection, "TOO_MANY_UNAUTHENTICATED", CLOSE_TRY_LATER);
     else this.#startPulse();
     return connection;
   }
@@ -166,6 +184,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
 
   forget(connection: Connection): void {
     if (!this.#clients.delete(connection)) return;
+    this.callers.forget(connection);
     if (this.#isStopped) this.switches?.leave(connection);
     else this.switches?.gone(connection);
     this.counts.connections--;
@@ -182,12 +201,13 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     this.#board.stopping();
     const status = this.keys.get("status");
     if (status !== undefined) this.#publisher.advance(status);
-    for (const connection of [...this.#clients.keys()]) this.#turnAway(connection, "RESTART", CLOSE_RESTART);
+    for (const connection of [...this.#clients.keys()]) this.turnAway(connection, "RESTART", CLOSE_RESTART);
     this.keys.clearRetained();
     this.#stopPulse();
   }
 
-  #turnAway(connection: Connection, reason: NoticeReason, code: number): void {
+  /** Ends a connection, by default one that is one too many, with the time when to come back. */
+  turnAway(connection: Connection, reason: NoticeReason = "TOO_MANY_CONNECTIONS", code = CLOSE_TRY_LATER): void {
     const { retryAfterMs } = this.limits;
     connection.send(JSON.stringify({ type: "status", ts: this.wallMs(), reason, retryAfterMs }));
     connection.end(code, reason);
@@ -265,6 +285,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     for (const connection of this.#clients.keys()) {
       if ((connection.slot + this.#pulseCount) % CONNECTION_LOOK_PULSES !== 0) continue;
       try {
+        if (this.callers.isOverdue(connection, nowNs)) endUnproven(this.#protocol, connection, "AUTH_REQUIRED");
         connection.look(nowNs, feeds);
       } catch (error) {
         logFailedLook(this.logger, error);
@@ -276,6 +297,11 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
   #lookForDrift(nowNs: number): void {
     for (const key of this.keys.values()) if (key.drifted(nowNs)) this.#publisher.markDirty(key, true);
   }
+}
+
+function endUnproven(protocol: Protocol, connection: Connection, code: "AUTH_REQUIRED" | "KEY_REVOKED"): void {
+  protocol.error(connection, new ServiceError(code), {});
+  connection.end(CLOSE_AUTH_FAILED, code === "KEY_REVOKED" ? code : "AUTH_FAILED");
 }
 
 /** A bug in a topic of one connection does not end the frames of the others. */

@@ -8,6 +8,12 @@ export interface StreamLimits {
   readonly connectionsMax: number;
   /** The same, for one caller address. */
   readonly connectionsPerAddressMax: number;
+  /** The same, for one API key. */
+  readonly connectionsPerKeyMax: number;
+  /** Outside public mode: connections of one address that have proven no key; likewise. */
+  readonly unauthenticatedPerAddressMax: number;
+  /** Time for the proof of a key, from the first wish on that needs one; beyond: 4401. */
+  readonly authDeadlineMs: number;
   /**
    * Different keys over all connections; a subscribe beyond is refused with OVERLOADED, and the connection stays open.
    */
@@ -59,6 +65,9 @@ export const DEFAULT_STREAM_LIMITS: StreamLimits = {
   connectionsMax: 20_000,
   // Public mode listens on this machine only, so an address does not identify a caller there.
   connectionsPerAddressMax: 20_000,
+  connectionsPerKeyMax: 10_000,
+  unauthenticatedPerAddressMax: 5,
+  authDeadlineMs: 5_000,
   keysMax: 5_000,
   privateKeysMax: 1_000,
   levelsMax: 4_000_000,

@@ -34,6 +34,7 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
   readonly events: FeedEvents = this;
   readonly #markDirty: MarkDirty;
   readonly #sources: AccountSources;
+  readonly #ownerId: string | null;
   readonly #members: AccountMembers;
   readonly #coverageMarks = new Map<string, string>();
   #pending: string[] = [];
@@ -45,6 +46,7 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
   constructor(sources: AccountSources, wish: AccountWish, mark: MarkDirty) {
     this.#markDirty = mark;
     this.#sources = sources;
+    this.#ownerId = wish.ownerId;
     this.#members = new AccountMembers(sources, wish, true, (watch, change) => this.#hear(watch, change));
   }
 
@@ -72,7 +74,7 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
       const shown = watch?.ordersCoverage() ?? fixed;
       if (shown !== null) coverage.push(`"${venue}":${coverageText(shown)}`);
       for (const order of watch?.openOrders ?? []) {
-        const text = watch === null ? null : recordText(this.#sources, watch, order);
+        const text = watch === null ? null : this.#recordText(watch, order);
         if (text !== null) orders.push(text);
       }
     }
@@ -138,11 +140,11 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
   #dataOf(watch: AccountWatch, change: AccountChange): string | null {
     switch (change.kind) {
       case "order": {
-        const order = recordText(this.#sources, watch, change.order);
+        const order = this.#recordText(watch, change.order);
         return order === null ? null : `{"event":"order","order":${order}}`;
       }
       case "fill": {
-        const order = recordText(this.#sources, watch, change.order);
+        const order = this.#recordText(watch, change.order);
         const fill = fillOf(watch, change);
         return order === null || fill === null
           ? null
@@ -169,6 +171,16 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
     return `{"event":"coverage","coverage":{"${watch.venue}":${coverageText(coverage)}}}`;
   }
 
+  /**
+   * Returns null when the room does not list the order's contract; the order cannot be counted in lots, nor closed here.
+   */
+  #recordText(watch: AccountWatch, order: VenueOrder): string | null {
+    const instrument = instrumentOf(watch.room.markets, order.nativeSymbol);
+    if (instrument === null) return null;
+    const terms = this.#sources.termsOf(order, watch.owner, this.#ownerId);
+    return JSON.stringify(orderRecord(factsOfVenueOrder(instrument, order, terms)));
+  }
+
   #push(data: string): void {
     if (this.#isLost) return;
     if (this.#pending.length >= PENDING_MAX) {
@@ -178,15 +190,6 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
     } else this.#pending.push(data);
     this.#markDirty(true);
   }
-}
-
-/**
- * Returns null when the room does not list the order's contract; the order cannot be counted in lots, nor closed here.
- */
-function recordText({ termsOf }: AccountSources, watch: AccountWatch, order: VenueOrder): string | null {
-  const instrument = instrumentOf(watch.room.markets, order.nativeSymbol);
-  if (instrument === null) return null;
-  return JSON.stringify(orderRecord(factsOfVenueOrder(instrument, order, termsOf(order, watch.owner))));
 }
 
 function fillOf(watch: AccountWatch, { order, qtyLots, price, fee, tradeId }: Fill): FillRow | null {

@@ -10,6 +10,7 @@ import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.j
 import {
   authenticatedSchema,
   authSchema,
+  authTicketSchema,
   cancelOnDisconnectSchema,
   disconnectSwitchesSchema,
   DISCONNECT_BOUNDS,
@@ -25,16 +26,18 @@ import {
 } from "../../schemas/stream.js";
 import { compileSerialiser } from "../../schemas/serialise.js";
 import { compileValidator } from "../../schemas/validate.js";
-import { asServiceError, publicDetails } from "../http/error-reply.js";
+import { PUBLIC_TOPIC_WORDS } from "../../schemas/stream-data.js";
+import type { Caller } from "../http/caller.js";
+import { asServiceError, publicDetails, scrubbedError } from "../http/error-reply.js";
 import { parseJsonBody } from "../http/json-body.js";
 import { invalidParameters } from "../http/query.js";
-import { scrub } from "../../engine/domain/scrub.js";
-import type { StreamAuth } from "./auth.js";
 import type { ResumedSub } from "./account-topics.js";
+import type { AuthClaim } from "./auth.js";
+import type { StreamCallers } from "./callers.js";
 import { checked } from "./checked.js";
 import type { Connection } from "./connection.js";
 import type { DisconnectSwitches, DisconnectWish, HeldSwitch } from "./disconnect-switches.js";
-import { CLOSE_AUTH_FAILED, CLOSE_BAD_FRAME } from "./limits.js";
+import { CLOSE_AUTH_FAILED, CLOSE_BAD_FRAME, CLOSE_RATE_LIMITED } from "./limits.js";
 import type { StreamCounts } from "./stream-counts.js";
 import type { StreamKey } from "./stream-key.js";
 import type { StreamKeys } from "./stream-keys.js";
@@ -48,17 +51,29 @@ export interface ProtocolHost {
   readonly keys: Pick<StreamKeys, "open" | "settle">;
   readonly counts: Pick<StreamCounts, "errorsOut">;
   readonly topics: Topics;
-  readonly auth: StreamAuth;
+  readonly callers: StreamCallers;
   readonly logger: Logger;
   /** Null when trading is not served here. */
   readonly switches: DisconnectSwitches | null;
   wallMs(): number;
+  /** Ends a connection that is one too many. */
+  turnAway(connection: Connection): void;
 }
 
 /** The `id` of the present frame, to be repeated. */
 type IdPart = { readonly id?: string };
 
 type Frame = Readonly<Record<string, unknown>>;
+
+/** A frame that waits until the proof before it is settled. */
+interface HeldFrame {
+  readonly bytes: Buffer;
+  readonly isBinary: boolean;
+}
+
+/** A proof is settled within moments; a client that sends more until then is ended with 4429. */
+const HELD_FRAMES_MAX = 32;
+const PUBLIC_TOPICS: ReadonlySet<unknown> = new Set(PUBLIC_TOPIC_WORDS);
 
 /** The position that a client reports. */
 interface ResumeWish extends ResumedSub {
@@ -69,6 +84,7 @@ interface ResumeWish extends ResumedSub {
 export class Protocol {
   readonly #host: ProtocolHost;
   readonly #auth = compileValidator(authSchema);
+  readonly #authTicket = compileValidator(authTicketSchema);
   readonly #unsubscribe = compileValidator(unsubscribeSchema);
   readonly #resume = compileValidator(resumeSchema);
   readonly #ping = compileValidator(pingSchema);
@@ -80,11 +96,20 @@ export class Protocol {
   readonly #pongText = compileSerialiser(pongSchema);
   readonly #authenticatedText = compileSerialiser(authenticatedSchema);
 
+  /** Connections whose proof is not settled yet, with what they sent since. */
+  readonly #held = new Map<Connection, HeldFrame[]>();
+
   constructor(host: ProtocolHost) {
     this.#host = host;
   }
 
   handle(connection: Connection, bytes: Buffer, isBinary: boolean): void {
+    const held = this.#held.get(connection);
+    if (held !== undefined) {
+      if (held.length >= HELD_FRAMES_MAX) connection.end(CLOSE_RATE_LIMITED, "RATE_LIMITED");
+      else held.push({ bytes: Buffer.copyBytesFrom(bytes), isBinary });
+      return;
+    }
     const read = this.#read(bytes, isBinary);
     if (typeof read === "string") {
       this.error(connection, new ServiceError("BAD_FRAME", { problem: read }), {});
@@ -110,7 +135,7 @@ export class Protocol {
     this.#host.counts.errorsOut++;
     // The context of an INTERNAL may reveal internals.
     const details = isFault ? {} : publicDetails(error.context);
-    connection.send(scrub(JSON.stringify({ type: "error", ...id, code: error.code, error: error.message, details })));
+    connection.send(scrubbedError({ type: "error", ...id, code: error.code, error: error.message, details }, error));
   }
 
   /** Returns the frame, or the reason why it is invalid. */
@@ -167,7 +192,11 @@ export class Protocol {
   }
 
   #subscribe(connection: Connection, frame: Frame, id: IdPart): void {
-    const keys = this.#host.keys.open(connection, this.#host.topics.subscribed(frame));
+    const { callers, topics } = this.#host;
+    const wished = topics.topicOf(frame);
+    if (!PUBLIC_TOPICS.has(wished)) callers.require(connection, "read");
+    const specs = topics.subscribed(frame, callers.ownerOf(connection), callers.payerOf(connection));
+    const keys = this.#host.keys.open(connection, specs, callers.isNobody(connection));
     try {
       this.#answerSubscribe(connection, keys, id);
     } finally {
@@ -185,9 +214,13 @@ export class Protocol {
   }
 
   #resumeAll(connection: Connection, wishes: readonly ResumeWish[], id: IdPart): void {
+    const { callers, topics } = this.#host;
     const bySub = new Map(wishes.map((wish) => [wish.sub, wish]));
-    const specs = [...bySub.values()].map((wish) => this.#host.topics.resumed(wish));
-    const keys = this.#host.keys.open(connection, specs);
+    if (wishes.some(({ sub }) => topics.isPrivate(sub))) callers.require(connection, "read");
+    const ownerId = callers.ownerOf(connection);
+    const payer = callers.payerOf(connection);
+    const specs = [...bySub.values()].map((wish) => topics.resumed(wish, ownerId, payer));
+    const keys = this.#host.keys.open(connection, specs, callers.isNobody(connection));
     try {
       this.#answerResume(connection, keys, bySub, id);
     } finally {
@@ -245,10 +278,14 @@ export class Protocol {
 
   /** Replied to when the venues have answered; frames that arrive meanwhile may be answered earlier. */
   #switch(connection: Connection, frame: Frame, id: IdPart): void {
-    const { switches } = this.#host;
+    const { callers, switches } = this.#host;
     const { enabled = true, ...wish } = checked(this.#cancelOnDisconnect, frame);
+    callers.require(connection, "trade");
     if (switches === null) throw new ServiceError("NOT_SUPPORTED", { what: "cancelOnDisconnect" });
-    const work = enabled ? switches.arm(connection, disconnectWish(wish)) : switches.disarm(connection);
+    const ownerId = callers.ownerOf(connection);
+    const work = enabled
+      ? switches.arm(connection, { ...disconnectWish(wish, ownerId), payer: callers.payerOf(connection) })
+      : switches.disarm(connection);
     work.then(
       (held) => connection.send(this.#switchesText({ type: "cancelOnDisconnect", ...id, switches: held.map(rowOf) })),
       (error: unknown) => this.error(connection, error, id),
@@ -256,13 +293,43 @@ export class Protocol {
   }
 
   #authenticate(connection: Connection, frame: Frame, id: IdPart): void {
-    const result = this.#host.auth.authenticate(checked(this.#auth, frame), this.#host.wallMs());
-    if (result.ok) {
-      connection.send(this.#authenticatedText({ type: "authenticated", ...id, scopes: [...result.scopes] }));
-      return;
+    const claim = this.#claimOf(frame);
+    try {
+      const proven = this.#host.callers.prove(connection, claim);
+      if (proven === "TOO_MANY") this.#host.turnAway(connection);
+      else if (proven.settled === null) this.#greet(connection, proven.caller, id);
+      else this.#greetLater(connection, proven.caller, proven.settled, id);
+    } catch (thrown) {
+      const error = asServiceError(thrown);
+      const isRefused = error.status === 401 || error.status === 403;
+      const context = { ...error.context, serverTime: this.#host.wallMs() };
+      this.error(connection, isRefused ? new ServiceError(error.code, context) : error, id);
+      if (isRefused) connection.end(CLOSE_AUTH_FAILED, "AUTH_FAILED");
+      else if (error.code === "RATE_LIMITED") connection.end(CLOSE_RATE_LIMITED, "RATE_LIMITED");
     }
-    this.error(connection, new ServiceError(result.code, result.details), id);
-    connection.end(CLOSE_AUTH_FAILED, "AUTH_FAILED");
+  }
+
+  #claimOf(frame: Frame): AuthClaim {
+    if (frame["ticket"] === undefined) return checked(this.#auth, frame);
+    if (["apiKey", "timestamp", "signature"].some((name) => frame[name] !== undefined))
+      throw invalidParameters({ path: "ticket", problem: "must not be beside apiKey, timestamp or signature" });
+    return checked(this.#authTicket, frame);
+  }
+
+  #greet(connection: Connection, { scopes }: Caller, id: IdPart): void {
+    connection.send(this.#authenticatedText({ type: "authenticated", ...id, scopes: [...scopes] }));
+  }
+
+  /** What the client sends meanwhile is handled after it, in order. */
+  #greetLater(connection: Connection, caller: Caller, settled: Promise<void>, id: IdPart): void {
+    this.#held.set(connection, []);
+    void settled.then(() => {
+      const held = this.#held.get(connection) ?? [];
+      this.#held.delete(connection);
+      if (!this.#host.callers.believe(connection, caller)) return;
+      this.#greet(connection, caller, id);
+      for (const { bytes, isBinary } of held) if (connection.isOpen) this.handle(connection, bytes, isBinary);
+    });
   }
 }
 
@@ -273,7 +340,7 @@ interface DisconnectFields {
   readonly graceMs?: number;
 }
 
-function disconnectWish(fields: DisconnectFields): DisconnectWish {
+function disconnectWish(fields: DisconnectFields, ownerId: string | null): DisconnectWish {
   const { credentials: blocks = {}, timeoutMs = DISCONNECT_BOUNDS.defaultTimeoutMs, graceMs = 0 } = fields;
   const venues = fields.exchanges ?? ROUTABLE_VENUES.filter((venue) => (blocks[venue] ?? null) !== null);
   if (venues.length === 0)
@@ -281,7 +348,7 @@ function disconnectWish(fields: DisconnectFields): DisconnectWish {
   // More than half of the time is always left between two heartbeats.
   if (graceMs * 2 > timeoutMs)
     throw invalidParameters({ path: "graceMs", problem: `must be at most half of timeoutMs, ${timeoutMs}` });
-  return { venues: [...new Set(venues)], blocks, timeoutMs, graceMs };
+  return { venues: [...new Set(venues)], blocks, timeoutMs, graceMs, ownerId };
 }
 
 function rowOf({ facts, graceMs }: HeldSwitch) {

@@ -15,6 +15,9 @@ import { RetainedTopics } from "./retained-topics.js";
 import type { StreamCounts } from "./stream-counts.js";
 import { StreamKey } from "./stream-key.js";
 
+/** Of the keys and levels of all, for connections without a key where one is needed. */
+const NOBODYS_SHARE = 0.5;
+
 interface StreamKeysParts {
   readonly clock: Clock;
   /** Identifies this start; the epochs of keys begin with it. */
@@ -54,9 +57,12 @@ export class StreamKeys {
     this.#retained.clear();
   }
 
-  /** Returns the keys of `specs` and opens new ones. Throws SUBSCRIPTION_LIMIT, OVERLOADED, and what a topic throws. */
-  open(connection: Connection, specs: readonly KeySpec[]): StreamKey[] {
-    this.#checkBounds(connection, specs);
+  /**
+   * Returns the keys of `specs` and opens new ones. Throws SUBSCRIPTION_LIMIT, OVERLOADED, and what a topic throws.
+   * `isNobody`: it opens none while half of the room is in use, so that callers with a key find some.
+   */
+  open(connection: Connection, specs: readonly KeySpec[], isNobody = false): StreamKey[] {
+    this.#checkBounds(connection, specs, isNobody);
     const keys: StreamKey[] = [];
     try {
       for (const spec of specs) keys.push(this.#open.get(spec.text) ?? this.#openOne(spec));
@@ -83,7 +89,7 @@ export class StreamKeys {
     else key.close();
   }
 
-  #checkBounds(connection: Connection, specs: readonly KeySpec[]): void {
+  #checkBounds(connection: Connection, specs: readonly KeySpec[], isNobody: boolean): void {
     let added = 0;
     let opened = 0;
     let openedPrivate = 0;
@@ -99,8 +105,10 @@ export class StreamKeys {
       openedLevels += levels;
       if (isPrivate) openedPrivate++;
     }
-    const { connectionLevelsMax, keysMax, levelsMax, privateKeysMax, retryAfterMs, subscriptionsMax } =
-      this.#parts.limits;
+    const { connectionLevelsMax, privateKeysMax, retryAfterMs, subscriptionsMax } = this.#parts.limits;
+    const share = isNobody ? NOBODYS_SHARE : 1;
+    const keysMax = Math.floor(this.#parts.limits.keysMax * share);
+    const levelsMax = Math.floor(this.#parts.limits.levelsMax * share);
     if (connection.subscriptionCount + added > subscriptionsMax)
       throw new ServiceError("SUBSCRIPTION_LIMIT", {
         limit: subscriptionsMax,
@@ -113,9 +121,9 @@ export class StreamKeys {
         held: connection.levelCount,
         of: "levels",
       });
-    if (this.#open.size + opened > keysMax)
+    if (opened > 0 && this.#open.size + opened > keysMax)
       throw new ServiceError("OVERLOADED", { limit: keysMax, of: "keys", retryAfterMs });
-    if (this.#levelCount + openedLevels > levelsMax)
+    if (openedLevels > 0 && this.#levelCount + openedLevels > levelsMax)
       throw new ServiceError("OVERLOADED", { limit: levelsMax, of: "levels", retryAfterMs });
     if (openedPrivate > 0 && this.#privateCount + openedPrivate > privateKeysMax)
       throw new ServiceError("OVERLOADED", { limit: privateKeysMax, of: "account keys", retryAfterMs });

@@ -11,7 +11,12 @@ import {
   subscribeStatusSchema,
   subscribeTickerSchema,
 } from "../../schemas/stream.js";
-import { DEFAULT_INTERVAL_MS, PUBLIC_TOPIC_WORDS, SERVED_TOPIC_WORDS } from "../../schemas/stream-data.js";
+import {
+  DEFAULT_INTERVAL_MS,
+  PUBLIC_TOPIC_WORDS,
+  SERVED_TOPIC_WORDS,
+  type TOPIC_WORDS,
+} from "../../schemas/stream-data.js";
 import { compileValidator } from "../../schemas/validate.js";
 import type { Clock } from "../../engine/domain/clock.js";
 import { AccountTopics, type ResumedSub, type StreamAccounts } from "./account-topics.js";
@@ -45,11 +50,21 @@ export class Topics {
     this.#accounts = sources.accounts === undefined ? null : new AccountTopics(sources, sources.accounts);
   }
 
-  /** Returns the keys that a subscribe frame requests, each once; throws ServiceError. */
-  subscribed(frame: unknown): KeySpec[] {
-    const { topic } = checked(this.#any, frame);
+  /** Throws ServiceError for a frame that names none. */
+  topicOf(frame: unknown): (typeof TOPIC_WORDS)[number] {
+    return checked(this.#any, frame).topic;
+  }
+
+  /** Reports whether a key text is of an account. */
+  isPrivate(text: string): boolean {
+    return this.#accounts?.isKeyText(text) === true;
+  }
+
+  /** Returns the keys that a subscribe frame requests, each once; throws ServiceError. `ownerId`: who asks; `payer`: its key. */
+  subscribed(frame: unknown, ownerId: string | null, payer: string | null = null): KeySpec[] {
+    const topic = this.topicOf(frame);
     if (this.#accounts !== null && (topic === "positions" || topic === "orders"))
-      return [this.#accounts.subscribed(topic, frame)];
+      return [this.#accounts.subscribed(topic, frame, ownerId, payer)];
     const specs = new Map<string, KeySpec>();
     const take = (key: PublicKey) => {
       const spec = this.#spec(key);
@@ -74,9 +89,9 @@ export class Topics {
   }
 
   /** Returns the key of a text that a client kept; throws UNKNOWN_SUBSCRIPTION. */
-  resumed(wish: ResumedSub): KeySpec {
+  resumed(wish: ResumedSub, ownerId: string | null, payer: string | null = null): KeySpec {
     const { sub: text } = wish;
-    if (this.#accounts?.isKeyText(text) === true) return this.#accounts.resumed(wish);
+    if (this.#accounts?.isKeyText(text) === true) return this.#accounts.resumed(wish, ownerId, payer);
     const key = parseKeyText(text);
     if (key === null || !this.#isListed(key)) throw new ServiceError("UNKNOWN_SUBSCRIPTION", { sub: text });
     return this.#spec(key);

@@ -17,7 +17,7 @@ const closeOf = (key: string) => ({
 let harness: Harness;
 beforeEach(async () => {
   harness = await startHarness({
-    server: { rateLimits: { read: rule(3), trade: rule(1), exit: rule(2), anon: rule(100) } },
+    server: { rateLimits: { read: rule(3), trade: rule(1), exit: rule(2), transfer: rule(2), anon: rule(100) } },
   });
 });
 afterEach(async () => {
@@ -38,7 +38,9 @@ async function remaining(key: string | null): Promise<Readonly<Record<string, st
   const shown: Record<string, string | number> = {};
   for (const { policy, scope, remaining: left } of data.buckets) {
     shown[policy] = left;
-    shown["scope"] = scope;
+    // The frames of the stream are bounded for each connection, whoever opened it.
+    if (policy === "ws") expect(scope).toBe("connection");
+    else shown["scope"] = scope;
   }
   return shown;
 }
@@ -90,7 +92,15 @@ describe("the caller of a close", () => {
   it("is shown its own use, and the refusal names the bucket and when to come back", async () => {
     const { client } = harness;
     await client.close(closeOf("0xkey-of-one"));
-    expect(await remaining("0xkey-of-one")).toEqual({ read: 3, trade: 1, exit: 1, anon: 100, scope: "key" });
+    expect(await remaining("0xkey-of-one")).toEqual({
+      read: 3,
+      trade: 1,
+      exit: 1,
+      transfer: 2,
+      anon: 100,
+      ws: 20,
+      scope: "key",
+    });
     expect(await remaining("0xkey-of-another")).toMatchObject({ exit: 2 });
     for (let close = 0; close < 2; close++) await client.close(closeOf("0xkey-of-one"));
     const refused = await client.close(closeOf("0xkey-of-one"));

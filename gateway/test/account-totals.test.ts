@@ -23,8 +23,14 @@ let harness: Harness;
 beforeEach(async () => {
   harness = await startHarness({
     trading: tradingWith(createFakeDesk(), [
-      { walletId: WALLET, userId: "alice", address: ADDRESS, credentials: { venueone: KEY_ONE, venuetwo: KEY_TWO } },
-      { walletId: BARE_WALLET, userId: "bob", address: BARE_ADDRESS, credentials: {} },
+      {
+        ownerId: null,
+        walletId: WALLET,
+        userId: "alice",
+        address: ADDRESS,
+        credentials: { venueone: KEY_ONE, venuetwo: KEY_TWO },
+      },
+      { ownerId: null, walletId: BARE_WALLET, userId: "bob", address: BARE_ADDRESS, credentials: {} },
     ]),
   });
   harness.refreshBooks();

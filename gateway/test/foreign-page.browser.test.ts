@@ -69,7 +69,7 @@ describe.skipIf(chromium === null && !isRequired)(
       await new Promise<void>((resolve) => void foreign.listen(0, "127.0.0.1", resolve));
       harness = await startHarness({
         trading: tradingWith(desk, [
-          { walletId: WALLET, userId: "alice", address: ADDRESS, credentials: { venueone: KEY } },
+          { ownerId: null, walletId: WALLET, userId: "alice", address: ADDRESS, credentials: { venueone: KEY } },
         ]),
       });
       browser = await launchBrowser(chromium);

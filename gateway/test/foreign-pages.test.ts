@@ -108,7 +108,9 @@ describe("pages of another origin", () => {
 
   it("cost their address nothing", async () => {
     const rule = { perSecond: 0.1, burst: 3 };
-    const running = await start({ server: { rateLimits: { read: rule, trade: rule, exit: rule, anon: rule } } });
+    const running = await start({
+      server: { rateLimits: { read: rule, trade: rule, exit: rule, transfer: rule, anon: rule } },
+    });
     for (let count = 0; count < 10; count++)
       expect(await codeOf(running, "GET", "/api/time", { origin: "https://page.example" })).toBe("403 FOREIGN_ORIGIN");
     expect(await codeOf(running, "GET", "/api/time", {})).toBe("200");
@@ -116,7 +118,9 @@ describe("pages of another origin", () => {
 
   it("starve nobody over what any page may ask: they and other names pay for themselves", async () => {
     const rule = { perSecond: 0.001, burst: 3 };
-    const running = await start({ server: { rateLimits: { read: rule, trade: rule, exit: rule, anon: rule } } });
+    const running = await start({
+      server: { rateLimits: { read: rule, trade: rule, exit: rule, transfer: rule, anon: rule } },
+    });
     const strangers: Record<string, string>[] = [
       { origin: "https://page.example" },
       { "sec-fetch-site": "cross-site" },

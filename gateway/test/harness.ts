@@ -2,6 +2,7 @@
  * The real server, routes, limiter, close service and lmdb store around fake rooms. Time is real here (sockets
  * are), but no test waits for it to pass.
  */
+import { Owners } from "../../engine/domain/owner.js";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +18,7 @@ import { createTradeDesk } from "../app/trade-desk.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import { ACCOUNT_PACES } from "../../feeds/registry.js";
 import type { TradingDesk } from "../accounts/trading-desk.js";
+import type { CallerAuth } from "../http/caller.js";
 import { createLogger, type ServiceLogger } from "../app/log.js";
 import { MarketView } from "../api/market-view.js";
 import { Metrics } from "../app/metrics.js";
@@ -31,7 +33,7 @@ const RULE = { perSecond: 1_000_000, burst: 1_000_000 };
 export const DEFAULT_SERVER_OPTIONS: ServerOptions = {
   host: "127.0.0.1",
   port: 0,
-  rateLimits: { read: RULE, trade: RULE, exit: RULE, anon: RULE },
+  rateLimits: { read: RULE, trade: RULE, exit: RULE, transfer: RULE, anon: RULE },
   rateLimitCallersMax: 100,
   allowedHosts: [],
   allowedOrigins: [],
@@ -81,6 +83,8 @@ export interface HarnessOptions {
   readonly server?: Partial<ServerOptions>;
   readonly wrapDesk?: (desk: TradeDesk) => TradeDesk;
   readonly records?: RecordsStore;
+  /** API keys; absent: there are none. */
+  readonly auth?: CallerAuth;
   /** Accounts and single-venue orders; absent: those routes are not served. */
   readonly trading?: (parts: TradingParts) => Promise<TradingDesk>;
 }
@@ -152,7 +156,9 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
       records: options.records ?? createOffStore("no record in this test"),
       recorder: null,
       hash,
+      owners: new Owners(),
       ...(trading === undefined ? {} : { trading }),
+      ...(options.auth === undefined ? {} : { auth: options.auth }),
       ...(portfolio === null ? {} : { portfolio }),
     },
   );

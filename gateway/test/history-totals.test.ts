@@ -12,6 +12,7 @@ let harness: Harness;
 
 beforeEach(async () => {
   const wallet = {
+    ownerId: null,
     walletId: WALLET,
     userId: "alice",
     address: ADDRESS,

@@ -11,7 +11,7 @@ const rule = (burst: number) => ({ perSecond: 1 / 3600, burst });
 let harness: Harness;
 beforeEach(async () => {
   harness = await startHarness({
-    server: { rateLimits: { read: rule(2), trade: rule(1), exit: rule(2), anon: rule(10_000) } },
+    server: { rateLimits: { read: rule(2), trade: rule(1), exit: rule(2), transfer: rule(2), anon: rule(10_000) } },
   });
 });
 afterEach(async () => {

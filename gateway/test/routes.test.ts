@@ -217,7 +217,7 @@ describe("instruments and service endpoints", () => {
   it("answer status, time, limits, health, readiness, metrics and the document", async () => {
     expect(at(await get("/api/status"), "data.venues")).toHaveLength(2);
     expect(at(await get("/api/time"), "data.serverTime")).toBeTypeOf("number");
-    expect(at(await get("/api/limits"), "data.buckets")).toHaveLength(4);
+    expect(at(await get("/api/limits"), "data.buckets")).toHaveLength(6);
     expect(at(await get("/health"), "status")).toBe("ok");
     expect(at(await get("/ready"), "ready")).toBe(true);
     expect((await get("/metrics")).text).toContain('unwind_http_requests_total{route="/health",status="200"}');

@@ -30,8 +30,14 @@ beforeAll(async () => {
     // Let in, and no operator for all that.
     server: { allowedHosts: ["unwind.example"], allowedOrigins: ["https://elsewhere.example"] },
     trading: tradingWith(desk, [
-      { walletId: WALLET, userId: "alice", address: ADDRESS, credentials: { venueone: KEY_ONE, venuetwo: KEY_TWO } },
-      { walletId: BARE_WALLET, userId: "bob", address: STRANGER, credentials: {} },
+      {
+        ownerId: null,
+        walletId: WALLET,
+        userId: "alice",
+        address: ADDRESS,
+        credentials: { venueone: KEY_ONE, venuetwo: KEY_TWO },
+      },
+      { ownerId: null, walletId: BARE_WALLET, userId: "bob", address: STRANGER, credentials: {} },
     ]),
   });
 });

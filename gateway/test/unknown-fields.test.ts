@@ -2,6 +2,7 @@
  * Fields that a route does not know, over HTTP: on routes that send, change or arm something they refuse the request, on
  * reads they are named and ignored. What the interface spec names for an operation, or for a twin of it, is never unknown.
  */
+import { Owners } from "../../engine/domain/owner.js";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { GuardBook, NO_LIMITS } from "../../engine/guards/guard-book.js";
 import { ROUTABLE_VENUES } from "../../engine/domain/venue.js";
@@ -48,15 +49,17 @@ function start(strictFields: boolean): Promise<Harness> {
         store,
         clock,
         logger,
-        policy: { global: NO_LIMITS, each: NO_LIMITS, byKey: new Map() },
+        policy: { global: NO_LIMITS, each: NO_LIMITS, byOwner: new Map() },
       });
       await killSwitch.start();
       const wallets = new MemoryCredentials([
-        { walletId: WALLET, userId: "alice", address: ADDRESS, credentials: CREDENTIALS },
+        { ownerId: null, walletId: WALLET, userId: "alice", address: ADDRESS, credentials: CREDENTIALS },
       ]);
       return createTradingDesk({
+        recordAct: async () => {},
         clock,
         wallets,
+        owners: new Owners(),
         orders: desk,
         killSwitch,
         operator: { loopbackOnly: true, open: true },
@@ -158,7 +161,10 @@ const byId = SENDING.map((sending) => [sending.operation.id, sending] as const);
 
 describe("an unknown field", () => {
   it("is asked of every operation that sends, changes or arms something", () => {
-    const sending = Object.values<Operation>(OPERATIONS).filter(({ method }) => method !== "GET");
+    // A POST with the scope `read` makes a ticket, and takes no body.
+    const sending = Object.values<Operation>(OPERATIONS).filter(
+      ({ method, access }) => method !== "GET" && access.scope !== "read",
+    );
     expect(new Set(SENDING.map(({ operation }) => operation.id))).toEqual(new Set(sending.map(({ id }) => id)));
   });
 

@@ -45,7 +45,7 @@ beforeAll(async () => {
   harness = await startHarness({
     rooms: [roomOfThree()],
     trading: tradingWith(createFakeDesk(), [
-      { walletId: WALLET, userId: "alice", address: ADDRESS, credentials: { venuetwo: KEY } },
+      { ownerId: null, walletId: WALLET, userId: "alice", address: ADDRESS, credentials: { venuetwo: KEY } },
     ]),
   });
 });

@@ -81,6 +81,7 @@ export async function startSpecSystem(seed: number): Promise<SpecSystem> {
   const venuefourBlock = { apiKey: keys.apiKey, apiSecret: keys.apiSecret, walletAddress: keys.walletAddress };
 
   const wallet = (walletId: string, trader: Trader) => ({
+    ownerId: null,
     walletId,
     userId: trader.label,
     address: trader.venueone.address,
@@ -89,7 +90,7 @@ export async function startSpecSystem(seed: number): Promise<SpecSystem> {
   const wallets = new MemoryCredentials([
     wallet(WALLET_ID, alice),
     wallet(HEDGE_WALLET_ID, hedger),
-    { walletId: BARE_WALLET_ID, userId: "bob", address: BARE_ADDRESS, credentials: {} },
+    { ownerId: null, walletId: BARE_WALLET_ID, userId: "bob", address: BARE_ADDRESS, credentials: {} },
   ]);
   const { service, client, logLines, stop, cleanUp } = await startSystem(pair, {
     wallets,

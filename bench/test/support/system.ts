@@ -6,6 +6,7 @@ import type { CredentialSource } from "../../../engine/custody/credential-source
 import { readConfig, type Config } from "../../../gateway/app/config.js";
 import { createLogger } from "../../../gateway/app/log.js";
 import type { PageAccount } from "../../../gateway/api/routes/dashboard.js";
+import type { CallerAuth } from "../../../gateway/http/caller.js";
 import { TestClient } from "../../../gateway/test/client.js";
 import { createService, type Service } from "../../../gateway/app/wiring.js";
 import type { LocalPair } from "./local-pair.js";
@@ -30,6 +31,8 @@ export interface SystemOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Server wallets; default none. */
   readonly wallets?: CredentialSource;
+  /** API keys, instead of those of the configuration. */
+  readonly auth?: CallerAuth;
   /** Serves the page, with the account that it opens with. */
   readonly page?: { readonly folder: string; readonly account: PageAccount | null };
 }
@@ -76,6 +79,7 @@ export async function startSystem(pair: LocalPair, options: SystemOptions = {}):
   const page = {
     ...(folder === undefined ? {} : { dashboardFolder: folder }),
     ...(account === null ? {} : { pageAccount: account }),
+    ...(options.auth === undefined ? {} : { auth: options.auth }),
   };
   const service = await createService(configFor(pair, dataDir, options.environment), { logger, ...wallets, ...page });
   const client = new TestClient(service.url);

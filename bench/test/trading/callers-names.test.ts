@@ -19,7 +19,13 @@ let system: System;
 
 async function start(dataDir?: string): Promise<System> {
   const wallets = new MemoryCredentials([
-    { walletId: WALLET_ID, userId: "namer", address: trader.venueone.address, credentials: credentialsOf(trader) },
+    {
+      ownerId: null,
+      walletId: WALLET_ID,
+      userId: "namer",
+      address: trader.venueone.address,
+      credentials: credentialsOf(trader),
+    },
   ]);
   return startSystem(pair, { wallets, ...(dataDir === undefined ? {} : { dataDir }) });
 }

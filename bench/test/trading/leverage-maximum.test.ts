@@ -24,7 +24,7 @@ beforeAll(async () => {
   pair = await startLocalPair({ seed: SEED, symbols: ["BTC", "DOGE"] });
   trader = pair.addTrader("dora", { positions: { BTC: "0.5" } });
   const address = trader.venueone.address;
-  const wallet = { walletId: WALLET_ID, userId: "dora", address, credentials: credentialsOf(trader) };
+  const wallet = { ownerId: null, walletId: WALLET_ID, userId: "dora", address, credentials: credentialsOf(trader) };
   system = await startSystem(pair, {
     wallets: new MemoryCredentials([wallet]),
     environment: { SYMBOLS: "BTC,DOGE" },

@@ -11,6 +11,7 @@ export interface DecisionEvent {
   /** `resolved`: an order of unknown outcome found its end after the reply. */
   readonly kind: "replied" | "refused" | "replayed" | "resolved";
   readonly tsMs: number;
+  readonly ownerId: string | null;
   readonly requestId: string;
   readonly symbol: string;
   readonly direction: Direction;

@@ -16,19 +16,19 @@ export interface FreeNamesParts {
 /** Looks at the accounts at once, before their sessions are closed. Resolves when the rows are gone. */
 export async function freeNames(
   { hash, names, store }: FreeNamesParts,
-  { accounts }: Pick<TradeExecution, "accounts">,
+  { accounts, ownerId }: Pick<TradeExecution, "accounts" | "ownerId">,
   { attempts, clientOrderId, routeId }: TradeRun,
 ): Promise<void> {
   if (clientOrderId === null) return;
   const taken = new Set(
     attempts.filter(({ outcome }) => outcome !== "NOT_SENT" && outcome !== "REJECTED").map(({ venue }) => venue),
   );
-  const owners = [...new Set(attempts.map(({ venue }) => venue))].flatMap((venue) => {
+  const holders = [...new Set(attempts.map(({ venue }) => venue))].flatMap((venue) => {
     const account = taken.has(venue) ? null : accounts.get(venue);
-    return account === null ? [] : [sessionHash(hash, account.session)];
+    return account === null ? [] : [sessionHash(hash, account.session, ownerId)];
   });
-  for (const owner of owners) {
-    const { conditions, writes } = await names.freeRows(owner, clientOrderId, routeId);
+  for (const holder of holders) {
+    const { conditions, writes } = await names.freeRows(holder, clientOrderId, routeId);
     if (writes.length > 0) await store.commit({ conditions, writes });
   }
 }

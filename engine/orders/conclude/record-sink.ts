@@ -16,7 +16,7 @@ import type { OrderEvent } from "./order-events.js";
 export interface RecordedRun
   extends Pick<
     TradeRun,
-    "routeId" | "requestId" | "symbol" | "direction" | "orderType" | "startedAtMs" | "positionsBefore"
+    "ownerId" | "routeId" | "requestId" | "symbol" | "direction" | "orderType" | "startedAtMs" | "positionsBefore"
   > {
   /** Null when it was not routed. */
   readonly routing: Pick<RoutingReport, "candidates" | "reference"> | null;
@@ -26,6 +26,7 @@ export interface RecordedRun
 export interface ConcludedTrade {
   readonly kind: "replied" | "resolved" | "refused";
   readonly tsMs: number;
+  readonly ownerId: string | null;
   readonly requestId: string;
   readonly symbol: string;
   readonly direction: Direction;

@@ -8,7 +8,7 @@ import type { TradeExecution } from "../send/execution.js";
 import { doubtOrders, faultData } from "./fault.js";
 import type { LateOrder } from "../send/execute.js";
 import { buildTradeData, toTradeResult } from "./reply.js";
-import { endTimings, recordReportedEnd, roundMs, unsettledAttempt, type TradeRun } from "../run.js";
+import { endTimings, ownerOf, recordReportedEnd, roundMs, unsettledAttempt, type TradeRun } from "../run.js";
 import { freeNames, type FreeNamesParts } from "./free-names.js";
 import { applyResolution } from "../send/outcome.js";
 import type { TradeContext, TradeData, TradeResult } from "../types.js";
@@ -168,7 +168,13 @@ export class TradeConclusion {
   async publishLookup(run: TradeRun, recordKey: string | null): Promise<void> {
     const deadline = new Deadline(this.#parts.clock, 0);
     const data = await this.publishResolved(run, recordKey);
-    this.#parts.decisions.emit("resolved", { ...run, dryRun: false }, run, deadline, { data });
+    this.#parts.decisions.emit(
+      "resolved",
+      { ...run, dryRun: false },
+      { requestId: run.requestId, ownerId: ownerOf(run) },
+      deadline,
+      { data },
+    );
   }
 
   /**

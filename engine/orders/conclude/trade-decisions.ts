@@ -8,7 +8,7 @@ import type { Deadline } from "../../domain/deadline.js";
 import type { Logger } from "../../domain/logger.js";
 import type { StateStore, StateWrite } from "../../storage/state-store.js";
 import { problemOf, type Background } from "../background.js";
-import { roundMs, type TradeRun } from "../run.js";
+import { ownerOf, roundMs, type TradeRun } from "../run.js";
 import type { TradeContext, TradeData, TradeRequest } from "../types.js";
 import type { DecisionEvent, DecisionSink } from "./decision-event.js";
 import type { OrderEvent } from "./order-events.js";
@@ -35,13 +35,14 @@ export class TradeDecisions {
   emit(
     kind: DecisionEvent["kind"],
     request: Pick<TradeRequest, "symbol" | "direction" | "dryRun">,
-    context: Pick<TradeContext, "requestId">,
+    context: Pick<TradeContext, "ownerId" | "requestId">,
     deadline: Deadline,
     what: Partial<Pick<DecisionEvent, "code" | "routing" | "data">>,
   ): void {
     const event: DecisionEvent = {
       kind,
       tsMs: this.#parts.clock.wallMs(),
+      ownerId: context.ownerId,
       requestId: context.requestId,
       symbol: request.symbol,
       direction: request.direction,
@@ -73,14 +74,15 @@ export class TradeDecisions {
   ): readonly StateWrite[] {
     const { clock, records } = this.#parts;
     const { requestId, symbol, direction } = run;
-    const close = { kind, tsMs: clock.wallMs(), requestId, symbol, direction, code: null, elapsedMs } as const;
+    const ownerId = ownerOf(run);
+    const close = { kind, tsMs: clock.wallMs(), ownerId, requestId, symbol, direction, code: null, elapsedMs } as const;
     return records.decisionWrites({ ...close, routing: data.routing, data, run, events });
   }
 
   /** A close that was routed and then refused: a decision like others, only that no order followed. */
   async #storeRefusal(event: DecisionEvent, routing: ConcludedTrade["routing"]): Promise<void> {
-    const { tsMs, requestId, symbol, direction, code, elapsedMs } = event;
-    const refused = { kind: "refused", tsMs, requestId, symbol, direction, code, routing, elapsedMs } as const;
+    const { tsMs, ownerId, requestId, symbol, direction, code, elapsedMs } = event;
+    const refused = { kind: "refused", tsMs, ownerId, requestId, symbol, direction, code, routing, elapsedMs } as const;
     const writes = this.#parts.records.decisionWrites({ ...refused, data: null, run: null, events: [] });
     if (writes.length === 0) return;
     await this.#parts.store.commit({ writes });

@@ -10,10 +10,10 @@ import { createHarness } from "../test/harness.js";
 
 /** Each order is worth some 25,000. */
 const EACH = { ...NO_LIMITS, maxDailyNotional: "30000" };
-const POLICY = { global: NO_LIMITS, byKey: new Map<string, never>(), each: EACH };
+const POLICY = { global: NO_LIMITS, byOwner: new Map<string, never>(), each: EACH };
 const AGENTS = ["agent-a", "agent-b", "agent-c"] as const;
 /** Without API keys a caller is its account. */
-const PUBLIC = { apiKeyId: null } as const;
+const PUBLIC = { ownerId: null } as const;
 const block = (account: string) => ({ account, secret: SECRET });
 
 /** All keys act for one account, but for `alone`. */
@@ -101,12 +101,12 @@ describe("the switch of an account", () => {
     const ids: string[] = [];
     for (const agent of [...AGENTS, "alone"]) {
       const request = { venue: "venueone", credentials: block(agent), timeoutMs: 60_000 } as const;
-      const answer = await harness.run(harness.desk.armSwitch(request));
+      const answer = await harness.run(harness.desk.armSwitch(request, null));
       if (answer.ok) ids.push(answer.armed.switchId);
     }
     expect(harness.desk.status().armedSwitchCount).toBe(2);
     const alive: boolean[] = [];
-    for (const id of ids) alive.push((await harness.desk.heartbeat(id)).ok);
+    for (const id of ids) alive.push((await harness.desk.heartbeat(id, null)).ok);
     expect(alive).toEqual([false, false, true, true]);
   });
 
@@ -116,11 +116,11 @@ describe("the switch of an account", () => {
       venue.behind = (account) => (failing.has(account) ? "TIMEOUT" : behind(account));
     });
     const arm = (agent: string) =>
-      harness.run(harness.desk.armSwitch({ venue: "venueone", credentials: block(agent), timeoutMs: 60_000 }));
+      harness.run(harness.desk.armSwitch({ venue: "venueone", credentials: block(agent), timeoutMs: 60_000 }, null));
     const before = await arm("agent-a");
     failing.add("agent-b");
     expect(await arm("agent-b")).toMatchObject({ code: "VENUE_UNAVAILABLE", details: { reason: "ACCOUNT_UNKNOWN" } });
-    expect(await harness.desk.heartbeat(before.ok ? before.armed.switchId : "")).toMatchObject({ ok: true });
+    expect(await harness.desk.heartbeat(before.ok ? before.armed.switchId : "", null)).toMatchObject({ ok: true });
     expect(harness.venue.sessions.filter(({ closed }) => !closed)).toHaveLength(1);
   });
 
@@ -134,10 +134,10 @@ describe("the switch of an account", () => {
       },
     });
     const request = { venue: "venueone", credentials: block("acct"), timeoutMs: 60_000 } as const;
-    const both = await harness.run(harness.desk.armSwitches([request, { ...request, venue: "venuetwo" }]));
+    const both = await harness.run(harness.desk.armSwitches([request, { ...request, venue: "venuetwo" }], null));
     expect(both).toMatchObject({ ok: false, code: "INTERNAL" });
     const sessions = [...harness.venue.sessions, ...harness.two.sessions];
     expect(sessions.filter(({ closed }) => !closed)).toEqual([]);
-    expect(await harness.run(harness.desk.armSwitch(request))).toMatchObject({ ok: true });
+    expect(await harness.run(harness.desk.armSwitch(request, null))).toMatchObject({ ok: true });
   });
 });

@@ -47,12 +47,12 @@ export async function countedAccount(
   session: AccountSession,
   order: {
     readonly opens: boolean;
-    readonly apiKeyId: string | null;
+    readonly ownerId: string | null;
     readonly own: string;
     readonly timeoutMs: number;
   },
 ): Promise<AccountBehind> {
-  if (!order.opens || !parts.guards.countsAccount(order.apiKeyId)) return { ok: true, accountHash: order.own };
+  if (!order.opens || !parts.guards.countsAccount(order.ownerId)) return { ok: true, accountHash: order.own };
   return accountBehind(parts, room, session, { timeoutMs: order.timeoutMs, lane: "trade" });
 }
 

@@ -1,6 +1,6 @@
 /**
- * What callers call their orders: the clientOrderId of an account names one order for UNIQUE_MS, and finds it, and is
- * found for it, for RETENTION_MS, across restarts. The rows are written in the batch of the order's intent.
+ * What callers call their orders: the clientOrderId of an owner's account names one order for UNIQUE_MS, and finds it, and
+ * is found for it, for RETENTION_MS, across restarts. The rows are written in the batch of the order's intent.
  *
  * Invariant: two single orders never share a name: the batch holds only while the row is as it was read. A trade of the
  * router is never refused for its name, since it may be an exit: among trades the newest order has it, and that of a
@@ -35,7 +35,7 @@ const SINGLE_PREFIX = "or_";
 const SHOWN_MAX = 50_000;
 
 export interface OwnOrder {
-  /** Of the account alone, as accountHashOf has it; absent on rows of earlier versions. */
+  /** Of owner and account alone, as accountHashOf has it; absent on rows of earlier versions. */
   readonly account?: string;
   readonly clientIdHex: string;
   readonly venueClientOrderId: string;
@@ -72,12 +72,21 @@ export class ClientOrderIdIndex {
     this.#lifetime = new LifetimeClock(clock);
   }
 
-  async byName(accountHash: string, clientOrderId: string): Promise<OwnOrder | null> {
-    return this.#live(await this.#store.get(BY_NAME, this.#nameKey(accountHash, clientOrderId)));
+  /** `accountHashes`: the account as each owner's whose names the caller reaches, its own first. */
+  async byName(accountHashes: readonly string[], clientOrderId: string): Promise<OwnOrder | null> {
+    return this.#first(BY_NAME, accountHashes, clientOrderId);
   }
 
-  async byVenueName(accountHash: string, venueClientOrderId: string): Promise<OwnOrder | null> {
-    return this.#live(await this.#store.get(BY_VENUE_NAME, this.#nameKey(accountHash, venueClientOrderId)));
+  async byVenueName(accountHashes: readonly string[], venueClientOrderId: string): Promise<OwnOrder | null> {
+    return this.#first(BY_VENUE_NAME, accountHashes, venueClientOrderId);
+  }
+
+  async #first(namespace: string, accountHashes: readonly string[], name: string): Promise<OwnOrder | null> {
+    for (const accountHash of accountHashes) {
+      const own = this.#live(await this.#store.get(namespace, this.#nameKey(accountHash, name)));
+      if (own !== null) return own;
+    }
+    return null;
   }
 
   /** Before lists are shown: what earlier processes named. */
@@ -96,12 +105,17 @@ export class ClientOrderIdIndex {
     }
   }
 
-  /** Null means nothing that is remembered. */
+  /** `owners`: those whose names the caller reaches. Null means nothing that is remembered. */
   shownName(
     { venue, accountId }: Pick<AccountSession, "venue" | "accountId">,
     venueClientOrderId: string,
+    owners: readonly (string | null)[],
   ): string | null {
-    return this.#shown.get(`${accountHashOf(this.#hash, venue, accountId)}|${venueClientOrderId}`) ?? null;
+    for (const owner of owners) {
+      const name = this.#shown.get(`${accountHashOf(this.#hash, venue, accountId, owner)}|${venueClientOrderId}`);
+      if (name !== undefined) return name;
+    }
+    return null;
   }
 
   /** For the batch of a trade's intents: each order under the trade's name. */
@@ -132,13 +146,27 @@ export class ClientOrderIdIndex {
     if (account !== undefined) this.#shown.set(`${account}|${venueClientOrderId}`, clientOrderId);
   }
 
-  /** Null: the name is another order's. `routeIds`: the order's own, and that of a refused one it takes the place of. */
-  async claim(accountHash: string, clientOrderId: string, ...routeIds: readonly string[]): Promise<NameClaim | null> {
-    const row = await this.#store.get(BY_NAME, this.#nameKey(accountHash, clientOrderId));
-    const before = row === null ? null : (decodeJson(row) as OwnOrder);
-    const isTaken =
-      before !== null && !routeIds.includes(before.routeId) && before.createdAtMs + UNIQUE_MS > this.#lifetime.nowMs();
-    return isTaken ? null : { row, before };
+  /**
+   * Null: the name is another order's. `accountHashes`: the account under which it is claimed, then others that must not
+   * have it. `routeIds`: the order's own, and that of a refused one it takes the place of.
+   */
+  async claim(
+    accountHashes: readonly string[],
+    clientOrderId: string,
+    ...routeIds: readonly string[]
+  ): Promise<NameClaim | null> {
+    let claim: NameClaim | null = null;
+    for (const accountHash of accountHashes) {
+      const row = await this.#store.get(BY_NAME, this.#nameKey(accountHash, clientOrderId));
+      const before = row === null ? null : (decodeJson(row) as OwnOrder);
+      const isTaken =
+        before !== null &&
+        !routeIds.includes(before.routeId) &&
+        before.createdAtMs + UNIQUE_MS > this.#lifetime.nowMs();
+      if (isTaken) return null;
+      claim ??= { row, before };
+    }
+    return claim;
   }
 
   /** For the batch of the order's intent. */

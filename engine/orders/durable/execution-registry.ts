@@ -6,13 +6,16 @@
  * restart, with an idempotency key or of unknown outcome, are in the store too, for RETENTION_MS. Beyond
  * the bound of a list (listed-orders.ts) an order is counted only, and still found by routeId.
  *
- * Invariant: of a run whose orders are at work there is one copy, also where it fell out of memory and is read again.
+ * Invariants: of a run whose orders are at work there is one copy, also where it fell out of memory and is read again. A
+ * caller who does not reach an execution gets what an unknown routeId gets, after the same look-ups, and moves nothing in
+ * memory by asking.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../domain/clock.js";
+import type { Owners } from "../../domain/owner.js";
 import { decodeJson, encodeJson, type StateStore, type StateWrite } from "../../storage/state-store.js";
 import { ListedOrders, type ListedOrder } from "../listed-orders.js";
-import { unknownAttempt, unsettledAttempt, type TradeRun } from "../run.js";
+import { ownerOf, unknownAttempt, unsettledAttempt, type TradeRun } from "../run.js";
 import type { TradeData } from "../types.js";
 import { expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "./expiring-rows.js";
 import { LifetimeClock } from "./lifetime-clock.js";
@@ -26,11 +29,31 @@ interface Entry {
   /** While an order of it can still be ended by reading the venue: what that needs. Null after. */
   readonly run: TradeRun | null;
   readonly expiresAtMs: number;
+  /** Absent in rows of versions before: made without a key. */
+  readonly ownerId?: string | null;
+}
+
+/** Who asks for a list or an execution. */
+export interface Asker {
+  readonly ownerId: string | null;
+  /** The API key that asks: it pays for what is read for it. Absent or null: the accounts themselves do. */
+  readonly payer?: string | null;
+  /** An administrator: what anybody made. */
+  readonly seesAll: boolean;
+}
+
+/** The counts include what is beyond the bound of the lists. */
+export interface ListedExecutions {
+  readonly unknown: readonly ListedOrder[];
+  readonly unknownCount: number;
+  readonly open: readonly ListedOrder[];
+  readonly openCount: number;
 }
 
 export class ExecutionRegistry {
   readonly #store: StateStore;
   readonly #clock: Clock;
+  readonly #owners: Owners;
   readonly #lifetime: LifetimeClock;
   readonly #recent: LRUCache<string, Entry>;
   /** Runs with orders at work, by routeId, as long as anybody has them: a copy of one would go a way of its own. */
@@ -41,9 +64,10 @@ export class ExecutionRegistry {
   readonly #unknown = new ListedOrders();
   readonly #open = new ListedOrders();
 
-  constructor(store: StateStore, clock: Clock, maxRecent = MAX_RECENT) {
+  constructor(store: StateStore, clock: Clock, owners: Owners, maxRecent = MAX_RECENT) {
     this.#store = store;
     this.#clock = clock;
+    this.#owners = owners;
     this.#lifetime = new LifetimeClock(clock);
     this.#recent = new LRUCache({ max: maxRecent });
   }
@@ -52,7 +76,8 @@ export class ExecutionRegistry {
   remember(data: TradeData, run: TradeRun): Entry {
     const { routeId } = data.routing;
     const expiresAtMs = this.#recent.peek(routeId)?.expiresAtMs ?? this.#clock.wallMs() + RETENTION_MS;
-    const entry: Entry = { data, run: unsettledAttempt(run) === null ? null : run, expiresAtMs };
+    const unsettled = unsettledAttempt(run) === null ? null : run;
+    const entry: Entry = { data, run: unsettled, expiresAtMs, ownerId: ownerOf(run) };
     this.#recent.set(routeId, entry);
     this.#keep(routeId, entry.run);
     return entry;
@@ -64,11 +89,22 @@ export class ExecutionRegistry {
     return expiringWrites(NAMESPACE, data.routing.routeId, encodeJson(entry), entry.expiresAtMs);
   }
 
+  /** For callers. Null means not known to this one. */
+  async dataFor(routeId: string, asker: Asker): Promise<TradeData | null> {
+    return (await this.#entryFor(routeId, asker))?.data ?? null;
+  }
+
+  /** For callers. Null means not known to this one, or nothing of it is left to be looked up. */
+  async unsettledRunFor(routeId: string, asker: Asker): Promise<TradeRun | null> {
+    return (await this.#entryFor(routeId, asker))?.run ?? null;
+  }
+
+  /** For whoever holds the run already. */
   async get(routeId: string): Promise<TradeData | null> {
     return (await this.#entry(routeId))?.data ?? null;
   }
 
-  /** Null means not known, or nothing of it is left to be looked up. */
+  /** The same. Null means not known, or nothing of it is left to be looked up. */
   async unsettledRun(routeId: string): Promise<TradeRun | null> {
     return (await this.#entry(routeId))?.run ?? null;
   }
@@ -88,6 +124,7 @@ export class ExecutionRegistry {
         venueClientOrderId: attempt.venueClientOrderId,
         sinceMs: attempt.intentAtMs,
         fromEarlierStart,
+        ownerId: ownerOf(run),
       });
   }
 
@@ -96,21 +133,28 @@ export class ExecutionRegistry {
     this.#unknown.add(unknown);
   }
 
-  listUnknown(): readonly ListedOrder[] {
-    return this.#unknown.list();
+  /** What the asker may see of orders of unknown outcome, and of those that are acknowledged and not seen to end. */
+  listed(asker: Asker): ListedExecutions {
+    const isShown = (ownerId: string | null): boolean => this.#isShownTo(asker, ownerId);
+    return {
+      unknown: this.#unknown.list().filter(({ ownerId }) => isShown(ownerId)),
+      unknownCount: this.#unknown.countOf(isShown),
+      open: this.#open.list().filter(({ ownerId }) => isShown(ownerId)),
+      openCount: this.#open.countOf(isShown),
+    };
   }
 
-  get unknownCount(): number {
-    return this.#unknown.count;
+  #isShownTo({ ownerId, seesAll }: Asker, rowOwner: string | null | undefined): boolean {
+    return seesAll || this.#owners.reaches(ownerId, rowOwner);
   }
 
-  /** Acknowledged, and their end not seen. */
-  listOpen(): readonly ListedOrder[] {
-    return this.#open.list();
-  }
-
-  get openCount(): number {
-    return this.#open.count;
+  async #entryFor(routeId: string, asker: Asker): Promise<Entry | null> {
+    const recent = this.#recent.peek(routeId);
+    if (recent !== undefined && this.#isShownTo(asker, recent.ownerId)) return this.#entry(routeId);
+    // Read for a stranger too: what another owner has in memory takes as long as what nobody has.
+    const row = await this.#store.get(NAMESPACE, routeId);
+    if (row === null || !this.#isShownTo(asker, (decodeJson(row) as Entry).ownerId)) return null;
+    return this.#entry(routeId);
   }
 
   async #entry(routeId: string): Promise<Entry | null> {

@@ -11,7 +11,7 @@ const VENUES = ["venueone", "venuetwo"] as const;
 
 /** As the version before named it: from the accounts of the venues that take part. */
 function scopeBefore(venues: readonly (typeof VENUES)[number][]): IdempotencyScope {
-  const names = venues.map((venue) => accountHashOf(testHash, venue, `acct-${venue}`));
+  const names = venues.map((venue) => accountHashOf(testHash, venue, `acct-${venue}`, null));
   return { scope: `accounts:${testHash.hmacHex("accounts", names.sort())}`, key: "k" };
 }
 
@@ -38,7 +38,7 @@ describe("a key used in public mode before an upgrade", () => {
     const reply = await harness.close(request);
     const before = harness.one.log.length;
     await keptBefore(harness, venues, reply);
-    const context = { idempotencyKey: "k", apiKeyId: null };
+    const context = { idempotencyKey: "k", ownerId: null };
     const again = await harness.close(request, context);
     expect(again).toMatchObject({ ok: true, replayed: true });
     expect(harness.one.log).toHaveLength(before);
@@ -49,7 +49,7 @@ describe("a key used in public mode before an upgrade", () => {
 
   it("is distinguished from one that is new", async () => {
     const harness = createHarness();
-    const context = { idempotencyKey: "k", apiKeyId: null };
+    const context = { idempotencyKey: "k", ownerId: null };
     expect(await harness.close({}, context)).toMatchObject({ ok: true, replayed: false });
     expect(await harness.close({}, context)).toMatchObject({ ok: true, replayed: true });
     expect(harness.one.log).toHaveLength(1);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { delay } from "../../domain/clock.js";
 import { RETENTION_MS } from "./idempotency.js";
-import { closeContext, closeRequest, createHarness, type Harness } from "../test/harness.js";
+import { ASKER, closeContext, closeRequest, createHarness, type Harness } from "../test/harness.js";
 import type { TradeService } from "../request/service.js";
 import type { TradeContext, TradeRequest, TradeResult } from "../types.js";
 
@@ -75,12 +75,12 @@ describe("the same key", () => {
     const harness = createHarness();
     harness.one.setPosition("acct-other", "LONG", 400);
     await harness.close({ size: "0.1" }, KEY);
-    await harness.close({ size: "0.1" }, { ...KEY, apiKeyId: "pk_other" });
-    await harness.close({ size: "0.1" }, { ...KEY, apiKeyId: null });
-    expect(await harness.close({ size: "0.1" }, { ...KEY, apiKeyId: null })).toMatchObject({ replayed: true });
+    await harness.close({ size: "0.1" }, { ...KEY, ownerId: "pk_other" });
+    await harness.close({ size: "0.1" }, { ...KEY, ownerId: null });
+    expect(await harness.close({ size: "0.1" }, { ...KEY, ownerId: null })).toMatchObject({ replayed: true });
     await harness.close(
       { size: "0.1", credentials: { venueone: { account: "acct-other", secret: "s" } } },
-      { ...KEY, apiKeyId: null },
+      { ...KEY, ownerId: null },
     );
     expect(sent(harness)).toBe(4);
   });
@@ -220,7 +220,7 @@ describe("after a crash,", () => {
       unknown: [{ venue: "venueone", fromEarlierStart: true }],
     });
     const { routeId } = service.status().unknown[0] ?? { routeId: "" };
-    expect((await service.execution(routeId))?.execution.state).toBe("UNKNOWN");
+    expect((await service.execution(routeId, ASKER))?.execution.state).toBe("UNKNOWN");
     const result = await closeOn(harness, service);
     expect(result).toMatchObject({
       ok: true,

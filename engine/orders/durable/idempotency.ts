@@ -29,7 +29,7 @@ const NAMESPACE = "idempotency";
 export const RETENTION_MS = 24 * 3_600_000;
 
 export interface IdempotencyScope {
-  /** Distinguishes callers: "key:<API key id>" or "accounts:<keyed hash>". */
+  /** Distinguishes callers: "owner:<owner id>", or "accounts:<keyed hash>" without one. */
   readonly scope: string;
   readonly key: string;
 }

@@ -33,6 +33,8 @@ export const OPEN_RETENTION_MS = 7 * 24 * 3_600_000;
 export interface OrderIntent<Run = TradeRun> {
   readonly clientIdHex: string;
   readonly accountHash: string;
+  /** Whose order it is; absent in rows of versions before: nobody's. */
+  readonly ownerId?: string | null;
   readonly venue: RoutableVenue;
   readonly symbol: string;
   readonly nativeSymbol: string;

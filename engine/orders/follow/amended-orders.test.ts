@@ -8,7 +8,7 @@ import {
   type DeskHarness,
   type DeskHarnessOptions,
 } from "../single/test/desk-harness.js";
-import { createHarness } from "../test/harness.js";
+import { ASKER, createHarness } from "../test/harness.js";
 import { createRowSink, recordedRows, type RecordedRow } from "../test/row-sink.js";
 
 const LIMIT = { type: "LIMIT", price: "95000", quantity: "0.25", timeInForce: "GTC" } as const;
@@ -107,7 +107,7 @@ describe("a routed order that rests and is amended", () => {
     change({ venue: harness.one }, { status: "FILLED", qtyLots, filledLots: qtyLots });
     await harness.clock.advanceAsync(10 * MINUTE_MS);
     expect(fillsOf(await recordedRows(harness.store))).toEqual([qtyLots]);
-    const now = await harness.service.execution(data.routing.routeId);
+    const now = await harness.service.execution(data.routing.routeId, ASKER);
     expect(now).toMatchObject({
       order: { status: "FILLED", quantity: size, filledQuantity: size },
       execution: { submittedSize: size, filledSize: size, remainingSize, legs: [{ size, filledSize: size }] },

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../domain/order.js";
 import type { Market } from "../../market/market.js";
-import { closeContext, closeRequest, createHarness, recordingLogger, type Harness } from "../test/harness.js";
+import { ASKER, closeContext, closeRequest, createHarness, recordingLogger, type Harness } from "../test/harness.js";
 import { FakeStreams } from "../test/fake-streams.js";
 import { createRowSink, recordedRows } from "../test/row-sink.js";
 import { createDesk, orderContext, orderName } from "../single/test/desk-harness.js";
@@ -43,7 +43,7 @@ describe("a stream that tells an order's end without the price of its fills", ()
     await harness.clock.advanceAsync(MINUTE_MS);
     tell(harness, { ...change(harness, 0, { status: "FILLED", filledLots: 250 }), averagePrice: null });
     await harness.clock.advanceAsync(10 * MINUTE_MS);
-    const now = await harness.service.execution(data.routing.routeId);
+    const now = await harness.service.execution(data.routing.routeId, ASKER);
     expect(now?.execution).toMatchObject({ state: "COMPLETED", filledSize: "0.25", averagePrice: "101000" });
     expect(harness.one.sessions.every(({ closed }) => closed)).toBe(true);
   });
@@ -56,7 +56,7 @@ describe("a stream that tells an order's end without the price of its fills", ()
     change(harness, 0, { status: "PARTIALLY_FILLED", filledLots: 200, averagePrice: "101010" });
     tell(harness, { ...part, filledLots: 200, averagePrice: null });
     await harness.clock.advanceAsync(MINUTE_MS);
-    const now = await harness.service.execution(data.routing.routeId);
+    const now = await harness.service.execution(data.routing.routeId, ASKER);
     expect(now?.execution).toMatchObject({ filledSize: "0.2", averagePrice: "101010" });
   });
 });
@@ -90,11 +90,11 @@ describe("an order that its caller's question finds resting", () => {
     await harness.clock.advanceAsync(2 * MINUTE_MS);
     expect(harness.service.status()).toMatchObject({ resolver: { active: 0 }, unknownCount: 1 });
     harness.one.orderReadFailure = () => null;
-    const asked = await harness.run(harness.service.askExecution(routing.routeId, CREDENTIALS));
+    const asked = await harness.run(harness.service.askExecution(routing.routeId, CREDENTIALS, ASKER));
     expect(asked).toMatchObject({ ok: true, data: { execution: { state: "RESTING" } } });
     change(harness, 0, { status: "FILLED", filledLots: 250 });
     await harness.clock.advanceAsync(5 * MINUTE_MS);
-    const now = await harness.service.execution(routing.routeId);
+    const now = await harness.service.execution(routing.routeId, ASKER);
     expect(now?.execution).toMatchObject({ state: "COMPLETED", filledSize: "0.25" });
   });
 });
@@ -158,7 +158,7 @@ describe("a read that lags behind an end whose price is read", () => {
     const { routing } = await harness.closeData({ ...RESTING_CLOSE, limitPrice: "99000" });
     await harness.clock.advanceAsync(MINUTE_MS);
     const averagePrice = harness.one.log[0]?.order?.averagePrice ?? null;
-    const now = await harness.service.execution(routing.routeId);
+    const now = await harness.service.execution(routing.routeId, ASKER);
     expect(averagePrice).not.toBeNull();
     expect(now?.execution).toMatchObject({ state: "COMPLETED", filledSize: "0.25", averagePrice });
   });
@@ -177,11 +177,11 @@ describe("a crash between a stop and the report of it", () => {
     for (let ms = 0; harness.one.log.length < 2 && ms < 60_000; ms += 5) await harness.clock.advanceAsync(5);
     expect(harness.one.log).toHaveLength(2);
     const next = await harness.restart();
-    const asked = await harness.run(next.askExecution(routing.routeId, CREDENTIALS));
+    const asked = await harness.run(next.askExecution(routing.routeId, CREDENTIALS, ASKER));
     expect(asked).toMatchObject({ ok: true, data: { execution: { protectionOrders: [{ kind: "STOP_LOSS" }] } } });
     change(harness, 0, { status: "FILLED", filledLots: 250, averagePrice: "99000" });
     await harness.clock.advanceAsync(5 * MINUTE_MS);
-    const now = await next.execution(routing.routeId);
+    const now = await next.execution(routing.routeId, ASKER);
     expect(now?.execution).toMatchObject({
       filledSize: "0.25",
       protectionOrders: [{ kind: "STOP_LOSS", status: "OPEN" }],

@@ -12,9 +12,8 @@
 import type { Clock } from "../../domain/clock.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import type { AccountSession } from "../../ports.js";
-import type { KeyedHash } from "../../storage/keyed-hash.js";
+import type { Rooms } from "../accounts.js";
 import type { Account } from "./followed-run.js";
-import { sessionHash, type Rooms } from "../accounts.js";
 
 /** As the watch of an entry's protection. */
 export const CREDENTIALS_MS = 86_400_000;
@@ -25,19 +24,19 @@ interface Keys {
   readonly open: () => AccountSession | null;
   readonly credentials: unknown;
   usedNs: number;
+  payer: string | null;
   /** When they took the place of refused ones. */
   triedNs?: number;
 }
 
 interface KeyParts {
   readonly clock: Clock;
-  readonly hash: KeyedHash;
   readonly rooms: Rooms;
 }
 
 export class FollowKeys {
   readonly #parts: KeyParts;
-  /** By account; the first are in use. */
+  /** By owner and account, so that no order is read, protected or closed with another owner's; the first are in use. */
   readonly #keys = new Map<string, readonly Keys[]>();
 
   constructor(parts: KeyParts) {
@@ -52,20 +51,24 @@ export class FollowKeys {
     return this.#keys.get(account)?.[0] ?? null;
   }
 
-  /** `isFirst`: an order of the account rests with them. True: others are in use from here on. */
-  meet(venue: RoutableVenue, { credentials, session }: Account, isFirst: boolean): boolean {
-    const { clock, hash, rooms } = this.#parts;
-    const key = sessionHash(hash, session);
+  /**
+   * `key`: of the owner's account. `isFirst`: an order of it rests with them. True: others are in use from here on. What
+   * is opened with them is paid by who brought them last.
+   */
+  meet(key: string, venue: RoutableVenue, { credentials, session }: Account, isFirst: boolean): boolean {
+    const { clock, rooms } = this.#parts;
     const known = this.#keys.get(key) ?? [];
+    const payer = session.payer ?? null;
     const open = (): AccountSession | null => {
-      const opened = rooms.get(venue)?.openSession(credentials);
+      const opened = rooms.get(venue)?.openSession(credentials, own.payer);
       return opened?.ok === true ? opened.session : null;
     };
     // As they came with a request. The same in another order count as others, which costs nothing but their place.
     const text = JSON.stringify(credentials);
     const same = known.find((one) => JSON.stringify(one.credentials) === text);
-    if (same !== undefined) same.usedNs = clock.monoNs();
-    const own = same ?? { open, credentials, usedNs: clock.monoNs() };
+    const own: Keys = same ?? { open, credentials, usedNs: clock.monoNs(), payer };
+    own.usedNs = clock.monoNs();
+    own.payer = payer;
     if (isFirst || known.length === 0) return this.#put(key, [own, ...known.filter((one) => one !== own)]);
     if (same !== undefined) return false;
     return this.#put(key, [...known.slice(0, MAX_KEYS - 1), own]);

@@ -8,6 +8,7 @@ import { filledLots, isOpen } from "../attempt-figures.js";
 import { isOfUnknownOutcome, mayRest, type OrderAttempt } from "../run.js";
 
 export interface FollowedRun {
+  readonly ownerId?: string | null;
   readonly routeId: string;
   readonly symbol: string;
   readonly attempts: readonly OrderAttempt[];
@@ -33,7 +34,7 @@ export interface Account {
 export interface FollowRow<Run> {
   readonly recordKey: string | null;
   readonly sinceMs: number;
-  /** By venue: the sessionHash of the account. */
+  /** By venue: the sessionHash of the run's owner and the account. */
   readonly owners: Readonly<Record<string, string>>;
   readonly run: Run;
 }

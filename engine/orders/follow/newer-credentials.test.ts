@@ -1,4 +1,5 @@
 /** Orders that rest are followed with what their account is used with now: an earlier key may be of no use any more. */
+import { Owners } from "../../domain/owner.js";
 import { describe, expect, it, vi } from "vitest";
 import type { AccountSession, AccountStreams } from "../../ports.js";
 import { decodeJson } from "../../storage/state-store.js";
@@ -55,7 +56,16 @@ async function following(first: string, valid: Set<string>, streams: AccountStre
   const followsOf = (namespace: string): OrderFollows<TradeRun> =>
     new OrderFollows<TradeRun>(
       {
-        ...{ background, bounds: new SendBounds(), clock, hash: testHash, listeners, logger, store },
+        ...{
+          background,
+          bounds: new SendBounds(),
+          clock,
+          hash: testHash,
+          owners: new Owners(),
+          listeners,
+          logger,
+          store,
+        },
         rooms: new Map([[room.venue, room]]),
       },
       { namespace, publish: async () => {} },
@@ -76,7 +86,9 @@ async function following(first: string, valid: Set<string>, streams: AccountStre
     );
   consider(first);
   const meet = (secret: string): void =>
-    withSession(secret, (session) => follows.meet(room.venue, { session, credentials: credentialsOf(secret) }));
+    withSession(secret, (session) =>
+      follows.meet(room.venue, { session, credentials: credentialsOf(secret) }, "pk_test"),
+    );
   const fill = (): void => {
     const [entry] = one.log;
     if (entry?.order == null) throw new Error("no order is there");
@@ -88,7 +100,9 @@ async function following(first: string, valid: Set<string>, streams: AccountStre
       others.consider({ ...run, routeId: "rt_of_another" }, null, () => ({ session, credentials }));
     });
   const alsoMeet = (secret: string): void =>
-    withSession(secret, (session) => others.meet(room.venue, { session, credentials: credentialsOf(secret) }));
+    withSession(secret, (session) =>
+      others.meet(room.venue, { session, credentials: credentialsOf(secret) }, "pk_test"),
+    );
   /** Of the sessions that are open. */
   const openSecrets = (): string[] =>
     [...secretOf].flatMap(([session, secret]) => ((session as FakeSession).closed ? [] : secret));

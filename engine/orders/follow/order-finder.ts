@@ -104,7 +104,7 @@ export async function findAside<Run extends FoundRun>(
     recordAbandoned(attempt);
     if (!applyResolution(parts, attempt, looked.value)) return false;
     readPriceLater(resolver, order, looked.value, () => {
-      const opened = order.room.openSession(account.credentials);
+      const opened = order.room.openSession(account.credentials, account.session.payer);
       return opened.ok ? opened.session : null;
     });
     // Found where it rests: from here on as one that rested at its reply.

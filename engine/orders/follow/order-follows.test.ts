@@ -1,4 +1,5 @@
 /** Orders that rest after their reply: what fills later, and how they end, reaches the record, once. */
+import { Owners } from "../../domain/owner.js";
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../domain/order.js";
 import { decodeJson } from "../../storage/state-store.js";
@@ -7,6 +8,7 @@ import { SendBounds } from "../send/absence-proof.js";
 import type { FollowRow } from "./followed-run.js";
 import { OrderFollows } from "./order-follows.js";
 import {
+  ASKER,
   closeContext,
   closeRequest,
   createHarness,
@@ -62,7 +64,7 @@ describe("a LIMIT close that rests", () => {
     expect(statesOf(rows)).toEqual(["INTENT", "SENT", "OPEN", "PARTIALLY_FILLED", "FILLED"]);
     expect(fillsOf(rows)).toEqual([100, 250]);
     expect(await rowFaults(harness.store, [harness.one, harness.two])).toEqual([]);
-    const now = await harness.service.execution(data.routing.routeId);
+    const now = await harness.service.execution(data.routing.routeId, ASKER);
     expect(now?.execution).toMatchObject({ state: "COMPLETED", filledSize: "0.25", final: true });
     expect(harness.one.sessions.every(({ closed }) => closed)).toBe(true);
     expect(harness.service.status()).toMatchObject({ followedCount: 0, unattendedCount: 0 });
@@ -142,7 +144,7 @@ describe("a LIMIT close that rests", () => {
     await harness.clock.advanceAsync(5 * MINUTE_MS);
     expect(fillsOf(await recordedRows(harness.store))).toEqual([]);
     // Of another account: nothing is read with it.
-    await harness.run(next.askExecution("rt_other", { venueone: { account: "someone", secret: SECRET_ONE } }));
+    await harness.run(next.askExecution("rt_other", { venueone: { account: "someone", secret: SECRET_ONE } }, ASKER));
     await harness.clock.advanceAsync(5 * MINUTE_MS);
     expect(fillsOf(await recordedRows(harness.store))).toEqual([]);
     const request = closeRequest({ size: "0.01", preferredExchange: "venueone", dryRun: true });
@@ -152,7 +154,7 @@ describe("a LIMIT close that rests", () => {
     expect(fillsOf(rows)).toEqual([250]);
     expect(statesOf(rows)).toEqual(["INTENT", "SENT", "OPEN", "FILLED"]);
     expect(next.status()).toMatchObject({ followedCount: 0, unattendedCount: 0 });
-    expect((await next.execution(data.routing.routeId))?.execution).toMatchObject({ state: "COMPLETED" });
+    expect((await next.execution(data.routing.routeId, ASKER))?.execution).toMatchObject({ state: "COMPLETED" });
     expect(harness.store.writtenText.every((text) => !text.includes(SECRET_ONE))).toBe(true);
     // Nothing of it is left for the start after that.
     const last = await harness.restart();
@@ -256,7 +258,7 @@ describe("a copy of a followed run that another path brought further", () => {
     const rooms = new Map([[room.venue, room]]);
     const published: TradeRun[] = [];
     const follows = new OrderFollows<TradeRun>(
-      { clock, logger, rooms, store, hash: testHash, background, bounds: new SendBounds() },
+      { clock, logger, rooms, store, hash: testHash, owners: new Owners(), background, bounds: new SendBounds() },
       { namespace: "followed-copy", publish: async (seen) => void published.push(seen) },
     );
     const credentials = { account: ACCOUNT, secret: SECRET_ONE };

@@ -15,6 +15,7 @@
  */
 import type { Clock } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";
+import type { Owners } from "../../domain/owner.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import type { KeyedHash } from "../../storage/keyed-hash.js";
 import type { SendBounds } from "../send/absence-proof.js";
@@ -37,7 +38,7 @@ import {
   type FollowOwner,
   type FollowRow,
 } from "./followed-run.js";
-import { markUnfollowed } from "../run.js";
+import { markUnfollowed, ownerOf } from "../run.js";
 
 export const MAX_FOLLOWED = 1_024;
 const SCAN_ROWS = 256;
@@ -49,6 +50,7 @@ interface FollowParts {
   readonly rooms: Rooms;
   readonly store: StateStore;
   readonly hash: KeyedHash;
+  readonly owners: Owners;
   readonly background: Background;
   /** Shared with whoever else follows orders of the same accounts; absent: own ones. */
   readonly listeners?: OrderListeners | undefined;
@@ -72,7 +74,7 @@ export class OrderFollows<Run extends FollowedRun> {
     this.#listeners = parts.listeners ?? new OrderListeners(parts);
     this.#keys = new FollowKeys(parts);
     this.#reads = new FollowReads<Run>(parts, {
-      orders: () => this.#orders(),
+      orders: () => ordersIn(this.#entries.values()),
       keys: this.#keys,
       isLive: (account) => this.#listeners.isLive(account),
       isReadElsewhere: (run, attempt) => owner.isReadElsewhere?.(run, attempt) === true,
@@ -83,7 +85,7 @@ export class OrderFollows<Run extends FollowedRun> {
     });
     this.#publications = new FollowPublications<Run>(parts, owner, (entry) => this.#update(entry));
     this.#sights = new FollowSights<Run>(parts, {
-      orders: () => this.#orders(),
+      orders: () => ordersIn(this.#entries.values()),
       keys: this.#keys,
       listeners: this.#listeners,
       wake: (venue) => this.#reads.wake(venue),
@@ -99,12 +101,7 @@ export class OrderFollows<Run extends FollowedRun> {
 
   /** Orders that are not read until a request brings credentials of their account. */
   get waitingCount(): number {
-    let count = 0;
-    for (const { orders, unlistedCount } of this.#entries.values()) {
-      count += unlistedCount;
-      for (const { account } of orders.values()) if (!this.#keys.has(account)) count++;
-    }
-    return count;
+    return waitingIn(this.#entries.values(), this.#keys);
   }
 
   /** The run that all readers of a followed order share; null: it is not followed. */
@@ -171,28 +168,37 @@ export class OrderFollows<Run extends FollowedRun> {
     for (const { clientIdHex, venue } of resting) {
       const account = accountOf(venue);
       if (account === null) continue;
-      entry.owners[venue] ??= sessionHash(hash, account.session);
+      const key = sessionHash(hash, account.session, ownerOf(run));
+      entry.owners[venue] ??= key;
       // Whoever asks for an order that is followed already shows nothing of what its keys may do.
       const isNew = !entry.orders.has(clientIdHex);
-      if (this.#keys.meet(venue, account, isNew)) this.#sights.renew(sessionHash(hash, account.session));
+      if (this.#keys.meet(key, venue, account, isNew)) this.#sights.renew(key);
     }
     this.#update(entry);
     // Credentials are kept for orders that are looked at alone.
     if (entry.unlistedCount > 0) for (const owner of Object.values(entry.owners)) this.#forgetKeys(owner);
   }
 
-  /** Credentials came by: orders of that account that waited for them are followed again. */
-  meet(venue: RoutableVenue, account: Account): void {
+  /** Credentials came by: orders of that account that the caller reaches and that waited for them are followed again. */
+  meet(venue: RoutableVenue, account: Account, ownerId: string | null): void {
     if (this.#entries.size === 0 || this.#stopped) return;
-    const key = sessionHash(this.#parts.hash, account.session);
     for (const entry of this.#entries.values()) if (entry.unlistedCount > 0) this.#update(entry);
-    for (const { orders } of this.#entries.values())
-      for (const order of orders.values())
-        if (order.account === key) {
-          this.#keys.meet(venue, account, false);
-          this.#sights.resume(key);
-          return;
-        }
+    for (const owner of this.#parts.owners.reachedBy(ownerId)) {
+      const key = sessionHash(this.#parts.hash, account.session, owner);
+      if (!hasOrderOf(this.#entries.values(), key)) continue;
+      this.#keys.meet(key, venue, account, false);
+      this.#sights.resume(key);
+    }
+  }
+
+  /** Runs that are followed, and those of their orders that wait for credentials, as far as the caller reaches them. */
+  countsFor(
+    ownerId: string | null,
+    seesAll: boolean,
+  ): { readonly followedCount: number; readonly unattendedCount: number } {
+    if (seesAll) return { followedCount: this.count, unattendedCount: this.waitingCount };
+    const reached = [...this.#entries.values()].filter(({ run }) => this.#parts.owners.reaches(ownerId, run.ownerId));
+    return { followedCount: reached.length, unattendedCount: waitingIn(reached, this.#keys) };
   }
 
   /** With the commit of whatever is concluded of the run. */
@@ -287,13 +293,7 @@ export class OrderFollows<Run extends FollowedRun> {
 
   /** Of an account without followed orders. */
   #forgetKeys(account: string): void {
-    for (const { orders } of this.#entries.values())
-      for (const order of orders.values()) if (order.account === account) return;
-    this.#keys.forget(account);
-  }
-
-  *#orders(): Generator<Followed<Run>> {
-    for (const { orders } of this.#entries.values()) yield* orders.values();
+    if (!hasOrderOf(this.#entries.values(), account)) this.#keys.forget(account);
   }
 
   #stopFollowing({ attempt, entry }: Followed<Run>, reason: string): void {
@@ -304,4 +304,23 @@ export class OrderFollows<Run extends FollowedRun> {
     background.run("order_follow_end", store.commit({ writes: this.rows(run) }));
     this.#update(entry);
   }
+}
+
+function* ordersIn<Run extends FollowedRun>(entries: Iterable<FollowEntry<Run>>): Generator<Followed<Run>> {
+  for (const { orders } of entries) yield* orders.values();
+}
+
+function hasOrderOf<Run extends FollowedRun>(entries: Iterable<FollowEntry<Run>>, account: string): boolean {
+  for (const order of ordersIn(entries)) if (order.account === account) return true;
+  return false;
+}
+
+/** Orders that are not read until a request brings credentials of their account. */
+function waitingIn<Run extends FollowedRun>(entries: Iterable<FollowEntry<Run>>, keys: FollowKeys): number {
+  let count = 0;
+  for (const { orders, unlistedCount } of entries) {
+    count += unlistedCount;
+    for (const { account } of orders.values()) if (!keys.has(account)) count++;
+  }
+  return count;
 }

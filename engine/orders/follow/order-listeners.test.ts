@@ -22,7 +22,7 @@ async function bothServices() {
   const listeners = new OrderListeners({ clock, logger: recordingLogger(logLines) });
   const rooms = [deskRoom(venue, createDeskCalls())];
   const trades = createService({ clock, store, rooms, events: [], logLines, ids, overrides: { listeners } });
-  const policy = { global: NO_LIMITS, byKey: new Map(), each: NO_LIMITS };
+  const policy = { global: NO_LIMITS, byOwner: new Map(), each: NO_LIMITS };
   const { desk, guards } = createDeskService({ clock, store, rooms, logLines, ids, policy, overrides: { listeners } });
   await guards.start();
   await trades.start();

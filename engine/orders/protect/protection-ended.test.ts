@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../domain/order.js";
 import type { PlaceFate } from "../test/fake-matching.js";
 import { FakeStreams } from "../test/fake-streams.js";
-import { createHarness, SECRET_ONE, type Harness } from "../test/harness.js";
+import { ASKER, createHarness, SECRET_ONE, type Harness } from "../test/harness.js";
 import { createRowSink, rowFaults, recordedRows } from "../test/row-sink.js";
 import type { TradeData } from "../types.js";
 
@@ -49,7 +49,7 @@ const closes = (harness: Harness) =>
 
 async function later(harness: Harness, data: TradeData, ms: number): Promise<TradeData["execution"]> {
   await harness.clock.advanceAsync(ms);
-  const current = await harness.service.execution(data.routing.routeId);
+  const current = await harness.service.execution(data.routing.routeId, ASKER);
   if (current === null) throw new Error("the execution is not known");
   return current.execution;
 }
@@ -137,9 +137,9 @@ describe("a stop that its venue takes and then ends", () => {
     await harness.clock.advanceAsync(10_000);
     // Credentials of its account come by.
     const credentials = { venueone: { account: ACCOUNT, secret: SECRET_ONE } };
-    await harness.run(next.askExecution(data.routing.routeId, credentials as never));
+    await harness.run(next.askExecution(data.routing.routeId, credentials as never, ASKER));
     await harness.clock.advanceAsync(600_000);
-    expect((await next.execution(data.routing.routeId))?.execution).toMatchObject({
+    expect((await next.execution(data.routing.routeId, ASKER))?.execution).toMatchObject({
       protection: "FAILED",
       protectionReason: "NOT_PLACED",
     });

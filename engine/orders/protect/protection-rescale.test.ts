@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Instrument } from "../../domain/instrument.js";
 import type { PlaceFate } from "../test/fake-matching.js";
-import { createHarness, type Harness } from "../test/harness.js";
+import { ASKER, createHarness, type Harness } from "../test/harness.js";
 import { FakeStreams } from "../test/fake-streams.js";
 
 const ACCOUNT = "acct-venueone";
@@ -59,7 +59,7 @@ describe("an entry whose contract is listed on another scale", () => {
     restate(harness, qtyDecimals);
     await harness.clock.advanceAsync(30_000);
     expect(sizes(harness)).toEqual([0.25, 0.25]);
-    const now = await harness.service.execution(data.routing.routeId);
+    const now = await harness.service.execution(data.routing.routeId, ASKER);
     expect(now?.execution).toMatchObject({ protection: "PLACED", protectionReason: null });
     expect(now?.execution.protectionOrders?.map(({ size }) => size)).toEqual(["0.25", "0.25"]);
   });
@@ -78,7 +78,7 @@ describe("an entry whose contract is listed on another scale", () => {
     fillEntry(harness, 0.25);
     await harness.clock.advanceAsync(20_000);
     expect(sizes(harness)).toEqual([0.1, 0.15]);
-    const now = await harness.service.execution(data.routing.routeId);
+    const now = await harness.service.execution(data.routing.routeId, ASKER);
     expect(now?.execution).toMatchObject({ state: "COMPLETED", filledSize: "0.25", protection: "PLACED" });
   });
 

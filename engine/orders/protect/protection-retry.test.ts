@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../domain/order.js";
 import type { TradeData } from "../types.js";
-import { createHarness, type Harness } from "../test/harness.js";
+import { ASKER, createHarness, type Harness } from "../test/harness.js";
 import type { PlaceFate } from "../test/fake-matching.js";
 import { FakeStreams } from "../test/fake-streams.js";
 
@@ -43,7 +43,7 @@ const isAllClosed = (harness: Harness): boolean =>
   harness.one.sessions.filter(({ closed }) => !closed).length === (harness.one.streams as FakeStreams).listenerCount;
 
 async function now(harness: Harness, data: TradeData): Promise<TradeData["execution"]> {
-  const current = await harness.service.execution(data.routing.routeId);
+  const current = await harness.service.execution(data.routing.routeId, ASKER);
   if (current === null) throw new Error("the execution is not known");
   return current.execution;
 }

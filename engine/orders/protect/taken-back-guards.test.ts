@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { VenueOrder } from "../../domain/order.js";
 import { FakeStreams } from "../test/fake-streams.js";
-import { createHarness, type Harness } from "../test/harness.js";
+import { ASKER, createHarness, type Harness } from "../test/harness.js";
 import { createRowSink, rowFaults } from "../test/row-sink.js";
 import type { TradeData } from "../types.js";
 
@@ -67,7 +67,7 @@ it("a protection order that is withdrawn is reported and recorded with what it f
   };
   await harness.clock.advanceAsync(120_000);
   expect(stop?.order).toMatchObject({ status: "CANCELED", filledLots: 40 });
-  const execution = (await harness.service.execution(data.routing.routeId))?.execution;
+  const execution = (await harness.service.execution(data.routing.routeId, ASKER))?.execution;
   expect(execution?.protectionOrders?.map(({ filledSize }) => filledSize)).toContain("0.04");
   expect(await rowFaults(harness.store, [harness.one])).toEqual([]);
 });
@@ -130,7 +130,7 @@ it("a protection order that is withdrawn is no failed protection where its end c
   expect(openGuards(harness, "STOP")).toEqual([150]);
   harness.one.orderReadFailure = () => null;
   await harness.clock.advanceAsync(600_000);
-  const execution = (await harness.service.execution(data.routing.routeId))?.execution;
+  const execution = (await harness.service.execution(data.routing.routeId, ASKER))?.execution;
   expect(execution?.protectionOrders?.map(({ kind, reason, status }) => [kind, status, reason])).toEqual([
     ["TAKE_PROFIT", "FILLED", null],
     ["STOP_LOSS", "CANCELED", null],

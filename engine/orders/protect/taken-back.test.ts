@@ -1,6 +1,6 @@
 /** Protection that is taken back may have closed something first: its report shows that too. */
 import { describe, expect, it } from "vitest";
-import { createHarness, type Harness } from "../test/harness.js";
+import { ASKER, createHarness, type Harness } from "../test/harness.js";
 import { createRowSink, rowFaults } from "../test/row-sink.js";
 
 const ACCOUNT = "acct-venueone";
@@ -31,7 +31,7 @@ describe("a take-profit that is withdrawn after it closed a part", () => {
     const harness = refused();
     const { routing } = await harness.openData(WISH, { preferredExchange: "venueone", maxQuoteAgeMs: 60_000 });
     await harness.clock.advanceAsync(600_000);
-    const reported = await harness.service.execution(routing.routeId);
+    const reported = await harness.service.execution(routing.routeId, ASKER);
     expect(reported?.execution.protectionOrders?.map(({ kind, filledSize }) => [kind, filledSize])).toEqual([
       ["TAKE_PROFIT", "0.1"],
       ["STOP_LOSS", "0"],

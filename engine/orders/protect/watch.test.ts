@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../domain/order.js";
 import type { TradeData } from "../types.js";
-import { createHarness, SECRET_ONE, type Harness, type HarnessOptions } from "../test/harness.js";
+import { ASKER, createHarness, SECRET_ONE, type Harness, type HarnessOptions } from "../test/harness.js";
 import type { PlaceFate } from "../test/fake-matching.js";
 import { FakeStreams } from "../test/fake-streams.js";
 import type { FakeVenue } from "../test/fake-venue.js";
@@ -36,7 +36,7 @@ const isAllClosed = (harness: Harness): boolean =>
 
 async function later(harness: Harness, data: TradeData, ms = 20_000): Promise<TradeData["execution"]> {
   await harness.clock.advanceAsync(ms);
-  const now = await harness.service.execution(data.routing.routeId);
+  const now = await harness.service.execution(data.routing.routeId, ASKER);
   if (now === null) throw new Error("the execution is not known");
   return now.execution;
 }
@@ -172,7 +172,7 @@ describe("an entry that rests with protection", () => {
     expect(guards(harness)).toMatchObject([{ qtyLots: 100 }]);
     expect(isAllClosed(harness)).toBe(true);
     const next = await harness.restart();
-    expect((await next.execution(data.routing.routeId))?.execution).toMatchObject({
+    expect((await next.execution(data.routing.routeId, ASKER))?.execution).toMatchObject({
       filledSize: "0.1",
       protection: "PARTIAL",
       protectionReason: "WATCH_ENDED",
@@ -186,7 +186,7 @@ describe("an entry that rests with protection", () => {
     const next = await harness.restart();
     fillEntry(harness, 250);
     await harness.clock.advanceAsync(30_000);
-    expect((await next.execution(data.routing.routeId))?.execution).toMatchObject({
+    expect((await next.execution(data.routing.routeId, ASKER))?.execution).toMatchObject({
       state: "RESTING",
       protection: "NOT_PLACED",
       protectionReason: "WATCH_LOST",
@@ -249,7 +249,7 @@ describe("an entry of unknown outcome with protection", () => {
     harness.one.orderReadFailure = () => null;
     await harness.run(harness.service.drain(20_000));
     expect(guards(harness)).toMatchObject([{ qtyLots: 250, trigger: { kind: "STOP" } }]);
-    expect((await harness.service.execution(data.routing.routeId))?.execution).toMatchObject({
+    expect((await harness.service.execution(data.routing.routeId, ASKER))?.execution).toMatchObject({
       state: "COMPLETED",
       protection: "PLACED",
     });
@@ -293,7 +293,7 @@ describe("a stop that a watch had sent when its process died", () => {
     const next = await harness.restart();
     expect(next.status().unknown).toMatchObject([{ routeId: data.routing.routeId, fromEarlierStart: true }]);
     const credentials = { venueone: { account: "acct-venueone", secret: SECRET_ONE } };
-    const answer = await harness.run(next.askExecution(data.routing.routeId, credentials));
+    const answer = await harness.run(next.askExecution(data.routing.routeId, credentials, ASKER));
     expect(answer).toMatchObject({
       ok: true,
       data: {

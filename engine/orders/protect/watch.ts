@@ -115,7 +115,13 @@ export class ProtectionWatch {
       logger.warn("entry_not_watched", { routeId });
       return;
     }
-    const accounts = new TradeAccounts(rooms, { credentials: {}, preferredExchange: null }, hash);
+    const accounts = new TradeAccounts(
+      rooms,
+      { credentials: {}, preferredExchange: null },
+      hash,
+      before.execution.ownerId,
+      before.context.payer,
+    );
     const request = { ...before.execution.request, credentials };
     this.#begin(protection, {
       ...before,

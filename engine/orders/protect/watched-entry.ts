@@ -41,9 +41,9 @@ export function keyOf({ execution }: Watched): string | null {
 }
 
 export function watchedBefore(execution: WatchedBefore["execution"], context: TradeContext): WatchedBefore {
-  const { apiKeyId, deadline, quote, request, ticket, unread } = execution;
+  const { ownerId, deadline, quote, request, ticket, unread } = execution;
   return {
-    execution: { apiKeyId, deadline, quote, request: { ...request, credentials: {} }, ticket, unread },
+    execution: { ownerId, deadline, quote, request: { ...request, credentials: {} }, ticket, unread },
     context: { ...context, rawBody: new Uint8Array() },
     roundCount: 1,
     retryCount: 0,
@@ -60,7 +60,13 @@ export async function withAccounts(
   entry: Watched,
   work: (accounts: TradeAccounts) => Promise<void>,
 ): Promise<void> {
-  const accounts = new TradeAccounts(rooms, { credentials: entry.credentials, preferredExchange: null }, hash);
+  const accounts = new TradeAccounts(
+    rooms,
+    { credentials: entry.credentials, preferredExchange: null },
+    hash,
+    entry.execution.ownerId,
+    entry.context.payer,
+  );
   try {
     await work(accounts);
   } finally {

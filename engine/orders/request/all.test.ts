@@ -1,6 +1,6 @@
 /** ALL and a share of it where a venue with credentials cannot be read: trade path, fake venues, virtual clock. */
 import { describe, expect, it } from "vitest";
-import { closeContext, closeRequest, createHarness, type Harness } from "../test/harness.js";
+import { ASKER, closeContext, closeRequest, createHarness, type Harness } from "../test/harness.js";
 
 const ALL = { size: "ALL" } as const;
 const WHOLE = { state: "COMPLETED", filledSize: "0.4", remainingSize: "0" };
@@ -62,7 +62,7 @@ describe("a close of everything with a venue that cannot be read", () => {
       unreadExchanges: ["venuetwo"],
     });
     const { routing, execution } = await harness.closeData(ALL);
-    expect((await harness.service.execution(routing.routeId))?.execution).toEqual(execution);
+    expect((await harness.service.execution(routing.routeId, ASKER))?.execution).toEqual(execution);
   });
 
   it("counts a venue whose credentials are none, and one that this service has no room for", async () => {

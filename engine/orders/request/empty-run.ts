@@ -25,7 +25,7 @@ export function executionOf(
     deadline,
     quote: null,
     unread: [],
-    apiKeyId: context.apiKeyId,
+    ownerId: context.ownerId,
     // A dry run gets no text of a venue that would have to be blanked.
     secrets: request.dryRun ? NO_SECRETS : collectSecrets(request.credentials),
   };
@@ -40,6 +40,7 @@ export function emptyRun(
   const { open } = request;
   const isProtected = open !== null && (open.takeProfit !== null || open.stopLoss !== null);
   return {
+    ownerId: context.ownerId,
     routeId: routed.report.routeId,
     requestId: context.requestId,
     symbol: request.symbol,

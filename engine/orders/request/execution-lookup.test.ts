@@ -6,7 +6,7 @@ import { ASK_TIMEOUT_MS } from "./execution-lookup.js";
 import type { TradeService } from "./service.js";
 import type { TradeData, TradeRequest } from "../types.js";
 import type { PlaceFate } from "../test/fake-matching.js";
-import { closeContext, closeRequest, createHarness, type Harness } from "../test/harness.js";
+import { ASKER, closeContext, closeRequest, createHarness, type Harness } from "../test/harness.js";
 
 const CREDENTIALS = closeRequest().credentials;
 const STRANGER = { venueone: { account: "acct-other", secret: "other-secret-0123456789" } };
@@ -30,7 +30,7 @@ async function ask(
   credentials: TradeRequest["credentials"] = CREDENTIALS,
   service: TradeService = harness.service,
 ): Promise<TradeData> {
-  const answer = await harness.run(service.askExecution(routeId, credentials));
+  const answer = await harness.run(service.askExecution(routeId, credentials, ASKER));
   if (!answer.ok || answer.data === null) throw new Error(`no data: ${JSON.stringify(answer)}`);
   return answer.data;
 }
@@ -109,7 +109,7 @@ describe("asking with the account's credentials", () => {
     const service = await harness.restart();
     const [unknown] = service.status().unknown;
     const routeId = unknown?.routeId ?? "";
-    expect((await service.execution(routeId))?.execution.state).toBe("UNKNOWN");
+    expect((await service.execution(routeId, ASKER))?.execution.state).toBe("UNKNOWN");
     expect((await ask(harness, routeId, CREDENTIALS, service)).execution).toMatchObject({
       state: "COMPLETED",
       filledSize: "0.25",
@@ -117,7 +117,7 @@ describe("asking with the account's credentials", () => {
     expect(service.status().unknownCount).toBe(0);
     const after = await harness.restart();
     expect(after.status().unknownCount).toBe(0);
-    expect((await after.execution(routeId))?.execution.state).toBe("COMPLETED");
+    expect((await after.execution(routeId, ASKER))?.execution.state).toBe("COMPLETED");
   });
 
   it("after a crash in a second order asks for that one too", async () => {
@@ -134,7 +134,7 @@ describe("asking with the account's credentials", () => {
     const [unknown, ...others] = service.status().unknown;
     expect([unknown?.venue, others]).toEqual(["venuetwo", []]);
     const routeId = unknown?.routeId ?? "";
-    expect((await service.execution(routeId))?.execution.legs).toHaveLength(2);
+    expect((await service.execution(routeId, ASKER))?.execution.legs).toHaveLength(2);
     await harness.clock.advanceAsync(10_000);
     expect((await ask(harness, routeId, CREDENTIALS, service)).execution).toMatchObject({
       state: "COMPLETED",
@@ -165,7 +165,7 @@ describe("asking with the account's credentials", () => {
     const harness = createHarness();
     const routeId = await givenUp(harness, { kind: "loseRequest" }, KEY);
     harness.one.readLatencyMs = () => 500;
-    const asking = harness.service.askExecution(routeId, CREDENTIALS);
+    const asking = harness.service.askExecution(routeId, CREDENTIALS, ASKER);
     await harness.clock.advanceAsync(100);
     expect(await harness.service.trade(closeRequest(), closeContext(harness.clock, KEY))).toMatchObject({
       ok: false,
@@ -182,8 +182,8 @@ describe("asking with the account's credentials", () => {
     const reads = harness.one.calls.orders;
     const [first, second] = await harness.run(
       Promise.all([
-        harness.service.askExecution(routeId, CREDENTIALS),
-        harness.service.askExecution(routeId, CREDENTIALS),
+        harness.service.askExecution(routeId, CREDENTIALS, ASKER),
+        harness.service.askExecution(routeId, CREDENTIALS, ASKER),
       ]),
     );
     expect(harness.one.calls.orders - reads).toBe(1);
@@ -209,7 +209,7 @@ describe("asking with anything else", () => {
       const harness = createHarness();
       const routeId = await givenUp(harness, fate, KEY);
       const reads = harness.one.calls.orders;
-      const before = await harness.service.execution(routeId);
+      const before = await harness.service.execution(routeId, ASKER);
       expect(await ask(harness, routeId, STRANGER)).toEqual(before);
       expect(harness.one.calls.orders).toBe(reads);
       expect(harness.service.status().unknownCount).toBe(1);
@@ -237,14 +237,17 @@ describe("asking with anything else", () => {
     const harness = createHarness();
     const routeId = await givenUp(harness, { kind: "loseReply" });
     const bad = { venueone: { account: 1 } };
-    expect(await harness.run(harness.service.askExecution(routeId, bad))).toEqual({
+    expect(await harness.run(harness.service.askExecution(routeId, bad, ASKER))).toEqual({
       ok: false,
       venue: "venueone",
       problem: "account is missing",
     });
     await ask(harness, routeId);
     expect((await ask(harness, routeId, bad)).execution.state).toBe("COMPLETED");
-    expect(await harness.run(harness.service.askExecution("rt_none", CREDENTIALS))).toEqual({ ok: true, data: null });
+    expect(await harness.run(harness.service.askExecution("rt_none", CREDENTIALS, ASKER))).toEqual({
+      ok: true,
+      data: null,
+    });
   });
 
   it("while the service drains only reads", async () => {

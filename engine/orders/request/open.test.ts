@@ -6,7 +6,7 @@ import { GuardBook, NO_LIMITS } from "../../guards/guard-book.js";
 import { type GuardedOrder, type Guards, NO_GUARDS, NOTHING_RESERVED } from "../../guards/guards.js";
 import { createMemoryStore } from "../../storage/test/memory-store.js";
 import type { PlaceFate } from "../test/fake-matching.js";
-import { closeContext, createHarness, openRequest, SECRET_ONE, type Harness } from "../test/harness.js";
+import { ASKER, closeContext, createHarness, openRequest, SECRET_ONE, type Harness } from "../test/harness.js";
 
 /** Both venues flat, so that nothing of an entry depends on what was there. */
 function flat(options: Parameters<typeof createHarness>[0] = {}): Harness {
@@ -179,7 +179,7 @@ describe("an entry at market", () => {
       },
     ]);
     expect(JSON.stringify(resolved)).not.toContain(SECRET_ONE);
-    expect((await harness.service.execution(data.routing.routeId))?.routing.mode).toBe("BEST_ENTRY");
+    expect((await harness.service.execution(data.routing.routeId, ASKER))?.routing.mode).toBe("BEST_ENTRY");
   });
 });
 
@@ -358,7 +358,7 @@ describe("protection", () => {
     expect(harness.one.log).toHaveLength(3);
     harness.one.orderReadFailure = () => null;
     await harness.clock.advanceAsync(10_000);
-    expect((await harness.service.execution(data.routing.routeId))?.execution).toMatchObject({
+    expect((await harness.service.execution(data.routing.routeId, ASKER))?.execution).toMatchObject({
       protection: "PLACED",
       final: true,
     });
@@ -496,7 +496,7 @@ describe("guards", () => {
 
   it("count an entry once that goes to the next venue after a refusal", async () => {
     const store = createMemoryStore();
-    const policy = { global: { ...NO_LIMITS, maxDailyNotional: "30000" }, byKey: new Map(), each: NO_LIMITS };
+    const policy = { global: { ...NO_LIMITS, maxDailyNotional: "30000" }, byOwner: new Map(), each: NO_LIMITS };
     const guards = new GuardBook({ store, clock: new VirtualClock(), logger: silentLogger, policy });
     await guards.start();
     const harness = flat({ store, service: { guards } });

@@ -1,3 +1,4 @@
+import { Owners } from "../../domain/owner.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../domain/virtual-clock.js";
@@ -25,6 +26,8 @@ function quoteOf(size: string): BoundQuote {
   };
 }
 
+const NOBODY = { ownerId: null, accounts: [] } as const;
+
 describe("QuoteBook", () => {
   it("tells live, expired, used and never given quotes apart, as a list of all would", () => {
     const step = fc.oneof(
@@ -41,7 +44,7 @@ describe("QuoteBook", () => {
       fc.property(fc.integer({ min: 1, max: 5 }), fc.array(step, { maxLength: 80 }), (maxQuotes, steps) => {
         const clock = new VirtualClock();
         const ids = idsOf("boot");
-        const book = new QuoteBook(clock, ids, maxQuotes);
+        const book = new QuoteBook(clock, ids, new Owners(), maxQuotes);
         const given: { quoteId: string; expiresMs: number; usedBy: string | null }[] = [];
         for (const one of steps) {
           if (one.kind === "wait") clock.advance(one.ms);
@@ -56,7 +59,7 @@ describe("QuoteBook", () => {
             const quoteId = known?.quoteId ?? ids.idOf(number);
             const isKept = number >= given.length - maxQuotes;
             if (one.kind === "use") {
-              const use = book.use(quoteId, closeRequest(), "SELL", []);
+              const use = book.use(quoteId, closeRequest(), "SELL", NOBODY);
               if (known === undefined) expect(use).toEqual({ kind: "unknown" });
               else if (isKept && known.usedBy !== null) expect(use).toEqual({ kind: "over", reason: "USED" });
               else if (!isKept || clock.wallMs() >= known.expiresMs)
@@ -78,10 +81,10 @@ describe("QuoteBook", () => {
   });
 
   it("keeps the latest so many: what gave way is expired, not unknown", () => {
-    const book = new QuoteBook(new VirtualClock(), idsOf("boot"));
+    const book = new QuoteBook(new VirtualClock(), idsOf("boot"), new Owners());
     const given = Array.from({ length: MAX_QUOTES + 1 }, () => book.give(quoteOf("1"), 30_000).quoteId);
     expect(book.size).toBe(MAX_QUOTES);
-    const useOf = (index: number) => book.use(given[index] ?? "", closeRequest(), "SELL", []);
+    const useOf = (index: number) => book.use(given[index] ?? "", closeRequest(), "SELL", NOBODY);
     expect(useOf(0)).toEqual({ kind: "over", reason: "EXPIRED" });
     expect(useOf(1)).toMatchObject({ kind: "bound" });
     expect(book.claim(given[0] ?? "", "late")).toBe("EXPIRED");
@@ -89,12 +92,12 @@ describe("QuoteBook", () => {
 
   it("lets whoever claimed a quote go on with it, also when its time is over", () => {
     const clock = new VirtualClock();
-    const book = new QuoteBook(clock, idsOf("boot"));
+    const book = new QuoteBook(clock, idsOf("boot"), new Owners());
     const { quoteId } = book.give(quoteOf("1"), 20);
     expect(book.claim(quoteId, "key")).toBe(null);
     clock.advance(20);
-    expect(book.use(quoteId, closeRequest(), "SELL", [], "key")).toMatchObject({ kind: "bound" });
-    expect(book.use(quoteId, closeRequest(), "SELL", [], "other")).toEqual({ kind: "over", reason: "USED" });
+    expect(book.use(quoteId, closeRequest(), "SELL", NOBODY, "key")).toMatchObject({ kind: "bound" });
+    expect(book.use(quoteId, closeRequest(), "SELL", NOBODY, "other")).toEqual({ kind: "over", reason: "USED" });
   });
 });
 

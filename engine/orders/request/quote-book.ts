@@ -2,8 +2,9 @@
  * Quotes that bind: a live call that names one is held to the quote's worst price and its venues, not to a fill price.
  *
  * A quote is used once, by a call that sends an order. The call claims it before its first order and releases it where
- * none left; meanwhile it counts as used. A retry with the same Idempotency-Key is the same use. One made with
- * credentials is for its accounts, or some of them; where none of them asks it is unknown.
+ * none left; meanwhile it counts as used. A retry with the same Idempotency-Key is the same use. It is for its owner, or
+ * for anybody where it was made with neither key nor credentials; one made with credentials is for its accounts, or some of
+ * them. To others it is unknown.
  *
  * Bounds: the latest MAX_QUOTES, at the place that their number has in a ring; each lives for the time that it was
  * given, by the monotonic clock. One that gave way counts as expired. In memory: after a restart an id is unknown, which
@@ -11,6 +12,7 @@
  */
 import type { BoundQuote, TradeIntent, TradeRequest } from "../types.js";
 import type { Clock } from "../../domain/clock.js";
+import type { Owners } from "../../domain/owner.js";
 import type { Side } from "../../domain/order.js";
 import type { QuoteIds } from "./quote-ids.js";
 
@@ -26,6 +28,13 @@ export type QuoteUse =
   /** The call is not what was quoted. */
   | { readonly kind: "mismatch"; readonly path: string; readonly problem: string };
 
+/** Who uses a quote. */
+export interface QuoteUser {
+  readonly ownerId: string | null;
+  /** Keyed hashes of its accounts. */
+  readonly accounts: readonly string[];
+}
+
 interface Slot {
   number: number;
   quote: BoundQuote;
@@ -37,14 +46,16 @@ interface Slot {
 export class QuoteBook {
   readonly #clock: Clock;
   readonly #ids: QuoteIds;
+  readonly #owners: Owners;
   readonly #maxQuotes: number;
   /** Grows to the maximum; a quote's place is its number modulo that. */
   readonly #slots: Slot[] = [];
   #given = 0;
 
-  constructor(clock: Clock, ids: QuoteIds, maxQuotes = MAX_QUOTES) {
+  constructor(clock: Clock, ids: QuoteIds, owners: Owners, maxQuotes = MAX_QUOTES) {
     this.#clock = clock;
     this.#ids = ids;
+    this.#owners = owners;
     this.#maxQuotes = maxQuotes;
   }
 
@@ -68,7 +79,7 @@ export class QuoteBook {
     quoteId: string,
     request: TradeRequest,
     side: Side,
-    accounts: readonly string[],
+    { accounts, ownerId }: QuoteUser,
     user: string | null = null,
   ): QuoteUse {
     const number = this.#ids.numberOf(quoteId);
@@ -77,6 +88,7 @@ export class QuoteBook {
     if (slot === null) return { kind: "over", reason: "EXPIRED" };
     const { quote, usedBy } = slot;
     const { accounts: quoted } = quote;
+    if (!this.#isFor(ownerId, quote)) return { kind: "unknown" };
     if (quoted !== null && !accounts.some((account) => quoted.includes(account))) return { kind: "unknown" };
     if (usedBy !== null && usedBy !== user) return { kind: "over", reason: "USED" };
     if (usedBy === null && this.#clock.monoNs() >= slot.expiresNs) return { kind: "over", reason: "EXPIRED" };
@@ -108,6 +120,12 @@ export class QuoteBook {
 
   get size(): number {
     return this.#slots.length;
+  }
+
+  /** One of nobody, made from books alone, tells nothing of anybody. */
+  #isFor(ownerId: string | null, quote: BoundQuote): boolean {
+    const isPublic = (quote.ownerId ?? null) === null && quote.accounts === null;
+    return isPublic || this.#owners.reaches(ownerId, quote.ownerId);
   }
 
   /** Null when it gave way to a later one. */

@@ -11,14 +11,14 @@ import { refused, type Refused } from "./refusals.js";
 
 /** Returns null when the call is bound to its quote, or to none. A retry after a crash is the use that its record shows. */
 export function bindQuote(quotes: QuoteBook, execution: TradeExecution, earlier: TradeRun | null): Refused | null {
-  const { request, accounts, ticket } = execution;
+  const { request, accounts, ownerId, ticket } = execution;
   if (request.quoteId === null) return null;
   if (earlier?.quote !== undefined) {
     bindTo(execution, earlier.quote);
     return null;
   }
   const user = ticket?.recordKey ?? null;
-  const use = quotes.use(request.quoteId, request, tradeSide(request), accounts.hashes(), user);
+  const use = quotes.use(request.quoteId, request, tradeSide(request), { accounts: accounts.hashes(), ownerId }, user);
   switch (use.kind) {
     case "bound":
       bindTo(execution, use.quote);

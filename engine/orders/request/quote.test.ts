@@ -13,16 +13,19 @@ async function quoted(harness: Harness, request: Partial<TradeRequest> = {}): Pr
 }
 
 function publicQuote(harness: Harness, maxSlippageBps: number, quoteTtlMs = 2_000): Quote {
-  const answer = harness.service.quote({
-    symbol: "BTC",
-    side: "SELL",
-    size: "0.25",
-    maxSlippageBps,
-    maxQuoteAgeMs: 1e9,
-    quoteTtlMs,
-    preferredExchange: null,
-    excludeExchanges: [],
-  });
+  const answer = harness.service.quote(
+    {
+      symbol: "BTC",
+      side: "SELL",
+      size: "0.25",
+      maxSlippageBps,
+      maxQuoteAgeMs: 1e9,
+      quoteTtlMs,
+      preferredExchange: null,
+      excludeExchanges: [],
+    },
+    null,
+  );
   if (!answer.ok) throw new Error(answer.code);
   return answer.quote;
 }

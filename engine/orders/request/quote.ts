@@ -8,7 +8,10 @@ import { algoOf } from "../conclude/reply.js";
 import type { Routed } from "../decide/routing.js";
 
 /** What a dry run asks for of its own. */
-type QuoteTerms = Pick<BoundQuote, "symbol" | "side" | "intent" | "orderType" | "maxSlippageBps" | "accounts">;
+type QuoteTerms = Pick<
+  BoundQuote,
+  "symbol" | "side" | "intent" | "orderType" | "maxSlippageBps" | "accounts" | "ownerId"
+>;
 
 /** Gives a quote of the decision, which lives for `ttlMs`. */
 export function giveQuote(quotes: QuoteBook, routed: Routed, terms: QuoteTerms, ttlMs: number | undefined): Quote {
@@ -25,6 +28,7 @@ export function giveQuote(quotes: QuoteBook, routed: Routed, terms: QuoteTerms, 
       maxSlippageBps: terms.maxSlippageBps,
       venues: bound?.venues ?? [],
       accounts: terms.accounts,
+      ownerId: terms.ownerId ?? null,
     },
     ttlMs ?? QUOTE_TTL_MS,
   );

@@ -6,6 +6,7 @@ import type { ExecutionRegistry } from "../durable/execution-registry.js";
 import type { OrderFollows } from "../follow/order-follows.js";
 import type { FeeCache } from "../decide/fee-cache.js";
 import { ServiceError } from "../../domain/errors.js";
+import type { Owners } from "../../domain/owner.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import type { RandomIds } from "../../storage/keyed-hash.js";
 import { problemOf } from "../background.js";
@@ -68,6 +69,7 @@ export interface RequestParts extends ExecuteParts, ProtectParts {
   readonly feeCache: FeeCache;
   readonly follows: OrderFollows<TradeRun>;
   readonly idempotency: IdempotencyRecords;
+  readonly owners: Owners;
   readonly quotes: QuoteBook;
   readonly registry: ExecutionRegistry;
 }
@@ -105,7 +107,7 @@ export class TradeRequests {
     const { rooms, hash, clock, feeCache } = this.#parts;
     const deadline = new Deadline(clock, request.deadlineMs);
     if (refuseEarly(rooms, request) !== null) return null;
-    const accounts = new TradeAccounts(rooms, request, hash);
+    const accounts = new TradeAccounts(rooms, request, hash, context.ownerId, context.payer);
     try {
       if (request.preferredExchange !== null && accounts.problem(request.preferredExchange) !== null) return null;
       const readings = readHeldAccounts(accounts.all(), request, feeCache);
@@ -128,8 +130,9 @@ export class TradeRequests {
   }
 
   /** Never rejects. Every session it opened is closed when it resolves, or belongs to the resolver. */
-  async run(request: TradeRequest, context: TradeContext): Promise<TradeResult> {
+  async run(request: TradeRequest, caller: TradeContext): Promise<TradeResult> {
     const { rooms, hash, idempotency, clock } = this.#parts;
+    let context = caller;
     const deadline = new Deadline(clock, request.deadlineMs);
     const refuse = (refused: Refused): TradeResult => this.#refuse(request, context, deadline, refused);
     let accounts: TradeAccounts | null = null;
@@ -137,14 +140,18 @@ export class TradeRequests {
     try {
       const early = refuseEarly(rooms, request);
       if (early !== null) return refuse(early);
-      accounts = new TradeAccounts(rooms, request, hash);
+      accounts = new TradeAccounts(rooms, request, hash, caller.ownerId, caller.payer);
       const preferred = request.preferredExchange;
       const problem = preferred === null ? null : accounts.problem(preferred);
       if (problem !== null) return refuse(refused("MISSING_CREDENTIALS", { exchange: preferred, problem }));
       for (const { session, venue } of accounts.all())
-        this.#parts.follows.meet(venue, { session, credentials: request.credentials[venue] });
+        this.#parts.follows.meet(venue, { session, credentials: request.credentials[venue] }, caller.ownerId);
 
-      const begun = await this.#keys.begin(request, context, accounts);
+      const { begun, ownerId } = await this.#keys.begin(request, caller, accounts);
+      if (ownerId !== caller.ownerId) {
+        context = { ...caller, ownerId };
+        accounts.assignTo(ownerId);
+      }
       if (begun !== null && begun.kind === "refused") return refuse(refused(begun.code, {}));
       ticket = begun === null ? null : begun.ticket;
       const execution = executionOf(request, context, accounts, ticket, deadline);
@@ -410,6 +417,7 @@ export class TradeRequests {
       orderType: request.orderType,
       maxSlippageBps: request.maxSlippageBps,
       accounts: accounts.hashes(),
+      ownerId: execution.ownerId,
     } as const;
     const quote = giveQuote(this.#parts.quotes, routed, terms, request.quoteTtlMs);
     const data = simulatedData(run, quote);

@@ -5,7 +5,7 @@ import { DEFAULT_ROUTING_SETTINGS } from "../decide/routing.js";
 import type { TradeData, TradeRequest } from "../types.js";
 import type { PlaceFate } from "../test/fake-matching.js";
 import { FakeSession } from "../test/fake-session.js";
-import { closeContext, closeRequest, createHarness, SECRET_ONE, type Harness } from "../test/harness.js";
+import { ASKER, closeContext, closeRequest, createHarness, SECRET_ONE, type Harness } from "../test/harness.js";
 
 const sells = (harness: Harness) => [...harness.one.log, ...harness.two.log];
 const allSessionsClosed = (harness: Harness): boolean =>
@@ -460,7 +460,7 @@ describe("a trade after the send", () => {
     const acked = await harness.closeData({ size: "0.1", waitFor: "ACK" });
     expect(acked.execution).toMatchObject({ state: "SUBMITTED", final: false, filledSize: "0" });
     await harness.clock.advanceAsync(5_000);
-    expect((await harness.service.execution(acked.routing.routeId))?.execution).toMatchObject({
+    expect((await harness.service.execution(acked.routing.routeId, ASKER))?.execution).toMatchObject({
       state: "COMPLETED",
       final: true,
       filledSize: "0.1",
@@ -526,7 +526,7 @@ describe("an unknown outcome", () => {
     expect(resolved).toMatchObject([
       { routing: { routeId }, execution: { state: "COMPLETED", final: true, filledSize: "0.25" } },
     ]);
-    expect((await harness.service.execution(routeId))?.execution.state).toBe("COMPLETED");
+    expect((await harness.service.execution(routeId, ASKER))?.execution.state).toBe("COMPLETED");
     expect(harness.service.status()).toMatchObject({ unknownCount: 0, resolver: { active: 0, found: 1 } });
     expect(harness.events.at(-1)).toMatchObject({ kind: "resolved" });
     expect(allSessionsClosed(harness)).toBe(true);
@@ -547,7 +547,7 @@ describe("an unknown outcome", () => {
     // 0.25, 0.5, 1, 2, 4, 8, 16, then what is left of the 60 s.
     expect(harness.one.calls.orders).toBe(8);
     expect(harness.service.status()).toMatchObject({ unknownCount: 1, resolver: { active: 0, leftUnknown: 1 } });
-    expect((await harness.service.execution(data.routing.routeId))?.execution.state).toBe("UNKNOWN");
+    expect((await harness.service.execution(data.routing.routeId, ASKER))?.execution.state).toBe("UNKNOWN");
   });
 
   it("beyond the bound of unresolved orders keeps its session no longer and stays listed", async () => {
@@ -714,15 +714,18 @@ describe("a dry run", () => {
 
   it("in its public form needs no credentials and shows no positions", () => {
     const harness = createHarness();
-    const result = harness.service.quote({
-      symbol: "BTC",
-      side: "BUY",
-      size: "0.25",
-      maxSlippageBps: 100,
-      maxQuoteAgeMs: 1e9,
-      preferredExchange: null,
-      excludeExchanges: [],
-    });
+    const result = harness.service.quote(
+      {
+        symbol: "BTC",
+        side: "BUY",
+        size: "0.25",
+        maxSlippageBps: 100,
+        maxQuoteAgeMs: 1e9,
+        preferredExchange: null,
+        excludeExchanges: [],
+      },
+      null,
+    );
     expect(result).toMatchObject({
       ok: true,
       quote: { side: "BUY", size: "0.25" },
@@ -736,15 +739,18 @@ describe("a dry run", () => {
       },
     });
     expect(
-      harness.service.quote({
-        symbol: "X",
-        side: "BUY",
-        size: "1",
-        maxSlippageBps: 100,
-        maxQuoteAgeMs: 1e9,
-        preferredExchange: null,
-        excludeExchanges: [],
-      }),
+      harness.service.quote(
+        {
+          symbol: "X",
+          side: "BUY",
+          size: "1",
+          maxSlippageBps: 100,
+          maxQuoteAgeMs: 1e9,
+          preferredExchange: null,
+          excludeExchanges: [],
+        },
+        null,
+      ),
     ).toMatchObject({ ok: false, code: "UNKNOWN_SYMBOL" });
   });
 });
@@ -859,7 +865,7 @@ describe("secrets", () => {
     const results = [
       await harness.close({ size: "0.1" }, { idempotencyKey: "a" }),
       await harness.close({ size: "0.1", preferredExchange: "venueone", deadlineMs: 400 }, { idempotencyKey: "b" }),
-      await harness.close({ size: "0.1", preferredExchange: "venueone" }, { idempotencyKey: "c", apiKeyId: null }),
+      await harness.close({ size: "0.1", preferredExchange: "venueone" }, { idempotencyKey: "c", ownerId: null }),
       await harness.close({ size: "9" }, { idempotencyKey: "d" }),
     ];
     await harness.clock.advanceAsync(70_000);

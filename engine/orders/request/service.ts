@@ -10,6 +10,7 @@
  * Bounds: MAX_IN_FLIGHT trades (beyond: OVERLOADED); each part names its own bounds.
  */
 import type { Clock } from "../../domain/clock.js";
+import { Owners } from "../../domain/owner.js";
 import type { ErrorCode } from "../../domain/errors.js";
 import type { Logger } from "../../domain/logger.js";
 import { NO_GUARDS, type Guards } from "../../guards/guards.js";
@@ -41,7 +42,7 @@ import { isOfPosition, unsettledAttempt, type TradeRun } from "../run.js";
 import type { TradeContext, TradeData, TradeRequest, TradeResult, ExecutionAnswer, Quote } from "../types.js";
 import { Deadline, within } from "../../domain/deadline.js";
 import type { DecisionSink } from "../conclude/decision-event.js";
-import { ExecutionRegistry } from "../durable/execution-registry.js";
+import { ExecutionRegistry, type Asker } from "../durable/execution-registry.js";
 import { ProtectionWatch, type WatchParts } from "../protect/watch.js";
 import { FeeCache } from "../decide/fee-cache.js";
 import { IdempotencyRecords } from "../durable/idempotency.js";
@@ -56,6 +57,8 @@ import { ClientOrderIdIndex } from "../durable/client-order-id-index.js";
 import { mintRouteId } from "../route-ids.js";
 
 export const MAX_IN_FLIGHT = 2_000;
+/** For metrics, which name nobody. */
+const SERVICE: Asker = { ownerId: null, seesAll: true };
 
 export interface TradeServiceOptions {
   readonly rooms: Rooms;
@@ -66,6 +69,8 @@ export interface TradeServiceOptions {
   readonly logger: Logger;
   readonly hash: KeyedHash;
   readonly randomIds: RandomIds;
+  /** Who reaches whose rows; nobody adopted those of public mode where absent. */
+  readonly owners?: Owners;
   readonly onDecision?: DecisionSink;
   /** Where rows of orders and decisions go; none are kept where absent. */
   readonly records?: RecordSink;
@@ -129,6 +134,7 @@ export class TradeService {
     const { clock, store, hash, logger, rooms, randomIds, listeners } = options;
     this.#marketRooms = options.marketRooms ?? rooms;
     const isBootAlive = options.isBootAlive ?? (() => false);
+    const owners = options.owners ?? new Owners();
     const background = new Background(clock, logger);
     const bounds = new SendBounds();
     const sending = {
@@ -136,6 +142,7 @@ export class TradeService {
       logger,
       store,
       hash,
+      owners,
       background,
       bounds,
       clientIds: createClientIdSource(hash, randomIds),
@@ -153,15 +160,15 @@ export class TradeService {
       rooms,
       routing: new TradeRouting(rooms, this.#marketRooms, clock, options.routing ?? DEFAULT_ROUTING_SETTINGS, observer),
       names: options.names ?? new ClientOrderIdIndex(store, hash, clock),
-      registry: new ExecutionRegistry(store, clock, options.maxRecent),
+      registry: new ExecutionRegistry(store, clock, owners, options.maxRecent),
       follows: new OrderFollows<TradeRun>(
-        { bounds, clock, logger, rooms, store, hash, background, listeners },
+        { bounds, clock, logger, rooms, store, hash, owners, background, listeners },
         this.#followOwner(),
       ),
       feeCache: new FeeCache(clock),
       records,
       decisions: new TradeDecisions({ ...sending, records }, options.onDecision ?? (() => {})),
-      quotes: new QuoteBook(clock, new QuoteIds(hash, randomIds.randomHex128())),
+      quotes: new QuoteBook(clock, new QuoteIds(hash, randomIds.randomHex128()), owners),
       observer,
     };
     this.#conclusion = new TradeConclusion(this.#parts);
@@ -195,6 +202,7 @@ export class TradeService {
           rooms.get(intent.venue)?.orders.venueClientOrderId(intent.clientIdHex) ?? intent.clientIdHex,
         sinceMs: intent.createdAtMs,
         fromEarlierStart: true,
+        ownerId: intent.ownerId ?? null,
       });
       if (run !== null) registry.remember(this.#conclusion.dataOf(run), run);
     }
@@ -220,8 +228,8 @@ export class TradeService {
     }
   }
 
-  /** Public dry run: books only. */
-  quote(request: QuoteRequest): QuoteResult {
+  /** Public dry run: books only. The quote is the caller's. */
+  quote(request: QuoteRequest, ownerId: string | null): QuoteResult {
     const { clock, routing } = this.#parts;
     const unlisted = unlistedSymbol(this.#marketRooms, request.symbol);
     if (unlisted !== null) return { ok: false, code: "UNKNOWN_SYMBOL", details: unlisted };
@@ -229,37 +237,38 @@ export class TradeService {
     const answer = routing.routeQuote(request, mintRouteId("rt", nowMs, this.#randomIds));
     if (!answer.ok) return { ok: false, code: answer.code, details: answer.details };
     const { symbol, side, maxSlippageBps } = request;
-    const terms = { symbol, side, maxSlippageBps, intent: null, orderType: "MARKET", accounts: null } as const;
+    const terms = { symbol, side, maxSlippageBps, intent: null, orderType: "MARKET", accounts: null, ownerId } as const;
     const quote = giveQuote(this.#parts.quotes, answer.routed, terms, request.quoteTtlMs);
     return { ok: true, routing: answer.routed.report, quote };
   }
 
-  /** Current state of a trade; null: not known (any more). Rejects with STORE_UNAVAILABLE. */
-  async execution(routeId: string): Promise<TradeData | null> {
-    const data = await this.#parts.registry.get(routeId);
+  /** Current state of a trade; null: not known to this caller (any more). Rejects with STORE_UNAVAILABLE. */
+  async execution(routeId: string, asker: Asker): Promise<TradeData | null> {
+    const data = await this.#parts.registry.dataFor(routeId, asker);
     return data === null ? null : this.#watch.watchedReport(data);
   }
 
   /** As `execution`, but an order of unknown outcome is looked up first where the credentials are its account's. */
-  async askExecution(routeId: string, credentials: TradeRequest["credentials"]): Promise<ExecutionAnswer> {
-    if (this.#draining) return { ok: true, data: await this.execution(routeId) };
-    const answer = await this.#lookup.ask(routeId, credentials);
+  async askExecution(
+    routeId: string,
+    credentials: TradeRequest["credentials"],
+    asker: Asker,
+  ): Promise<ExecutionAnswer> {
+    if (this.#draining) return { ok: true, data: await this.execution(routeId, asker) };
+    const answer = await this.#lookup.ask(routeId, credentials, asker);
     return answer.ok && answer.data !== null ? { ...answer, data: this.#watch.watchedReport(answer.data) } : answer;
   }
 
-  status(): TradeServiceStatus {
+  /** Orders as the asker may see them; the other figures are of the service. */
+  status(asker: Asker = SERVICE): TradeServiceStatus {
     const { follows, registry, resolver } = this.#parts;
     return {
       inFlight: this.#executions.size,
       draining: this.#draining,
-      unknownCount: registry.unknownCount,
-      unknown: registry.listUnknown(),
-      openCount: registry.openCount,
-      open: registry.listOpen(),
+      ...registry.listed(asker),
       resolver: resolver.counts(),
       watchedCount: this.#watch.count,
-      followedCount: follows.count,
-      unattendedCount: follows.waitingCount,
+      ...follows.countsFor(asker.ownerId, asker.seesAll),
     };
   }
 

@@ -1,6 +1,6 @@
 /** Splits, quotes that bind and stops of the trade path, against fake venues on a virtual clock. */
 import { describe, expect, it } from "vitest";
-import { closeContext, closeRequest, createHarness, type Harness } from "../test/harness.js";
+import { ASKER, closeContext, closeRequest, createHarness, type Harness } from "../test/harness.js";
 
 const SPLIT = { allowSplit: true, size: "0.6" } as const;
 const orders = (harness: Harness) => [...harness.one.log, ...harness.two.log];
@@ -104,7 +104,7 @@ describe("a split close", () => {
     expect(data.execution.legs.map(({ outcome }) => outcome)).toEqual(["CONFIRMED", "UNKNOWN"]);
     harness.two.orderReadFailure = () => null;
     await harness.clock.advanceAsync(10_000);
-    expect((await harness.service.execution(data.routing.routeId))?.execution).toMatchObject({
+    expect((await harness.service.execution(data.routing.routeId, ASKER))?.execution).toMatchObject({
       state: "PARTIAL",
       final: true,
       filledSize: "0.4",
@@ -159,7 +159,7 @@ describe("a split close", () => {
       });
       harness.two.orderReadFailure = () => null;
       await harness.clock.advanceAsync(30_000);
-      expect((await harness.service.execution(routing.routeId))?.execution).toMatchObject({
+      expect((await harness.service.execution(routing.routeId, ASKER))?.execution).toMatchObject({
         final: true,
         protection: "PLACED",
         protectionReason: null,
@@ -230,15 +230,18 @@ describe("a quote that binds", () => {
     const stranger = { credentials: { venueone: { account: "someone", secret: "s3cret-of-a-stranger" } } };
     const { quoteId } = await quoted(harness);
     expect(await harness.close({ quoteId, ...stranger })).toMatchObject({ code: "QUOTE_UNKNOWN" });
-    const answer = harness.service.quote({
-      symbol: "BTC",
-      side: "SELL",
-      size: "0.25",
-      maxSlippageBps: 100,
-      maxQuoteAgeMs: 1e9,
-      preferredExchange: null,
-      excludeExchanges: [],
-    });
+    const answer = harness.service.quote(
+      {
+        symbol: "BTC",
+        side: "SELL",
+        size: "0.25",
+        maxSlippageBps: 100,
+        maxQuoteAgeMs: 1e9,
+        preferredExchange: null,
+        excludeExchanges: [],
+      },
+      null,
+    );
     if (!answer.ok) throw new Error(answer.code);
     expect((await harness.closeData({ quoteId: answer.quote.quoteId, ...stranger })).execution.state).toBe("COMPLETED");
   });

@@ -7,7 +7,7 @@
  * secret.
  *
  * The id of a market order ends in a keyed tag: venues keep a market order as a limit that ends at once, and years later
- * their record shows, to us alone, what it was placed as. An id of another source carries it once in 2^32.
+ * their record shows, to us and for its owner alone, what it was placed as. An id of another source carries it once in 2^32.
  */
 import type { KeyedHash, RandomIds } from "../../storage/keyed-hash.js";
 
@@ -20,9 +20,15 @@ const VARIANT_DIGIT = 16;
 
 export interface ClientIdSource {
   /** `idempotency`: of the record; null: no key, a random id. */
-  mint(idempotency: IdempotentUse | null, legIndex: number, attempt: number, isMarket: boolean): string;
-  /** Was it minted here, with `isMarket`? */
-  isOfMarketOrder(clientIdHex: string): boolean;
+  mint(
+    idempotency: IdempotentUse | null,
+    legIndex: number,
+    attempt: number,
+    isMarket: boolean,
+    ownerId: string | null,
+  ): string;
+  /** Was it minted here, for this owner, with `isMarket`? */
+  isOfMarketOrder(clientIdHex: string, ownerId: string | null): boolean;
 }
 
 /** One use of a key: from its record's creation to its end. */
@@ -40,21 +46,23 @@ export function createClientIdSource(hash: KeyedHash, random: RandomIds): Client
       .slice(0, CLIENT_ID_HEX_DIGITS);
   }
 
-  function marketTag(clientIdHex: string): string {
+  function marketTag(clientIdHex: string, ownerId: string | null): string {
     const digits =
       clientIdHex.slice(0, VERSION_DIGIT) +
       clientIdHex.slice(VERSION_DIGIT + 1, VARIANT_DIGIT) +
       clientIdHex.slice(VARIANT_DIGIT + 1, -TAG_HEX_DIGITS);
-    return hash.hmacHex("market-order", [digits]).slice(0, TAG_HEX_DIGITS);
+    const tag =
+      ownerId === null ? hash.hmacHex("market-order", [digits]) : hash.hmacHex("owned-market-order", [ownerId, digits]);
+    return tag.slice(0, TAG_HEX_DIGITS);
   }
 
   return {
-    mint(idempotency, legIndex, attempt, isMarket) {
+    mint(idempotency, legIndex, attempt, isMarket, ownerId) {
       const id = unmarked(idempotency, legIndex, attempt);
-      return isMarket ? id.slice(0, -TAG_HEX_DIGITS) + marketTag(id) : id;
+      return isMarket ? id.slice(0, -TAG_HEX_DIGITS) + marketTag(id, ownerId) : id;
     },
-    isOfMarketOrder(clientIdHex) {
-      return CLIENT_ID.test(clientIdHex) && clientIdHex.endsWith(marketTag(clientIdHex));
+    isOfMarketOrder(clientIdHex, ownerId) {
+      return CLIENT_ID.test(clientIdHex) && clientIdHex.endsWith(marketTag(clientIdHex, ownerId));
     },
   };
 }

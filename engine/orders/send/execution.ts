@@ -15,8 +15,8 @@ export interface TradeExecution {
   quote: BoundQuote | null;
   /** ALL and percent: venues whose position the decision did not know. */
   unread: readonly RoutableVenue[];
-  /** The API key of the caller, for limits; null in public mode. */
-  readonly apiKeyId: string | null;
+  /** Whose order it is; null in public mode. */
+  readonly ownerId: string | null;
   /** Texts to blank in whatever a venue says. */
   readonly secrets: readonly string[];
 }

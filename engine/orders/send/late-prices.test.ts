@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../domain/order.js";
 import type { PlaceFate } from "../test/fake-matching.js";
-import { createHarness, type Harness } from "../test/harness.js";
+import { ASKER, createHarness, type Harness } from "../test/harness.js";
 import { createRowSink, recordedRows } from "../test/row-sink.js";
 
 const ACCOUNT = "acct-venueone";
@@ -44,7 +44,7 @@ describe("the fill of an entry whose price its venue does not give at first", ()
     changeEntry(harness, { averagePrice: "98999" });
     await harness.clock.advanceAsync(60_000);
     expect((await pricesIn(harness)).at(-1)).toBe("98999");
-    expect((await harness.service.execution(data.routing.routeId))?.execution.averagePrice).toBe("98999");
+    expect((await harness.service.execution(data.routing.routeId, ASKER))?.execution.averagePrice).toBe("98999");
   });
 
   it("is read again where the rest was taken back", async () => {
@@ -93,7 +93,7 @@ describe("the fill of one leg of a split whose price comes later", () => {
     const data = await harness.closeData({ allowSplit: true, size: "0.6" });
     await harness.clock.advanceAsync(120_000);
     expect((await pricesIn(harness)).at(-1)).toBe("99990");
-    const now = await harness.service.execution(data.routing.routeId);
+    const now = await harness.service.execution(data.routing.routeId, ASKER);
     expect(now?.execution.legs.map(({ averagePrice }) => averagePrice)).toEqual(["99990", "99950"]);
     expect(isAllClosed(harness)).toBe(true);
   });
@@ -102,7 +102,7 @@ describe("the fill of one leg of a split whose price comes later", () => {
     const harness = split(50_000);
     const data = await harness.closeData({ allowSplit: true, size: "0.6" });
     await harness.clock.advanceAsync(5_000);
-    const now = await harness.service.execution(data.routing.routeId);
+    const now = await harness.service.execution(data.routing.routeId, ASKER);
     expect(now?.execution.legs[0]).toMatchObject({ averagePrice: "99990" });
   });
 });

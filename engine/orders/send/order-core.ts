@@ -65,8 +65,8 @@ export interface OrderedRun extends RunLike {
 export interface OrderSender<Run, Result> {
   readonly room: VenueRoom;
   readonly session: AccountSession;
-  /** The API key of the caller, for limits; null in public mode. */
-  readonly apiKeyId: string | null;
+  /** Whose order it is; null in public mode. */
+  readonly ownerId: string | null;
   readonly ticket: IdempotencyTicket<Run, Result> | null;
   readonly deadline: Deadline;
   /** Texts to blank in whatever a venue says. */
@@ -139,10 +139,10 @@ export class OrderCore<Run extends OrderedRun, Result> {
     const { clientIds, clock, hash } = this.#parts;
     const { role, leg, refMid, marketableLots } = as;
     const { instrument, trigger, type } = terms;
-    const { room, session, ticket } = sender;
+    const { ownerId, room, session, ticket } = sender;
     const isOfLeg = (other: OrderAttempt): boolean => (other.role ?? "POSITION") === role && other.leg === leg;
     const attempt = 1 + run.attempts.filter(isOfLeg).length;
-    const clientIdHex = clientIds.mint(ticket, LEG_BASE[role] + leg, attempt, type === "MARKET");
+    const clientIdHex = clientIds.mint(ticket, LEG_BASE[role] + leg, attempt, type === "MARKET", ownerId);
     const nowMs = clock.wallMs();
     return {
       ...(role === "POSITION" ? {} : { role }),
@@ -150,7 +150,7 @@ export class OrderCore<Run extends OrderedRun, Result> {
       attempt,
       venue: instrument.venue,
       nativeSymbol: instrument.nativeSymbol,
-      accountHash: accountHashOf(hash, session.venue, session.accountId),
+      accountHash: accountHashOf(hash, session.venue, session.accountId, ownerId),
       clientIdHex,
       intentAtMs: nowMs,
       venueClientOrderId: room.orders.venueClientOrderId(clientIdHex),
@@ -182,14 +182,14 @@ export class OrderCore<Run extends OrderedRun, Result> {
     run: Run,
     attempt: OrderAttempt,
     terms: OrderTerms,
-    { apiKeyId }: OrderSender<Run, Result>,
+    { ownerId }: OrderSender<Run, Result>,
     accountHash: string,
   ): GuardVerdict {
     const { guards, reservations } = this.#parts;
     const verdict = guards.check({
       clientIdHex: attempt.clientIdHex,
       atMs: attempt.intentAtMs,
-      apiKeyId,
+      ownerId,
       accountHash,
       venue: attempt.venue,
       symbol: run.symbol,
@@ -314,7 +314,8 @@ export class OrderCore<Run extends OrderedRun, Result> {
   #intentOf(run: Run, { attempt, sender }: OutgoingOrder<Run, Result>): OrderIntent<Run> {
     return {
       clientIdHex: attempt.clientIdHex,
-      accountHash: sessionHash(this.#parts.hash, sender.session),
+      accountHash: sessionHash(this.#parts.hash, sender.session, sender.ownerId),
+      ownerId: sender.ownerId,
       venue: attempt.venue,
       symbol: run.symbol,
       nativeSymbol: attempt.nativeSymbol,

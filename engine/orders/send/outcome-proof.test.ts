@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../domain/order.js";
 import type { TradeData, TradeResult } from "../types.js";
-import { closeContext, closeRequest, createHarness, type Harness } from "../test/harness.js";
+import { ASKER, closeContext, closeRequest, createHarness, type Harness } from "../test/harness.js";
 import type { TradeService } from "../request/service.js";
 
 const HOUR_MS = 3_600_000;
@@ -115,7 +115,7 @@ describe("an order found under the client id of one of unknown outcome", () => {
     expect(orderCount(harness)).toBe(1);
     harness.one.shownOrder = (order) => order;
     await harness.clock.advanceAsync(60_000);
-    expect((await harness.service.execution(data.routing.routeId))?.execution.state).toBe("COMPLETED");
+    expect((await harness.service.execution(data.routing.routeId, ASKER))?.execution.state).toBe("COMPLETED");
   });
 });
 
@@ -136,12 +136,12 @@ describe("an acknowledged order", () => {
     expect(data.execution).toMatchObject({ state: "SUBMITTED", final: false });
     await harness.clock.advanceAsync(70_000);
     expect(rowsOf(harness.service)).toEqual({ openCount: 1, open: [[routeId, false]], unknownCount: 0 });
-    expect((await harness.service.execution(routeId))?.execution.state).toBe("SUBMITTED");
+    expect((await harness.service.execution(routeId, ASKER))?.execution.state).toBe("SUBMITTED");
 
     const service = await harness.restart();
     expect(rowsOf(service)).toEqual({ openCount: 1, open: [[routeId, true]], unknownCount: 0 });
     await harness.clock.advanceAsync(300_000);
-    const asked = await harness.run(service.askExecution(routeId, closeRequest().credentials));
+    const asked = await harness.run(service.askExecution(routeId, closeRequest().credentials, ASKER));
     expect(asked).toMatchObject({ ok: true, data: { execution: { state: "COMPLETED", filledSize: "0.25" } } });
     expect(rowsOf(service)).toEqual({ openCount: 0, open: [], unknownCount: 0 });
   });
@@ -179,7 +179,7 @@ describe("an Idempotency-Key used again after its 24 hours", () => {
 });
 
 describe("the scope of an Idempotency-Key in public mode", () => {
-  const PUBLIC = { ...KEY, apiKeyId: null };
+  const PUBLIC = { ...KEY, ownerId: null };
 
   it("is the accounts of the credentials, whichever venue is preferred", async () => {
     const harness = createHarness();

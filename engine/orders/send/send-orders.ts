@@ -114,8 +114,8 @@ function reserveOrder(
   // The invariant of this path: whatever is not an entry's own order reduces.
   if (!plan.reduceOnly && !(isOpening(run) && plan.role === "POSITION"))
     throw new ServiceError("INTERNAL", { problem: "an order that does not reduce" });
-  const { apiKeyId, deadline, secrets, ticket } = execution;
-  const sender = { room: account.room, session: account.session, apiKeyId, deadline, secrets, ticket };
+  const { ownerId, deadline, secrets, ticket } = execution;
+  const sender = { room: account.room, session: account.session, ownerId, deadline, secrets, ticket };
   const { leg, marketableLots, role } = plan;
   const reference = role === "UNDO" ? ownReference(parts, plan, execution.request.maxQuoteAgeMs) : {};
   const attempt = parts.core.mint(run, plan, sender, {
@@ -137,13 +137,13 @@ async function countedAccounts(
   plans: readonly SendPlan[],
 ): Promise<ReadonlyMap<SendPlan, string> | ServiceError> {
   const counted = new Map<SendPlan, string>();
-  const { accounts, apiKeyId, deadline } = execution;
-  if (!parts.guards.countsAccount(apiKeyId)) return counted;
+  const { accounts, ownerId, deadline } = execution;
+  if (!parts.guards.countsAccount(ownerId)) return counted;
   for (const plan of plans) {
     const account = accounts.get(plan.venue);
     if (account === null || plan.reduceOnly) continue;
     const { room, session, accountHash: own } = account;
-    const order = { opens: true, apiKeyId, own, timeoutMs: sendTimeoutMs(deadline) };
+    const order = { opens: true, ownerId, own, timeoutMs: sendTimeoutMs(deadline) };
     const behind = await countedAccount(parts, room, session, order);
     if (!behind.ok) return behind.error;
     counted.set(plan, behind.accountHash);
@@ -173,10 +173,10 @@ function namesOf(
   outgoing: readonly Outgoing[],
 ): OrderNames | null {
   if (clientOrderId === null) return null;
-  const named = outgoing.flatMap(({ terms, attempt, account: { session, accountHash: account } }) => {
+  const named = outgoing.flatMap(({ terms, attempt, sender, account: { session, accountHash: account } }) => {
     if (terms.role !== "POSITION") return [];
     const { clientIdHex, venueClientOrderId, intentAtMs: createdAtMs } = attempt;
-    const accountHash = sessionHash(hash, session);
+    const accountHash = sessionHash(hash, session, sender.ownerId);
     return [{ accountHash, account, clientIdHex, venueClientOrderId, routeId, symbol, clientOrderId, createdAtMs }];
   });
   return { rows: async () => ({ conditions: [], writes: await names.tradeRows(named) }) };

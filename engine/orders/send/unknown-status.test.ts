@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../domain/order.js";
 import type { PlaceFate } from "../test/fake-matching.js";
 import type { FakeVenue } from "../test/fake-venue.js";
-import { createHarness } from "../test/harness.js";
+import { ASKER, createHarness } from "../test/harness.js";
 import { createDesk, orderName } from "../single/test/desk-harness.js";
 
 const ODD: PlaceFate["shows"] = { status: "UNKNOWN", venueStatus: "amending" };
@@ -49,7 +49,7 @@ describe("an accepted order with a status that is not known", () => {
     const data = await harness.closeData({ deadlineMs: 1_000 });
     expect(data.execution).toMatchObject({ state: "SUBMITTED", final: false });
     await harness.clock.advanceAsync(70_000);
-    const later = await harness.service.execution(data.routing.routeId);
+    const later = await harness.service.execution(data.routing.routeId, ASKER);
     expect(later?.execution).toMatchObject({ state: "UNKNOWN", final: false, filledSize: "0.25" });
     expect(harness.service.status().unknownCount).toBe(1);
   });
@@ -61,7 +61,7 @@ describe("an accepted order with a status that is not known", () => {
     const data = await harness.closeData({ deadlineMs: 1_000 });
     expect(data.execution).toMatchObject({ state: "UNKNOWN", final: false });
     await harness.clock.advanceAsync(70_000);
-    const later = await harness.service.execution(data.routing.routeId);
+    const later = await harness.service.execution(data.routing.routeId, ASKER);
     expect(later?.execution).toMatchObject({ state: "UNKNOWN", final: false });
     expect(harness.two.log).toHaveLength(0);
   });
@@ -72,7 +72,7 @@ describe("an accepted order with a status that is not known", () => {
     const data = await harness.closeData({ deadlineMs: 1_000 });
     showFirst(harness.one, { status: "FILLED", venueStatus: "filled", filledLots: 250 });
     await harness.clock.advanceAsync(10_000);
-    const later = await harness.service.execution(data.routing.routeId);
+    const later = await harness.service.execution(data.routing.routeId, ASKER);
     expect(later?.execution).toMatchObject({ state: "COMPLETED", final: true, filledSize: "0.25" });
     expect(harness.service.status().unknownCount).toBe(0);
   });
@@ -107,7 +107,7 @@ describe("a single order with a status that is not known", () => {
       harness.desk.orderStatus(orderName("mine"), {
         requestId: "r",
         idempotencyKey: null,
-        apiKeyId: null,
+        ownerId: "pk_test",
         rawBody: Buffer.from(""),
         receivedAtMs: 0,
       }),

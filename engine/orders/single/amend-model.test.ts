@@ -2,7 +2,8 @@
  * Amends of one order, one after another, while reads of the venue lag behind what it took, and the store fails to read
  * names: every field ends as the last amend that was not refused wished it, a field that an amend did not name is never
  * taken back, and the usage of the day is what was sent, until the order ends with nothing filled; starts of the service
- * lie between. What is recorded as filled is what filled, up to the size that the order has by then. `FUZZ_SEED` replays one seed.
+ * lie between. What is recorded as filled is what filled, up to the size that the order has by then. Several owners hold
+ * credentials of the account, and each amends. `FUZZ_SEED` replays one seed.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createSeededRandom, type Random } from "../../domain/random.js";
@@ -19,12 +20,13 @@ import { createDesk, type DeskHarness, orderContext, orderName } from "./test/de
 
 /**
  * With `isLate`, a failed read of an order's name shows when its amend is counted, and no sooner. With `isFirstSize`, no
- * size that a venue shows counts.
+ * size that a venue shows counts. `by`: who amends.
  */
-const planted = vi.hoisted((): { isLate: boolean; isFirstSize: boolean; failure: unknown } => ({
+const planted = vi.hoisted((): { isLate: boolean; isFirstSize: boolean; failure: unknown; by: string | null } => ({
   isLate: false,
   isFirstSize: false,
   failure: null,
+  by: null,
 }));
 vi.mock(import("../run.js"), async (original) => {
   const run = await original();
@@ -53,6 +55,7 @@ const RUNS = Number(process.env["FUZZ_RUNS"] ?? 20);
 const AMENDS = 12;
 /** Of bursts: more amends within the lag of a read than were remembered once. */
 const BURSTS = [61_026, 61_269, 61_461];
+const AMENDERS = ["pk_test", "ow_bob", null] as const;
 /** Shorter than the time for which our own record of an order speaks. */
 const MAX_LAG_MS = 1_900;
 /** Of each amend: from one of its reads of names on, the store fails. */
@@ -142,6 +145,7 @@ function failingNames(store: MemoryStore): (from: number | null) => void {
 async function play(seed: number, unreadOdds = 0): Promise<Played> {
   const random = createSeededRandom(seed);
   const weather = createSeededRandom(seed + 1_000_000);
+  const turns = createSeededRandom(seed + 2_000_000);
   planted.failure = null;
   let nowMs = (): number => 0;
   let grownLots = 0;
@@ -162,7 +166,9 @@ async function play(seed: number, unreadOdds = 0): Promise<Played> {
     const { change, figures } = anAmend(random, wished);
     failNames(weather.next() < unreadOdds ? Math.floor(weather.next() * 2) : null);
     const request = { ...orderName(orderId ?? ""), price: null, quantity: null, ...change };
-    const answer = await harness.run(harness.desk.amend(request, orderContext(harness.clock)));
+    const ownerId = AMENDERS[Math.floor(turns.next() * AMENDERS.length)] ?? null;
+    planted.by = ownerId;
+    const answer = await harness.run(harness.desk.amend(request, orderContext(harness.clock, { ownerId })));
     if (!answer.ok && answer.code === "STORE_UNAVAILABLE") unreadCount++;
     else {
       expect(answer, JSON.stringify(change)).toMatchObject({ ok: true, outcome: "ACCEPTED" });
@@ -243,6 +249,23 @@ describe("amends of one order while reads lag", () => {
       expect(recordedLots).toBe(filledLots);
     },
   );
+
+  it("are taken back where an owner knows its own alone: the judge sees that", async () => {
+    const { asChanged, change } = RecentOrders.prototype;
+    const ofOwner = (account: string): string => `${planted.by} ${account}`;
+    vi.spyOn(RecentOrders.prototype, "asChanged").mockImplementation(function (this: RecentOrders, account, order) {
+      return asChanged.call(this, ofOwner(account), order);
+    });
+    vi.spyOn(RecentOrders.prototype, "change").mockImplementation(function (this: RecentOrders, account, ...of) {
+      change.call(this, ofOwner(account), ...of);
+    });
+    let wrongCount = 0;
+    for (let run = 0; run < RUNS; run++) {
+      const { found, wished } = await play(FIRST_SEED + run);
+      if (found.priceTicks !== wished.priceTicks || found.qtyLots !== wished.qtyLots) wrongCount++;
+    }
+    expect(wrongCount).toBeGreaterThan(0);
+  });
 
   it("count what was sent where the store fails to read names", async () => {
     let unread = 0;

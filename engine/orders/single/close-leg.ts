@@ -85,8 +85,7 @@ export async function closeLeg(
   }
   const closed = legOf(leg, instrument, answer);
   // Venues end an order for want of a position with the same word, or none, as an order in a thin book.
-  if (!mayLackPosition(answer, closed) || !(await isGone(parts, account, room, instrument, leg, deadline)))
-    return closed;
+  if (!mayLackPosition(answer, closed) || !(await isGone(parts, account, room, instrument, leg, terms))) return closed;
   if (closed.status === "PARTIAL") return { ...closed, note: "ALREADY_FLAT" };
   return { ...closed, status: "CLOSED", note: "ALREADY_FLAT", order: null, error: null };
 }
@@ -105,9 +104,9 @@ async function isGone(
   room: VenueRoom,
   instrument: Instrument,
   leg: LegPlan,
-  deadline: Deadline,
+  { context, deadline }: Pick<LegTerms, "context" | "deadline">,
 ): Promise<boolean> {
-  const opened = room.openSession(account.credentials);
+  const opened = room.openSession(account.credentials, context.payer);
   if (!opened.ok) return false;
   try {
     const timeoutMs = Math.max(1, Math.min(POSITIONS_DEADLINE_MS, deadline.leftMs()));

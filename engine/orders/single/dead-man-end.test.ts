@@ -42,7 +42,7 @@ async function armed(ends: CancelOutcome[]): Promise<Ending> {
 
 async function arm(harness: DeskHarness): Promise<SwitchFacts> {
   const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs: 10_000 } as const;
-  const answer = await harness.run(harness.desk.armSwitch(request));
+  const answer = await harness.run(harness.desk.armSwitch(request, null));
   if (!answer.ok) throw new Error(answer.code);
   return answer.armed;
 }
@@ -52,7 +52,7 @@ const openSessions = (harness: DeskHarness) => harness.venue.sessions.filter(({ 
 it("a switch that its venue confirms to have ended is gone, and is armed nowhere", async () => {
   const { harness, facts } = await armed([]);
   expect(facts).toMatchObject({ state: "ARMED", venueArmed: true });
-  const ended = await harness.desk.disarmSwitch(facts.switchId);
+  const ended = await harness.desk.disarmSwitch(facts.switchId, null);
   expect(ended).toMatchObject({ ok: true, armed: { state: "ENDED", venueArmed: false } });
   expect([harness.desk.status().armedSwitchCount, openSessions(harness)]).toEqual([0, 0]);
 });
@@ -62,21 +62,21 @@ it.each([
   ["refuses", REFUSED],
 ])("an end that the venue %s leaves the switch known, says so, and is sent again", async (_fate, fails) => {
   const { harness, facts, sent } = await armed([fails, fails]);
-  const first = await harness.desk.disarmSwitch(facts.switchId);
+  const first = await harness.desk.disarmSwitch(facts.switchId, null);
   expect(first).toMatchObject({ ok: true, armed: { state: "ENDING", venueArmed: true } });
   expect(harness.desk.status().armedSwitchCount).toBe(1);
   // Nobody keeps it alive any more, and its own cancel is off.
-  expect(await harness.desk.heartbeat(facts.switchId)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
+  expect(await harness.desk.heartbeat(facts.switchId, null)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
   await harness.clock.advanceAsync(3_000);
   expect(sent.filter((atMs) => atMs === null)).toHaveLength(3);
   expect([harness.desk.status().armedSwitchCount, openSessions(harness), harness.calls.cancelAll]).toEqual([0, 0, 0]);
-  expect(await harness.desk.disarmSwitch(facts.switchId)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
+  expect(await harness.desk.disarmSwitch(facts.switchId, null)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
 });
 
 it("an end asked for again is sent to the venue again at once", async () => {
   const { harness, facts, sent } = await armed([UNCLEAR]);
-  await harness.desk.disarmSwitch(facts.switchId);
-  const second = await harness.desk.disarmSwitch(facts.switchId);
+  await harness.desk.disarmSwitch(facts.switchId, null);
+  const second = await harness.desk.disarmSwitch(facts.switchId, null);
   expect(second).toMatchObject({ ok: true, armed: { state: "ENDED", venueArmed: false } });
   await harness.clock.advanceAsync(60_000);
   expect(sent.filter((atMs) => atMs === null)).toHaveLength(2);
@@ -84,7 +84,7 @@ it("an end asked for again is sent to the venue again at once", async () => {
 
 it("an end that the venue never confirms is forgotten with the venue's own time, its credentials too", async () => {
   const { harness, facts, sent } = await armed(Array.from({ length: 40 }, () => UNCLEAR));
-  await harness.desk.disarmSwitch(facts.switchId);
+  await harness.desk.disarmSwitch(facts.switchId, null);
   await harness.clock.advanceAsync(10_500);
   expect(harness.desk.status().armedSwitchCount).toBe(1);
   await harness.clock.advanceAsync(2_000);
@@ -96,23 +96,23 @@ it("an end that the venue never confirms is forgotten with the venue's own time,
 
 it("a switch armed while the one before is ending takes the venue's over, and is not ended with it", async () => {
   const { harness, facts, sent } = await armed([UNCLEAR, UNCLEAR]);
-  await harness.desk.disarmSwitch(facts.switchId);
+  await harness.desk.disarmSwitch(facts.switchId, null);
   const second = await arm(harness);
   expect(second.switchId).not.toBe(facts.switchId);
   await harness.clock.advanceAsync(5_000);
   expect(sent.at(-1)).toBe(second.expiresAtMs + 1_000);
-  expect(await harness.desk.disarmSwitch(facts.switchId)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
-  expect(await harness.desk.disarmSwitch(second.switchId)).toMatchObject({ ok: true });
+  expect(await harness.desk.disarmSwitch(facts.switchId, null)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
+  expect(await harness.desk.disarmSwitch(second.switchId, null)).toMatchObject({ ok: true });
 });
 
 it("a switch whose caller has left, and that is then ended, is known for as long as its venue may fire", async () => {
   const { harness, facts, sent } = await armed(Array.from({ length: 40 }, () => UNCLEAR));
-  expect(harness.desk.expireSwitch(facts.switchId, 2_000)).toBe(true);
+  expect(harness.desk.expireSwitch(facts.switchId, 2_000, null)).toBe(true);
   await harness.clock.advanceAsync(500);
-  await harness.desk.disarmSwitch(facts.switchId);
+  await harness.desk.disarmSwitch(facts.switchId, null);
   await harness.clock.advanceAsync(9_000);
   expect(sent[0]).toBe(facts.expiresAtMs + 1_000);
-  expect(await harness.desk.disarmSwitch(facts.switchId)).toMatchObject({ ok: true, armed: { state: "ENDING" } });
+  expect(await harness.desk.disarmSwitch(facts.switchId, null)).toMatchObject({ ok: true, armed: { state: "ENDING" } });
   await harness.clock.advanceAsync(2_000);
   expect([harness.desk.status().armedSwitchCount, openSessions(harness)]).toEqual([0, 0]);
 });
@@ -134,9 +134,9 @@ it("a switch armed before its venue answered the one it replaces ends what the v
     }),
   });
   const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs: 10_000 } as const;
-  const first = harness.desk.armSwitch(request);
+  const first = harness.desk.armSwitch(request, null);
   await harness.clock.advanceAsync(100);
-  const second = harness.desk.armSwitch(request);
+  const second = harness.desk.armSwitch(request, null);
   await harness.clock.advanceAsync(100);
   expect(sent).toHaveLength(1);
   answerFirst(DONE);
@@ -144,13 +144,13 @@ it("a switch armed before its venue answered the one it replaces ends what the v
   const armedAgain = await harness.run(second);
   if (!armedAgain.ok) throw new Error(armedAgain.code);
   // The venue took the first time and refused the second one: it would still cancel at the first.
-  expect(await harness.desk.disarmSwitch(armedAgain.armed.switchId)).toMatchObject({ ok: true });
+  expect(await harness.desk.disarmSwitch(armedAgain.armed.switchId, null)).toMatchObject({ ok: true });
   expect(sent.slice(2)).toEqual([null]);
 });
 
 it("a switch that fires as its caller leaves is known until its venue has ended the later time it has", async () => {
   const { harness, facts, sent } = await armed([REFUSED, UNCLEAR]);
-  harness.desk.expireSwitch(facts.switchId, 0);
+  harness.desk.expireSwitch(facts.switchId, 0, null);
   await harness.clock.advanceAsync(100);
   // The venue would still cancel at the time that it took.
   expect([harness.desk.status().armedSwitchCount, sent.slice(1)]).toEqual([1, [null]]);
@@ -173,18 +173,18 @@ it("a switch that gave up is known for as long as its venue may fire, and the ne
   });
   await harness.order({ type: "LIMIT", price: "95000" });
   const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs } as const;
-  const first = await harness.run(harness.desk.armSwitch(request));
+  const first = await harness.run(harness.desk.armSwitch(request, null));
   if (!first.ok) throw new Error(first.code);
   harness.calls.cancelAllFates.push(...Array.from({ length: 20 }, () => "unknown" as const));
-  harness.desk.expireSwitch(first.armed.switchId, 0);
+  harness.desk.expireSwitch(first.armed.switchId, 0, null);
   await harness.clock.advanceAsync(timeoutMs / 3);
   expect(harness.logLines.join()).toContain("dead_man_gave_up");
   // Its orders are open: the venue's own time is the last that may cancel them, and is not ended.
   expect([sent, harness.desk.status().armedSwitchCount]).toEqual([[first.armed.expiresAtMs + 1_000], 1]);
   // The venue refuses the time of the next switch, and so keeps the first one's.
-  const second = await harness.run(harness.desk.armSwitch(request));
+  const second = await harness.run(harness.desk.armSwitch(request, null));
   if (!second.ok) throw new Error(second.code);
-  expect(await harness.desk.disarmSwitch(second.armed.switchId)).toMatchObject({ ok: true });
+  expect(await harness.desk.disarmSwitch(second.armed.switchId, null)).toMatchObject({ ok: true });
   expect(sent.slice(2)).toEqual([null]);
   expect([harness.desk.status().armedSwitchCount, openSessions(harness)]).toEqual([0, 0]);
 });
@@ -192,7 +192,7 @@ it("a switch that gave up is known for as long as its venue may fire, and the ne
 it("a switch that gave up is forgotten with its venue's time", async () => {
   const { harness, facts } = await armed([]);
   harness.calls.cancelAllFates.push(...Array.from({ length: 40 }, () => "unknown" as const));
-  harness.desk.expireSwitch(facts.switchId, 0);
+  harness.desk.expireSwitch(facts.switchId, 0, null);
   await harness.clock.advanceAsync(900_000);
   expect(harness.logLines.join()).toContain("dead_man_gave_up");
   expect([harness.desk.status().armedSwitchCount, openSessions(harness)]).toEqual([0, 0]);

@@ -18,7 +18,7 @@ async function armed(
 
 async function arm(harness: DeskHarness, timeoutMs = 10_000, account = CREDENTIALS): Promise<SwitchFacts> {
   const request = { venue: "venueone", credentials: account, timeoutMs } as const;
-  const answer = await harness.run(harness.desk.armSwitch(request));
+  const answer = await harness.run(harness.desk.armSwitch(request, null));
   if (!answer.ok) throw new Error(answer.code);
   return answer.armed;
 }
@@ -40,20 +40,20 @@ describe("a dead-man's switch", () => {
     await harness.clock.advanceAsync(200);
     expect(statuses(harness)).toEqual(["CANCELED"]);
     expect([harness.desk.status().armedSwitchCount, openSessions(harness)]).toEqual([0, 0]);
-    expect(await harness.desk.heartbeat(facts.switchId)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
+    expect(await harness.desk.heartbeat(facts.switchId, null)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
   });
 
   it("waits on with each heartbeat, and ends when it is disarmed", async () => {
     const { harness, facts } = await armed();
     for (let beat = 0; beat < 10; beat++) {
       await harness.clock.advanceAsync(8_000);
-      expect(await harness.desk.heartbeat(facts.switchId)).toMatchObject({ ok: true });
+      expect(await harness.desk.heartbeat(facts.switchId, null)).toMatchObject({ ok: true });
     }
-    expect(await harness.desk.disarmSwitch(facts.switchId)).toMatchObject({ ok: true });
+    expect(await harness.desk.disarmSwitch(facts.switchId, null)).toMatchObject({ ok: true });
     await harness.clock.advanceAsync(60_000);
     expect(statuses(harness)).toEqual(["OPEN"]);
     expect([openSessions(harness), harness.calls.cancelAll]).toEqual([0, 0]);
-    expect(await harness.desk.disarmSwitch(facts.switchId)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
+    expect(await harness.desk.disarmSwitch(facts.switchId, null)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
   });
 
   it("tries again while the venue gives no answer, a bounded number of times", async () => {
@@ -81,7 +81,7 @@ describe("a dead-man's switch", () => {
     await harness.order(LIMIT);
     for (let beat = 0; beat < 10; beat++) {
       await harness.clock.advanceAsync(20_000);
-      expect(await harness.desk.heartbeat(again.switchId)).toMatchObject({ ok: true });
+      expect(await harness.desk.heartbeat(again.switchId, null)).toMatchObject({ ok: true });
     }
     expect(statuses(harness)).toEqual(["CANCELED", "OPEN"]);
   });
@@ -134,8 +134,8 @@ describe("a dead-man's switch", () => {
     const { harness, facts } = await armed({ knobs: { scheduleCancel: "accept" } });
     expect(facts.venueArmed).toBe(true);
     await harness.clock.advanceAsync(4_000);
-    const beaten = await harness.desk.heartbeat(facts.switchId);
-    await harness.desk.disarmSwitch(facts.switchId);
+    const beaten = await harness.desk.heartbeat(facts.switchId, null);
+    await harness.desk.disarmSwitch(facts.switchId, null);
     const second = beaten.ok ? beaten.armed.expiresAtMs : 0;
     expect(harness.calls.scheduled).toEqual([facts.expiresAtMs + 1_000, second + 1_000, null]);
     expect(second - facts.expiresAtMs).toBe(4_000);
@@ -166,19 +166,19 @@ describe("a dead-man's switch", () => {
       });
       const beat = async (): Promise<number> => {
         await harness.clock.advanceAsync(4_000);
-        const beaten = await harness.desk.heartbeat(facts.switchId);
+        const beaten = await harness.desk.heartbeat(facts.switchId, null);
         return beaten.ok ? beaten.armed.expiresAtMs + 1_000 : 0;
       };
       const times = [facts.expiresAtMs + 1_000, await beat(), await beat()];
       expect(sent).toEqual(times);
-      await harness.desk.disarmSwitch(facts.switchId);
+      await harness.desk.disarmSwitch(facts.switchId, null);
       expect(sent).toEqual([...times, null]);
     },
   );
 
   it("that an order of a later time may trust is over at the venue too once it has fired", async () => {
     const { harness, facts } = await armed({ knobs: { scheduleCancel: "accept" } });
-    expect(harness.desk.expireSwitch(facts.switchId, 0)).toBe(true);
+    expect(harness.desk.expireSwitch(facts.switchId, 0, null)).toBe(true);
     await harness.clock.advanceAsync(100);
     expect(statuses(harness)).toEqual(["CANCELED"]);
     expect(harness.calls.scheduled).toEqual([facts.expiresAtMs + 1_000, null]);
@@ -188,7 +188,7 @@ describe("a dead-man's switch", () => {
   it("armed while the one before fires keeps the venue's", async () => {
     const { harness, facts } = await armed({ knobs: { scheduleCancel: "accept" } });
     harness.calls.cancelAllFates.push("unknown");
-    expect(harness.desk.expireSwitch(facts.switchId, 0)).toBe(true);
+    expect(harness.desk.expireSwitch(facts.switchId, 0, null)).toBe(true);
     const again = await arm(harness, 20_000);
     await harness.clock.advanceAsync(5_000);
     expect([harness.calls.cancelAll, ...statuses(harness)]).toEqual([2, "CANCELED"]);
@@ -207,7 +207,7 @@ describe("a dead-man's switch", () => {
         }),
     });
     slowMs = 2_000;
-    const ended = harness.desk.disarmSwitch(facts.switchId);
+    const ended = harness.desk.disarmSwitch(facts.switchId, null);
     const again = await arm(harness);
     await harness.run(ended);
     expect(sent).toEqual([facts.expiresAtMs + 1_000, null, again.expiresAtMs + 1_000]);
@@ -215,17 +215,17 @@ describe("a dead-man's switch", () => {
 
   it("fires sooner once nobody will call: after a while or at once, never later than it would", async () => {
     const { harness, facts } = await armed();
-    expect(harness.desk.expireSwitch(facts.switchId, 60_000)).toBe(true);
-    expect(harness.desk.expireSwitch(facts.switchId, 2_000)).toBe(true);
+    expect(harness.desk.expireSwitch(facts.switchId, 60_000, null)).toBe(true);
+    expect(harness.desk.expireSwitch(facts.switchId, 2_000, null)).toBe(true);
     await harness.clock.advanceAsync(1_900);
     expect(statuses(harness)).toEqual(["OPEN"]);
     await harness.clock.advanceAsync(200);
     expect(statuses(harness)).toEqual(["CANCELED"]);
-    expect(harness.desk.expireSwitch(facts.switchId, 0)).toBe(false);
+    expect(harness.desk.expireSwitch(facts.switchId, 0, null)).toBe(false);
 
     await harness.order(LIMIT);
     const again = await arm(harness);
-    expect(harness.desk.expireSwitch(again.switchId, 0)).toBe(true);
+    expect(harness.desk.expireSwitch(again.switchId, 0, null)).toBe(true);
     await harness.clock.advanceAsync(100);
     expect([...statuses(harness), openSessions(harness)]).toEqual(["CANCELED", "CANCELED", 0]);
   });
@@ -237,11 +237,11 @@ describe("a dead-man's switch", () => {
       clock.stepWall(stepMs);
       await clock.advanceAsync(4_000);
       // The venue's moves with the heartbeat, by the time that passed.
-      const beaten = await harness.desk.heartbeat(facts.switchId);
+      const beaten = await harness.desk.heartbeat(facts.switchId, null);
       expect(beaten).toMatchObject({ ok: true, armed: { expiresAtMs: clock.wallMs() + 30_000 } });
       expect(calls.scheduled.slice(1)).toEqual([clock.wallMs() + 31_000]);
       clock.stepWall(-stepMs);
-      expect(harness.desk.expireSwitch(facts.switchId, 2_000)).toBe(true);
+      expect(harness.desk.expireSwitch(facts.switchId, 2_000, null)).toBe(true);
       await clock.advanceAsync(1_900);
       expect(statuses(harness)).toEqual(["OPEN"]);
       await clock.advanceAsync(200);
@@ -252,7 +252,7 @@ describe("a dead-man's switch", () => {
   it("is not put off by a grace beyond its own time after our wall clock was set back", async () => {
     const { harness, facts } = await armed({}, 10_000);
     harness.clock.stepWall(-90_000);
-    expect(harness.desk.expireSwitch(facts.switchId, 60_000)).toBe(true);
+    expect(harness.desk.expireSwitch(facts.switchId, 60_000, null)).toBe(true);
     await harness.clock.advanceAsync(9_900);
     expect(statuses(harness)).toEqual(["OPEN"]);
     await harness.clock.advanceAsync(200);
@@ -275,9 +275,9 @@ describe("a dead-man's switch", () => {
     });
     const facts = await arm(harness);
     await harness.clock.advanceAsync(2_000);
-    const first = harness.desk.heartbeat(facts.switchId);
+    const first = harness.desk.heartbeat(facts.switchId, null);
     await harness.clock.advanceAsync(1_500);
-    const second = harness.desk.heartbeat(facts.switchId);
+    const second = harness.desk.heartbeat(facts.switchId, null);
     await harness.run(Promise.all([first, second]));
     expect(sent[2]).toBeGreaterThan(10_000);
     expect(sent[2]).toBeLessThanOrEqual(11_000);
@@ -286,7 +286,7 @@ describe("a dead-man's switch", () => {
   it("is one for each account: arming again replaces it", async () => {
     const { harness, facts } = await armed();
     const again = await arm(harness, 20_000);
-    expect(await harness.desk.heartbeat(facts.switchId)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
+    expect(await harness.desk.heartbeat(facts.switchId, null)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
     expect(harness.desk.status().armedSwitchCount).toBe(1);
     expect(openSessions(harness)).toBe(1);
     await harness.clock.advanceAsync(15_000);
@@ -325,7 +325,7 @@ describe("a dead-man's switch", () => {
     expect(before).toMatchObject({ venueArmed: false, venueSymbols: [] });
     await harness.order(LIMIT);
     await harness.clock.advanceAsync(2_000);
-    const beaten = await harness.desk.heartbeat(before.switchId);
+    const beaten = await harness.desk.heartbeat(before.switchId, null);
     expect(beaten).toMatchObject({ ok: true, armed: { venueArmed: true, venueSymbols: ["BTC"] } });
     const whole = await armed({ knobs: { scheduleCancel: "accept" } });
     expect(whole.facts).toMatchObject({ venueArmed: true, venueSymbols: null });
@@ -339,7 +339,7 @@ describe("a dead-man's switch", () => {
       await harness.order(LIMIT);
       if (isBeaten) {
         await harness.clock.advanceAsync(2_000);
-        await harness.desk.heartbeat(facts.switchId);
+        await harness.desk.heartbeat(facts.switchId, null);
         await harness.order(LIMIT);
       }
       await harness.run(harness.desk.drain(5_000));
@@ -350,7 +350,7 @@ describe("a dead-man's switch", () => {
 
   it("fires at a shutdown where nobody calls any more: its venue would wait for the whole time", async () => {
     const { harness, facts } = await armed({ knobs: { scheduleCancel: "accept" } }, 3_600_000);
-    expect(harness.desk.expireSwitch(facts.switchId, 10_000)).toBe(true);
+    expect(harness.desk.expireSwitch(facts.switchId, 10_000, null)).toBe(true);
     await harness.run(harness.desk.drain(5_000));
     expect([...statuses(harness), openSessions(harness)]).toEqual(["CANCELED", 0]);
   });
@@ -359,11 +359,11 @@ describe("a dead-man's switch", () => {
     const harness = await createDesk({ desk: { maxSwitches: 1 } });
     for (const timeoutMs of [4_999, 86_400_001, 5_000.5, Number.NaN]) {
       const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs } as const;
-      expect(await harness.run(harness.desk.armSwitch(request))).toMatchObject({ code: "INVALID_PARAMETERS" });
+      expect(await harness.run(harness.desk.armSwitch(request, null))).toMatchObject({ code: "INVALID_PARAMETERS" });
     }
     await arm(harness);
     const other = { venue: "venueone", credentials: { account: "other", secret: SECRET }, timeoutMs: 9_000 } as const;
-    expect(await harness.run(harness.desk.armSwitch(other))).toMatchObject({ code: "OVERLOADED" });
+    expect(await harness.run(harness.desk.armSwitch(other, null))).toMatchObject({ code: "OVERLOADED" });
     expect(openSessions(harness)).toBe(1);
     expect(harness.logLines.join().includes(SECRET)).toBe(false);
   });

@@ -10,7 +10,7 @@
  *   armed ──expireIn──→ armed for a shorter time, or firing at once; at a shutdown firing in any case
  *
  * Invariants: the session is kept for this switch alone and closed when the switch is gone, whatever the end; one
- * account has at most one switch; a switch that began to fire is not called back; a switch that its venue may still have
+ * account has at most one switch of each owner, and only its owner reaches it; a switch that began to fire is not called back; a switch that its venue may still have
  * is known here until the venue confirms its end.
  *
  * A switch counts on the monotonic clock: a wall clock that is set moves neither its end nor the time that its venue gets.
@@ -22,21 +22,13 @@
  */
 import { type Clock, type TimerHandle, delay } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";
-import type { RoutableVenue } from "../../domain/venue.js";
+import type { Owners } from "../../domain/owner.js";
 import type { AccountSession, VenueRoom } from "../../ports.js";
 import type { RandomIds } from "../../storage/keyed-hash.js";
 import { problemOf, type Background } from "../background.js";
 import { cancelAllOrders } from "./cancel-all.js";
-import { instrumentOf } from "./order-facts.js";
-import {
-  CALL_TIMEOUT_MS,
-  monoMs,
-  venueOverMs,
-  VenueTimers,
-  venueTimer,
-  wallMsAt,
-  type TimedAccount,
-} from "./venue-timers.js";
+import { type ArmedSwitch, factsOf } from "./switch-facts.js";
+import { CALL_TIMEOUT_MS, monoMs, venueOverMs, mayVenueFire, VenueTimers, type TimedAccount } from "./venue-timers.js";
 
 const MAX_SWITCHES = 1_000;
 export const MIN_TIMEOUT_MS = 5_000;
@@ -48,17 +40,6 @@ const MAX_FIRE_TRIES = 17;
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 60_000;
 
-interface ArmedSwitch {
-  readonly switchId: string;
-  readonly state: "ARMED" | "ENDING" | "ENDED";
-  readonly venue: RoutableVenue;
-  readonly timeoutMs: number;
-  readonly expiresAtMs: number;
-  readonly venueArmed: boolean;
-  /** Canonical; null: not by symbol. */
-  readonly venueSymbols: readonly string[] | null;
-}
-
 /** Checked, with its place kept. Ends with one call of the two. */
 export interface PreparedSwitch {
   /** Replaces the account's switch. */
@@ -69,6 +50,7 @@ export interface PreparedSwitch {
 
 interface Switch extends TimedAccount {
   readonly id: string;
+  readonly ownerId: string | null;
   readonly timeoutMs: number;
   /** Monotonic ms. */
   endsMs: number;
@@ -80,10 +62,18 @@ interface Switch extends TimedAccount {
   isEndRepeated: boolean;
 }
 
+/** Whose switch, for which account at the venue. */
+interface SwitchHolder {
+  /** Keyed hash of the account behind the key, whoever asks. */
+  readonly accountHash: string;
+  readonly ownerId: string | null;
+}
+
 interface DeadManOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly randomIds: RandomIds;
+  readonly owners: Owners;
   readonly background: Background;
   readonly maxSwitches?: number;
 }
@@ -92,7 +82,8 @@ export class DeadManSwitches {
   readonly #options: DeadManOptions;
   readonly #maxSwitches: number;
   readonly #byId = new Map<string, Switch>();
-  readonly #byAccount = new Map<string, Switch>();
+  /** By the account and its owner. */
+  readonly #byHolder = new Map<string, Switch>();
   /** Places kept for switches that are checked and not yet armed. */
   #keptCount = 0;
   readonly #venueTimers: VenueTimers;
@@ -108,8 +99,8 @@ export class DeadManSwitches {
   }
 
   /** Takes the session over, and closes it in any case. Null when there are too many switches. */
-  prepare(room: VenueRoom, session: AccountSession, accountHash: string, timeoutMs: number): PreparedSwitch | null {
-    const needsPlace = !this.#byAccount.has(accountHash);
+  prepare(room: VenueRoom, session: AccountSession, holder: SwitchHolder, timeoutMs: number): PreparedSwitch | null {
+    const needsPlace = this.#heldBy(holder).length === 0;
     if (needsPlace && this.#byId.size + this.#keptCount >= this.#maxSwitches) {
       session.close();
       return null;
@@ -119,7 +110,7 @@ export class DeadManSwitches {
     return {
       arm: () => {
         this.#keptCount -= kept;
-        return this.#arm(room, session, accountHash, timeoutMs);
+        return this.#arm(room, session, holder, timeoutMs);
       },
       drop: () => {
         this.#keptCount -= kept;
@@ -128,35 +119,44 @@ export class DeadManSwitches {
     };
   }
 
-  async #arm(room: VenueRoom, session: AccountSession, accountHash: string, timeoutMs: number): Promise<ArmedSwitch> {
+  async #arm(
+    room: VenueRoom,
+    session: AccountSession,
+    { accountHash, ownerId }: SwitchHolder,
+    timeoutMs: number,
+  ): Promise<ArmedSwitch> {
     const { clock, randomIds } = this.#options;
-    const before = this.#byAccount.get(accountHash);
-    if (before?.state === "armed" || before?.state === "ending") this.#end(before);
+    const holder = holderKey({ accountHash, ownerId });
+    const held = this.#heldBy({ accountHash, ownerId });
+    const atVenue = this.#venueTimers.join(accountHash);
+    for (const before of held) this.#giveWay(before);
     const armed: Switch = {
       id: randomIds.randomHex128(),
+      ownerId,
       accountHash,
+      holder,
       room,
       session,
       timeoutMs,
       endsMs: monoMs(clock) + timeoutMs,
       isLeft: false,
-      atVenue: venueTimer(before?.atVenue),
+      atVenue,
       timer: clock.setTimer(() => this.#expire(armed), timeoutMs),
       state: "armed",
       isEndRepeated: false,
     };
     this.#byId.set(armed.id, armed);
-    this.#byAccount.set(accountHash, armed);
-    // Its next try comes now: a minute later it would cancel what the caller, who is back, places from here on.
-    if (before !== undefined) this.#wakes.get(before)?.();
+    this.#byHolder.set(holder, armed);
+    // The next try of one that fires comes now: a minute later it would cancel what the caller, who is back, places.
+    for (const before of held) this.#wakes.get(before)?.();
     await this.#venueTimers.arm(armed, armed.endsMs);
     return factsOf(clock, armed);
   }
 
   /** Null when there is no such switch, or it fires already. */
-  async heartbeat(switchId: string): Promise<ArmedSwitch | null> {
+  async heartbeat(switchId: string, ownerId: string | null): Promise<ArmedSwitch | null> {
     const { clock } = this.#options;
-    const armed = this.#byId.get(switchId);
+    const armed = this.#reached(switchId, ownerId);
     if (armed?.state !== "armed") return null;
     clock.clearTimer(armed.timer);
     armed.isLeft = false;
@@ -167,9 +167,9 @@ export class DeadManSwitches {
   }
 
   /** No heartbeat will come: fires after `delayMs`, sooner where its time is up sooner. False: no such switch, or it fires already. */
-  expireIn(switchId: string, delayMs: number): boolean {
+  expireIn(switchId: string, delayMs: number, ownerId: string | null): boolean {
     const { clock } = this.#options;
-    const armed = this.#byId.get(switchId);
+    const armed = this.#reached(switchId, ownerId);
     if (armed?.state !== "armed") return false;
     armed.isLeft = true;
     const dueMs = monoMs(clock) + delayMs;
@@ -185,9 +185,9 @@ export class DeadManSwitches {
    * Ends it at the venue too. One that the venue has not confirmed to have ended is ENDING: its end is sent again, here
    * and by the next call. Null when there is no such switch, or it fires already.
    */
-  async disarm(switchId: string): Promise<ArmedSwitch | null> {
+  async disarm(switchId: string, ownerId: string | null): Promise<ArmedSwitch | null> {
     const { background, clock } = this.#options;
-    const armed = this.#byId.get(switchId);
+    const armed = this.#reached(switchId, ownerId);
     if (armed?.state !== "armed" && armed?.state !== "ending") return null;
     if (armed.state === "armed") {
       clock.clearTimer(armed.timer);
@@ -200,6 +200,31 @@ export class DeadManSwitches {
       background.run("dead_man_end", this.#repeatEnd(armed));
     }
     return factsOf(clock, armed);
+  }
+
+  /** Undefined: no such switch, or another owner's. */
+  #reached(switchId: string, ownerId: string | null): Switch | undefined {
+    const armed = this.#byId.get(switchId);
+    return armed !== undefined && this.#options.owners.reaches(ownerId, armed.ownerId) ? armed : undefined;
+  }
+
+  /** The account's switches that the owner reaches: its own, and that of public mode where it adopted that. */
+  #heldBy({ accountHash, ownerId }: SwitchHolder): readonly Switch[] {
+    return this.#options.owners.reachedBy(ownerId).flatMap((owner) => {
+      const held = this.#byHolder.get(holderKey({ accountHash, ownerId: owner }));
+      return held === undefined ? [] : [held];
+    });
+  }
+
+  /** Another one takes its place. */
+  #giveWay(before: Switch): void {
+    if (before.state === "armed" || before.state === "ending") {
+      this.#end(before);
+      return;
+    }
+    // One that fires goes on by itself, and what its venue has is the other's to end.
+    this.#byHolder.delete(before.holder);
+    this.#venueTimers.giveWay(before);
   }
 
   get armedCount(): number {
@@ -224,8 +249,13 @@ export class DeadManSwitches {
       if (armed.state === "ending") this.#end(armed);
       if (armed.state !== "armed") continue;
       this.#options.clock.clearTimer(armed.timer);
-      if (armed.atVenue.cover === "account" && !armed.isLeft) this.#end(armed);
-      else firing.push(this.#fire(armed));
+      if (armed.atVenue.cover !== "account" || armed.isLeft) {
+        firing.push(this.#fire(armed));
+        continue;
+      }
+      // Its time counts at the venue on: the end of another owner's switch, which fires here, leaves it in force.
+      this.#byId.delete(armed.id);
+      this.#end(armed);
     }
     await Promise.all(firing);
   }
@@ -239,7 +269,7 @@ export class DeadManSwitches {
   /** Returns true when nothing is left to send, and it is gone. */
   async #endAtVenue(armed: Switch): Promise<boolean> {
     await this.#venueTimers.end(armed);
-    if (armed.state === "ending" && !armed.atVenue.time.mayFire) this.#end(armed);
+    if (armed.state === "ending" && !mayVenueFire(armed.atVenue)) this.#end(armed);
     return armed.state !== "ending";
   }
 
@@ -329,27 +359,17 @@ export class DeadManSwitches {
   #end(armed: Switch): void {
     this.#options.clock.clearTimer(armed.timer);
     armed.state = "gone";
-    this.#byId.delete(armed.id);
-    if (this.#holds(armed)) this.#byAccount.delete(armed.accountHash);
+    if (this.#byId.delete(armed.id)) this.#venueTimers.leave(armed);
+    if (this.#holds(armed)) this.#byHolder.delete(armed.holder);
     armed.session.close();
   }
 
-  /** No other was armed for the account since: that one would have taken the venue's over. */
+  /** Its owner armed no other for the account since: that one would have taken the venue's over. */
   #holds(armed: Switch): boolean {
-    return this.#byAccount.get(armed.accountHash) === armed;
+    return this.#byHolder.get(armed.holder) === armed;
   }
 }
 
-function factsOf(clock: Clock, { id: switchId, room, timeoutMs, endsMs, atVenue, state }: Switch): ArmedSwitch {
-  const { cover } = atVenue;
-  const bySymbol = typeof cover === "string" ? null : cover;
-  return {
-    switchId,
-    venue: room.venue,
-    state: state === "armed" ? "ARMED" : state === "ending" ? "ENDING" : "ENDED",
-    timeoutMs,
-    expiresAtMs: wallMsAt(clock, endsMs),
-    venueArmed: bySymbol === null ? cover === "account" : bySymbol.length > 0,
-    venueSymbols: bySymbol?.map((symbol) => instrumentOf(room.markets, symbol)?.symbol ?? symbol) ?? null,
-  };
+function holderKey({ accountHash, ownerId }: SwitchHolder): string {
+  return ownerId === null ? accountHash : `${accountHash} ${ownerId}`;
 }

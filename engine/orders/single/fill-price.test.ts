@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../domain/order.js";
 import type { VenueRoom } from "../../ports.js";
-import { closeRequest, createHarness } from "../test/harness.js";
+import { ASKER, closeRequest, createHarness } from "../test/harness.js";
 import type { OrderEvent } from "../conclude/order-events.js";
 import { NO_RECORDS, type RecordSink } from "../conclude/record-sink.js";
 import { CloseRows } from "../../recorder/close-rows.js";
@@ -151,14 +151,14 @@ describe("an order of unknown outcome that is found by asking, without the price
     await harness.clock.advanceAsync(63_000);
     one.orderReadFailure = () => null;
     const { credentials } = closeRequest();
-    expect(await harness.run(harness.service.askExecution(routeId, credentials))).toMatchObject({
+    expect(await harness.run(harness.service.askExecution(routeId, credentials, ASKER))).toMatchObject({
       ok: true,
       data: { execution: { state: "COMPLETED", averagePrice: null } },
     });
     for (const logged of one.log) if (logged.order !== null) logged.order = { ...logged.order, averagePrice: "1000.5" };
     await harness.clock.advanceAsync(60_000);
     expect(fills.map(({ px }) => px)).toEqual([null, "1000.5"]);
-    expect((await harness.service.execution(routeId))?.execution.averagePrice).not.toBeNull();
+    expect((await harness.service.execution(routeId, ASKER))?.execution.averagePrice).not.toBeNull();
     expect(one.sessions.filter(({ closed }) => !closed)).toEqual([]);
   });
 });

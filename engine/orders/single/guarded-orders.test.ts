@@ -19,7 +19,7 @@ const NOTIONAL = 25_250;
 
 function dayOf(orders: number): GuardPolicy {
   const each = { ...NO_LIMITS, maxDailyNotional: String(orders * NOTIONAL) };
-  return { global: NO_LIMITS, byKey: new Map(), each };
+  return { global: NO_LIMITS, byOwner: new Map(), each };
 }
 
 function placeMany(harness: DeskHarness, count: number, keyed: boolean): Promise<string[]> {

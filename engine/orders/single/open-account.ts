@@ -1,6 +1,7 @@
 /** One account of one call, from the caller's credentials to the moment its session is closed. */
 import type { SingleRun } from "./single-run.js";
 import type { OrderFollows } from "../follow/order-follows.js";
+import type { Owners } from "../../domain/owner.js";
 import type { KeyedHash } from "../../storage/keyed-hash.js";
 import type { Instrument } from "../../domain/instrument.js";
 import type { CallOptions, AccountSession, Lane, ReadFailure, VenueRoom } from "../../ports.js";
@@ -9,13 +10,14 @@ import { scrub } from "../../domain/scrub.js";
 import { collectSecrets } from "../redact.js";
 import { type Rooms, sessionHash } from "../accounts.js";
 import { invalid, refusal } from "./order-check.js";
-import type { OrderAccount, OrderRefusal, PlaceRequest } from "./order-desk.js";
+import type { OrderAccount, OrderRefusal, OrderRequestContext, PlaceRequest } from "./order-desk.js";
 import { MAX_CALL_TIMEOUT_MS } from "./single-context.js";
 
 /** What opens an account. */
 export interface AccountParts {
   readonly rooms: Rooms;
   readonly hash: KeyedHash;
+  readonly owners: Owners;
   readonly follows: OrderFollows<SingleRun>;
 }
 
@@ -25,25 +27,45 @@ const PREVIEW_SYMBOLS = 20;
 export interface OpenedAccount {
   readonly room: VenueRoom;
   readonly session: AccountSession;
+  /** Who asks. */
+  readonly ownerId: string | null;
+  /** Of the caller and the account. */
   readonly accountHash: string;
+  /** The account as each owner's whose rows the caller reaches, `accountHash` first. */
+  readonly accountHashes: readonly string[];
+  /** Of the account alone: for what is a fact of the venue, whoever asks. */
+  readonly venueAccountHash: string;
   readonly secrets: readonly string[];
+}
+
+/** The account under the names that the caller reaches, its own first. */
+export function accountHashesOf(
+  { hash, owners }: Pick<AccountParts, "hash" | "owners">,
+  session: AccountSession,
+  ownerId: string | null,
+): { readonly accountHash: string; readonly accountHashes: readonly string[] } {
+  const accountHashes = owners.reachedBy(ownerId).map((owner) => sessionHash(hash, session, owner));
+  return { accountHash: sessionHash(hash, session, ownerId), accountHashes };
 }
 
 /** Opens the session, does the work, closes it, whatever the end. */
 export async function withAccount<T>(
   parts: AccountParts,
   account: OrderAccount,
+  { ownerId, payer }: Pick<OrderRequestContext, "ownerId" | "payer">,
   work: (opened: OpenedAccount) => Promise<T>,
 ): Promise<T | OrderRefusal> {
   const room = roomOf(parts.rooms, account);
   if (!("orders" in room)) return room;
-  const opened = room.openSession(account.credentials);
+  const opened = room.openSession(account.credentials, payer);
   if (!opened.ok) return refusal("MISSING_CREDENTIALS", { exchange: account.venue, problem: opened.problem });
   const { session } = opened;
   try {
-    parts.follows.meet(account.venue, { session, credentials: account.credentials });
-    const accountHash = sessionHash(parts.hash, session);
-    return await work({ room, session, accountHash, secrets: collectSecrets(account.credentials) });
+    parts.follows.meet(account.venue, { session, credentials: account.credentials }, ownerId);
+    const hashes = accountHashesOf(parts, session, ownerId);
+    const venueAccountHash = sessionHash(parts.hash, session, null);
+    const secrets = collectSecrets(account.credentials);
+    return await work({ room, session, ownerId, ...hashes, venueAccountHash, secrets });
   } finally {
     session.close();
   }

@@ -99,7 +99,7 @@ async function cancelFound(
   if (look.kind === "absent") {
     const { unsettled } = named;
     // On its way still, or just accepted and not listed yet: that the venue does not know it now proves nothing of later.
-    const run = unsettled?.run ?? parts.recent.find(opened.accountHash, orderId);
+    const run = unsettled?.run ?? parts.recent.find(opened.accountHashes, orderId);
     if (run !== null) return { ok: true, outcome: "UNKNOWN", orderId, symbol: run.symbol, order: null };
     return refusal("ORDER_NOT_FOUND", { orderId, exchange: venue });
   }
@@ -204,7 +204,7 @@ export async function amendOrder(
     if (outcome.reason === "NOT_FOUND") return refusal("ORDER_NOT_OPEN", { orderId, exchange: venue });
     return refusedBy("AMEND_REJECTED", venue, outcome, secrets);
   }
-  parts.recent.change(opened.accountHash, current, change);
+  parts.recent.change(opened.venueAccountHash, current, change);
   const shown = outcome.outcome === "accepted" ? (outcome.order ?? current) : current;
   const order = factsOfVenueOrder(instrument, shown, own);
   return { ok: true, outcome: outcome.outcome === "accepted" ? "ACCEPTED" : "UNKNOWN", order };
@@ -229,7 +229,7 @@ function openOrder(
 ): OpenOrder | OrderRefusal {
   const meant = look.kind === "found" ? look : justSent(parts, opened, orderId);
   if (meant === null) return refusal("ORDER_NOT_FOUND", { orderId, exchange: venue });
-  const current = parts.recent.asChanged(opened.accountHash, meant.order);
+  const current = parts.recent.asChanged(opened.venueAccountHash, meant.order);
   if (current.status !== "OPEN" && current.status !== "PARTIALLY_FILLED") {
     return refusal("ORDER_NOT_OPEN", { orderId, exchange: venue, status: current.status });
   }
@@ -263,10 +263,10 @@ async function outcomeOf(
 
 function justSent(
   parts: Pick<AmendParts, "recent">,
-  { accountHash, room }: OpenedAccount,
+  { accountHashes, room }: OpenedAccount,
   orderId: string,
 ): { readonly order: VenueOrder; readonly instrument: Instrument } | null {
-  const run = parts.recent.find(accountHash, orderId);
+  const run = parts.recent.find(accountHashes, orderId);
   const order = run === null ? null : (lastAttempt(run)?.order ?? null);
   const instrument = order === null ? null : instrumentOf(room.markets, order.nativeSymbol);
   return order === null || instrument === null ? null : { order, instrument };
@@ -300,14 +300,14 @@ function changeOf(
 async function guardChange(
   parts: AmendParts,
   { room, session, accountHash }: OpenedAccount,
-  { apiKeyId }: OrderRequestContext,
+  { ownerId }: OrderRequestContext,
   timeoutMs: number,
   { current, instrument }: OpenOrder,
   change: OrderChange,
 ): Promise<{ readonly ok: true; readonly reservation: GuardReservation } | OrderRefusal> {
   const counted = await countedAccount(parts, room, session, {
     opens: !current.reduceOnly,
-    apiKeyId,
+    ownerId,
     own: accountHash,
     timeoutMs,
   });
@@ -317,7 +317,7 @@ async function guardChange(
   const whole: GuardedOrder = {
     clientIdHex: parts.randomIds.randomHex128(),
     atMs: parts.clock.wallMs(),
-    apiKeyId,
+    ownerId,
     accountHash: counted.accountHash,
     venue: instrument.venue,
     symbol: instrument.symbol,

@@ -20,6 +20,7 @@ import type {
 } from "../../domain/order.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import type { AccountSession, SymbolSettings } from "../../ports.js";
+import type { Asker } from "../durable/execution-registry.js";
 import type { ListedOrder } from "../listed-orders.js";
 import type { ResolverCounts } from "../send/resolver.js";
 import type { ExecutionState } from "../types.js";
@@ -36,8 +37,10 @@ export interface OrderRequestContext {
   readonly requestId: string;
   /** Idempotency-Key header; null if none. Honoured by place, closePosition and closeAll; the other calls are idempotent by nature. */
   readonly idempotencyKey: string | null;
-  /** Id of the API key, or null in public mode (then the account scopes the key and the guards). */
-  readonly apiKeyId: string | null;
+  /** Who owns what the call makes; null in public mode (then the account scopes the key and the guards). */
+  readonly ownerId: string | null;
+  /** The API key that asks: it pays out of its share of the venue's lanes. Absent or null: the account itself does. */
+  readonly payer?: string | null;
   /** Exact bytes that an idempotency key is bound to: the body (and whatever of path and query says what is asked). */
   readonly rawBody: Uint8Array;
   readonly receivedAtMs: number;
@@ -316,11 +319,13 @@ export type OpenOrdersAnswer =
 export interface ArmRequest extends OrderAccount {
   /** Whole ms from now, 5 s to 24 h: all open orders of the account are cancelled then unless a heartbeat comes. */
   readonly timeoutMs: number;
+  /** As in the context of other calls; also of what the switch sends later. */
+  readonly payer?: string | null;
 }
 
 /** One armed switch. */
 export interface SwitchFacts {
-  /** Unguessable; a heartbeat or an end needs nothing else. */
+  /** Unguessable; a heartbeat or an end of its owner needs nothing else. */
   readonly switchId: string;
   readonly venue: RoutableVenue;
   /** ENDING: ended here, and the venue has not confirmed that its own is: that one may fire still. */
@@ -360,7 +365,7 @@ export interface ResolvedOrder {
   /** The order's own reference, `or_…`. */
   readonly orderRef: string;
   readonly venue: RoutableVenue;
-  /** `accountHashOf` of the session that sent it; null: sent by a version that kept none. */
+  /** `accountHashOf` of its owner and the session that sent it; null: sent by a version that kept none. */
   readonly accountHash: string | null;
   /** What the caller sent; null if nothing. */
   readonly clientOrderId: string | null;
@@ -395,24 +400,30 @@ export interface OrderDesk {
   /** ORDER_NOT_FOUND only when every place that could hold it was read; else FAILED_TO_FETCH_ORDER_STATUS {reason}. */
   orderStatus(request: OrderName, context: OrderRequestContext): Promise<OrderAnswer>;
   openOrders(request: OpenOrdersRequest, context: OrderRequestContext): Promise<OpenOrdersAnswer>;
-  /** Dead-man's switch. Arming an account that has one replaces it. */
-  armSwitch(request: ArmRequest): Promise<SwitchAnswer>;
+  /** Dead-man's switch, `ownerId` being who arms it. Arming an account for which its owner has one replaces it. */
+  armSwitch(request: ArmRequest, ownerId: string | null): Promise<SwitchAnswer>;
   /** All of them or none: what is refused leaves every armed switch as it was. */
-  armSwitches(requests: readonly ArmRequest[]): Promise<SwitchesAnswer>;
-  /** Starts the time again. SWITCH_NOT_FOUND: it fired, was ended, or never was. */
-  heartbeat(switchId: string): Promise<SwitchAnswer>;
+  armSwitches(requests: readonly ArmRequest[], ownerId: string | null): Promise<SwitchesAnswer>;
+  /** Starts the time again. SWITCH_NOT_FOUND: it fired, was ended, never was, or is another owner's. */
+  heartbeat(switchId: string, ownerId: string | null): Promise<SwitchAnswer>;
   /** No heartbeat will come: it fires after so many ms, or when its time is up if that is sooner; 0: now. False: no such switch. */
-  expireSwitch(switchId: string, delayMs: number): boolean;
+  expireSwitch(switchId: string, delayMs: number, ownerId: string | null): boolean;
   /** Ends it, at the venue too, and wipes its credentials. */
-  disarmSwitch(switchId: string): Promise<SwitchAnswer>;
+  disarmSwitch(switchId: string, ownerId: string | null): Promise<SwitchAnswer>;
   /**
    * What is known of an order that its venue shows, for lists that cannot wait. `account`: whose it is, for those who may
-   * know what its caller had called it; null for all others.
+   * know what its caller had called it; null for all others. `ownerId`: who asks; the order of another owner is as one
+   * that was placed elsewhere.
    */
-  termsOf(order: VenueOrder, account: Pick<AccountSession, "venue" | "accountId"> | null): OwnTerms;
+  termsOf(
+    order: VenueOrder,
+    account: Pick<AccountSession, "venue" | "accountId"> | null,
+    ownerId: string | null,
+  ): OwnTerms;
   /** Called with each order of unknown outcome that found its end after the reply. Returns the function that ends it. */
   onResolved(listener: OrderResolvedListener): () => void;
-  status(): OrderDeskStatus;
+  /** Orders as the asker may see them, all of them where absent. */
+  status(asker?: Asker): OrderDeskStatus;
 }
 
 /** What we know of an order that was read from its venue. */

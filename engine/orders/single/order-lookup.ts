@@ -11,6 +11,7 @@ import type { Rooms } from "../accounts.js";
 import type { ClientOrderIdIndex } from "../durable/client-order-id-index.js";
 import type { ClientIdSource } from "../send/client-id.js";
 import type { Instrument } from "../../domain/instrument.js";
+import type { Owners } from "../../domain/owner.js";
 import type { VenueOrder } from "../../domain/order.js";
 import type { OrderRef, Read, ReadFailure } from "../../ports.js";
 import { type Deadline, within } from "../../domain/deadline.js";
@@ -27,6 +28,7 @@ import type { UnsettledOrder, UnsettledOrders } from "./unsettled-orders.js";
 export interface OwnTermsParts {
   readonly clientIds: ClientIdSource;
   readonly names: ClientOrderIdIndex;
+  readonly owners: Owners;
   readonly rooms: Rooms;
 }
 
@@ -68,7 +70,7 @@ const MAX_NAME_CHARS = 128;
 /** Rejects with STORE_UNAVAILABLE. */
 export async function nameOrder(
   parts: NameParts,
-  { room, accountHash }: OpenedAccount,
+  { room, accountHashes }: OpenedAccount,
   { orderId, symbol }: Pick<OrderName, "orderId" | "symbol">,
 ): Promise<NamedOrder> {
   const text = orderId;
@@ -76,8 +78,8 @@ export async function nameOrder(
   if (text === "" || text.length > MAX_NAME_CHARS) {
     return { text, refs: [], instrument: hinted, clientOrderId: null, unsettled: null };
   }
-  const own = (await parts.names.byName(accountHash, text)) ?? (await parts.names.byVenueName(accountHash, text));
-  const unsettled = parts.unsettled.find(accountHash, text);
+  const own = (await parts.names.byName(accountHashes, text)) ?? (await parts.names.byVenueName(accountHashes, text));
+  const unsettled = parts.unsettled.find(accountHashes, text);
   const run = unsettled?.run ?? null;
   const clientIdHex = own?.clientIdHex ?? run?.attempts.at(-1)?.clientIdHex ?? null;
   const refs: OrderRef[] = [];
@@ -170,7 +172,7 @@ export async function orderStatus(
       return { ok: true, order: factsOfVenueOrder(look.instrument, look.order, own), replayed: false };
     }
     case "absent": {
-      const recent = parts.recent.find(opened.accountHash, orderId);
+      const recent = parts.recent.find(opened.accountHashes, orderId);
       return (
         (recent === null ? null : answerOf(recent, parts.clock.wallMs())) ??
         refusal("ORDER_NOT_FOUND", { orderId, exchange: venue })
@@ -210,23 +212,25 @@ export function lookRefusal(
 /** `name`: what its caller calls it, where that is known already. */
 export async function ownTerms(
   parts: OwnTermsParts,
-  { accountHash }: OpenedAccount,
+  { accountHashes, ownerId }: OpenedAccount,
   order: VenueOrder,
   name: string | null,
 ): Promise<OwnTerms> {
   const { venueClientOrderId } = order;
-  const isMarket = wasPlacedAsMarket(parts, order);
+  const isMarket = wasPlacedAsMarket(parts, order, ownerId);
   if (name !== null || venueClientOrderId === null) return { clientOrderId: name, isMarket };
-  const named = await parts.names.byVenueName(accountHash, venueClientOrderId);
+  const named = await parts.names.byVenueName(accountHashes, venueClientOrderId);
   return { clientOrderId: named?.clientOrderId ?? null, isMarket };
 }
 
-/** By the client id that it was placed with. */
+/** By the client id that it was placed with, for those whose order it is. */
 export function wasPlacedAsMarket(
-  { rooms, clientIds }: Pick<OwnTermsParts, "clientIds" | "rooms">,
+  { rooms, clientIds, owners }: Pick<OwnTermsParts, "clientIds" | "owners" | "rooms">,
   { venue, venueClientOrderId }: VenueOrder,
+  ownerId: string | null,
 ): boolean {
   if (venueClientOrderId === null) return false;
   const clientIdHex = rooms.get(venue)?.orders.parseClientOrderId?.(venueClientOrderId) ?? null;
-  return clientIdHex !== null && clientIds.isOfMarketOrder(clientIdHex);
+  if (clientIdHex === null) return false;
+  return owners.reachedBy(ownerId).some((owner) => clientIds.isOfMarketOrder(clientIdHex, owner));
 }

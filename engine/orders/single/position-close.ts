@@ -49,7 +49,7 @@ import type {
   OrderRequestContext,
   OrderRefusal,
 } from "./order-desk.js";
-import { scopeOf, type SinglePlacements } from "./single-place.js";
+import { beginOwned, scopeOf, type SinglePlacements } from "./single-place.js";
 
 /** What closes positions of an account. */
 export interface CloseParts extends AccountParts {
@@ -128,7 +128,7 @@ export class PositionCloses {
       context,
       deadline,
       terms: checked.terms,
-      decide: (account) => this.#decideOne(account, instrument, request, checked.qtyLots, deadline),
+      decide: (account) => this.#decideOne(account, instrument, request, checked.qtyLots, context, deadline),
     });
     if (!answer.ok) return answer;
     return { ok: true, legs: answer.venues.flatMap(({ legs }) => legs), replayed: answer.replayed };
@@ -145,7 +145,7 @@ export class PositionCloses {
       context,
       deadline,
       terms: { type: "MARKET", price: null, maxSlippageBps: request.maxSlippageBps },
-      decide: (account) => this.#decideAll(account, request, deadline),
+      decide: (account) => this.#decideAll(account, request, context, deadline),
     };
     return request.dryRun ? this.#simulate(job) : this.#perform(job);
   }
@@ -167,15 +167,17 @@ export class PositionCloses {
     return { ok: true, venues, replayed: false };
   }
 
-  async #perform(job: BatchJob): Promise<CloseAllAnswer> {
-    const { apiKeyId, idempotencyKey } = job.context;
-    const accountsHash = idempotencyKey === null ? null : this.#accountsHash(job);
-    if (idempotencyKey === null || accountsHash === null) return this.#closeFresh(job, null, "");
-    const scope = scopeOf(apiKeyId, accountsHash);
+  async #perform(asked: BatchJob): Promise<CloseAllAnswer> {
+    const { idempotencyKey: key, ownerId: callerId, rawBody } = asked.context;
+    const accountsHash = key === null ? null : this.#accountsHash(asked);
+    if (key === null || accountsHash === null) return this.#closeFresh(asked, null, "");
+    const publicScope = scopeOf(null, accountsHash);
     let ticket: BatchTicket | null = null;
     try {
-      const begun = await this.#records.begin({ scope, key: idempotencyKey }, job.context.rawBody);
+      const own = { ownerId: callerId, key, rawBody, publicScope };
+      const { begun, ownerId } = await beginOwned(this.#records, this.#parts.owners, own);
       if (begun.kind === "refused") return refusal(begun.code);
+      const job = ownerId === callerId ? asked : { ...asked, context: { ...asked.context, ownerId } };
       ticket = begun.ticket;
       if (begun.kind === "fresh") return await this.#closeFresh(job, begun.ticket, accountsHash);
       if (begun.run.accountsHash !== accountsHash) return refusal("IDEMPOTENCY_MISMATCH");
@@ -297,10 +299,11 @@ export class PositionCloses {
     instrument: Instrument,
     request: ClosePositionRequest,
     qtyLots: number | null,
+    context: OrderRequestContext,
     deadline: Deadline,
   ): Promise<DecidedVenue | OrderRefusal> {
     const { venue } = account;
-    return withAccount(this.#parts, account, async ({ room, session }) => {
+    return withAccount(this.#parts, account, context, async ({ room, session }) => {
       const read = async (how: "streamed" | "verified"): Promise<DecidedVenue | OrderRefusal> => {
         const live = await readLive(this.#parts, room, session, instrument, deadline, how);
         if (!live.ok) return positionsRefusal(venue, live);
@@ -313,14 +316,19 @@ export class PositionCloses {
   }
 
   /** Whatever goes wrong on one venue is that venue's answer. */
-  async #decideAll(account: OrderAccount, request: CloseAllRequest, deadline: Deadline): Promise<DecidedVenue> {
+  async #decideAll(
+    account: OrderAccount,
+    request: CloseAllRequest,
+    context: OrderRequestContext,
+    deadline: Deadline,
+  ): Promise<DecidedVenue> {
     const { venue } = account;
     const failed = ({ code, details }: OrderRefusal, cancel: CloseAllVenue["cancel"] = null): DecidedVenue => ({
       batch: { venue, error: { code, details }, cancel, legs: [] },
       read: [],
     });
     try {
-      const decided = await withAccount(this.#parts, account, async ({ room, session, secrets }) => {
+      const decided = await withAccount(this.#parts, account, context, async ({ room, session, secrets }) => {
         const scope = scopeOn(room, request.symbols);
         if (!scope.ok) return failed(scope);
         let cancel: CloseAllVenue["cancel"] = null;
@@ -352,7 +360,7 @@ export class PositionCloses {
     for (const { venue, credentials } of accounts) {
       const opened = this.#parts.rooms.get(venue)?.openSession(credentials);
       if (opened?.ok !== true) continue;
-      hashes.push(sessionHash(this.#parts.hash, opened.session));
+      hashes.push(sessionHash(this.#parts.hash, opened.session, null));
       opened.session.close();
     }
     return hashes.length === 0 ? null : this.#parts.hash.hmacHex("close-accounts", hashes.sort());

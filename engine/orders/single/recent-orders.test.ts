@@ -17,9 +17,9 @@ it("speak for as long as a venue may not know them, whatever our wall clock is s
     recent.add(confirmed(clock.wallMs()));
     clock.stepWall(stepMs);
     clock.advance(INDEXING_LAG_MS);
-    expect([stepMs, recent.find("a", "7") === null]).toEqual([stepMs, false]);
+    expect([stepMs, recent.find(["a"], "7") === null]).toEqual([stepMs, false]);
     clock.advance(1);
-    expect([stepMs, recent.find("a", "7")]).toEqual([stepMs, null]);
+    expect([stepMs, recent.find(["a"], "7")]).toEqual([stepMs, null]);
   }
 });
 
@@ -31,7 +31,7 @@ it("count for no longer when they are reported again, nor when their confirmatio
   clock.advance(INDEXING_LAG_MS - 500);
   recent.add(run);
   clock.advance(501);
-  expect(recent.find("a", "7")).toBeNull();
+  expect(recent.find(["a"], "7")).toBeNull();
   recent.add(run);
-  expect(recent.find("a", "7")).toBeNull();
+  expect(recent.find(["a"], "7")).toBeNull();
 });

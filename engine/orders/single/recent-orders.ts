@@ -57,23 +57,29 @@ export class RecentOrders {
     }
   }
 
-  /** Null when it is not one of them, or old enough that the venue must know it. */
-  find(accountHash: string, name: string): SingleRun | null {
-    const recent = this.#byName.get(`${accountHash}|${name}`);
-    return recent !== undefined && this.#clock.monoNs() <= recent.untilNs ? recent.run : null;
+  /** Of these owners' account. Null when it is not one of them, or old enough that the venue must know it. */
+  find(accountHashes: readonly string[], name: string): SingleRun | null {
+    for (const accountHash of accountHashes) {
+      const recent = this.#byName.get(`${accountHash}|${name}`);
+      if (recent !== undefined && this.#clock.monoNs() <= recent.untilNs) return recent.run;
+    }
+    return null;
   }
 
-  /** The order with what its venue took of changes, or may have taken, and does not show yet. */
-  asChanged(accountHash: string, order: VenueOrder): VenueOrder {
-    const changed = this.#live(changedKey(accountHash, order));
+  /**
+   * The order with what its venue took of changes, or may have taken, and does not show yet, whichever owner asked for
+   * them. `venueAccountHash`: of the account alone.
+   */
+  asChanged(venueAccountHash: string, order: VenueOrder): VenueOrder {
+    const changed = this.#live(changedKey(venueAccountHash, order));
     if (changed === null) return order;
     const isLate = changed.isBurst || changed.former.some((figures) => isSame(figures, order));
     return isLate ? { ...order, ...changed.now } : order;
   }
 
   /** `order`: as it was, by `asChanged`. */
-  change(accountHash: string, order: VenueOrder, { priceTicks, qtyLots }: OrderChange): void {
-    const key = changedKey(accountHash, order);
+  change(venueAccountHash: string, order: VenueOrder, { priceTicks, qtyLots }: OrderChange): void {
+    const key = changedKey(venueAccountHash, order);
     const before = this.#live(key);
     const former = [...(before?.former ?? []), { priceTicks: order.priceTicks, qtyLots: order.qtyLots }];
     const isBurst = before?.isBurst === true || former.length > MAX_FORMER;
@@ -88,8 +94,8 @@ export class RecentOrders {
 }
 
 /** An order that is not listed yet has no id of the venue. */
-function changedKey(accountHash: string, { nativeSymbol, venueClientOrderId, venueOrderId }: VenueOrder): string {
-  return `${accountHash}|${nativeSymbol}|${venueClientOrderId ?? venueOrderId}`;
+function changedKey(venueAccountHash: string, { nativeSymbol, venueClientOrderId, venueOrderId }: VenueOrder): string {
+  return `${venueAccountHash}|${nativeSymbol}|${venueClientOrderId ?? venueOrderId}`;
 }
 
 function isSame(left: Figures, right: Figures): boolean {

@@ -16,9 +16,11 @@ export interface OrderContext {
   readonly session: AccountSession;
   /** What it was opened with: an order that rests is followed with them. */
   readonly credentials: unknown;
-  /** Keyed hash of venue, account and scope: whose order it is. */
+  readonly ownerId: string | null;
+  /** Keyed hash of owner, venue, account and scope: whose order it is. */
   readonly accountHash: string;
-  readonly apiKeyId: string | null;
+  /** The account as each owner's whose rows the caller reaches, `accountHash` first. */
+  readonly accountHashes: readonly string[];
   readonly ticket: IdempotencyTicket<SingleRun, StoredAnswer> | null;
   readonly deadline: Deadline;
   /** Texts to blank in whatever a venue says. */

@@ -173,7 +173,7 @@ describe("an order on one venue", () => {
     );
     harness.venue.orderReadFailure = () => null;
     await harness.clock.advanceAsync(10_000);
-    const accountHash = accountHashOf(testHash, "venueone", CREDENTIALS.account);
+    const accountHash = accountHashOf(testHash, "venueone", CREDENTIALS.account, "pk_test");
     expect(resolved).toEqual([["FILLED", "or_", "COMPLETED", "lost", accountHash]]);
     expect(harness.desk.status().unknownCount).toBe(0);
     expect(harness.venue.log).toHaveLength(1);
@@ -299,7 +299,7 @@ describe("an idempotency key", () => {
     });
     const other = { account: "other", secret: SECRET };
     expect(await harness.place({ credentials: other }, KEYED)).toMatchObject({ code: "IDEMPOTENCY_MISMATCH" });
-    expect(await harness.place({}, { ...KEYED, apiKeyId: "pk_other" })).toMatchObject({ ok: true, replayed: false });
+    expect(await harness.place({}, { ...KEYED, ownerId: "pk_other" })).toMatchObject({ ok: true, replayed: false });
     expect(harness.venue.log).toHaveLength(2);
   });
 

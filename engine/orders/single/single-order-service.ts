@@ -20,6 +20,7 @@ import { DeadManSwitches } from "./dead-man.js";
 import type { AccountSession } from "../../ports.js";
 import type { Sweepable } from "../background.js";
 import { Deadline, within } from "../../domain/deadline.js";
+import type { Asker } from "../durable/execution-registry.js";
 import type { OrderIntent } from "../durable/intent-log.js";
 import { setLeverage, setMarginMode } from "./account-settings.js";
 import {
@@ -67,6 +68,8 @@ import type { SingleRun } from "./single-run.js";
 import { SwitchRequests } from "./switch-requests.js";
 
 export const MAX_IN_FLIGHT = 2_000;
+/** For metrics, which name nobody. */
+const SERVICE: Asker = { ownerId: null, seesAll: true };
 
 export class SingleOrderService implements OrderDesk {
   readonly #parts: SingleParts;
@@ -81,12 +84,12 @@ export class SingleOrderService implements OrderDesk {
   constructor(options: SingleOrderServiceOptions) {
     const { clock, logger, randomIds } = options;
     this.#parts = singleParts(options, (run, recordKey) => this.#conclusion.publishProgress(run, recordKey));
-    const { background, batches, idempotency, intents, names } = this.#parts;
+    const { background, batches, idempotency, intents, names, owners } = this.#parts;
     this.#conclusion = new SingleConclusion(this.#parts);
     this.#placements = new SinglePlacements(this.#parts, this.#conclusion);
     this.#closes = new PositionCloses(this.#parts, this.#placements, batches);
     const { maxSwitches } = options;
-    const switches = { clock, logger, randomIds, background };
+    const switches = { clock, logger, randomIds, owners, background };
     this.#switches = new DeadManSwitches(maxSwitches === undefined ? switches : { ...switches, maxSwitches });
     this.#switchRequests = new SwitchRequests(this.#parts, this.#switches);
     const { sweep } = options.guards ?? {};
@@ -134,18 +137,22 @@ export class SingleOrderService implements OrderDesk {
     });
   }
 
-  cancel(request: OrderName, _context: OrderRequestContext): Promise<CancelAnswer> {
-    return this.#withAccount(request, (opened, deadline) => cancelOrder(this.#parts, opened, request, deadline));
+  cancel(request: OrderName, context: OrderRequestContext): Promise<CancelAnswer> {
+    return this.#withAccount(request, context, (opened, deadline) =>
+      cancelOrder(this.#parts, opened, request, deadline),
+    );
   }
 
   amend(request: AmendRequest, context: OrderRequestContext): Promise<AmendAnswer> {
-    return this.#withAccount(request, (opened, deadline) =>
+    return this.#withAccount(request, context, (opened, deadline) =>
       amendOrder(this.#parts, this.#conclusion, opened, request, context, deadline),
     );
   }
 
-  cancelAll(request: CancelAllRequest, _context: OrderRequestContext): Promise<CancelAllAnswer> {
-    return this.#withAccount(request, (opened, deadline) => cancelEverything(this.#parts, opened, request, deadline));
+  cancelAll(request: CancelAllRequest, context: OrderRequestContext): Promise<CancelAllAnswer> {
+    return this.#withAccount(request, context, (opened, deadline) =>
+      cancelEverything(this.#parts, opened, request, deadline),
+    );
   }
 
   closePosition(request: ClosePositionRequest, context: OrderRequestContext): Promise<ClosePositionAnswer> {
@@ -158,59 +165,70 @@ export class SingleOrderService implements OrderDesk {
 
   setLeverage(
     request: SettingRequest & { readonly leverage: number },
-    _context: OrderRequestContext,
+    context: OrderRequestContext,
   ): Promise<SettingAnswer> {
-    return this.#withAccount(request, (opened, deadline) => setLeverage(this.#parts, opened, request, deadline));
+    return this.#withAccount(request, context, (opened, deadline) =>
+      setLeverage(this.#parts, opened, request, deadline),
+    );
   }
 
   setMarginMode(
     request: SettingRequest & { readonly mode: "cross" | "isolated" },
-    _context: OrderRequestContext,
+    context: OrderRequestContext,
   ): Promise<SettingAnswer> {
-    return this.#withAccount(request, (opened, deadline) => setMarginMode(this.#parts, opened, request, deadline));
+    return this.#withAccount(request, context, (opened, deadline) =>
+      setMarginMode(this.#parts, opened, request, deadline),
+    );
   }
 
-  orderStatus(request: OrderName, _context: OrderRequestContext): Promise<OrderAnswer> {
-    return this.#withAccount(request, (opened, deadline) =>
+  orderStatus(request: OrderName, context: OrderRequestContext): Promise<OrderAnswer> {
+    return this.#withAccount(request, context, (opened, deadline) =>
       orderStatus(this.#parts, this.#conclusion, opened, request, deadline),
     );
   }
 
-  openOrders(request: OpenOrdersRequest, _context: OrderRequestContext): Promise<OpenOrdersAnswer> {
-    return this.#withAccount(request, (opened, deadline) => openOrders(this.#parts, opened, request, deadline));
+  openOrders(request: OpenOrdersRequest, context: OrderRequestContext): Promise<OpenOrdersAnswer> {
+    return this.#withAccount(request, context, (opened, deadline) =>
+      openOrders(this.#parts, opened, request, deadline),
+    );
   }
 
-  async armSwitch(request: ArmRequest): Promise<SwitchAnswer> {
-    const answer = await this.armSwitches([request]);
+  async armSwitch(request: ArmRequest, ownerId: string | null): Promise<SwitchAnswer> {
+    const answer = await this.armSwitches([request], ownerId);
     if (!answer.ok) return answer;
     const [armed] = answer.armed;
     return armed === undefined ? refusal("INTERNAL") : { ok: true, armed };
   }
 
-  async armSwitches(requests: readonly ArmRequest[]): Promise<SwitchesAnswer> {
+  async armSwitches(requests: readonly ArmRequest[], ownerId: string | null): Promise<SwitchesAnswer> {
     const longestMs = Math.max(0, ...requests.map(({ timeoutMs }) => timeoutMs));
-    const answer = await this.#calls.run(longestMs, () => this.#switchRequests.arm(requests));
+    const answer = await this.#calls.run(longestMs, () => this.#switchRequests.arm(requests, ownerId));
     return answer.ok || "venue" in answer ? answer : { ...answer, venue: null };
   }
 
-  heartbeat(switchId: string): Promise<SwitchAnswer> {
-    return this.#switchRequests.heartbeat(switchId);
+  heartbeat(switchId: string, ownerId: string | null): Promise<SwitchAnswer> {
+    return this.#switchRequests.heartbeat(switchId, ownerId);
   }
 
-  expireSwitch(switchId: string, delayMs: number): boolean {
-    return this.#switches.expireIn(switchId, delayMs);
+  expireSwitch(switchId: string, delayMs: number, ownerId: string | null): boolean {
+    return this.#switches.expireIn(switchId, delayMs, ownerId);
   }
 
-  disarmSwitch(switchId: string): Promise<SwitchAnswer> {
-    return this.#switchRequests.disarm(switchId);
+  disarmSwitch(switchId: string, ownerId: string | null): Promise<SwitchAnswer> {
+    return this.#switchRequests.disarm(switchId, ownerId);
   }
 
-  termsOf(order: VenueOrder, account: Pick<AccountSession, "venue" | "accountId"> | null): OwnTerms {
+  termsOf(
+    order: VenueOrder,
+    account: Pick<AccountSession, "venue" | "accountId"> | null,
+    ownerId: string | null,
+  ): OwnTerms {
+    const { names, owners } = this.#parts;
     const { venueClientOrderId } = order;
     const isNamed = account !== null && venueClientOrderId !== null;
     return {
-      clientOrderId: isNamed ? this.#parts.names.shownName(account, venueClientOrderId) : null,
-      isMarket: wasPlacedAsMarket(this.#parts, order),
+      clientOrderId: isNamed ? names.shownName(account, venueClientOrderId, owners.reachedBy(ownerId)) : null,
+      isMarket: wasPlacedAsMarket(this.#parts, order, ownerId),
     };
   }
 
@@ -218,18 +236,18 @@ export class SingleOrderService implements OrderDesk {
     return this.#conclusion.onResolved(listener);
   }
 
-  status(): OrderDeskStatus {
-    const { follows, resolver, unsettled } = this.#parts;
+  status({ ownerId, seesAll }: Asker = SERVICE): OrderDeskStatus {
+    const { follows, owners, resolver, unsettled } = this.#parts;
+    const isShown = (rowOwner: string | null): boolean => seesAll || owners.reaches(ownerId, rowOwner);
     return {
       inFlight: this.#calls.count,
       draining: this.#calls.isDraining,
-      unknownCount: unsettled.unknownCount,
-      unknown: unsettled.list("UNKNOWN"),
-      open: unsettled.list("OPEN"),
+      unknownCount: unsettled.unknownCount(isShown),
+      unknown: unsettled.list("UNKNOWN", isShown),
+      open: unsettled.list("OPEN", isShown),
       resolver: resolver.counts(),
       armedSwitchCount: this.#switches.armedCount,
-      followedCount: follows.count,
-      unattendedCount: follows.waitingCount,
+      ...follows.countsFor(ownerId, seesAll),
     };
   }
 
@@ -251,10 +269,11 @@ export class SingleOrderService implements OrderDesk {
 
   #withAccount<T>(
     request: OrderAccount & { readonly deadlineMs: number },
+    context: OrderRequestContext,
     work: (opened: OpenedAccount, deadline: Deadline) => Promise<T>,
   ): Promise<T | OrderRefusal> {
     return this.#calls.run(request.deadlineMs, (deadline) =>
-      withAccount(this.#parts, request, (opened) => work(opened, deadline)),
+      withAccount(this.#parts, request, context, (opened) => work(opened, deadline)),
     );
   }
 }

@@ -1,6 +1,7 @@
 /** What the steps of single orders are made of, built once for the service that owns them. */
 import type { Clock } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";
+import { Owners } from "../../domain/owner.js";
 import { NO_GUARDS, type Guards } from "../../guards/guards.js";
 import type { KeyedHash, RandomIds } from "../../storage/keyed-hash.js";
 import type { StateStore } from "../../storage/state-store.js";
@@ -36,6 +37,8 @@ export interface SingleOrderServiceOptions {
   readonly logger: Logger;
   readonly hash: KeyedHash;
   readonly randomIds: RandomIds;
+  /** Who reaches whose rows; nobody adopted those of public mode where absent. */
+  readonly owners?: Owners;
   /** Started by who made them; nothing is limited where absent. */
   readonly guards?: Guards & Partial<Sweepable>;
   /** Where rows of orders go; none are kept where absent. */
@@ -65,6 +68,7 @@ export function singleParts(
   const { clock, store, hash, logger, rooms, randomIds } = options;
   const background = new Background(clock, logger);
   const bounds = new SendBounds();
+  const owners = options.owners ?? new Owners();
   const isBootAlive = options.isBootAlive ?? (() => false);
   const records = { store, hash, clock, bootId: randomIds.randomHex128(), isBootAlive };
   const sending = {
@@ -72,6 +76,7 @@ export function singleParts(
     logger,
     store,
     hash,
+    owners,
     background,
     bounds,
     clientIds: createClientIdSource(hash, randomIds),
@@ -91,7 +96,7 @@ export function singleParts(
     unsettled: new UnsettledOrders(),
     recent: new RecentOrders(clock),
     follows: new OrderFollows<SingleRun>(
-      { bounds, clock, logger, rooms, store, hash, background, listeners: options.listeners },
+      { bounds, clock, logger, rooms, store, hash, owners, background, listeners: options.listeners },
       { namespace: "followed-order", publish },
     ),
     records: options.records ?? NO_RECORDS,

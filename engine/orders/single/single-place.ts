@@ -7,18 +7,19 @@ import type { UnsettledOrders } from "./unsettled-orders.js";
 import type { GuardReservation } from "../../guards/guards.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { Instrument } from "../../domain/instrument.js";
+import type { Owners } from "../../domain/owner.js";
 import { tighterPrice } from "../../domain/price-grid.js";
 import type { RandomIds } from "../../storage/keyed-hash.js";
-import type { VenueRoom } from "../../ports.js";
+import type { AccountSession, VenueRoom } from "../../ports.js";
 import { problemOf } from "../background.js";
 import { type Deadline, within } from "../../domain/deadline.js";
-import type { IdempotencyBegin, IdempotencyTicket } from "../durable/idempotency.js";
+import type { IdempotencyBegin, IdempotencyRecords, IdempotencyTicket, RunLike } from "../durable/idempotency.js";
 import { collectSecrets } from "../redact.js";
 import { mintRouteId } from "../route-ids.js";
 import { dropAttempts, recordAbandoned, type OrderAttempt, type PositionBefore } from "../run.js";
 import { countedAccount, type CountedAccountParts } from "../decide/account-behind.js";
 import { sessionHash } from "../accounts.js";
-import { callOptions } from "./open-account.js";
+import { accountHashesOf, callOptions } from "./open-account.js";
 import { waitForPrices } from "../send/fill-price.js";
 import { applyResolution } from "../send/outcome.js";
 import { liveDoubleMid } from "../../routing/market-price.js";
@@ -43,6 +44,7 @@ import { recoverOrder, type SettleParts } from "./single-settle.js";
 
 /** What places an order. */
 export interface PlaceParts extends SingleSendParts, SettleParts, CountedAccountParts {
+  readonly owners: Owners;
   readonly randomIds: RandomIds;
   readonly reservations: WeakMap<OrderAttempt, GuardReservation>;
   readonly unsettled: UnsettledOrders;
@@ -98,34 +100,35 @@ export class SinglePlacements {
   }
 
   /** Never rejects. The session it opened is closed when it resolves, or belongs to the resolver. */
-  async perform(job: OrderJob, context: OrderRequestContext): Promise<OrderAnswer> {
+  async perform(job: OrderJob, caller: OrderRequestContext): Promise<OrderAnswer> {
     const { account, room, instrument, deadline } = job;
-    const opened = room.openSession(account.credentials);
+    const opened = room.openSession(account.credentials, caller.payer);
     if (!opened.ok) return refusal("MISSING_CREDENTIALS", { exchange: account.venue, problem: opened.problem });
     const { session } = opened;
-    const { hash, idempotency } = this.#parts;
+    const { idempotency } = this.#parts;
     let ticket: IdempotencyTicket<SingleRun, StoredAnswer> | null = null;
     let orderContext: OrderContext | null = null;
     try {
-      const accountHash = sessionHash(hash, session);
-      const begun = await this.#begin(job, context, accountHash);
+      const { begun, ownerId } = await this.#begin(job, caller, session);
       if (begun?.kind === "refused") return refusal(begun.code);
+      const context = ownerId === caller.ownerId ? caller : { ...caller, ownerId };
+      const { accountHash, accountHashes } = accountHashesOf(this.#parts, session, ownerId);
       ticket = begun === null ? null : begun.ticket;
       // The same key and body for another account is another request.
       if (begun !== null && begun.kind !== "fresh" && begun.run.accountHash !== accountHash) {
         return refusal("IDEMPOTENCY_MISMATCH");
       }
-      const { apiKeyId } = context;
       const secrets = collectSecrets(account.credentials);
       const { credentials } = account;
-      this.#parts.follows.meet(account.venue, { session, credentials });
+      this.#parts.follows.meet(account.venue, { session, credentials }, caller.ownerId);
       orderContext = {
         room,
         instrument,
         session,
         credentials,
+        ownerId,
         accountHash,
-        apiKeyId,
+        accountHashes,
         ticket,
         deadline,
         secrets,
@@ -148,17 +151,16 @@ export class SinglePlacements {
     }
   }
 
-  /** Null means no key. */
+  /** Without a key `begun` is null. `ownerId`: whose the order is, nobody's where the caller adopted what it retries. */
   async #begin(
-    job: OrderJob,
-    context: OrderRequestContext,
-    accountHash: string,
-  ): Promise<IdempotencyBegin<SingleRun, StoredAnswer> | null> {
-    if (job.idempotencyKey === null) return null;
-    return this.#parts.idempotency.begin(
-      { scope: scopeOf(context.apiKeyId, accountHash), key: job.idempotencyKey },
-      context.rawBody,
-    );
+    { idempotencyKey: key }: OrderJob,
+    { ownerId, rawBody }: OrderRequestContext,
+    session: AccountSession,
+  ): Promise<{ readonly begun: IdempotencyBegin<SingleRun, StoredAnswer> | null; readonly ownerId: string | null }> {
+    if (key === null) return { begun: null, ownerId };
+    const { hash, idempotency, owners } = this.#parts;
+    const publicScope = scopeOf(null, sessionHash(hash, session, null));
+    return beginOwned(idempotency, owners, { ownerId, key, rawBody, publicScope });
   }
 
   /** `earlier`: the run of a crashed request, whose orders are all known never to have been placed. */
@@ -180,7 +182,7 @@ export class SinglePlacements {
     if (beyond !== null) return beyond;
     const counted = await countedAccount(this.#parts, orderContext.room, orderContext.session, {
       opens: !order.reduceOnly,
-      apiKeyId: orderContext.apiKeyId,
+      ownerId: orderContext.ownerId,
       own: orderContext.accountHash,
       timeoutMs: callOptions(orderContext.deadline, "trade").timeoutMs,
     });
@@ -218,7 +220,8 @@ export class SinglePlacements {
     const { core, logger, names } = this.#parts;
     const { clientOrderId, routeId } = run;
     const routeIds = job.inPlaceOf === null ? [routeId] : [routeId, job.inPlaceOf];
-    const claim = clientOrderId === null ? null : await names.claim(run.accountHash, clientOrderId, ...routeIds);
+    const { accountHashes } = orderContext;
+    const claim = clientOrderId === null ? null : await names.claim(accountHashes, clientOrderId, ...routeIds);
     if (clientOrderId !== null && claim === null) return refusal("DUPLICATE_CLIENT_ORDER_ID", { clientOrderId });
     const doubleMidTicks = this.#doubleMid(orderContext);
     const terms = termsOf(orderContext, run, { qtyLots, timeInForce, priceTicks, doubleMidTicks });
@@ -369,11 +372,12 @@ export class SinglePlacements {
 
 /** What was asked, as the order's record has it. */
 function askedOf(
-  { accountHash, instrument }: OrderContext,
+  { accountHash, instrument, ownerId }: OrderContext,
   order: CheckedOrder,
   clientOrderId: string | null,
 ): AskedTerms {
   return {
+    ownerId,
     venue: instrument.venue,
     accountHash,
     symbol: instrument.symbol,
@@ -402,6 +406,36 @@ function heldTicks({ side }: CheckedOrder, { held }: OrderJob, earlier: SingleRu
 }
 
 /** Apart from the scopes of closes and opens: the same key there derives other client ids. */
-export function scopeOf(apiKeyId: string | null, accountHash: string): string {
-  return apiKeyId === null ? `order:account:${accountHash}` : `order:key:${apiKeyId}`;
+export function scopeOf(ownerId: string | null, accountHash: string): string {
+  return ownerId === null ? `order:account:${accountHash}` : `order:owner:${ownerId}`;
+}
+
+/**
+ * Takes the key as the caller's. Where that is new and the caller adopted the rows of public mode, a request of that time
+ * with the same key is carried on as what it was. A ticket must be ended as one of `begin`.
+ */
+export async function beginOwned<Run extends RunLike, Result>(
+  idempotency: IdempotencyRecords<Run, Result>,
+  owners: Owners,
+  asked: {
+    readonly ownerId: string | null;
+    readonly key: string;
+    readonly rawBody: Uint8Array;
+    /** Of the same accounts without an owner. */
+    readonly publicScope: string;
+  },
+): Promise<{ readonly begun: IdempotencyBegin<Run, Result>; readonly ownerId: string | null }> {
+  const { key, ownerId, publicScope, rawBody } = asked;
+  const scope = ownerId === null ? publicScope : scopeOf(ownerId, "");
+  const begun = await idempotency.begin({ scope, key }, rawBody);
+  if (begun.kind !== "fresh" || ownerId === null || !owners.reaches(ownerId, null)) return { begun, ownerId };
+  try {
+    const earlier = { scope: publicScope, key };
+    if (!(await idempotency.has(earlier))) return { begun, ownerId };
+    idempotency.release(begun.ticket);
+    return { begun: await idempotency.begin(earlier, rawBody), ownerId: null };
+  } catch (error) {
+    idempotency.release(begun.ticket);
+    throw error;
+  }
 }

@@ -16,8 +16,10 @@ export interface SingleRun {
   /** The order's own reference, `or_…`. Named as on a trade: what rows and logs are joined by. */
   readonly routeId: string;
   readonly requestId: string;
+  /** Whose order it is; null in public mode, absent in runs of versions before, which had no other. */
+  readonly ownerId?: string | null;
   readonly venue: RoutableVenue;
-  /** Keyed hash: answers to others than its sender are refused by it. */
+  /** Keyed hash of owner and account: answers to others than its sender are refused by it. */
   readonly accountHash: string;
   readonly symbol: string;
   readonly side: Side;

@@ -79,7 +79,7 @@ export async function sendOrder(
   const durable = await core.makeDurable(run, orderContext.ticket, [outgoing], names);
   if (durable.kind !== "durable") {
     dropAttempts(run, run.attempts.length - 1);
-    return { kind: "notSent", refusal: await refusalOf(parts, run, durable) };
+    return { kind: "notSent", refusal: await refusalOf(parts, orderContext, run, durable) };
   }
   const sent = await core.send(run, outgoing);
   if (sent === null) return { kind: "settled" };
@@ -91,7 +91,7 @@ export async function sendOrder(
 
 function namesOf(
   { hash, names, store }: Pick<SingleSendParts, "hash" | "names" | "store">,
-  { session }: OrderContext,
+  { accountHashes, ownerId, session }: OrderContext,
   run: SingleRun,
   attempt: OrderAttempt,
   first: NameClaim,
@@ -99,7 +99,7 @@ function namesOf(
   const { accountHash, routeId, symbol } = run;
   const clientOrderId = run.clientOrderId ?? "";
   const { clientIdHex, venueClientOrderId, intentAtMs: createdAtMs } = attempt;
-  const account = accountHashOf(hash, session.venue, session.accountId);
+  const account = accountHashOf(hash, session.venue, session.accountId, ownerId);
   const order = { account, clientIdHex, venueClientOrderId, routeId, symbol, clientOrderId, createdAtMs };
   const rowsOf = (claim: NameClaim): NameRows => {
     const { condition, writes } = names.claimRows(accountHash, claim, order);
@@ -110,7 +110,7 @@ function namesOf(
     rowsAgain: async () => {
       if (first.row === null) return null;
       // The refused order whose place it takes may have freed the name between our reading and the commit.
-      const now = await names.claim(accountHash, clientOrderId, routeId);
+      const now = await names.claim(accountHashes, clientOrderId, routeId);
       return now === null || now.row !== null ? null : rowsOf(now);
     },
     afterTakeBack: async () => {
@@ -124,12 +124,13 @@ function namesOf(
 /** Not durable in time; or another order took the name, or another service the key, between our reading and the commit. */
 async function refusalOf(
   { names }: Pick<SingleSendParts, "names">,
-  { accountHash, clientOrderId, routeId }: SingleRun,
+  { accountHashes }: OrderContext,
+  { clientOrderId, routeId }: SingleRun,
   durable: { readonly kind: "notDurable"; readonly error: ServiceError } | { readonly kind: "taken" },
 ): Promise<OrderRefusal> {
   if (durable.kind === "notDurable")
     return { ok: false, code: durable.error.code, details: durable.error.context, replayed: false };
-  const isFree = clientOrderId === null || (await names.claim(accountHash, clientOrderId, routeId)) !== null;
+  const isFree = clientOrderId === null || (await names.claim(accountHashes, clientOrderId, routeId)) !== null;
   return isFree
     ? { ok: false, code: "IDEMPOTENCY_IN_PROGRESS", details: {}, replayed: false }
     : { ok: false, code: "DUPLICATE_CLIENT_ORDER_ID", details: { clientOrderId }, replayed: false };

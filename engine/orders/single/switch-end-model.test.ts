@@ -118,7 +118,7 @@ async function arm(bench: Bench): Promise<string> {
 
 async function armBy({ harness }: Bench, credentials: typeof CREDENTIALS, timeoutMs: number): Promise<string> {
   const request = { venue: "venueone", credentials, timeoutMs } as const;
-  const answer = await harness.run(harness.desk.armSwitch(request));
+  const answer = await harness.run(harness.desk.armSwitch(request, null));
   if (!answer.ok) throw new Error(answer.code);
   return answer.armed.switchId;
 }
@@ -139,9 +139,9 @@ const SCENES = {
   async endedLost(bench) {
     const switchId = await arm(bench);
     bench.venue.lose();
-    bench.harness.desk.expireSwitch(switchId, 2_000);
+    bench.harness.desk.expireSwitch(switchId, 2_000, null);
     await bench.pass(500);
-    await bench.harness.desk.disarmSwitch(switchId);
+    await bench.harness.desk.disarmSwitch(switchId, null);
     await bench.pass(WATCHED_MS);
   },
   /** Another key of the account replaces it, and ends its own; the venue is not reached any more, and has the first one's time. */
@@ -150,7 +150,7 @@ const SCENES = {
     bench.venue.lose();
     const switchId = await armBy(bench, OTHER_KEY, SHORT_MS);
     await bench.pass(500);
-    await bench.harness.desk.disarmSwitch(switchId);
+    await bench.harness.desk.disarmSwitch(switchId, null);
     await bench.pass(WATCHED_MS);
   },
   /** Another key of the account replaces it by one that lasts. */
@@ -176,7 +176,7 @@ const SCENES = {
     await bench.harness.order({ type: "LIMIT", price: "95000" });
     const switchId = await armBy(bench, CREDENTIALS, HOPELESS_MS);
     calls.cancelAllFates.push(...Array.from({ length: MANY }, () => "unknown" as const));
-    bench.harness.desk.expireSwitch(switchId, 0);
+    bench.harness.desk.expireSwitch(switchId, 0, null);
     await bench.pass(HOPELESS_MS + VENUE_LATER_MS + 2 * GRACE_MS);
   },
   /** As away; the venue comes back after the first try of a shutdown. */
@@ -197,7 +197,7 @@ const SCENES = {
     await bench.harness.order({ type: "LIMIT", price: "95000" });
     for (let beats = 0; beats < 6; beats++) {
       await bench.pass(LONG_MS / 3);
-      await bench.harness.desk.heartbeat(switchId);
+      await bench.harness.desk.heartbeat(switchId, null);
     }
     if (venue.log.at(-1)?.order?.status !== "OPEN")
       bench.say("EARLY", "canceled, and its account's switch is not over");
@@ -235,7 +235,7 @@ function endingAfter(change: (delayMs: number) => number, { clock }: DeskHarness
   vi.spyOn(DeadManSwitches.prototype, "disarm").mockImplementation(function (this: DeadManSwitches, switchId) {
     const setTimer = clock.setTimer.bind(clock);
     const changed = vi.spyOn(clock, "setTimer").mockImplementation((run, delayMs) => setTimer(run, change(delayMs)));
-    const ending = disarm.call(this, switchId);
+    const ending = disarm.call(this, switchId, null);
     changed.mockRestore();
     return ending;
   });
@@ -268,8 +268,9 @@ function forgettingFirings(): void {
   const { prepare } = DeadManSwitches.prototype;
   let count = 0;
   vi.spyOn(DeadManSwitches.prototype, "prepare").mockImplementation(function (this: DeadManSwitches, ...asked) {
-    const [room, session, accountHash, timeoutMs] = asked;
-    return prepare.call(this, room, session, `${accountHash} ${count++}`, timeoutMs);
+    const [room, session, holder, timeoutMs] = asked;
+    const accountHash = `${holder.accountHash} ${count++}`;
+    return prepare.call(this, room, session, { ...holder, accountHash }, timeoutMs);
   });
 }
 
@@ -280,7 +281,7 @@ function forgettingVenueEnds({ harness }: Bench): void {
   let endsMs = Number.POSITIVE_INFINITY;
   vi.spyOn(DeadManSwitches.prototype, "expireIn").mockImplementation(function (this: DeadManSwitches, switchId, ms) {
     endsMs = nowMs() + ms;
-    return expireIn.call(this, switchId, ms);
+    return expireIn.call(this, switchId, ms, null);
   });
   endingAfter((delayMs) => Math.min(delayMs, endsMs + VENUE_LATER_MS - nowMs()), harness);
 }

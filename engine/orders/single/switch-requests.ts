@@ -32,8 +32,8 @@ export class SwitchRequests {
   }
 
   /** Everything that can be refused is, before any of them is armed. Rejects on a fault of ours, which arms none either. */
-  async arm(requests: readonly ArmRequest[]): Promise<SwitchesAnswer> {
-    const settled = await Promise.allSettled(requests.map((request) => this.#prepare(request)));
+  async arm(requests: readonly ArmRequest[], ownerId: string | null): Promise<SwitchesAnswer> {
+    const settled = await Promise.allSettled(requests.map((request) => this.#prepare(request, ownerId)));
     const all = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     const prepared = all.flatMap((one) => ("arm" in one ? [one] : []));
     if (prepared.length === requests.length)
@@ -44,32 +44,32 @@ export class SwitchRequests {
     return { ...(all[refused] as OrderRefusal), venue: requests[refused]?.venue ?? null };
   }
 
-  async heartbeat(switchId: string): Promise<SwitchAnswer> {
-    const armed = await this.#switches.heartbeat(switchId);
+  async heartbeat(switchId: string, ownerId: string | null): Promise<SwitchAnswer> {
+    const armed = await this.#switches.heartbeat(switchId, ownerId);
     return armed === null ? refusal("SWITCH_NOT_FOUND") : { ok: true, armed };
   }
 
-  async disarm(switchId: string): Promise<SwitchAnswer> {
-    const armed = await this.#switches.disarm(switchId);
+  async disarm(switchId: string, ownerId: string | null): Promise<SwitchAnswer> {
+    const armed = await this.#switches.disarm(switchId, ownerId);
     return armed === null ? refusal("SWITCH_NOT_FOUND") : { ok: true, armed };
   }
 
-  async #prepare(request: ArmRequest): Promise<PreparedSwitch | OrderRefusal> {
-    const { timeoutMs, venue, credentials } = request;
+  async #prepare(request: ArmRequest, ownerId: string | null): Promise<PreparedSwitch | OrderRefusal> {
+    const { timeoutMs, venue, credentials, payer } = request;
     if (!Number.isInteger(timeoutMs) || timeoutMs < MIN_TIMEOUT_MS || timeoutMs > MAX_TIMEOUT_MS) {
       return invalid("timeoutMs", `must be a whole number from ${MIN_TIMEOUT_MS} to ${MAX_TIMEOUT_MS}`);
     }
     const room = roomOf(this.#parts.rooms, request);
     if (!("orders" in room)) return room;
-    const opened = room.openSession(credentials);
+    const opened = room.openSession(credentials, payer);
     if (!opened.ok) return refusal("MISSING_CREDENTIALS", { exchange: venue, problem: opened.problem });
     const { session } = opened;
     let prepared: PreparedSwitch | null = null;
     try {
-      // One switch for each account, whichever of its keys armed it: a guess would leave two armed, or take another's away.
+      // One switch of the owner for each account, whichever of the account's keys armed it: a guess would leave two armed, or take another's away.
       const behind = await accountBehind(this.#parts, room, session, WHOSE_SWITCH);
       if (!behind.ok) return refusal(behind.error.code, behind.error.context);
-      prepared = this.#switches.prepare(room, session, behind.accountHash, timeoutMs);
+      prepared = this.#switches.prepare(room, session, { accountHash: behind.accountHash, ownerId }, timeoutMs);
       return prepared ?? refusal("OVERLOADED", { reason: "SWITCHES" });
     } finally {
       if (prepared === null) session.close();

@@ -7,6 +7,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { delay } from "../../domain/clock.js";
 import { silentLogger } from "../../domain/logger.js";
+import { Owners } from "../../domain/owner.js";
 import type { ScheduleOutcome } from "../../domain/order.js";
 import { createSeededRandom, type Random } from "../../domain/random.js";
 import { VirtualClock } from "../../domain/virtual-clock.js";
@@ -18,19 +19,6 @@ import { DeadManSwitches } from "./dead-man.js";
 import type { ArmRequest } from "./order-desk.js";
 import { createDesk, SECRET, type DeskHarness } from "./test/desk-harness.js";
 import { VenueTimers, type TimedAccount } from "./venue-timers.js";
-
-/** With `copies`, a switch takes over what is known of its venue's when it is armed, and learns nothing after that. */
-const planted = vi.hoisted(() => ({ copies: false }));
-vi.mock(import("./venue-timers.js"), async (original) => {
-  const timers = await original();
-  return {
-    ...timers,
-    venueTimer(before) {
-      const made = timers.venueTimer(before);
-      return planted.copies ? { ...made, time: { ...made.time } } : made;
-    },
-  };
-});
 
 const SEEDS =
   process.env["FUZZ_SEED"] === undefined
@@ -87,7 +75,13 @@ class Account {
     this.random = createSeededRandom(seed);
     const { clock } = this;
     const background = new Background(clock, silentLogger);
-    this.#switches = new DeadManSwitches({ clock, logger: silentLogger, randomIds: seededIds(seed), background });
+    this.#switches = new DeadManSwitches({
+      clock,
+      logger: silentLogger,
+      randomIds: seededIds(seed),
+      owners: new Owners(),
+      background,
+    });
     this.#room = roomDouble("venueone", {
       markets: [],
       openSession: () => ({ ok: false, problem: "not asked" }),
@@ -115,7 +109,7 @@ class Account {
     this.#dueMs = this.#nowMs + timeoutMs;
     this.#pendingCount++;
     void this.#switches
-      .prepare(this.#room, session, "account", timeoutMs)
+      .prepare(this.#room, session, { accountHash: "account", ownerId: null }, timeoutMs)
       ?.arm()
       .then(({ switchId }) => {
         if (--this.#pendingCount === 0) this.#latestId = switchId;
@@ -125,20 +119,20 @@ class Account {
   beat(): void {
     if (this.#latestId === null) return;
     this.#dueMs = this.#nowMs + this.#timeoutMs;
-    void this.#switches.heartbeat(this.#latestId);
+    void this.#switches.heartbeat(this.#latestId, null);
   }
 
   disarm(): void {
     if (this.#latestId === null) throw new Error("no switch to end");
     this.#dueMs = Number.NEGATIVE_INFINITY;
-    void this.#switches.disarm(this.#latestId);
+    void this.#switches.disarm(this.#latestId, null);
   }
 
   /** No heartbeat will come: it fires after so long. */
   leave(delayMs: number): void {
     if (this.#latestId === null) throw new Error("no switch to leave");
     this.#dueMs = Number.NEGATIVE_INFINITY;
-    this.#switches.expireIn(this.#latestId, delayMs);
+    this.#switches.expireIn(this.#latestId, delayMs, null);
   }
 
   async pass(ms: number): Promise<void> {
@@ -241,7 +235,7 @@ async function severalVenues(seed: number): Promise<ReadonlySet<StormCheck>> {
   const armedIds = new Set<string>();
   for (let count = 0; count < REQUESTS; count++) {
     const requests = Array.from({ length: 1 + Math.floor(random.next() * 3) }, () => aRequest(random));
-    const answer = await harness.run(harness.desk.armSwitches(requests));
+    const answer = await harness.run(harness.desk.armSwitches(requests, null));
     if (answer.ok) for (const { switchId } of answer.armed) armedIds.add(switchId);
     if (openSessions(harness) !== harness.desk.status().armedSwitchCount) problems.add("SESSIONS");
     if (random.next() < 0.5) await disarmAll(harness, armedIds);
@@ -249,7 +243,7 @@ async function severalVenues(seed: number): Promise<ReadonlySet<StormCheck>> {
   await disarmAll(harness, armedIds);
   isFair = true;
   const both = (["venueone", "venuetwo"] as const).map((venue) => ({ ...aRequest(random), venue }));
-  if (!(await harness.run(harness.desk.armSwitches(both))).ok) problems.add("PLACES");
+  if (!(await harness.run(harness.desk.armSwitches(both, null))).ok) problems.add("PLACES");
   return problems;
 }
 
@@ -263,7 +257,7 @@ function openSessions({ venue, two }: DeskHarness): number {
 }
 
 async function disarmAll(harness: DeskHarness, switchIds: Set<string>): Promise<void> {
-  for (const switchId of switchIds) await harness.run(harness.desk.disarmSwitch(switchId));
+  for (const switchId of switchIds) await harness.run(harness.desk.disarmSwitch(switchId, null));
   switchIds.clear();
 }
 
@@ -289,12 +283,21 @@ function queueingArms(): void {
   });
 }
 
+/** A switch takes over what is known of its venue's when it is armed, and learns nothing after that. */
+function copyingTimes(): void {
+  const { join } = VenueTimers.prototype;
+  vi.spyOn(VenueTimers.prototype, "join").mockImplementation(function (this: VenueTimers, accountHash) {
+    const made = join.call(this, accountHash);
+    return { ...made, account: { ...made.account, time: { ...made.account.time } } };
+  });
+}
+
 /** An end that is sent is taken as confirmed, whatever its answer. */
 function trustingEnds(): void {
   const { end } = VenueTimers.prototype;
   vi.spyOn(VenueTimers.prototype, "end").mockImplementation(async function (this: VenueTimers, account) {
     await end.call(this, account);
-    account.atVenue.time.mayFire = false;
+    account.atVenue.account.time.mayFire = false;
   });
 }
 
@@ -319,7 +322,7 @@ const MUTANTS: readonly Mutant[] = [
     storm: "armedOver",
     checks: ["KNOWN"],
     plant: () => {
-      planted.copies = true;
+      copyingTimes();
     },
   },
   { name: "every heartbeat queues a call of its own", storm: "slowCalls", checks: ["IN_TIME"], plant: queueingArms },
@@ -333,7 +336,6 @@ const MUTANTS: readonly Mutant[] = [
 ];
 
 afterEach(() => {
-  planted.copies = false;
   vi.restoreAllMocks();
 });
 

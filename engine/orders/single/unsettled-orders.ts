@@ -6,10 +6,12 @@
  * given up with their intent.
  */
 import type { ListedOrder } from "../listed-orders.js";
-import { isWorking } from "../run.js";
+import { isWorking, ownerOf } from "../run.js";
 import { lastAttempt, type SingleRun } from "./single-run.js";
 
 const MAX_LISTED = 1_000;
+
+type IsShown = (ownerId: string | null) => boolean;
 
 export interface UnsettledOrder {
   readonly run: SingleRun;
@@ -20,13 +22,14 @@ export interface UnsettledOrder {
 
 export class UnsettledOrders {
   readonly #orders = new Map<string, UnsettledOrder>();
-  /** The same orders by account and what the venue, or the caller, calls them. */
+  /** The same orders by owner's account and what the venue, or the caller, calls them. */
   readonly #byName = new Map<string, UnsettledOrder>();
   /** Ended, and the end not durable yet: their record in the store still has them unsettled. */
   readonly #ending = new Map<string, SingleRun>();
   readonly #maxListed: number;
   readonly #unlisted = new WeakSet<SingleRun>();
-  #unlistedCount = 0;
+  /** By owner. */
+  readonly #unlistedCounts = new Map<string | null, number>();
 
   constructor(maxListed = MAX_LISTED) {
     this.#maxListed = maxListed;
@@ -41,7 +44,7 @@ export class UnsettledOrders {
       return;
     }
     this.#unlisted.add(order.run);
-    this.#unlistedCount += 1;
+    this.#countUnlisted(ownerOf(order.run), 1);
   }
 
   remove(run: SingleRun): void {
@@ -50,7 +53,13 @@ export class UnsettledOrders {
       for (const name of namesOf(run)) this.#byName.delete(name);
       return;
     }
-    if (this.#unlisted.delete(run)) this.#unlistedCount -= 1;
+    if (this.#unlisted.delete(run)) this.#countUnlisted(ownerOf(run), -1);
+  }
+
+  #countUnlisted(ownerId: string | null, change: number): void {
+    const count = (this.#unlistedCounts.get(ownerId) ?? 0) + change;
+    if (count === 0) this.#unlistedCounts.delete(ownerId);
+    else this.#unlistedCounts.set(ownerId, count);
   }
 
   /** Removes the order; `sharedRun` knows it until the end is stored, however that ends. */
@@ -70,24 +79,31 @@ export class UnsettledOrders {
     return this.#ending.get(clientIdHex) ?? this.#orders.get(clientIdHex)?.run ?? null;
   }
 
-  /** By the caller's id or the venue's form of ours; of this account only. */
-  find(accountHash: string, name: string): UnsettledOrder | null {
-    return this.#byName.get(nameKey(accountHash, name)) ?? null;
+  /** By the caller's id or the venue's form of ours; of these owners' account only. */
+  find(accountHashes: readonly string[], name: string): UnsettledOrder | null {
+    for (const accountHash of accountHashes) {
+      const found = this.#byName.get(nameKey(accountHash, name));
+      if (found !== undefined) return found;
+    }
+    return null;
   }
 
-  /** Of unknown outcome, with those beyond the list, whatever they are. */
-  get unknownCount(): number {
-    return this.list("UNKNOWN").length + this.#unlistedCount;
+  /** Of unknown outcome, with those beyond the list, whatever they are. `isShown`: of whose orders it is asked. */
+  unknownCount(isShown: IsShown): number {
+    let count = this.list("UNKNOWN", isShown).length;
+    for (const [ownerId, unlisted] of this.#unlistedCounts) if (isShown(ownerId)) count += unlisted;
+    return count;
   }
 
   /** Oldest first. OPEN: acknowledged, and their end not seen. */
-  list(kind: "UNKNOWN" | "OPEN"): ListedOrder[] {
+  list(kind: "UNKNOWN" | "OPEN", isShown: IsShown): ListedOrder[] {
     return [...this.#orders.values()].flatMap(({ run, fromEarlierStart }) => {
       const attempt = lastAttempt(run);
-      if (attempt === null || isWorking(attempt) !== (kind === "OPEN")) return [];
+      const ownerId = ownerOf(run);
+      if (attempt === null || isWorking(attempt) !== (kind === "OPEN") || !isShown(ownerId)) return [];
       const { routeId, venue, symbol } = run;
       const { venueClientOrderId, intentAtMs } = attempt;
-      return [{ routeId, venue, symbol, venueClientOrderId, sinceMs: intentAtMs, fromEarlierStart }];
+      return [{ routeId, venue, symbol, venueClientOrderId, sinceMs: intentAtMs, fromEarlierStart, ownerId }];
     });
   }
 }

@@ -6,7 +6,7 @@ import type { ScheduleOutcome } from "../../domain/order.js";
 import { VirtualClock } from "../../domain/virtual-clock.js";
 import { FakeSession } from "../test/fake-session.js";
 import { roomDouble } from "../test/room-double.js";
-import { monoMs, venueOverMs, VenueTimers, venueTimer, type TimedAccount } from "./venue-timers.js";
+import { mayVenueFire, monoMs, venueOverMs, VenueTimers, type TimedAccount } from "./venue-timers.js";
 
 const UNCLEAR: ScheduleOutcome = { outcome: "unknown", cause: "TIMEOUT" };
 const TAKEN: ScheduleOutcome = { outcome: "accepted" };
@@ -35,8 +35,9 @@ function setUp(answer: (callCount: number) => Promise<ScheduleOutcome>): Bench {
     openSession: () => ({ ok: true, session }),
     orders: { scheduleCancel: async (_session, atMs) => answer(sent.push(atMs)) },
   });
-  const account = { accountHash: "a", room, session, atVenue: venueTimer(undefined) };
-  return { clock, timers: new VenueTimers(clock, silentLogger), account, sent };
+  const timers = new VenueTimers(clock, silentLogger);
+  const account = { accountHash: "a", holder: "a", room, session, atVenue: timers.join("a") };
+  return { clock, timers, account, sent };
 }
 
 describe("the venue's own switch", () => {
@@ -45,7 +46,10 @@ describe("the venue's own switch", () => {
     const endsMs = monoMs(clock) + 10_000;
     await timers.arm(account, endsMs);
     expect(sent).toEqual([clock.wallMs() + 11_000]);
-    expect(account.atVenue).toMatchObject({ cover: ["BTC"], time: { mayFire: true, endsMs: endsMs + 1_000 } });
+    expect(account.atVenue).toMatchObject({
+      cover: ["BTC"],
+      account: { time: { mayFire: true, endsMs: endsMs + 1_000 } },
+    });
     expect(venueOverMs(account.atVenue, monoMs(clock))).toBe(endsMs + 1_000);
   });
 
@@ -58,7 +62,7 @@ describe("the venue's own switch", () => {
       const nowMs = monoMs(clock);
       await timers.arm(account, nowMs + 10_000);
       await timers.arm(account, nowMs + 20_000);
-      expect(account.atVenue).toMatchObject({ time: { mayFire: true, endsMs: nowMs + laterMs + 1_000 } });
+      expect(account.atVenue).toMatchObject({ account: { time: { mayFire: true, endsMs: nowMs + laterMs + 1_000 } } });
     }
   });
 
@@ -68,9 +72,9 @@ describe("the venue's own switch", () => {
     expect(sent).toEqual([]);
     await timers.arm(account, monoMs(clock) + 10_000);
     await timers.end(account);
-    expect(account.atVenue.time.mayFire).toBe(true);
+    expect(mayVenueFire(account.atVenue)).toBe(true);
     await timers.end(account);
-    expect(account.atVenue).toMatchObject({ cover: "nothing", time: { mayFire: false } });
+    expect(account.atVenue).toMatchObject({ cover: "nothing", account: { time: { mayFire: false } } });
     expect(sent.slice(1)).toEqual([null, null]);
   });
 
@@ -80,7 +84,7 @@ describe("the venue's own switch", () => {
       callCount === 1 ? new Promise((resolve) => (answerFirst = resolve)) : Promise.resolve(TAKEN),
     );
     const first = timers.arm(account, monoMs(clock) + 10_000);
-    const next: TimedAccount = { ...account, atVenue: venueTimer(account.atVenue) };
+    const next: TimedAccount = { ...account, atVenue: timers.join("a") };
     const second = timers.arm(next, monoMs(clock) + 20_000);
     await new Promise(setImmediate);
     expect(sent).toHaveLength(1);

@@ -2,7 +2,9 @@
  * The dead-man's switches that venues have of their own, armed beside ours (dead-man.ts) where a venue has one.
  *
  * Invariants: the calls for one account go out one after the other, so that the last one sent is the one in force; a time
- * that the venue took, or may have taken, counts until the venue confirms its end.
+ * that the venue took, or may have taken, counts until the venue confirms its end. A venue has one switch for an account,
+ * whoever armed it: where several owners hold credentials of it, the venue gets the earliest of their times, and the end of
+ * one leaves the others' in force.
  *
  * Bounds: MIN_REARM_MS between the arms of heartbeats; for each of our switches one arm that waits for its turn.
  */
@@ -29,11 +31,21 @@ interface VenueTime {
   endsMs: number;
 }
 
+/** The venue's own switch of one account, for all of ours that it stands beside. */
+interface AccountTime {
+  /** A call for one of ours may be answered after the next is armed. */
+  readonly time: VenueTime;
+  /** By owner: the time that the venue is to fire at for it, monotonic ms, and for which of its switches. */
+  readonly wishes: Map<string, { readonly of: VenueTimer; readonly endsMs: number }>;
+  userCount: number;
+}
+
 /** What is known of the venue's own switch beside one of ours. */
 interface VenueTimer {
   cover: VenueCover;
-  /** One object for a switch and all that replace it: a call for one of them may be answered after the next is armed. */
-  readonly time: VenueTime;
+  readonly account: AccountTime;
+  /** The venue has confirmed that what it still has in force is for other owners. */
+  isReleased: boolean;
   /** Monotonic ms. */
   armedMs: number;
   /** Monotonic ms: the time that the next arm names. */
@@ -44,26 +56,23 @@ interface VenueTimer {
 
 /** Whose switch it is. */
 export interface TimedAccount {
+  /** Of the account at the venue. */
   readonly accountHash: string;
+  /** Names the owner among those who have a switch for the account. */
+  readonly holder: string;
   readonly room: VenueRoom;
   readonly session: AccountSession;
   readonly atVenue: VenueTimer;
 }
 
-/** Before the first call. `before`: of the switch that this one replaces, which its venue may still have. */
-export function venueTimer(before: VenueTimer | undefined): VenueTimer {
-  return {
-    cover: "nothing",
-    time: before?.time ?? { mayFire: false, endsMs: 0 },
-    armedMs: Number.NEGATIVE_INFINITY,
-    nextMs: 0,
-    waiting: null,
-  };
+/** Monotonic ms by which the venue has fired, or will not. `endsMs`: the end of ours. */
+export function venueOverMs({ account }: VenueTimer, endsMs: number): number {
+  return Math.max(account.time.endsMs, endsMs + LATER_MS);
 }
 
-/** Monotonic ms by which the venue has fired, or will not. `endsMs`: the end of ours. */
-export function venueOverMs({ time }: VenueTimer, endsMs: number): number {
-  return Math.max(time.endsMs, endsMs + LATER_MS);
+/** May the venue still fire for this switch of ours? */
+export function mayVenueFire({ account, isReleased }: VenueTimer): boolean {
+  return account.time.mayFire && !isReleased;
 }
 
 export class VenueTimers {
@@ -71,50 +80,87 @@ export class VenueTimers {
   readonly #logger: Logger;
   /** By account. */
   readonly #lastCalls = new Map<string, Promise<void>>();
+  /** By account: as long as one of our switches is there for it. */
+  readonly #accounts = new Map<string, AccountTime>();
 
   constructor(clock: Clock, logger: Logger) {
     this.#clock = clock;
     this.#logger = logger;
   }
 
+  /** Before the first call for a switch. `leave` ends it: before it the switch that this one replaces must not leave. */
+  join(accountHash: string): VenueTimer {
+    let account = this.#accounts.get(accountHash);
+    if (account === undefined) {
+      account = { time: { mayFire: false, endsMs: 0 }, wishes: new Map(), userCount: 0 };
+      this.#accounts.set(accountHash, account);
+    }
+    account.userCount += 1;
+    return {
+      cover: "nothing",
+      account,
+      isReleased: false,
+      armedMs: Number.NEGATIVE_INFINITY,
+      nextMs: 0,
+      waiting: null,
+    };
+  }
+
+  /** The time that was set for it no longer counts beside those of other switches. */
+  giveWay(switched: TimedAccount): void {
+    dropWish(switched);
+  }
+
+  /** Once for each `join`. */
+  leave(switched: TimedAccount): void {
+    const { account } = switched.atVenue;
+    dropWish(switched);
+    account.userCount -= 1;
+    if (account.userCount === 0 && this.#accounts.get(switched.accountHash) === account)
+      this.#accounts.delete(switched.accountHash);
+  }
+
   /** Our switch stays armed whatever the venue answers of its own. `endsMs`: the end of ours, monotonic. */
   async arm(account: TimedAccount, endsMs: number): Promise<void> {
     if (account.room.orders.scheduleCancel === undefined) return;
-    const { atVenue } = account;
+    const { atVenue, holder } = account;
     atVenue.armedMs = monoMs(this.#clock);
     atVenue.nextMs = endsMs + LATER_MS;
+    atVenue.isReleased = false;
+    atVenue.account.wishes.set(holder, { of: atVenue, endsMs: atVenue.nextMs });
     atVenue.waiting ??= this.#armInTurn(account);
     await atVenue.waiting;
   }
 
   /** The first heartbeat after the shortest pause moves the venue's switch; the margin covers the ones before it. */
-  isRearmDue({ armedMs, time }: VenueTimer): boolean {
-    return time.mayFire && monoMs(this.#clock) - armedMs >= MIN_REARM_MS;
+  isRearmDue({ account, armedMs }: VenueTimer): boolean {
+    return account.time.mayFire && monoMs(this.#clock) - armedMs >= MIN_REARM_MS;
   }
 
-  /** Ms for which the venue may still fire; 0: it will not. */
-  leftMs({ time }: VenueTimer): number {
-    return time.mayFire ? Math.max(0, time.endsMs - monoMs(this.#clock)) : 0;
+  /** Ms for which the venue may still fire for this switch; 0: it will not. */
+  leftMs(atVenue: VenueTimer): number {
+    return mayVenueFire(atVenue) ? Math.max(0, atVenue.account.time.endsMs - monoMs(this.#clock)) : 0;
   }
 
-  /** Takes back what was set. The venue's confirmation shows in `mayFire`. */
+  /** Takes back what was set, or leaves what other owners set. The venue's confirmation shows in `mayVenueFire`. */
   end(account: TimedAccount): Promise<unknown> {
-    return this.#sync(account, () => null);
+    dropWish(account);
+    return this.#sync(account, false);
   }
 
   async #armInTurn(account: TimedAccount): Promise<void> {
     const { atVenue } = account;
-    atVenue.cover = await this.#sync(account, () => {
-      atVenue.waiting = null;
-      return atVenue.nextMs;
-    });
+    atVenue.cover = await this.#sync(account, true);
   }
 
-  /** `endsAt`: called when the call goes out; monotonic ms, null takes back what was set. */
-  #sync({ accountHash, room, session, atVenue }: TimedAccount, endsAt: () => number | null): Promise<VenueCover> {
-    const { time } = atVenue;
+  /** `isArm`: for the time of this switch; otherwise without it. What is sent is decided when the call goes out. */
+  #sync(switched: TimedAccount, isArm: boolean): Promise<VenueCover> {
+    const { accountHash, room, session, atVenue } = switched;
+    const { time } = atVenue.account;
     const call = (this.#lastCalls.get(accountHash) ?? Promise.resolve()).then(async (): Promise<VenueCover> => {
-      const endsMs = endsAt();
+      if (isArm) atVenue.waiting = null;
+      const others = earliestOfOthers(switched, monoMs(this.#clock));
+      const endsMs = isArm ? Math.min(atVenue.nextMs, others ?? atVenue.nextMs) : others;
       if (endsMs === null && !time.mayFire) return "nothing";
       // By the wall clock as it is now that the call goes out.
       const atMs = endsMs === null ? null : wallMsAt(this.#clock, endsMs);
@@ -124,8 +170,9 @@ export class VenueTimers {
         time.mayFire = true;
         time.endsMs = outcome.outcome === "accepted" ? endsMs : Math.max(time.endsMs, endsMs);
       }
-      if (atMs === null && outcome.outcome === "accepted") {
-        time.mayFire = false;
+      if (atMs === null && outcome.outcome === "accepted") time.mayFire = false;
+      if (!isArm && outcome.outcome === "accepted") {
+        atVenue.isReleased = true;
         atVenue.cover = "nothing";
       }
       return atMs !== null && outcome.outcome === "accepted" ? (outcome.symbols ?? "account") : "nothing";
@@ -146,6 +193,19 @@ export class VenueTimers {
       return { outcome: "unknown", cause: "INTERNAL" };
     }
   }
+}
+
+function dropWish({ atVenue, holder }: TimedAccount): void {
+  const { wishes } = atVenue.account;
+  if (wishes.get(holder)?.of === atVenue) wishes.delete(holder);
+}
+
+/** Monotonic ms; null: no other owner has a switch whose time is to come. */
+function earliestOfOthers({ atVenue, holder }: TimedAccount, nowMs: number): number | null {
+  let earliest: number | null = null;
+  for (const [other, { endsMs }] of atVenue.account.wishes)
+    if (other !== holder && endsMs > nowMs) earliest = Math.min(endsMs, earliest ?? endsMs);
+  return earliest;
 }
 
 export function monoMs(clock: Clock): number {

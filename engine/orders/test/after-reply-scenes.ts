@@ -4,7 +4,7 @@ import type { Market } from "../../market/market.js";
 import { ACCOUNT, change, MINUTE_MS, type Played, tell } from "./after-reply.js";
 import { FakeStreams } from "./fake-streams.js";
 import type { PlaceFate } from "./fake-matching.js";
-import { closeContext, closeRequest, createHarness, type Harness } from "./harness.js";
+import { ASKER, closeContext, closeRequest, createHarness, type Harness } from "./harness.js";
 import type { OpenTerms } from "../types.js";
 import { createRowSink } from "./row-sink.js";
 
@@ -83,7 +83,7 @@ async function askedAfter(): Promise<Played> {
   const { routing } = await harness.closeData({ ...RESTING_CLOSE, deadlineMs: 500 });
   await harness.clock.advanceAsync(2 * MINUTE_MS);
   harness.one.orderReadFailure = () => null;
-  await harness.run(harness.service.askExecution(routing.routeId, CREDENTIALS));
+  await harness.run(harness.service.askExecution(routing.routeId, CREDENTIALS, ASKER));
   change(harness, 0, { status: "FILLED", filledLots: 250 });
   await harness.clock.advanceAsync(5 * MINUTE_MS);
   return played({ harness, routeId: routing.routeId });
@@ -101,7 +101,7 @@ async function crashAtStop(): Promise<Played> {
   harness.one.setPosition(ACCOUNT, "LONG", 100);
   for (let ms = 0; harness.one.log.length < 2 && ms < MINUTE_MS; ms += 5) await harness.clock.advanceAsync(5);
   const service = await harness.restart();
-  await harness.run(service.askExecution(routing.routeId, CREDENTIALS));
+  await harness.run(service.askExecution(routing.routeId, CREDENTIALS, ASKER));
   change(harness, 0, { status: "FILLED", filledLots: 250, averagePrice: "99000" });
   harness.one.setPosition(ACCOUNT, "LONG", 250);
   await harness.clock.advanceAsync(5 * MINUTE_MS);

@@ -3,6 +3,7 @@
  * back, processes that die between. It reads the venue's log and its positions at the end of a scene, and holds against
  * them what the service tells and what it recorded; each check can be taken out.
  */
+import { ASKER } from "./harness.js";
 import type { VenueOrder } from "../../domain/order.js";
 import type { TradeService } from "../request/service.js";
 import type { ExecutionLeg, ProtectionOrder, TradeData } from "../types.js";
@@ -42,7 +43,7 @@ export interface Played {
  */
 const AFTER_CHECKS = {
   TOLD: async ({ harness, routeId, service }: Played) => {
-    const data = await harness.run(service.execution(routeId));
+    const data = await harness.run(service.execution(routeId, ASKER));
     return harness.one.log.flatMap((logged) => replyProblems(logged, data));
   },
   RECORDED: async ({ harness, isPriceReportedLate }: Played) => {
@@ -50,12 +51,12 @@ const AFTER_CHECKS = {
     return isPriceReportedLate ? faults.filter((text) => !text.startsWith("recorded 2 times: fill")) : faults;
   },
   PRICED: async ({ harness, isPriceGiven, routeId, service }: Played) => {
-    const execution = (await harness.run(service.execution(routeId)))?.execution;
+    const execution = (await harness.run(service.execution(routeId, ASKER)))?.execution;
     const isBare = execution !== undefined && Number(execution.filledSize) > 0 && execution.averagePrice === null;
     return isPriceGiven && isBare ? [`${execution.filledSize} filled at no price`] : [];
   },
   PRICE: async ({ harness, routeId, service }: Played) => {
-    const data = await harness.run(service.execution(routeId));
+    const data = await harness.run(service.execution(routeId, ASKER));
     return harness.one.log.flatMap(({ order }) => priceProblems(order, data));
   },
   GUARDS: async ({ harness }: Played) => {
@@ -83,11 +84,11 @@ const AFTER_CHECKS = {
   FOLLOWED: async ({ followedCount }: Played) =>
     followedCount === 0 ? ["an order that rests is counted nowhere"] : [],
   KNOWN: async ({ harness, routeId, service }: Played) => {
-    const protection = (await harness.run(service.execution(routeId)))?.execution.protection;
+    const protection = (await harness.run(service.execution(routeId, ASKER)))?.execution.protection;
     return protection === "UNKNOWN" ? ["protection is reported as of unknown outcome"] : [];
   },
   PLACED: async ({ harness, routeId, service }: Played) => {
-    const protection = (await harness.run(service.execution(routeId)))?.execution.protection;
+    const protection = (await harness.run(service.execution(routeId, ASKER)))?.execution.protection;
     const held = harness.one.heldLots(ACCOUNT, "LONG");
     const isCovered = held > 0 && guardedLots(harness, "STOP") === held;
     return isCovered && protection !== "PLACED"

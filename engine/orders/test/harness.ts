@@ -14,6 +14,9 @@ import { createMemoryStore, type MemoryStore } from "../../storage/test/memory-s
 import { Life } from "./life.js";
 import { FakeVenue, type FakeVenueOptions } from "./fake-venue.js";
 
+/** Who calls, where a test names nobody else. */
+export const ASKER = { ownerId: "pk_test", seesAll: false } as const;
+
 export const SECRET_ONE = "canary-secret-one-f00dfeedc0ffee";
 export const SECRET_TWO = "canary-secret-two-deadbeefcafe";
 
@@ -192,7 +195,7 @@ export function closeContext(clock: VirtualClock, overrides: Partial<TradeContex
   return {
     requestId: "req-1",
     idempotencyKey: null,
-    apiKeyId: "pk_test",
+    ownerId: "pk_test",
     rawBody: Buffer.from("{}"),
     receivedAtMs: clock.wallMs(),
     ...overrides,

@@ -54,7 +54,7 @@ async function play(seed: number): Promise<readonly string[]> {
   harness.two.fate = fated;
   const index = new ClientOrderIdIndex(harness.store, testHash, harness.clock);
   const named = (venue: RoutableVenue, name: string) =>
-    index.byName(testHash.hmacHex("intent-account", [venue, `acct-${venue}`, ""]), name);
+    index.byName([testHash.hmacHex("owned-intent-account", ["pk_test", venue, `acct-${venue}`, ""])], name);
   /** By venue and name, the run whose order the venue took last. */
   const owner = new Map<string, string>();
   for (let step = 0; step < CLOSES; step++) {

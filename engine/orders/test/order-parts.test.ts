@@ -1,4 +1,5 @@
 /** The small parts of the close path, each against its own promise. */
+import { Owners } from "../../domain/owner.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../domain/virtual-clock.js";
@@ -26,21 +27,21 @@ describe("client ids", () => {
   const scope = { scope: { scope: "key:pk_1", key: "k" }, createdAtMs: 1_790_000_000_000 };
 
   it("are the same for the same request and differ in every part", () => {
-    const base = ids.mint(scope, 0, 1, true);
+    const base = ids.mint(scope, 0, 1, true, null);
     expect(base).toMatch(/^[0-9a-f]{32}$/);
-    expect(ids.mint({ ...scope }, 0, 1, true)).toBe(base);
+    expect(ids.mint({ ...scope }, 0, 1, true, null)).toBe(base);
     const others = [
-      ids.mint(scope, 0, 2, true),
-      ids.mint(scope, 1, 1, true),
-      ids.mint({ ...scope, scope: { ...scope.scope, key: "k1" } }, 0, 1, true),
-      ids.mint({ ...scope, scope: { ...scope.scope, scope: "key:pk_2" } }, 0, 1, true),
-      ids.mint({ ...scope, createdAtMs: scope.createdAtMs + 1 }, 0, 1, true),
+      ids.mint(scope, 0, 2, true, null),
+      ids.mint(scope, 1, 1, true, null),
+      ids.mint({ ...scope, scope: { ...scope.scope, key: "k1" } }, 0, 1, true, null),
+      ids.mint({ ...scope, scope: { ...scope.scope, scope: "key:pk_2" } }, 0, 1, true, null),
+      ids.mint({ ...scope, createdAtMs: scope.createdAtMs + 1 }, 0, 1, true, null),
     ];
-    expect(new Set([base, foreign.mint(scope, 0, 1, true), ...others]).size).toBe(7);
+    expect(new Set([base, foreign.mint(scope, 0, 1, true, null), ...others]).size).toBe(7);
   });
 
   it("are random without a key", () => {
-    const minted = new Set(Array.from({ length: 1000 }, () => ids.mint(null, 0, 1, false)));
+    const minted = new Set(Array.from({ length: 1000 }, () => ids.mint(null, 0, 1, false, null)));
     expect(minted.size).toBe(1000);
     expect([...minted].every((id) => /^[0-9a-f]{32}$/.test(id))).toBe(true);
   });
@@ -48,12 +49,12 @@ describe("client ids", () => {
   it("say of a market order that it is one, also as a UUID, and of nothing else", () => {
     for (let attempt = 1; attempt <= 1000; attempt++) {
       for (const use of [null, scope]) {
-        const [market, limit] = [ids.mint(use, 0, attempt, true), ids.mint(use, 0, attempt, false)];
+        const [market, limit] = [ids.mint(use, 0, attempt, true, null), ids.mint(use, 0, attempt, false, null)];
         const asUuid = uuidOf(market).replaceAll("-", "");
-        expect([market, asUuid, limit].map((id) => ids.isOfMarketOrder(id))).toEqual([true, true, false]);
+        expect([market, asUuid, limit].map((id) => ids.isOfMarketOrder(id, null))).toEqual([true, true, false]);
         // Of another server, and cut short.
-        expect(ids.isOfMarketOrder(foreign.mint(use, 0, attempt, true))).toBe(false);
-        expect(ids.isOfMarketOrder(market.slice(1))).toBe(false);
+        expect(ids.isOfMarketOrder(foreign.mint(use, 0, attempt, true, null), null)).toBe(false);
+        expect(ids.isOfMarketOrder(market.slice(1), null)).toBe(false);
       }
     }
   });
@@ -138,6 +139,8 @@ describe("rows with an end", () => {
   });
 });
 
+const ALL = { ownerId: null, seesAll: true } as const;
+
 describe("the execution registry", () => {
   const data = (routeId: string): TradeData => ({ routing: { routeId } }) as unknown as TradeData;
   const run = { attempts: [] as readonly OrderAttempt[] } as TradeRun;
@@ -148,43 +151,44 @@ describe("the execution registry", () => {
     venueClientOrderId: "c",
     sinceMs: 0,
     fromEarlierStart: false,
+    ownerId: null,
   });
 
   it("forgets the oldest beyond its bound, and finds persisted ones in the store", async () => {
     const store = createMemoryStore();
-    const registry = new ExecutionRegistry(store, new VirtualClock(), 2);
+    const registry = new ExecutionRegistry(store, new VirtualClock(), new Owners(), 2);
     await store.commit({ writes: registry.persistWrites(data("kept"), run) });
     for (const routeId of ["a", "b", "c"]) registry.remember(data(routeId), run);
     expect(await registry.get("a")).toBeNull();
     expect(await registry.get("c")).toEqual(data("c"));
     expect(await registry.get("kept")).toEqual(data("kept"));
-    expect(await new ExecutionRegistry(store, new VirtualClock()).get("kept")).toEqual(data("kept"));
+    expect(await new ExecutionRegistry(store, new VirtualClock(), new Owners()).get("kept")).toEqual(data("kept"));
   });
 
   it("has one copy of a run whose orders are at work, also when it fell out and is read again", async () => {
     const store = createMemoryStore();
-    const registry = new ExecutionRegistry(store, new VirtualClock(), 1);
+    const registry = new ExecutionRegistry(store, new VirtualClock(), new Owners(), 1);
     const working = { routeId: "working", attempts: [{ outcome: "UNKNOWN" }] } as unknown as TradeRun;
     await store.commit({ writes: registry.persistWrites(data("working"), working) });
     registry.remember(data("a"), run);
     expect(await registry.unsettledRun("working")).toBe(working);
     // As after a restart: two readers share the copy that the first one made, as long as one of them has it.
-    const next = new ExecutionRegistry(store, new VirtualClock(), 1);
+    const next = new ExecutionRegistry(store, new VirtualClock(), new Owners(), 1);
     const read = await next.unsettledRun("working");
     next.remember(data("a"), run);
     expect(await next.unsettledRun("working")).toBe(read);
   });
 
   it("lists unknown ones up to its bound and counts the rest", () => {
-    const registry = new ExecutionRegistry(createMemoryStore(), new VirtualClock());
+    const registry = new ExecutionRegistry(createMemoryStore(), new VirtualClock(), new Owners());
     for (let index = 0; index < MAX_LISTED + 3; index++) registry.markUnknown(unknown(`r${index}`));
-    expect(registry.listUnknown()).toHaveLength(MAX_LISTED);
-    expect(registry.unknownCount).toBe(MAX_LISTED + 3);
+    expect(registry.listed(ALL).unknown).toHaveLength(MAX_LISTED);
+    expect(registry.listed(ALL).unknownCount).toBe(MAX_LISTED + 3);
     registry.markUnknown(unknown(`r${MAX_LISTED + 2}`));
-    expect(registry.unknownCount).toBe(MAX_LISTED + 3);
+    expect(registry.listed(ALL).unknownCount).toBe(MAX_LISTED + 3);
     registry.track({ ...run, routeId: "r0" });
     registry.track({ ...run, routeId: `r${MAX_LISTED + 1}` });
-    expect(registry.unknownCount).toBe(MAX_LISTED + 1);
+    expect(registry.listed(ALL).unknownCount).toBe(MAX_LISTED + 1);
   });
 });
 

@@ -5,7 +5,7 @@ import type { VenueOrder } from "../../domain/order.js";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { ACCOUNT, change, MINUTE_MS, type Played, tell } from "./after-reply.js";
 import { played, recorded } from "./after-reply-scenes.js";
-import { closeContext, closeRequest, type Harness } from "./harness.js";
+import { ASKER, closeContext, closeRequest, type Harness } from "./harness.js";
 import { OrderFollows } from "../follow/order-follows.js";
 import type { TradeRun } from "../run.js";
 
@@ -127,7 +127,7 @@ async function stopNeverArrives(isRestarted: boolean): Promise<Played> {
   const service = isRestarted ? await harness.restart() : harness.service;
   one.orderReadFailure = () => null;
   await clock.advanceAsync(MINUTE_MS / 6);
-  if (isRestarted) await harness.run(service.askExecution(routing.routeId, closeRequest().credentials));
+  if (isRestarted) await harness.run(service.askExecution(routing.routeId, closeRequest().credentials, ASKER));
   await clock.advanceAsync(10 * MINUTE_MS);
   // Nobody has credentials to send another one with after a restart.
   return played({ harness, service, routeId: routing.routeId, isGuarded: !isRestarted });

@@ -361,7 +361,10 @@ describe("the checker, without one of its checks, misses", () => {
       "an acknowledged order that is in no list",
       ["LISTED"],
       () => {
-        vi.spyOn(ExecutionRegistry.prototype, "listOpen").mockReturnValue([]);
+        const { listed } = ExecutionRegistry.prototype;
+        vi.spyOn(ExecutionRegistry.prototype, "listed").mockImplementation(function (this: ExecutionRegistry, asker) {
+          return { ...listed.call(this, asker), open: [] };
+        });
         return { mutateVenue: showingNoEnd };
       },
       /SUBMITTED, and in no list/,

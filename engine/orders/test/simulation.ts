@@ -11,7 +11,7 @@ import type { TradeData, TradeRequest } from "../types.js";
 import type { DecisionEvent } from "../conclude/decision-event.js";
 import { FakeVenue } from "./fake-venue.js";
 import { judgedOrders } from "./judged-orders.js";
-import { closeContext, closeRequest, createService, openRequest } from "./harness.js";
+import { ASKER, closeContext, closeRequest, createService, openRequest } from "./harness.js";
 import { nonceViolations, violations, type JudgedTrade } from "./invariants.js";
 import { pick, showOtherOrders, TRADE_ODDS } from "./storm.js";
 import { World, type WorldCaller } from "./world.js";
@@ -77,7 +77,7 @@ const REFUSED_FOR_GOOD: ReadonlySet<string> = new Set(["SIZE_EXCEEDS_POSITION"])
 
 interface Caller extends WorldCaller {
   /** Null means in public mode. */
-  readonly apiKeyId: string | null;
+  readonly ownerId: string | null;
   readonly trade: JudgedTrade;
   readonly request: TradeRequest;
 }
@@ -130,6 +130,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     const answer = await service?.askExecution(
       routeId,
       isStranger ? stranger.request.credentials : caller.request.credentials,
+      ASKER,
     );
     if (life.dead || answer?.ok !== true || answer.data === null) return lookLater(caller, routeId, looksLeft);
     const { data } = answer;
@@ -144,7 +145,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     const current = world.service;
     if (current === null) return void clock.setTimer(() => void ask(caller), 60);
     const { account, key } = caller.trade;
-    const context = { requestId: account, apiKeyId: caller.apiKeyId, idempotencyKey: key };
+    const context = { requestId: account, ownerId: caller.ownerId, idempotencyKey: key };
     const reply = await world.answerTo(caller, (service) =>
       service.trade(asked(caller.request), closeContext(clock, { ...context, rawBody: Buffer.from(account) })),
     );
@@ -166,7 +167,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     const preferredExchange = pick(weather, ["venueone", "venuetwo", "venuethree", "venuefour", null] as const);
     if (preferredExchange === caller.request.preferredExchange) return;
     const rawBody = Buffer.from(`${account} ${preferredExchange}`);
-    const mine = { requestId: account, apiKeyId: caller.apiKeyId, idempotencyKey: key, rawBody };
+    const mine = { requestId: account, ownerId: caller.ownerId, idempotencyKey: key, rawBody };
     void current
       .trade(asked({ ...caller.request, preferredExchange }), closeContext(clock, mine))
       .then((result) => seen.set("OTHER_BODY", (seen.get("OTHER_BODY") ?? 0) + (result.ok ? 0 : 1)));
@@ -179,12 +180,12 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
       .slice(0, NEXT_DAY_CALLERS);
     await clock.advanceAsync(NEXT_DAY_MS);
     const sinceMs = nowMs();
-    const trades = again.map(({ trade, request, apiKeyId }) => {
+    const trades = again.map(({ trade, request, ownerId }) => {
       for (const venue of venues)
         venue.setPosition(trade.account, trade.direction, trade.initialLots.get(venue.venue) ?? 0);
       const next: JudgedTrade = { ...trade, replies: [] };
       const { account, key } = trade;
-      const mine = { requestId: account, apiKeyId, idempotencyKey: key, rawBody: Buffer.from(account) };
+      const mine = { requestId: account, ownerId, idempotencyKey: key, rawBody: Buffer.from(account) };
       void world.service?.trade(asked(request), closeContext(clock, mine)).then((result) => {
         next.replies.push({ result, atMs: nowMs() });
         seen.set("NEXT_DAY", (seen.get("NEXT_DAY") ?? 0) + 1);
@@ -224,7 +225,9 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     for (const { result } of trade.replies) if (result.ok) countParts(result.data, count);
     const last = trade.replies.findLast(({ result }) => result.ok)?.result;
     const latest =
-      last?.ok === true && service !== null ? await settle(clock, service.execution(last.data.routing.routeId)) : null;
+      last?.ok === true && service !== null
+        ? await settle(clock, service.execution(last.data.routing.routeId, ASKER))
+        : null;
     if (!isBlind("LISTED")) found.push(...listViolations(trade, latest, service));
     if (!isBlind("ENDS")) found.push(...endViolations(trade, latest, venues, livesSinceMs));
     found.push(...violations(trade, judgedOrders(venues, trade.account), latest, { lotDecimals: 3, batchMs: 0 }));
@@ -356,7 +359,7 @@ function makeCaller(index: number, random: Random, venues: readonly FakeVenue[])
       replies: [],
     },
     request: opens ? openRequest(terms, base) : closeRequest(base),
-    apiKeyId: index % 2 === 0 ? "pk_test" : null,
+    ownerId: index % 2 === 0 ? "pk_test" : null,
     asks: 0,
     lost: null,
     settled: false,

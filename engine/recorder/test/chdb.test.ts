@@ -103,11 +103,16 @@ describe.skipIf(CHDB_MISSING)(`the recorder on the real engine ${NEEDS_CHDB}`, (
           qty: text(row.qty, 18),
         },
         ...{ ordered_qty: "0", fee: null, fee_asset: "", fee_source: "", maker: index % 2 === 0, realized_pnl: null },
-        ...{ quoted_px: row.quoted === null ? null : text(row.quoted, 18), worst_px: null, ref_mid: null },
+        ...{
+          quoted_px: row.quoted === null ? null : text(row.quoted, 18),
+          worst_px: null,
+          ref_mid: null,
+          owner: "ow_alice",
+        },
       })),
     );
     const read = await rowsOf(
-      "SELECT toUnixTimestamp64Micro(rx) AS rx, toString(ver) AS ver, toString(price) AS px, toString(qty) AS qty, toString(quoted_px) AS quoted, side, maker, hex(order_key) AS name FROM fills WHERE symbol = 'X' ORDER BY toUInt32(fill_id)",
+      "SELECT toUnixTimestamp64Micro(rx) AS rx, toString(ver) AS ver, toString(price) AS px, toString(qty) AS qty, toString(quoted_px) AS quoted, side, maker, owner, hex(order_key) AS name FROM fills WHERE symbol = 'X' ORDER BY toUInt32(fill_id)",
     );
     expect(read).toEqual(
       rows.map((row, index) => ({
@@ -118,6 +123,7 @@ describe.skipIf(CHDB_MISSING)(`the recorder on the real engine ${NEEDS_CHDB}`, (
         quoted: row.quoted === null ? null : text(row.quoted, 18),
         side: index % 2 === 0 ? "BUY" : "SELL",
         maker: index % 2 === 0 ? 1 : 0,
+        owner: "ow_alice",
         name: Buffer.from(row.name, "utf8").toString("hex").toUpperCase(),
       })),
     );

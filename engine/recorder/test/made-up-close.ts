@@ -84,7 +84,18 @@ export function madeUpConclusion(close: MadeUpClose, run = madeUpRun(close)): Co
   const { events } = takeOrderEvents(run, close.atMs);
   const { requestId, symbol, direction, routing } = run;
   return {
-    ...{ kind: "replied", tsMs: close.atMs, requestId, symbol, direction, code: null, routing, run, events },
+    ...{
+      kind: "replied",
+      tsMs: close.atMs,
+      ownerId: run.ownerId ?? null,
+      requestId,
+      symbol,
+      direction,
+      code: null,
+      routing,
+      run,
+      events,
+    },
     data: buildTradeData(run, close.atMs),
     elapsedMs: 30.2,
   };

@@ -89,6 +89,7 @@ describe("batches of market rows", () => {
       routing: null,
       data: null,
       elapsedMs: 1,
+      ownerId: null,
       kind: "refused",
       tsMs: one.clock.wallMs(),
       dryRun: false,

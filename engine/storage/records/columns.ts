@@ -37,5 +37,7 @@ export const monies = (name: string): RecordColumn => ({
   codec: "ZSTD(1)",
 });
 export const words = (name: string): RecordColumn => ({ name, type: "Array(String)", codec: "ZSTD(1)" });
+/** Whose row it is; `local` where it was made without a key, as all were before schema version 3. */
+export const OWNER: RecordColumn = { name: "owner", type: "LowCardinality(String)", otherwise: "'local'" };
 /** Microseconds of a stage; null if it did not happen. */
 export const stageUs = (name: string): RecordColumn => ({ name, type: "Nullable(UInt32)", codec: "ZSTD(1)" });

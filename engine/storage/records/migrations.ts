@@ -18,6 +18,7 @@ import {
   physicalTables,
 } from "./ddl.js";
 import { OHLCV_1M } from "./market-tables.js";
+import { ORDERS_LATEST } from "./order-tables.js";
 import { DERIVED_TABLES, MIGRATIONS_TABLE, RECORD_TABLES } from "./schema.js";
 
 export interface Migration {
@@ -30,6 +31,7 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "tables of the record", statements: createTables },
   { version: 2, name: "prices of all digits, intents", statements: widenPrices },
+  { version: 3, name: "owners", statements: addOwners },
 ];
 
 /** Columns that version 2 added, by table. */
@@ -42,15 +44,31 @@ const ADDED_BY_2: Readonly<Record<string, readonly string[]>> = {
   ohlcv_1m: ["open", "high", "low", "close"],
 };
 
+/** The same of version 3. */
+const ADDED_BY_3: Readonly<Record<string, readonly string[]>> = {
+  order_events: ["owner"],
+  fills: ["owner"],
+  routing_decisions: ["owner"],
+  orders_latest: ["owner"],
+};
+
 /** No row is rewritten: the later columns show what the earlier ones hold. */
 function widenPrices(target: DdlTarget): string[] {
-  const tables = [...RECORD_TABLES, ...DERIVED_TABLES];
-  const added = tables.flatMap(({ name, columns }) =>
+  const settings = [...RECORD_TABLES, ...DERIVED_TABLES].flatMap(({ name }) => modifySettings(target, name));
+  return [...addedColumns(target, ADDED_BY_2), modifyView(target, OHLCV_1M), ...settings];
+}
+
+/** Rows of before were made without a key: the column shows them as `local`, and none is rewritten. */
+function addOwners(target: DdlTarget): string[] {
+  return [...addedColumns(target, ADDED_BY_3), modifyView(target, ORDERS_LATEST)];
+}
+
+function addedColumns(target: DdlTarget, added: Readonly<Record<string, readonly string[]>>): string[] {
+  return [...RECORD_TABLES, ...DERIVED_TABLES].flatMap(({ name, columns }) =>
     columns
-      .filter((column) => ADDED_BY_2[name]?.includes(column.name) === true)
+      .filter((column) => added[name]?.includes(column.name) === true)
       .flatMap((column) => addColumn(target, name, column)),
   );
-  return [...added, modifyView(target, OHLCV_1M), ...tables.flatMap(({ name }) => modifySettings(target, name))];
 }
 
 /** What a migration needs of a server. A rejected promise ends the migration at that point. */
@@ -100,7 +118,7 @@ async function unfinished(server: MigrationServer, target: DdlTarget): Promise<s
   const present = await presentColumns(server, target);
   const tables = new Set([...present].map((column) => column.slice(0, column.indexOf("."))));
   return [...RECORD_TABLES, ...DERIVED_TABLES].flatMap((table) => {
-    const added = ADDED_BY_2[table.name] ?? [];
+    const added = [...(ADDED_BY_2[table.name] ?? []), ...(ADDED_BY_3[table.name] ?? [])];
     return physicalTables(target, table.name).flatMap((name, at) => {
       const lacking = tables.has(name) ? table.columns.filter((column) => !present.has(`${name}.${column.name}`)) : [];
       if (!lacking.every((column) => added.includes(column.name))) return [];

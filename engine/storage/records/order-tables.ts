@@ -5,6 +5,7 @@ import {
   maybeMoney,
   money,
   monies,
+  OWNER,
   RX,
   SIDE,
   stageUs,
@@ -46,6 +47,7 @@ export const ORDER_EVENTS: RecordTable = {
     { name: "reduce_only", type: "UInt8" },
     /** Our reason for a refusal, or the venue's text; "" for none. */
     text("err"),
+    OWNER,
   ],
   engine: { kind: "MergeTree" },
   orderBy: ["order_key", "ver"],
@@ -100,6 +102,7 @@ export const FILLS: RecordTable = {
     { ...maybeMoney("price"), otherwise: "nullIf(px, 0)" },
     /** OPEN or CLOSE of this order itself. Orders that follow an entry close. */
     { ...word("intent"), otherwise: "if((direction = 'LONG') = (side = 'BUY'), 'OPEN', 'CLOSE')" },
+    OWNER,
   ],
   engine: { kind: "ReplacingMergeTree", version: "ver" },
   orderBy: ["venue", "symbol", "fill_id"],
@@ -175,6 +178,7 @@ export const ROUTING_DECISIONS: RecordTable = {
     text("detail"),
     /** OPEN or CLOSE; "" until schema version 2, and where it was refused before this was known. */
     word("intent"),
+    OWNER,
   ],
   engine: { kind: "MergeTree" },
   orderBy: ["symbol", "at", "decision_id"],

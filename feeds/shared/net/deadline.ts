@@ -6,10 +6,13 @@ export class Deadline {
   readonly #clock: Clock;
   readonly #options: CallOptions;
   readonly #startNs: number;
+  readonly #payer: string | null;
 
-  constructor(clock: Clock, options: CallOptions) {
+  /** `payer`: who pays for each call; absent or null: as the options have it. */
+  constructor(clock: Clock, options: CallOptions, payer: string | null = null) {
     this.#clock = clock;
     this.#options = options;
+    this.#payer = payer ?? options.payer ?? null;
     this.#startNs = clock.monoNs();
   }
 
@@ -20,7 +23,7 @@ export class Deadline {
   /** Null when nothing is left: the call must not be made. */
   left(): CallOptions | null {
     const timeoutMs = this.leftMs();
-    return timeoutMs > 0 ? { ...this.#options, timeoutMs } : null;
+    return timeoutMs > 0 ? { ...this.#options, timeoutMs, payer: this.#payer } : null;
   }
 }
 

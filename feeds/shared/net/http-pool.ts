@@ -190,8 +190,10 @@ export class HttpPool implements VenueHttp {
       return this.#accounts.tryTake(charged, accountWeight, lane);
     };
     const caller = request.caller ?? account;
+    const payer = request.payer ?? caller;
     const pending = this.#queue.acquire(lane, weight, timeoutMs, {
       caller,
+      payer,
       isProven: caller === null || this.#options.standing?.isProven(caller) !== false,
       takeOther: takeOfAccount,
       borrowsIdle: request.borrowsIdle ?? false,

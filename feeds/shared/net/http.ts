@@ -18,8 +18,10 @@ export interface HttpRequest {
   readonly timeoutMs: number;
   /** Account whose own budget is charged too (accountId), null for public calls. */
   readonly account: string | null;
-  /** Who shares the lane with others; absent: the account. */
+  /** Whose credentials these are, by which the venue's answers are known; absent: the account. */
   readonly caller?: string;
+  /** Who pays out of its share of the lane: the API key that asks. Absent or null: the caller. */
+  readonly payer?: string | null;
   /** Account budget units: orders, or the length of a batch; 0 for reads. */
   readonly accountWeight: number;
   /** May it take what is held back for idle lanes? For our own work that can wait for any caller's. */

@@ -27,8 +27,10 @@ export type TakeOther = () => number;
 export interface LaneCall {
   readonly lane: Lane;
   readonly weight: number;
-  /** Who shares the lane with others; null: our own. */
+  /** Whose credentials it carries; null: our own. */
   readonly caller: string | null;
+  /** Who shares the lane with others: the API key that asks, else the caller. */
+  readonly payer: string | null;
   /** The venue has answered this caller well. */
   isProven: boolean;
   readonly takeOther: TakeOther;
@@ -74,19 +76,19 @@ export class LaneGate {
   }
 
   /** Returns null when it has to wait; once admitted, `release` is owed. */
-  admit({ lane, weight, caller, isProven, takeOther, borrowsIdle }: LaneCall, nowMs: number): Admission | null {
+  admit({ lane, weight, caller, payer, isProven, takeOther, borrowsIdle }: LaneCall, nowMs: number): Admission | null {
     const { slots, exitSlots, budget } = this.#options;
     if (this.#busySlots >= (lane === "exit" ? slots : slots - exitSlots)) return null;
     if (!isProven && !this.#unprovenSlots.isFree(this.#busySlots)) return null;
     if (weight > budget.available(lane, nowMs, borrowsIdle)) return null;
-    if (isProven ? budget.isBeyondShare(lane, caller, weight, nowMs) : this.strangerWaitMs(lane, weight, nowMs) > 0)
+    if (isProven ? budget.isBeyondShare(lane, payer, weight, nowMs) : this.strangerWaitMs(lane, weight, nowMs) > 0)
       return null;
     const otherWaitMs = takeOther();
     if (otherWaitMs > 0) return { ok: false, reason: "RATE_BUDGET", retryAfterMs: Math.ceil(otherWaitMs) };
     budget.charge(lane, weight, nowMs, borrowsIdle);
-    budget.chargeCaller(lane, isProven ? caller : UNPROVEN, weight, nowMs);
+    budget.chargeCaller(lane, isProven ? payer : UNPROVEN, weight, nowMs);
     if (!isProven && caller !== null) {
-      this.#unproven[lane].take(caller, weight, nowMs);
+      this.#unproven[lane].take(caller, payer ?? caller, weight, nowMs);
       this.#unprovenSlots.take();
     }
     this.#busySlots++;
@@ -100,23 +102,23 @@ export class LaneGate {
   }
 
   /** Does the lane or the connections lack what the call needs, and not its caller's share alone? */
-  isHeldUp({ lane, weight, caller, borrowsIdle }: LaneCall, nowMs: number): boolean {
+  isHeldUp({ lane, weight, payer, borrowsIdle }: LaneCall, nowMs: number): boolean {
     const { budget } = this.#options;
     if (weight > budget.available(lane, nowMs, borrowsIdle)) return true;
-    return !budget.isBeyondShare(lane, caller, weight, nowMs);
+    return !budget.isBeyondShare(lane, payer, weight, nowMs);
   }
 
-  retryAfterMs({ lane, weight, caller, isProven }: LaneCall, nowMs: number): number {
+  retryAfterMs({ lane, weight, payer, isProven }: LaneCall, nowMs: number): number {
     const { budget } = this.#options;
     const laneMs = budget.msUntilAvailable(lane, weight, nowMs);
     if (!isProven) return Math.ceil(Math.max(laneMs, this.strangerWaitMs(lane, weight, nowMs)));
-    const shareMs = budget.isBeyondShare(lane, caller, weight, nowMs) ? budget.msUntilRelease(nowMs) : 0;
+    const shareMs = budget.isBeyondShare(lane, payer, weight, nowMs) ? budget.msUntilRelease(nowMs) : 0;
     return Math.ceil(Math.max(laneMs, shareMs));
   }
 
-  /** When a caller that is not proven got in line for its turn, over all its calls; now for a new one. */
-  strangerSinceMs(lane: Lane, caller: string, nowMs: number): number {
-    return this.#unproven[lane].inLineSinceMs(caller, nowMs);
+  /** When who pays for a stranger got in line for its turn, over all its calls; now for a new one. */
+  strangerSinceMs(lane: Lane, payer: string, nowMs: number): number {
+    return this.#unproven[lane].inLineSinceMs(payer, nowMs);
   }
 
   /** Until the part that strangers share of the lane has so much; 0: it has. */

@@ -21,8 +21,10 @@ export interface LaneQueueOptions extends LaneGateOptions {
 }
 
 export interface Entrant {
-  /** Who shares the lane with others; null: our own. */
+  /** Whose credentials it carries; null: our own. */
   readonly caller?: string | null;
+  /** Who shares the lane with others: an API key, or the caller itself. Default: the caller. */
+  readonly payer?: string | null;
   /** Has the venue ever answered this caller well? Default: true. */
   readonly isProven?: boolean;
   readonly takeOther?: TakeOther;
@@ -72,7 +74,13 @@ export class LaneQueue {
     lane: Lane,
     weight: number,
     timeoutMs: number,
-    { caller = null, isProven = true, takeOther = NOTHING_ELSE, borrowsIdle = false }: Entrant = NO_ENTRANT,
+    {
+      caller = null,
+      payer = caller,
+      isProven = true,
+      takeOther = NOTHING_ELSE,
+      borrowsIdle = false,
+    }: Entrant = NO_ENTRANT,
   ): Admission | Promise<Admission> {
     const { clock, budget } = this.#options;
     if (this.#isClosed) return { ok: false, reason: "CLOSED", retryAfterMs: null };
@@ -83,8 +91,9 @@ export class LaneQueue {
       lane,
       weight,
       caller,
+      payer,
       isProven: isProven || caller === null,
-      sinceMs: isProven || caller === null ? 0 : this.#gate.strangerSinceMs(lane, caller, nowMs),
+      sinceMs: isProven || caller === null ? 0 : this.#gate.strangerSinceMs(lane, payer ?? caller, nowMs),
       untilMs: nowMs + timeoutMs,
       takeOther,
       borrowsIdle,
@@ -182,7 +191,11 @@ export class LaneQueue {
   #admit(waiter: Waiter, nowMs: number): boolean {
     const admission = this.#gate.admit(waiter, nowMs);
     if (admission === null) return false;
-    this.#lines[waiter.lane].remove(waiter);
+    const { caller, isProven, lane, payer } = waiter;
+    this.#lines[lane].remove(waiter);
+    // A key may have many accounts in line: after its turn all of them wait behind who came meanwhile.
+    if (!isProven && payer !== null && payer !== caller)
+      this.#lines[lane].regroup(payer, this.#gate.strangerSinceMs(lane, payer, nowMs));
     this.#waitingCount--;
     this.#options.clock.clearTimer(waiter.timer);
     waiter.settle(admission);

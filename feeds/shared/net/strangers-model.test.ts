@@ -1,6 +1,7 @@
 /**
- * A model of a venue under a flood of made-up keys, beside a trader that it knows and traders who come fresh, under a
- * judge that sees who asked for what and what reached the venue. A room is played in its simplest form: it asks in turn,
+ * A model of a venue under a flood of made-up keys, beside a trader that it knows and traders who come fresh, and under a
+ * storm of reads of one API key with many accounts, beside that of another key. A judge sees who asked for what and what
+ * reached the venue. A room is played in its simplest form: it asks in turn,
  * says who was answered well and which key was refused. Virtual time; seeds decide when and what. The pool and the
  * standing as they are, which the judge must not blame, and one planted fault for each check: the check sees it, and with
  * the check taken out nothing does. FUZZ_SEED replays one seed.
@@ -15,6 +16,7 @@ import { Breaker, DEFAULT_BREAKER } from "./breaker.js";
 import type { HttpResponse } from "./call-results.js";
 import { CallerStanding } from "./caller-standing.js";
 import { HttpPool } from "./http-pool.js";
+import { LaneQueue } from "./lane-queue.js";
 import { UnprovenPart, UnprovenSlots } from "./unproven-part.js";
 
 const SEEDS = process.env.FUZZ_SEED === undefined ? [1, 2] : [Number(process.env.FUZZ_SEED)];
@@ -45,6 +47,17 @@ const HEAL_MS = 3_000;
 const CLOSE_EVERY_MS = 1_500;
 const KNOCK_EVERY_MS = 1_000;
 const FRESH_EVERY_MS = 45_000;
+/** API keys: one whose made-up credentials storm, or whose many accounts do, and another. */
+const BUSY_KEY = "pk_busy";
+const OTHER_KEY = "pk_other";
+const ACCOUNTS = 20;
+const STORM_FROM_MS = 10_000;
+/** A little more than the lane can take of a minute. */
+const STORM_READS_EVERY_MS = 230;
+/** Of the other key's reads, which are below its third of the lane and far above one of twenty-two. */
+const OTHER_READS_EVERY_MS = 1_000;
+/** What the lane took comes back in steps of the window. */
+const SHARE_MS = 2_000;
 /** The venue misses the known trader's key for a moment, now and then. */
 const LAG_SHARE = 0.2;
 
@@ -52,9 +65,9 @@ const LAG_SHARE = 0.2;
  * PACE: an exit of the known trader goes out at once. IN: a fresh one that knocks gets in within its bound. PART: strangers
  * take no more than their part of any minute. HEALTH: the venue is open to all while it answers the known. KEPT: who was
  * once answered well is asked about again whatever the venue said last. PLACES: strangers hold no more connections than
- * their part of them.
+ * their part of them. SHARE: a read of a key below its share goes out at once, however many accounts another key has.
  */
-type Check = "PACE" | "IN" | "PART" | "HEALTH" | "KEPT" | "PLACES";
+type Check = "PACE" | "IN" | "PART" | "HEALTH" | "KEPT" | "PLACES" | "SHARE";
 
 type Fate = "good" | "slow" | "refused" | "fails" | "mute";
 
@@ -83,6 +96,8 @@ interface Asked {
   readonly fate: Fate;
   /** Is an exit of the known trader, which the venue can take. */
   readonly isJudged: boolean;
+  /** Is a read of the other key. */
+  readonly isShared: boolean;
   readonly atMs: number;
   reached: boolean;
 }
@@ -132,7 +147,14 @@ class Venue {
   }
 
   /** As a room does: what was said of the key a moment ago, else the venue. */
-  ask(caller: string, weight: number, fate: Fate, timeoutMs: number, lane: Lane = "exit"): void {
+  ask(
+    caller: string,
+    weight: number,
+    fate: Fate,
+    timeoutMs: number,
+    lane: Lane = "exit",
+    payer: string | null = null,
+  ): void {
     const wasKnown = this.#known.has(caller);
     if (this.#standing.refusalOf(caller) !== null) {
       if (wasKnown) this.say("KEPT", caller);
@@ -140,9 +162,10 @@ class Venue {
     }
     const isFault = this.#pool.breaker === "open" && this.nowMs() - this.#failedMs <= HEAL_MS;
     const isJudged = caller === "known" && lane === "exit" && !isFault;
-    const id = this.#asked.push({ caller, weight, fate, isJudged, atMs: this.nowMs(), reached: false }) - 1;
+    const isShared = payer === OTHER_KEY && lane === "read";
+    const id = this.#asked.push({ caller, weight, fate, isJudged, isShared, atMs: this.nowMs(), reached: false }) - 1;
     const call = { method: "POST", path: String(id), headers: {}, body: null, lane, account: null } as const;
-    void this.#pool.request({ ...call, weight, timeoutMs, caller, accountWeight: 0 }).then((result) => {
+    void this.#pool.request({ ...call, weight, timeoutMs, caller, payer, accountWeight: 0 }).then((result) => {
       if (result.kind !== "response") return;
       if (fate === "good") {
         this.#known.add(caller);
@@ -156,6 +179,9 @@ class Venue {
       if (!one.reached && one.isJudged && this.nowMs() - one.atMs > PACE_MS) {
         one.reached = true;
         this.say("PACE", `asked for at ${one.atMs}`);
+      } else if (!one.reached && one.isShared && this.nowMs() - one.atMs > SHARE_MS) {
+        one.reached = true;
+        this.say("SHARE", `asked for at ${one.atMs}`);
       }
     if (this.#pool.breaker !== "closed" && this.nowMs() - this.#failedMs > HEAL_MS)
       this.say("HEALTH", this.#pool.breaker);
@@ -204,30 +230,32 @@ class Venue {
 }
 
 /** 26 a second for ever, each with a key of its own, and deadlines as short as the service takes them, or long. */
-function flooding(venue: Venue): () => void {
+function flooding(venue: Venue, payer: string | null = null): () => void {
   let count = 0;
   return () => {
     if (venue.nowMs() < FLOOD_FROM_MS) return;
     for (let each = venue.random.next() * 5.2; each >= 1; each--) {
-      const fate: Fate = venue.random.next() < 0.4 ? "refused" : venue.random.next() < 0.5 ? "fails" : "mute";
+      const isRefused = payer !== null || venue.random.next() < 0.4;
+      const fate: Fate = isRefused ? "refused" : venue.random.next() < 0.5 ? "fails" : "mute";
       const timeoutMs = fate === "mute" || venue.random.next() < 0.5 ? 250 : 30_000;
-      venue.ask(`junk ${count++}`, fate === "refused" ? LOOKUP : READ, fate, timeoutMs);
+      venue.ask(`junk ${count++}`, fate === "refused" ? LOOKUP : READ, fate, timeoutMs, "exit", payer);
     }
   };
 }
 
-function closing(venue: Venue): () => void {
+function closing(venue: Venue, payer: string | null = null): () => void {
   let nextMs = 0;
-  venue.ask("known", READ, "good", 5_000);
+  venue.ask("known", READ, "good", 5_000, "exit", payer);
   return () => {
     if (venue.nowMs() < nextMs) return;
     nextMs = venue.nowMs() + CLOSE_EVERY_MS;
-    venue.ask("known", READ, venue.isKnown("known") && venue.random.next() < LAG_SHARE ? "refused" : "good", 5_000);
+    const fate = venue.isKnown("known") && venue.random.next() < LAG_SHARE ? "refused" : "good";
+    venue.ask("known", READ, fate, 5_000, "exit", payer);
   };
 }
 
 /** One fresh trader after another, each of which knocks until it is in. */
-function knocking(venue: Venue): () => void {
+function knocking(venue: Venue, payer: string | null = null): () => void {
   let trader = 0;
   let sinceMs = 0;
   let nextMs = FLOOD_FROM_MS + 5_000;
@@ -242,7 +270,7 @@ function knocking(venue: Venue): () => void {
       trader++;
       sinceMs = 0;
       nextMs = venue.nowMs() + FRESH_EVERY_MS - waitedMs;
-    } else venue.ask(name, LOOKUP, "good", 5_000);
+    } else venue.ask(name, LOOKUP, "good", 5_000, "exit", payer);
   };
 }
 
@@ -276,15 +304,51 @@ function failing(venue: Venue): () => void {
   };
 }
 
-type Scene = "keys" | "mutes" | "fault";
+/** A key asks for reads of all its accounts, far more than the venue allows. */
+function storming(venue: Venue): () => void {
+  let nextMs = STORM_FROM_MS;
+  let read = 0;
+  for (let account = 0; account < ACCOUNTS; account++)
+    venue.ask(`account ${account}`, READ, "good", 5_000, "exit", BUSY_KEY);
+  return () => {
+    for (; nextMs <= venue.nowMs(); nextMs += STORM_READS_EVERY_MS)
+      venue.ask(`account ${read++ % ACCOUNTS}`, READ, "good", 5_000, "read", BUSY_KEY);
+  };
+}
+
+/** Reads of the other key, below its share. */
+function sharing(venue: Venue): () => void {
+  let nextMs = STORM_FROM_MS;
+  venue.ask("shared", READ, "good", 5_000, "exit", OTHER_KEY);
+  return () => {
+    if (venue.nowMs() < nextMs) return;
+    nextMs = venue.nowMs() + OTHER_READS_EVERY_MS;
+    venue.ask("shared", READ, "good", 5_000, "read", OTHER_KEY);
+  };
+}
+
+/** `key`: as `keys`, where the made-up ones and the known trader's come with one API key, a fresh trader with another. */
+type Scene = "keys" | "mutes" | "fault" | "key" | "accounts";
+
+function actorsOf(scene: Scene, venue: Venue): readonly (() => void)[] {
+  switch (scene) {
+    case "keys":
+      return [closing(venue), flooding(venue), knocking(venue)];
+    case "key":
+      return [closing(venue, BUSY_KEY), flooding(venue, BUSY_KEY), knocking(venue, OTHER_KEY)];
+    case "accounts":
+      return [storming(venue), sharing(venue)];
+    case "mutes":
+      return [reading(venue), closing(venue), muting(venue)];
+    case "fault":
+      return [failing(venue), closing(venue), muting(venue)];
+  }
+}
 
 async function played(seed: number, without: readonly Check[] = [], scene: Scene = "keys"): Promise<readonly Check[]> {
   const venue = new Venue(seed, without);
-  const actors =
-    scene === "keys"
-      ? [closing(venue), flooding(venue), knocking(venue)]
-      : [scene === "mutes" ? reading(venue) : failing(venue), closing(venue), muting(venue)];
-  while (venue.nowMs() < (scene === "keys" ? PLAYED_MS : MUTES_PLAYED_MS)) {
+  const actors = actorsOf(scene, venue);
+  while (venue.nowMs() < (scene === "mutes" || scene === "fault" ? MUTES_PLAYED_MS : PLAYED_MS)) {
     for (const act of actors) act();
     await venue.pass();
   }
@@ -379,6 +443,41 @@ const MUTANTS: readonly Mutant[] = [
       });
     },
   },
+  {
+    name: "a key with many accounts takes many shares",
+    checks: ["SHARE"],
+    scene: "accounts",
+    plant: () => {
+      const { acquire } = LaneQueue.prototype;
+      vi.spyOn(LaneQueue.prototype, "acquire").mockImplementation(function (
+        this: LaneQueue,
+        lane,
+        weight,
+        timeoutMs,
+        entrant = {},
+      ) {
+        return acquire.call(this, lane, weight, timeoutMs, { ...entrant, payer: entrant.caller ?? null });
+      });
+    },
+  },
+  {
+    name: "made-up credentials under a good key count as known",
+    checks: ["PART", "PACE", "PLACES"],
+    scene: "key",
+    plant: () => {
+      const { acquire } = LaneQueue.prototype;
+      vi.spyOn(LaneQueue.prototype, "acquire").mockImplementation(function (
+        this: LaneQueue,
+        lane,
+        weight,
+        timeoutMs,
+        entrant = {},
+      ) {
+        const isProven = entrant.isProven === true || entrant.payer === BUSY_KEY;
+        return acquire.call(this, lane, weight, timeoutMs, { ...entrant, isProven });
+      });
+    },
+  },
 ];
 
 describe("the judge of strangers", () => {
@@ -386,6 +485,8 @@ describe("the judge of strangers", () => {
     expect(await played(seed)).toEqual([]);
     expect(await played(seed, [], "mutes")).toEqual([]);
     expect(await played(seed, [], "fault")).toEqual([]);
+    expect(await played(seed, [], "key")).toEqual([]);
+    expect(await played(seed, [], "accounts")).toEqual([]);
   });
 
   it.each(MUTANTS.flatMap((mutant) => SEEDS.map((seed) => ({ ...mutant, seed }))))(

@@ -55,6 +55,43 @@ describe("callers that no venue has answered yet", () => {
     queue.close();
   });
 
+  it("have one turn together where one key brings them, and wait behind who came meanwhile", async () => {
+    const { clock, queue } = setup({ budget: 240 });
+    const admitted: string[] = [];
+    const ask = async (caller: string, payer: string, weight: number) => {
+      const admission = await queue.acquire("exit", weight, 30_000, { caller, payer, isProven: false });
+      if (!admission.ok) return;
+      admitted.push(payer);
+      queue.release(false);
+    };
+    // A turn of four calls takes all of their part, of which one comes back a second.
+    for (let account = 0; account < 4; account++) void ask(`first ${account}`, "pk_busy", 15);
+    await clock.advanceAsync(100);
+    for (let account = 0; account < 12; account++) void ask(`later ${account}`, "pk_busy", 1);
+    await clock.advanceAsync(1_400);
+    void ask("other", "pk_other", 1);
+    await clock.advanceAsync(10_000);
+    const turn = ["pk_busy", "pk_busy", "pk_busy", "pk_busy"];
+    expect(admitted).toEqual([...turn, ...turn, "pk_other"]);
+    queue.close();
+  });
+
+  it("get back what those credentials took that were answered well, and nothing for others of the key", async () => {
+    const { clock, queue } = setup();
+    const ask = (caller: string) => queue.acquire("exit", LOOKUP, 5_000, { caller, payer: "pk_one", isProven: false });
+    for (const caller of ["good", "made up 1", "made up 2", "made up 3", "made up 4"]) {
+      expect(await ask(caller)).toMatchObject({ ok: true });
+      queue.release(false);
+    }
+    queue.known("good");
+    expect(await ask("made up 5")).toMatchObject({ ok: true });
+    queue.release(false);
+    const late = Promise.resolve(ask("made up 6"));
+    await clock.advanceAsync(5_001);
+    expect(await late).toMatchObject({ ok: false, reason: "RATE_BUDGET" });
+    queue.close();
+  });
+
   it("are served in the order in which they were first seen, also one that asks again and again", async () => {
     const { clock, queue, admitted, ask } = setup();
     for (let junk = 0; junk < 5; junk++) void ask(`first ${junk}`, false);

@@ -3,9 +3,10 @@
  * with made-up keys. It fills evenly; what a caller took comes back once the venue answers it well, so that the part is
  * spent by strangers only, however many genuine callers are new at once.
  *
- * Order: by how long a caller waits for its turn, over all its calls, so that one who asks again keeps its place among
- * those who ask once under ever new names. A turn is the few calls of one close; after it the caller goes to the end of
- * the line. Bounded: the caller not seen for longest is forgotten, and counts as a new one.
+ * Order: by how long who pays waits for its turn, over all its calls, so that one who asks again keeps its place among
+ * those who ask once under ever new names. A turn is the few calls of one close; after it the payer goes to the end of
+ * the line. Where an API key pays it is in line once, however many credentials it brings; what comes back is what the
+ * credentials took that were answered well. Bounded: who was not seen for longest is forgotten, and counts as new.
  */
 import { LRUCache } from "lru-cache";
 
@@ -25,7 +26,6 @@ const KEPT_SLOTS = 0.5;
 interface Place {
   sinceMs: number;
   seenMs: number;
-  taken: number;
   /** Of the turn. */
   callsLeft: number;
 }
@@ -33,7 +33,10 @@ interface Place {
 export class UnprovenPart {
   readonly #capacity: number;
   readonly #perMs: number;
+  /** By payer. */
   readonly #line = new LRUCache<string, Place>({ max: MAX_CALLERS });
+  /** By caller. */
+  readonly #taken = new LRUCache<string, number>({ max: MAX_CALLERS });
   #left: number;
   #filledMs = 0;
 
@@ -45,13 +48,13 @@ export class UnprovenPart {
   }
 
   /** When it got in line; now for a new one. */
-  inLineSinceMs(caller: string, nowMs: number): number {
-    const known = this.#line.get(caller);
+  inLineSinceMs(payer: string, nowMs: number): number {
+    const known = this.#line.get(payer);
     if (known !== undefined && nowMs - known.seenMs <= IN_LINE_MS) {
       known.seenMs = nowMs;
       return known.sinceMs;
     }
-    this.#line.set(caller, { sinceMs: nowMs, seenMs: nowMs, taken: known?.taken ?? 0, callsLeft: TURN_CALLS });
+    this.#line.set(payer, { sinceMs: nowMs, seenMs: nowMs, callsLeft: TURN_CALLS });
     return nowMs;
   }
 
@@ -62,31 +65,31 @@ export class UnprovenPart {
     return missing <= 0 ? 0 : missing / this.#perMs;
   }
 
-  take(caller: string, weight: number, nowMs: number): void {
+  take(caller: string, payer: string, weight: number, nowMs: number): void {
     this.#fill(nowMs);
     this.#left -= costOf(weight);
-    this.inLineSinceMs(caller, nowMs);
-    const place = this.#line.get(caller);
+    this.#taken.set(caller, (this.#taken.get(caller) ?? 0) + costOf(weight));
+    this.inLineSinceMs(payer, nowMs);
+    const place = this.#line.get(payer);
     if (place === undefined) return;
-    place.taken += costOf(weight);
     if (--place.callsLeft > 0) return;
     place.sinceMs = nowMs;
     place.callsLeft = TURN_CALLS;
   }
 
   untake(caller: string, weight: number): void {
-    const place = this.#line.get(caller);
-    if (place === undefined) return;
-    const back = Math.min(place.taken, costOf(weight));
-    place.taken -= back;
+    const taken = this.#taken.get(caller);
+    if (taken === undefined) return;
+    const back = Math.min(taken, costOf(weight));
+    this.#taken.set(caller, taken - back);
     this.#left = Math.min(this.#capacity, this.#left + back);
   }
 
   /** The venue answered it well: what it took was no stranger's. */
   refund(caller: string): void {
-    const place = this.#line.get(caller);
-    if (place === undefined) return;
-    this.#left = Math.min(this.#capacity, this.#left + place.taken);
+    this.#left = Math.min(this.#capacity, this.#left + (this.#taken.get(caller) ?? 0));
+    this.#taken.delete(caller);
+    // The place in line of a key stays: other credentials may wait at its cost.
     this.#line.delete(caller);
   }
 

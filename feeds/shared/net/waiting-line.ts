@@ -1,8 +1,9 @@
 /**
- * The calls that wait in one lane, and whose turn is next. Known callers: the one that used least of the lane, then first
- * come first served. Strangers (unproven-part.ts): the one that waits for its turn for longest.
+ * The calls that wait in one lane, and whose turn is next. Of known callers: the payer (an API key, or the
+ * caller itself) that used least of the lane, then first come first served. Of strangers (unproven-part.ts): the payer that
+ * waits for its turn for longest.
  *
- * Who gives way in a full line: strangers to known callers, and of each kind the caller that has most calls waiting.
+ * Who gives way in a full line: strangers to known callers, and of each kind the payer that has most calls waiting.
  */
 import type { TimerHandle } from "../../../engine/domain/clock.js";
 import type { Admission, LaneCall } from "./lane-gate.js";
@@ -10,7 +11,7 @@ import type { LaneBudget } from "./lanes.js";
 
 export interface Waiter extends LaneCall {
   /** Of one who is not proven: since when it waits for its turn, over all its calls. */
-  readonly sinceMs: number;
+  sinceMs: number;
   /** When its time is over. */
   readonly untilMs: number;
   settle: (admission: Admission) => void;
@@ -52,13 +53,18 @@ export class WaitingLine {
     for (const waiter of this.#waiters) if (waiter.caller === caller) waiter.isProven = true;
   }
 
-  /** The first of the known caller that used least of the lane. */
+  /** The turn of a key is over, or begins: since when all that waits at its cost waits. */
+  regroup(payer: string, sinceMs: number): void {
+    for (const waiter of this.#waiters) if (!waiter.isProven && waiter.payer === payer) waiter.sinceMs = sinceMs;
+  }
+
+  /** The first, among known callers, of the payer that used least of the lane. */
   next(nowMs: number): Waiter | null {
     let next: Waiter | null = null;
     let least = Number.POSITIVE_INFINITY;
     for (const waiter of this.#waiters) {
       if (!waiter.isProven) continue;
-      const used = this.#budget.usedBy(waiter.lane, waiter.caller, nowMs);
+      const used = this.#budget.usedBy(waiter.lane, waiter.payer, nowMs);
       if (used >= least) continue;
       next = waiter;
       least = used;
@@ -75,18 +81,18 @@ export class WaitingLine {
     for (const waiter of this.#waiters) {
       if (waiter.isProven || waiter.untilMs - nowMs < LEFT_MIN_MS) continue;
       const isElder = eldest === null || waiter.sinceMs < eldest.sinceMs;
-      if (isElder || waiter.caller === eldest?.caller) eldest = waiter;
+      if (isElder || waiter.payer === eldest?.payer) eldest = waiter;
     }
     return eldest;
   }
 
   /** Who gives way to this one where all places are taken; returns null when this one is refused itself. */
-  displacedBy({ caller, isProven, sinceMs }: Waiter): Waiter | null {
+  displacedBy({ payer, isProven, sinceMs }: Waiter): Waiter | null {
     const youngest = youngestStranger(this.#waiters);
-    if (youngest === null) return isProven ? lastOfMost(this.#waiters, caller) : null;
+    if (youngest === null) return isProven ? lastOfMost(this.#waiters, payer) : null;
     if (isProven) return youngest;
     const strangers = this.#waiters.filter((waiter) => !waiter.isProven);
-    return lastOfMost(strangers, caller) ?? (youngest.sinceMs > sinceMs ? youngest : null);
+    return lastOfMost(strangers, payer) ?? (youngest.sinceMs > sinceMs ? youngest : null);
   }
 }
 
@@ -96,15 +102,15 @@ function youngestStranger(waiters: readonly Waiter[]): Waiter | null {
   return youngest;
 }
 
-/** The last call of the caller that has most of these, where that is more than `caller` has with one more. */
-function lastOfMost(waiters: readonly Waiter[], caller: string | null): Waiter | null {
+/** The last call of the payer that has most of these, where that is more than `payer` has with one more. */
+function lastOfMost(waiters: readonly Waiter[], payer: string | null): Waiter | null {
   const counts = new Map<string | null, number>();
-  for (const waiter of waiters) counts.set(waiter.caller, (counts.get(waiter.caller) ?? 0) + 1);
-  let most = (counts.get(caller) ?? 0) + 1;
+  for (const waiter of waiters) counts.set(waiter.payer, (counts.get(waiter.payer) ?? 0) + 1);
+  let most = (counts.get(payer) ?? 0) + 1;
   let last: Waiter | null = null;
   for (const waiter of waiters) {
-    const count = counts.get(waiter.caller) ?? 0;
-    if (count < most || (count === most && waiter.caller !== last?.caller)) continue;
+    const count = counts.get(waiter.payer) ?? 0;
+    if (count < most || (count === most && waiter.payer !== last?.payer)) continue;
     most = count;
     last = waiter;
   }

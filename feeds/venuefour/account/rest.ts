@@ -126,6 +126,7 @@ export class AccountRest {
       timeoutMs: options.timeoutMs,
       account: own ? budgetName : null,
       caller: session.caller,
+      payer: session.payer,
       accountWeight: own ? credits : 0,
     });
   }

@@ -25,11 +25,13 @@ export class VenuefourSession implements AccountSession {
   readonly tag: string;
   /** As `tag`, of who signs for which account alone: what the venue says of that is as true with any config key. */
   readonly caller: string;
+  readonly payer: string | null;
   readonly #key: HeldSecret<SigningKey>;
   #configKey: string | null;
 
-  constructor(account: string, key: SigningKey | null, configKey: string | null) {
+  constructor(account: string, key: SigningKey | null, configKey: string | null, payer: string | null = null) {
     this.accountId = account;
+    this.payer = payer;
     this.#key = new HeldSecret(key, DROP);
     this.#configKey = configKey;
     const publicKey = key?.publicKey ?? null;
@@ -71,15 +73,15 @@ export class VenuefourSession implements AccountSession {
 const DROP = (): void => undefined;
 
 /** Reads a block of interface spec 2.3. `problem` names a field, never its value. */
-export function openVenuefourSession(raw: unknown): OpenSession {
+export function openVenuefourSession(raw: unknown, payer: string | null = null): OpenSession {
   const read = readCredentials(raw);
   if (!read.ok) return read;
   const { account, key, configKey }: VenuefourCredentials = read.credentials;
-  return { ok: true, session: new VenuefourSession(account, key, configKey) };
+  return { ok: true, session: new VenuefourSession(account, key, configKey, payer) };
 }
 
-export function openVenuefourAddress(walletAddress: string): OpenSession {
+export function openVenuefourAddress(walletAddress: string, payer: string | null = null): OpenSession {
   if (!isAddress(walletAddress))
     return { ok: false, problem: "venuefour.walletAddress must be a base58 address of 32 bytes" };
-  return { ok: true, session: new VenuefourSession(walletAddress, null, null) };
+  return { ok: true, session: new VenuefourSession(walletAddress, null, null, payer) };
 }

@@ -155,7 +155,7 @@ export class VenueoneHistory implements AccountHistory {
 
   async #open(session: AccountSession, options: CallOptions): Promise<Read<Opened>> {
     if (!(session instanceof VenueoneSession)) return failedRead("AUTH", "session of another venue");
-    const deadline = new Deadline(this.#deps.clock, callOf(session, options));
+    const deadline = new Deadline(this.#deps.clock, callOf(session, options), session.payer);
     const account = await this.#deps.accounts.resolve(session, options);
     return account.ok ? { ...account, value: { account: account.value, deadline } } : account;
   }

@@ -163,7 +163,7 @@ export class VenueoneAccount implements AccountReader {
     session: AccountSession,
     options: CallOptions,
   ): Promise<Read<{ readonly perp: VenueoneWireAccount | null; readonly spot: readonly VenueoneWireSpotBalance[] }>> {
-    const deadline = new Deadline(this.#deps.clock, callOf(session, options));
+    const deadline = new Deadline(this.#deps.clock, callOf(session, options), session.payer);
     const opened = await this.#open(session, options, deadline);
     if (!opened.ok) return opened;
     const { account } = opened.value;
@@ -188,7 +188,7 @@ export class VenueoneAccount implements AccountReader {
   ): Promise<Read<VenueOrder | null>> {
     const key = orderKey(ref);
     if (key === null) return noSuchOrder(this.#deps.clock.wallMs());
-    const deadline = new Deadline(this.#deps.clock, callOf(session, options));
+    const deadline = new Deadline(this.#deps.clock, callOf(session, options), session.payer);
     const opened = await this.#open(session, options, deadline);
     if (!opened.ok) return opened;
     const { account } = opened.value;
@@ -239,7 +239,7 @@ export class VenueoneAccount implements AccountReader {
   async #open(
     session: AccountSession,
     options: CallOptions,
-    deadline: Deadline = new Deadline(this.#deps.clock, callOf(session, options)),
+    deadline: Deadline = new Deadline(this.#deps.clock, callOf(session, options), session.payer),
   ): Promise<Read<{ readonly account: string; readonly options: CallOptions }>> {
     if (!(session instanceof VenueoneSession)) return failedRead("AUTH", "session of another venue");
     const account = await this.#deps.accounts.resolve(session, options);

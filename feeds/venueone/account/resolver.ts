@@ -7,6 +7,7 @@ import type { Clock } from "../../../engine/domain/clock.js";
 import type { CallOptions, Read } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import type { CallerStanding } from "../../shared/net/caller-standing.js";
+import { paidBy } from "../../shared/account/paid-by.js";
 import { SharedLookup } from "../../shared/account/shared-lookup.js";
 import { TimedCache } from "../../shared/account/timed-cache.js";
 import type { VenueoneWireRole } from "./wire.js";
@@ -40,7 +41,8 @@ export class AccountResolver {
     const known = this.resolveKnown(session);
     if (known !== null) return known;
     const address = addressOf(session);
-    const role = await this.#lookup.find(address, callOf(session, options), (left) => this.#ask(address, left));
+    const call = paidBy(session, callOf(session, options));
+    const role = await this.#lookup.find(address, call, (left) => this.#ask(address, left));
     return role.ok ? this.#accountOf(session, role.value, role.asOfMs) : role;
   }
 

@@ -116,6 +116,7 @@ export class VenueoneRest {
       timeoutMs: options.timeoutMs,
       account,
       caller: options.caller ?? account,
+      payer: options.payer ?? null,
       accountWeight: itemCount,
     });
   }
@@ -135,6 +136,7 @@ export class VenueoneRest {
       timeoutMs: options.timeoutMs,
       account: null,
       accountWeight: 0,
+      payer: options.payer ?? null,
       ...callerOfQuery(query, options),
     });
     if (result.kind !== "response") return readFailureOf(result) ?? failedRead("VENUE_ERROR", "no response");

@@ -24,6 +24,7 @@ export class VenueoneSession implements AccountSession {
   readonly accountId: string;
   readonly vaultAddress: string | null;
   readonly walletAddress: string | null;
+  readonly payer: string | null;
   readonly #key: HeldSecret<Uint8Array>;
 
   constructor(
@@ -31,11 +32,13 @@ export class VenueoneSession implements AccountSession {
     address: string,
     vaultAddress: string | null,
     walletAddress: string | null,
+    payer: string | null = null,
   ) {
     this.#key = new HeldSecret(privateKey, wipeBytes);
     this.accountId = address;
     this.vaultAddress = vaultAddress;
     this.walletAddress = walletAddress;
+    this.payer = payer;
   }
 
   get signerAddress(): string {
@@ -67,8 +70,8 @@ export class VenueoneSession implements AccountSession {
 }
 
 /**
- * Who shares the lanes with others, as only the holder of the key can be: an address or a vault that is merely named
- * spends nobody's share. The account itself where the key is all that decides.
+ * Whose credentials these are, as only the holder of the key can be: an address or a vault that is merely named is
+ * nobody's good name, and spends nobody's share. The account itself where the key is all that decides.
  */
 export function callerOf(session: VenueoneSession, account: string): string {
   if (!session.canSign) return `reader ${session.accountId}`;
@@ -82,7 +85,11 @@ export function callOf(session: AccountSession, options: CallOptions): CallOptio
 }
 
 /** Reads a block of interface spec 2.3. `problem` names a field, never its value. */
-export function openVenueoneSession(raw: unknown, addresses: KeyCache = createAddressCache()): OpenSession {
+export function openVenueoneSession(
+  raw: unknown,
+  addresses: KeyCache = createAddressCache(),
+  payer: string | null = null,
+): OpenSession {
   if (!isFields(raw)) return problem("venueone credentials must be an object");
   const keyText = raw["privateKey"];
   if (typeof keyText !== "string") return problem("venueone.privateKey must be a string");
@@ -98,13 +105,13 @@ export function openVenueoneSession(raw: unknown, addresses: KeyCache = createAd
   }
   const address = addresses.publicOf(privateKey);
   if (address === null) return problem("venueone.privateKey is not a key of the curve");
-  return { ok: true, session: new VenueoneSession(privateKey, address, vault, wallet) };
+  return { ok: true, session: new VenueoneSession(privateKey, address, vault, wallet, payer) };
 }
 
 /** A session of an address alone: everything of an account is public on this venue but the right to act. */
-export function openVenueoneAddress(walletAddress: string): OpenSession {
+export function openVenueoneAddress(walletAddress: string, payer: string | null = null): OpenSession {
   if (!isAddress(walletAddress)) return problem("walletAddress must be an address");
-  return { ok: true, session: new VenueoneSession(null, walletAddress.toLowerCase(), null, null) };
+  return { ok: true, session: new VenueoneSession(null, walletAddress.toLowerCase(), null, null, payer) };
 }
 
 /** 64 hex digits of any case, after `0x` or nothing, in one pass. False: they are not. */

@@ -38,7 +38,7 @@ export class BudgetReadings {
   async #read(session: VenueoneSession, address: string): Promise<void> {
     const { accounts, budget, clock, rest } = this.#deps;
     try {
-      const deadline = new Deadline(clock, READING);
+      const deadline = new Deadline(clock, READING, session.payer);
       const account = accounts.resolveKnown(session) ?? (await accounts.resolve(session, READING));
       // An agent's own address has no budget: its principal's is read by the next call, which knows it.
       const left = account.ok && account.value === address ? deadline.left() : null;

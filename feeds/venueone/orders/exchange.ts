@@ -103,7 +103,7 @@ export class VenueoneExchange {
     this.#deps.addressBudget?.readings.freshen(session);
     const refused = this.#deps.standing.refusalOf(callerOf(session, session.signerAddress));
     if (refused !== null) return this.#readAgain(refused);
-    const deadline = new Deadline(this.#deps.clock, callOf(session, options));
+    const deadline = new Deadline(this.#deps.clock, callOf(session, options), session.payer);
     for (let attempt = 1; ; attempt++) {
       const sent = await this.#sendOnce(session, action, deadline);
       if (sent !== "again") return sent;

@@ -42,7 +42,12 @@ export class VenueoneSettings implements AccountSettings {
   }
 
   async read(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<SymbolSettings>> {
-    const setting = await this.#read(session, instrument, new Deadline(this.#deps.clock, options), options);
+    const setting = await this.#read(
+      session,
+      instrument,
+      new Deadline(this.#deps.clock, options, session.payer),
+      options,
+    );
     return setting.ok ? { ...setting, value: settingsOf(setting.value.leverage, setting.value.marginMode) } : setting;
   }
 
@@ -73,7 +78,7 @@ export class VenueoneSettings implements AccountSettings {
     options: CallOptions,
   ): Promise<SettingOutcome> {
     const { exchange } = this.#deps;
-    const deadline = new Deadline(this.#deps.clock, callOf(session, options));
+    const deadline = new Deadline(this.#deps.clock, callOf(session, options), session.payer);
     if (!(session instanceof VenueoneSession) || !session.canSign)
       return refusedOf(localReject("AUTH", "NO_KEY", "an address alone changes nothing"));
     const before = await this.#read(session, instrument, deadline, options);

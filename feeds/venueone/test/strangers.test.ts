@@ -28,6 +28,18 @@ describe("a caller of venueone", () => {
     expect(http.requests.map(({ caller }) => caller)).toEqual([SIGNER, PRINCIPAL]);
   });
 
+  it("is judged by its credentials alone where an API key pays", async () => {
+    const { http, standing, trading } = createHarness();
+    const opened = trading.openSession({ privateKey: KEY }, "pk_one");
+    if (!opened.ok) throw new Error(opened.problem);
+    http.reply(200, AGENT_ROLE).reply(200, FLAT).reply(200, TAKEN);
+    expect((await trading.reader.readPositions(opened.session, BTC, OPTIONS)).ok).toBe(true);
+    await trading.orders.place(opened.session, CLOSE_LONG, OPTIONS);
+    expect(http.requests.map(({ payer }) => payer)).toEqual(["pk_one", "pk_one", "pk_one"]);
+    expect(http.requests.map(({ caller }) => caller)).toEqual([SIGNER, PRINCIPAL, PRINCIPAL]);
+    expect(standing.isProven("pk_one")).toBe(false);
+  });
+
   it("is none by an address, nor by a vault, that it only names", async () => {
     const { http, open, standing, trading } = createHarness();
     http.reply(200, { role: "vault" }).reply(200, FLAT);

@@ -102,7 +102,7 @@ export class VenuethreeHistory implements AccountHistory {
   ): Promise<Read<HistoryPage<VenueOrder>>> {
     const cursor = query.cursor === null ? null : readOrdersCursor(query.cursor);
     if (query.cursor !== null && cursor === null) return BAD_CURSOR;
-    const deadline = new Deadline(this.#deps.clock, options);
+    const deadline = new Deadline(this.#deps.clock, options, session.payer);
     const opened = await this.#deps.account.open(session, options);
     if (!opened.ok) return opened;
     const scope = scopeOf(opened.value, query);
@@ -213,7 +213,7 @@ export class VenuethreeHistory implements AccountHistory {
   ): Promise<Read<HistoryPage<T>>> {
     const cursor = query.cursor === null ? null : readListCursor(kind, query.cursor);
     if (query.cursor !== null && cursor === null) return BAD_CURSOR;
-    const deadline = new Deadline(this.#deps.clock, options);
+    const deadline = new Deadline(this.#deps.clock, options, session.payer);
     const opened = await this.#deps.account.open(session, options);
     if (!opened.ok) return opened;
     const scope = scopeOf(opened.value, query);

@@ -8,6 +8,7 @@ import type { AccountSession, CallOptions, Read } from "../../../engine/ports.js
 import { failedRead } from "../../shared/net/call-results.js";
 import type { CallerStanding } from "../../shared/net/caller-standing.js";
 import { Deadline } from "../../shared/net/deadline.js";
+import { paidBy } from "../../shared/account/paid-by.js";
 import { SharedLookup } from "../../shared/account/shared-lookup.js";
 import { TimedCache } from "../../shared/account/timed-cache.js";
 import type { VenuethreeAccountRest } from "./rest.js";
@@ -62,7 +63,7 @@ export class KeyDirectory {
     if (!(session instanceof VenuethreeSession)) return failedRead("NEEDS_CREDENTIALS", "an address reads no secrets");
     // One that names its address needs more of the answer than one that does not.
     const name = `${session.walletAddress === null ? "" : "address "}${nameOf(session)}`;
-    const entry = await this.#lookup.find(name, options, (left) => this.#ask(session, left));
+    const entry = await this.#lookup.find(name, options, (left) => this.#ask(session, paidBy(session, left)));
     return entry.ok ? this.#confirm(session, entry.value, entry.asOfMs) : entry;
   }
 

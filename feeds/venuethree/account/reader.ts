@@ -157,7 +157,7 @@ export class VenuethreeAccount implements AccountReader {
   /** The confirmed key, a token for it, and the time left. */
   async open(session: AccountSession, options: CallOptions): Promise<Read<OpenedAccount>> {
     const { clock, keys, tokens } = this.#deps;
-    const deadline = new Deadline(clock, options);
+    const deadline = new Deadline(clock, options, session.payer);
     const key = keys.resolveKnown(session) ?? (await keys.resolve(session, options));
     if (!key.ok) return key;
     const token = tokens.tokenOf(key.value);
@@ -180,8 +180,12 @@ export class VenuethreeAccount implements AccountReader {
   async #accountsOf(session: AccountSession, options: CallOptions): Promise<Read<readonly VenuethreeWireAccount[]>> {
     const { clock, keys, rest } = this.#deps;
     if (session instanceof VenuethreeAddressSession)
-      return rest.accountsByAddress(session.accountId, { ...options, caller: `reader ${session.accountId}` });
-    const deadline = new Deadline(clock, options);
+      return rest.accountsByAddress(session.accountId, {
+        ...options,
+        caller: `reader ${session.accountId}`,
+        payer: session.payer,
+      });
+    const deadline = new Deadline(clock, options, session.payer);
     const key = keys.resolveKnown(session) ?? (await keys.resolve(session, options));
     if (!key.ok) return key;
     const left = deadline.left();
@@ -199,7 +203,7 @@ export class VenuethreeAccount implements AccountReader {
     const { clock, rest } = this.#deps;
     const wanted = wantedId(ref);
     if (wanted === null) return noSuchOrder(clock.wallMs());
-    const deadline = new Deadline(clock, options);
+    const deadline = new Deadline(clock, options, session.payer);
     const opened = await this.open(session, options);
     if (!opened.ok) return opened;
     const { key, token } = opened.value;

@@ -166,6 +166,7 @@ export class VenuethreeAccountRest {
       weight: callWeight(this.#tier, "sendTx"),
       timeoutMs: options.timeoutMs,
       account: String(accountIndex),
+      payer: options.payer ?? null,
       accountWeight: 1,
     });
   }
@@ -190,6 +191,7 @@ export class VenuethreeAccountRest {
       timeoutMs: options.timeoutMs,
       account: null,
       accountWeight: 0,
+      payer: options.payer ?? null,
       ...(caller === undefined ? {} : { caller }),
     });
     const failure = readFailureOf(result);

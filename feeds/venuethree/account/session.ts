@@ -25,6 +25,7 @@ export class VenuethreeSession implements AccountSession {
   /** Null when the venue is asked. */
   readonly apiKeyIndex: number | null;
   readonly walletAddress: string | null;
+  readonly payer: string | null;
   readonly #key: HeldSecret<Uint8Array>;
 
   constructor(
@@ -33,12 +34,14 @@ export class VenuethreeSession implements AccountSession {
     accountIndex: number,
     apiKeyIndex: number | null,
     walletAddress: string | null,
+    payer: string | null = null,
   ) {
     this.#key = new HeldSecret(privateKey, wipeBytes);
     this.accountId = publicKey;
     this.accountIndex = accountIndex;
     this.apiKeyIndex = apiKeyIndex;
     this.walletAddress = walletAddress;
+    this.payer = payer;
   }
 
   /** One key may be registered for several accounts. */
@@ -68,9 +71,11 @@ export class VenuethreeAddressSession implements AccountSession {
 
   readonly venue = "venuethree";
   readonly accountId: string;
+  readonly payer: string | null;
 
-  constructor(address: string) {
+  constructor(address: string, payer: string | null = null) {
     this.accountId = address;
+    this.payer = payer;
   }
 
   close(): void {}
@@ -79,7 +84,7 @@ export class VenuethreeAddressSession implements AccountSession {
 const KEY_TEXT = /^(?:0x)?[0-9a-fA-F]{80}$/;
 
 /** Reads a block of interface spec 2.3. `problem` names a field, never its value. */
-export function openVenuethreeSession(raw: unknown, publicKeys: KeyCache): OpenSession {
+export function openVenuethreeSession(raw: unknown, publicKeys: KeyCache, payer: string | null = null): OpenSession {
   if (!isFields(raw)) return problem("venuethree credentials must be an object");
   const keyText = raw["apiKeyPrivateKey"];
   if (typeof keyText !== "string") return problem("venuethree.apiKeyPrivateKey must be a string");
@@ -99,13 +104,13 @@ export function openVenuethreeSession(raw: unknown, publicKeys: KeyCache): OpenS
   const walletAddress = hasWallet ? String(wallet).toLowerCase() : null;
   return {
     ok: true,
-    session: new VenuethreeSession(privateKey, publicKey, accountIndex, apiKeyIndex, walletAddress),
+    session: new VenuethreeSession(privateKey, publicKey, accountIndex, apiKeyIndex, walletAddress, payer),
   };
 }
 
-export function openVenuethreeAddress(walletAddress: string): OpenSession {
+export function openVenuethreeAddress(walletAddress: string, payer: string | null = null): OpenSession {
   if (!isAddress(walletAddress)) return problem("walletAddress must be an address");
-  return { ok: true, session: new VenuethreeAddressSession(walletAddress.toLowerCase()) };
+  return { ok: true, session: new VenuethreeAddressSession(walletAddress.toLowerCase(), payer) };
 }
 
 /** The account that a block names, not checked. Returns null where it names none. */

@@ -11,6 +11,7 @@ import type { Logger } from "../../../engine/domain/logger.js";
 import type { LatencyWindow } from "../../../engine/market/latency-window.js";
 import type { AccountSession, CallOptions, Lane, Read } from "../../../engine/ports.js";
 import { type FailedRead, localReject, type RejectedOrder } from "../../shared/net/call-results.js";
+import { paidBy } from "../../shared/account/paid-by.js";
 import { Deadline } from "../../shared/net/deadline.js";
 import { CLOSED_SESSION, OUT_OF_TIME, rejectedExchange } from "../../shared/orders/exchange-outcome.js";
 import type { VenuethreeAccountRest } from "../account/rest.js";
@@ -63,14 +64,14 @@ export class VenuethreeExchange {
     onSigned?: OnSigned,
   ): Promise<Exchanged> {
     const { budget, clock, keys, lanes, rest } = this.#deps;
-    const deadline = new Deadline(clock, options);
+    const deadline = new Deadline(clock, options, session.payer);
     const known = keys.resolveKnown(session) ?? (await keys.resolve(session, options));
     if (!known.ok) return rejectedExchange(notSentRead(known));
     const key = known.value;
     const { accountIndex } = key;
     if (budget !== null && !budget.isKnown(accountIndex))
       await budget.learn(accountIndex, options.lane, deadline.leftMs(), (left) =>
-        rest.accountByIndex(accountIndex, left),
+        rest.accountByIndex(accountIndex, paidBy(session, left)),
       );
     return new Promise((resolve, reject) => {
       const job = new TxJob(

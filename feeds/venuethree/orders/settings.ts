@@ -79,7 +79,7 @@ export class VenuethreeSettings implements AccountSettings {
   }
 
   async read(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<SymbolSettings>> {
-    const read = await this.#read(session, instrument, new Deadline(this.#deps.clock, options));
+    const read = await this.#read(session, instrument, new Deadline(this.#deps.clock, options, session.payer));
     if (!read.ok) return read;
     const last = session instanceof VenuethreeSession ? this.#sent.get(nameOf(session.accountIndex, instrument)) : null;
     const shown = shownOf(read.value);
@@ -124,7 +124,7 @@ export class VenuethreeSettings implements AccountSettings {
     options: CallOptions,
   ): Promise<SettingOutcome> {
     const { clock, keys } = this.#deps;
-    const deadline = new Deadline(clock, options);
+    const deadline = new Deadline(clock, options, session.payer);
     // Before the queue: a caller whose key is not the account's holds up no change of it.
     const key = keys.resolveKnown(session) ?? (await keys.resolve(session, options));
     if (!key.ok) return refusedByRead(key);

@@ -6,6 +6,7 @@ import type { Clock } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { VenueOrder } from "../../../engine/domain/order.js";
 import type { AccountSession, CallOptions, OrderRef, OrderSender } from "../../../engine/ports.js";
+import { paidBy } from "../../shared/account/paid-by.js";
 import { Deadline } from "../../shared/net/deadline.js";
 import {
   cancelAllTold,
@@ -66,7 +67,7 @@ function confirmedChanges(
       // A change may fill at once.
       const ask = () =>
         changeTold(audienceOf(session), () => inner.askAmend(session, instrument, current, change, call));
-      return confirmed(confirmation.clock, call, ask, (txHash, left) =>
+      return confirmed(confirmation.clock, paidBy(session, call), ask, (txHash, left) =>
         confirmAmend(confirmation, txHash, current, change, streamed, left),
       );
     },
@@ -77,7 +78,9 @@ function confirmedChanges(
       if (before !== null) return hadEnded(before);
       const ask = () => inner.askCancel(session, instrument, ref, call);
       return cancelTold(audienceOf(session), idAtVenue(ref, inner), () =>
-        confirmed(confirmation.clock, call, ask, (txHash, left) => confirmCancel(confirmation, txHash, streamed, left)),
+        confirmed(confirmation.clock, paidBy(session, call), ask, (txHash, left) =>
+          confirmCancel(confirmation, txHash, streamed, left),
+        ),
       );
     },
     cancelAll: (session, instrument, call) => {
@@ -86,7 +89,7 @@ function confirmedChanges(
       return cancelAllTold(audienceOf(session), () =>
         confirmed(
           confirmation.clock,
-          call,
+          paidBy(session, call),
           ask,
           (txHash, left) => confirmCancelAll(confirmation, txHash, open, left),
           CANCEL_ALL_PENDING,

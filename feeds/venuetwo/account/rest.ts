@@ -230,6 +230,7 @@ export class VenuetwoRest {
       // Anybody can name a wallet: orders of strangers are charged to themselves.
       account: this.#deps.standing.isProven(caller) ? session.accountId : caller,
       caller,
+      payer: session.payer,
       accountWeight: call.accountWeight,
     });
   }

@@ -27,14 +27,16 @@ export class VenuetwoSession implements AccountSession {
 
   readonly venue = "venuetwo";
   readonly accountId: string;
+  readonly payer: string | null;
   /** Not enumerable through toJSON or inspect; `apiKey` is sent as a header, so it is no secret to the venue, but is one to logs. */
   readonly #identity: VenuetwoIdentity;
   readonly #secret: HeldSecret<Uint8Array>;
 
-  constructor(identity: VenuetwoIdentity, secret: Uint8Array) {
+  constructor(identity: VenuetwoIdentity, secret: Uint8Array, payer: string | null = null) {
     this.#identity = identity;
     this.#secret = new HeldSecret(secret, wipeBytes);
     this.accountId = accountIdOf(identity);
+    this.payer = payer;
   }
 
   get identity(): VenuetwoIdentity {
@@ -56,7 +58,11 @@ export class VenuetwoSession implements AccountSession {
 }
 
 /** Reads a block of interface spec 2.3. `problem` names a field, never its value. */
-export function openVenuetwoSession(raw: unknown, addresses: KeyCache = createAddressCache()): OpenSession {
+export function openVenuetwoSession(
+  raw: unknown,
+  addresses: KeyCache = createAddressCache(),
+  payer: string | null = null,
+): OpenSession {
   if (!isFields(raw)) return problem("venuetwo credentials must be an object");
   const { apiKey, apiSecret, walletAddress } = raw;
   if (typeof apiKey !== "string" || !isHeaderToken(apiKey))
@@ -75,14 +81,17 @@ export function openVenuetwoSession(raw: unknown, addresses: KeyCache = createAd
     return problem("venuetwo.apiSecret must be 32 bytes of hex where apiKey is an agent's address");
   if (agentKey === null) {
     // V1: the wallet address plays no part at the venue.
-    return { ok: true, session: new VenuetwoSession({ kind: "v1", apiKey }, Buffer.from(apiSecret, "utf8")) };
+    return { ok: true, session: new VenuetwoSession({ kind: "v1", apiKey }, Buffer.from(apiSecret, "utf8"), payer) };
   }
   if (typeof walletAddress !== "string" || !hasWallet)
     return problem("venuetwo.walletAddress is needed with an agent key");
   const address = addresses.publicOf(agentKey);
   if (address === null) return problem("venuetwo.apiSecret is not a key of the curve");
   if (address !== apiKey.toLowerCase()) return problem("venuetwo.apiSecret is not the key of apiKey");
-  return { ok: true, session: new VenuetwoSession({ kind: "v3", user: walletAddress, signer: apiKey }, agentKey) };
+  return {
+    ok: true,
+    session: new VenuetwoSession({ kind: "v3", user: walletAddress, signer: apiKey }, agentKey, payer),
+  };
 }
 
 /** Printable ASCII without blanks: fits a header and a signed text unchanged. */

@@ -126,6 +126,14 @@ function sum(texts: readonly (string | null)[]): string | null {
   return formatRatio(total, MONEY_PLACES, "halfUp");
 }
 
+function totalsOf(accounts: readonly AccountBalance[]) {
+  return {
+    equity: sum(accounts.map((account) => account.equity)),
+    marginUsed: sum(accounts.map((account) => account.marginUsed)),
+    free: sum(accounts.map((account) => account.free)),
+  };
+}
+
 function allRoute(context: TradingContext): Route {
   const { clock, view, trading } = context;
   const serialise = compileSerialiser(allBalancesReplySchema);
@@ -151,7 +159,12 @@ function allRoute(context: TradingContext): Route {
       const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
       const parts = await Promise.all(
         ROUTABLE_VENUES.map((venue) =>
-          readVenue(venue, { walletAddress, block: blocks[venue] ?? null, takesAnyAccount: true }),
+          readVenue(venue, {
+            walletAddress,
+            block: blocks[venue] ?? null,
+            payer: ask.caller.keyId,
+            takesAnyAccount: true,
+          }),
         ),
       );
       const accounts = parts.flatMap((part) => (part.row === null ? [] : [part.row]));
@@ -163,13 +176,7 @@ function allRoute(context: TradingContext): Route {
         venuefive: notConfigured("venuefive"),
       };
       requireSomeAnswer(coverage, "FAILED_TO_FETCH_ACCOUNT");
-      const totals = {
-        equity: sum(accounts.map((account) => account.equity)),
-        marginUsed: sum(accounts.map((account) => account.marginUsed)),
-        free: sum(accounts.map((account) => account.free)),
-        complete: isComplete(coverage),
-      };
-      const data = { accounts, totals };
+      const data = { accounts, totals: { ...totalsOf(accounts), complete: isComplete(coverage) } };
       return { text: serialise({ success: true, walletAddress, data, coverage, timestamp: clock.wallMs() }) };
     },
   });
@@ -187,7 +194,7 @@ function venueRoute(context: TradingContext): Route {
       const walletAddress = checkWalletAddress(ask.params["walletAddress"] ?? "", venue);
       const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
       const room = tradingRoom(view, venue);
-      const ref = { walletAddress, block: blocks[venue] ?? null };
+      const ref = { walletAddress, block: blocks[venue] ?? null, payer: ask.caller.keyId };
       requirePathsAccount(venue, ref);
       const read = await trading.reads.read(room, ref, (session, options) => readState(room, session, options));
       if (!read.ok) throw readError(venue, read, "FAILED_TO_FETCH_ACCOUNT");

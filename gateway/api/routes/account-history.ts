@@ -121,7 +121,7 @@ async function addressPage<T>(
   const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
   const room = tradingRoom(view, venue);
   const query = historyQuery(context, venue, asked);
-  const ref = { walletAddress, block: blocks[venue] ?? null };
+  const ref = { walletAddress, block: blocks[venue] ?? null, payer: ask.caller.keyId };
   requirePathsAccount(venue, ref);
   const page = await readPage(context, room, ref, (history, session, options) =>
     read(history, session, query, options),
@@ -218,11 +218,15 @@ function historicalOrdersRoute(context: TradingContext): Route {
     async answer(ask) {
       const walletId = walletIdHeader(ask);
       const asked = checkedQuery(validate, ask.query, INTEGERS, TIMES);
-      const wallet = await findWallet(trading.wallets, walletId);
+      const wallet = await findWallet(trading.wallets, ask.caller.ownerId, walletId);
       requireSameWallet(wallet, ask.params["walletId"]);
       const room = tradingRoom(view, WALLET_VENUE);
       const query = historyQuery(context, WALLET_VENUE, asked);
-      const ref = { walletAddress: wallet.address, block: walletBlock(wallet, WALLET_VENUE) };
+      const ref = {
+        walletAddress: wallet.address,
+        block: walletBlock(wallet, WALLET_VENUE),
+        payer: ask.caller.keyId,
+      };
       let account: Pick<AccountSession, "venue" | "accountId"> | null = null;
       const page = await readPage(context, room, ref, (history, session, options) => {
         account = { venue: session.venue, accountId: session.accountId };
@@ -232,7 +236,11 @@ function historicalOrdersRoute(context: TradingContext): Route {
         const instrument = instrumentOf(room.markets, order.nativeSymbol);
         return instrument === null
           ? []
-          : [orderRecord(factsOfVenueOrder(instrument, order, trading.orders.termsOf(order, account)))];
+          : [
+              orderRecord(
+                factsOfVenueOrder(instrument, order, trading.orders.termsOf(order, account, ask.caller.ownerId)),
+              ),
+            ];
       });
       const data = { orders, total: totalOf(query, page), nextCursor: page.nextCursor };
       return { text: serialise({ success: true, data, timestamp: clock.wallMs() }) };

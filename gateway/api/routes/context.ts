@@ -25,6 +25,8 @@ export interface RouteContext extends JsonRouteParts {
   /** Null when nothing is recorded, by choice. */
   readonly recorder: Recorder | null;
   readonly stream: StreamCounts;
+  /** Of one connection of the stream. */
+  readonly framesPerSecond: number;
   readonly closeDefaults: CloseDefaults;
   /** 401 on the ticker of these while its keys are missing (interface spec 5.5). */
   readonly refusedTickers: ReadonlySet<RoutableVenue>;

@@ -42,12 +42,16 @@ export interface PageAccount {
   readonly credentials: object;
 }
 
-/** `folder` holds the built client; null means the build's default. Without files the service runs without its page. */
+/**
+ * `folder` holds the built client; null means the build's default. Without files the service runs without its page.
+ * `wantsKey`: the page offers to sign in.
+ */
 export function mountDashboard(
   app: TemplatedApp,
   edge: Edge,
   folder: string | null,
   account: PageAccount | null = null,
+  wantsKey = false,
 ): void {
   const built = folder ?? builtClientFolder();
   if (built === null) {
@@ -56,14 +60,14 @@ export function mountDashboard(
   }
   const { files, modulePaths } = readAssetFiles(built);
   const link = `Link: ${modulePaths.map((path) => `<${path}>; rel=modulepreload`).join(", ")}`;
-  mountFile(app, edge, accountFile(account), HEADERS);
+  mountFile(app, edge, factsFile(account, wantsKey), HEADERS);
   for (const file of files) mountFile(app, edge, file, file.path === "/" ? [...HEADERS, link] : HEADERS);
 }
 
 /** Served by every service, because a browser logs each missing file. */
-function accountFile(account: PageAccount | null): AssetFile {
-  const body = JSON.stringify({ success: true, data: { account } });
-  return assetFile("/assets/account.json", "application/json", Buffer.from(body));
+function factsFile(account: PageAccount | null, wantsKey: boolean): AssetFile {
+  const body = JSON.stringify({ success: true, data: { account, wantsKey } });
+  return assetFile("/assets/page.json", "application/json", Buffer.from(body));
 }
 
 function mountFile(app: TemplatedApp, edge: Edge, file: AssetFile, headers: readonly string[]): void {
@@ -71,7 +75,7 @@ function mountFile(app: TemplatedApp, edge: Edge, file: AssetFile, headers: read
   const block = Buffer.from([file.contentType, `ETag: ${file.etag}`, ...headers].join("\r\n"));
 
   function guarded(weight: number, headOnly: boolean, handle: (response: HttpResponse, request: HttpRequest) => void) {
-    const admission = edge.admissionFor(counts, ANON, weight, headOnly, "reads");
+    const admission = edge.admissionFor({ counts, buckets: ANON, weight, headOnly, access: "reads" });
     return (response: HttpResponse, request: HttpRequest) => {
       try {
         if (edge.admit(response, request, admission)) handle(response, request);

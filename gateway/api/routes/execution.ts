@@ -3,6 +3,8 @@
  * of the account (header X-Venue-Credentials) an order of unknown outcome is looked up at its venue first; without
  * them the state is only read.
  */
+import type { Asker } from "../../../engine/orders/durable/execution-registry.js";
+import { askerOf } from "../../http/caller.js";
 import { ServiceError } from "../../../engine/domain/errors.js";
 import type { TradeData, TradeRequest } from "../../../engine/orders/types.js";
 import { executionReplySchema } from "../../../schemas/executions.js";
@@ -22,11 +24,15 @@ const ROUTE_ID = /^[A-Za-z0-9_-]{1,64}$/;
 export function executionRoute({ edge, clock, desk }: RouteContext): Route {
   const serialise = compileSerialiser(executionReplySchema);
 
-  async function answer(routeId: string, credentials: TradeRequest["credentials"] | null): Promise<TradeData> {
+  async function answer(
+    routeId: string,
+    credentials: TradeRequest["credentials"] | null,
+    asker: Asker,
+  ): Promise<TradeData> {
     const asked =
       credentials === null
-        ? ({ ok: true, data: await desk.execution(routeId) } as const)
-        : await desk.askExecution(routeId, credentials);
+        ? ({ ok: true, data: await desk.execution(routeId, asker) } as const)
+        : await desk.askExecution(routeId, credentials, asker);
     if (!asked.ok) throw invalidParameters({ path: `credentials.${asked.venue}`, problem: asked.problem });
     if (asked.data === null) {
       const single = routeId.startsWith(SINGLE_ORDER)
@@ -48,7 +54,7 @@ export function executionRoute({ edge, clock, desk }: RouteContext): Route {
       const query = parseQuery(request.getQuery(), [CREDENTIALS_QUERY]);
       const credentials = readVenueCredentials(request.getHeader(CREDENTIALS_HEADER), query[CREDENTIALS_QUERY] ?? "");
       const reply = edge.detach(response);
-      answer(routeId, credentials)
+      answer(routeId, credentials, askerOf(edge.caller))
         .then((data) => reply.json(scrub(serialise({ success: true, data, timestamp: clock.wallMs() }))))
         .catch((error: unknown) => reply.fail(asServiceError(error)));
     },

@@ -7,6 +7,7 @@
  */
 import type { HttpRequest } from "uWebSockets.js";
 import type { TObject, TSchema } from "@sinclair/typebox";
+import { LOCAL_OWNER, type Owners } from "../../../engine/domain/owner.js";
 import type { KeyedHash } from "../../../engine/storage/keyed-hash.js";
 import type { RecordRow, RecordsStore } from "../../../engine/storage/records/records-store.js";
 import {
@@ -31,8 +32,15 @@ import { compileValidator } from "../../../schemas/validate.js";
 import { negotiateForm, type ReplyForm } from "../../history/accept.js";
 import { encodeCursor } from "../../history/cursor.js";
 import { type ExportForm, type ExportParts, replyWithExport, replyWithExportHead } from "../../history/export-reply.js";
-import { type HistoryRequest, readHistoryRequest, type RequestRules, rulesOf } from "../../history/history-request.js";
+import {
+  type HistoryRequest,
+  readHistoryRequest,
+  type RequestRules,
+  rulesOf,
+  type ShownRows,
+} from "../../history/history-request.js";
 import { CANDLES, TICKS, TRADES } from "../../history/market-kinds.js";
+import type { Caller } from "../../http/caller.js";
 import { type OperatorAccess, requireOperator } from "../../http/operator-access.js";
 import { FILLS, ROUTING } from "../../history/operator-kinds.js";
 import { boundarySql, exportSql, keyColumn, pageSql, type SortKey, type Sql } from "../../history/query-builder.js";
@@ -45,6 +53,8 @@ import type { RouteContext } from "./context.js";
 import type { Route } from "../../http/route.js";
 
 export interface HistoryOptions extends OperatorAccess {
+  /** Who reaches whose rows. */
+  readonly owners: Owners;
   /** The server's key: signs cursors. */
   readonly hash: KeyedHash;
   readonly limits?: ReadLimits;
@@ -129,11 +139,11 @@ function pageRoute(shell: Shell, { operation, kind, query, name, reply: replySch
   const serialise = compileSerialiser(replySchema, ["data"]);
   const exporter = new PageExport(shell, kind);
 
-  async function page(asked: HistoryRequest, signal: AbortSignal): Promise<string> {
+  async function page(asked: HistoryRequest, shown: ShownRows, signal: AbortSignal): Promise<string> {
     const sql = pageSql(kind, asked.range, asked.after, asked.limit + 1, clock.wallMs());
     const found = await shell.reader.rows(sql, asked.limit + 1 + TIED_ROWS_MAX, signal);
     const { count, last } = pageEnd(kind, found, asked.limit);
-    const nextCursor = last === null ? null : cursorOf(shell, kind, asked, last);
+    const nextCursor = last === null ? null : cursorOf(shell, kind, asked, shown, last);
     const { fromMs: from, toMs: to } = asked.range;
     const data = { [name]: found.slice(0, count), from, to, nextCursor };
     return serialise({ success: true, data, timestamp: clock.wallMs() });
@@ -142,11 +152,13 @@ function pageRoute(shell: Shell, { operation, kind, query, name, reply: replySch
   return {
     operation,
     handle(response, request) {
-      const form = admitted(shell, request, operator);
-      const asked = readHistoryRequest(rules, request.getQuery(), form, clock.wallMs());
+      const { caller } = shell.context.edge;
+      const form = admitted(shell, request, operator, caller);
+      const shown = operator ? shownTo(shell, caller) : EVERYBODYS;
+      const asked = readHistoryRequest(rules, request.getQuery(), form, clock.wallMs(), shown);
       answer(shell, shell.context.edge.detach(response), request.getMethod() === "head", async (call) => {
-        if (form === "json") call.reply.json(await page(asked, call.abort.signal), VARY);
-        else await exporter.reply(asked, form, call);
+        if (form === "json") call.reply.json(await page(asked, shown, call.abort.signal), VARY);
+        else await exporter.reply(asked, shown, form, call);
       });
     },
   };
@@ -162,14 +174,19 @@ class PageExport {
     this.#kind = kind;
   }
 
-  async reply(asked: HistoryRequest, form: ExportForm, { abort, headOnly, reply }: Call): Promise<void> {
+  async reply(
+    asked: HistoryRequest,
+    shown: ShownRows,
+    form: ExportForm,
+    { abort, headOnly, reply }: Call,
+  ): Promise<void> {
     const parts = exportParts(this.#shell);
     if (asked.isWhole) {
       if (headOnly) return replyWithExportHead(parts, reply, form, VARY);
       return replyWithExport(parts, reply, form, VARY, this.#wholeRange(asked, form, abort.signal), abort);
     }
     const { last, goesOn } = await this.#endOf(asked, asked.after, abort.signal);
-    const cursor = last === null || !goesOn ? null : cursorOf(this.#shell, this.#kind, asked, last);
+    const cursor = last === null || !goesOn ? null : cursorOf(this.#shell, this.#kind, asked, shown, last);
     const headers = cursor === null ? VARY : `${VARY}\r\nX-Next-Cursor: ${cursor}`;
     if (headOnly) return replyWithExportHead(parts, reply, form, headers);
     return replyWithExport(parts, reply, form, headers, [this.#partSql(asked, asked.after, last, form)], abort);
@@ -219,11 +236,13 @@ function qualityRoute(shell: Shell): Route {
   return {
     operation: OPERATIONS.historyExecutionQuality,
     handle(response, request) {
-      const form = admitted(shell, request, true);
-      const asked = readHistoryRequest(rules, request.getQuery(), form, clock.wallMs());
-      const { fromMs, toMs, exchanges, filters } = asked.range;
+      const { caller } = shell.context.edge;
+      const form = admitted(shell, request, true, caller);
+      const shown = shownTo(shell, caller);
+      const asked = readHistoryRequest(rules, request.getQuery(), form, clock.wallMs(), shown);
+      const { fromMs, toMs, exchanges, filters, owners } = asked.range;
       const sql = qualitySql(
-        { fromMs, toMs, exchanges, symbol: filters.symbol ?? null, direction: filters.direction ?? null },
+        { fromMs, toMs, exchanges, symbol: filters.symbol ?? null, direction: filters.direction ?? null, owners },
         form,
       );
       answer(shell, shell.context.edge.detach(response), request.getMethod() === "head", async (call) => {
@@ -247,18 +266,34 @@ function exportParts({ context, reader }: Shell): ExportParts {
 }
 
 /** Checks what comes before the parameters: the caller's access, the form of the reply, and that the record is on. */
-function admitted({ context, reader, options }: Shell, request: HttpRequest, operator: boolean): ReplyForm {
+function admitted(
+  { context, reader, options }: Shell,
+  request: HttpRequest,
+  operator: boolean,
+  caller: Caller,
+): ReplyForm {
   context.edge.checkTarget(request);
-  if (operator) {
-    requireOperator(options, {
+  // A caller with a key sees its own rows, wherever it is.
+  if (operator && caller.ownerId === null) {
+    const origin = {
       host: request.getHeader("host"),
       origin: request.getHeader("origin"),
       fetchSite: request.getHeader("sec-fetch-site"),
-    });
+    };
+    requireOperator(options, origin, caller);
   }
   const form = negotiateForm(request.getHeader("accept"));
   reader.requireOn();
   return form;
+}
+
+const EVERYBODYS: ShownRows = { ownerId: null, owners: null };
+
+/** The operator of a service without keys sees everything, and so does an administrator. */
+function shownTo({ options }: Shell, { ownerId, scopes }: Caller): ShownRows {
+  if (ownerId === null) return EVERYBODYS;
+  if (scopes.has("admin")) return { ownerId, owners: null };
+  return { ownerId, owners: options.owners.reachedBy(ownerId).map((owner) => owner ?? LOCAL_OWNER) };
 }
 
 interface PartEnd {
@@ -303,6 +338,12 @@ function pageEnd(
   return { count: isTied ? found.length : limit, last };
 }
 
-function cursorOf({ options }: Shell, kind: RecordKind, asked: HistoryRequest, key: SortKey): string {
-  return encodeCursor(options.hash, kind.kind, { query: asked.cursorQuery, key });
+function cursorOf(
+  { options }: Shell,
+  kind: RecordKind,
+  asked: HistoryRequest,
+  { ownerId }: ShownRows,
+  key: SortKey,
+): string {
+  return encodeCursor(options.hash, kind.kind, ownerId, { query: asked.cursorQuery, key });
 }

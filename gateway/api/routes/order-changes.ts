@@ -194,7 +194,12 @@ function nativeLeverageRoute(context: TradingContext): Route {
     async answer(ask) {
       const body = withSymbolText(() => checkedBody(validate, ask.body));
       const leverage = checkLeverage(body.leverage);
-      const wallet = await findWallet(trading.wallets, ask.params["walletId"] ?? "", "INVALID_WALLET_ID");
+      const wallet = await findWallet(
+        trading.wallets,
+        ask.caller.ownerId,
+        ask.params["walletId"] ?? "",
+        "INVALID_WALLET_ID",
+      );
       requireSameWallet(wallet, ask.headers[WALLET_HEADER], body.userId, body.walletIdOrAddress);
       const symbol = settingSymbol(context, NATIVE_VENUE, body.symbol);
       const answer = await trading.orders.setLeverage(

@@ -15,7 +15,8 @@ export function orderContext(ask: Ask): OrderRequestContext {
   return {
     requestId: ask.requestId,
     idempotencyKey: ask.idempotencyKey,
-    apiKeyId: null,
+    ownerId: ask.caller.ownerId,
+    payer: ask.caller.keyId,
     rawBody: ask.boundBytes,
     receivedAtMs: ask.receivedAtMs,
   };

@@ -16,7 +16,7 @@ import { checkIdempotencyKey, checkMediaType, headerOrNull, receiveBody } from "
 import type { Route } from "../../http/route.js";
 import { type Completing, fieldCheck, queryCheck } from "../../http/unknown-fields.js";
 import type { RouteContext } from "./context.js";
-import { TradeBatch } from "./trade-batch.js";
+import { type Arrived, TradeBatch } from "./trade-batch.js";
 
 /** What differs between the routes. */
 export interface TradeRouteParts {
@@ -37,6 +37,7 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
   return {
     operation: parts.operation,
     byAccount: true,
+    readsBody: true,
     handle(response, request) {
       const announced = request.getHeader("content-length");
       const contentType = request.getHeader("content-type");
@@ -51,10 +52,20 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
   };
 }
 
-/** Returns the function that checks a whole request, charges its payers and hands it over. */
+/** Returns the function that proves the caller, checks a whole request, charges its payers and hands it over. */
 function receiver(context: RouteContext, parts: TradeRouteParts) {
   const checkFields = fieldCheck(parts.operation, context.strictFields, parts.complete);
   const batch = new TradeBatch(context, parts.replySchema);
+  const { inFlight } = context;
+
+  /** A stopping service waits for it: it counts as in flight until the batch counts it. */
+  function addSettled(one: Arrived, settled: Promise<void>): void {
+    inFlight.closes++;
+    void settled.then(() => {
+      batch.add(one);
+      setImmediate(() => inFlight.closes--);
+    });
+  }
 
   /** What is wrong is refused at once: a request that follows on the same connection is then answered too. */
   return (
@@ -67,6 +78,7 @@ function receiver(context: RouteContext, parts: TradeRouteParts) {
   ): void => {
     let ignored = "";
     try {
+      reply.prove(body);
       checkMediaType(contentType, body);
       const parsed = parseJsonBody(body);
       if (!parsed.ok) throw new ServiceError(parsed.code, parsed.details);
@@ -75,7 +87,9 @@ function receiver(context: RouteContext, parts: TradeRouteParts) {
       const request = parts.build(parsed.value);
       reply.charge(payersOf(request.credentials));
       const boundBytes = idempotencyKey === null ? NO_BYTES : Buffer.copyBytesFrom(body);
-      batch.add({ request, boundBytes, idempotencyKey, receivedAtMs, reply, ignored, result: null });
+      const one = { request, boundBytes, idempotencyKey, receivedAtMs, reply, ignored, result: null };
+      if (reply.settled === null) batch.add(one);
+      else addSettled(one, reply.settled);
     } catch (error) {
       reply.fail(asServiceError(error), ignored);
     }

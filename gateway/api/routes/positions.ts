@@ -52,7 +52,7 @@ import {
   uncountedNative,
 } from "../../accounts/position-views.js";
 import { notConfigured, positionsCoverage, readError, requireSomeAnswer } from "../../accounts/read-errors.js";
-import { checkedQuery, jsonRoute } from "../../http/json-route.js";
+import { type Ask, checkedQuery, jsonRoute } from "../../http/json-route.js";
 import type { MarketView } from "../market-view.js";
 import type { Route } from "../../http/route.js";
 import { symbolOn, type TradingContext } from "./order-desk-call.js";
@@ -61,8 +61,8 @@ export function positionRoutes(context: TradingContext): Route[] {
   return [allRoute(context), venueRoute(context), nativeRoute(context)];
 }
 
-function refOf(blocks: VenueBlocks, venue: RoutableVenue, walletAddress: string): AccountRef {
-  return { walletAddress, block: blocks[venue] ?? null };
+function refOf(ask: Ask, blocks: VenueBlocks, venue: RoutableVenue, walletAddress: string): AccountRef {
+  return { walletAddress, block: blocks[venue] ?? null, payer: ask.caller.keyId };
 }
 
 function rowsOf(
@@ -118,7 +118,7 @@ function allRoute(context: TradingContext): Route {
       const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
       const parts = await Promise.all(
         ROUTABLE_VENUES.map((venue) =>
-          readVenue(context, venue, { ...refOf(blocks, venue, walletAddress), takesAnyAccount: true }),
+          readVenue(context, venue, { ...refOf(ask, blocks, venue, walletAddress), takesAnyAccount: true }),
         ),
       );
       const coverage = coverageOf(parts);
@@ -151,7 +151,7 @@ function venueRoute(context: TradingContext): Route {
       const walletAddress = checkWalletAddress(ask.params["walletAddress"] ?? "", venue);
       const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
       const room = tradingRoom(view, venue);
-      const ref = refOf(blocks, venue, walletAddress);
+      const ref = refOf(ask, blocks, venue, walletAddress);
       requirePathsAccount(venue, ref);
       const read = await trading.reads.read(room, ref, (session, options) =>
         room.reader.readPositions(session, null, options),
@@ -204,12 +204,16 @@ function nativeRoute(context: TradingContext): Route {
     sends: false,
     async answer(ask) {
       const query = checkedQuery(validate, ask.query);
-      const wallet = await findWallet(trading.wallets, ask.params["walletId"] ?? "");
+      const wallet = await findWallet(trading.wallets, ask.caller.ownerId, ask.params["walletId"] ?? "");
       requireSameWallet(wallet, ask.headers[WALLET_HEADER]);
       const room = tradingRoom(view, NATIVE_VENUE);
       const symbol = query.symbol === undefined ? null : symbolOn(context, NATIVE_VENUE, query.symbol);
       const instrument = symbol === null ? null : (view.market(NATIVE_VENUE, symbol)?.instrument ?? null);
-      const ref = { walletAddress: wallet.address, block: walletBlock(wallet, NATIVE_VENUE) };
+      const ref = {
+        walletAddress: wallet.address,
+        block: walletBlock(wallet, NATIVE_VENUE),
+        payer: ask.caller.keyId,
+      };
       const read = await trading.reads.read(room, ref, (session, options) =>
         readWhole(room.reader, session, instrument, options),
       );

@@ -26,16 +26,19 @@ export function routingDryRunRoute({ edge, clock, view, desk, closeDefaults }: R
       if (!query.ok) throw problemsError(query.problems);
       const { side, size, preferredExchange } = query.value;
       checkExact(size, "size");
-      const answer = desk.quote({
-        symbol: view.resolve(text),
-        side,
-        size,
-        maxSlippageBps: query.value.maxSlippageBps ?? closeDefaults.maxSlippageBps,
-        maxQuoteAgeMs: query.value.maxQuoteAgeMs ?? closeDefaults.maxQuoteAgeMs,
-        quoteTtlMs: query.value.quoteTtlMs ?? QUOTE_TTL_MS,
-        preferredExchange: preferredExchange ?? null,
-        excludeExchanges: [],
-      });
+      const answer = desk.quote(
+        {
+          symbol: view.resolve(text),
+          side,
+          size,
+          maxSlippageBps: query.value.maxSlippageBps ?? closeDefaults.maxSlippageBps,
+          maxQuoteAgeMs: query.value.maxQuoteAgeMs ?? closeDefaults.maxQuoteAgeMs,
+          quoteTtlMs: query.value.quoteTtlMs ?? QUOTE_TTL_MS,
+          preferredExchange: preferredExchange ?? null,
+          excludeExchanges: [],
+        },
+        edge.caller.ownerId,
+      );
       if (!answer.ok) {
         const refusal = new ServiceError(answer.code, answer.details);
         if (query.value.refusals !== "body") throw refusal;

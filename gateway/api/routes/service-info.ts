@@ -1,6 +1,7 @@
 /**
  * The service's own endpoints: time, limits, health, readiness, status, metrics, the OpenAPI and AsyncAPI documents.
  */
+import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import { ServiceError } from "../../../engine/domain/errors.js";
 import { buildAsyncApi } from "../../../schemas/asyncapi.js";
 import { buildOpenApi, INTERFACE_VERSION } from "../../../schemas/openapi.js";
@@ -17,7 +18,8 @@ import {
 } from "../../../schemas/service.js";
 import { asServiceError } from "../../http/error-reply.js";
 import { readyParts, recordingStatus, storeStatusRow, venueStatus } from "../status.js";
-import { payersOf } from "../../http/caller-tags.js";
+import { askerOf, type Caller, PUBLIC_CALLER } from "../../http/caller.js";
+import { payerOfKey, payersOf } from "../../http/caller-tags.js";
 import { CREDENTIALS_HEADER, readVenueCredentials } from "../venue-credentials.js";
 import type { RouteContext } from "./context.js";
 import type { Route } from "../../http/route.js";
@@ -52,35 +54,25 @@ function timeRoute({ edge, clock }: RouteContext): Route {
   };
 }
 
-function limitsRoute({ edge, clock, limits }: RouteContext): Route {
+function limitsRoute(context: RouteContext): Route {
+  const { edge, clock, limits, framesPerSecond } = context;
   const serialise = compileSerialiser(limitsReplySchema);
   const weights = Object.values<Operation>(OPERATIONS).flatMap(({ method, path, buckets, weight }) =>
     buckets.map((policy) => ({ method, path, policy, weight })),
   );
+  const frames = {
+    policy: "ws" as const,
+    scope: "connection" as const,
+    perSecond: framesPerSecond,
+    burst: framesPerSecond,
+    windowSeconds: 1,
+    remaining: framesPerSecond,
+  };
   return {
     operation: OPERATIONS.limits,
     handle(response, request) {
-      const nowNs = clock.monoNs();
-      const payers = payersOf(readVenueCredentials(request.getHeader(CREDENTIALS_HEADER), "") ?? {});
-      const tags = payers === null ? [] : typeof payers === "string" ? [payers] : payers;
-      const callers = payers === null ? [edge.caller(response)] : tags.map((tag) => edge.limiter.caller(tag, nowNs));
-      const buckets = BUCKET_WORDS.map((policy) => {
-        // Every account of a request pays: the one with the fewest tokens decides.
-        const [first, ...others] = callers.map((caller) => caller[policy]);
-        if (first === undefined) throw new ServiceError("INTERNAL", { problem: "nobody to charge" });
-        const remaining = Math.min(first.remaining(nowNs), ...others.map((bucket) => bucket.remaining(nowNs)));
-        const { perSecond, burst, windowSeconds } = first;
-        return {
-          policy,
-          scope: payers === null ? ("ip" as const) : ("key" as const),
-          perSecond,
-          burst,
-          windowSeconds,
-          remaining,
-        };
-      });
       const data = {
-        buckets,
+        buckets: [...bucketsNow(context, response, request), frames],
         weights,
         bodyBytesMax: limits.bodyBytesMax,
         bodyDeadlineMs: limits.bodyDeadlineMs,
@@ -90,6 +82,28 @@ function limitsRoute({ edge, clock, limits }: RouteContext): Route {
       edge.ok(response, serialise({ success: true, data, timestamp: clock.wallMs() }));
     },
   };
+}
+
+/** The buckets of this caller: its key's, those of the accounts it names, or its address's. */
+function bucketsNow({ edge, clock }: RouteContext, response: HttpResponse, request: HttpRequest) {
+  const nowNs = clock.monoNs();
+  const { keyId } = edge.caller;
+  const payers =
+    keyId !== null
+      ? payerOfKey(keyId)
+      : payersOf(readVenueCredentials(request.getHeader(CREDENTIALS_HEADER), "") ?? {});
+  const names = payers === null ? [] : typeof payers === "string" ? [payers] : payers;
+  const callers =
+    payers === null ? [edge.addressBuckets(response, request)] : names.map((name) => edge.limiter.caller(name, nowNs));
+  return BUCKET_WORDS.map((policy) => {
+    // Every account of a request pays: the one with the fewest tokens decides.
+    const [first, ...others] = callers.map((caller) => caller[policy]);
+    if (first === undefined) throw new ServiceError("INTERNAL", { problem: "nobody to charge" });
+    const remaining = Math.min(first.remaining(nowNs), ...others.map((bucket) => bucket.remaining(nowNs)));
+    const { perSecond, burst, windowSeconds } = first;
+    const scope = payers === null ? ("ip" as const) : ("key" as const);
+    return { policy, scope, perSecond, burst, windowSeconds, remaining };
+  });
 }
 
 function healthRoute({ edge, clock, startedAtMs, version }: RouteContext): Route {
@@ -122,15 +136,13 @@ function readyRoute({ edge, clock, view, desk, records, recorder }: RouteContext
 }
 
 function statusRoute(context: RouteContext): Route {
-  const { edge, clock, view, desk, inFlight, metrics, stream, startedAtMs, version } = context;
+  const { edge, clock, view, startedAtMs, version } = context;
   const serialise = compileSerialiser(statusReplySchema);
   return {
     operation: OPERATIONS.status,
     handle(response) {
       const nowMs = clock.wallMs();
-      const unknown = desk.unknownOrders(UNKNOWN_ORDERS_LISTED);
-      const open = desk.openOrders(UNKNOWN_ORDERS_LISTED);
-      const followed = desk.followed();
+      const { caller } = edge;
       const data = {
         version,
         interfaceVersion: INTERFACE_VERSION,
@@ -138,23 +150,41 @@ function statusRoute(context: RouteContext): Route {
         uptimeMs: Math.max(0, nowMs - startedAtMs),
         venues: view.rooms.map((room) => venueStatus(room, clock.monoNs())),
         unconfigured: view.unconfigured(),
-        unknownOrders: { count: unknown.count, orders: [...unknown.orders] },
-        openOrders: { count: open.count, orders: [...open.orders] },
-        followedCount: followed.count,
-        unattendedCount: followed.unattendedCount,
-        closesInFlight: inFlight.closes,
-        store: storeStatusRow(desk.storeStatus()),
-        recording: recordingStatus(context.records, context.recorder),
-        stream: {
-          connections: stream.connections,
-          subscriptions: stream.subscriptions,
-          keys: stream.keys,
-          lagging: stream.lagging,
-        },
-        eventLoopDelayMs: metrics.eventLoopDelayMs(),
+        ...(caller.scopes.has("read") || seesAll(caller) ? ordersStatus(context, caller) : {}),
+        ...(seesAll(caller) ? serviceStatus(context) : {}),
       };
       edge.ok(response, serialise({ success: true, data, timestamp: nowMs }));
     },
+  };
+}
+
+/** A key with `admin`, or everybody where no keys are needed. */
+function seesAll(caller: Caller): boolean {
+  return caller === PUBLIC_CALLER || caller.scopes.has("admin");
+}
+
+/** Orders that the caller may see. */
+function ordersStatus({ desk }: RouteContext, caller: Caller) {
+  const asker = askerOf(caller);
+  const unknown = desk.unknownOrders(UNKNOWN_ORDERS_LISTED, asker);
+  const open = desk.openOrders(UNKNOWN_ORDERS_LISTED, asker);
+  const followed = desk.followed(asker);
+  return {
+    unknownOrders: { count: unknown.count, orders: [...unknown.orders] },
+    openOrders: { count: open.count, orders: [...open.orders] },
+    followedCount: followed.count,
+    unattendedCount: followed.unattendedCount,
+  };
+}
+
+function serviceStatus({ desk, inFlight, metrics, records, recorder, stream }: RouteContext) {
+  const { connections, subscriptions, keys, lagging } = stream;
+  return {
+    closesInFlight: inFlight.closes,
+    store: storeStatusRow(desk.storeStatus()),
+    recording: recordingStatus(records, recorder),
+    stream: { connections, subscriptions, keys, lagging },
+    eventLoopDelayMs: metrics.eventLoopDelayMs(),
   };
 }
 

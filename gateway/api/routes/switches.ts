@@ -1,7 +1,8 @@
 /**
  * The kill switch of the operator (openings off, exits on) and the dead-man's switch of a caller (open orders are
- * cancelled unless a heartbeat comes). Its unguessable id alone prolongs and ends a dead-man's switch.
+ * cancelled unless a heartbeat comes). Its unguessable id alone prolongs and ends a dead-man's switch of the caller's own.
  */
+import type { Static } from "@sinclair/typebox";
 import type { SwitchAnswer } from "../../../engine/orders/single/order-desk.js";
 import { OPERATIONS } from "../../../schemas/operations.js";
 import {
@@ -45,11 +46,9 @@ function killSwitchRoutes(context: TradingContext): Route[] {
       headers: [],
       sends: false,
       async answer(ask) {
-        requireOperator(trading.operator, ask.origin);
+        requireOperator(trading.operator, ask.origin, ask.caller);
         const body = checkedBody(validate, ask.body);
-        const venue = body.exchange ?? null;
-        if (body.active) await killSwitch.halt(venue, body.reason ?? DEFAULT_REASON);
-        else await killSwitch.resume(venue);
+        await setOpenings(trading, ask.caller.keyId ?? "local", body);
         return state();
       },
     }),
@@ -58,11 +57,31 @@ function killSwitchRoutes(context: TradingContext): Route[] {
       headers: [],
       sends: false,
       async answer(ask) {
-        requireOperator(trading.operator, ask.origin);
+        requireOperator(trading.operator, ask.origin, ask.caller);
         return state();
       },
     }),
   ];
+}
+
+/** Stops or resumes openings, and writes down who did. */
+async function setOpenings(
+  { killSwitch, recordAct }: TradingContext["trading"],
+  who: string,
+  { active, ...body }: Static<typeof killSwitchRequestSchema>,
+): Promise<void> {
+  const exchange = body.exchange ?? null;
+  const reason = body.reason ?? DEFAULT_REASON;
+  const what = active ? "trade.halt" : "trade.resume";
+  const act = { who, what, subject: exchange ?? "", details: active ? { reason } : {} };
+  try {
+    if (active) await killSwitch.halt(exchange, reason);
+    else await killSwitch.resume(exchange);
+  } catch (error) {
+    await recordAct({ ...act, outcome: "failed" });
+    throw error;
+  }
+  await recordAct({ ...act, outcome: "done" });
 }
 
 function deadManRoutes(context: TradingContext): Route[] {
@@ -88,20 +107,25 @@ function deadManRoutes(context: TradingContext): Route[] {
         const { timeoutMs } = checkedBody(validate, ask.body);
         tradingRoom(view, venue);
         const credentials = await callerBlock(trading.wallets, ask, venue);
-        return told(await trading.orders.armSwitch({ venue, credentials, timeoutMs }));
+        return told(
+          await trading.orders.armSwitch(
+            { venue, credentials, timeoutMs, payer: ask.caller.keyId },
+            ask.caller.ownerId,
+          ),
+        );
       },
     }),
     jsonRoute(context, {
       operation: OPERATIONS.deadManHeartbeat,
       headers: [],
       sends: true,
-      answer: async (ask) => told(await trading.orders.heartbeat(switchId(ask))),
+      answer: async (ask) => told(await trading.orders.heartbeat(switchId(ask), ask.caller.ownerId)),
     }),
     jsonRoute(context, {
       operation: OPERATIONS.deadManEnd,
       headers: [],
       sends: true,
-      answer: async (ask) => told(await trading.orders.disarmSwitch(switchId(ask))),
+      answer: async (ask) => told(await trading.orders.disarmSwitch(switchId(ask), ask.caller.ownerId)),
     }),
   ];
 }

@@ -18,7 +18,7 @@ import { leverageWarning } from "../leverage-warning.js";
 import type { RouteContext } from "./context.js";
 
 /** One request that has passed every check. */
-interface Arrived {
+export interface Arrived {
   readonly request: TradeRequest;
   /** The body, to which the idempotency key is bound; empty without a key. */
   readonly boundBytes: Buffer;
@@ -86,7 +86,8 @@ export class TradeBatch {
       const result = this.#context.desk.trade(request, {
         requestId: reply.requestId,
         idempotencyKey: one.idempotencyKey,
-        apiKeyId: null,
+        ownerId: reply.caller.ownerId,
+        payer: reply.caller.keyId,
         rawBody: one.boundBytes,
         receivedAtMs: one.receivedAtMs,
       });

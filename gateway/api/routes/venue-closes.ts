@@ -50,7 +50,7 @@ function walletClose(context: TradingContext): Route {
       const body = withTypeText(() => checkedBody(validate, ask.body));
       if (!body.reduceOnly) throw invalidParameters({ path: "reduceOnly", problem: "must be true: this closes" });
       checkTimeInForce(body.type, body.timeInForce);
-      const wallet = await findWallet(trading.wallets, walletId);
+      const wallet = await findWallet(trading.wallets, ask.caller.ownerId, walletId);
       requireSameWallet(wallet, ask.params["walletId"], body.userId, body.walletIdOrAddress);
       const symbol = symbolOn(context, WALLET_VENUE, checkSymbolText(ask.params["symbol"] ?? ""));
       if (symbolOn(context, WALLET_VENUE, body.symbol) !== symbol)
@@ -113,7 +113,7 @@ function walletCloseAll(context: TradingContext): Route {
       const walletId = walletIdHeader(ask);
       const body = checkedBody(validate, ask.body);
       checkReduceOnly(body.reduceOnly);
-      const wallet = await findWallet(trading.wallets, walletId);
+      const wallet = await findWallet(trading.wallets, ask.caller.ownerId, walletId);
       requireSameWallet(wallet, ask.params["walletId"], body.userId, body.walletIdOrAddress);
       const answer = await trading.orders.closeAll(
         {
@@ -157,7 +157,7 @@ function nativeClose(context: TradingContext): Route {
       const body = checkedBody(validate, ask.body);
       checkReduceOnly(body.reduceOnly);
       checkTimeInForce("MARKET", body.timeInForce);
-      const wallet = await findWallet(trading.wallets, ask.params["walletId"] ?? "");
+      const wallet = await findWallet(trading.wallets, ask.caller.ownerId, ask.params["walletId"] ?? "");
       requireSameWallet(wallet, ask.headers[WALLET_HEADER], body.userId, body.walletIdOrAddress);
       const answer = await trading.orders.closePosition(
         {

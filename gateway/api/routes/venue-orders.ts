@@ -133,7 +133,7 @@ function nativeRoutes(context: TradingContext): Route[] {
       throw new ServiceError("INVALID_PARAMETERS", {
         fields: [{ path: "stopPrice", problem: "is for STOP_MARKET and TAKE_PROFIT_MARKET only" }],
       });
-    const wallet = await findWallet(trading.wallets, walletId);
+    const wallet = await findWallet(trading.wallets, ask.caller.ownerId, walletId);
     requireSameWallet(wallet, ask.headers[WALLET_HEADER], body.userId, body.walletIdOrAddress);
     const workingType = body.workingType ?? "CONTRACT_PRICE";
     const { order, replayed } = await place(context, ask, NATIVE_VENUE, walletBlock(wallet, NATIVE_VENUE), body, {
@@ -175,7 +175,7 @@ function walletRoute(context: TradingContext): Route {
     async answer(ask) {
       const walletId = walletIdHeader(ask);
       const body = withTypeText(() => checkedBody(validate, ask.body));
-      const wallet = await findWallet(trading.wallets, walletId);
+      const wallet = await findWallet(trading.wallets, ask.caller.ownerId, walletId);
       requireSameWallet(wallet, body.userId, body.walletIdOrAddress);
       const block = walletBlock(wallet, WALLET_VENUE);
       // The price of a MARKET order is its worst price here.

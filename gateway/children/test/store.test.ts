@@ -214,7 +214,7 @@ describe.skipIf(CHDB_MISSING)(`the record's store ${NEEDS_CHDB}`, () => {
 
 describe.skipIf(CHDB_MISSING)(`the migrations of the record ${NEEDS_CHDB}`, () => {
   const second: Migration = {
-    version: 3,
+    version: MIGRATIONS.length + 1,
     name: "it's a note",
     statements: (target) => addColumn(target, "latency_samples", { name: "note", type: "String", codec: "ZSTD(1)" }),
   };
@@ -262,7 +262,7 @@ describe.skipIf(CHDB_MISSING)(`the migrations of the record ${NEEDS_CHDB}`, () =
     expect(await rowsOf("SELECT stage, n, note FROM latency_samples", {}, newer)).toEqual([
       { stage: "kept", n: "7", note: "" },
     ]);
-    expect(await rowsOf("SELECT max(version) AS v FROM records_meta", {}, newer)).toEqual([{ v: 3 }]);
+    expect(await rowsOf("SELECT max(version) AS v FROM records_meta", {}, newer)).toEqual([{ v: 4 }]);
   });
 
   it("refuse a newer program's database, untouched", async () => {
@@ -271,7 +271,7 @@ describe.skipIf(CHDB_MISSING)(`the migrations of the record ${NEEDS_CHDB}`, () =
     expect(await old.start()).toMatchObject({
       state: "off",
       reason:
-        "database future is of schema version 3, this program knows up to 2: use a newer program or another database",
+        "database future is of schema version 4, this program knows up to 3: use a newer program or another database",
     });
     expect(await old.insert({ table: "ticks", bytes: new Uint8Array(1), rowCount: 1, token: "x" })).toMatchObject({
       outcome: "away",

@@ -42,7 +42,7 @@ const rowsOf = async (sql: string) => {
 
 /** As the history route reads them. */
 async function candles(symbol: string): Promise<readonly unknown[]> {
-  const range = { fromMs: minuteMs, toMs: minuteMs + 3_600_000, order: "asc", exchanges: [] } as const;
+  const range = { fromMs: minuteMs, toMs: minuteMs + 3_600_000, owners: null, order: "asc", exchanges: [] } as const;
   const filters = { symbol };
   const { sql, params } = pageSql(
     CANDLES,
@@ -194,13 +194,13 @@ describe.skipIf(CHDB_MISSING)(`a data folder of schema version 1 ${NEEDS_CHDB}`,
       ).toEqual([{ bids: "[100.25,100]", asks: "[101.25]" }]);
       expect(
         await rowsOf(
-          "SELECT fill_id, toString(price) AS price, intent FROM fills FINAL WHERE symbol = 'OLD' ORDER BY fill_id",
+          "SELECT fill_id, toString(price) AS price, intent, owner FROM fills FINAL WHERE symbol = 'OLD' ORDER BY fill_id",
         ),
       ).toEqual([
-        { fill_id: "1", price: "99.5", intent: "CLOSE" },
-        { fill_id: "2", price: "98.5", intent: "OPEN" },
+        { fill_id: "1", price: "99.5", intent: "CLOSE", owner: "local" },
+        { fill_id: "2", price: "98.5", intent: "OPEN", owner: "local" },
         // A value recorded as 0 was unknown.
-        { fill_id: "3", price: null, intent: "OPEN" },
+        { fill_id: "3", price: null, intent: "OPEN", owner: "local" },
       ]);
       expect(await candles("OLD")).toMatchObject([
         { open: "100", high: "120.5", low: "90.25", close: "95.001", volume: "7.5", trades: 5 },
@@ -217,6 +217,7 @@ describe.skipIf(CHDB_MISSING)(`a data folder of schema version 1 ${NEEDS_CHDB}`,
     expect(await rowsOf("SELECT version FROM records_meta FINAL ORDER BY version")).toEqual([
       { version: 1 },
       { version: 2 },
+      { version: 3 },
     ]);
   });
 });

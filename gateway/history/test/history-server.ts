@@ -1,4 +1,5 @@
 /** The real server and history routes with a store of the test's choice; the fake rooms list BTC, ETH and PEPE. */
+import { Owners } from "../../../engine/domain/owner.js";
 import uws from "uWebSockets.js";
 import { createSystemClock } from "../../../engine/domain/clock.js";
 import { createKeyedHash } from "../../../engine/storage/server-secret.js";
@@ -36,7 +37,7 @@ export async function startHistoryServer(
   const edge = new Edge({
     clock,
     logger,
-    limiter: new RateLimiter({ read: RULE, trade: RULE, exit: RULE, anon: RULE }, 10),
+    limiter: new RateLimiter({ read: RULE, trade: RULE, exit: RULE, transfer: RULE, anon: RULE }, 10),
     idPrefix: "history-",
     origins: new OriginGuard(
       { listenHost: "127.0.0.1", allowedHosts: ["api.example"], allowedOrigins: ["https://desk.example"] },
@@ -60,7 +61,7 @@ export async function startHistoryServer(
   mountRoutes(
     app,
     edge,
-    historyRoutes(context, store, { hash: HASH, loopbackOnly: true, open: false, ...options }),
+    historyRoutes(context, store, { hash: HASH, owners: new Owners(), loopbackOnly: true, open: false, ...options }),
     false,
   );
   const port = await new Promise<number>((resolve, reject) => {

@@ -395,7 +395,9 @@ describe("the orders topic", () => {
       reduceOnly: true,
       triggerPrice: null,
     };
-    const accounts = [{ venue: "venueone", accountHash: accountHashOf(stream.hash, "venueone", "alice") } as const];
+    const accounts = [
+      { venue: "venueone", accountHash: accountHashOf(stream.hash, "venueone", "alice", null) } as const,
+    ];
     stream.resolve({ routeId: "rt_1", accounts, exchange: "venueone", state: "COMPLETED", order });
     stream.turn();
     expect(framesOf(mine, sub).at(-1)?.data).toEqual({

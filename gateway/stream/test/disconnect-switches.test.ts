@@ -30,6 +30,7 @@ function arm(of: Connection, changes: Partial<DisconnectWish> = {}): Promise<rea
     venues: ["venueone"],
     blocks: { venueone: CREDENTIALS, venuetwo: CREDENTIALS },
     timeoutMs: TIMEOUT_MS,
+    ownerId: null,
     graceMs: 0,
     ...changes,
   };
@@ -101,12 +102,12 @@ describe("a connection that cancels when it is lost", () => {
     const client = connection();
     const { clock, desk } = harness;
     const losing: SwitchDesk = {
-      armSwitches: (requests) => desk.armSwitches(requests),
-      disarmSwitch: (switchId) => desk.disarmSwitch(switchId),
-      expireSwitch: (switchId, delayMs) => desk.expireSwitch(switchId, delayMs),
+      armSwitches: (requests) => desk.armSwitches(requests, null),
+      disarmSwitch: (switchId) => desk.disarmSwitch(switchId, null),
+      expireSwitch: (switchId, delayMs) => desk.expireSwitch(switchId, delayMs, null),
       heartbeat(switchId) {
         lose(client);
-        return desk.heartbeat(switchId);
+        return desk.heartbeat(switchId, null);
       },
     };
     switches = new DisconnectSwitches({ clock, logger: silentLogger, desk: losing }, (_of, error) => told.push(error));
@@ -140,7 +141,7 @@ describe("a connection that cancels when it is lost", () => {
   it("is notified when one of its switches is ended elsewhere", async () => {
     const client = connection();
     const [held] = await arm(client);
-    await harness.run(harness.desk.disarmSwitch(held?.facts.switchId ?? ""));
+    await harness.run(harness.desk.disarmSwitch(held?.facts.switchId ?? "", null));
     await harness.clock.advanceAsync(60_000);
     expect(told.map(({ code, context }) => [code, context])).toEqual([
       ["SWITCH_NOT_FOUND", { exchange: "venueone", switchId: held?.facts.switchId }],
@@ -172,7 +173,7 @@ describe("a connection that cancels when it is lost", () => {
       code: "MISSING_CREDENTIALS",
     });
     expect([armedCount(), openSessions()]).toEqual([1, 1]);
-    expect(await harness.desk.heartbeat(stood?.facts.switchId ?? "")).toMatchObject({ ok: true });
+    expect(await harness.desk.heartbeat(stood?.facts.switchId ?? "", null)).toMatchObject({ ok: true });
     await harness.clock.advanceAsync(120_000);
     expect([told, statuses()]).toEqual([[], ["OPEN"]]);
     lose(client);
@@ -207,11 +208,11 @@ describe("a connection that cancels when it is lost", () => {
     const { clock, desk } = harness;
     const slow: SwitchDesk = {
       ...desk,
-      armSwitches: (requests) => desk.armSwitches(requests),
-      heartbeat: (switchId) => desk.heartbeat(switchId),
-      expireSwitch: (switchId, delayMs) => desk.expireSwitch(switchId, delayMs),
+      armSwitches: (requests) => desk.armSwitches(requests, null),
+      heartbeat: (switchId) => desk.heartbeat(switchId, null),
+      expireSwitch: (switchId, delayMs) => desk.expireSwitch(switchId, delayMs, null),
       disarmSwitch: async (switchId) => {
-        const answer = await desk.disarmSwitch(switchId);
+        const answer = await desk.disarmSwitch(switchId, null);
         return answer.ok ? { ok: true, armed: { ...answer.armed, state: "ENDING", venueArmed: true } } : answer;
       },
     };

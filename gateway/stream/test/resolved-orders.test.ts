@@ -59,7 +59,9 @@ beforeEach(async () => {
     () => null,
   );
   if (!read.ok) throw new Error(read.problems.join("; "));
-  const wallets = new MemoryCredentials([{ walletId: WALLET, userId: "alice", address: ADDRESS, credentials: MINE }]);
+  const wallets = new MemoryCredentials([
+    { ownerId: null, walletId: WALLET, userId: "alice", address: ADDRESS, credentials: MINE },
+  ]);
   service = await createService(read.config, { rooms: [room], wallets });
   market.book.prove(clock.monoNs() + PROVEN_AHEAD_NS);
 });

@@ -72,7 +72,7 @@ export async function createDesk(options: DeskHarnessOptions = {}): Promise<Desk
   const calls = createDeskCalls();
   const logLines: string[] = [];
   const ids = seededIds(1);
-  const policy = options.policy ?? { global: { ...NO_LIMITS, ...options.limits }, byKey: new Map(), each: NO_LIMITS };
+  const policy = options.policy ?? { global: { ...NO_LIMITS, ...options.limits }, byOwner: new Map(), each: NO_LIMITS };
   let life = new Life();
   const build = (): { desk: SingleOrderService; guards: GuardBook } => {
     const { gate } = life;
@@ -210,7 +210,7 @@ export function orderContext(clock: VirtualClock, overrides: Partial<OrderReques
   return {
     requestId: "req-1",
     idempotencyKey: null,
-    apiKeyId: "pk_test",
+    ownerId: "pk_test",
     rawBody: Buffer.from("{}"),
     receivedAtMs: clock.wallMs(),
     ...overrides,

@@ -81,7 +81,7 @@ const NEUTRAL_CODES: ReadonlySet<string> = new Set([
 export async function simulateDesk(options: DeskSimulationOptions): Promise<DeskSimulationReport> {
   const policy: GuardPolicy = {
     global: { ...NO_LIMITS, maxDailyNotional: DAILY_LIMIT },
-    byKey: new Map(),
+    byOwner: new Map(),
     each: NO_LIMITS,
   };
   const outputs: unknown[] = [];

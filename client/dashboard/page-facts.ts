@@ -1,0 +1,25 @@
+/** What the service tells its page when it opens: a file of the page, no operation of the API. */
+import type { Account } from "./account.js";
+
+const PATH = "/assets/page.json";
+
+export interface PageFacts {
+  /** The demo's own; null on every other service. */
+  readonly account: Account | null;
+  /** The service takes API keys, and much of it is for those who have one. */
+  readonly wantsKey: boolean;
+}
+
+/** Returns null where the file cannot be read. */
+export async function readPageFacts(): Promise<PageFacts | null> {
+  try {
+    const reply = await fetch(PATH, { cache: "no-store" });
+    const { data } = (await reply.json()) as {
+      data: { account: Omit<Account, "isDemo"> | null; wantsKey?: boolean };
+    };
+    const account = data.account === null ? null : { ...data.account, isDemo: true };
+    return { account, wantsKey: data.wantsKey === true };
+  } catch {
+    return null;
+  }
+}

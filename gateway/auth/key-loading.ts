@@ -1,0 +1,52 @@
+/**
+ * Fills the table from the store at the start, with all secrets opened. A single row that does not open is logged, and
+ * its key is unknown: one damaged key must not stop the exits of all.
+ */
+import type { Clock } from "../../engine/domain/clock.js";
+import { ServiceError } from "../../engine/domain/errors.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import type { StateStore } from "../../engine/storage/state-store.js";
+import { IpList } from "./ip-list.js";
+import type { KeyRow } from "./key-rows.js";
+import type { KeySeals } from "./key-seals.js";
+import { type KeyStore, logBrokenKey } from "./key-store.js";
+import { type KeyTable, LiveKey } from "./key-table.js";
+import { storedUse } from "./key-uses.js";
+
+export interface KeyLoading {
+  readonly store: StateStore;
+  readonly rows: KeyStore;
+  readonly seals: KeySeals;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Rejects where the store cannot be read, or secrets are sealed under a key that is not loaded. */
+export async function loadKeys(parts: KeyLoading, table: KeyTable): Promise<void> {
+  for await (const row of parts.rows.all()) {
+    const ips = IpList.parse(row.ips);
+    // Without its list a key would be valid from anywhere.
+    if (typeof ips === "number") {
+      logBrokenKey(parts.logger, row.keyId);
+      continue;
+    }
+    const live = new LiveKey({ ...row, ips }, null);
+    live.revokedAtMs = row.revokedAtMs ?? 0;
+    live.lastUsedAtMs = (await storedUse(parts.store, row.keyId)) ?? 0;
+    if (!live.isRevoked) openSecrets(parts, row, live);
+    table.add(row.keyId, live);
+  }
+}
+
+function openSecrets({ seals, clock, logger }: KeyLoading, row: KeyRow, live: LiveKey): void {
+  try {
+    live.present = seals.openSigning(row, "present");
+    if (row.formerUntilMs === null || clock.wallMs() > row.formerUntilMs) return;
+    live.former = seals.openSigning(row, "former");
+    live.formerUntilMs = row.formerUntilMs;
+  } catch (error) {
+    live.wipe();
+    if (!(error instanceof ServiceError) || error.code !== "SEAL_BROKEN") throw error;
+    logBrokenKey(logger, row.keyId);
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * What `unwind` prints: columns for people, or one JSON document a line with `--json`. Text of a caller, such as a label,
+ * cannot move the cursor of a terminal. Pure.
+ */
+import type { AuditPage } from "../auth/audit.js";
+import type { KeyView, NewSecret } from "../auth/key-admin.js";
+
+const NEVER = "-";
+
+export function secretText({ key, secret }: NewSecret): string {
+  const rows: [string, string][] = [
+    ["key", key.keyId],
+    ["owner", key.ownerId],
+    ["scopes", key.scopes.join(",")],
+    ["addresses", key.ips.length === 0 ? "any" : key.ips.join(", ")],
+    ...(key.formerSecretUntilMs === null
+      ? []
+      : [["former secret until", timeText(key.formerSecretUntilMs)] as [string, string]]),
+    ["secret", secret],
+  ];
+  return `${rows.map(([name, value]) => `${name.padEnd(20)}${printable(value)}`).join("\n")}\n\nThe secret is shown this once: store it now.\n`;
+}
+
+export function keysText(keys: readonly KeyView[]): string {
+  if (keys.length === 0) return "no keys\n";
+  return table(
+    ["key", "owner", "scopes", "addresses", "state", "created", "last used", "label"],
+    keys.map((key) => [
+      key.keyId,
+      key.ownerId,
+      key.scopes.join(","),
+      key.ips.length === 0 ? "any" : key.ips.join(","),
+      key.revokedAtMs === null ? "live" : "revoked",
+      timeText(key.createdAtMs),
+      timeText(key.lastUsedAtMs),
+      key.label,
+    ]),
+  );
+}
+
+export function auditText({ rows, nextCursor }: AuditPage): string {
+  if (rows.length === 0) return "no rows\n";
+  const text = table(
+    ["time", "who", "what", "subject", "outcome", "details"],
+    rows.map(({ atMs, who, what, subject, outcome, details }) => [
+      timeText(atMs),
+      who,
+      what,
+      subject === "" ? NEVER : subject,
+      outcome,
+      Object.entries(details)
+        .map(([name, value]) => `${name}=${String(value)}`)
+        .join(" "),
+    ]),
+  );
+  return nextCursor === null ? text : `${text}\nmore: --cursor ${printable(nextCursor)}\n`;
+}
+
+/** Name and value of each member, those within a member too. */
+export function fieldsText(value: object): string {
+  const rows = fieldsOf(value, "");
+  const width = Math.max(...rows.map(([name]) => name.length)) + 2;
+  return rows.map(([name, text]) => `${name.padEnd(width)}${printable(text)}\n`).join("");
+}
+
+function fieldsOf(value: object, prefix: string): [name: string, text: string][] {
+  return Object.entries(value).flatMap(([name, member]: [string, unknown]): [string, string][] => {
+    if (typeof member === "object" && member !== null && !Array.isArray(member))
+      return fieldsOf(member, `${prefix}${name}.`);
+    return [[prefix + name, name.endsWith("Ms") && typeof member === "number" ? timeText(member) : String(member)]];
+  });
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const shown = [head, ...rows].map((row) => row.map(printable));
+  const widths = head.map((_, column) => Math.max(...shown.map((row) => row[column]?.length ?? 0)));
+  return shown
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+function timeText(atMs: number | null): string {
+  if (atMs === null) return NEVER;
+  const time = new Date(atMs);
+  return Number.isNaN(time.getTime()) ? NEVER : time.toISOString();
+}
+
+/** Control characters, and those that turn the direction of text, as `?`. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "?");
+}

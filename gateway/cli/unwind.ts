@@ -1,0 +1,55 @@
+/** `unwind`: the command line of an installation. bin/unwind.mjs starts it once everything is installed and built. */
+import { readFileSync } from "node:fs";
+import { createSystemClock } from "../../engine/domain/clock.js";
+import { silentLogger } from "../../engine/domain/logger.js";
+import { readAdminConfig } from "../app/admin-config.js";
+import { openAdministration } from "../app/administration.js";
+import { takeEnvironment } from "../app/process-environment.js";
+import { checkStateFile } from "../children/state-check.js";
+import { CliFailure, EXIT_USAGE } from "./exit-codes.js";
+import { reachAdmin } from "./reach-admin.js";
+import { runCli } from "./run-cli.js";
+
+const VERSION = "0.1.0";
+
+/** Sets the exit code. */
+export async function main(args: readonly string[]): Promise<void> {
+  // The clock's timers do not keep a process alive, nor does a store that commits.
+  const keepAlive = setInterval(() => {}, 60_000);
+  // A reader that has gone is told by `out`.
+  process.stdout.on("error", () => {});
+  try {
+    process.exitCode = await runCli(args, {
+      version: VERSION,
+      out: (text) =>
+        new Promise((resolve, reject) => process.stdout.write(text, (lost) => (lost ? reject(lost) : resolve()))),
+      error: (text) => void process.stderr.write(text),
+      reach,
+    });
+  } finally {
+    clearInterval(keepAlive);
+  }
+}
+
+async function reach(creates: boolean) {
+  const result = readAdminConfig(takeEnvironment(process.env), (path) => {
+    try {
+      return readFileSync(path, "utf8");
+    } catch {
+      // The problem names the path where one was asked for.
+      return null;
+    }
+  });
+  if (!result.ok) throw new CliFailure(EXIT_USAGE, "CONFIGURATION", result.problems.join("; "));
+  const { config, keyProblems } = result;
+  return await reachAdmin(
+    {
+      config,
+      keyProblems,
+      clock: createSystemClock(),
+      openAdministration,
+      checkStateFile: (directory) => checkStateFile(directory, silentLogger),
+    },
+    creates,
+  );
+}
