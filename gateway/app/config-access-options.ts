@@ -62,7 +62,7 @@ export const NETWORK_OPTIONS = {
   ALLOWED_ORIGINS: option({
     kind: "list",
     default: [],
-    doc: "Origins (`https://trade.example`) whose pages may use the service beside its own; each is told by name in Access-Control-Allow-Origin. A request of any other page is 403 FOREIGN_ORIGIN. Under `npm start` alone, `*` lets any page read, none trade or open the stream.",
+    doc: "Origins (`https://trade.example`) whose pages may use the service beside its own; each is named in Access-Control-Allow-Origin. A request of any other page is 403 FOREIGN_ORIGIN. Under `npm start` alone, `*` lets any page read, none trade or open the stream.",
   }),
   CORS_ALLOW_ORIGIN: option({
     kind: "list",
