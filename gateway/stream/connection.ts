@@ -59,6 +59,8 @@ export interface ConnectionHost {
 
 const NS_PER_MS = 1e6;
 const UNSET_NS = -1;
+/** The first heartbeats of so many connections that came at once are spread over one interval. */
+const FIRST_SHARES = 128;
 /** The number of a ping has at most these digits. */
 const PING_TEXT = /^[0-9]{1,15}$/;
 
@@ -92,8 +94,9 @@ export class Connection implements KeyWaiter {
     this.address = address;
     this.slot = slot;
     const nowNs = host.monoNs();
-    this.#nextHeartbeatNs = nowNs + host.limits.heartbeatMs * NS_PER_MS;
-    this.#nextPingNs = nowNs + host.limits.pingMs * NS_PER_MS;
+    const share = 1 - (slot % FIRST_SHARES) / FIRST_SHARES;
+    this.#nextHeartbeatNs = nowNs + host.limits.heartbeatMs * NS_PER_MS * share;
+    this.#nextPingNs = nowNs + host.limits.pingMs * NS_PER_MS * share;
   }
 
   /** Price levels of all its subscriptions. */
