@@ -1,9 +1,14 @@
 /** Starts a compiled child of bench and waits for the line that says it listens; ends it by pid. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { MemoryAnswer } from "../soak/service-process.js";
 
 const benchFolder = join(dirname(fileURLToPath(import.meta.url)), "..");
+const PROBE = ["--expose-gc", "--import", new URL("../soak/memory-probe.js", import.meta.url).href];
+const PROBE_ANSWER_MS = 20_000;
+const BYTES_PER_MIB = 1_048_576;
 
 export interface BenchChild {
   /** First line that it printed on stdout. */
@@ -12,31 +17,40 @@ export interface BenchChild {
   stop(): Promise<void>;
 }
 
+interface ChildOptions {
+  readonly nodeOptions?: readonly string[];
+  /** With the memory probe in it, for `anonymousMibOf`. */
+  readonly isProbed?: boolean;
+}
+
 /** `script` is relative to the compiled bench folder. Rejects if the child ends or stays silent for `timeoutMs`. */
 export function startChild(
   script: string,
   env: Record<string, string> = {},
   args: string[] = [],
   timeoutMs = 30_000,
-  nodeOptions: string[] = [],
+  { nodeOptions = [], isProbed = false }: ChildOptions = {},
 ): Promise<BenchChild> {
-  const child = spawn(process.execPath, ["--enable-source-maps", ...nodeOptions, join(benchFolder, script), ...args], {
+  const options = ["--enable-source-maps", ...(isProbed ? PROBE : []), ...nodeOptions];
+  const child = spawn(process.execPath, [...options, join(benchFolder, script), ...args], {
     env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "inherit", ...(isProbed ? ["ipc" as const] : [])],
   });
+  const { stdout } = child;
+  if (stdout === null) throw new Error("a child without stdout");
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       child.kill("SIGKILL");
       reject(new Error(`${script} said nothing for ${timeoutMs} ms`));
     }, timeoutMs);
     let text = "";
-    child.stdout.on("data", (chunk: Buffer) => {
+    stdout.on("data", (chunk: Buffer) => {
       text += chunk.toString();
       const end = text.indexOf("\n");
       if (end < 0) return;
       clearTimeout(timer);
-      child.stdout.removeAllListeners("data");
-      child.stdout.resume();
+      stdout.removeAllListeners("data");
+      stdout.resume();
       resolve({ firstLine: text.slice(0, end), process: child, stop: () => stop(child) });
     });
     child.on("exit", (code) => {
@@ -44,6 +58,14 @@ export function startChild(
       reject(new Error(`${script} ended with ${code}`));
     });
   });
+}
+
+/** Memory of a probed child that is no file's, after forced collections. */
+export async function anonymousMibOf({ process: child }: BenchChild): Promise<number> {
+  const answer = once(child, "message", { signal: AbortSignal.timeout(PROBE_ANSWER_MS) });
+  child.send(0);
+  const [{ resident }] = (await answer) as [MemoryAnswer];
+  return resident / BYTES_PER_MIB;
 }
 
 async function stop(child: ChildProcess): Promise<void> {

@@ -5,14 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSystemClock } from "../../engine/domain/clock.js";
 import { connectAdmin } from "../../gateway/admin/admin-client.js";
-import { startChild } from "./child.js";
+import { type BenchChild, startChild } from "./child.js";
 import { type BenchSystem, systemEnvironment } from "./system.js";
 
 /** Any: nothing that lasts is sealed with it. */
 const KEK_HEX = `${"5e".repeat(31)}01`;
 /** Ticks of utime and stime in /proc; the same on every Linux that Node runs on. */
 const MS_PER_TICK = 10;
-const KIB_PER_MIB = 1_024;
 export const WINDOW_MS = "60000";
 
 export interface BenchKey {
@@ -24,6 +23,7 @@ export interface SignedGateway {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
+  readonly child: BenchChild;
   createKey(): Promise<BenchKey>;
   stop(): Promise<void>;
 }
@@ -36,10 +36,10 @@ export async function startSignedGateway(
   const kekFile = join(dataDir, "kek");
   writeFileSync(kekFile, KEK_HEX, { mode: 0o600 });
   const environment = { ...systemEnvironment(venues, dataDir), AUTH_MODE: "signed", KEK_FILE: kekFile, ...more };
-  const child = await startChild("../gateway/main.js", environment);
+  const child = await startChild("../gateway/main.js", environment, [], 30_000, { isProbed: true });
   const url = child.firstLine.replace(/^ready /, "");
   return {
-    ...{ url, port: Number(new URL(url).port), pid: child.process.pid ?? 0 },
+    ...{ url, port: Number(new URL(url).port), pid: child.process.pid ?? 0, child },
     async createKey() {
       const admin = await connectAdmin(join(dataDir, "admin.sock"), createSystemClock());
       const reply = await admin.call("keys.create", { scopes: ["read", "trade"] });
@@ -80,9 +80,4 @@ export function cpuMsOf(pid: number): number {
   // pid (name) state …: the name may hold blanks.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
-}
-
-export function residentMibOf(pid: number | undefined): number {
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / KIB_PER_MIB;
 }

@@ -79,8 +79,8 @@ export async function startSystem(
   const environment = systemEnvironment(venues, dataDir, rooms, isRecording);
   let gateway: BenchChild;
   try {
-    const profiling = profileFolder === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`];
-    gateway = await startChild("../gateway/main.js", environment, [], 30_000, profiling);
+    const nodeOptions = profileFolder === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`];
+    gateway = await startChild("../gateway/main.js", environment, [], 30_000, { nodeOptions });
   } catch (error) {
     await venuesChild.stop();
     throw error;

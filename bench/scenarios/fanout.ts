@@ -56,7 +56,7 @@ async function startPublisher(
   environment: Record<string, string>,
   nodeOptions: string[] = [],
 ): Promise<Publisher> {
-  const child = await startChild(script, environment, [], 60_000, nodeOptions);
+  const child = await startChild(script, environment, [], 60_000, { nodeOptions });
   const { port, controlPort } = JSON.parse(child.firstLine) as { port: number; controlPort: number };
   return { child, port, controlPort };
 }

@@ -3,11 +3,10 @@
  * keyed GET beside them takes. Needs about 10 100 open files in two processes (`ulimit -n`).
  */
 import autocannon from "autocannon";
-import { type BenchChild, startChild } from "../lib/child.js";
+import { anonymousMibOf, type BenchChild, startChild } from "../lib/child.js";
 import {
   type BenchKey,
   cpuMsOf,
-  residentMibOf,
   signedHeaders,
   type SignedGateway,
   startSignedGateway,
@@ -30,7 +29,7 @@ export const sockets: Scenario = {
   title: "Authenticated idle sockets: memory, heartbeats, and a keyed GET beside them",
   async run(context) {
     const system = await startSystem();
-    const bare = await startChild("peers/bare-publish.child.js");
+    const bare = await startChild("peers/bare-publish.child.js", {}, [], 30_000, { isProbed: true });
     const gateway = await startSignedGateway(system.venues, {
       STREAM_UNAUTHENTICATED_PER_ADDRESS_MAX: "1000",
     });
@@ -51,12 +50,12 @@ async function measure(context: ScenarioContext, gateway: SignedGateway, bare: B
   const [key] = keys;
   if (key === undefined) throw new Error("no key");
   const { port: barePort } = JSON.parse(bare.firstLine) as { port: number };
-  const peer = await weigh(bare.process.pid ?? 0, { PORT: String(barePort), SOCKETS: String(count) });
+  const peer = await weigh(bare, { PORT: String(barePort), SOCKETS: String(count) });
   await peer.readers.stop();
   const idleSeconds = context.smoke ? 2 : 4 * HEARTBEAT_S;
   const alone = await beside(context, gateway, key);
   const restMs = await idleCpuMs(gateway.pid, idleSeconds);
-  const ours = await weigh(gateway.pid, {
+  const ours = await weigh(gateway.child, {
     PORT: String(gateway.port),
     SOCKETS: String(count),
     KEYS: JSON.stringify(keys),
@@ -67,7 +66,7 @@ async function measure(context: ScenarioContext, gateway: SignedGateway, bare: B
     const perHeartbeatUs = ((heldMs - restMs) * 1_000 * HEARTBEAT_S) / (count * idleSeconds);
     return [
       {
-        ...{ what: `${count} authenticated idle sockets, resident memory of each`, unit: "KiB", ours: ours.kibEach },
+        ...{ what: `${count} authenticated idle sockets, memory of each`, unit: "KiB", ours: ours.kibEach },
         ...{ peerName: "bare uWebSockets.js, no key", peer: peer.kibEach, ratio: ours.kibEach / peer.kibEach },
         ...{
           goal: null,
@@ -95,11 +94,11 @@ async function measure(context: ScenarioContext, gateway: SignedGateway, bare: B
   }
 }
 
-/** Resident memory of a server before and after the sockets, which stay. */
-async function weigh(pid: number, environment: Record<string, string>) {
-  const beforeMib = residentMibOf(pid);
+/** Memory of a server before and after the sockets, which stay. */
+async function weigh(server: BenchChild, environment: Record<string, string>) {
+  const beforeMib = await anonymousMibOf(server);
   const readers = await startChild("load/stream-readers.child.js", environment, [], 120_000);
-  const afterMib = residentMibOf(pid);
+  const afterMib = await anonymousMibOf(server);
   const kibEach = ((afterMib - beforeMib) * KIB_PER_MIB) / Number(environment["SOCKETS"]);
   return { readers, beforeMib, afterMib, kibEach };
 }
@@ -113,13 +112,15 @@ async function idleCpuMs(pid: number, seconds: number): Promise<number> {
 async function beside(context: ScenarioContext, gateway: SignedGateway, key: BenchKey) {
   const p99s: number[] = [];
   let detail = "";
-  const runCount = context.smoke ? 1 : 3;
-  for (let run = 0; run < runCount; run++) {
+  const runCount = context.smoke ? 1 : 5;
+  for (let run = -1; run < runCount; run++) {
     const result = await autocannon({
       ...{ url: gateway.url + TARGET, connections: 16, duration: context.smoke ? 1 : 4, overallRate: FIXED_RATE },
       headers: signedHeaders(key, { method: "GET", target: TARGET }),
     });
     if (result.non2xx > 0) throw new Error(`${result.non2xx} keyed requests were refused`);
+    // The first run warms up.
+    if (run < 0) continue;
     p99s.push(result.latency.p99);
     detail = `${result.latency.p50}/${result.latency.p99}/${result.latency.max}`;
   }
