@@ -1,6 +1,6 @@
 /** Starts a compiled child of bench and waits for the line that says it listens; ends it by pid. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { on } from "node:events";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { MemoryAnswer } from "../soak/service-process.js";
@@ -62,10 +62,14 @@ export function startChild(
 
 /** Memory of a probed child that is no file's, after forced collections. */
 export async function anonymousMibOf({ process: child }: BenchChild): Promise<number> {
-  const answer = once(child, "message", { signal: AbortSignal.timeout(PROBE_ANSWER_MS) });
+  const messages = on(child, "message", { signal: AbortSignal.timeout(PROBE_ANSWER_MS) });
   child.send(0);
-  const [{ resident }] = (await answer) as [MemoryAnswer];
-  return resident / BYTES_PER_MIB;
+  for await (const [message] of messages) {
+    // A service has messages of its own for its parent.
+    const { resident } = message as Partial<MemoryAnswer>;
+    if (resident !== undefined) return resident / BYTES_PER_MIB;
+  }
+  throw new Error("a child ended while its memory was asked for");
 }
 
 async function stop(child: ChildProcess): Promise<void> {

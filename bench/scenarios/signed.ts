@@ -17,8 +17,12 @@ const CLOSE = "/api/trade/position/close";
 /** More than a run of a second sends, and fewer than a key is remembered by (32,768). */
 const WRITES_PER_RUN = 32_000;
 const WINDOW_MIN = 20_000;
-/** A few in a thousand dry runs are refused, rightly (http.ts). */
+/**
+ * A book of the local venues is too thin for the close for half a second at times; dry runs are then refused, rightly,
+ * and a short run that meets such a time says little: it is taken again.
+ */
 const REFUSED_SHARE_MAX = 0.02;
+const TAKEN_AGAIN_MAX = 6;
 
 interface Compared {
   readonly what: string;
@@ -70,14 +74,19 @@ async function compare(
   const ours: number[] = [];
   const peer: number[] = [];
   const runCount = context.smoke ? 1 : 5;
+  let takenAgainCount = 0;
   for (let run = -1; run < runCount; run++) {
     const key = await gateway.createKey();
     const headers = preparedFor(key, target, body);
     const proven = await tool.run({ ...common, url: gateway.url + target, headers });
     // The client does the same work for both, but for the names that the server looks at.
     const unsigned = await tool.run({ ...common, url: publicUrl + target, headers: headers.map(renamed) });
-    const refused = proven.non2xxCount / (proven.requestsPerSecond * common.seconds);
-    if (refused > REFUSED_SHARE_MAX) throw new Error(`${proven.non2xxCount} signed requests were refused`);
+    const refusedCount = Math.max(proven.non2xxCount, unsigned.non2xxCount);
+    if (refusedCount > REFUSED_SHARE_MAX * proven.requestsPerSecond * common.seconds) {
+      if (++takenAgainCount > TAKEN_AGAIN_MAX) throw new Error(`${refusedCount} requests of a run were refused`);
+      run--;
+      continue;
+    }
     if (run < 0) continue;
     ours.push(proven.requestsPerSecond);
     peer.push(unsigned.requestsPerSecond);
@@ -87,7 +96,7 @@ async function compare(
   return {
     ...{ what: `${what}, ${CONNECTIONS} connections (${tool.name})`, unit: "requests/s", ours: oursMedian },
     ...{ peerName: "the same unsigned, in public mode", peer: peerMedian, ratio: oursMedian / peerMedian },
-    ...{ goal: null, runCount, detail: `${addedUs.toFixed(1)} µs more a request` },
+    ...{ goal: null, runCount, detail: `${addedUs.toFixed(1)} µs more a request; ${takenAgainCount} runs taken again` },
   };
 }
 
