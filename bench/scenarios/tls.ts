@@ -114,7 +114,7 @@ interface Measured extends TlsResult {
 }
 
 async function rates(context: ScenarioContext, servers: Servers, resumes: boolean): Promise<BenchRow[]> {
-  const seconds = context.smoke ? 0.2 : 3;
+  const seconds = context.smoke ? 0.2 : 2;
   const { runs, runCount } = await byTurns(
     context,
     (server) => handshakes(server, { resumes, atOnce: AT_ONCE, seconds }),
@@ -137,7 +137,7 @@ async function rates(context: ScenarioContext, servers: Servers, resumes: boolea
 }
 
 async function latencies(context: ScenarioContext, servers: Servers, resumes: boolean): Promise<BenchRow[]> {
-  const seconds = context.smoke ? 0.2 : 3;
+  const seconds = context.smoke ? 0.2 : 2;
   const { runs, runCount } = await byTurns(
     context,
     (server) => handshakes(server, { resumes, atOnce: 1, seconds }),
@@ -166,7 +166,7 @@ interface Beside {
 
 /** Requests on connections that stay open, alone and beside full handshakes. */
 async function beside(context: ScenarioContext, servers: Servers): Promise<BenchRow[]> {
-  const seconds = context.smoke ? 0.3 : 5;
+  const seconds = context.smoke ? 0.3 : 3;
   const measure = async (server: Server): Promise<Beside> => {
     const rest = await requests(server, seconds);
     const flooding = handshakes(server, { resumes: false, atOnce: AT_ONCE, seconds: seconds + FLOOD_MORE_S });
