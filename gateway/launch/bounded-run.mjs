@@ -6,7 +6,7 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 const GRACE_MS = 5_000;
 
 /** Resolves with the exit code, and whether the time was over. */
-export function runBounded(command, args, { cwd, env = process.env, limitMs }) {
+export function runBounded(command, args, { cwd, env = process.env, limitMs, graceMs = GRACE_MS }) {
   const child = spawn(command, args, { cwd, env, stdio: "inherit", detached: true });
   return new Promise((resolve) => {
     let isOver = false;
@@ -14,7 +14,7 @@ export function runBounded(command, args, { cwd, env = process.env, limitMs }) {
     let last;
     const end = (signal) => {
       signalGroup(child.pid, signal);
-      last ??= setTimeout(() => signalGroup(child.pid, "SIGKILL"), GRACE_MS);
+      last ??= setTimeout(() => signalGroup(child.pid, "SIGKILL"), graceMs);
     };
     const timer = setTimeout(() => {
       isOver = true;

@@ -18,7 +18,7 @@ function run(script: string, env: Record<string, string> = {}): string[] {
 
 const bounded = (command: string, limitMs: number): string[] =>
   run(`import { runBounded } from ${JSON.stringify(join(LAUNCH, "bounded-run.mjs"))};
-    const result = await runBounded("sh", ["-c", ${JSON.stringify(command)}], { limitMs: ${limitMs} });
+    const result = await runBounded("sh", ["-c", ${JSON.stringify(command)}], { limitMs: ${limitMs}, graceMs: 200 });
     process.stdout.write(JSON.stringify(result) + "\\n");`);
 
 /** A process that has ended and that nobody has asked about is still listed. */
