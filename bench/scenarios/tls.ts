@@ -28,7 +28,7 @@ const NODE = "bare node:https";
 const [, SECOND] = ROUTABLE_VENUES;
 const TARGET = `/api/trading/${SECOND}/ticker/BTC`;
 /** The flood begins before the first request is measured, and ends after the last. */
-const FLOOD_MORE_S = 1.5;
+const FLOOD_MORE_S = 1;
 
 interface Server {
   readonly port: number;
