@@ -40,7 +40,12 @@ const onOrders = (spec: FaultSpec): FaultSpec[] => ORDER_ROUTES.map((match) => (
 const KNOBS: readonly Knob[] = [
   { name: "no fault", faults: [] },
   { name: "5xx before execution", isInStorm: true, faults: onOrders({ kind: "errorBefore", probability: 0.4 }) },
-  { name: "5xx after execution", isInStorm: true, faults: onOrders({ kind: "errorAfter", probability: 0.5 }), minUnknown: 0 },
+  {
+    name: "5xx after execution",
+    isInStorm: true,
+    faults: onOrders({ kind: "errorAfter", probability: 0.5 }),
+    minUnknown: 0,
+  },
   { name: "502 after execution", faults: onOrders({ kind: "errorAfter", probability: 0.5, status: 502 }) },
   { name: "reply lost", isInStorm: true, faults: onOrders({ kind: "replyLost", probability: 0.5 }) },
   { name: "request lost", isInStorm: true, faults: onOrders({ kind: "loss", probability: 0.4 }) },
@@ -49,7 +54,11 @@ const KNOBS: readonly Knob[] = [
     faults: onOrders({ kind: "latency", probability: 0.4, delayMs: 1_500, jitterMs: 500 }),
     minUnknown: 1,
   },
-  { name: "429 on orders", isInStorm: true, faults: onOrders({ kind: "rate429", probability: 0.3, retryAfterS: 1, count: 3 }) },
+  {
+    name: "429 on orders",
+    isInStorm: true,
+    faults: onOrders({ kind: "rate429", probability: 0.3, retryAfterS: 1, count: 3 }),
+  },
   { name: "418 on orders", faults: onOrders({ kind: "ban418", retryAfterS: 2, count: 1 }) },
   { name: "disconnects of every socket", isInStorm: true, faults: [{ kind: "disconnect", probability: 0.02 }] },
   {
