@@ -65,7 +65,7 @@ async function measure(context: ScenarioContext, system: BenchSystem): Promise<S
   for (const venue of ROUTABLE_VENUES) {
     // Until the account is streamed, each close also reads its position from the venue.
     await load(system, "gateway", 4, context.smoke ? 30 : 400, 0, venue);
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await new Promise((resolve) => setTimeout(resolve, context.smoke ? 500 : 2_000));
     for (const callerCount of context.smoke ? ([50] as const) : CALLER_COUNTS) {
       rows.push(...(await compare(context, system, callerCount, venue)));
     }
@@ -84,7 +84,7 @@ async function compare(
   // The judged row is the median of five runs; the others have two.
   const runCount = context.smoke ? 1 : isGoal ? 5 : 2;
   const offered = VENUE_BENCHES[venue].close.offered[callerCount];
-  const count = Math.max(MIN_COUNT, offered * (context.smoke ? 1 : 3));
+  const count = context.smoke ? MIN_COUNT : Math.max(MIN_COUNT, offered * 3);
   const ours: LoadResult[] = [];
   const direct: LoadResult[] = [];
   for (let run = 0; run < runCount; run++) {

@@ -16,6 +16,7 @@ import { sockets } from "./sockets.js";
 import { quietStore } from "./quiet-store.js";
 import { stages } from "./stages.js";
 import { snapshots } from "./snapshots.js";
+import { tls } from "./tls.js";
 
 export const SCENARIOS: readonly Scenario[] = [
   ingest,
@@ -31,6 +32,7 @@ export const SCENARIOS: readonly Scenario[] = [
   auth,
   signed,
   sockets,
+  tls,
   close,
   memory,
   manyMarkets,

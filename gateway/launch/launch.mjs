@@ -38,7 +38,7 @@ if (command === "check") {
 ensureBuilt();
 if (command === "test") {
   const { runTests } = await import("./test.mjs");
-  process.exit(runTests(args));
+  process.exit(await runTests(args));
 }
 const main = MAINS[command];
 if (main === undefined)

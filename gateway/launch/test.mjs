@@ -1,8 +1,11 @@
-/** Runs the whole vitest suite and closes with `N passed, N failed`, counted from its own JSON report. */
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+/**
+ * Runs the whole vitest suite and closes with `N passed, N failed`, counted from its own JSON report. All of it ends
+ * within TEST_MINUTES_MAX: a run that is cut off then names what was running, and counts as a failure.
+ */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
+import { runBounded } from "./bounded-run.mjs";
 import { repoRoot } from "./prepare.mjs";
 
 /**
@@ -27,22 +30,33 @@ const ALONE = [
 ];
 
 const SLOWEST_SHOWN = 10;
+/** Three times what the suite takes on a machine that nothing else uses. */
+const MINUTES_MAX = 60;
 
-export function runTests(args) {
+export async function runTests(args) {
+  const minutesMax = Number(process.env.TEST_MINUTES_MAX ?? MINUTES_MAX);
+  if (!(minutesMax > 0)) {
+    process.stderr.write("TEST_MINUTES_MAX is no number of minutes above 0\n");
+    return 2;
+  }
+  const endMs = performance.now() + minutesMax * 60_000;
   // Files or options of the caller's: one run as asked for.
   const runs =
     args.length > 0
       ? [args]
       : [excluded(WHOLE_SYSTEMS), [...WHOLE_SYSTEMS, ...excluded(ALONE)], [...ALONE, "--maxWorkers=1"]];
   const total = { passed: 0, failed: 0, skipped: 0, status: 0, lost: [], tookMs: [] };
-  for (const run of runs) {
-    const counts = runVitest(run);
+  for (const [index, run] of runs.entries()) {
+    const counts = await runVitest(run, endMs);
     total.passed += counts.passed;
     total.failed += counts.failed;
     total.skipped += counts.skipped;
     total.lost.push(...counts.lost);
     total.tookMs.push(...counts.tookMs);
     total.status ||= counts.status;
+    if (!counts.isOver) continue;
+    total.lost.push(...overTime(`group ${index + 1} of ${runs.length}`, minutesMax, counts.running));
+    break;
   }
   if (args.length === 0) printSlowest(total.tookMs);
   const { passed, failed, skipped, status } = total;
@@ -55,17 +69,24 @@ function excluded(paths) {
   return paths.map((path) => `--exclude=${path.endsWith("/") ? `${path}**` : path}`);
 }
 
-function runVitest(args) {
+async function runVitest(args, endMs) {
   const folder = mkdtempSync(join(tmpdir(), "unwind-test-"));
   const report = join(folder, "report.json");
   const vitest = join(repoRoot, "node_modules", "vitest", "vitest.mjs");
-  const result = spawnSync(
+  const runningFile = join(folder, "running.json");
+  const reporters = ["default", "json", join(repoRoot, "gateway", "launch", "running-tests.mjs")];
+  const result = await runBounded(
     process.execPath,
-    [vitest, "run", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...args],
-    { cwd: repoRoot, stdio: "inherit" },
+    [vitest, "run", ...reporters.map((name) => `--reporter=${name}`), `--outputFile.json=${report}`, ...args],
+    {
+      cwd: repoRoot,
+      env: { ...process.env, RUNNING_TESTS_FILE: runningFile },
+      limitMs: Math.max(0, endMs - performance.now()),
+    },
   );
   // No report means that the runner itself broke; that is a failure, whatever its exit code.
-  const counts = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : null;
+  const counts = readJson(report);
+  const running = readJson(runningFile) ?? [];
   rmSync(folder, { recursive: true, force: true });
   const files = counts?.testResults ?? [];
   const brokenFiles = files.filter((file) => file.status === "failed" && file.assertionResults.length === 0);
@@ -76,13 +97,32 @@ function runVitest(args) {
   );
   return {
     passed: counts?.numPassedTests ?? 0,
-    failed: (counts?.numFailedTests ?? 0) + brokenFiles.length + (counts === null ? 1 : 0),
+    failed: (counts?.numFailedTests ?? 0) + brokenFiles.length + (counts === null || result.isOver ? 1 : 0),
     skipped: counts?.numPendingTests ?? 0,
-    status: result.status ?? 1,
+    status: result.status,
+    isOver: result.isOver,
+    running,
     tookMs: files.map(({ name, startTime, endTime }) => [relative(repoRoot, name), endTime - startTime]),
     // Named once more at the end: a log of this length is read from its tail.
     lost: [...brokenFiles.map((file) => describeLoss(file.name, "could not run", file.message)), ...failedTests],
   };
+}
+
+/** What a run that was cut off says: its own limit, what had begun and not ended, and that the rest was not run. */
+function overTime(group, minutesMax, running) {
+  return [
+    `${group} was cut off: the tests took longer than ${minutesMax} minutes (TEST_MINUTES_MAX); what comes after it was not run`,
+    ...running.map((name) => `running when it was cut off: ${relative(repoRoot, name)}`),
+  ];
+}
+
+/** Null where there is no such file, or only a part of it. */
+function readJson(file) {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    return null;
+  }
 }
 
 /** Where the time of the whole suite goes; a file's tests run one after another, so its time is what it adds. */

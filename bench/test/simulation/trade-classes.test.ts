@@ -62,7 +62,15 @@ afterAll(async () => {
   system?.cleanUp();
 });
 
+/** Traders whose orders come into no record. */
+function unrecordedTraders(): readonly FourTrader[] {
+  return PLANTS.filter(({ checks: [own] }) => own === "fills recorded").flatMap((plant) =>
+    tradersWith(plant, planted.flat(), traders),
+  );
+}
+
 async function play(scenes: readonly PlannedScene[]): Promise<void> {
+  const unrecorded = unrecordedTraders();
   const { trials, asks, recorded } = await runWorkload(
     four,
     system,
@@ -72,6 +80,7 @@ async function play(scenes: readonly PlannedScene[]): Promise<void> {
       firstAnswersOnly: true,
       clientOf: (trader, client) => planting.client(trader, client),
       switchEndMs: SWITCH_END_MS,
+      isUnrecorded: ({ trader }) => unrecorded.includes(trader),
     },
   );
   played.trials.push(...trials);

@@ -19,7 +19,7 @@ import { endless, tradeOutcome, type TradeTrial, untilFinal } from "../support/t
 import { addTraders, onOrders, type PlannedTrade, type PlannedTrader, trialOf } from "../support/trade-workload.js";
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
-const TRADES_PER_VENUE = 15;
+const TRADES_PER_VENUE = Math.ceil(Number(process.env.TRADES ?? 32) / FOUR_VENUES.length);
 const FAULTS = [
   ...onOrders({ kind: "replyLost", probability: 0.2 }),
   ...onOrders({ kind: "errorAfter", probability: 0.2 }),
@@ -122,11 +122,11 @@ function logOf(venues: FourVenues, venue: FourVenue, traders: readonly FourTrade
 }
 
 describe("a seed", () => {
-  it(`gives the same order logs and the same ends of ${4 * TRADES_PER_VENUE} trades again`, async () => {
+  it(`gives the same order logs and the same ends of ${FOUR_VENUES.length * TRADES_PER_VENUE} trades again`, async () => {
     const first = await run();
     const second = await run();
     expect(second).toEqual(first);
-    expect(first.ends.length).toBe(4 * TRADES_PER_VENUE);
+    expect(first.ends.length).toBe(FOUR_VENUES.length * TRADES_PER_VENUE);
     for (const venue of FOUR_VENUES) expect(first.logs[venue]?.length).toBeGreaterThan(TRADES_PER_VENUE / 3);
     expect(JSON.stringify(first.faultHits)).toMatch(/"errorAfter":[1-9]/);
   }, 240_000);

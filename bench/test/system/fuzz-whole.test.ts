@@ -236,7 +236,7 @@ describe("malformed frames", () => {
       const cutNs = createSystemClock().monoNs();
       for (const venue of ROUTABLE_VENUES) for (const socket of [...markets[venue].shell.sockets]) socket.terminate();
       checker.watch(markets, rooms, ["BTC", "ETH"]);
-      const recoveryMs = await waitUntil("every book LIVE and renewed", 20_000, () =>
+      const recoveryMs = await waitUntil("every book LIVE and renewed", 60_000, () =>
         checker.isRenewedSince(cutNs),
       ).catch((error: unknown) => {
         const late = checker.books.map(

@@ -29,6 +29,8 @@ interface Knob {
   readonly on?: readonly PairVenue[];
   readonly skewBps?: number;
   readonly minUnknown?: number;
+  /** The storm of trades over four venues has this fault too: with KNOBS=ALL only. */
+  readonly isInStorm?: true;
 }
 
 /** The routes that carry orders; reads pass. */
@@ -37,19 +39,28 @@ const onOrders = (spec: FaultSpec): FaultSpec[] => ORDER_ROUTES.map((match) => (
 
 const KNOBS: readonly Knob[] = [
   { name: "no fault", faults: [] },
-  { name: "5xx before execution", faults: onOrders({ kind: "errorBefore", probability: 0.4 }) },
-  { name: "5xx after execution", faults: onOrders({ kind: "errorAfter", probability: 0.5 }), minUnknown: 0 },
+  { name: "5xx before execution", isInStorm: true, faults: onOrders({ kind: "errorBefore", probability: 0.4 }) },
+  {
+    name: "5xx after execution",
+    isInStorm: true,
+    faults: onOrders({ kind: "errorAfter", probability: 0.5 }),
+    minUnknown: 0,
+  },
   { name: "502 after execution", faults: onOrders({ kind: "errorAfter", probability: 0.5, status: 502 }) },
-  { name: "reply lost", faults: onOrders({ kind: "replyLost", probability: 0.5 }) },
-  { name: "request lost", faults: onOrders({ kind: "loss", probability: 0.4 }) },
+  { name: "reply lost", isInStorm: true, faults: onOrders({ kind: "replyLost", probability: 0.5 }) },
+  { name: "request lost", isInStorm: true, faults: onOrders({ kind: "loss", probability: 0.4 }) },
   {
     name: "latency beyond the deadline",
     faults: onOrders({ kind: "latency", probability: 0.4, delayMs: 1_500, jitterMs: 500 }),
     minUnknown: 1,
   },
-  { name: "429 on orders", faults: onOrders({ kind: "rate429", probability: 0.3, retryAfterS: 1, count: 3 }) },
+  {
+    name: "429 on orders",
+    isInStorm: true,
+    faults: onOrders({ kind: "rate429", probability: 0.3, retryAfterS: 1, count: 3 }),
+  },
   { name: "418 on orders", faults: onOrders({ kind: "ban418", retryAfterS: 2, count: 1 }) },
-  { name: "disconnects of every socket", faults: [{ kind: "disconnect", probability: 0.02 }] },
+  { name: "disconnects of every socket", isInStorm: true, faults: [{ kind: "disconnect", probability: 0.02 }] },
   {
     name: "every request may fail",
     faults: [
@@ -62,6 +73,8 @@ const KNOBS: readonly Knob[] = [
   { name: "a clock far behind", faults: [{ kind: "clockSkew", delayMs: -20_000 }] },
   { name: "a price skew", faults: [], skewBps: 50 },
 ];
+
+const PLAYED = KNOBS.filter(({ isInStorm }) => isInStorm !== true || process.env.KNOBS === "ALL");
 
 const table: string[] = [];
 afterAll(() => {
@@ -151,8 +164,9 @@ function counted(words: readonly string[]): string {
 }
 
 describe.concurrent("closes under a trading fault", () => {
-  for (const [index, knob] of KNOBS.entries()) {
-    it(`equal the venues' order logs under ${knob.name}`, () => closeUnder(knob, SEED + 100 + index), 300_000);
+  for (const knob of PLAYED) {
+    const seed = SEED + 100 + KNOBS.indexOf(knob);
+    it(`equal the venues' order logs under ${knob.name}`, () => closeUnder(knob, seed), 300_000);
   }
 });
 

@@ -203,7 +203,8 @@ async function waitUntilAsync(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await pause(LOOK_EVERY_MS);
 }
 
-describe.each(FOUR_VENUES)("%s, losing every frame of an account,", (venue) => {
+// Nearly all of it is waiting, for each venue of its own: side by side.
+describe.concurrent.each(FOUR_VENUES)("%s, losing every frame of an account,", (venue) => {
   it(
     "has a topic that equals its list whenever it is LIVE, for orders that rest and orders that ended",
     async () => {

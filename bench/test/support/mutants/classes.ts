@@ -25,8 +25,8 @@ export const PLANTS: readonly Plant[] = [
   ...LATER_PLANTS,
 ].filter(({ name }) => name.includes(ONLY));
 
-/** Plays of each scene: the dice of a single play may hide the fault. */
-const TIMES = 3;
+/** Plays of each scene in a later round: the dice of a single play may hide the fault. */
+const TIMES_LATER = 3;
 
 interface PlantedScene {
   readonly plant: Plant;
@@ -37,7 +37,7 @@ interface PlantedScene {
 /** Each round has its own traders. */
 export function plantedScenes(seed: number, round: number): readonly PlantedScene[] {
   return PLANTS.flatMap((plant, index) =>
-    Array.from({ length: TIMES }, (_, time): PlantedScene => {
+    Array.from({ length: round === 0 ? 1 : TIMES_LATER }, (_, time): PlantedScene => {
       const label = `planted-${index}-${time}-${round}`;
       const own = seed + 100 * index + 10 * round + time;
       const scene = { name: `${label}-${seed}`, kind: plant.scene, trader: label, seed: own };
