@@ -3,15 +3,8 @@
  * with the run, in the same batch as the events: after a crash the two agree.
  */
 import type { OrderStatus } from "../../domain/order.js";
-import {
-  isPriced,
-  isSettled,
-  mayRest,
-  markRecorded,
-  type OrderAttempt,
-  type AttemptRecord,
-  type TradeRun,
-} from "../run.js";
+import { isPriced, isSettled, mayRest, type OrderAttempt, type AttemptRecord, type TradeRun } from "../run.js";
+import { markRecorded } from "../run-writes.js";
 
 export interface OrderEvent {
   readonly attempt: OrderAttempt;

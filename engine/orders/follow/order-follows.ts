@@ -38,7 +38,8 @@ import {
   type FollowOwner,
   type FollowRow,
 } from "./followed-run.js";
-import { markUnfollowed, ownerOf } from "../run.js";
+import { ownerOf } from "../run.js";
+import { markUnfollowed } from "../run-writes.js";
 
 export const MAX_FOLLOWED = 1_024;
 const SCAN_ROWS = 256;

@@ -6,18 +6,15 @@ import { NO_PROOF_OF_ABSENCE } from "./absence-proof.js";
 import type { IntentOutcome } from "../durable/intent-log.js";
 import type { Resolution } from "./resolver.js";
 import { wholeOrder } from "../order-parts.js";
+import { isGuard, isSettled, mayRest, type OrderAttempt } from "../run.js";
 import {
-  isGuard,
-  isSettled,
-  mayRest,
   recordAck,
   recordBound,
   recordNotPlaced,
   recordOrder,
   recordUnknownStatus,
   recordVerdict,
-  type OrderAttempt,
-} from "../run.js";
+} from "../run-writes.js";
 
 export interface OutcomeParts {
   readonly clock: Clock;
