@@ -5,8 +5,9 @@ import { isPlainDecimal } from "../domain/decimal.js";
 import { ServiceError } from "../domain/errors.js";
 import type { VenueOrder } from "../domain/order.js";
 import type { RoutableVenue } from "../domain/venue.js";
-import { wholeOrder } from "./order-parts.js";
+import { MAX_OTHER_IDS, wholeOrder } from "./order-parts.js";
 import {
+  hasOwnPrice,
   mayRest,
   type AttemptRecord,
   type OrderAttempt,
@@ -95,11 +96,12 @@ export function recordDoubt(attempt: OrderAttempt, reason: string | null = attem
 
 /**
  * What the venue shows of the order. Holds 0 ≤ filled ≤ the largest size that it has had, whatever the venue says, and
- * keeps no price that is no decimal. Returns the order as it was written.
+ * keeps no price that is no decimal. Returns the order as it was written. `isReplaced`: another is in its place.
  */
-export function recordOrder(attempt: OrderAttempt, shown: VenueOrder): VenueOrder {
-  const { order, parts } = wholeOrder(attempt, shown);
+export function recordOrder(attempt: OrderAttempt, shown: VenueOrder, isReplaced = false): VenueOrder {
+  const { order, parts } = wholeOrder(attempt, shown, isReplaced);
   const changedLots = changedSize(attempt, order);
+  const changedTicks = changedPrice(attempt, order);
   const mostLots = Math.max(attempt.qtyLots, attempt.changedLots ?? 0, changedLots ?? 0);
   const filledLots = Number.isSafeInteger(order.filledLots) ? Math.min(Math.max(0, order.filledLots), mostLots) : 0;
   const averagePrice = order.averagePrice !== null && isPlainDecimal(order.averagePrice) ? order.averagePrice : null;
@@ -108,7 +110,22 @@ export function recordOrder(attempt: OrderAttempt, shown: VenueOrder): VenueOrde
   writable(attempt).order = written;
   if (parts !== undefined) writable(attempt).parts = parts;
   if (changedLots !== undefined) writable(attempt).changedLots = changedLots;
+  if (changedTicks !== undefined) writable(attempt).changedTicks = changedTicks;
   return written;
+}
+
+/** It was named under this id, which has not been read. */
+export function noteOtherId(attempt: OrderAttempt, venueOrderId: string): void {
+  const { otherIds = [] } = attempt;
+  if (!otherIds.includes(venueOrderId)) writable(attempt).otherIds = [...otherIds, venueOrderId].slice(-MAX_OTHER_IDS);
+}
+
+/** It has been read by this id. */
+export function dropOtherId(attempt: OrderAttempt, venueOrderId: string): void {
+  const left = (attempt.otherIds ?? []).filter((id) => id !== venueOrderId);
+  const written = writable(attempt);
+  if (left.length > 0) written.otherIds = left;
+  else delete written.otherIds;
 }
 
 /**
@@ -119,6 +136,14 @@ function changedSize(attempt: OrderAttempt, { qtyLots }: VenueOrder): number | u
   const isShown = attempt.order !== null && mayRest(attempt) && Number.isSafeInteger(qtyLots) && qtyLots > 0;
   if (!isShown || (attempt.changedLots === undefined && qtyLots === attempt.qtyLots)) return attempt.changedLots;
   return qtyLots;
+}
+
+/** Its price, likewise. */
+function changedPrice(attempt: OrderAttempt, { priceTicks }: VenueOrder): number | undefined {
+  const isShown = attempt.order !== null && hasOwnPrice(attempt) && Number.isSafeInteger(priceTicks) && priceTicks > 0;
+  if (!isShown || (attempt.changedTicks === undefined && priceTicks === attempt.priceTicks))
+    return attempt.changedTicks;
+  return priceTicks;
 }
 
 /** What the order shown means: CONFIRMED, or REJECTED with a reason and the venue's word. */

@@ -55,6 +55,8 @@ export interface OrderAttempt {
   readonly qtyLots: number;
   /** As its venue has shown it since its size was changed, by whomever; absent: as it was sent. */
   readonly changedLots?: number;
+  /** LIMIT: its price, likewise. */
+  readonly changedTicks?: number;
   /** LIMIT: what of it should trade on arrival, by the decision's walk; absent: nothing. */
   readonly marketableLots?: number;
   readonly priceTicks: number;
@@ -88,6 +90,8 @@ export interface OrderAttempt {
   readonly newIdPerChange?: true;
   /** What it was under each of its ids, oldest first; absent: it has had one. */
   readonly parts?: readonly OrderPart[];
+  /** Ids that it was named under and that nobody has read yet; absent: none. */
+  readonly otherIds?: readonly string[];
   readonly sentAtMs: number | null;
   readonly ackAtMs: number | null;
   /** Of protection: it counts no more. It was refused and is tried again, or taken back with what it guarded. */
@@ -109,6 +113,8 @@ export interface AttemptRecord {
   readonly unpriced?: true;
   /** As much as its fill row says; absent: nothing, or written by a version before. */
   readonly filledLots?: number;
+  /** Names its fill row, whatever id the order has by then; absent: as filledLots. */
+  readonly fillId?: string;
 }
 
 /** The position that the trade found. */
@@ -229,6 +235,13 @@ export function isWorking(attempt: OrderAttempt): boolean {
 /** Is an order that is open at the venue where it was meant to be? */
 export function mayRest(attempt: Pick<OrderAttempt, "timeInForce" | "rests">): boolean {
   return attempt.rests ?? (attempt.timeInForce === "GTC" || attempt.timeInForce === "POST_ONLY");
+}
+
+/** A limit order that rests without a trigger; what others show as their price may be the venue's own. */
+export function hasOwnPrice(
+  attempt: Pick<OrderAttempt, "timeInForce" | "rests" | "triggerTicks" | "unpriced">,
+): boolean {
+  return attempt.triggerTicks === undefined && attempt.unpriced !== true && mayRest(attempt);
 }
 
 /** Will the venue's record of this order still change without our doing? A resting order is as settled as it gets. */

@@ -79,7 +79,7 @@ export class OrderFollows<Run extends FollowedRun> {
       keys: this.#keys,
       isLive: (account) => this.#listeners.isLive(account),
       isReadElsewhere: (run, attempt) => owner.isReadElsewhere?.(run, attempt) === true,
-      see: (order, seen, isTakenUnpriced) => this.#sights.see(order, seen, isTakenUnpriced),
+      see: (order, seen, isTakenUnpriced, isReplaced) => this.#sights.see(order, seen, isTakenUnpriced, isReplaced),
       seeAbsent: (order) => this.#sights.seeAbsent(order),
       renew: (account) => this.#sights.renew(account),
       stopFollowing: (order, reason) => this.#stopFollowing(order, reason),

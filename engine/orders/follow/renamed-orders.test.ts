@@ -140,6 +140,19 @@ describe("an order that has a new id since it was amended", () => {
     expect([statesOf(rows).at(-1), fillsOf(rows).at(-1)]).toEqual(["FILLED", 450]);
   });
 
+  it("has one row for what it filled, of more versions, whatever id it has", async () => {
+    const desk = await renamingDesk();
+    await desk.order(LIMIT, KEY);
+    desk.change({ status: "PARTIALLY_FILLED", filledLots: 100, averagePrice: "95000" });
+    await desk.clock.advanceAsync(2 * MINUTE_MS);
+    await desk.amend("0.3");
+    desk.change({ status: "FILLED", filledLots: 200, averagePrice: "95000" });
+    await desk.clock.advanceAsync(10 * MINUTE_MS);
+    const rows = await recordedRows(desk.store);
+    expect(fillsOf(rows)).toEqual([100, 300]);
+    expect(new Set(rows.flatMap((row) => (row.table === "fill" ? [row.id] : []))).size).toBe(1);
+  });
+
   it("is recorded and shown at the price that it has", async () => {
     const desk = await renamingDesk();
     await desk.order(LIMIT, KEY);

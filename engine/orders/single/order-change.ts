@@ -16,6 +16,7 @@ import type { OrderRef } from "../../ports.js";
 import { storeUnavailable, type StateStore } from "../../storage/state-store.js";
 import { problemOf, type Background } from "../background.js";
 import { type Deadline, within } from "../../domain/deadline.js";
+import type { OrderListeners } from "../follow/order-listeners.js";
 import { redactVenueText } from "../redact.js";
 import { STORE_TIMEOUT_MS } from "../limits.js";
 import { cancelAllOrders } from "./cancel-all.js";
@@ -61,6 +62,8 @@ export interface CancelParts extends OwnTermsParts, NameParts {
 /** What amends an order. */
 export interface AmendParts extends CancelParts, CountedAccountParts, SettleParts {
   readonly background: Background;
+  /** Who follows the order learns of a new id of it. */
+  readonly listeners: Pick<OrderListeners, "name">;
   readonly randomIds: RandomIds;
   readonly store: StateStore;
 }
@@ -204,10 +207,26 @@ export async function amendOrder(
     if (outcome.reason === "NOT_FOUND") return refusal("ORDER_NOT_OPEN", { orderId, exchange: venue });
     return refusedBy("AMEND_REJECTED", venue, outcome, secrets);
   }
-  parts.recent.change(opened.venueAccountHash, current, change);
-  const shown = outcome.outcome === "accepted" ? (outcome.order ?? current) : current;
+  const shown = noteChange(parts, opened, current, change, outcome);
   const order = factsOfVenueOrder(instrument, shown, own);
   return { ok: true, outcome: outcome.outcome === "accepted" ? "ACCEPTED" : "UNKNOWN", order };
+}
+
+/** Returns the order as its venue took the change, as far as it says. */
+function noteChange(
+  { listeners, recent }: Pick<AmendParts, "listeners" | "recent">,
+  { room, venueAccountHash }: OpenedAccount,
+  current: VenueOrder,
+  change: OrderChange,
+  outcome: Exclude<AmendOutcome, Refused>,
+): VenueOrder {
+  const successor = outcome.outcome === "accepted" ? outcome.order : null;
+  if (room.newIdPerChange !== true) recent.change(venueAccountHash, current, change);
+  else {
+    recent.change(venueAccountHash, current, change, { successor });
+    if (successor !== null) listeners.name(room.venue, successor);
+  }
+  return successor ?? current;
 }
 
 function nothingToChange(): OrderRefusal {

@@ -12,6 +12,8 @@ export interface RenamingDesk extends DeskHarness {
   filledMeanwhile: number;
   /** Looks in the background have no answer. */
   isHidden: boolean;
+  /** Until then, of the virtual clock, its index of client ids has the order before the last amend. */
+  laggedUntilMs: number;
   /** Of all ids, whatever has an end. */
   filledLots(): number;
   /** Something happens to the order that the venue has now. */
@@ -33,7 +35,9 @@ export async function renamingDesk(): Promise<RenamingDesk> {
       readOrder: async (session, instrument, ref, options) => {
         if (desk.isHidden && options.lane === "background")
           return { ok: false, code: "TIMEOUT", message: "", retryAfterMs: null };
-        const value = "venueOrderId" in ref ? ended.get(ref.venueOrderId) : undefined;
+        const isLate = options.lane === "background" && desk.clock.wallMs() < desk.laggedUntilMs;
+        const last = [...ended.values()].at(-1);
+        const value = "venueOrderId" in ref ? ended.get(ref.venueOrderId) : isLate ? last : undefined;
         if (value === undefined) return room.reader.readOrder(session, instrument, ref, options);
         return { ok: true, value, asOfMs: 0, source: "venue" };
       },
@@ -44,9 +48,10 @@ export async function renamingDesk(): Promise<RenamingDesk> {
         const before = desk.change({});
         const filledLots = Math.max(before.filledLots, desk.filledMeanwhile);
         const averagePrice = filledLots > 0 ? "95000" : null;
-        ended.set(before.venueOrderId, { ...before, status: "CANCELED", filledLots, averagePrice });
+        const tsVenueMs = desk.clock.wallMs();
+        ended.set(before.venueOrderId, { ...before, status: "CANCELED", filledLots, averagePrice, tsVenueMs });
         const next = { qtyLots: change.qtyLots - current.filledLots, filledLots: 0, averagePrice: null };
-        const venueOrderId = `${before.venueOrderId}9`;
+        const venueOrderId = String(Number(before.venueOrderId) + 1_000_000);
         const order = desk.change({ ...next, venueOrderId, priceTicks: change.priceTicks, status: "OPEN" });
         const [canceled] = [...ended.values()].slice(-1);
         if (canceled !== undefined) streams.tell(CREDENTIALS.account, { kind: "order", order: canceled });
@@ -71,6 +76,7 @@ export async function renamingDesk(): Promise<RenamingDesk> {
     streams,
     filledMeanwhile: 0,
     isHidden: false,
+    laggedUntilMs: 0,
     filledLots: () => [...ended.values(), desk.change({})].reduce((sum, order) => sum + order.filledLots, 0),
     change: (changes: Partial<VenueOrder>): VenueOrder => {
       const [entry] = harness.venue.log;
