@@ -222,6 +222,24 @@ describe("fills of a gap of the stream", () => {
     expect([stream.state, ended.sort()]).toEqual(["LIVE", ids.slice(1)]);
   });
 
+  it("come with the end of an order whose id another contract has for an open one", async () => {
+    const elsewhere = { ...order("5", "OPEN"), nativeSymbol: "ETHUSDT" };
+    truth.openOrders = [order("5", "OPEN"), elsewhere];
+    await lose();
+    await reconnect();
+    await wait(3_000);
+    await lose();
+    truth.openOrders = [elsewhere];
+    truth.finishedOrders.set("5", order("5", "CANCELED"));
+    events.length = 0;
+    await reconnect();
+    await wait(5_000);
+    const told = events.flatMap((event) =>
+      event.kind === "order" ? [`${event.order.nativeSymbol} ${event.order.status}`] : [],
+    );
+    expect([stream.state, told]).toEqual(["LIVE", ["BTCUSDT CANCELED"]]);
+  });
+
   it("of a contract that can never be read hold the account back for minutes, are logged and counted", async () => {
     await lose();
     truth.movedSymbols = ["BTCUSDT", "ETHUSDT"];
