@@ -189,6 +189,26 @@ it("a switch that gave up is known for as long as its venue may fire, and the ne
   expect([harness.desk.status().armedSwitchCount, openSessions(harness)]).toEqual([0, 0]);
 });
 
+it("a switch that gave up is forgotten with its own time, though another owner's beats on for the account", async () => {
+  const harness = await createDesk({ knobs: { scheduleCancel: "accept" } });
+  await harness.order({ type: "LIMIT", price: "95000" });
+  const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs: 60_000 } as const;
+  const gone = await harness.run(harness.desk.armSwitch(request, "ow_alice"));
+  const other = await harness.run(harness.desk.armSwitch(request, "ow_bob"));
+  if (!gone.ok || !other.ok) throw new Error("refused");
+  harness.calls.cancelAllFates.push(...Array.from({ length: 40 }, () => "unknown" as const));
+  for (let minutes = 0; minutes < 40; minutes += 0.5) {
+    await harness.clock.advanceAsync(30_000);
+    expect(await harness.desk.heartbeat(other.armed.switchId, "ow_bob")).toMatchObject({ ok: true });
+  }
+  expect(harness.logLines.join()).toContain("dead_man_gave_up");
+  expect([harness.desk.status().armedSwitchCount, openSessions(harness)]).toEqual([1, 1]);
+  // The venue's own is the other's to end.
+  const ended = await harness.run(harness.desk.disarmSwitch(other.armed.switchId, "ow_bob"));
+  expect(ended).toMatchObject({ ok: true, armed: { state: "ENDED" } });
+  expect([harness.calls.scheduled.at(-1), openSessions(harness)]).toEqual([null, 0]);
+});
+
 it("a switch that gave up is forgotten with its venue's time", async () => {
   const { harness, facts } = await armed([]);
   harness.calls.cancelAllFates.push(...Array.from({ length: 40 }, () => "unknown" as const));
