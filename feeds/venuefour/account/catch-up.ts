@@ -8,6 +8,7 @@
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
+import type { Logger } from "../../../engine/domain/logger.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import type { AccountEvent, AccountHistory, CallOptions } from "../../../engine/ports.js";
 import { failureOf, type LoadFailure } from "../../shared/account/account-feed.js";
@@ -21,6 +22,7 @@ import type { VenuefourSession } from "./session.js";
 
 export interface CatchUpDeps {
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly account: VenuefourAccount;
   readonly history: AccountHistory;
   readonly memory: OrderMemory;
@@ -57,12 +59,13 @@ export class AccountCatchUp {
   /** Venue ms from which on every fill is to be reported; null before the first LIVE. */
   #fillsSinceMs: number | null = null;
   #hasMissedFills = false;
-  readonly #news = new PendingNews();
+  readonly #news: PendingNews;
 
   constructor(deps: CatchUpDeps, accountId: string, state: AccountState) {
     this.#deps = deps;
     this.#accountId = accountId;
     this.#state = state;
+    this.#news = new PendingNews((count) => deps.logger.error("venuefour.account.news-dropped", { count }));
   }
 
   /** Frames may have been missed from here on. */
