@@ -121,6 +121,25 @@ describe("an order that has a new id since it was amended", () => {
     },
   );
 
+  it("has filled what an id did of which nothing was heard before another was in its place", async () => {
+    const desk = await renamingDesk();
+    desk.isSilent = true;
+    await desk.order(LIMIT, KEY);
+    await desk.clock.advanceAsync(5 * MINUTE_MS);
+    await desk.amend("0.45");
+    desk.change({ status: "PARTIALLY_FILLED", filledLots: 40, averagePrice: "95000" });
+    await desk.amend("0.3");
+    await desk.clock.advanceAsync(5 * MINUTE_MS);
+    const between = desk.replaced().at(-1);
+    if (between === undefined) throw new Error("nothing was replaced");
+    const order = desk.change({ status: "FILLED", filledLots: 260, averagePrice: "95000" });
+    desk.streams.tell(CREDENTIALS.account, { kind: "order", order: between });
+    desk.streams.tell(CREDENTIALS.account, { kind: "order", order });
+    await desk.clock.advanceAsync(10 * MINUTE_MS);
+    const rows = await recordedRows(desk.store);
+    expect([statesOf(rows).at(-1), fillsOf(rows).at(-1)]).toEqual(["FILLED", 300]);
+  });
+
   it("is not over with a cancel that is as young as the venue's index of client ids", async () => {
     const desk = await renamingDesk();
     await desk.order(LIMIT, KEY);

@@ -12,6 +12,10 @@ export interface RenamingDesk extends DeskHarness {
   filledMeanwhile: number;
   /** Looks in the background have no answer. */
   isHidden: boolean;
+  /** Its amends bring no new id and no event. */
+  isSilent: boolean;
+  /** The orders that others are in the place of, oldest first. */
+  replaced(): readonly VenueOrder[];
   /** Until then, of the virtual clock, its index of client ids has the order before the last amend. */
   laggedUntilMs: number;
   /** Of all ids, whatever has an end. */
@@ -54,6 +58,7 @@ export async function renamingDesk(): Promise<RenamingDesk> {
         const venueOrderId = String(Number(before.venueOrderId) + 1_000_000);
         const order = desk.change({ ...next, venueOrderId, priceTicks: change.priceTicks, status: "OPEN" });
         const [canceled] = [...ended.values()].slice(-1);
+        if (desk.isSilent) return { outcome: "accepted", order: null };
         if (canceled !== undefined) streams.tell(CREDENTIALS.account, { kind: "order", order: canceled });
         return { outcome: "accepted", order };
       },
@@ -76,6 +81,8 @@ export async function renamingDesk(): Promise<RenamingDesk> {
     streams,
     filledMeanwhile: 0,
     isHidden: false,
+    isSilent: false,
+    replaced: () => [...ended.values()],
     laggedUntilMs: 0,
     filledLots: () => [...ended.values(), desk.change({})].reduce((sum, order) => sum + order.filledLots, 0),
     change: (changes: Partial<VenueOrder>): VenueOrder => {
