@@ -88,12 +88,12 @@ export function unreadIds(attempt: Partial<PartedOrder>, seen: VenueOrder): read
 }
 
 /**
- * Does what is seen of one id tell too little of the order? Another id may be missing what the one before it filled, and
- * an id that is canceled may have another in its place.
+ * Does what is seen of one id tell too little of the order? Another id may be missing what the one before it filled, an id
+ * that is canceled may have another in its place, and one that was named may have filled.
  */
 export function isOneIdAlone(known: Partial<PartedOrder>, seen: VenueOrder): boolean {
   if (known.newIdPerChange !== true) return false;
-  return seen.status === "CANCELED" || replacedId(known, seen) !== null;
+  return seen.status === "CANCELED" || unreadIds(known, seen).length > 0;
 }
 
 /** It fills no more, and may have another in its place. */

@@ -133,14 +133,15 @@ export class AccountCatchUp {
   ): Promise<LoadFailure | null> {
     const { instrumentOf, reader } = this.#deps;
     const open = new Set(openNow.map(orderKey));
-    const vanished = this.#state.orders
-      .openOrders()
-      .filter((order) => !open.has(orderKey(order)) && !this.#lookedUp.has(orderKey(order)));
+    // One whose contract is not listed any more cannot be asked for, and keeps nobody waiting.
+    const vanished = this.#state.orders.openOrders().flatMap((order) => {
+      const instrument = instrumentOf(order.nativeSymbol);
+      const isSettled = open.has(orderKey(order)) || this.#lookedUp.has(orderKey(order));
+      return instrument === null || isSettled ? [] : [{ order, instrument }];
+    });
     for (const order of openNow) this.#learn(order);
-    for (const order of vanished.slice(0, MAX_LOOKED_UP)) {
-      const { nativeSymbol, venueOrderId } = order;
-      const instrument = instrumentOf(nativeSymbol);
-      if (instrument === null) continue;
+    for (const { order, instrument } of vanished.slice(0, MAX_LOOKED_UP)) {
+      const { venueOrderId } = order;
       const read = await reader.readOrder(session, instrument, { venueOrderId }, OPTIONS);
       if (!isWanted()) return "unanswered";
       if (!read.ok) return failureOf(read);
