@@ -249,7 +249,7 @@ export class DeadManSwitches {
       if (armed.state === "ending") this.#end(armed);
       if (armed.state !== "armed") continue;
       this.#options.clock.clearTimer(armed.timer);
-      if (armed.atVenue.cover !== "account" || armed.isLeft) {
+      if (!this.#venueTimers.coversAccount(armed.atVenue) || armed.isLeft) {
         firing.push(this.#fire(armed));
         continue;
       }

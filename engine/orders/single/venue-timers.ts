@@ -137,6 +137,11 @@ export class VenueTimers {
     return account.time.mayFire && monoMs(this.#clock) - armedMs >= MIN_REARM_MS;
   }
 
+  /** Has the venue a time to come for all orders of the account? Where another owner's came, it has fired already. */
+  coversAccount({ account, cover }: VenueTimer): boolean {
+    return cover === "account" && account.time.mayFire && account.time.endsMs > monoMs(this.#clock);
+  }
+
   /** Ms for which the venue may still fire for this switch; 0: it will not. Times of other owners are theirs to end. */
   leftMs(switched: TimedAccount): number {
     const { atVenue } = switched;
