@@ -18,6 +18,11 @@ export function submittedLots(attempt: OrderAttempt): number {
   return changedLots === undefined ? qtyLots : Math.max(changedLots, filledLots(attempt));
 }
 
+/** The price that it has, or had at its end: as it was sent, or as it was changed to. */
+export function submittedTicks({ changedTicks, priceTicks }: OrderAttempt): number {
+  return changedTicks ?? priceTicks;
+}
+
 /** Nothing of it was executed, nor can be. */
 export function isUnfilled(attempt: OrderAttempt): boolean {
   if (attempt.outcome === "NOT_SENT" || attempt.outcome === "REJECTED") return true;
@@ -33,13 +38,13 @@ export function orderId(attempt: OrderAttempt): string | null {
 }
 
 /** Of the order as its venue has it: its limit or bound, "0" where it carries none. */
-export function orderPrice({ priceDecimals, priceTicks, unpriced }: OrderAttempt): string {
-  return unpriced === true ? "0" : formatScaled(priceTicks, priceDecimals);
+export function orderPrice(attempt: OrderAttempt): string {
+  return worstPrice(attempt) ?? "0";
 }
 
-/** The bound that the order carried; null where its venue takes none with such orders. */
-export function worstPrice({ priceDecimals, priceTicks, unpriced }: OrderAttempt): string | null {
-  return unpriced === true ? null : formatScaled(priceTicks, priceDecimals);
+/** The bound that the order carries; null where its venue takes none with such orders. */
+export function worstPrice(attempt: OrderAttempt): string | null {
+  return attempt.unpriced === true ? null : formatScaled(submittedTicks(attempt), attempt.priceDecimals);
 }
 
 /** The venue has it, and it has not ended. */

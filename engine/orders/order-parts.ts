@@ -3,6 +3,8 @@
  * of its ids is what the order filled. Pure.
  *
  * Invariant: what an id filled never shrinks, and is counted once.
+ *
+ * Bounds: MAX_PARTS ids, those that filled nothing go first; MAX_OTHER_IDS that were named and are not read yet.
  */
 import { formatScaledBig, isPlainDecimal, parseScaledBig } from "../domain/decimal.js";
 import { addRatio, divideRatio, formatRatio, multiplyRatio, ratio, ratioFromText } from "../domain/decimal-ratio.js";
@@ -15,23 +17,28 @@ export type OrderPart = Pick<VenueOrder, "venueOrderId" | "qtyLots" | "filledLot
 interface PartedOrder {
   readonly order: VenueOrder | null;
   readonly newIdPerChange?: true;
+  /** Ids that it was named under and that nobody has read yet, oldest first. */
+  readonly otherIds?: readonly string[];
   /** Oldest first; absent: it has had one id. */
   readonly parts?: readonly OrderPart[];
 }
 
+const MAX_PARTS = 64;
+export const MAX_OTHER_IDS = 64;
 const AVERAGE_PLACES = 8;
 /** Scale that holds any fee text exactly. */
 const FEE_PLACES = 24;
 
-/** The order as `seen` adds to what is known of it; `parts`: of all its ids. */
+/** The order as `seen` adds to what is known of it; `parts`: of all its ids. `isReplaced`: another id is in its place. */
 export function wholeOrder(
   { newIdPerChange, order: known, parts }: PartedOrder,
   seen: VenueOrder,
+  isReplaced = false,
 ): { readonly order: VenueOrder; readonly parts?: readonly OrderPart[] } {
   if (newIdPerChange !== true || known === null || known.venueOrderId === "" || seen.venueOrderId === "")
     return { order: seen };
   const before = parts ?? [partOf(known)];
-  const after = withPart(before, partOf(seen));
+  const after = withPart(before, partOf(seen), isReplaced);
   const newest = after.at(-1);
   if (after.length === 1 || newest === undefined) return { order: seen };
   const filledLots = after.reduce((sum, part) => sum + part.filledLots, 0);
@@ -64,13 +71,34 @@ export function replacedId(
   return isKnown ? null : known.venueOrderId;
 }
 
+/** Is another id than those known that of the order, by the client id that both have? */
+export function isOtherId(
+  { newIdPerChange, order: known, parts }: Partial<PartedOrder>,
+  venueOrderId: string,
+): boolean {
+  if (newIdPerChange !== true || known === null || known === undefined || known.venueOrderId === "") return false;
+  return venueOrderId !== "" && !(parts ?? [known]).some((part) => part.venueOrderId === venueOrderId);
+}
+
+/** Ids to be read before `seen` is taken: what they filled may be missing. */
+export function unreadIds(attempt: Partial<PartedOrder>, seen: VenueOrder): readonly string[] {
+  const replaced = replacedId(attempt, seen);
+  const others = (attempt.otherIds ?? []).filter((id) => id !== seen.venueOrderId && isOtherId(attempt, id));
+  return replaced === null ? others : [replaced, ...others];
+}
+
 /**
- * Does what is seen of one id tell too little of the order? Another id may be missing what the one before it filled, and
- * an id that is canceled may have another in its place.
+ * Does what is seen of one id tell too little of the order? Another id may be missing what the one before it filled, an id
+ * that is canceled may have another in its place, and one that was named may have filled.
  */
 export function isOneIdAlone(known: Partial<PartedOrder>, seen: VenueOrder): boolean {
   if (known.newIdPerChange !== true) return false;
-  return seen.status === "CANCELED" || replacedId(known, seen) !== null;
+  return seen.status === "CANCELED" || unreadIds(known, seen).length > 0;
+}
+
+/** It fills no more, and may have another in its place. */
+export function isOver({ status }: VenueOrder): boolean {
+  return status === "CANCELED" || status === "REJECTED";
 }
 
 /** What an id filled that has another in its place: no end of the order. */
@@ -83,9 +111,22 @@ function partOf({ averagePrice, fee, filledLots, qtyLots, venueOrderId }: VenueO
   return { venueOrderId, qtyLots, filledLots, averagePrice: isPlain ? averagePrice : null, fee };
 }
 
-function withPart(parts: readonly OrderPart[], seen: OrderPart): readonly OrderPart[] {
-  if (!parts.some(({ venueOrderId }) => venueOrderId === seen.venueOrderId)) return [...parts, seen];
+function withPart(parts: readonly OrderPart[], seen: OrderPart, isReplaced: boolean): readonly OrderPart[] {
+  if (!parts.some(({ venueOrderId }) => venueOrderId === seen.venueOrderId))
+    return withinBound(isReplaced ? [...parts.slice(0, -1), seen, ...parts.slice(-1)] : [...parts, seen]);
   return parts.map((part) => (part.venueOrderId === seen.venueOrderId ? later(part, seen) : part));
+}
+
+/** Ids of long ago are not seen again: those that filled nothing go, then two that filled become one. */
+function withinBound(parts: readonly OrderPart[]): readonly OrderPart[] {
+  if (parts.length <= MAX_PARTS) return parts;
+  const unfilled = parts.findIndex(({ filledLots }, index) => filledLots === 0 && index < parts.length - 2);
+  if (unfilled !== -1) return parts.filter((_, index) => index !== unfilled);
+  const [first, second, ...rest] = parts;
+  if (first === undefined || second === undefined) return parts;
+  const both = [first, second];
+  const filledLots = first.filledLots + second.filledLots;
+  return [{ ...second, filledLots, qtyLots: filledLots, averagePrice: averageOf(both), fee: feeOf(both) }, ...rest];
 }
 
 /** Of two sights of one id the one that shows more, by its fills, then by their price. */

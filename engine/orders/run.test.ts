@@ -1,12 +1,11 @@
 /** What the functions that write into a run hold, whoever calls them. */
 import { describe, expect, it } from "vitest";
 import { fakeAttempt, fakeRun, fakeVenueOrder } from "./test/fake-run.js";
+import { decodeRun, encodeRun, type TradeRun } from "./run.js";
 import {
   addAttempt,
   addPosition,
-  decodeRun,
   dropAttempts,
-  encodeRun,
   endTimings,
   recordAbandoned,
   recordNotSent,
@@ -14,8 +13,7 @@ import {
   recordRefusal,
   recordTimings,
   shrinkPosition,
-  type TradeRun,
-} from "./run.js";
+} from "./run-writes.js";
 
 const PENDING = { outcome: "PENDING", order: null, sentAtMs: null, ackAtMs: null } as const;
 

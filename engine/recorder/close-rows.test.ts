@@ -48,6 +48,31 @@ describe("the rows of closes", () => {
     expect([orderBy, partitionBy]).toEqual([["venue", "symbol", "fill_id"], "toYYYYMM(at)"]);
   });
 
+  it("of an order that got new ids keep the name of the first that filled, and have the price that it has", () => {
+    const rows = new CloseRows(listLogger([]));
+    const run = madeUpRun({ number: 7, atMs: AT_MS });
+    const [attempt] = run.attempts;
+    if (attempt?.order == null) throw new Error("no order");
+    const part = { ...attempt.order, filledLots: 1 };
+    const changed = {
+      ...attempt,
+      changedTicks: attempt.priceTicks + 1,
+      order: { ...attempt.order, venueOrderId: "newest" },
+      parts: [{ ...part, venueOrderId: "unfilled", filledLots: 0 }, { ...part, venueOrderId: "first" }, part],
+    };
+    const fillOf = (recorded: object): StateWrite | undefined => {
+      const again = { ...run, attempts: [{ ...changed, ...recorded }] };
+      return rows.events(again, takeOrderEvents(again, AT_MS).events).find(({ key }) => key.startsWith("fills|"));
+    };
+    const texts = [fillOf({}), fillOf({ recorded: { ver: 3, state: "OPEN 0", filled: false, fillId: "told" } })].map(
+      (write) => Buffer.from(write?.value ?? []).toString("latin1"),
+    );
+    expect(texts.map((text) => [text.includes("first"), text.includes("told"), text.includes("newest")])).toEqual([
+      [true, false, false],
+      [false, true, false],
+    ]);
+  });
+
   it("are also made where a figure fits no column: it is left out, kept in the detail, and logged", () => {
     const lines: string[] = [];
     const rows = new CloseRows(listLogger(lines));

@@ -8,13 +8,13 @@ import { formatScaled } from "../domain/decimal.js";
 import { formatRatio, multiplyRatio, ratioFromScaled, ratioFromText, subtractRatio } from "../domain/decimal-ratio.js";
 import type { Logger } from "../domain/logger.js";
 import { LOCAL_OWNER } from "../domain/owner.js";
-import { submittedLots } from "../orders/attempt-figures.js";
+import { submittedLots, submittedTicks } from "../orders/attempt-figures.js";
 import { averagePrice } from "../orders/run-totals.js";
 import { feeOf } from "../orders/conclude/reply.js";
 import { isOfPosition, ownerOf, type OrderAttempt } from "../orders/run.js";
 import type { TradeData } from "../orders/types.js";
 import type { DecisionEvent } from "../orders/conclude/decision-event.js";
-import type { OrderEvent } from "../orders/conclude/order-events.js";
+import { fillIdOf, type OrderEvent } from "../orders/conclude/order-events.js";
 import type { ConcludedTrade, RecordedRun } from "../orders/conclude/record-sink.js";
 import type { RoutingCandidate, RoutingReport } from "../routing/report.js";
 import type { RecordTableName } from "../storage/records/record-table.js";
@@ -143,7 +143,7 @@ function orderEventRow(run: RecordedRun, event: OrderEvent): RowValues {
     order_type: attempt.type ?? run.orderType,
     status,
     outcome: status === "INTENT" || status === "SENT" ? "PENDING" : attempt.outcome,
-    px: formatScaled(attempt.priceTicks, attempt.priceDecimals),
+    px: formatScaled(submittedTicks(attempt), attempt.priceDecimals),
     qty: formatScaled(submittedLots(attempt), attempt.qtyDecimals),
     filled: formatScaled(order?.filledLots ?? 0, attempt.qtyDecimals),
     avg_px: order === null ? null : averageText(attempt),
@@ -157,7 +157,6 @@ function fillRow(run: RecordedRun, event: OrderEvent): RowValues {
   const { attempt } = event;
   const order = attempt.order;
   const filledLots = order?.filledLots ?? 0;
-  const orderId = order?.venueOrderId ?? "";
   const fee = feeOf(attempt)[0];
   const candidate = run.routing?.candidates.find(({ exchange }) => exchange === attempt.venue);
   return {
@@ -166,7 +165,7 @@ function fillRow(run: RecordedRun, event: OrderEvent): RowValues {
     at: run.startedAtMs,
     venue: attempt.venue,
     symbol: run.symbol,
-    fill_id: orderId === "" ? attempt.venueClientOrderId : orderId,
+    fill_id: attempt.recorded?.fillId ?? fillIdOf(attempt),
     ver: versionOf(event),
     order_key: attempt.clientIdHex,
     route_id: run.routeId,
@@ -186,7 +185,7 @@ function fillRow(run: RecordedRun, event: OrderEvent): RowValues {
     realized_pnl: realizedPnl(run, attempt),
     // Orders that follow an entry were not routed.
     quoted_px: isOfPosition(attempt) ? (candidate?.vwap ?? null) : null,
-    worst_px: formatScaled(attempt.priceTicks, attempt.priceDecimals),
+    worst_px: formatScaled(submittedTicks(attempt), attempt.priceDecimals),
     ref_mid: referenceOf(run, attempt),
     owner: ownerOf(run) ?? LOCAL_OWNER,
   };

@@ -10,7 +10,8 @@ import { protectionReport } from "./protection-report.js";
 import { remainderReport } from "./remainder-report.js";
 import { algoOf } from "./reply.js";
 import { NO_PROOF_OF_ABSENCE } from "../send/absence-proof.js";
-import { isOpening, positionAttempts, recordBound, recordDoubt, type OrderAttempt, type TradeRun } from "../run.js";
+import { isOpening, positionAttempts, type OrderAttempt, type TradeRun } from "../run.js";
+import { recordBound, recordDoubt } from "../run-writes.js";
 import type { TradeData, ExecutionLeg } from "../types.js";
 
 /** Forgets the last sight of every order that the venue knows, so that whoever looks next reads it again. */

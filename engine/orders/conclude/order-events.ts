@@ -3,15 +3,8 @@
  * with the run, in the same batch as the events: after a crash the two agree.
  */
 import type { OrderStatus } from "../../domain/order.js";
-import {
-  isPriced,
-  isSettled,
-  mayRest,
-  markRecorded,
-  type OrderAttempt,
-  type AttemptRecord,
-  type TradeRun,
-} from "../run.js";
+import { isPriced, isSettled, mayRest, type OrderAttempt, type AttemptRecord, type TradeRun } from "../run.js";
+import { markRecorded } from "../run-writes.js";
 
 export interface OrderEvent {
   readonly attempt: OrderAttempt;
@@ -80,13 +73,22 @@ function takeAttempt(attempt: OrderAttempt, nowMs: number, events: OrderEvent[])
     events.push({ attempt, ver, status, atMs, filled, ...(filled && recorded.filled ? { isFilledAgain: true } : {}) });
   }
   const lots = Math.max(recordedLots, filledLots);
+  // All versions of a fill row have one name: under a second one it would count twice.
+  const fillId = recorded.fillId ?? (filled ? fillIdOf(attempt) : undefined);
   markRecorded(attempt, {
     ver,
     state,
     filled: recorded.filled || filled,
     ...(lots === 0 ? {} : { filledLots: lots }),
+    ...(fillId === undefined ? {} : { fillId }),
     ...(isUnpriced && (recorded.filled || filled) ? { unpriced: true } : {}),
   });
+}
+
+/** What names the first fill row of an order: the first of its ids that filled. */
+export function fillIdOf({ order, parts, venueClientOrderId }: OrderAttempt): string {
+  const first = parts?.find(({ filledLots }) => filledLots > 0)?.venueOrderId;
+  return first ?? (order === null || order.venueOrderId === "" ? venueClientOrderId : order.venueOrderId);
 }
 
 /** Earlier versions kept no lots: the state of then implies how much was reported. */

@@ -3,7 +3,7 @@
  * pauses that grow while nothing happens (STREAMED_PAUSE_MS where its account is streamed, MAX_PAUSE_MS else).
  */
 import type { Clock } from "../../domain/clock.js";
-import { isProvenAbsent, momentOf, type SendBounds } from "../send/absence-proof.js";
+import { INDEXING_LAG_MS, isProvenAbsent, isYoungCancel, momentOf, type SendBounds } from "../send/absence-proof.js";
 import { within } from "../../domain/deadline.js";
 import type { Logger } from "../../domain/logger.js";
 import type { VenueOrder } from "../../domain/order.js";
@@ -13,8 +13,9 @@ import type { FollowKeys } from "./follow-keys.js";
 import { isResting, type Followed, type FollowedRun } from "./followed-run.js";
 import { PacedReads, type PacedLook } from "./paced-reads.js";
 import type { OrderRef } from "../../ports.js";
-import { asProgress, replacedId } from "../order-parts.js";
+import { asProgress, isOver, unreadIds } from "../order-parts.js";
 import { isUnshown, type OrderAttempt } from "../run.js";
+import { dropOtherId } from "../run-writes.js";
 
 /** Venues keep the record of an order that ended about as long. */
 export const FOLLOW_MAX_MS = 30 * 86_400_000;
@@ -42,8 +43,8 @@ interface ReadOwner<Run> {
   readonly keys: FollowKeys;
   isLive(account: string): boolean;
   isReadElsewhere(run: Run, attempt: OrderAttempt): boolean;
-  /** False: it filled without a price, and is to be read again. */
-  see(order: Followed<Run>, seen: VenueOrder, isTakenUnpriced: boolean): boolean;
+  /** False: it filled without a price, and is to be read again. `isReplaced`: another id is in its place. */
+  see(order: Followed<Run>, seen: VenueOrder, isTakenUnpriced: boolean, isReplaced?: true): boolean;
   /** Its venue acknowledged it and never showed it: it was never placed. */
   seeAbsent(order: Followed<Run>): void;
   /** Other credentials of the account are in use, or none any more. */
@@ -101,7 +102,11 @@ export class FollowReads<Run extends FollowedRun> {
       const began = momentOf(clock, order.room);
       const read = await this.#read(order);
       if (read === null || !isResting(attempt)) return;
-      if (!(await this.#seeReplaced(order, read.order)) || !isResting(attempt)) return;
+      if (read.order !== null && isYoungCancel(attempt, read.order, order.room.venueClock.nowAtLeastMs())) {
+        order.dueNs = clock.monoNs() + INDEXING_LAG_MS * 1e6;
+        return;
+      }
+      if (!(await this.#seeOtherIds(order, read.order)) || !isResting(attempt)) return;
       if (read.order === null && isUnshown(attempt) && isProvenAbsent(this.#parts.bounds.of(attempt), began))
         return owner.seeAbsent(order);
       if (read.order === null) order.absentCount++;
@@ -117,13 +122,19 @@ export class FollowReads<Run extends FollowedRun> {
     }
   }
 
-  /** What an id filled that `found` is in the place of. Returns false where that cannot be learnt now. */
-  async #seeReplaced(order: Followed<Run>, found: VenueOrder | null): Promise<boolean> {
-    const venueOrderId = found === null ? null : replacedId(order.attempt, found);
-    if (venueOrderId === null) return true;
-    const read = await this.#read(order, { venueOrderId });
-    if (read === null) return false;
-    return read.order === null || this.#owner.see(order, asProgress(read.order), false);
+  /** What ids filled that `found` is in the place of. Returns false where that cannot be learnt now. */
+  async #seeOtherIds(order: Followed<Run>, found: VenueOrder | null): Promise<boolean> {
+    const { attempt } = order;
+    for (const venueOrderId of found === null ? [] : unreadIds(attempt, found)) {
+      const read = await this.#read(order, { venueOrderId });
+      if (read === null || !isResting(attempt)) return false;
+      const isKnown = venueOrderId === attempt.order?.venueOrderId;
+      // One that is open is newer than what was found: the next look finds it.
+      if (read.order !== null && !isKnown && !isOver(read.order)) continue;
+      if (read.order !== null && !this.#owner.see(order, asProgress(read.order), false, true)) return false;
+      dropOtherId(attempt, venueOrderId);
+    }
+    return true;
   }
 
   /** Grows while nothing happens. */

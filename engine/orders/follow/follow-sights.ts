@@ -8,8 +8,10 @@ import { isSameScale } from "../../domain/instrument.js";
 import type { Logger } from "../../domain/logger.js";
 import type { VenueOrder } from "../../domain/order.js";
 import type { RoutableVenue } from "../../domain/venue.js";
-import { isOneIdAlone, wholeOrder } from "../order-parts.js";
-import { isPriced, type OrderAttempt } from "../run.js";
+import { submittedTicks } from "../attempt-figures.js";
+import { isOneIdAlone, isOtherId, wholeOrder } from "../order-parts.js";
+import { hasOwnPrice, isPriced, type OrderAttempt } from "../run.js";
+import { noteOtherId } from "../run-writes.js";
 import type { SendBounds } from "../send/absence-proof.js";
 import { applyResolution } from "../send/outcome.js";
 import type { FollowKeys } from "./follow-keys.js";
@@ -59,6 +61,7 @@ export class FollowSights<Run extends FollowedRun> {
         return attempt.order?.venueOrderId ?? "";
       },
       onChange: (seen) => this.#onChange(order, seen),
+      onOtherId: (venueOrderId) => noteIn(attempt, venueOrderId),
     });
     this.#owner.wake(room.venue);
   }
@@ -89,19 +92,20 @@ export class FollowSights<Run extends FollowedRun> {
   }
 
   /** More is known of it than before. False: but not what it filled at, which is to be read first. */
-  see(order: Followed<Run>, seen: VenueOrder, isTakenUnpriced: boolean): boolean {
+  see(order: Followed<Run>, seen: VenueOrder, isTakenUnpriced: boolean, isReplaced?: true): boolean {
     const { attempt, entry } = order;
     const known = attempt.order;
     if (!isResting(attempt) || known === null || seen.status === "UNKNOWN" || !isSame(attempt, known, seen))
       return true;
-    const { order: whole } = wholeOrder(attempt, seen);
+    const { order: whole } = wholeOrder(attempt, seen, isReplaced);
     // A read that lags behind proves nothing.
     if (whole.filledLots < known.filledLots || isNoNews(attempt, known, whole)) return true;
     const averagePrice = seen.averagePrice ?? (whole.filledLots === known.filledLots ? known.averagePrice : null);
     // Of one with several ids each has a price of its own.
     const found = whole === seen ? { ...seen, averagePrice } : seen;
     if (!isPriced(whole === seen ? found : whole) && !isTakenUnpriced) return false;
-    applyResolution(this.#parts, attempt, { kind: "found", order: found });
+    const replaced = isReplaced === undefined ? {} : { isReplaced };
+    applyResolution(this.#parts, attempt, { kind: "found", order: found, ...replaced });
     order.pauseMs = FIRST_PAUSE_MS;
     this.#owner.onSight(entry.run, attempt.order);
     this.#owner.publish(entry);
@@ -119,6 +123,8 @@ export class FollowSights<Run extends FollowedRun> {
     const listed = order.room.markets.get(order.entry.run.symbol)?.instrument;
     const isOnItsScale = listed !== undefined && isSameScale(listed, order.instrument);
     // What filled without a price is read for it, and what is counted on another scale than it was sent on.
+    if (seen !== null && seen.venueClientOrderId === order.attempt.venueClientOrderId)
+      noteIn(order.attempt, seen.venueOrderId);
     const isToRead = !isOnItsScale || seen === null || isOneIdAlone(order.attempt, seen);
     if (!isToRead && this.see(order, seen, false)) return;
     order.pauseMs = FIRST_PAUSE_MS;
@@ -128,9 +134,16 @@ export class FollowSights<Run extends FollowedRun> {
   }
 }
 
-/** Status, fills, id and size are known as they are shown. */
-function isNoNews({ changedLots, qtyLots }: OrderAttempt, known: VenueOrder, shown: VenueOrder): boolean {
+/** Another may be in its place by the time of the next look, which finds only that. */
+function noteIn(attempt: OrderAttempt, venueOrderId: string): void {
+  if (isOtherId(attempt, venueOrderId)) noteOtherId(attempt, venueOrderId);
+}
+
+/** Status, fills, id, size and price are known as they are shown. */
+function isNoNews(attempt: OrderAttempt, known: VenueOrder, shown: VenueOrder): boolean {
+  const { changedLots, qtyLots } = attempt;
   if (shown.status !== known.status || shown.filledLots !== known.filledLots) return false;
+  if (hasOwnPrice(attempt) && shown.priceTicks > 0 && shown.priceTicks !== submittedTicks(attempt)) return false;
   const isNewId = shown.venueOrderId !== "" && shown.venueOrderId !== known.venueOrderId;
   return !isNewId && (shown.qtyLots === 0 || shown.qtyLots === (changedLots ?? qtyLots));
 }

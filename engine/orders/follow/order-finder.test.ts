@@ -9,7 +9,8 @@ import { findEnd, type FindEnd } from "./order-finder.js";
 import { Resolver, type UnknownOrder } from "../send/resolver.js";
 import { fakeAttempt, fakeVenueOrder } from "../test/fake-run.js";
 import { FakeVenue } from "../test/fake-venue.js";
-import { encodeRun, recordOrder, recordVerdict, type OrderAttempt } from "../run.js";
+import { encodeRun, type OrderAttempt } from "../run.js";
+import { recordOrder, recordVerdict } from "../run-writes.js";
 
 const DEADLINE_MS = 2_000;
 

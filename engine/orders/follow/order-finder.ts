@@ -8,7 +8,8 @@ import type { Account } from "./followed-run.js";
 import type { OrderFollows } from "./order-follows.js";
 import { FIRST_POLL_DELAY_MS, lookUpOrder, type LookUp, type UnknownOrder } from "../send/resolver.js";
 import { applyResolution } from "../send/outcome.js";
-import { recordAbandoned, type OrderAttempt } from "../run.js";
+import type { OrderAttempt } from "../run.js";
+import { recordAbandoned } from "../run-writes.js";
 import type { FinderParts, FoundRun } from "../send/unknown-order.js";
 
 /** An order whose end a request looks for. */

@@ -38,7 +38,8 @@ import {
   type FollowOwner,
   type FollowRow,
 } from "./followed-run.js";
-import { markUnfollowed, ownerOf } from "../run.js";
+import { ownerOf } from "../run.js";
+import { markUnfollowed } from "../run-writes.js";
 
 export const MAX_FOLLOWED = 1_024;
 const SCAN_ROWS = 256;
@@ -78,7 +79,7 @@ export class OrderFollows<Run extends FollowedRun> {
       keys: this.#keys,
       isLive: (account) => this.#listeners.isLive(account),
       isReadElsewhere: (run, attempt) => owner.isReadElsewhere?.(run, attempt) === true,
-      see: (order, seen, isTakenUnpriced) => this.#sights.see(order, seen, isTakenUnpriced),
+      see: (order, seen, isTakenUnpriced, isReplaced) => this.#sights.see(order, seen, isTakenUnpriced, isReplaced),
       seeAbsent: (order) => this.#sights.seeAbsent(order),
       renew: (account) => this.#sights.renew(account),
       stopFollowing: (order, reason) => this.#stopFollowing(order, reason),

@@ -26,6 +26,8 @@ export interface OrderListener {
   /** "" while the venue has given none. */
   readonly venueOrderId: string;
   onChange(order: VenueOrder | null): void;
+  /** It has been named under an id, which may not be its newest any more. */
+  onOtherId?(venueOrderId: string): void;
 }
 
 type Opener = () => AccountSession | null;
@@ -67,6 +69,14 @@ export class OrderListeners {
   /** Its stream is up, by its room's own rule of trust. */
   isLive(key: string): boolean {
     return this.#accounts.get(key)?.stream?.state === "LIVE";
+  }
+
+  /** An order of this client id has, or had, this id: whoever listens for it reads it with credentials of its own. */
+  name(venue: RoutableVenue, { venueClientOrderId, venueOrderId }: VenueOrder): void {
+    if (venueClientOrderId === null || venueOrderId === "") return;
+    for (const { listeners, room } of this.#accounts.values())
+      for (const one of room.venue === venue ? listeners.keys() : [])
+        if (one.venueClientOrderId === venueClientOrderId) one.onOtherId?.(venueOrderId);
   }
 
   #unlisten(account: ListenedAccount, one: OrderListener): void {

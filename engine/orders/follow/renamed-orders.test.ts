@@ -80,4 +80,103 @@ describe("an order that has a new id since it was amended", () => {
     expect(statesOf(await recordedRows(desk.store))).toEqual(["INTENT", "SENT", "OPEN", "CANCELED"]);
     expect(desk.guards.status().usedToday).toBe("0");
   });
+
+  it("is asked for what is left of it by each new price, in a burst of them too", async () => {
+    const desk = await renamingDesk();
+    await desk.order(LIMIT, KEY);
+    for (let step = 0; step < 12; step++) {
+      desk.change({ status: "PARTIALLY_FILLED", filledLots: 10, averagePrice: "95000" });
+      expect(await desk.reprice(String(95_000 - step))).toMatchObject({ ok: true, outcome: "ACCEPTED" });
+      expect(desk.filledLots() + desk.change({}).qtyLots).toBe(250);
+      await desk.clock.advanceAsync(500);
+    }
+  });
+
+  it("is asked for what is left of it where that is as much as it had once", async () => {
+    const desk = await renamingDesk();
+    await desk.order({ ...LIMIT, quantity: "0.09" }, KEY);
+    await desk.amend("0.12");
+    desk.change({ status: "PARTIALLY_FILLED", filledLots: 30, averagePrice: "95000" });
+    await desk.amend("0.12");
+    await desk.reprice("94000");
+    expect(desk.filledLots() + desk.change({}).qtyLots).toBe(120);
+  });
+
+  it.each([true, false])(
+    "has filled what an id did that was changed again before it was looked at, streamed: %s",
+    async (isStreamed) => {
+      const desk = await renamingDesk();
+      if (!isStreamed) desk.streams.isFull = true;
+      await desk.order(LIMIT, KEY);
+      await desk.clock.advanceAsync(5 * MINUTE_MS);
+      desk.isHidden = true;
+      await desk.amend("0.45");
+      desk.change({ status: "PARTIALLY_FILLED", filledLots: 40, averagePrice: "95000" });
+      await desk.amend("0.3");
+      desk.isHidden = false;
+      desk.change({ status: "FILLED", filledLots: 260, averagePrice: "95000" });
+      await desk.clock.advanceAsync(10 * MINUTE_MS);
+      const rows = await recordedRows(desk.store);
+      expect([statesOf(rows).at(-1), fillsOf(rows).at(-1)]).toEqual(["FILLED", 300]);
+    },
+  );
+
+  it("has filled what an id did of which nothing was heard before another was in its place", async () => {
+    const desk = await renamingDesk();
+    desk.isSilent = true;
+    await desk.order(LIMIT, KEY);
+    await desk.clock.advanceAsync(5 * MINUTE_MS);
+    await desk.amend("0.45");
+    desk.change({ status: "PARTIALLY_FILLED", filledLots: 40, averagePrice: "95000" });
+    await desk.amend("0.3");
+    await desk.clock.advanceAsync(5 * MINUTE_MS);
+    const between = desk.replaced().at(-1);
+    if (between === undefined) throw new Error("nothing was replaced");
+    const order = desk.change({ status: "FILLED", filledLots: 260, averagePrice: "95000" });
+    desk.streams.tell(CREDENTIALS.account, { kind: "order", order: between });
+    desk.streams.tell(CREDENTIALS.account, { kind: "order", order });
+    await desk.clock.advanceAsync(10 * MINUTE_MS);
+    const rows = await recordedRows(desk.store);
+    expect([statesOf(rows).at(-1), fillsOf(rows).at(-1)]).toEqual(["FILLED", 300]);
+  });
+
+  it("is not over with a cancel that is as young as the venue's index of client ids", async () => {
+    const desk = await renamingDesk();
+    await desk.order(LIMIT, KEY);
+    await desk.clock.advanceAsync(5 * MINUTE_MS);
+    const first = desk.change({});
+    const filled = await desk
+      .amend("0.45")
+      .then(() => desk.change({ status: "FILLED", filledLots: 450, averagePrice: "95000" }));
+    // What the index of client ids shows yet.
+    const lagged = { ...first, status: "CANCELED", tsVenueMs: desk.clock.wallMs() } as const;
+    desk.change(lagged);
+    desk.streams.tell(CREDENTIALS.account, { kind: "order", order: filled });
+    await desk.clock.advanceAsync(1_000);
+    desk.change(filled);
+    await desk.clock.advanceAsync(10 * MINUTE_MS);
+    const rows = await recordedRows(desk.store);
+    expect([statesOf(rows).at(-1), fillsOf(rows).at(-1)]).toEqual(["FILLED", 450]);
+  });
+
+  it("has one row for what it filled, of more versions, whatever id it has", async () => {
+    const desk = await renamingDesk();
+    await desk.order(LIMIT, KEY);
+    desk.change({ status: "PARTIALLY_FILLED", filledLots: 100, averagePrice: "95000" });
+    await desk.clock.advanceAsync(2 * MINUTE_MS);
+    await desk.amend("0.3");
+    desk.change({ status: "FILLED", filledLots: 200, averagePrice: "95000" });
+    await desk.clock.advanceAsync(10 * MINUTE_MS);
+    const rows = await recordedRows(desk.store);
+    expect(fillsOf(rows)).toEqual([100, 300]);
+    expect(new Set(rows.flatMap((row) => (row.table === "fill" ? [row.id] : []))).size).toBe(1);
+  });
+
+  it("is recorded and shown at the price that it has", async () => {
+    const desk = await renamingDesk();
+    await desk.order(LIMIT, KEY);
+    await desk.reprice("94000");
+    await desk.clock.advanceAsync(5 * MINUTE_MS);
+    expect(await desk.place(LIMIT, KEY)).toMatchObject({ order: { status: "OPEN", price: "94000" } });
+  });
 });

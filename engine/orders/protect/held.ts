@@ -17,7 +17,8 @@ import { lotsOn } from "../order-scale.js";
 import { heldByEntry, lotsToProtect, openedOn, type FilledPart } from "../conclude/protection-parts.js";
 import { POSITIONS_DEADLINE_MS } from "../limits.js";
 import type { TradeExecution } from "../send/execution.js";
-import { addGone, markReplaced, recordProtectionProblem, type OrderAttempt, type TradeRun } from "../run.js";
+import type { OrderAttempt, TradeRun } from "../run.js";
+import { addGone, markReplaced, recordProtectionProblem } from "../run-writes.js";
 
 /** What reads what is still held of an entry. */
 interface HeldParts {

@@ -30,15 +30,14 @@ import {
 } from "../conclude/protection-parts.js";
 import { waitForEnds, type LateOrder } from "../send/execute.js";
 import { protectionsOf, slippedPrice, triggerTicks, type SendPlan } from "../decide/plan.js";
+import { positionAttempts, type TradeRun } from "../run.js";
 import {
   abandonProtection,
   markReplaced,
-  positionAttempts,
   recordAbandoned,
   recordNotSent,
   recordProtectionProblem,
-  type TradeRun,
-} from "../run.js";
+} from "../run-writes.js";
 import { sendOrders } from "../send/send-orders.js";
 
 /** What protects an entry, or takes it back. */

@@ -11,7 +11,7 @@ import { mayFillMore } from "../attempt-figures.js";
 import { unprotectedParts } from "../conclude/protection-parts.js";
 import type { TradeConclusion } from "../conclude/trade-conclusion.js";
 import { lotsOfContract } from "../order-scale.js";
-import { giveUpProtection } from "../run.js";
+import { giveUpProtection } from "../run-writes.js";
 import { protectSafely, type ProtectParts } from "./protect.js";
 import { FIRST_POLL_MS, MAX_POLL_MS, withAccounts, type Watched } from "./watched-entry.js";
 import { hasWorkLeft, isRetryLeft } from "./work-left.js";

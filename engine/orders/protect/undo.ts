@@ -17,7 +17,8 @@ import { MIN_RETRY_MS } from "../limits.js";
 import type { TradeExecution } from "../send/execution.js";
 import { waitForEnds, type LateOrder } from "../send/execute.js";
 import type { SendPlan } from "../decide/plan.js";
-import { markReplaced, markTakenBack, recordProtectionProblem, type OrderAttempt, type TradeRun } from "../run.js";
+import type { OrderAttempt, TradeRun } from "../run.js";
+import { markReplaced, markTakenBack, recordProtectionProblem } from "../run-writes.js";
 import { sendOrders, type SendParts } from "../send/send-orders.js";
 import { guardsToTakeBack, isToBeAbandoned } from "../conclude/protection-parts.js";
 

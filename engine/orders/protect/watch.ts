@@ -38,7 +38,8 @@ import {
   type WatchedBefore,
 } from "./watched-entry.js";
 import { hasWorkLeft, isRetryLeft } from "./work-left.js";
-import { positionAttempts, recordWatch, unsettledAttempt, type ProtectionWish, type TradeRun } from "../run.js";
+import { positionAttempts, unsettledAttempt, type ProtectionWish, type TradeRun } from "../run.js";
+import { recordWatch } from "../run-writes.js";
 import type { TradeContext, TradeData } from "../types.js";
 
 /** What watches entries whose protection is not complete. */

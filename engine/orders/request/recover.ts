@@ -9,7 +9,8 @@ import { readPriceLater } from "../send/fill-price.js";
 import { findEnd } from "../follow/order-finder.js";
 import { unknownOrderOf, type LookupParts } from "../send/unknown-order.js";
 import type { TradeExecution } from "../send/execution.js";
-import { isOfPosition, recordAbandoned, unsettledAttempt, type TradeRun } from "../run.js";
+import { isOfPosition, unsettledAttempt, type TradeRun } from "../run.js";
+import { recordAbandoned } from "../run-writes.js";
 
 /**
  * FOUND: every order is known, the last one of the position by its record at the venue. NOT_PLACED: that one was proven

@@ -47,17 +47,8 @@ import {
   type Refused,
 } from "./refusals.js";
 import { orderWaitMs, type RouteAnswer, type Routed } from "../decide/routing.js";
-import {
-  endTimings,
-  isOpening,
-  recordAbandoned,
-  recordDecision,
-  recordNote,
-  recordTimings,
-  roundMs,
-  unsettledAttempt,
-  type TradeRun,
-} from "../run.js";
+import { isOpening, unsettledAttempt, type TradeRun } from "../run.js";
+import { endTimings, recordAbandoned, recordDecision, recordNote, recordTimings, roundMs } from "../run-writes.js";
 import { unreadVenues } from "../decide/unread-venues.js";
 import { Deadline } from "../../domain/deadline.js";
 import type { IdempotencyTicket, IdempotencyRecords } from "../durable/idempotency.js";

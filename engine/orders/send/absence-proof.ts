@@ -89,6 +89,20 @@ export function proofInMs({ venueMs, monoNs }: AbsenceBound, now: Moment): numbe
 /** Longer than any order is followed. */
 const UNKNOWN_TIME_MS = 3_600_000;
 
+/**
+ * Is a cancel so young that another id of the order may be in its place, which the venue's index of client ids lacks yet?
+ * A time far ahead is no time.
+ */
+export function isYoungCancel(
+  { newIdPerChange }: Pick<OrderAttempt, "newIdPerChange">,
+  { status, tsVenueMs }: VenueOrder,
+  venueNowMs: number | null,
+): boolean {
+  if (newIdPerChange !== true || status !== "CANCELED" || venueNowMs === null) return false;
+  const ageMs = venueNowMs - tsVenueMs;
+  return ageMs < INDEXING_LAG_MS && ageMs > -UNMEASURED_CLOCK_MS;
+}
+
 /** What an order found under its client id must agree with. */
 export type ExpectedOrder = Pick<OrderAttempt, "side" | "qtyLots" | "sentAfterVenueMs"> &
   Partial<Pick<OrderAttempt, "changedLots" | "newIdPerChange" | "order" | "parts">>;

@@ -21,7 +21,8 @@ import type { Logger } from "../../domain/logger.js";
 import { MIN_RETRY_MS, POSITIONS_DEADLINE_MS } from "../limits.js";
 import type { TradeExecution } from "./execution.js";
 import type { SendPlan } from "../decide/plan.js";
-import { addAdjustment, type OrderAttempt, type TradeRun } from "../run.js";
+import type { OrderAttempt, TradeRun } from "../run.js";
+import { addAdjustment } from "../run-writes.js";
 import type { SentOrder } from "./send-orders.js";
 
 /** What prices a refused order again. */

@@ -19,18 +19,8 @@ import { readVerified, openLots, heldPosition, type AccountReading } from "../de
 import { filledAnything, remainingSize } from "../run-totals.js";
 import { bandRetries, type BandRetryParts } from "./band-retry.js";
 import type { SendPlan } from "../decide/plan.js";
-import {
-  addAdjustment,
-  dropAttempts,
-  isOpening,
-  isWorking,
-  recordNote,
-  recordPositionAfter,
-  shrinkPosition,
-  unknownAttempt,
-  type OrderAttempt,
-  type TradeRun,
-} from "../run.js";
+import { isOpening, isWorking, unknownAttempt, type OrderAttempt, type TradeRun } from "../run.js";
+import { addAdjustment, dropAttempts, recordNote, recordPositionAfter, shrinkPosition } from "../run-writes.js";
 import { applyResolution } from "./outcome.js";
 import { filledLots, isUnfilled } from "../attempt-figures.js";
 import { lookAtMarketable } from "./marketable-lookup.js";

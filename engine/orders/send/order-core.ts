@@ -34,7 +34,8 @@ import { MAX_SEND_TIMEOUT_MS, MIN_SEND_TIMEOUT_MS, STORE_TIMEOUT_MS } from "../l
 import type { Resolution, Resolver } from "./resolver.js";
 import { sendAttempt } from "./send-attempt.js";
 import { accountHashOf, sessionHash } from "../accounts.js";
-import { recordNotSent, type AttemptRole, type OrderAttempt } from "../run.js";
+import type { AttemptRole, OrderAttempt } from "../run.js";
+import { recordNotSent } from "../run-writes.js";
 import { unknownOrder } from "./unknown-order.js";
 
 interface OrderCoreParts<Run extends OrderedRun, Result> {

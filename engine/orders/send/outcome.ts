@@ -6,18 +6,15 @@ import { NO_PROOF_OF_ABSENCE } from "./absence-proof.js";
 import type { IntentOutcome } from "../durable/intent-log.js";
 import type { Resolution } from "./resolver.js";
 import { wholeOrder } from "../order-parts.js";
+import { isGuard, isSettled, mayRest, type OrderAttempt } from "../run.js";
 import {
-  isGuard,
-  isSettled,
-  mayRest,
   recordAck,
   recordBound,
   recordNotPlaced,
   recordOrder,
   recordUnknownStatus,
   recordVerdict,
-  type OrderAttempt,
-} from "../run.js";
+} from "../run-writes.js";
 
 export interface OutcomeParts {
   readonly clock: Clock;
@@ -30,7 +27,7 @@ const MAX_STATUS_CHARS = 100;
 /** Writes what the resolver found into the attempt; false: still unknown. */
 export function applyResolution(parts: OutcomeParts, attempt: OrderAttempt, resolution: Resolution): boolean {
   if (resolution.kind === "found") {
-    confirm(parts, attempt, resolution.order);
+    confirm(parts, attempt, resolution.order, resolution.isReplaced);
     if (attempt.ackAtMs === null) recordAck(attempt, parts.clock.wallMs());
   } else if (resolution.kind === "notPlaced") {
     recordNotPlaced(attempt);
@@ -59,10 +56,15 @@ export function intentOutcome(attempt: OrderAttempt): IntentOutcome | null {
 }
 
 /** What a reply computes with is checked here, once: a venue's odd figure must not fail an order that happened. */
-export function confirm(parts: Pick<OutcomeParts, "logger">, attempt: OrderAttempt, shown: VenueOrder): void {
-  const { order } = wholeOrder(attempt, shown);
+export function confirm(
+  parts: Pick<OutcomeParts, "logger">,
+  attempt: OrderAttempt,
+  shown: VenueOrder,
+  isReplaced?: true,
+): void {
+  const { order } = wholeOrder(attempt, shown, isReplaced);
   const wasShown = attempt.order !== null && attempt.order.venueOrderId !== "";
-  const { averagePrice, filledLots } = recordOrder(attempt, shown);
+  const { averagePrice, filledLots } = recordOrder(attempt, shown, isReplaced);
   if (filledLots !== order.filledLots || averagePrice !== order.averagePrice)
     parts.logger.error("venue_order_implausible", { venue: attempt.venue, clientId: attempt.clientIdHex });
   if (order.status === "UNKNOWN") {

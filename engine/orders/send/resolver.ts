@@ -65,7 +65,8 @@ export interface UnknownOrder {
 }
 
 export type Resolution =
-  | { readonly kind: "found"; readonly order: VenueOrder }
+  /** `isReplaced`: under an id that has another in its place. */
+  | { readonly kind: "found"; readonly order: VenueOrder; readonly isReplaced?: true }
   | { readonly kind: "notPlaced" }
   /** `reason`: why it stays UNKNOWN. `order`: shown by the venue, but not in a final state yet. */
   | {

@@ -12,19 +12,8 @@ import type { AccountSession, VenueRoom } from "../../ports.js";
 import { problemOf } from "../background.js";
 import { NO_PROOF_OF_ABSENCE, type SendBounds } from "./absence-proof.js";
 import { redactVenueText } from "../redact.js";
-import {
-  isPriced,
-  isSettled,
-  isUnshown,
-  mayRest,
-  recordAck,
-  recordBound,
-  recordDoubt,
-  recordRefusal,
-  recordSend,
-  recordUnknown,
-  type OrderAttempt,
-} from "../run.js";
+import { isPriced, isSettled, isUnshown, mayRest, type OrderAttempt } from "../run.js";
+import { recordAck, recordBound, recordDoubt, recordRefusal, recordSend, recordUnknown } from "../run-writes.js";
 
 import { confirm, type OutcomeParts } from "./outcome.js";
 

@@ -17,16 +17,8 @@ import type { Resolution } from "./resolver.js";
 import { sessionHash, type OpenAccount, type Rooms } from "../accounts.js";
 import type { TradeExecution } from "./execution.js";
 import type { SendPlan } from "../decide/plan.js";
-import {
-  addAttempt,
-  addPosition,
-  isOpening,
-  recordNotSent,
-  recordTimings,
-  roundMs,
-  type OrderAttempt,
-  type TradeRun,
-} from "../run.js";
+import { isOpening, type OrderAttempt, type TradeRun } from "../run.js";
+import { addAttempt, addPosition, recordNotSent, recordTimings, roundMs } from "../run-writes.js";
 import type { TradeResult } from "../types.js";
 
 /** What sends the orders of a trade. */

@@ -13,7 +13,8 @@ import { redactVenueText } from "../redact.js";
 import type { Logger } from "../../domain/logger.js";
 import type { TradeExecution } from "./execution.js";
 import type { SendPlan } from "../decide/plan.js";
-import { addAdjustment, type TradeRun } from "../run.js";
+import type { TradeRun } from "../run.js";
+import { addAdjustment } from "../run-writes.js";
 import type { ExecutionAdjustment } from "../types.js";
 
 /** One setting is answered within this, or it counts as not set. */

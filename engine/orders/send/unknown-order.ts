@@ -8,7 +8,8 @@ import type { Rooms } from "../accounts.js";
 import { contractOf } from "../order-scale.js";
 import { applyPrice } from "./fill-price.js";
 import type { Resolver, UnknownOrder } from "./resolver.js";
-import { mayRest, recordBound, type OrderAttempt } from "../run.js";
+import { mayRest, type OrderAttempt } from "../run.js";
+import { recordBound } from "../run-writes.js";
 
 /** What looks for the end of an order. */
 export interface FinderParts {

@@ -28,7 +28,7 @@ const planted = vi.hoisted((): { isLate: boolean; isFirstSize: boolean; failure:
   failure: null,
   by: null,
 }));
-vi.mock(import("../run.js"), async (original) => {
+vi.mock(import("../run-writes.js"), async (original) => {
   const run = await original();
   return {
     ...run,

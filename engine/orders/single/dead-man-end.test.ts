@@ -1,7 +1,7 @@
 /** The end of a dead-man's switch at its venue: it stays known until the venue has confirmed it. */
 import { expect, it } from "vitest";
 import type { CancelOutcome } from "../../domain/order.js";
-import { createDesk, CREDENTIALS, type DeskHarness } from "./test/desk-harness.js";
+import { createDesk, CREDENTIALS, orderContext, orderName, type DeskHarness } from "./test/desk-harness.js";
 import type { SwitchFacts } from "./order-desk.js";
 
 const UNCLEAR = { outcome: "unknown", cause: "TIMEOUT" } as const;
@@ -187,6 +187,46 @@ it("a switch that gave up is known for as long as its venue may fire, and the ne
   expect(await harness.desk.disarmSwitch(second.armed.switchId, null)).toMatchObject({ ok: true });
   expect(sent.slice(2)).toEqual([null]);
   expect([harness.desk.status().armedSwitchCount, openSessions(harness)]).toEqual([0, 0]);
+});
+
+it("orders that a shutdown left, as their venue was away, are said, and followed from the next start on", async () => {
+  const harness = await createDesk();
+  const { orderId } = await harness.order({ type: "LIMIT", price: "95000" });
+  const facts = await arm(harness);
+  harness.calls.cancelAllFates.push(...Array.from({ length: 40 }, () => "unknown" as const));
+  await harness.clock.advanceAsync(facts.timeoutMs + 60_000);
+  await harness.run(harness.desk.drain(5_000));
+  expect(harness.logLines.filter((line) => line.includes("dead_man_unfinished"))).toHaveLength(1);
+  await harness.restart();
+  expect(harness.desk.status()).toMatchObject({ followedCount: 1, unattendedCount: 1 });
+  // The first request with the account's credentials takes it up.
+  await harness.run(harness.desk.orderStatus(orderName(orderId ?? ""), orderContext(harness.clock)));
+  expect(harness.desk.status()).toMatchObject({ followedCount: 1, unattendedCount: 0 });
+  const [entry] = harness.venue.log;
+  if (entry?.order == null) throw new Error("no order");
+  entry.order = { ...entry.order, status: "CANCELED" };
+  await harness.clock.advanceAsync(5 * 60_000);
+  expect(harness.desk.status()).toMatchObject({ followedCount: 0 });
+});
+
+it("a switch that gave up is forgotten with its own time, though another owner's beats on for the account", async () => {
+  const harness = await createDesk({ knobs: { scheduleCancel: "accept" } });
+  await harness.order({ type: "LIMIT", price: "95000" });
+  const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs: 60_000 } as const;
+  const gone = await harness.run(harness.desk.armSwitch(request, "ow_alice"));
+  const other = await harness.run(harness.desk.armSwitch(request, "ow_bob"));
+  if (!gone.ok || !other.ok) throw new Error("refused");
+  harness.calls.cancelAllFates.push(...Array.from({ length: 40 }, () => "unknown" as const));
+  for (let minutes = 0; minutes < 40; minutes += 0.5) {
+    await harness.clock.advanceAsync(30_000);
+    expect(await harness.desk.heartbeat(other.armed.switchId, "ow_bob")).toMatchObject({ ok: true });
+  }
+  expect(harness.logLines.join()).toContain("dead_man_gave_up");
+  expect([harness.desk.status().armedSwitchCount, openSessions(harness)]).toEqual([1, 1]);
+  // The venue's own is the other's to end.
+  const ended = await harness.run(harness.desk.disarmSwitch(other.armed.switchId, "ow_bob"));
+  expect(ended).toMatchObject({ ok: true, armed: { state: "ENDED" } });
+  expect([harness.calls.scheduled.at(-1), openSessions(harness)]).toEqual([null, 0]);
 });
 
 it("a switch that gave up is forgotten with its venue's time", async () => {

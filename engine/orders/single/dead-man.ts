@@ -249,7 +249,7 @@ export class DeadManSwitches {
       if (armed.state === "ending") this.#end(armed);
       if (armed.state !== "armed") continue;
       this.#options.clock.clearTimer(armed.timer);
-      if (armed.atVenue.cover !== "account" || armed.isLeft) {
+      if (!this.#venueTimers.coversAccount(armed.atVenue) || armed.isLeft) {
         firing.push(this.#fire(armed));
         continue;
       }
@@ -327,7 +327,7 @@ export class DeadManSwitches {
   async #endFired(armed: Switch): Promise<void> {
     for (let tries = 1; tries <= MAX_TRIES && this.#holds(armed); tries++) {
       await this.#venueTimers.end(armed);
-      const leftMs = this.#venueTimers.leftMs(armed.atVenue);
+      const leftMs = this.#venueTimers.leftMs(armed);
       if (leftMs === 0 || this.#isStopping) return;
       await this.#pause(armed, Math.min(leftMs, FIRST_RETRY_MS * 2 ** (tries - 1)));
     }
@@ -336,7 +336,7 @@ export class DeadManSwitches {
   /** One that is done stays known while its venue may fire: the next one of its account takes that time over. */
   async #outlast(armed: Switch): Promise<void> {
     while (this.#holds(armed) && !this.#isStopping) {
-      const leftMs = this.#venueTimers.leftMs(armed.atVenue);
+      const leftMs = this.#venueTimers.leftMs(armed);
       if (leftMs === 0) return;
       await this.#pause(armed, leftMs);
     }

@@ -4,23 +4,18 @@
  * cancel that named the wrong symbol.
  */
 import { logUnsentCall } from "../send/debug-lines.js";
-import type { RandomIds } from "../../storage/keyed-hash.js";
 import type { RecentOrders } from "./recent-orders.js";
 import type { Logger } from "../../domain/logger.js";
 import type { Clock } from "../../domain/clock.js";
-import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
+import type { Instrument } from "../../domain/instrument.js";
 import type { AmendOutcome, CancelOutcome, OrderChange, Refused, VenueOrder } from "../../domain/order.js";
-import { ServiceError } from "../../domain/errors.js";
-import { grownOrder, type GuardedOrder, type GuardReservation } from "../../guards/guards.js";
 import type { OrderRef } from "../../ports.js";
-import { storeUnavailable, type StateStore } from "../../storage/state-store.js";
-import { problemOf, type Background } from "../background.js";
-import { type Deadline, within } from "../../domain/deadline.js";
+import { problemOf } from "../background.js";
+import type { Deadline } from "../../domain/deadline.js";
+import type { OrderListeners } from "../follow/order-listeners.js";
 import { redactVenueText } from "../redact.js";
-import { STORE_TIMEOUT_MS } from "../limits.js";
+import { guardChange, releaseReservation, type AmendGuardParts } from "./amend-guard.js";
 import { cancelAllOrders } from "./cancel-all.js";
-import { liveDoubleMid } from "../../routing/market-price.js";
-import { countedAccount, type CountedAccountParts } from "../decide/account-behind.js";
 import { callOptions, isInstrument, listedInstrument, type OpenedAccount } from "./open-account.js";
 import { limitBandRefusal } from "./limit-band.js";
 import { checkPrice, checkQuantity, invalid, refusal } from "./order-check.js";
@@ -46,7 +41,6 @@ import {
   type OwnTermsParts,
   type NameParts,
 } from "./order-lookup.js";
-import { MAX_QUOTE_AGE_MS } from "./single-context.js";
 import type { SingleConclusion } from "./single-conclude.js";
 import { lastAttempt } from "./single-run.js";
 import type { SettleParts } from "./single-settle.js";
@@ -59,10 +53,9 @@ export interface CancelParts extends OwnTermsParts, NameParts {
 }
 
 /** What amends an order. */
-export interface AmendParts extends CancelParts, CountedAccountParts, SettleParts {
-  readonly background: Background;
-  readonly randomIds: RandomIds;
-  readonly store: StateStore;
+export interface AmendParts extends CancelParts, AmendGuardParts, SettleParts {
+  /** Who follows the order learns of a new id of it. */
+  readonly listeners: Pick<OrderListeners, "name">;
 }
 
 export async function cancelOrder(
@@ -204,10 +197,26 @@ export async function amendOrder(
     if (outcome.reason === "NOT_FOUND") return refusal("ORDER_NOT_OPEN", { orderId, exchange: venue });
     return refusedBy("AMEND_REJECTED", venue, outcome, secrets);
   }
-  parts.recent.change(opened.venueAccountHash, current, change);
-  const shown = outcome.outcome === "accepted" ? (outcome.order ?? current) : current;
+  const shown = noteChange(parts, opened, current, change, outcome);
   const order = factsOfVenueOrder(instrument, shown, own);
   return { ok: true, outcome: outcome.outcome === "accepted" ? "ACCEPTED" : "UNKNOWN", order };
+}
+
+/** Returns the order as its venue took the change, as far as it says. */
+function noteChange(
+  { listeners, recent }: Pick<AmendParts, "listeners" | "recent">,
+  { room, venueAccountHash }: OpenedAccount,
+  current: VenueOrder,
+  change: OrderChange,
+  outcome: Exclude<AmendOutcome, Refused>,
+): VenueOrder {
+  const successor = outcome.outcome === "accepted" ? outcome.order : null;
+  if (room.newIdPerChange !== true) recent.change(venueAccountHash, current, change);
+  else {
+    recent.change(venueAccountHash, current, change, { successor });
+    if (successor !== null) listeners.name(room.venue, successor);
+  }
+  return successor ?? current;
 }
 
 function nothingToChange(): OrderRefusal {
@@ -291,76 +300,6 @@ function changeOf(
   }
   if (qtyLots <= current.filledLots) return invalid("quantity", "must be above what has filled already");
   return { ok: true, change: { priceTicks, qtyLots } };
-}
-
-/**
- * An amended order is held to the limits as a new one of its new size; what it grows by counts for the day, durably
- * before the change leaves. Returns the reservation, or the refusal.
- */
-async function guardChange(
-  parts: AmendParts,
-  { room, session, accountHash }: OpenedAccount,
-  { ownerId }: OrderRequestContext,
-  timeoutMs: number,
-  { current, instrument }: OpenOrder,
-  change: OrderChange,
-): Promise<{ readonly ok: true; readonly reservation: GuardReservation } | OrderRefusal> {
-  const counted = await countedAccount(parts, room, session, {
-    opens: !current.reduceOnly,
-    ownerId,
-    own: accountHash,
-    timeoutMs,
-  });
-  if (!counted.ok) return refusal(counted.error.code, counted.error.context);
-  const market = room.markets.get(instrument.symbol);
-  const doubleMid = market === undefined ? 0 : liveDoubleMid(market, MAX_QUOTE_AGE_MS, parts.clock.monoNs());
-  const whole: GuardedOrder = {
-    clientIdHex: parts.randomIds.randomHex128(),
-    atMs: parts.clock.wallMs(),
-    ownerId,
-    accountHash: counted.accountHash,
-    venue: instrument.venue,
-    symbol: instrument.symbol,
-    opens: !current.reduceOnly,
-    qtyLots: change.qtyLots,
-    qtyDecimals: canonicalQtyDecimals(instrument),
-    priceDecimals: canonicalPriceDecimals(instrument),
-    priceTicks: change.priceTicks,
-    doubleMidTicks: typeof doubleMid === "number" ? doubleMid : 0,
-  };
-  const allowed = parts.guards.checkOrder(whole);
-  if (!allowed.ok) return refusal(allowed.code, allowed.details);
-  const grownLots = change.qtyLots - current.qtyLots;
-  if (grownLots <= 0) return { ok: true, reservation: allowed.reservation };
-  const { venueClientOrderId } = current;
-  // Of an order that is not ours nobody sees the end.
-  const grows = venueClientOrderId === null ? {} : { grows: grownOrder(instrument.venue, venueClientOrderId) };
-  return reserveGrowth(parts, { ...whole, ...grows, qtyLots: grownLots });
-}
-
-/** Durable when it returns. */
-async function reserveGrowth(
-  parts: Pick<AmendParts, "background" | "clock" | "guards" | "store">,
-  growth: GuardedOrder,
-): Promise<{ readonly ok: true; readonly reservation: GuardReservation } | OrderRefusal> {
-  const verdict = parts.guards.check(growth);
-  if (!verdict.ok) return refusal(verdict.code, verdict.details);
-  const { reservation } = verdict;
-  if (reservation.writes.length === 0) return { ok: true, reservation };
-  try {
-    const committed = await within(parts.clock, parts.store.commit({ writes: reservation.writes }), STORE_TIMEOUT_MS);
-    if (!committed.done) throw storeUnavailable("TIMEOUT");
-    return { ok: true, reservation };
-  } catch (error) {
-    releaseReservation(parts, reservation);
-    if (!(error instanceof ServiceError)) throw error;
-    return refusal(error.code, error.context);
-  }
-}
-
-function releaseReservation(parts: Pick<AmendParts, "background" | "store">, reservation: GuardReservation): void {
-  const writes = reservation.release();
-  if (writes.length > 0) parts.background.run("amend_give_back", parts.store.commit({ writes }));
 }
 
 export async function cancelEverything(

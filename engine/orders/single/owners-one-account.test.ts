@@ -8,6 +8,8 @@ import { createDesk, CREDENTIALS, orderContext, orderName, type DeskHarness } fr
 
 const ALICE = "ow_alice";
 const BOB = "ow_bob";
+const BOBS = { ...CREDENTIALS, account: "bobs-key" };
+const REFUSED = { outcome: "rejected", reason: "AUTH", venueCode: "", venueText: "", sent: true } as const;
 const LIMIT = { type: "LIMIT", price: "95000", timeInForce: "GTC" } as const;
 
 function amend(
@@ -50,6 +52,35 @@ describe("an amend of an order whose venue does not show yet what an amend befor
 });
 
 describe("at a shutdown", () => {
+  it("a switch fires whose venue has fired by the time of another owner, whose key cancels nothing", async () => {
+    const harness = await createDesk({
+      knobs: { scheduleCancel: "accept" },
+      prepareVenue: (one) => {
+        one.behind = () => "one";
+      },
+      mutateRoom: (room) => ({
+        ...room,
+        orders: {
+          ...room.orders,
+          cancelAll: (session, instrument, options) =>
+            session.accountId === BOBS.account
+              ? Promise.resolve(REFUSED)
+              : (room.orders.cancelAll?.(session, instrument, options) ?? Promise.resolve(REFUSED)),
+        },
+      }),
+    });
+    const arm = (ownerId: string, credentials: unknown, timeoutMs: number) =>
+      harness.run(harness.desk.armSwitch({ venue: "venueone", credentials, timeoutMs }, ownerId));
+    expect(await arm(ALICE, CREDENTIALS, 60_000)).toMatchObject({ ok: true });
+    expect(await arm(BOB, BOBS, 20_000)).toMatchObject({ ok: true });
+    await harness.clock.advanceAsync(22_000);
+    await harness.order(LIMIT, { ownerId: ALICE });
+    const nowMs = harness.clock.wallMs();
+    await harness.run(harness.desk.drain(5_000));
+    const isOpen = harness.venue.log.some(({ order }) => order?.status === "OPEN");
+    expect(isOpen && (harness.calls.scheduled.at(-1) ?? 0) < nowMs).toBe(false);
+  });
+
   it.each([
     ["before", [BOB, ALICE]],
     ["after", [ALICE, BOB]],

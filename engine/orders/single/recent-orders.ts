@@ -22,7 +22,16 @@ interface Changed {
   /** There were more than `former` holds: then every read that is not the newest form may be late. */
   readonly isBurst: boolean;
   readonly now: Figures;
+  readonly renamed: Renamed | null;
   readonly untilNs: number;
+}
+
+/** At a venue that gives an order a new id, and the size that is left of it, with each change: figures tell nothing there. */
+interface Renamed {
+  /** Ids that others are in the place of, as far as they were not refused: a read that shows one of them may be late. */
+  readonly formerIds: readonly string[];
+  /** Null: the venue did not say. */
+  readonly successor: VenueOrder | null;
 }
 
 interface Recent {
@@ -73,18 +82,35 @@ export class RecentOrders {
   asChanged(venueAccountHash: string, order: VenueOrder): VenueOrder {
     const changed = this.#live(changedKey(venueAccountHash, order));
     if (changed === null) return order;
+    const { renamed } = changed;
+    if (renamed !== null) {
+      if (!renamed.formerIds.includes(order.venueOrderId)) return order;
+      return renamed.successor ?? { ...order, ...changed.now };
+    }
     const isLate = changed.isBurst || changed.former.some((figures) => isSame(figures, order));
     return isLate ? { ...order, ...changed.now } : order;
   }
 
-  /** `order`: as it was, by `asChanged`. */
-  change(venueAccountHash: string, order: VenueOrder, { priceTicks, qtyLots }: OrderChange): void {
+  /** `order`: as it was, by `asChanged`. `renamed`: the venue gives it another id; null where that is not known yet. */
+  change(
+    venueAccountHash: string,
+    order: VenueOrder,
+    { priceTicks, qtyLots }: OrderChange,
+    renamed?: { readonly successor: VenueOrder | null },
+  ): void {
     const key = changedKey(venueAccountHash, order);
     const before = this.#live(key);
     const former = [...(before?.former ?? []), { priceTicks: order.priceTicks, qtyLots: order.qtyLots }];
     const isBurst = before?.isBurst === true || former.length > MAX_FORMER;
     const untilNs = this.#clock.monoNs() + INDEXING_LAG_MS * 1e6;
-    this.#changed.set(key, { former: former.slice(-MAX_FORMER), isBurst, now: { priceTicks, qtyLots }, untilNs });
+    const formerIds = [...(before?.renamed?.formerIds ?? []), order.venueOrderId].slice(-MAX_FORMER);
+    this.#changed.set(key, {
+      former: former.slice(-MAX_FORMER),
+      isBurst,
+      now: { priceTicks, qtyLots },
+      renamed: renamed === undefined ? null : { formerIds, successor: renamed.successor },
+      untilNs,
+    });
   }
 
   #live(key: string): Changed | null {

@@ -13,7 +13,7 @@ import { IdempotencyRecords } from "../durable/idempotency.js";
 import { IntentLog } from "../durable/intent-log.js";
 import type { FollowOwner } from "../follow/followed-run.js";
 import { OrderFollows } from "../follow/order-follows.js";
-import type { OrderListeners } from "../follow/order-listeners.js";
+import { OrderListeners } from "../follow/order-listeners.js";
 import { SendBounds } from "../send/absence-proof.js";
 import { createClientIdSource } from "../send/client-id.js";
 import { OrderCore } from "../send/order-core.js";
@@ -69,6 +69,7 @@ export function singleParts(
   const background = new Background(clock, logger);
   const bounds = new SendBounds();
   const owners = options.owners ?? new Owners();
+  const listeners = options.listeners ?? new OrderListeners({ clock, logger });
   const isBootAlive = options.isBootAlive ?? (() => false);
   const records = { store, hash, clock, bootId: randomIds.randomHex128(), isBootAlive };
   const sending = {
@@ -92,11 +93,12 @@ export function singleParts(
     core: new OrderCore<SingleRun, StoredAnswer>(sending),
     rooms,
     randomIds,
+    listeners,
     names: options.names ?? new ClientOrderIdIndex(store, hash, clock),
     unsettled: new UnsettledOrders(),
     recent: new RecentOrders(clock),
     follows: new OrderFollows<SingleRun>(
-      { bounds, clock, logger, rooms, store, hash, owners, background, listeners: options.listeners },
+      { bounds, clock, logger, rooms, store, hash, owners, background, listeners },
       { namespace: "followed-order", publish },
     ),
     records: options.records ?? NO_RECORDS,

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ScheduleOutcome } from "../../domain/order.js";
 import { createDesk, CREDENTIALS, type DeskHarness } from "./test/desk-harness.js";
 import { DeadManSwitches } from "./dead-man.js";
-import { VenueTimers } from "./venue-timers.js";
+import { mayVenueFire, VenueTimers } from "./venue-timers.js";
 
 const OTHER_KEY = { ...CREDENTIALS, account: "another-key" };
 
@@ -30,6 +30,7 @@ const GIVEN_UP_MS = 60_000;
 /** Longer than a firing tries, and more than it sends. */
 const HOPELESS_MS = 900_000;
 const MANY = 100;
+const BEAT_MS = 1_500;
 /** Between the tries of a shutdown. */
 const STOP_PAUSES_MS: readonly number[] = [500, 1_000, 2_000, 4_000];
 
@@ -178,6 +179,22 @@ const SCENES = {
     calls.cancelAllFates.push(...Array.from({ length: MANY }, () => "unknown" as const));
     bench.harness.desk.expireSwitch(switchId, 0, null);
     await bench.pass(HOPELESS_MS + VENUE_LATER_MS + 2 * GRACE_MS);
+  },
+  /** As givenUp, beside the switch of another owner, which beats on. */
+  async givenUpBeside(bench) {
+    const { calls, desk, run, venue } = bench.harness;
+    const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs: HOPELESS_MS } as const;
+    const other = await run(desk.armSwitch(request, "ow_other"));
+    if (!other.ok) throw new Error(other.code);
+    const switchId = await armBy(bench, CREDENTIALS, LONG_MS);
+    calls.cancelAllFates.push(...Array.from({ length: MANY }, () => "unknown" as const));
+    desk.expireSwitch(switchId, 0, null);
+    for (let passedMs = 0; passedMs < HOPELESS_MS; passedMs += BEAT_MS) {
+      await bench.pass(BEAT_MS);
+      await desk.heartbeat(other.armed.switchId, "ow_other");
+    }
+    const openCount = venue.sessions.filter(({ closed }) => !closed).length;
+    if (openCount > 1) bench.say("FORGOTTEN", "its credentials are kept, and its time is over");
   },
   /** As away; the venue comes back after the first try of a shutdown. */
   async awayToStop(bench) {
@@ -330,6 +347,17 @@ const MUTANTS: readonly Mutant[] = [
     scene: "givenUp",
     checks: ["KNOWN"],
     plant: () => void vi.spyOn(VenueTimers.prototype, "leftMs").mockReturnValue(0),
+  },
+  {
+    name: "a switch that gave up waits for another owner's time",
+    scene: "givenUpBeside",
+    checks: ["FORGOTTEN"],
+    plant: ({ harness: { clock } }) =>
+      void vi
+        .spyOn(VenueTimers.prototype, "leftMs")
+        .mockImplementation(({ atVenue }) =>
+          mayVenueFire(atVenue) ? Math.max(0, atVenue.account.time.endsMs - clock.monoNs() / 1e6) : 0,
+        ),
   },
   { name: "a shutdown leaves a firing one try", scene: "awayToStop", checks: ["LEFT"], plant: tryingOnce },
   {

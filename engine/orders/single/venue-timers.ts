@@ -137,9 +137,19 @@ export class VenueTimers {
     return account.time.mayFire && monoMs(this.#clock) - armedMs >= MIN_REARM_MS;
   }
 
-  /** Ms for which the venue may still fire for this switch; 0: it will not. */
-  leftMs(atVenue: VenueTimer): number {
-    return mayVenueFire(atVenue) ? Math.max(0, atVenue.account.time.endsMs - monoMs(this.#clock)) : 0;
+  /** Has the venue a time to come for all orders of the account? Where another owner's came, it has fired already. */
+  coversAccount({ account, cover }: VenueTimer): boolean {
+    return cover === "account" && account.time.mayFire && account.time.endsMs > monoMs(this.#clock);
+  }
+
+  /** Ms for which the venue may still fire for this switch; 0: it will not. Times of other owners are theirs to end. */
+  leftMs(switched: TimedAccount): number {
+    const { atVenue } = switched;
+    if (!mayVenueFire(atVenue)) return 0;
+    const nowMs = monoMs(this.#clock);
+    const endsMs = atVenue.account.time.endsMs;
+    const isOthers = earliestOfOthers(switched, nowMs) !== null;
+    return Math.max(0, (isOthers ? Math.min(endsMs, atVenue.nextMs) : endsMs) - nowMs);
   }
 
   /** Takes back what was set, or leaves what other owners set. The venue's confirmation shows in `mayVenueFire`. */

@@ -13,7 +13,8 @@ import { ConclusionCommits } from "../conclude/conclusion-commits.js";
 import { ExecutionRegistry } from "../durable/execution-registry.js";
 import { FollowKeys } from "../follow/follow-keys.js";
 import { OrderFollows } from "../follow/order-follows.js";
-import { type OrderAttempt, isGuard, markTakenBack } from "../run.js";
+import { type OrderAttempt, isGuard } from "../run.js";
+import { markTakenBack } from "../run-writes.js";
 
 type Fault =
   | "sibling left"

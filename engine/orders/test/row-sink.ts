@@ -24,6 +24,8 @@ export type RecordedRow =
       readonly table: "fill";
       readonly routeId: string;
       readonly order: string;
+      /** Names the row, of whatever version. */
+      readonly id: string;
       readonly lots: number;
       readonly price: string | null;
     };
@@ -46,7 +48,7 @@ export function createRowSink(): RowSink {
       const order = attempt.clientIdHex;
       const rows = [write({ table: "event", routeId, order, ver, status })];
       const { filledLots: lots = 0, averagePrice: price = null } = attempt.order ?? {};
-      if (filled) rows.push(write({ table: "fill", routeId, order, lots, price }));
+      if (filled) rows.push(write({ table: "fill", routeId, order, id: attempt.recorded?.fillId ?? "", lots, price }));
       return rows;
     });
   const sink: RowSink = {

@@ -8,6 +8,7 @@
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
+import type { Logger } from "../../../engine/domain/logger.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import type { AccountEvent, AccountHistory, CallOptions } from "../../../engine/ports.js";
 import { failureOf, type LoadFailure } from "../../shared/account/account-feed.js";
@@ -21,6 +22,7 @@ import type { VenuefourSession } from "./session.js";
 
 export interface CatchUpDeps {
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly account: VenuefourAccount;
   readonly history: AccountHistory;
   readonly memory: OrderMemory;
@@ -36,6 +38,8 @@ interface CaughtUp {
   readonly asOfMs: number;
   readonly askedAtVenueMs: number;
 }
+
+type OrderName = ReturnType<AccountState["awaitedOrderIds"]>[number];
 
 const OPTIONS: CallOptions = { timeoutMs: LOAD_TIMEOUT_MS, lane: "reconcile" };
 /** Orders looked up one by one after a loss, because they vanished from the open ones or have fills. */
@@ -57,12 +61,15 @@ export class AccountCatchUp {
   /** Venue ms from which on every fill is to be reported; null before the first LIVE. */
   #fillsSinceMs: number | null = null;
   #hasMissedFills = false;
-  readonly #news = new PendingNews();
+  /** Ids of which the venue knew nothing, of so many orders at most as the state holds. */
+  readonly #unknownIds = new Set<string>();
+  readonly #news: PendingNews;
 
   constructor(deps: CatchUpDeps, accountId: string, state: AccountState) {
     this.#deps = deps;
     this.#accountId = accountId;
     this.#state = state;
+    this.#news = new PendingNews((count) => deps.logger.error("venuefour.account.news-dropped", { count }));
   }
 
   /** Frames may have been missed from here on. */
@@ -98,7 +105,7 @@ export class AccountCatchUp {
     for (const order of open.value) this.#news.add(this.#state.adoptOrder(order));
     // Orders that ended while nothing was streamed, and orders of fills: each is asked for, so that nothing stays
     // unknown.
-    for (const { venueOrderId, nativeSymbol } of [...gone, ...this.#state.awaitedOrderIds()].slice(0, MAX_LOOKED_UP)) {
+    for (const { venueOrderId, nativeSymbol } of this.#inTurn([...gone, ...this.#state.awaitedOrderIds()])) {
       const isAnswered = await this.#lookUp(session, venueOrderId, nativeSymbol);
       if (!isWanted() || !isAnswered) return "unanswered";
     }
@@ -106,6 +113,16 @@ export class AccountCatchUp {
     if (!isWanted() || !isAnswered) return "unanswered";
     const { positions, lastId } = snapshot.value;
     return { positions, lastId, asOfMs: snapshot.asOfMs, askedAtVenueMs };
+  }
+
+  /** Those that can be asked for, as many as one load asks for; one that the venue did not know comes after the others. */
+  #inTurn(orders: readonly OrderName[]): readonly OrderName[] {
+    const askable = orders.filter(({ nativeSymbol }) => this.#deps.instrumentOf(nativeSymbol) !== null);
+    const isLast = ({ venueOrderId }: OrderName): boolean => this.#unknownIds.has(venueOrderId);
+    const inTurn = [...askable.filter((one) => !isLast(one)), ...askable.filter(isLast)].slice(0, MAX_LOOKED_UP);
+    // They have had their turn, and begin again.
+    if (inTurn.every(isLast)) this.#unknownIds.clear();
+    return inTurn;
   }
 
   /** Returns false where the venue did not answer. */
@@ -118,6 +135,7 @@ export class AccountCatchUp {
     const read = await account.readOrder(session, instrument, { venueOrderId }, OPTIONS);
     if (!read.ok) return false;
     if (read.value !== null) this.#news.add(this.#state.adoptOrder(read.value));
+    else this.#unknownIds.add(venueOrderId);
     return true;
   }
 
@@ -139,7 +157,7 @@ export class AccountCatchUp {
       const price = nativePrice(instrument, fill.price);
       this.#news.add(this.#state.applyFill({ tradeId, venueOrderId, nativeSymbol, qtyLots, price, fee }));
     }
-    for (const { venueOrderId, nativeSymbol } of this.#state.awaitedOrderIds().slice(0, MAX_LOOKED_UP))
+    for (const { venueOrderId, nativeSymbol } of this.#inTurn(this.#state.awaitedOrderIds()))
       await this.#lookUp(session, venueOrderId, nativeSymbol);
     const newestMs = read.value.rows[0]?.tsVenueMs;
     if (newestMs !== undefined) this.#fillsSinceMs = Math.max(sinceMs, newestMs - FILL_OVERLAP_MS);

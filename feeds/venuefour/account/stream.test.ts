@@ -241,6 +241,30 @@ describe("an account stream", () => {
     });
   });
 
+  it("reports the end of an order that vanished beside many of a contract that left the list", async () => {
+    const open = (changes: object): object => ({
+      ...orderRow({ client_order_id: null, ...changes }),
+      ...{ price: "64000", initial_amount: "100", cancelled_amount: "0" },
+    });
+    const gone = Array.from({ length: 40 }, (_, index) => open({ order_id: 100 + index, symbol: "kPEPE" }));
+    const last = { order_id: 700, client_order_id: null };
+    const routes: Record<string, unknown> = { ...QUIET, "/orders": envelope([...gone, open(last)]) };
+    const { connection, harness, events } = await live(routes);
+    harness.instruments.delete("PEPE");
+    routes["/orders"] = envelope([]);
+    routes["/orders/history_by_id"] = envelope([
+      eventRow({ ...last, history_id: 2, event_type: "cancel", order_status: "cancelled", cancelled_amount: "0.0002" }),
+      eventRow(last),
+    ]);
+    events.length = 0;
+    for (let times = 0; times < 3; times++) {
+      send(connection, { channel: "account_positions", data: [{ ...POSITION, a: "x" }], li: 13 + times });
+      await harness.clock.advanceAsync(1_000);
+    }
+    const told = events.flatMap((event) => (event.kind === "order" ? [event.order] : []));
+    expect(told).toMatchObject([{ venueOrderId: "700", status: "CANCELED" }]);
+  });
+
   it("is not LIVE while a frame went unread, until REST has answered", async () => {
     const { connection, kinds, harness, stream } = await live();
     send(connection, { channel: "account_positions", data: [{ ...POSITION, a: "x" }], li: 13 });

@@ -76,6 +76,24 @@ export class OrderFills {
     return { ok: true, value: summed, asOfMs, source: "venue" };
   }
 
+  /** The newest order that filled under the client id since another one of it, `update`, was canceled; null: none did. */
+  async oidInPlaceOf(
+    account: string,
+    cloid: string,
+    { order, statusTimestamp }: VenueoneWireOrderUpdate,
+    deadline: Deadline,
+  ): Promise<Read<number | null>> {
+    const left = deadline.left();
+    if (left === null) return failedRead("TIMEOUT", "no time left for the fills");
+    const { clock, clockOffsetMs, rest } = this.#deps;
+    const startMs = statusTimestamp - FILL_TIME_SLACK_MS;
+    const endMs = Math.round(clock.wallMs() + clockOffsetMs() + FILL_TIME_SLACK_MS);
+    const rows = await rest.userFillsByTime(account, startMs, endMs, left);
+    if (!rows.ok) return rows;
+    const oids = rows.value.flatMap((fill) => (fill.cloid === cloid && fill.oid !== order.oid ? [fill.oid] : []));
+    return { ...rows, value: oids.length === 0 ? null : Math.max(...oids) };
+  }
+
   /** The venue's time until which an order can have filled. */
   endMs(update: VenueoneWireOrderUpdate): number {
     const isEnded = isEndWord(update.status);

@@ -337,7 +337,7 @@ describe("one order on venueone", () => {
     const { harness, result } = await read(BTC, canceled, [listed(5, "0x77"), listed(78, `0x${CLIENT_ID}`)]);
     expect(unwrap(result)).toMatchObject({ status: "OPEN", venueOrderId: "78", qtyLots: 35_000, filledLots: 0 });
     expect(queries(harness)[2]).toMatchObject({ type: "frontendOpenOrders" });
-    const { result: alone } = await read(BTC, canceled, [listed(5, "0x77")]);
+    const { result: alone } = await read(BTC, canceled, [listed(5, "0x77")], [fill("0.1", "83205.0", { oid: 5 })]);
     expect(unwrap(alone)).toMatchObject({ status: "CANCELED", venueOrderId: "77" });
     const old = {
       ...(canceled as { order: object }),
@@ -345,6 +345,29 @@ describe("one order on venueone", () => {
     };
     const { result: longAgo } = await read(BTC, old);
     expect(unwrap(longAgo)).toMatchObject({ status: "CANCELED", venueOrderId: "77" });
+  });
+
+  it("is the one in its place where that filled before the index of client ids had it", async () => {
+    const canceled = orderStatus({ tif: "Alo", sz: "0.25" }, "canceled");
+    const fills = [
+      fill("0.1", "83204.0", { oid: 5, cloid: "0x77" }),
+      fill("0.35", "83205.0", { oid: 78, cloid: `0x${CLIENT_ID}` }),
+    ];
+    const filled = orderStatus({ tif: "Alo", oid: 78, origSz: "0.35", reduceOnly: false }, "filled");
+    const { harness, result } = await read(BTC, canceled, [], fills, filled, fills);
+    expect(unwrap(result)).toMatchObject({ status: "FILLED", venueOrderId: "78", filledLots: 35_000 });
+    expect(queries(harness).slice(3, 5)).toMatchObject([{ type: "userFillsByTime" }, { type: "orderStatus", oid: 78 }]);
+    const { result: unindexed } = await read(BTC, canceled, [], fills, { status: "unknownOid" });
+    expect(unindexed).toMatchObject({ ok: false, code: "VENUE_ERROR" });
+    const { result: partly } = await read(
+      BTC,
+      canceled,
+      [],
+      fills,
+      orderStatus({ oid: 78, tif: "Alo" }, "canceled"),
+      fills,
+    );
+    expect(unwrap(partly)).toMatchObject({ status: "CANCELED", venueOrderId: "78" });
   });
 
   it("fails, to be asked again, while a filled order's fills are not indexed", async () => {

@@ -212,7 +212,7 @@ export class VenueoneAccount implements AccountReader {
 
   /**
    * A change puts another order under the same client id, which the index may not have yet: for so long a cancel of the one
-   * before it says little. The list of open orders has no such lag.
+   * before it says little. The list of open orders has no such lag, nor have fills.
    */
   async #inItsPlace(
     account: string,
@@ -231,8 +231,25 @@ export class VenueoneAccount implements AccountReader {
     const open = await this.#deps.rest.frontendOpenOrders(account, left);
     if (!open.ok) return open;
     const found = open.value.find(({ cloid, oid }) => cloid === key && oid !== order.oid);
-    if (found === undefined) return itself;
+    if (found === undefined) return this.#filledInItsPlace(account, key, itself, deadline);
     return { ...itself, value: { order: found, status: "open", statusTimestamp: found.timestamp } };
+  }
+
+  /** One that filled whole is in no list of open orders: its fills have the client id. */
+  async #filledInItsPlace(
+    account: string,
+    key: string,
+    itself: Extract<Read<VenueoneWireOrderUpdate>, { ok: true }>,
+    deadline: Deadline,
+  ): Promise<Read<VenueoneWireOrderUpdate>> {
+    const oid = await this.#deps.fills.oidInPlaceOf(account, key, itself.value, deadline);
+    if (!oid.ok || oid.value === null) return oid.ok ? itself : oid;
+    const left = deadline.left();
+    if (left === null) return failedRead("TIMEOUT", "no time left for what is in the place of the order");
+    const status = await this.#deps.rest.orderStatus(account, oid.value, left);
+    if (!status.ok) return status;
+    if (status.value === null) return failedRead("VENUE_ERROR", "what is in the place of the order is not indexed yet");
+    return { ...status, value: status.value };
   }
 
   /** The account to read and the time left for it. */

@@ -15,6 +15,7 @@ import { monoMs } from "../../shared/net/weight-window.js";
 import { LOAD_TIMEOUT_MS } from "../rules/limits.js";
 import { MissedFills, type MissedFillsDeps } from "./missed-fills.js";
 import type { VenuetwoSession } from "./session.js";
+import { orderKey } from "./order-state.js";
 import type { AccountState } from "./state.js";
 
 export interface CatchUpDeps extends MissedFillsDeps {
@@ -42,7 +43,7 @@ const MAX_LOOKED_UP = 50;
 export class AccountCatchUp {
   readonly #deps: CatchUpDeps;
   readonly #state: AccountState;
-  readonly #news = new PendingNews();
+  readonly #news: PendingNews;
   readonly #missed: MissedFills;
   /** Looked up in loads that had more to look up than one does; the venue may have forgotten some. */
   readonly #lookedUp = new Set<string>();
@@ -53,6 +54,10 @@ export class AccountCatchUp {
   constructor(deps: CatchUpDeps, state: AccountState, onFillsGivenUp: () => void) {
     this.#deps = deps;
     this.#state = state;
+    this.#news = new PendingNews((count) => {
+      deps.logger.error("venuetwo.account.news-dropped", { count });
+      onFillsGivenUp();
+    });
     this.#missed = new MissedFills(deps, state.orders, this.#news, onFillsGivenUp);
   }
 
@@ -127,19 +132,21 @@ export class AccountCatchUp {
     isWanted: () => boolean,
   ): Promise<LoadFailure | null> {
     const { instrumentOf, reader } = this.#deps;
-    const openIds = new Set(openNow.map((order) => order.venueOrderId));
-    const vanished = this.#state.orders
-      .openOrders()
-      .filter(({ venueOrderId }) => !openIds.has(venueOrderId) && !this.#lookedUp.has(venueOrderId));
+    const open = new Set(openNow.map(orderKey));
+    // One whose contract is not listed any more cannot be asked for, and keeps nobody waiting.
+    const vanished = this.#state.orders.openOrders().flatMap((order) => {
+      const instrument = instrumentOf(order.nativeSymbol);
+      const isSettled = open.has(orderKey(order)) || this.#lookedUp.has(orderKey(order));
+      return instrument === null || isSettled ? [] : [{ order, instrument }];
+    });
     for (const order of openNow) this.#learn(order);
-    for (const { nativeSymbol, venueOrderId } of vanished.slice(0, MAX_LOOKED_UP)) {
-      const instrument = instrumentOf(nativeSymbol);
-      if (instrument === null) continue;
+    for (const { order, instrument } of vanished.slice(0, MAX_LOOKED_UP)) {
+      const { venueOrderId } = order;
       const read = await reader.readOrder(session, instrument, { venueOrderId }, OPTIONS);
       if (!isWanted()) return "unanswered";
       if (!read.ok) return failureOf(read);
       if (read.value !== null) this.#learn(read.value);
-      this.#lookedUp.add(venueOrderId);
+      this.#lookedUp.add(orderKey(order));
     }
     if (vanished.length > MAX_LOOKED_UP) return "unanswered";
     this.#lookedUp.clear();

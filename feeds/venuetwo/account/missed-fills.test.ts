@@ -25,6 +25,7 @@ let logged: string[];
 /** Does the venue still know the listen key? */
 let isKeyKnown: boolean;
 let key: string;
+let instruments: Map<string, Instrument>;
 
 beforeEach(async () => {
   logged = [];
@@ -36,7 +37,7 @@ beforeEach(async () => {
   network.pong = "";
   truth = new Truth(clock);
   events = [];
-  const instruments = new Map([BTC, ETH].map((instrument) => [instrument.nativeSymbol, instrument]));
+  instruments = new Map([BTC, ETH].map((instrument) => [instrument.nativeSymbol, instrument]));
   const instrumentOf = (nativeSymbol: string): Instrument | null => instruments.get(nativeSymbol) ?? null;
   const logger: Logger = {
     ...silentLogger,
@@ -220,6 +221,41 @@ describe("fills of a gap of the stream", () => {
       event.kind === "order" && event.order.status === "CANCELED" ? [event.order.venueOrderId] : [],
     );
     expect([stream.state, ended.sort()]).toEqual(["LIVE", ids.slice(1)]);
+  });
+
+  it("come with the end of an order whose id another contract has for an open one", async () => {
+    const elsewhere = { ...order("5", "OPEN"), nativeSymbol: "ETHUSDT" };
+    truth.openOrders = [order("5", "OPEN"), elsewhere];
+    await lose();
+    await reconnect();
+    await wait(3_000);
+    await lose();
+    truth.openOrders = [elsewhere];
+    truth.finishedOrders.set("5", order("5", "CANCELED"));
+    events.length = 0;
+    await reconnect();
+    await wait(5_000);
+    const told = events.flatMap((event) =>
+      event.kind === "order" ? [`${event.order.nativeSymbol} ${event.order.status}`] : [],
+    );
+    expect([stream.state, told]).toEqual(["LIVE", ["BTCUSDT CANCELED"]]);
+  });
+
+  it("do not keep an account back whose many orders ended with their contract", async () => {
+    const ids = Array.from({ length: 60 }, (_, index) => String(2_000 + index));
+    truth.openOrders = [...ids.map((id) => ({ ...order(id, "OPEN"), nativeSymbol: "ETHUSDT" })), order("5", "OPEN")];
+    await lose();
+    await reconnect();
+    await wait(3_000);
+    await lose();
+    truth.openOrders = [];
+    truth.finishedOrders.set("5", order("5", "CANCELED"));
+    instruments.delete("ETHUSDT");
+    events.length = 0;
+    await reconnect();
+    await wait(10_000);
+    const told = events.flatMap((event) => (event.kind === "order" ? [event.order.venueOrderId] : []));
+    expect([stream.state, told]).toEqual(["LIVE", ["5"]]);
   });
 
   it("of a contract that can never be read hold the account back for minutes, are logged and counted", async () => {

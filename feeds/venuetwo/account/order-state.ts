@@ -170,7 +170,8 @@ function isNews(order: VenueOrder, known: VenueOrder): boolean {
   );
 }
 
-function orderKey({ nativeSymbol, venueOrderId }: Pick<VenueOrder, "nativeSymbol" | "venueOrderId">): string {
+/** The venue names an order only together with its symbol. */
+export function orderKey({ nativeSymbol, venueOrderId }: Pick<VenueOrder, "nativeSymbol" | "venueOrderId">): string {
   return `${nativeSymbol}|${venueOrderId}`;
 }
 

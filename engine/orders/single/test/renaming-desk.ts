@@ -1,6 +1,7 @@
 /** A desk whose venue puts another order, of a new id and what is left, in the place of one that is amended. */
 import type { VenueOrder } from "../../../domain/order.js";
 import type { VenueRoom } from "../../../ports.js";
+import type { AmendRequest } from "../order-desk.js";
 import { FakeStreams } from "../../test/fake-streams.js";
 import { createRowSink } from "../../test/row-sink.js";
 import { createDesk, CREDENTIALS, orderContext, orderName, type DeskHarness } from "./desk-harness.js";
@@ -9,11 +10,21 @@ export interface RenamingDesk extends DeskHarness {
   readonly streams: FakeStreams;
   /** What filled of the order under its first id when the venue takes the next amend. */
   filledMeanwhile: number;
+  /** Looks in the background have no answer. */
+  isHidden: boolean;
+  /** Its amends bring no new id and no event. */
+  isSilent: boolean;
+  /** The orders that others are in the place of, oldest first. */
+  replaced(): readonly VenueOrder[];
+  /** Until then, of the virtual clock, its index of client ids has the order before the last amend. */
+  laggedUntilMs: number;
   /** Of all ids, whatever has an end. */
   filledLots(): number;
   /** Something happens to the order that the venue has now. */
   change(changes: Partial<VenueOrder>): VenueOrder;
   amend(quantity: string): Promise<unknown>;
+  /** Of its price alone. */
+  reprice(price: string): Promise<unknown>;
 }
 
 export async function renamingDesk(): Promise<RenamingDesk> {
@@ -26,7 +37,11 @@ export async function renamingDesk(): Promise<RenamingDesk> {
     reader: {
       ...room.reader,
       readOrder: async (session, instrument, ref, options) => {
-        const value = "venueOrderId" in ref ? ended.get(ref.venueOrderId) : undefined;
+        if (desk.isHidden && options.lane === "background")
+          return { ok: false, code: "TIMEOUT", message: "", retryAfterMs: null };
+        const isLate = options.lane === "background" && desk.clock.wallMs() < desk.laggedUntilMs;
+        const last = [...ended.values()].at(-1);
+        const value = "venueOrderId" in ref ? ended.get(ref.venueOrderId) : isLate ? last : undefined;
         if (value === undefined) return room.reader.readOrder(session, instrument, ref, options);
         return { ok: true, value, asOfMs: 0, source: "venue" };
       },
@@ -37,11 +52,13 @@ export async function renamingDesk(): Promise<RenamingDesk> {
         const before = desk.change({});
         const filledLots = Math.max(before.filledLots, desk.filledMeanwhile);
         const averagePrice = filledLots > 0 ? "95000" : null;
-        ended.set(before.venueOrderId, { ...before, status: "CANCELED", filledLots, averagePrice });
+        const tsVenueMs = desk.clock.wallMs();
+        ended.set(before.venueOrderId, { ...before, status: "CANCELED", filledLots, averagePrice, tsVenueMs });
         const next = { qtyLots: change.qtyLots - current.filledLots, filledLots: 0, averagePrice: null };
-        const venueOrderId = `${before.venueOrderId}9`;
+        const venueOrderId = String(Number(before.venueOrderId) + 1_000_000);
         const order = desk.change({ ...next, venueOrderId, priceTicks: change.priceTicks, status: "OPEN" });
         const [canceled] = [...ended.values()].slice(-1);
+        if (desk.isSilent) return { outcome: "accepted", order: null };
         if (canceled !== undefined) streams.tell(CREDENTIALS.account, { kind: "order", order: canceled });
         return { outcome: "accepted", order };
       },
@@ -55,9 +72,18 @@ export async function renamingDesk(): Promise<RenamingDesk> {
       if (venue.venue === "venueone") venue.streams = streams;
     },
   });
+  const amend = (change: Pick<AmendRequest, "price" | "quantity">): Promise<unknown> => {
+    const name = harness.venue.log[0]?.order?.venueOrderId ?? "";
+    const request = { ...orderName(name, { symbol: "BTC" }), ...change };
+    return harness.run(harness.desk.amend(request, orderContext(harness.clock)));
+  };
   desk = Object.assign(harness, {
     streams,
     filledMeanwhile: 0,
+    isHidden: false,
+    isSilent: false,
+    replaced: () => [...ended.values()],
+    laggedUntilMs: 0,
     filledLots: () => [...ended.values(), desk.change({})].reduce((sum, order) => sum + order.filledLots, 0),
     change: (changes: Partial<VenueOrder>): VenueOrder => {
       const [entry] = harness.venue.log;
@@ -65,11 +91,8 @@ export async function renamingDesk(): Promise<RenamingDesk> {
       entry.order = { ...entry.order, ...changes };
       return entry.order;
     },
-    amend: (quantity: string) => {
-      const name = harness.venue.log[0]?.order?.venueOrderId ?? "";
-      const request = { ...orderName(name, { symbol: "BTC" }), price: null, quantity };
-      return harness.run(harness.desk.amend(request, orderContext(harness.clock)));
-    },
+    amend: (quantity: string) => amend({ price: null, quantity }),
+    reprice: (price: string) => amend({ price, quantity: null }),
   });
   return desk;
 }
