@@ -396,7 +396,16 @@ describe.skipIf(CHDB_MISSING)(`the history routes on the real engine ${NEEDS_CHD
   it("show a caller without a key the rows made without one, as if no other owner had any", async () => {
     const at = nextDayMs();
     const row = { rx: BigInt(at) * 1000n, ex: at, at, ver: 1n, symbol: "BTC", venue: "venueone", route_id: "rt_own" };
-    const fill = { ...row, order_key: "ab", side: "SELL", direction: "LONG", price: "1", qty: "1", ordered_qty: "1" };
+    const fill = {
+      ...row,
+      order_key: "ab",
+      side: "SELL",
+      direction: "LONG",
+      price: "1",
+      qty: "1",
+      ordered_qty: "1",
+      intent: "CLOSE",
+    };
     await shared.insert("fills", [
       { ...fill, fill_id: "1" },
       { ...fill, fill_id: "2", owner: "ow_other", qty: "7" },
@@ -416,7 +425,7 @@ describe.skipIf(CHDB_MISSING)(`the history routes on the real engine ${NEEDS_CHD
     const { rows } = await page(shared, `/api/history/routing?${range}`);
     expect(rows.map(({ decisionId }) => decisionId)).toEqual(["d1"]);
     const quality = await shared.server.client.get(`/api/history/execution-quality?${range}`);
-    expect(quality.body).toMatchObject({ data: { total: { fillCount: 1 } } });
+    expect(quality.body).toMatchObject({ data: { total: { fills: 1 } } });
   });
 
   it("show a decision with its candidates, and no text long enough to be a key", async () => {

@@ -171,8 +171,7 @@ describe("a caller without a key, in public mode", () => {
     const store = new ScriptedStore();
     const { client } = await start(store);
     const limits = path.includes("quality") ? [""] : ["", "?limit=5"];
-    for (const accept of FORMS)
-      for (const limit of limits) await client.send(path + limit, { headers: { accept } });
+    for (const accept of FORMS) for (const limit of limits) await client.send(path + limit, { headers: { accept } });
     expect(store.asked.length).toBeGreaterThanOrEqual(limits.length * FORMS.length);
     for (const { sql, params } of store.asked) {
       expect(sql).toContain("t.owner IN {owners:Array(String)}");
