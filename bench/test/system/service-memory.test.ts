@@ -137,6 +137,58 @@ async function makeAndRevoke(): Promise<Needle[]> {
   return made.flatMap(({ secret }) => padNeedles("a key made and ended", secret));
 }
 
+type Asking = readonly [name: string, secret: string, ask: () => Promise<number>];
+
+/** Requests with a secret of their own each; nothing is asked after one before the memory is looked at. */
+function askings(): Asking[] {
+  const fresh = () => `sk_${randomBytes(16).toString("hex")}`;
+  const send = async (
+    [method, target]: readonly ["GET" | "POST", string],
+    headers: Readonly<Record<string, string | string[]>>,
+    body = "",
+  ): Promise<number> => {
+    const proof = signed(keeping, { method, target, timestamp: freshMs(), body });
+    const reply = await undiciRequest(service.url + target, {
+      ...{ method, dispatcher: agent, ...(body === "" ? {} : { body }) },
+      headers: { ...proof, ...(body === "" ? {} : { "content-type": "application/json" }), ...headers },
+    });
+    await reply.body.dump();
+    return reply.statusCode;
+  };
+  const limits = ["GET", "/api/limits"] as const;
+  const close = ["POST", "/api/trade/position/close"] as const;
+  const one = (name: string, ask: (secret: string) => Promise<number>): Asking => {
+    const secret = fresh();
+    return [name, secret, () => ask(secret)];
+  };
+  const shown = (secret: string) => ({ "x-api-secret": secret });
+  return [
+    ["accepted", keeping.secret, () => send(limits, shown(keeping.secret))],
+    ["accepted with a body", keeping.secret, () => send(close, shown(keeping.secret), '{"symbol":"BTC"}')],
+    one("another secret", (secret) => send(limits, shown(secret))),
+    one("another secret, with a body", (secret) => send(close, shown(secret), '{"symbol":"BTC"}')),
+    one("two secrets", (secret) => send(limits, { "x-api-secret": [secret, secret] })),
+    one("a secret that is too long", (secret) => send(limits, shown(secret.padEnd(300, "x")))),
+    one("a foreign host", (secret) => send(limits, { ...shown(secret), host: "elsewhere.example" })),
+    one("a foreign origin", (secret) => send(limits, { ...shown(secret), origin: "https://elsewhere.example" })),
+    one("a body where none belongs", (secret) => send(["POST", "/api/stream/ticket"], shown(secret), '{"a":1}')),
+    one("a body that is too large", (secret) => send(close, shown(secret), JSON.stringify({ a: "x".repeat(70_000) }))),
+    one("a path that is not served", (secret) => send(["GET", "/api/none"], shown(secret))),
+    one("a secret as the key", (secret) => send(limits, { "x-api-key": secret })),
+    one("a secret as the signature", (secret) => send(limits, { "x-api-signature": secret })),
+    one("a secret as the timestamp", (secret) => send(limits, { "x-api-timestamp": secret })),
+    one("credentials in a header", (secret) =>
+      send(["GET", `/api/trading/venuetwo/positions/${trader.venuetwo.walletAddress}`], {
+        "x-venue-credentials": Buffer.from(
+          JSON.stringify({
+            venuetwo: { apiKey: "k", apiSecret: secret, walletAddress: trader.venuetwo.walletAddress },
+          }),
+        ).toString("base64url"),
+      }),
+    ),
+  ];
+}
+
 /** Texts that can be reached from a root, after a collection. */
 async function reachable(): Promise<string> {
   const path = join(bench.folder, "memory.heapsnapshot");
@@ -176,6 +228,17 @@ describe.skipIf(process.platform !== "linux")("the memory of the service", () =>
 
     await command("stop");
     expect([...countsIn(service.pid, [...needles, ...ended]).keys()]).toEqual([]);
+    await end();
+  }, 300_000);
+
+  it("holds no reference to a secret once its request is answered, accepted or refused at any check", async () => {
+    service = await bench.start(environment, ["--expose-gc"]);
+    const kept: string[] = [];
+    for (const [name, secret, ask] of askings()) {
+      const status = await ask();
+      if ((await reachable()).includes(secret)) kept.push(`${name} (${status})`);
+    }
+    expect(kept).toEqual([]);
     await end();
   }, 300_000);
 
