@@ -52,7 +52,7 @@ export class PendingReply {
     return this.caller;
   }
 
-  /** Not null: the body comes from someone who is not known before it is there; the object stands for their address. */
+  /** Not null: the body comes from someone who is not known before it is there; the object is that of their address. */
   get stranger(): object | null {
     const { proof } = this.#state;
     return proof === null || proof.isKnown ? null : proof.anon;
