@@ -350,6 +350,10 @@ describe.each(["signed", "public"] as const)("in %s mode marked secrets", (mode)
     expect(replies.length).toBeGreaterThan(500);
     for (const code of ["200", "400", "401", "403"])
       expect(replies.some((text) => text.includes(` ${code}\n`))).toBe(true);
+    // Requests that come after their window carry secrets no further than to the door.
+    const right = replies.filter((text) => /^\w+: right \d/.test(text));
+    const late = right.filter((text) => text.includes("AUTH_TIMESTAMP_OUT_OF_WINDOW"));
+    expect(late.length).toBeLessThan(right.length / 4);
     expect(service.output().split("\n").length).toBeGreaterThan(100);
     expect(search.count).toBeGreaterThan(500);
     const found = [...outputs].flatMap(([name, text]) => search.in(text).map((secret) => `${secret} in ${name}`));
