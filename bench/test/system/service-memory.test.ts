@@ -7,7 +7,7 @@
 import { createDecipheriv, randomBytes } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { Agent, request as undiciRequest } from "undici";
 import { keyLayerData } from "../../../engine/custody/sealing/context.js";
 import { countsIn, type Needle } from "../../../engine/custody/sealing/test/process-memory.js";
@@ -28,8 +28,8 @@ const MADE = 40;
 const NEEDLE_BYTES = 16;
 const INNER = 0x36;
 const OUTER = 0x5c;
-/** Copies of one secret that its requests may leave in freed memory of the runtime; a request makes about four. */
-const COPIES_MAX = SHOWN * 4;
+/** Copies of one secret that no single request explains: receive buffers of the server, one for each connection. */
+const COPIES_MAX = 25;
 
 const kek = randomBytes(32);
 const agent = new Agent({ connections: 4 });
@@ -59,6 +59,9 @@ afterAll(async () => {
   await agent.destroy();
   await pair.stop();
 });
+
+/** A test that fails leaves its service: the store is free for the next one. */
+afterEach(() => end());
 
 async function command(line: string): Promise<void> {
   const [word = ""] = line.split(" ");
@@ -117,8 +120,8 @@ async function dryRun(by: SweepKey): Promise<number> {
 }
 
 async function end(): Promise<void> {
-  service.child.kill("SIGKILL");
-  await service.stop();
+  service?.child.kill("SIGKILL");
+  await service?.stop();
 }
 
 /** Keys that the service makes, uses and ends itself, with collections in between, which move what is in the heap. */
@@ -198,6 +201,27 @@ async function reachable(): Promise<string> {
   return text;
 }
 
+/** What is left in memory of two secrets after requests with them, a thousand others and a forced collection. */
+async function copiesAfter(requests: number, other: SweepKey): Promise<ReadonlyMap<string, number>> {
+  const { apiSecret } = trader.venuetwo;
+  const needles = [...textNeedles("shown secret", keeping.secret), ...textNeedles("venue secret", apiSecret)];
+  for (let index = 0; index < requests; index++) {
+    expect(await get(keeping, { "x-api-secret": keeping.secret })).toBe(200);
+    expect(await dryRun(keeping)).toBe(200);
+  }
+  const before = countsIn(service.pid, needles);
+  expect([sum(before, "shown") > 0, sum(before, "venue") > 0]).toEqual([true, true]);
+  for (let index = 0; index < OTHERS; index++) expect(await get(other)).toBe(200);
+  await command("gc");
+  const after = countsIn(service.pid, needles);
+  const line = (name: string) =>
+    `${name} ${sum(before, name)} copies at first, ${sum(after, name)} after ${OTHERS} others`;
+  process.stdout.write(
+    `memory: ${requests} more requests of each kind: ${line("shown secret")}; ${line("venue secret")}\n`,
+  );
+  return after;
+}
+
 function sum(counts: ReadonlyMap<string, number>, name: string): number {
   return [...counts].reduce((total, [what, count]) => total + (what.startsWith(name) ? count : 0), 0);
 }
@@ -228,43 +252,36 @@ describe.skipIf(process.platform !== "linux")("the memory of the service", () =>
 
     await command("stop");
     expect([...countsIn(service.pid, [...needles, ...ended]).keys()]).toEqual([]);
-    await end();
   }, 300_000);
 
   it("holds no reference to a secret once its request is answered, accepted or refused at any check", async () => {
-    service = await bench.start(environment, ["--expose-gc"]);
+    const { KEK_FILE: _file, ...others } = environment;
+    const hex = kek.toString("hex");
+    service = await bench.start({ ...others, KEK_HEX: hex }, ["--expose-gc"]);
     const kept: string[] = [];
+    if ((await reachable()).includes(hex)) kept.push("the sealing key as it came");
     for (const [name, secret, ask] of askings()) {
       const status = await ask();
       if ((await reachable()).includes(secret)) kept.push(`${name} (${status})`);
     }
     expect(kept).toEqual([]);
-    await end();
   }, 300_000);
 
-  it("holds no reference to secrets that came with requests, and few copies after a thousand others", async () => {
+  it("holds no reference to secrets that came with requests, and at most one copy for each of these", async () => {
     service = await bench.start(environment, ["--expose-gc"]);
-    const { apiSecret } = trader.venuetwo;
-    const needles = [...textNeedles("shown secret", keeping.secret), ...textNeedles("venue secret", apiSecret)];
-    for (let index = 0; index < SHOWN; index++) {
-      expect(await get(keeping, { "x-api-secret": keeping.secret })).toBe(200);
-      expect(await dryRun(keeping)).toBe(200);
-    }
-    const before = countsIn(service.pid, needles);
-    expect([sum(before, "shown") > 0, sum(before, "venue") > 0]).toEqual([true, true]);
     const other = await bench.createKey(environment, ["read"]);
-    for (let index = 0; index < OTHERS; index++) expect(await get(other)).toBe(200);
-    await command("gc");
-    const after = countsIn(service.pid, needles);
-    const line = (name: string) =>
-      `${name} ${sum(before, name)} copies at first, ${sum(after, name)} after ${OTHERS} others`;
-    process.stdout.write(`memory: ${SHOWN} requests with each: ${line("shown secret")}; ${line("venue secret")}\n`);
+    let requests = 0;
+    // Freed memory is not cleared: copies are there until it is used again. More than one would be copies of ours.
+    for (const more of [SHOWN, 4 * SHOWN]) {
+      requests += more;
+      const left = await copiesAfter(more, other);
+      // The secret of the key comes with both kinds of requests, that of the venue with one.
+      expect(sum(left, "shown")).toBeLessThan(2 * requests + COPIES_MAX);
+      expect(sum(left, "venue")).toBeLessThan(requests + COPIES_MAX);
+    }
     const texts = await reachable();
     // The control: the path of a file in use is a text that stays.
     expect(texts.includes(environment["DATA_DIR"] ?? "?")).toBe(true);
-    expect([texts.includes(keeping.secret), texts.includes(apiSecret)]).toEqual([false, false]);
-    expect(sum(after, "shown")).toBeLessThan(COPIES_MAX);
-    expect(sum(after, "venue")).toBeLessThan(COPIES_MAX);
-    await end();
-  }, 300_000);
+    expect([texts.includes(keeping.secret), texts.includes(trader.venuetwo.apiSecret)]).toEqual([false, false]);
+  }, 600_000);
 });
