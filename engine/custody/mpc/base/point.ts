@@ -100,9 +100,14 @@ export function withTable(point: Point): Point {
   return secp256k1.utils.precompute(8, Curve.fromAffine(point.toAffine()));
 }
 
+/** 65 bytes, for what takes keys in that form. */
+export function uncompressed(point: PublicPoint): Uint8Array {
+  return point.point.toRawBytes(false);
+}
+
 /** Last 20 bytes of keccak-256 of x ‖ y. */
 export function addressOf(point: PublicPoint): Buffer {
-  return Buffer.from(keccak_256(point.point.toRawBytes(false).subarray(1)).subarray(-ADDRESS_BYTES));
+  return Buffer.from(keccak_256(uncompressed(point).subarray(1)).subarray(-ADDRESS_BYTES));
 }
 
 /** For the final signature: x before reduction, and whether y is odd. */

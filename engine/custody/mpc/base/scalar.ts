@@ -90,6 +90,7 @@ export function decodeScalars(bytes: Uint8Array, count: number, field: string): 
 
 /** Any value below 2^256, coordinates of points too. */
 export function writeWords(value: bigint, target: Uint8Array, at: number): void {
+  if (at + SCALAR_BYTES > target.length) throw new Error("length of a scalar");
   const view = new DataView(target.buffer, target.byteOffset + at, SCALAR_BYTES);
   let rest = value;
   for (let word = SCALAR_BYTES - WORD_BYTES; word >= 0; word -= WORD_BYTES) {
@@ -98,9 +99,22 @@ export function writeWords(value: bigint, target: Uint8Array, at: number): void 
   }
 }
 
-function readWords(bytes: Uint8Array, at: number, byteLength: number): bigint {
+/**
+ * 2^256 + the scalar: for bytes that were selected under a secret mask. A zero and a scalar so give numbers of one
+ * length, and the arithmetic on them takes one path.
+ */
+export function readLifted(bytes: Uint8Array, at: number): bigint {
+  return readWords(bytes, at, SCALAR_BYTES, 1n);
+}
+
+/** What `readLifted` adds. */
+export const LIFT: bigint = 1n << 256n;
+
+function readWords(bytes: Uint8Array, at: number, byteLength: number, start = 0n): bigint {
+  // A view reaches past the end of a buffer that lies in a larger one.
+  if (at + byteLength > bytes.length) throw new Error("length of a scalar");
   const view = new DataView(bytes.buffer, bytes.byteOffset + at, byteLength);
-  let value = 0n;
+  let value = start;
   for (let word = 0; word < byteLength; word += WORD_BYTES) value = (value << WORD_BITS) | view.getBigUint64(word);
   return value;
 }
