@@ -177,6 +177,27 @@ module.exports = {
       to: { path: "^engine/", pathNot: "^engine/(custody/sealing/|domain/|storage/state-store\\.ts$)" },
     },
     {
+      name: "mpc-base-is-lowest",
+      comment: "Numbers, points and hashes of two-party signing know no step of it.",
+      severity: "error",
+      from: { path: "^engine/custody/mpc/base/", pathNot: TEST },
+      to: { path: "^engine/", pathNot: "^engine/custody/(mpc/base/|sealing/secret-bytes\\.ts$)" },
+    },
+    {
+      name: "mpc-parts-take-the-base",
+      comment: "Arithmetic between two parties: no session, no message, no wallet.",
+      severity: "error",
+      from: { path: "^engine/custody/mpc/parts/", pathNot: TEST },
+      to: { path: "^engine/", pathNot: "^engine/custody/mpc/(base|parts)/" },
+    },
+    {
+      name: "mpc-is-pure",
+      comment: "Sockets, files and libraries of chains are the shell's.",
+      severity: "error",
+      from: { path: "^engine/custody/mpc/", pathNot: TEST },
+      to: { path: "^(node:)?(net|tls|fs|fs/promises|http|https|child_process|worker_threads)$|node_modules/viem/" },
+    },
+    {
       name: "orders-know-no-portfolio",
       comment: "Nor the recorder, which is behind a port of theirs (record-sink.ts).",
       severity: "error",

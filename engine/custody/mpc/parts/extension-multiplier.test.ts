@@ -44,6 +44,13 @@ it("each row of the multiplier is the chooser's row, with c on it where Delta is
   }
 });
 
+const chooserRows = Array.from({ length: 256 }, (_, row) => {
+  const generator = new RowGenerator(new Arena(), scope, direction);
+  const kept = Buffer.alloc(78);
+  generator.generate(seeds.padPairs.subarray(64 * row, 64 * row + 32), row, kept);
+  return kept;
+});
+
 /** A chooser that flips one bit of row `row` and then answers as if it were honest. */
 function messageFlippedIn(row: number): ExtensionMessage {
   const correction = flipped(message.correction, row * 624 + (row % 624));
@@ -51,12 +58,7 @@ function messageFlippedIn(row: number): ExtensionMessage {
   const choiceFold = Buffer.alloc(26);
   table.fold(choice, choiceFold);
   const rowFolds = Buffer.alloc(256 * 26);
-  const generator = new RowGenerator(new Arena(), scope, direction);
-  const kept = Buffer.alloc(78);
-  for (let index = 0; index < 256; index++) {
-    generator.generate(seeds.padPairs.subarray(64 * index, 64 * index + 32), index, kept);
-    table.fold(kept, rowFolds.subarray(26 * index, 26 * (index + 1)));
-  }
+  for (const [index, kept] of chooserRows.entries()) table.fold(kept, rowFolds.subarray(26 * index, 26 * (index + 1)));
   return { correction, choiceFold, rowFolds };
 }
 

@@ -17,7 +17,7 @@ const digests = [
   Buffer.from(ORDER.toString(16), "hex"),
   Buffer.from((ORDER - 1n).toString(16), "hex"),
   Buffer.from("1".padStart(64, "0"), "hex"),
-  ...Array.from({ length: 19 }, (_, at) => seededBytes("signature", `digest/${at}`, 32)),
+  ...Array.from({ length: 11 }, (_, at) => seededBytes("signature", `digest/${at}`, 32)),
 ];
 
 it("signatures of edge and other digests verify and recover, by two implementations, and no r comes twice", () => {
