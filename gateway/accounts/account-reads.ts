@@ -19,8 +19,8 @@ export interface AccountRef {
   readonly walletAddress: string;
   /** Raw block of interface spec 2.3; null without one. */
   readonly block: unknown;
-  /** The API key that pays for the read at the venue; absent or null: the account itself does. */
-  readonly payer?: string | null;
+  /** The API key that pays for the read at the venue; null: the account itself does. */
+  readonly payer: string | null;
   /**
    * Reads the account of the key, whichever it is, where the venue's reply names it. Absent: the address's account
    * only.
@@ -108,7 +108,10 @@ function openAccount(room: VenueRoom, ref: AccountRef): OpenSession | null {
  * Where a key names no account by itself, this adds the requested account to the block, and the room refuses a key of a
  * different one. Otherwise a caller could be shown another account's positions under the requested address.
  */
-export function namingAccount(venue: RoutableVenue, { block, walletAddress, takesAnyAccount }: AccountRef): unknown {
+export function namingAccount(
+  venue: RoutableVenue,
+  { block, walletAddress, takesAnyAccount }: Omit<AccountRef, "payer">,
+): unknown {
   if (CONTRACTS[venue].credentials.accountForm !== "evm") return block;
   if (takesAnyAccount === true && DESCRIPTORS[venue].readsNameAccount) return block;
   if (block === null || typeof block !== "object" || !isEvmAddress(walletAddress)) return block;
@@ -119,7 +122,7 @@ export function namingAccount(venue: RoutableVenue, { block, walletAddress, take
  * Throws MISSING_CREDENTIALS where the block names a different account than the path. Addresses of different forms are
  * not compared: a wallet may have one of each.
  */
-export function requirePathsAccount(venue: RoutableVenue, { block, walletAddress }: AccountRef): void {
+export function requirePathsAccount(venue: RoutableVenue, { block, walletAddress }: Omit<AccountRef, "payer">): void {
   if (block === null || typeof block !== "object") return;
   const named = CONTRACTS[venue].credentials.accountFields.map((field) => (block as Block)[field]);
   const isEvm = isEvmAddress(walletAddress);
@@ -151,7 +154,7 @@ function namedAccount(venue: RoutableVenue, block: object): unknown {
  * Returns the account that the rows belong to: the block's own address where it has one, and no other content of the
  * block.
  */
-export function accountAddress(venue: RoutableVenue, { block, walletAddress }: AccountRef): string {
+export function accountAddress(venue: RoutableVenue, { block, walletAddress }: Omit<AccountRef, "payer">): string {
   const named = block !== null && typeof block === "object" ? namedAccount(venue, block) : null;
   if (typeof named !== "string") return walletAddress;
   return isAccountName(named, CONTRACTS[venue].credentials.accountForm) ? named : walletAddress;

@@ -118,7 +118,7 @@ async function arm(bench: Bench): Promise<string> {
 }
 
 async function armBy({ harness }: Bench, credentials: typeof CREDENTIALS, timeoutMs: number): Promise<string> {
-  const request = { venue: "venueone", credentials, timeoutMs } as const;
+  const request = { venue: "venueone", credentials, payer: null, timeoutMs } as const;
   const answer = await harness.run(harness.desk.armSwitch(request, null));
   if (!answer.ok) throw new Error(answer.code);
   return answer.armed.switchId;

@@ -33,7 +33,7 @@ let uses: [string, AccountUse][];
 let asked: string[];
 let compared: string[];
 
-const session = (accountId: string): AccountSession => ({ venue: "venuetwo", accountId, close: () => {} });
+const session = (accountId: string): AccountSession => ({ venue: "venuetwo", accountId, payer: null, close: () => {} });
 const caller = (account: string, reader = ""): Caller => ({ account, reader });
 
 /** A streamed account of these credentials; what it holds at least is one lot more than was read. */

@@ -310,5 +310,5 @@ export class WatchBench {
 }
 
 export function sessionOf(accountId: string): AccountSession {
-  return { venue: "venueone", accountId, close: () => {} };
+  return { venue: "venueone", accountId, payer: null, close: () => {} };
 }

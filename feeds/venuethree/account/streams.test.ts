@@ -372,7 +372,7 @@ describe("account streams on a virtual clock", () => {
     await run(bench);
     expect(bench.open(bench.harness.open({ accountIndex: 7 }))).toMatchObject({ ok: false });
     expect(bench.open(bench.harness.open())).toMatchObject({ ok: true });
-    const address = bench.harness.trading.openAddress(`0x${"ab".repeat(20)}`);
+    const address = bench.harness.trading.openAddress(`0x${"ab".repeat(20)}`, null);
     if (address.ok) expect(bench.open(address.session)).toMatchObject({ ok: false });
     bench.streams.stop();
     expect(bench.open()).toMatchObject({ ok: false });
