@@ -73,7 +73,8 @@ export class WatchedVenue {
 
 class TestAccess implements AccountAccess<string> {
   readonly #venue: WatchedVenue;
-  readonly #owners = new Set<string>();
+  /** As often as they joined. */
+  readonly #owners: string[] = [];
   #kept: string | null = null;
 
   constructor(venue: WatchedVenue) {
@@ -81,19 +82,20 @@ class TestAccess implements AccountAccess<string> {
   }
 
   get isOpen(): boolean {
-    return this.#kept !== null || [...this.#owners].some((owner) => !this.#venue.closed.has(owner));
+    return this.#kept !== null || this.#owners.some((owner) => !this.#venue.closed.has(owner));
   }
 
   get isEnding(): boolean {
-    return [...this.#owners].some((owner) => this.#venue.ending.has(owner));
+    return this.#owners.some((owner) => this.#venue.ending.has(owner));
   }
 
   join(owner: string): void {
-    this.#owners.add(owner);
+    this.#owners.push(owner);
   }
 
   leave(owner: string): void {
-    this.#owners.delete(owner);
+    const place = this.#owners.indexOf(owner);
+    if (place >= 0) this.#owners.splice(place, 1);
   }
 
   keep(owner: string): void {

@@ -106,7 +106,7 @@ async function use(bench: Bench, accountIndex = ACCOUNT): Promise<void> {
   const session = bench.harness.open({ accountIndex });
   const key = await bench.harness.trading.resolveKey(session, { timeoutMs: 1_000, lane: "exit" });
   if (!key.ok) throw new Error(key.code);
-  bench.streams.noteUse(key.value);
+  bench.streams.noteUse(key.value, null);
   session.close();
   await run(bench);
 }
