@@ -14,6 +14,7 @@ import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { Lane } from "../../../engine/ports.js";
 import { Breaker, DEFAULT_BREAKER } from "./breaker.js";
 import type { HttpResponse } from "./call-results.js";
+import { CallerShares } from "./caller-shares.js";
 import { CallerStanding } from "./caller-standing.js";
 import { HttpPool } from "./http-pool.js";
 import { LaneQueue } from "./lane-queue.js";
@@ -57,11 +58,11 @@ const STORM_FROM_MS = 10_000;
 const STORM_READS_EVERY_MS = 230;
 /** Of the other key's reads, which are below its third of the lane and far above one of twenty-two. */
 const OTHER_READS_EVERY_MS = 1_000;
-/** Of a hard burst: each step more than the lane has of ten seconds. */
-const BURST_READS = 50;
+/** Of a hard burst in each step: eighteen times what the lane has. */
+const BURST_READS = 8;
 /** Of the other key's reads beside it: nearly its third of the lane, which it has after this long. */
 const BESIDE_BURSTS_EVERY_MS = 700;
-const GROWN_MS = 3 * WINDOW_MS;
+const GROWN_MS = 3 * WINDOW_MS + 5_000;
 /** What the lane took comes back in steps of the window. */
 const SHARE_MS = 2_000;
 /** The venue misses the known trader's key for a moment, now and then. */
@@ -484,6 +485,14 @@ const MUTANTS: readonly Mutant[] = [
       ) {
         return acquire.call(this, lane, weight, timeoutMs, { ...entrant, payer: entrant.caller ?? null });
       });
+    },
+  },
+  {
+    name: "bursts of one key leave others what they leave a new one",
+    checks: ["SHARE"],
+    scene: "bursts",
+    plant: () => {
+      vi.spyOn(CallerShares.prototype, "growth").mockReturnValue(0);
     },
   },
   {
