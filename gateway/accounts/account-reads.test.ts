@@ -88,6 +88,26 @@ describe("a read of an account", () => {
       expect(accountAddress("venueone", { walletAddress: ADDRESS, block })).toBe(ADDRESS);
   });
 
+  it("leaves places to another key where one has asked for more than all of them", async () => {
+    const { clock, room } = setUp();
+    const reads = new AccountReads(clock, { timeoutMs: 1_000, inFlightMax: 8 });
+    const ask = async (payer: string | null, count: number): Promise<readonly unknown[]> => {
+      const answers = Array.from({ length: count }, () =>
+        reads.read(room, { walletAddress: ADDRESS, block: {}, payer }, () => NEVER),
+      );
+      return Promise.all(
+        answers.map((answer) => Promise.race([answer, new Promise((resolve) => setImmediate(resolve, "runs"))])),
+      );
+    };
+    const refused = expect.objectContaining({ code: "OVERLOADED" });
+    expect((await ask("pk_busy", 20)).filter((answer) => answer === "runs")).toHaveLength(4);
+    expect(await ask("pk_other", 1)).toEqual(["runs"]);
+    // Without a key nobody is told from another: all places are there for all.
+    expect(await ask(null, 4)).toEqual(["runs", "runs", "runs", refused]);
+    await clock.advanceAsync(1_250);
+    expect(await ask("pk_busy", 1)).toEqual(["runs"]);
+  });
+
   it("takes the vault that a key trades for as the account, not for a master", () => {
     const vault = { privateKey: "k", vaultAddress: OTHER };
     const both = { ...vault, walletAddress: ADDRESS };
