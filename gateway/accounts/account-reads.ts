@@ -44,7 +44,10 @@ export type AccountRead<T> = (Extract<Read<T>, { ok: true }> & { readonly accoun
 
 export interface ReadLimits {
   readonly timeoutMs: number;
-  /** Maximum of reads over all requests; one more fails at once. */
+  /**
+   * Maximum of reads over all requests; one more fails at once. A key may have its part of them: divided by one more than
+   * the keys that read, so that another finds places however many the first asks for.
+   */
   readonly inFlightMax: number;
 }
 
@@ -56,6 +59,8 @@ export class AccountReads {
   readonly #clock: Clock;
   readonly #limits: ReadLimits;
   #inFlight = 0;
+  /** By the key that pays, where one does. */
+  readonly #ofKey = new Map<string, number>();
 
   constructor(clock: Clock, limits: ReadLimits = DEFAULT_READ_LIMITS) {
     this.#clock = clock;
@@ -72,12 +77,13 @@ export class AccountReads {
     ref: AccountRef,
     run: (session: AccountSession, options: CallOptions) => Promise<Read<T>> | null,
   ): Promise<AccountRead<T>> {
-    if (this.#inFlight >= this.#limits.inFlightMax) return failed("OVERLOADED", "too many account reads in flight");
+    if (this.#inFlight >= this.#limits.inFlightMax || this.#isBeyondPart(ref.payer))
+      return failed("OVERLOADED", "too many account reads in flight");
     const opened = openAccount(room, ref);
     if (opened === null)
       return failed("AUTH_REQUIRED", `${room.venue} shows nothing of an account without credentials`);
     if (!opened.ok) return failed("AUTH", opened.problem);
-    this.#inFlight++;
+    this.#count(ref.payer, 1);
     try {
       const { timeoutMs } = this.#limits;
       const asked = run(opened.session, { timeoutMs, lane: "read" });
@@ -88,9 +94,22 @@ export class AccountReads {
       const account = room.addressOf?.(opened.session) ?? null;
       return account === null ? answer.value : { ...answer.value, account };
     } finally {
-      this.#inFlight--;
+      this.#count(ref.payer, -1);
       opened.session.close();
     }
+  }
+
+  #isBeyondPart(payer: string | null): boolean {
+    const own = payer === null ? 0 : (this.#ofKey.get(payer) ?? 0);
+    return own > 0 && own + 1 > this.#limits.inFlightMax / (this.#ofKey.size + 1);
+  }
+
+  #count(payer: string | null, change: 1 | -1): void {
+    this.#inFlight += change;
+    if (payer === null) return;
+    const count = (this.#ofKey.get(payer) ?? 0) + change;
+    if (count > 0) this.#ofKey.set(payer, count);
+    else this.#ofKey.delete(payer);
   }
 }
 

@@ -167,6 +167,7 @@ function createCore(options: ServerOptions, parts: ServerParts): ServerCore {
     idPrefix: `${randomBytes(5).toString("hex")}-`,
     origins,
     loopbackOnly: isLoopback(options.host),
+    mayBeIpv6: !options.host.startsWith("127."),
     targetBytesMax: options.targetBytesMax,
     ...(auth === undefined ? {} : { authenticator: auth.authenticator }),
     ...(auth?.addressOf === undefined ? {} : { addressOf: auth.addressOf }),

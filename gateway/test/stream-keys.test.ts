@@ -155,7 +155,7 @@ describe("a connection in signed mode", () => {
     const [silent, asking] = [await open(), await open()];
     const asked = await asking.ask({ op: "subscribe", ...POSITIONS });
     expect(codes(asked)).toEqual(["error", "AUTH_REQUIRED"]);
-    expect(await asking.closed).toEqual({ code: 4401, reason: "AUTH_REQUIRED" });
+    expect(await asking.closed).toEqual({ code: 4401, reason: "AUTH_FAILED" });
     expect((await silent.ask({ op: "subscribe", ...TICKER })).type).not.toBe("error");
   });
 
