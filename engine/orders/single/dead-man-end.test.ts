@@ -212,7 +212,7 @@ it("orders that a shutdown left, as their venue was away, are said, and followed
 it("a switch that gave up is forgotten with its own time, though another owner's beats on for the account", async () => {
   const harness = await createDesk({ knobs: { scheduleCancel: "accept" } });
   await harness.order({ type: "LIMIT", price: "95000" });
-  const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs: 60_000 } as const;
+  const request = { venue: "venueone", credentials: CREDENTIALS, payer: null, timeoutMs: 60_000 } as const;
   const gone = await harness.run(harness.desk.armSwitch(request, "ow_alice"));
   const other = await harness.run(harness.desk.armSwitch(request, "ow_bob"));
   if (!gone.ok || !other.ok) throw new Error("refused");

@@ -70,7 +70,7 @@ describe("at a shutdown", () => {
       }),
     });
     const arm = (ownerId: string, credentials: unknown, timeoutMs: number) =>
-      harness.run(harness.desk.armSwitch({ venue: "venueone", credentials, timeoutMs }, ownerId));
+      harness.run(harness.desk.armSwitch({ venue: "venueone", credentials, payer: null, timeoutMs }, ownerId));
     expect(await arm(ALICE, CREDENTIALS, 60_000)).toMatchObject({ ok: true });
     expect(await arm(BOB, BOBS, 20_000)).toMatchObject({ ok: true });
     await harness.clock.advanceAsync(22_000);

@@ -183,7 +183,7 @@ const SCENES = {
   /** As givenUp, beside the switch of another owner, which beats on. */
   async givenUpBeside(bench) {
     const { calls, desk, run, venue } = bench.harness;
-    const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs: HOPELESS_MS } as const;
+    const request = { venue: "venueone", credentials: CREDENTIALS, payer: null, timeoutMs: HOPELESS_MS } as const;
     const other = await run(desk.armSwitch(request, "ow_other"));
     if (!other.ok) throw new Error(other.code);
     const switchId = await armBy(bench, CREDENTIALS, LONG_MS);
