@@ -131,7 +131,7 @@ export class AccountWatcher<Owner, Frame, Source extends AccountSource<Owner, Fr
     if (account === null && this.#slots.becomesHot(key, nowMs)) account = this.#acquire(key);
     if (account === null) return;
     this.#slots.used(account, nowMs);
-    account.usedBy(payer);
+    account.usedBy = payer;
     account.source.access.keep(owner);
     this.subscriptions.subscribe(account);
   }

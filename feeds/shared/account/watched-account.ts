@@ -75,8 +75,8 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
   readonly #options: WatchedAccountOptions;
   readonly #resync: Resync<never, LoadedAccount>;
   readonly #acknowledged = new Set<string>();
-  /** Of the last trade that used the account. */
-  #usedBy: string | null = null;
+  /** Who pays for the last trade that used the account. */
+  usedBy: string | null = null;
   #state: FeedState = "SYNCING";
   /** Grows with each thing that was lost. */
   #lostCount = 0;
@@ -131,12 +131,8 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
    */
   get call(): CallOptions {
     const [listening] = this.listeners.values();
-    const payer = listening === undefined ? this.#usedBy : listening;
+    const payer = listening === undefined ? this.usedBy : listening;
     return payer === null ? RECONCILE_CALL : { ...RECONCILE_CALL, payer };
-  }
-
-  usedBy(payer: string | null): void {
-    this.#usedBy = payer;
   }
 
   /** All channels are acknowledged: nothing is missed from here on. */
