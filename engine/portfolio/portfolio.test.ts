@@ -64,6 +64,7 @@ function listen(
       received.push(change);
     },
     ownerId,
+    null,
   );
   if (!opened.ok) throw new Error(opened.code);
   return {
@@ -386,18 +387,20 @@ describe("sharing a watched account", () => {
     listen();
     const bob = two.addAccount("bob");
     const open = (venue: "venuetwo" | "venueone", block: unknown) =>
-      portfolio.open(venue, { kind: "credentials", block }, false, () => {}, null);
+      portfolio.open(venue, { kind: "credentials", block }, false, () => {}, null, null);
     expect(open("venuetwo", two.credentials(bob))).toEqual({ ok: false, code: "OVERLOADED" });
     expect(open("venueone", {})).toEqual({ ok: false, code: "NOT_CONFIGURED" });
     portfolio = createPortfolio(two);
     expect(
-      portfolio.open("venuetwo", { kind: "credentials", block: { apiKey: "malformed" } }, false, () => {}, null),
+      portfolio.open("venuetwo", { kind: "credentials", block: { apiKey: "malformed" } }, false, () => {}, null, null),
     ).toEqual({
       ok: false,
       code: "BAD_CREDENTIALS",
       problem: "venuetwo.apiKey must be a key",
     });
-    expect(portfolio.open("venuetwo", { kind: "address", walletAddress: "0xabc" }, false, () => {}, null)).toEqual({
+    expect(
+      portfolio.open("venuetwo", { kind: "address", walletAddress: "0xabc" }, false, () => {}, null, null),
+    ).toEqual({
       ok: false,
       code: "MISSING_CREDENTIALS",
     });
@@ -541,6 +544,7 @@ describe("an execution that was resolved", () => {
       { kind: "address", walletAddress: "alice" },
       true,
       (change) => received.push(change),
+      null,
       null,
     );
     await clock.advanceAsync(100);

@@ -105,7 +105,7 @@ export class Portfolio {
     wantsOrders: boolean,
     listener: AccountListener,
     ownerId: string | null,
-    payer: string | null = null,
+    payer: string | null,
   ): OpenedAccount {
     const room = this.#options.rooms.get(venue);
     if (room === undefined) return { ok: false, code: "NOT_CONFIGURED" };

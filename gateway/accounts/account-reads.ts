@@ -19,8 +19,8 @@ export interface AccountRef {
   readonly walletAddress: string;
   /** Raw block of interface spec 2.3; null without one. */
   readonly block: unknown;
-  /** The API key that pays for the read at the venue; absent or null: the account itself does. */
-  readonly payer?: string | null;
+  /** The API key that pays for the read at the venue; null: the account itself does. */
+  readonly payer: string | null;
   /**
    * Reads the account of the key, whichever it is, where the venue's reply names it. Absent: the address's account
    * only.
@@ -44,7 +44,10 @@ export type AccountRead<T> = (Extract<Read<T>, { ok: true }> & { readonly accoun
 
 export interface ReadLimits {
   readonly timeoutMs: number;
-  /** Maximum of reads over all requests; one more fails at once. */
+  /**
+   * Maximum of reads over all requests; one more fails at once. A key may have its part of them: divided by one more than
+   * the keys that read, so that another finds places however many the first asks for.
+   */
   readonly inFlightMax: number;
 }
 
@@ -56,6 +59,8 @@ export class AccountReads {
   readonly #clock: Clock;
   readonly #limits: ReadLimits;
   #inFlight = 0;
+  /** By the key that pays, where one does. */
+  readonly #ofKey = new Map<string, number>();
 
   constructor(clock: Clock, limits: ReadLimits = DEFAULT_READ_LIMITS) {
     this.#clock = clock;
@@ -72,12 +77,13 @@ export class AccountReads {
     ref: AccountRef,
     run: (session: AccountSession, options: CallOptions) => Promise<Read<T>> | null,
   ): Promise<AccountRead<T>> {
-    if (this.#inFlight >= this.#limits.inFlightMax) return failed("OVERLOADED", "too many account reads in flight");
+    if (this.#inFlight >= this.#limits.inFlightMax || this.#isBeyondPart(ref.payer))
+      return failed("OVERLOADED", "too many account reads in flight");
     const opened = openAccount(room, ref);
     if (opened === null)
       return failed("AUTH_REQUIRED", `${room.venue} shows nothing of an account without credentials`);
     if (!opened.ok) return failed("AUTH", opened.problem);
-    this.#inFlight++;
+    this.#count(ref.payer, 1);
     try {
       const { timeoutMs } = this.#limits;
       const asked = run(opened.session, { timeoutMs, lane: "read" });
@@ -88,9 +94,22 @@ export class AccountReads {
       const account = room.addressOf?.(opened.session) ?? null;
       return account === null ? answer.value : { ...answer.value, account };
     } finally {
-      this.#inFlight--;
+      this.#count(ref.payer, -1);
       opened.session.close();
     }
+  }
+
+  #isBeyondPart(payer: string | null): boolean {
+    const own = payer === null ? 0 : (this.#ofKey.get(payer) ?? 0);
+    return own > 0 && own + 1 > this.#limits.inFlightMax / (this.#ofKey.size + 1);
+  }
+
+  #count(payer: string | null, change: 1 | -1): void {
+    this.#inFlight += change;
+    if (payer === null) return;
+    const count = (this.#ofKey.get(payer) ?? 0) + change;
+    if (count > 0) this.#ofKey.set(payer, count);
+    else this.#ofKey.delete(payer);
   }
 }
 
@@ -108,7 +127,10 @@ function openAccount(room: VenueRoom, ref: AccountRef): OpenSession | null {
  * Where a key names no account by itself, this adds the requested account to the block, and the room refuses a key of a
  * different one. Otherwise a caller could be shown another account's positions under the requested address.
  */
-export function namingAccount(venue: RoutableVenue, { block, walletAddress, takesAnyAccount }: AccountRef): unknown {
+export function namingAccount(
+  venue: RoutableVenue,
+  { block, walletAddress, takesAnyAccount }: Omit<AccountRef, "payer">,
+): unknown {
   if (CONTRACTS[venue].credentials.accountForm !== "evm") return block;
   if (takesAnyAccount === true && DESCRIPTORS[venue].readsNameAccount) return block;
   if (block === null || typeof block !== "object" || !isEvmAddress(walletAddress)) return block;
@@ -119,7 +141,7 @@ export function namingAccount(venue: RoutableVenue, { block, walletAddress, take
  * Throws MISSING_CREDENTIALS where the block names a different account than the path. Addresses of different forms are
  * not compared: a wallet may have one of each.
  */
-export function requirePathsAccount(venue: RoutableVenue, { block, walletAddress }: AccountRef): void {
+export function requirePathsAccount(venue: RoutableVenue, { block, walletAddress }: Omit<AccountRef, "payer">): void {
   if (block === null || typeof block !== "object") return;
   const named = CONTRACTS[venue].credentials.accountFields.map((field) => (block as Block)[field]);
   const isEvm = isEvmAddress(walletAddress);
@@ -151,7 +173,7 @@ function namedAccount(venue: RoutableVenue, block: object): unknown {
  * Returns the account that the rows belong to: the block's own address where it has one, and no other content of the
  * block.
  */
-export function accountAddress(venue: RoutableVenue, { block, walletAddress }: AccountRef): string {
+export function accountAddress(venue: RoutableVenue, { block, walletAddress }: Omit<AccountRef, "payer">): string {
   const named = block !== null && typeof block === "object" ? namedAccount(venue, block) : null;
   if (typeof named !== "string") return walletAddress;
   return isAccountName(named, CONTRACTS[venue].credentials.accountForm) ? named : walletAddress;

@@ -33,6 +33,8 @@ export interface EdgeOptions {
   readonly origins: OriginGuard;
   /** Bound to a loopback address: every caller is on this machine, so addresses are not read. */
   readonly loopbackOnly: boolean;
+  /** It may be that of IPv6. Absent: it is that of IPv4. */
+  readonly mayBeIpv6?: boolean;
   readonly targetBytesMax: number;
   /** Absent: there are no keys. */
   readonly authenticator?: Authenticator;
@@ -103,7 +105,7 @@ export class Edge {
     this.targetBytesMax = options.targetBytesMax;
     this.#idPrefix = options.idPrefix;
     this.#origins = options.origins;
-    this.addresses = new Addresses(options.loopbackOnly, options.addressOf ?? null);
+    this.addresses = new Addresses(options.loopbackOnly, options.addressOf ?? null, options.mayBeIpv6);
     this.verifier = new Verifier(options.authenticator ?? NO_KEYS, options.provenPairsMax ?? PROVEN_PAIRS_MAX);
     this.#charges = new RequestCharges(options.limiter, options.clock, this.addresses);
     this.#callers = new CallerCheck(this.verifier, this.#charges, this.addresses, options.clock);

@@ -33,6 +33,19 @@ export class CallerShares {
     window.add(nowMs, weight);
   }
 
+  /**
+   * What is to be left to the others of those named here: each below `share` as much again as it used, up to its share.
+   * `isOther`: counts among them.
+   */
+  growth(share: number, nowMs: number, isOther: (caller: string) => boolean): number {
+    let growth = 0;
+    for (const [caller, window] of this.#windows) {
+      const used = isOther(caller) ? window.used(nowMs) : 0;
+      growth += Math.min(used, Math.max(0, share - used));
+    }
+    return growth;
+  }
+
   /** Callers with some use. */
   activeCount(nowMs: number): number {
     let count = 0;
