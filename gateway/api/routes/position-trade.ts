@@ -60,10 +60,11 @@ function receiver(context: RouteContext, parts: TradeRouteParts) {
 
   /** A stopping service waits for it: it counts as in flight until the batch counts it. */
   function addSettled(one: Arrived, settled: Promise<void>): void {
-    inFlight.closes++;
+    const { keyId } = one.reply.caller;
+    inFlight.force(keyId);
     void settled.then(() => {
+      inFlight.leave(keyId);
       batch.add(one);
-      setImmediate(() => inFlight.closes--);
     });
   }
 

@@ -3,7 +3,7 @@
  * code of a step is fetched once for all of them, which is worth a fifth of a decision's cost under load. One that is
  * alone waits only for the end of the poll it came in.
  *
- * Invariants: a trade that began continues when its caller disconnects; at most `closesInFlightMax` run at once, and
+ * Invariants: a trade that began continues when its caller disconnects; they run within the room of SharedRoom, and
  * one more is refused with 503 before anything is sent.
  */
 import { ServiceError } from "../../../engine/domain/errors.js";
@@ -69,16 +69,16 @@ export class TradeBatch {
 
   /** Leaves the result in `one` where there is nothing to wait for. */
   #decide(one: Arrived): void {
-    const { clock, inFlight, limits, metrics } = this.#context;
+    const { clock, inFlight, metrics } = this.#context;
     const { request, reply, ignored } = one;
-    if (inFlight.closes >= limits.closesInFlightMax) {
-      reply.fail(new ServiceError("OVERLOADED", { limit: limits.closesInFlightMax }), ignored);
+    const { keyId, ownerId } = reply.caller;
+    if (!inFlight.enter(keyId)) {
+      reply.fail(new ServiceError("OVERLOADED", { limit: inFlight.max }), ignored);
       return;
     }
-    inFlight.closes++;
     const startedNs = clock.monoNs();
     const settled = () => {
-      inFlight.closes--;
+      inFlight.leave(keyId);
       metrics.observeClose(clock.monoNs() - startedNs);
     };
     const fault = (error: unknown) => reply.fail(asServiceError(error), ignored);
@@ -86,8 +86,8 @@ export class TradeBatch {
       const result = this.#context.desk.trade(request, {
         requestId: reply.requestId,
         idempotencyKey: one.idempotencyKey,
-        ownerId: reply.caller.ownerId,
-        payer: reply.caller.keyId,
+        ownerId,
+        payer: keyId,
         rawBody: one.boundBytes,
         receivedAtMs: one.receivedAtMs,
       });
