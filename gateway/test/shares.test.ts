@@ -87,6 +87,33 @@ describe("one key that sends as much as it may", () => {
   });
 });
 
+describe("what a caller is shown by everybody's count", () => {
+  it("is no count of what others asked: ids of its requests do not tell how many came between", async () => {
+    running = await startHarness({ auth: createTestAuth() });
+    const ids: number[] = [];
+    for (let index = 0; index < 12; index++) {
+      const { headers } = await running.client.send("/api/time");
+      ids.push(Number.parseInt((headers["x-request-id"] ?? "").split("-").at(-1) ?? "", 36));
+    }
+    const steps = ids.slice(1).map((id, index) => id - (ids[index] ?? 0));
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(new Set(steps).size).toBe(steps.length);
+  });
+
+  it("is no count of the topics that others opened: neither do the epochs of its own", async () => {
+    running = await startHarness({ auth: createTestAuth() });
+    const client = await opened(running, ALICE);
+    const numbers: number[] = [];
+    for (const intervalMs of [0, 50, 100, 250, 1000]) {
+      const reply = await client.ask({ op: "subscribe", topic: "ticker", symbols: ["BTC"], intervalMs });
+      const [{ epoch = "" } = {}] = reply["subs"] as { epoch?: string }[];
+      numbers.push(Number.parseInt(epoch.slice(12), 36));
+    }
+    const steps = numbers.slice(1).map((number, index) => number - (numbers[index] ?? 0));
+    expect(new Set(steps).size).toBe(steps.length);
+  });
+});
+
 /** At a pace that the buckets of the one who looks allow. */
 async function untilAsync(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
