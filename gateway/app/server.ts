@@ -5,10 +5,11 @@
  * time to end, then every connection is closed. A handler never throws into native code.
  */
 import type { RoutableVenue } from "../../engine/domain/venue.js";
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomFillSync } from "node:crypto";
 import { isIP } from "node:net";
 import type { TemplatedApp } from "uWebSockets.js";
 import { type Clock, delay } from "../../engine/domain/clock.js";
+import { HiddenCounter } from "../../engine/domain/hidden-counter.js";
 import type { Owners } from "../../engine/domain/owner.js";
 import { SharedRoom } from "../../engine/domain/shared-room.js";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
@@ -161,11 +162,13 @@ function createCore(options: ServerOptions, parts: ServerParts): ServerCore {
     { ...options, listenHost: options.host, ownScheme: (options.tls ?? null) === null ? "http" : "https" },
     clock,
   );
+  const idPrefix = `${randomBytes(5).toString("hex")}-`;
+  const requests = new HiddenCounter(randomFillSync);
   const edge = new Edge({
     clock,
     logger,
     limiter,
-    idPrefix: `${randomBytes(5).toString("hex")}-`,
+    nextRequestId: () => idPrefix + requests.next(),
     origins,
     loopbackOnly: isLoopback(options.host),
     targetBytesMax: options.targetBytesMax,
@@ -195,6 +198,7 @@ function createStream(listener: Listener, edge: Edge, options: ServerOptions, pa
       publish: (channel, text) => listener.publish(channel, text),
       defer: (run) => void setImmediate(run),
       epoch: randomBytes(EPOCH_BYTES).toString("hex"),
+      topicNumbers: new HiddenCounter(randomFillSync),
       refusedTickers: options.refusedTickers,
       ...(auth === undefined
         ? {}

@@ -8,6 +8,7 @@
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
+import type { HiddenCounter } from "../../engine/domain/hidden-counter.js";
 import { SharedRoom } from "../../engine/domain/shared-room.js";
 import type { Connection } from "./connection.js";
 import type { KeySpec } from "./feed.js";
@@ -23,6 +24,8 @@ interface StreamKeysParts {
   readonly clock: Clock;
   /** Identifies this start; the epochs of keys begin with it. */
   readonly epoch: string;
+  /** Absent: the numbers of the keys are shown as they are. */
+  readonly numbers?: HiddenCounter;
   readonly limits: StreamLimits;
   readonly counts: StreamCounts;
   /** Called when a key may have something to send. */
@@ -157,9 +160,11 @@ export class StreamKeys {
   }
 
   #create(spec: KeySpec): StreamKey {
-    const { epoch, markDirty: mark } = this.#parts;
+    const { epoch, markDirty: mark, numbers } = this.#parts;
     const number = (this.#openedCount++).toString(36);
-    const key: StreamKey = new StreamKey(spec, epoch + number, number, (urgent) => mark(key, urgent));
+    // Keys of all callers are counted in one: an epoch must not tell how many others opened.
+    const shown = numbers?.next() ?? number;
+    const key: StreamKey = new StreamKey(spec, epoch + shown, number, (urgent) => mark(key, urgent));
     return key;
   }
 
