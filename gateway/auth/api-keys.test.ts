@@ -87,8 +87,10 @@ describe("creating a key", () => {
     ["a label and an owner whose names end like the beginning of one", { label: "desk_1", ownerId: "desk_1" }, []],
     ["an owner of another case of local", { ownerId: "LOCAL" }, ["ownerId"]],
     ["an owner with a slash", { ownerId: "a/b" }, ["ownerId"]],
-    ["an owner of 64 letters", { ownerId: "a".repeat(64) }, []],
-    ["an owner of 65", { ownerId: "a".repeat(65) }, ["ownerId"]],
+    ["an owner of 64 letters and dashes", { ownerId: "desk-of-alice-".repeat(5).slice(0, 64) }, []],
+    ["an owner of 65", { ownerId: "desk-of-alice-".repeat(5).slice(0, 65) }, ["ownerId"]],
+    ["an owner that is a key of 32 bytes in hex", { ownerId: "0123456789abcdef".repeat(4) }, ["ownerId"]],
+    ["an owner that is the rest of a secret", { ownerId: "A".repeat(43) }, ["ownerId"]],
     ["an owner that is a key", { ownerId: `sk_${"A".repeat(43)}` }, ["ownerId"]],
     ["an empty owner", { ownerId: "" }, ["ownerId"]],
     ["a scope that is none", { scopes: ["read", "all" as "read"] }, ["scopes"]],
@@ -192,9 +194,57 @@ describe("a restart", () => {
     await rewriteRow(one.key.keyId, (row) => Object.assign(row, { secrets: other.secrets }));
     await restart();
     expect(ask(one)).toBe("AUTH_UNKNOWN_KEY");
-    // A rotation gives it a secret that opens.
-    const mended = await harness.keys.rotate(one.key.keyId, 60_000);
-    expect([ask(mended), mended.key.formerSecretUntilMs]).toEqual(["ok", null]);
+  });
+
+  it("does not open secrets that changed their places within a row", async () => {
+    const first = await harness.keys.create(WISH);
+    const second = await harness.keys.rotate(first.key.keyId, 60_000);
+    await rewriteRow(first.key.keyId, (row) => {
+      const { present, former } = row["secrets"] as Record<string, unknown>;
+      Object.assign(row, { secrets: { present: former, former: present } });
+    });
+    await restart();
+    expect([ask(first), ask(second)]).toEqual(["AUTH_UNKNOWN_KEY", "AUTH_UNKNOWN_KEY"]);
+  });
+
+  it("does not open a former secret whose time was made longer in the store", async () => {
+    const first = await harness.keys.create(WISH);
+    const second = await harness.keys.rotate(first.key.keyId, 60_000);
+    await rewriteRow(first.key.keyId, (row) => Object.assign(row, { formerUntilMs: 9e15 }));
+    await harness.clock.advanceAsync(61_000);
+    await restart();
+    expect([ask(first), ask(second)]).toEqual(["AUTH_UNKNOWN_KEY", "AUTH_UNKNOWN_KEY"]);
+  });
+
+  it.each([0, 60_000])(
+    "seals nothing anew for a key whose row was changed: a rotation with an overlap of %s is refused",
+    async (overlapMs) => {
+      const made = await harness.keys.create(WISH);
+      await rewriteRow(made.key.keyId, (row) => Object.assign(row, { scopes: ["read", "trade", "admin"] }));
+      const rotation = () => harness.keys.rotate(made.key.keyId, overlapMs);
+      await expect(rotation()).rejects.toMatchObject({ code: "SEAL_BROKEN" });
+      await restart();
+      await expect(rotation()).rejects.toMatchObject({ code: "SEAL_BROKEN" });
+      expect((await acts()).filter((act) => act.includes("key.rotate done"))).toEqual([]);
+    },
+  );
+
+  it("opens no former secret whose time is over: a clock set back does not bring it back", async () => {
+    const first = await harness.keys.create(WISH);
+    const second = await harness.keys.rotate(first.key.keyId, 60_000);
+    harness.clock.stepWall(60_001);
+    await restart();
+    harness.clock.stepWall(-60_000);
+    expect([ask(first), ask(second)]).toEqual(["AUTH_BAD_SIGNATURE", "ok"]);
+  });
+
+  it("does not take a damaged row of the adoption for none", async () => {
+    for (const row of [null, 7, {}, ["ow_a"]]) {
+      const { clock, store } = harness;
+      await store.put("owner", "local-adopted-by", encodeJson(row));
+      if (row === null) continue;
+      await expect(startAuth({ clock, store })).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    }
   });
 
   it("under another sealing key knows no key", async () => {
@@ -337,6 +387,28 @@ describe("revoking a key", () => {
     expect(ask(made)).toBe("KEY_REVOKED");
   });
 
+  it("while the commit of a rotation is under way leaves no secret that opens", async () => {
+    const made = await harness.keys.create(WISH);
+    let release = (): void => {};
+    harness.store.gate = () => new Promise((resolve) => (release = resolve));
+    const rotating = harness.keys.rotate(made.key.keyId, 60_000);
+    await harness.clock.advanceAsync(0);
+    harness.store.gate = async () => {};
+    const revoking = harness.keys.revoke(made.key.keyId);
+    release();
+    const [rotated] = await Promise.all([rotating, revoking]);
+    expect([ask(made), ask(rotated)]).toEqual(["KEY_REVOKED", "KEY_REVOKED"]);
+    expect(harness.keys.table.get(made.key.keyId)).toMatchObject({ present: null, former: null });
+  });
+
+  it("forgets the signatures of its writes: nothing of it is accepted any more", async () => {
+    const made = await harness.keys.create(WISH);
+    harness.auth.authenticate(signedBy(made, harness.clock.wallMs(), { method: "POST" }));
+    expect(harness.replays.size).toBe(1);
+    await harness.keys.revoke(made.key.keyId);
+    expect(harness.replays.size).toBe(0);
+  });
+
   it("of one that does not exist is refused", async () => {
     await expect(harness.keys.revoke("pk_0000000000000000000000")).rejects.toMatchObject({ code: "KEY_NOT_FOUND" });
   });
@@ -351,6 +423,18 @@ describe("revoking a key", () => {
     }
     expect(made.map((one) => ask(one))).toEqual(["AUTH_UNKNOWN_KEY", "AUTH_UNKNOWN_KEY", "KEY_REVOKED", "KEY_REVOKED"]);
     expect(await harness.keys.list()).toHaveLength(2);
+  });
+
+  it("beyond the bound leaves nothing in the store of the one that is forgotten", async () => {
+    harness = await startAuth({ bounds: { live: 10, revoked: 1 } });
+    const [one, two] = [await harness.keys.create(WISH), await harness.keys.create(WISH)];
+    expect(ask(one)).toBe("ok");
+    await harness.clock.advanceAsync(61_000);
+    await harness.keys.revoke(one.key.keyId);
+    expect(await harness.store.get("api-key-used", one.key.keyId)).not.toBeNull();
+    await harness.keys.revoke(two.key.keyId);
+    for (const namespace of ["api-key", "api-key-used"])
+      expect(await harness.store.get(namespace, one.key.keyId)).toBeNull();
   });
 });
 
