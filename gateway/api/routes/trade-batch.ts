@@ -3,8 +3,8 @@
  * code of a step is fetched once for all of them, which is worth a fifth of a decision's cost under load. One that is
  * alone waits only for the end of the poll it came in.
  *
- * Invariants: a trade that began continues when its caller disconnects; they run within the room of SharedRoom, and
- * one more is refused with 503 before anything is sent.
+ * Invariants: a trade that began continues when its caller disconnects. Each has a place among those in flight from its
+ * arrival to its end; one for which there is none does not come here.
  */
 import { ServiceError } from "../../../engine/domain/errors.js";
 import { scrub } from "../../../engine/domain/scrub.js";
@@ -17,7 +17,7 @@ import type { PendingReply } from "../../http/pending-reply.js";
 import { leverageWarning } from "../leverage-warning.js";
 import type { RouteContext } from "./context.js";
 
-/** One request that has passed every check. */
+/** One request that has passed every check and has its place among those in flight. */
 export interface Arrived {
   readonly request: TradeRequest;
   /** The body, to which the idempotency key is bound; empty without a key. */
@@ -72,10 +72,6 @@ export class TradeBatch {
     const { clock, inFlight, metrics } = this.#context;
     const { request, reply, ignored } = one;
     const { keyId, ownerId } = reply.caller;
-    if (!inFlight.enter(keyId)) {
-      reply.fail(new ServiceError("OVERLOADED", { limit: inFlight.max }), ignored);
-      return;
-    }
     const startedNs = clock.monoNs();
     const settled = () => {
       inFlight.leave(keyId);
