@@ -269,7 +269,6 @@ function rowKey(namespace: string, key: string): Buffer {
 }
 
 /** No namespace is empty, so no row of a caller can have this key. */
-
 const FORMAT_KEY = Buffer.from("\0format", "utf8");
 /** Sorts before every row of a caller and after the store's own. */
 const FIRST_KEY = Buffer.from([1]);
