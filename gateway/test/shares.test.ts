@@ -106,8 +106,8 @@ describe("what a caller is shown by everybody's count", () => {
     const numbers: number[] = [];
     for (const intervalMs of [0, 50, 100, 250, 1000]) {
       const reply = await client.ask({ op: "subscribe", topic: "ticker", symbols: ["BTC"], intervalMs });
-      const [{ epoch = "" } = {}] = reply["subs"] as { epoch?: string }[];
-      numbers.push(Number.parseInt(epoch.slice(12), 36));
+      const [opening] = reply.subs ?? [];
+      numbers.push(Number.parseInt(opening?.epoch.slice(12) ?? "", 36));
     }
     const steps = numbers.slice(1).map((number, index) => number - (numbers[index] ?? 0));
     expect(new Set(steps).size).toBe(steps.length);

@@ -122,11 +122,12 @@ describe("a rotation", () => {
   });
 
   it("gives way to one that began between its read and its commit, and seals under the key before", async () => {
-    const { world, ring } = await sealedWorld();
+    const store = createMemoryStore();
+    const world = new World(store);
+    const [ring, other] = [await world.load(KEYS.first), await world.load(KEYS.first)];
     const before = ring.kekId;
-    const other = await world.load(KEYS.first);
-    world.store.gate = async () => {
-      world.store.gate = async () => {};
+    store.gate = async () => {
+      store.gate = async () => {};
       await world.start(other, KEYS.third);
     };
     expect(await refusalOf(world.start(ring, KEYS.second))).toBe("SEAL_KEY_REFUSED ROTATION_UNFINISHED");
