@@ -1,7 +1,7 @@
 /**
- * Room for what runs or is kept at the same time, by callers who do not know of each other. One of them has half of it
- * at most, so whatever it does the others find some. Callers without a name are one, and may have all of it: there is
- * nobody else then.
+ * Room for what runs or is kept at the same time, by callers who do not know of each other. One of them has a share of it
+ * at most, half where nothing else is said, so whatever it does the others find some. Callers without a name are one, and
+ * may have all of it: there is nobody else then.
  *
  * Invariant: each `enter` that returned true is followed by one `leave` of the same caller. Bound: no more names than
  * there is room.
@@ -12,9 +12,10 @@ export class SharedRoom {
   readonly #ofCaller = new Map<string, number>();
   #count = 0;
 
-  constructor(max: number) {
+  /** `share`: of one caller, which has a single place in any case. */
+  constructor(max: number, share = 0.5) {
     this.max = max;
-    this.#perCallerMax = Math.max(1, Math.floor(max / 2));
+    this.#perCallerMax = Math.max(1, Math.floor(max * share));
   }
 
   get count(): number {
