@@ -247,6 +247,13 @@ describe("a restart", () => {
     }
   });
 
+  it("opens every key where a time of its last use cannot be read", async () => {
+    const made = await harness.keys.create(WISH);
+    await harness.store.put("api-key-used", made.key.keyId, Buffer.from("{"));
+    await restart();
+    expect([ask(made), (await harness.keys.list())[0]?.lastUsedAtMs]).toEqual(["ok", harness.clock.wallMs()]);
+  });
+
   it("under another sealing key knows no key", async () => {
     const made = await harness.keys.create(WISH);
     await restart({ kek: "another" });
