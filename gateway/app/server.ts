@@ -181,7 +181,15 @@ function createCore(options: ServerOptions, parts: ServerParts): ServerCore {
     mount(app),
   );
   const stream = createStream(listener, edge, options, parts);
-  const core = { listener, limiter, origins, edge, bodies, stream, inFlight: new SharedRoom(options.closesInFlightMax) };
+  const core = {
+    listener,
+    limiter,
+    origins,
+    edge,
+    bodies,
+    stream,
+    inFlight: new SharedRoom(options.closesInFlightMax),
+  };
   const mount = mounting(core, options, parts);
   return core;
 }

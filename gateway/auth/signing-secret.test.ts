@@ -36,7 +36,10 @@ describe("a signing secret", () => {
     const former = new SigningSecret(Buffer.from("sk_one"));
     const key = new LiveKey(facts, former);
     key.rotate(new SigningSecret(Buffer.from("sk_two")), null);
-    expect([matches(former, signatureOf("sk_one")), matches(key.present, signatureOf("sk_two"))]).toEqual([false, true]);
+    expect([matches(former, signatureOf("sk_one")), matches(key.present, signatureOf("sk_two"))]).toEqual([
+      false,
+      true,
+    ]);
     expect(former.hmacHex(frame(), BLOCK_BYTES + TEXT.length)).not.toBe(signatureOf("sk_one"));
   });
 });

@@ -69,12 +69,7 @@ export class StreamKeys {
    * `isNobody`: it opens none while half of the room is in use, so that callers with a key find some. `payer`: the API
    * key of the connection, which has half of the private ones at most.
    */
-  open(
-    connection: Connection,
-    specs: readonly KeySpec[],
-    isNobody = false,
-    payer: string | null = null,
-  ): StreamKey[] {
+  open(connection: Connection, specs: readonly KeySpec[], isNobody = false, payer: string | null = null): StreamKey[] {
     this.#checkBounds(connection, specs, isNobody, payer);
     const keys: StreamKey[] = [];
     try {
@@ -102,12 +97,7 @@ export class StreamKeys {
     else key.close();
   }
 
-  #checkBounds(
-    connection: Connection,
-    specs: readonly KeySpec[],
-    isNobody: boolean,
-    payer: string | null,
-  ): void {
+  #checkBounds(connection: Connection, specs: readonly KeySpec[], isNobody: boolean, payer: string | null): void {
     let added = 0;
     let opened = 0;
     let openedPrivate = 0;
