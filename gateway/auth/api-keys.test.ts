@@ -291,18 +291,21 @@ describe("rotating a key", () => {
     expect(ask(first)).toBe("ok");
   });
 
-  it.each([false, true])("ends the former secret in time though the clock is set back, restarted: %s", async (isRestarted) => {
-    const first = await harness.keys.create(WISH);
-    const second = await harness.keys.rotate(first.key.keyId, 90_000);
-    if (isRestarted) await restart();
-    harness.clock.stepWall(-3_600_000);
-    await harness.clock.advanceAsync(89_000);
-    expect([ask(first), ask(second)]).toEqual(["ok", "ok"]);
-    await harness.clock.advanceAsync(2_000);
-    expect([ask(first), ask(second)]).toEqual(["AUTH_BAD_SIGNATURE", "ok"]);
-    await harness.clock.advanceAsync(60_000);
-    expect((await harness.keys.list())[0]?.formerSecretUntilMs).toBeNull();
-  });
+  it.each([false, true])(
+    "ends the former secret in time though the clock is set back, restarted: %s",
+    async (isRestarted) => {
+      const first = await harness.keys.create(WISH);
+      const second = await harness.keys.rotate(first.key.keyId, 90_000);
+      if (isRestarted) await restart();
+      harness.clock.stepWall(-3_600_000);
+      await harness.clock.advanceAsync(89_000);
+      expect([ask(first), ask(second)]).toEqual(["ok", "ok"]);
+      await harness.clock.advanceAsync(2_000);
+      expect([ask(first), ask(second)]).toEqual(["AUTH_BAD_SIGNATURE", "ok"]);
+      await harness.clock.advanceAsync(60_000);
+      expect((await harness.keys.list())[0]?.formerSecretUntilMs).toBeNull();
+    },
+  );
 
   it("changes nothing where the store fails", async () => {
     const first = await harness.keys.create(WISH);

@@ -18,7 +18,7 @@ import { loadKeys } from "./key-loading.js";
 import { type KeyRow, viewOf } from "./key-rows.js";
 import { KeySeals } from "./key-seals.js";
 import { isRowChanged, KeyStore, removalOf } from "./key-store.js";
-import { KeyTable, LiveKey } from "./key-table.js";
+import { KeyTable, LiveKey, overlapUntil } from "./key-table.js";
 import { KeyUses } from "./key-uses.js";
 import { checkOverlap, checkWish } from "./key-wish.js";
 import type { LocalRows } from "./local-rows.js";
@@ -134,6 +134,7 @@ export class ApiKeys implements KeyAdmin {
     const opened = this.#seals.open(row, "present");
     const former = overlapMs === 0 ? null : opened;
     const formerUntilMs = former === null ? null : nowMs + overlapMs;
+    const overlap = formerUntilMs === null ? null : overlapUntil(this.#parts.clock, formerUntilMs);
     const secret = mintSecret(this.#parts.fillRandom);
     try {
       const facts = { ...row, rotatedAtMs: nowMs, formerUntilMs, version: row.version + 1 };
@@ -141,7 +142,7 @@ export class ApiKeys implements KeyAdmin {
       const details = { overlapMs };
       await this.#rows.commit(before, next, { what: "key.rotate", who: ADMIN, details });
       // It may have been revoked while this was committed; its row is changed by the next act then.
-      if (!live.isRevoked) live.rotate(new SigningSecret(secret), formerUntilMs);
+      if (!live.isRevoked) live.rotate(new SigningSecret(secret), overlap);
       return { key: this.#view(next), secret: secret.toString("latin1") };
     } finally {
       secret.fill(0);
