@@ -382,6 +382,19 @@ describe("sharing a watched account", () => {
     expect(wrong.handle.watch.coverage().state).toBe("AUTH_REQUIRED");
   });
 
+  it("leaves half of the watches to the keys of others, and gives them back", () => {
+    portfolio = createPortfolio(two, { accountsMax: 4 });
+    const open = (name: string, payer: string) => {
+      const block = two.credentials(two.addAccount(name));
+      return portfolio.open("venuetwo", { kind: "credentials", block }, false, () => {}, "ow_a", payer);
+    };
+    const greedy = ["a", "b", "c"].map((name) => open(name, "pk_greedy"));
+    expect(greedy.map(({ ok }) => ok)).toEqual([true, true, false]);
+    expect(open("d", "pk_other").ok).toBe(true);
+    if (greedy[0]?.ok) greedy[0].handle.close();
+    expect([open("e", "pk_greedy").ok, open("f", "pk_greedy").ok]).toEqual([true, false]);
+  });
+
   it("is bounded, and refuses what it cannot open without leaving a session", () => {
     portfolio = createPortfolio(two, { accountsMax: 1 });
     listen();

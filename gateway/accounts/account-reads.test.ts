@@ -47,6 +47,14 @@ describe("a read of an account", () => {
     expect(await reads.read(room, ref, ok)).toMatchObject({ ok: true });
   });
 
+  it("leaves half of the bound to the keys of others", async () => {
+    const { room, reads } = setUp();
+    const ref = (payer: string) => ({ walletAddress: ADDRESS, block: {}, payer });
+    void reads.read(room, ref("pk_greedy"), () => NEVER);
+    expect(await reads.read(room, ref("pk_greedy"), ok)).toMatchObject({ ok: false, code: "OVERLOADED" });
+    expect(await reads.read(room, ref("pk_other"), ok)).toMatchObject({ ok: true });
+  });
+
   it("needs credentials where nothing is public, and uses the address where something is", async () => {
     const { room, reads } = setUp();
     const ref = { walletAddress: ADDRESS, block: null, payer: null };

@@ -10,6 +10,7 @@ import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { within } from "../../engine/domain/deadline.js";
 import type { AccountSession, CallOptions, OpenSession, Read, ReadFailure, VenueRoom } from "../../engine/ports.js";
 import { scrub } from "../../engine/domain/scrub.js";
+import { SharedRoom } from "../../engine/domain/shared-room.js";
 import { DESCRIPTORS } from "../../feeds/registry.js";
 import { CONTRACTS } from "../../schemas/venues.js";
 import { isAccountName, isEvmAddress } from "./names.js";
@@ -44,10 +45,7 @@ export type AccountRead<T> = (Extract<Read<T>, { ok: true }> & { readonly accoun
 
 export interface ReadLimits {
   readonly timeoutMs: number;
-  /**
-   * Maximum of reads over all requests; one more fails at once. A key may have its part of them: divided by one more than
-   * the keys that read, so that another finds places however many the first asks for.
-   */
+  /** Maximum of reads over all requests, half of it for one API key; one more fails at once. */
   readonly inFlightMax: number;
 }
 
@@ -58,17 +56,16 @@ const GRACE_MS = 250;
 export class AccountReads {
   readonly #clock: Clock;
   readonly #limits: ReadLimits;
-  #inFlight = 0;
-  /** By the key that pays, where one does. */
-  readonly #ofKey = new Map<string, number>();
+  readonly #inFlight: SharedRoom;
 
   constructor(clock: Clock, limits: ReadLimits = DEFAULT_READ_LIMITS) {
     this.#clock = clock;
     this.#limits = limits;
+    this.#inFlight = new SharedRoom(limits.inFlightMax);
   }
 
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#inFlight.count;
   }
 
   /** Opens a session, reads, closes it. */
@@ -77,13 +74,13 @@ export class AccountReads {
     ref: AccountRef,
     run: (session: AccountSession, options: CallOptions) => Promise<Read<T>> | null,
   ): Promise<AccountRead<T>> {
-    if (this.#inFlight >= this.#limits.inFlightMax || this.#isBeyondPart(ref.payer))
-      return failed("OVERLOADED", "too many account reads in flight");
+    const { payer } = ref;
+    if (!this.#inFlight.hasRoom(payer)) return failed("OVERLOADED", "too many account reads in flight");
     const opened = openAccount(room, ref);
     if (opened === null)
       return failed("AUTH_REQUIRED", `${room.venue} shows nothing of an account without credentials`);
     if (!opened.ok) return failed("AUTH", opened.problem);
-    this.#count(ref.payer, 1);
+    this.#inFlight.force(payer);
     try {
       const { timeoutMs } = this.#limits;
       const asked = run(opened.session, { timeoutMs, lane: "read" });
@@ -94,22 +91,9 @@ export class AccountReads {
       const account = room.addressOf?.(opened.session) ?? null;
       return account === null ? answer.value : { ...answer.value, account };
     } finally {
-      this.#count(ref.payer, -1);
+      this.#inFlight.leave(payer);
       opened.session.close();
     }
-  }
-
-  #isBeyondPart(payer: string | null): boolean {
-    const own = payer === null ? 0 : (this.#ofKey.get(payer) ?? 0);
-    return own > 0 && own + 1 > this.#limits.inFlightMax / (this.#ofKey.size + 1);
-  }
-
-  #count(payer: string | null, change: 1 | -1): void {
-    this.#inFlight += change;
-    if (payer === null) return;
-    const count = (this.#ofKey.get(payer) ?? 0) + change;
-    if (count > 0) this.#ofKey.set(payer, count);
-    else this.#ofKey.delete(payer);
   }
 }
 

@@ -10,7 +10,7 @@ import { IpList } from "./ip-list.js";
 import type { KeyRow } from "./key-rows.js";
 import type { KeySeals } from "./key-seals.js";
 import { type KeyStore, logBrokenKey } from "./key-store.js";
-import { type KeyTable, LiveKey } from "./key-table.js";
+import { type KeyTable, LiveKey, overlapUntil } from "./key-table.js";
 import { storedUse } from "./key-uses.js";
 
 export interface KeyLoading {
@@ -42,8 +42,7 @@ function openSecrets({ seals, clock, logger }: KeyLoading, row: KeyRow, live: Li
   try {
     live.present = seals.openSigning(row, "present");
     if (row.formerUntilMs === null || clock.wallMs() > row.formerUntilMs) return;
-    live.former = seals.openSigning(row, "former");
-    live.formerUntilMs = row.formerUntilMs;
+    live.keepFormer(seals.openSigning(row, "former"), overlapUntil(clock, row.formerUntilMs));
   } catch (error) {
     live.wipe();
     if (!(error instanceof ServiceError) || error.code !== "SEAL_BROKEN") throw error;

@@ -58,6 +58,12 @@ export class PendingReply {
     return proof === null || proof.isKnown ? null : proof.anon;
   }
 
+  /** Not null: the body comes with this key, which was proven from its address before. */
+  get knownKey(): string | null {
+    const { proof } = this.#state;
+    return proof?.isKnown === true ? proof.headers.apiKey : null;
+  }
+
   /** Not null: what may change something waits for it, after `prove`. It never rejects. */
   get settled(): Promise<void> | null {
     return this.#state.settled;

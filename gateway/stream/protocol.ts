@@ -195,8 +195,9 @@ export class Protocol {
     const { callers, topics } = this.#host;
     const wished = topics.topicOf(frame);
     if (!PUBLIC_TOPICS.has(wished)) callers.require(connection, "read");
-    const specs = topics.subscribed(frame, callers.ownerOf(connection), callers.payerOf(connection));
-    const keys = this.#host.keys.open(connection, specs, callers.isNobody(connection));
+    const payer = callers.payerOf(connection);
+    const specs = topics.subscribed(frame, callers.ownerOf(connection), payer);
+    const keys = this.#host.keys.open(connection, specs, callers.isNobody(connection), payer);
     try {
       this.#answerSubscribe(connection, keys, id);
     } finally {
@@ -220,7 +221,7 @@ export class Protocol {
     const ownerId = callers.ownerOf(connection);
     const payer = callers.payerOf(connection);
     const specs = [...bySub.values()].map((wish) => topics.resumed(wish, ownerId, payer));
-    const keys = this.#host.keys.open(connection, specs, callers.isNobody(connection));
+    const keys = this.#host.keys.open(connection, specs, callers.isNobody(connection), payer);
     try {
       this.#answerResume(connection, keys, bySub, id);
     } finally {

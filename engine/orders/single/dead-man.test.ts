@@ -372,4 +372,21 @@ describe("a dead-man's switch", () => {
     expect(openSessions(harness)).toBe(1);
     expect(harness.logLines.join().includes(SECRET)).toBe(false);
   });
+
+  it("leaves room for other owners: one that arms as many as it may has half of it", async () => {
+    const harness = await createDesk({ desk: { maxSwitches: 4 } });
+    const armBy = async (ownerId: string | null, account: string): Promise<string> => {
+      const credentials = { account, secret: SECRET };
+      const request = { venue: "venueone", credentials, timeoutMs: 9_000, payer: null } as const;
+      const answer = await harness.run(harness.desk.armSwitch(request, ownerId));
+      return answer.ok ? "armed" : answer.code;
+    };
+    const answers: string[] = [];
+    for (const account of ["one", "two", "three", "one"]) answers.push(await armBy("ow_greedy", account));
+    expect(answers).toEqual(["armed", "armed", "OVERLOADED", "armed"]);
+    expect([await armBy("ow_other", "one"), await armBy("ow_other", "two")]).toEqual(["armed", "armed"]);
+    // All have fired, and their places are free again.
+    await harness.clock.advanceAsync(60_000);
+    expect([harness.desk.status().armedSwitchCount, await armBy("ow_greedy", "three")]).toEqual([0, "armed"]);
+  });
 });

@@ -313,7 +313,7 @@ function answer({ reader }: Shell, reply: PendingReply, headOnly: boolean, read:
   const abort = new AbortController();
   reply.whenAborted(() => abort.abort());
   reader
-    .admit(() => read({ reply, headOnly, abort }))
+    .admit(reply.caller.keyId, () => read({ reply, headOnly, abort }))
     .catch((error: unknown) => reply.fail(asServiceError(error), VARY));
 }
 

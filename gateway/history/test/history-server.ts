@@ -38,7 +38,7 @@ export async function startHistoryServer(
     clock,
     logger,
     limiter: new RateLimiter({ read: RULE, trade: RULE, exit: RULE, transfer: RULE, anon: RULE }, 10),
-    idPrefix: "history-",
+    nextRequestId: () => "history-1",
     origins: new OriginGuard(
       { listenHost: "127.0.0.1", allowedHosts: ["api.example"], allowedOrigins: ["https://desk.example"] },
       clock,
