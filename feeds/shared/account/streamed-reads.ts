@@ -53,6 +53,7 @@ export class StreamedReads {
   /** Monotonic ms of the last thing that orders alone cannot judge; null once a state surely newer was adopted. */
   #doubtMs: number | null = null;
   readonly #life: ConnectionLife;
+  #isFollowed = true;
   #asOfMs = 0;
   #moveCount = 0;
   /** Monotonic ms of the last one. */
@@ -102,12 +103,21 @@ export class StreamedReads {
     this.fills.shown(order);
   }
 
+  /**
+   * Is a whole picture held, and all streamed that changes since then? While it is not, moves are nobody's; the picture by
+   * which it is may include orders that are under way, or not (unconfirmed-fills.ts).
+   */
+  follow(isFollowed: boolean): void {
+    if (isFollowed && !this.#isFollowed) this.fills.untrace();
+    this.#isFollowed = isFollowed;
+  }
+
   /** What is held changed. Called before or after the orders that did it. */
   moved(before: readonly VenuePosition[], after: readonly VenuePosition[]): void {
     for (const [coin, lots] of signedChanges(before, after)) {
       this.#moveCount++;
       this.#movedMs = monoMs(this.#clock);
-      this.fills.moved(coin, lots);
+      if (this.#isFollowed) this.fills.moved(coin, lots);
     }
   }
 

@@ -85,6 +85,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
     this.#options = options;
     this.life = connection ?? new ConnectionLife(clock);
     this.reads = new StreamedReads(clock, this.life);
+    this.reads.follow(false);
     const source = open(this);
     this.source = source;
     this.refresh = new PositionRefresh({
@@ -264,6 +265,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
   #setState(state: FeedState): void {
     if (this.#state === state || this.#state === "DOWN") return;
     this.#state = state;
+    this.reads.follow(state === "LIVE");
     if (state === "LIVE" && this.reads.isPending) this.refresh.soon();
     this.emit({ kind: "state", state });
   }
