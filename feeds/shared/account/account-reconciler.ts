@@ -77,6 +77,8 @@ export class AccountReconciler<S> {
   readonly #options: ReconcilerOptions<S>;
   readonly #resync: Resync<never, Loaded>;
   #isStopped = false;
+  /** The venue was read once: what is held may miss something from here on. */
+  #hasPicture = false;
   #scope: ReconcileScope = "all";
   /** Something asked for a load while one was running. */
   #isDue = false;
@@ -136,6 +138,7 @@ export class AccountReconciler<S> {
     this.#resync.cancel();
     this.#isDue = false;
     this.#options.feed.lost(true);
+    if (this.#hasPicture) this.#options.reads.missed();
     this.#enter("SYNCING");
   }
 
@@ -243,6 +246,7 @@ export class AccountReconciler<S> {
     const wasLive = this.#isLive;
     const before = feed.positions();
     const isChanged = truth.adopt();
+    this.#hasPicture = true;
     const held = feed.positions();
     reads.moved(before, held);
     if (wasLive && isChanged) logger.warn(`${name}.differed`, { count: truth.positions.length });

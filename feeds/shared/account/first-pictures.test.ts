@@ -16,6 +16,15 @@ const filled = (reads: StreamedReads, clientId: string, filledLots: number): voi
   reads.answered(clientId, order);
 };
 
+/** Connected and acknowledged again, so long after the loss. */
+async function reconnected(bench: WatchBench, afterMs: number): Promise<void> {
+  await bench.clock.advanceAsync(afterMs);
+  bench.network.last.open();
+  await bench.clock.advanceAsync(10);
+  bench.acknowledge("alice");
+  await bench.clock.advanceAsync(10);
+}
+
 describe("the first picture of a watched account", () => {
   const held = (bench: WatchBench): number | null =>
     bench.watcher.livePositions("alice", WANTED)?.value[0]?.qtyLots ?? null;
@@ -48,11 +57,7 @@ describe("the first picture of a watched account", () => {
     buy(readsOf(bench), "1", 6);
     // A stranger's purchase while nothing was streamed.
     bench.venue.lots.set("alice", 306);
-    for (let ms = 0; ms < 5_000 && bench.network.connections.length < 2; ms += 50) await bench.clock.advanceAsync(50);
-    bench.network.last.open();
-    await bench.clock.advanceAsync(10);
-    bench.acknowledge("alice");
-    await bench.clock.advanceAsync(10);
+    await reconnected(bench, 2 * SURELY_LATER_MS);
     expect([stream.state, bench.lots(stream)]).toEqual(["LIVE", 306]);
     bench.venue.lots.set("alice", 312);
     filled(readsOf(bench), "1", 6);
@@ -62,9 +67,53 @@ describe("the first picture of a watched account", () => {
     bench.tell("alice");
     expect(held(bench)).toBe(312);
   });
+
+  it("replaces no read right after a loss, whose last frames it may lag behind", async () => {
+    const bench = new WatchBench();
+    bench.venue.lots.set("alice", 300);
+    const stream = await bench.live("alice");
+    expect(held(bench)).toBe(300);
+    // A stranger's purchase: its frame is lost with the connection, and the venue's reads do not show it yet.
+    bench.network.last.end(1006);
+    await bench.clock.advanceAsync(500);
+    if (bench.network.connections.length < 2) throw new Error("not connected again");
+    await reconnected(bench, 0);
+    expect([stream.state, bench.lots(stream), held(bench)]).toEqual(["LIVE", 300, null]);
+    bench.venue.lots.set("alice", 306);
+    await bench.clock.advanceAsync(2 * SURELY_LATER_MS);
+    expect([stream.state, held(bench)]).toEqual(["LIVE", 306]);
+  });
+
+  it("replaces reads at once where a read that began surely after the loss made it LIVE", async () => {
+    const bench = new WatchBench();
+    bench.venue.lots.set("alice", 300);
+    await bench.live("alice");
+    bench.network.last.end(1006);
+    await reconnected(bench, 2 * SURELY_LATER_MS);
+    expect(held(bench)).toBe(300);
+  });
 });
 
 describe("the first picture of a stream by credentials", () => {
+  it("replaces no read right after a loss, whose last frames it may lag behind", async () => {
+    const bench = new SessionVenueBench();
+    const session = new TestSession("alice", "s");
+    const stream = bench.open(session);
+    const held = (): number | null => bench.streams.positionsOf(session, null)?.value[0]?.qtyLots ?? null;
+    await bench.clock.advanceAsync(0);
+    await bench.connect();
+    await bench.answer(300);
+    expect(held()).toBe(300);
+    bench.network.last.end(1006);
+    await bench.wait(1_000);
+    await bench.connect();
+    await bench.answer(300);
+    expect([stream.state, held()]).toEqual(["LIVE", null]);
+    await bench.wait(2 * SURELY_LATER_MS);
+    await bench.answer(306);
+    expect([stream.state, held()]).toEqual(["LIVE", 306]);
+  });
+
   it("does not hide an order that it does not include", async () => {
     const bench = new SessionVenueBench();
     const session = new TestSession("alice", "s");

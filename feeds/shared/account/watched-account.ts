@@ -183,6 +183,8 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
   invalidate(state: "STALE" | "SYNCING"): void {
     this.#acknowledged.clear();
     if (this.#options.connection === null) this.life.lost();
+    // Where nothing was held yet, nothing was missed.
+    if (this.#held !== null) this.reads.missed();
     this.#resync.cancel();
     this.#setState(state);
   }
