@@ -138,6 +138,7 @@ export class AccountReconciler<S> {
     this.#resync.cancel();
     this.#isDue = false;
     this.#options.feed.lost(true);
+    this.#options.reads.follow(false);
     if (this.#hasPicture) this.#options.reads.missed();
     this.#enter("SYNCING");
   }
@@ -268,7 +269,7 @@ export class AccountReconciler<S> {
     return true;
   }
   #enter(state: FeedState): void {
-    this.#options.reads.follow(state === "LIVE");
+    if (state === "LIVE") this.#options.reads.follow(true);
     this.#options.members.enter(state);
   }
 }

@@ -183,6 +183,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
   invalidate(state: "STALE" | "SYNCING"): void {
     this.#acknowledged.clear();
     if (this.#options.connection === null) this.life.lost();
+    this.reads.follow(false);
     // Where nothing was held yet, nothing was missed.
     if (this.#held !== null) this.reads.missed();
     this.#resync.cancel();
@@ -267,7 +268,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
   #setState(state: FeedState): void {
     if (this.#state === state || this.#state === "DOWN") return;
     this.#state = state;
-    this.reads.follow(state === "LIVE");
+    if (state === "LIVE") this.reads.follow(true);
     if (state === "LIVE" && this.reads.isPending) this.refresh.soon();
     this.emit({ kind: "state", state });
   }
