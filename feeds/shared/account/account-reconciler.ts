@@ -138,7 +138,6 @@ export class AccountReconciler<S> {
     this.#resync.cancel();
     this.#isDue = false;
     this.#options.feed.lost(true);
-    this.#options.reads.follow(false);
     if (this.#hasPicture) this.#options.reads.missed();
     this.#enter("SYNCING");
   }
@@ -268,6 +267,7 @@ export class AccountReconciler<S> {
     for (const event of news) members.tell(event);
     return true;
   }
+
   #enter(state: FeedState): void {
     if (state === "LIVE") this.#options.reads.follow(true);
     this.#options.members.enter(state);

@@ -48,26 +48,6 @@ describe("the first picture of a watched account", () => {
     expect(held(bench)).toBe(306);
   });
 
-  it("does not hide an order that went out before it, because of a stranger's that it does include", async () => {
-    const bench = new WatchBench();
-    bench.venue.lots.set("alice", 300);
-    const stream = await bench.live("alice");
-    bench.network.last.end(1006);
-    await bench.clock.advanceAsync(10);
-    buy(readsOf(bench), "1", 6);
-    // A stranger's purchase while nothing was streamed.
-    bench.venue.lots.set("alice", 306);
-    await reconnected(bench, 2 * SURELY_LATER_MS);
-    expect([stream.state, bench.lots(stream)]).toEqual(["LIVE", 306]);
-    bench.venue.lots.set("alice", 312);
-    filled(readsOf(bench), "1", 6);
-    bench.receive({ key: "alice", kind: "ended", clientId: "1", filledLots: 6 });
-    // The frame of its position is on its way.
-    expect(held(bench)).toBeNull();
-    bench.tell("alice");
-    expect(held(bench)).toBe(312);
-  });
-
   it("replaces no read right after a loss, whose last frames it may lag behind", async () => {
     const bench = new WatchBench();
     bench.venue.lots.set("alice", 300);

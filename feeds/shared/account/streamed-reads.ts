@@ -106,8 +106,8 @@ export class StreamedReads {
   }
 
   /**
-   * Is a whole picture held, and all streamed that changes since then? While it is not, moves are nobody's; the picture by
-   * which it is may include orders that are under way, or not (unconfirmed-fills.ts).
+   * False until a first whole picture is held: what changes before then is nobody's move. That picture may include orders
+   * that are under way, or not (unconfirmed-fills.ts).
    */
   follow(isFollowed: boolean): void {
     if (isFollowed && !this.#isFollowed) this.fills.untrace();

@@ -9,9 +9,9 @@
  * ours that has ended: then a close may be asked for more than there is until the next picture, and reduce-only makes it the smaller
  * fill it is.
  *
- * A picture after which an account is followed again may include an order that was under way, or not: such an order is
- * untraced. It counts for nothing until its moves are seen beyond those of others, or a read agrees that began surely
- * after its answer. An order beside it may have been counted its moves, and is confirmed by such a read alone.
+ * The first picture of an account may include an order that was under way, or not: such an order is untraced. Its contract
+ * is not trusted until moves beyond those of other orders confirm it, or a read agrees that began surely after its answer.
+ * An order that goes out beside it may have been counted its moves, and is confirmed by such a read alone.
  *
  * Bounds: MAX_ORDERS; one more is not counted, and `sent` returns false.
  */
@@ -22,6 +22,8 @@ import { monoMs } from "../net/weight-window.js";
 
 /** Answered within seconds and streamed within a block or two: far more than a signer can have under way. */
 const MAX_ORDERS = 1_024;
+/** Each takes as long as a read that is surely later, and a moment of confusion more. */
+const MAX_STEPS_BESIDE = 4;
 
 export interface SentOrder {
   /** The client id that the venue sees. */
@@ -53,8 +55,11 @@ interface OwnOrder {
   answeredMs: number | null;
   /** It was under way when the account began to be followed: what is held since then may include it. */
   isUntraced: boolean;
-  /** It went out beside an untraced one of its contract: moves counted for it may be that one's. */
-  readonly isBeside: boolean;
+  /**
+   * It went out beside an untraced one of its contract, or one that did: moves counted for it may be theirs. So many steps
+   * from an untraced one; 0: none.
+   */
+  readonly stepsBeside: number;
 }
 
 export class UnconfirmedFills {
@@ -73,7 +78,7 @@ export class UnconfirmedFills {
   /** Returns false when there are too many, and this one is not counted. */
   sent({ clientId, coin, rests, side, qtyLots }: SentOrder): boolean {
     if (this.#orders.size >= MAX_ORDERS) return false;
-    const isBeside = this.#some((own) => own.isUntraced && own.coin === coin);
+    const stepsBeside = this.#stepsBeside(coin);
     this.#orders.set(clientId, {
       coin,
       isBuy: side === "BUY",
@@ -87,7 +92,7 @@ export class UnconfirmedFills {
       movedLots: 0,
       answeredMs: null,
       isUntraced: false,
-      isBeside,
+      stepsBeside,
     });
     return true;
   }
@@ -180,7 +185,7 @@ export class UnconfirmedFills {
   /** Do these positions hold so many lots of a contract, whatever orders of ours have done to it? */
   coversAtLeast(positions: readonly VenuePosition[], coin: string, lots: number): boolean {
     if (!this.#some((own) => own.coin === coin)) return true;
-    if (this.#some((own) => own.coin === coin && (own.isUntraced || own.isBeside))) return false;
+    if (this.#some((own) => own.coin === coin && (own.isUntraced || own.stepsBeside > 0))) return false;
     const held = positions.filter(({ nativeSymbol }) => nativeSymbol === coin);
     const [only] = held;
     // With both sides of a hedge held it is not known which is wanted.
@@ -226,13 +231,24 @@ export class UnconfirmedFills {
     return takenLots;
   }
 
+  /** Of an order that goes out now. Limited, as a busy account would never be trusted. */
+  #stepsBeside(coin: string): number {
+    let steps = 0;
+    for (const own of this.#orders.values()) {
+      if (own.coin !== coin) continue;
+      if (own.isUntraced) return 1;
+      if (own.stepsBeside > 0) steps = Math.max(steps, own.stepsBeside + 1);
+    }
+    return steps > MAX_STEPS_BESIDE ? 0 : steps;
+  }
+
   #some(has: (own: OwnOrder) => boolean): boolean {
     for (const own of this.#orders.values()) if (has(own)) return true;
     return false;
   }
 
   #settle(clientId: string, own: OwnOrder): void {
-    if (own.answeredMs === null || (own.isBeside && !(own.isFinal && own.boundLots === 0))) return;
+    if (own.answeredMs === null || (own.stepsBeside > 0 && !(own.isFinal && own.boundLots === 0))) return;
     const { answeredLots, boundLots, isFinal, isResting, isShown, movedLots, shownLots } = own;
     const isTold = isFinal ? shownLots >= boundLots : isResting && isShown && shownLots >= answeredLots;
     if (!isTold || movedLots < (isFinal ? boundLots : shownLots)) return;

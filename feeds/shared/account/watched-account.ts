@@ -183,7 +183,6 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
   invalidate(state: "STALE" | "SYNCING"): void {
     this.#acknowledged.clear();
     if (this.#options.connection === null) this.life.lost();
-    this.reads.follow(false);
     // Where nothing was held yet, nothing was missed.
     if (this.#held !== null) this.reads.missed();
     this.#resync.cancel();
