@@ -9,6 +9,10 @@
  * ours that has ended: then a close may be asked for more than there is until the next picture, and reduce-only makes it the smaller
  * fill it is.
  *
+ * The first picture of an account may include an order that was under way, or not: such an order is untraced. Its contract
+ * is not trusted until moves beyond those of other orders confirm it, or a read agrees that began surely after its answer.
+ * An order that goes out beside it may have been counted its moves, and is confirmed by such a read alone.
+ *
  * Bounds: MAX_ORDERS; one more is not counted, and `sent` returns false.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
@@ -18,6 +22,8 @@ import { monoMs } from "../net/weight-window.js";
 
 /** Answered within seconds and streamed within a block or two: far more than a signer can have under way. */
 const MAX_ORDERS = 1_024;
+/** Each takes as long as a read that is surely later, and a moment of confusion more. */
+const MAX_STEPS_BESIDE = 4;
 
 export interface SentOrder {
   /** The client id that the venue sees. */
@@ -47,6 +53,13 @@ interface OwnOrder {
   movedLots: number;
   /** Monotonic ms; null while there is no answer. */
   answeredMs: number | null;
+  /** It was under way when the account began to be followed: what is held since then may include it. */
+  isUntraced: boolean;
+  /**
+   * It went out beside an untraced one of its contract, or one that did: moves counted for it may be theirs. So many steps
+   * from an untraced one; 0: none.
+   */
+  readonly stepsBeside: number;
 }
 
 export class UnconfirmedFills {
@@ -65,6 +78,7 @@ export class UnconfirmedFills {
   /** Returns false when there are too many, and this one is not counted. */
   sent({ clientId, coin, rests, side, qtyLots }: SentOrder): boolean {
     if (this.#orders.size >= MAX_ORDERS) return false;
+    const stepsBeside = this.#stepsBeside(coin);
     this.#orders.set(clientId, {
       coin,
       isBuy: side === "BUY",
@@ -77,8 +91,15 @@ export class UnconfirmedFills {
       shownLots: 0,
       movedLots: 0,
       answeredMs: null,
+      isUntraced: false,
+      stepsBeside,
     });
     return true;
+  }
+
+  /** The account is followed from here on, by a picture that may include any of the orders under way. */
+  untrace(): void {
+    for (const own of this.#orders.values()) own.isUntraced = true;
   }
 
   /** The venue has taken it; `order` null: its answer does not say what it filled. Returns false when it is not counted, or confirmed already. */
@@ -128,14 +149,16 @@ export class UnconfirmedFills {
   /** A position moved by so many signed lots. */
   moved(coin: string, signedLots: number): void {
     let leftLots = Math.abs(signedLots);
-    for (const [clientId, own] of this.#orders) {
-      if (leftLots <= 0) return;
-      if (own.coin !== coin || own.isBuy !== signedLots > 0) continue;
-      const lots = Math.min(leftLots, missingLots(own));
-      leftLots -= lots;
-      own.movedLots += lots;
-      this.#settle(clientId, own);
-    }
+    // An untraced one may have moved it before, and all others have not.
+    for (const isUntraced of [false, true])
+      for (const [clientId, own] of this.#orders) {
+        if (leftLots <= 0) return;
+        if (own.isUntraced !== isUntraced || own.coin !== coin || own.isBuy !== signedLots > 0) continue;
+        const lots = Math.min(leftLots, missingLots(own));
+        leftLots -= lots;
+        own.movedLots += lots;
+        this.#settle(clientId, own);
+      }
   }
 
   /** A read agrees with what is held: it shows all that was answered until then, monotonic ms. */
@@ -145,6 +168,8 @@ export class UnconfirmedFills {
     for (const [clientId, own] of this.#orders) {
       if (own.answeredMs === null || own.answeredMs > untilMs) continue;
       this.#orders.delete(clientId);
+      // The first picture may have included it, and no later one have hidden it.
+      if (own.isUntraced) continue;
       const unmovedLots = unmovedOf(own);
       hiddenLots.set(own.coin, (hiddenLots.get(own.coin) ?? 0) + (own.isBuy ? unmovedLots : -unmovedLots));
     }
@@ -154,15 +179,13 @@ export class UnconfirmedFills {
 
   /** Was any of them answered by then, monotonic ms? */
   hasAnsweredBy(untilMs: number): boolean {
-    for (const { answeredMs } of this.#orders.values()) if (answeredMs !== null && answeredMs <= untilMs) return true;
-    return false;
+    return this.#some(({ answeredMs }) => answeredMs !== null && answeredMs <= untilMs);
   }
 
   /** Do these positions hold so many lots of a contract, whatever orders of ours have done to it? */
   coversAtLeast(positions: readonly VenuePosition[], coin: string, lots: number): boolean {
-    let hasOrders = false;
-    for (const own of this.#orders.values()) hasOrders ||= own.coin === coin;
-    if (!hasOrders) return true;
+    if (!this.#some((own) => own.coin === coin)) return true;
+    if (this.#some((own) => own.coin === coin && (own.isUntraced || own.stepsBeside > 0))) return false;
     const held = positions.filter(({ nativeSymbol }) => nativeSymbol === coin);
     const [only] = held;
     // With both sides of a hedge held it is not known which is wanted.
@@ -193,7 +216,9 @@ export class UnconfirmedFills {
     for (const own of this.#orders.values()) {
       if (own.coin !== nativeSymbol) continue;
       const unmovedLots = Math.max(0, sureLots(own) - own.movedLots);
-      takenLots += own.isBuy === (direction === "LONG") ? -unmovedLots : unmovedLots;
+      if (own.isBuy !== (direction === "LONG")) takenLots += unmovedLots;
+      // What is held may include the untraced one already.
+      else if (!own.isUntraced) takenLots -= unmovedLots;
     }
     return takenLots <= 0 ? position : changedBy(position, -takenLots);
   }
@@ -206,8 +231,24 @@ export class UnconfirmedFills {
     return takenLots;
   }
 
+  /** Of an order that goes out now. Limited, as a busy account would never be trusted. */
+  #stepsBeside(coin: string): number {
+    let steps = 0;
+    for (const own of this.#orders.values()) {
+      if (own.coin !== coin) continue;
+      if (own.isUntraced) return 1;
+      if (own.stepsBeside > 0) steps = Math.max(steps, own.stepsBeside + 1);
+    }
+    return steps > MAX_STEPS_BESIDE ? 0 : steps;
+  }
+
+  #some(has: (own: OwnOrder) => boolean): boolean {
+    for (const own of this.#orders.values()) if (has(own)) return true;
+    return false;
+  }
+
   #settle(clientId: string, own: OwnOrder): void {
-    if (own.answeredMs === null) return;
+    if (own.answeredMs === null || (own.stepsBeside > 0 && !(own.isFinal && own.boundLots === 0))) return;
     const { answeredLots, boundLots, isFinal, isResting, isShown, movedLots, shownLots } = own;
     const isTold = isFinal ? shownLots >= boundLots : isResting && isShown && shownLots >= answeredLots;
     if (!isTold || movedLots < (isFinal ? boundLots : shownLots)) return;

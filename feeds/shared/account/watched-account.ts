@@ -89,6 +89,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
     this.#options = options;
     this.life = connection ?? new ConnectionLife(clock);
     this.reads = new StreamedReads(clock, this.life);
+    this.reads.follow(false);
     const source = open(this);
     this.source = source;
     this.refresh = new PositionRefresh({
@@ -197,6 +198,8 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
   invalidate(state: "STALE" | "SYNCING"): void {
     this.#acknowledged.clear();
     if (this.#options.connection === null) this.life.lost();
+    // Where nothing was held yet, nothing was missed.
+    if (this.#held !== null) this.reads.missed();
     this.#resync.cancel();
     this.#setState(state);
   }
@@ -279,6 +282,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
   #setState(state: FeedState): void {
     if (this.#state === state || this.#state === "DOWN") return;
     this.#state = state;
+    if (state === "LIVE") this.reads.follow(true);
     if (state === "LIVE" && this.reads.isPending) this.refresh.soon();
     this.emit({ kind: "state", state });
   }
