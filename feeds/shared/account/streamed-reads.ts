@@ -186,13 +186,15 @@ export class StreamedReads {
 
   /** Is the venue to be asked, because the streams have not shown what is surely done? */
   get isOverdue(): boolean {
-    const hasMissed = this.#missedMs !== null && this.#missedMs <= monoMs(this.#clock) - SURELY_LATER_MS;
-    return hasMissed || this.#isUnsettledFor(SURELY_LATER_MS);
+    const untilMs = monoMs(this.#clock) - SURELY_LATER_MS;
+    const wasBy = (atMs: number | null): boolean => atMs !== null && atMs <= untilMs;
+    return wasBy(this.#missedMs) || wasBy(this.#doubtMs) || this.fills.hasAnsweredBy(untilMs);
   }
 
   /** The venue was asked, or could not be, and still nothing showed it. */
   get isUnshown(): boolean {
-    return this.#isUnsettledFor(UNSHOWN_AFTER_MS);
+    const untilMs = monoMs(this.#clock) - UNSHOWN_AFTER_MS;
+    return (this.#doubtMs !== null && this.#doubtMs <= untilMs) || this.fills.hasAnsweredBy(untilMs);
   }
 
   /** May these positions be used in place of a live read? `wanted` null: exact sizes count. */
@@ -207,11 +209,6 @@ export class StreamedReads {
     if (!this.isTrusted(positions, wanted)) return null;
     if (this.fills.size === 0) return positions;
     return positions.map((position) => this.fills.surelyOf(position)).filter((position) => position !== null);
-  }
-
-  #isUnsettledFor(ms: number): boolean {
-    const untilMs = monoMs(this.#clock) - ms;
-    return (this.#doubtMs !== null && this.#doubtMs <= untilMs) || this.fills.hasAnsweredBy(untilMs);
   }
 }
 

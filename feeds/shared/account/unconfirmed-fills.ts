@@ -19,11 +19,21 @@ import type { Clock } from "../../../engine/domain/clock.js";
 import type { Side, VenueOrder } from "../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import { monoMs } from "../net/weight-window.js";
+import {
+  changedBy,
+  isCountable,
+  isEnd,
+  learn,
+  maybeTakenLots,
+  missingLots,
+  type OwnOrder,
+  stepsBesideOf,
+  sureLots,
+  unmovedOf,
+} from "./own-order.js";
 
 /** Answered within seconds and streamed within a block or two: far more than a signer can have under way. */
 const MAX_ORDERS = 1_024;
-/** Each takes as long as a read that is surely later, and a moment of confusion more. */
-const MAX_STEPS_BESIDE = 4;
 
 export interface SentOrder {
   /** The client id that the venue sees. */
@@ -33,33 +43,6 @@ export interface SentOrder {
   readonly qtyLots: number;
   /** What does not fill at once waits. */
   readonly rests: boolean;
-}
-
-interface OwnOrder {
-  readonly coin: string;
-  readonly isBuy: boolean;
-  /** Upper bound of what it filled. */
-  boundLots: number;
-  /** It has ended: `boundLots` is what it filled. */
-  isFinal: boolean;
-  readonly rests: boolean;
-  /** It rests by its answer: what it fills from here on is any fill of the account. */
-  isResting: boolean;
-  /** Filled, by its answer or a later look-up. */
-  answeredLots: number;
-  /** Its state was streamed. */
-  isShown: boolean;
-  shownLots: number;
-  movedLots: number;
-  /** Monotonic ms; null while there is no answer. */
-  answeredMs: number | null;
-  /** It was under way when the account began to be followed: what is held since then may include it. */
-  isUntraced: boolean;
-  /**
-   * It went out beside an untraced one of its contract, or one that did: moves counted for it may be theirs. So many steps
-   * from an untraced one; 0: none.
-   */
-  readonly stepsBeside: number;
 }
 
 export class UnconfirmedFills {
@@ -78,7 +61,7 @@ export class UnconfirmedFills {
   /** Returns false when there are too many, and this one is not counted. */
   sent({ clientId, coin, rests, side, qtyLots }: SentOrder): boolean {
     if (this.#orders.size >= MAX_ORDERS) return false;
-    const stepsBeside = this.#stepsBeside(coin);
+    const stepsBeside = stepsBesideOf(this.#orders.values(), coin);
     this.#orders.set(clientId, {
       coin,
       isBuy: side === "BUY",
@@ -179,18 +162,20 @@ export class UnconfirmedFills {
 
   /** Was any of them answered by then, monotonic ms? */
   hasAnsweredBy(untilMs: number): boolean {
-    return this.#some(({ answeredMs }) => answeredMs !== null && answeredMs <= untilMs);
+    for (const { answeredMs } of this.#orders.values()) if (answeredMs !== null && answeredMs <= untilMs) return true;
+    return false;
   }
 
   /** Do these positions hold so many lots of a contract, whatever orders of ours have done to it? */
   coversAtLeast(positions: readonly VenuePosition[], coin: string, lots: number): boolean {
-    if (!this.#some((own) => own.coin === coin)) return true;
-    if (this.#some((own) => own.coin === coin && (own.isUntraced || own.stepsBeside > 0))) return false;
+    const ours = [...this.#orders.values()].filter((own) => own.coin === coin);
+    if (ours.length === 0) return true;
+    if (ours.some(({ isUntraced, stepsBeside }) => isUntraced || stepsBeside > 0)) return false;
     const held = positions.filter(({ nativeSymbol }) => nativeSymbol === coin);
     const [only] = held;
     // With both sides of a hedge held it is not known which is wanted.
     if (only === undefined || held.length > 1) return false;
-    return only.qtyLots - this.#takenLots(only) >= Math.max(1, lots);
+    return only.qtyLots - maybeTakenLots(ours, only) >= Math.max(1, lots);
   }
 
   /** The position as it surely is, null where nothing is left of it: with what orders of ours filled and no move shows yet. */
@@ -223,30 +208,6 @@ export class UnconfirmedFills {
     return takenLots <= 0 ? position : changedBy(position, -takenLots);
   }
 
-  /** What orders of ours may have taken of it and the streams have not shown. */
-  #takenLots({ direction, nativeSymbol }: VenuePosition): number {
-    let takenLots = 0;
-    for (const own of this.#orders.values())
-      if (own.coin === nativeSymbol && own.isBuy !== (direction === "LONG")) takenLots += missingLots(own);
-    return takenLots;
-  }
-
-  /** Of an order that goes out now. Limited, as a busy account would never be trusted. */
-  #stepsBeside(coin: string): number {
-    let steps = 0;
-    for (const own of this.#orders.values()) {
-      if (own.coin !== coin) continue;
-      if (own.isUntraced) return 1;
-      if (own.stepsBeside > 0) steps = Math.max(steps, own.stepsBeside + 1);
-    }
-    return steps > MAX_STEPS_BESIDE ? 0 : steps;
-  }
-
-  #some(has: (own: OwnOrder) => boolean): boolean {
-    for (const own of this.#orders.values()) if (has(own)) return true;
-    return false;
-  }
-
   #settle(clientId: string, own: OwnOrder): void {
     if (own.answeredMs === null || (own.stepsBeside > 0 && !(own.isFinal && own.boundLots === 0))) return;
     const { answeredLots, boundLots, isFinal, isResting, isShown, movedLots, shownLots } = own;
@@ -257,44 +218,4 @@ export class UnconfirmedFills {
     const otherLots = isFinal ? movedLots - boundLots : 0;
     if (otherLots > 0) this.moved(own.coin, own.isBuy ? otherLots : -otherLots);
   }
-}
-
-function learn(own: OwnOrder, { filledLots, status }: Pick<VenueOrder, "filledLots" | "status">): void {
-  // What the stream showed already is newer than any answer.
-  if (own.isFinal) return;
-  own.isFinal = isEnd(status);
-  own.isResting = own.rests && (status === "OPEN" || status === "PARTIALLY_FILLED");
-  own.answeredLots = filledLots;
-  if (own.isFinal) own.boundLots = filledLots;
-}
-
-/** What it filled at least. */
-function sureLots({ answeredLots, shownLots }: OwnOrder): number {
-  return Math.max(answeredLots, shownLots);
-}
-
-/** What it filled and no move was seen for; negative: moves of others were counted for it. */
-function unmovedOf(own: OwnOrder): number {
-  return own.isFinal ? own.boundLots - own.movedLots : Math.max(0, sureLots(own) - own.movedLots);
-}
-
-/** Of a hedge it is not known which side an order was for: it may have opened the other. */
-function isCountable({ positionSide, uncounted }: VenuePosition): boolean {
-  return uncounted === undefined && positionSide !== "LONG" && positionSide !== "SHORT";
-}
-
-/** Returns null when nothing is left. */
-function changedBy(position: VenuePosition, lots: number): VenuePosition | null {
-  const qtyLots = position.qtyLots + lots;
-  if (lots === 0) return position;
-  return qtyLots > 0 ? { ...position, qtyLots, unrealizedPnl: null } : null;
-}
-
-function missingLots({ boundLots, movedLots }: OwnOrder): number {
-  return Math.max(0, boundLots - movedLots);
-}
-
-/** UNKNOWN is no end. */
-function isEnd(status: VenueOrder["status"]): boolean {
-  return status === "FILLED" || status === "CANCELED" || status === "REJECTED";
 }
