@@ -52,7 +52,8 @@ class Malformed extends Error {
 const INTEGER = /-?(?:0|[1-9][0-9]*)/y;
 /** What may follow an integer's digits only if the number is written in another form. */
 const NUMBER_REST = /[.eE0-9+-]/;
-const PLAIN = /[^"\\\u0000-\u001f]*/y;
+/** All but quote, backslash and control characters. */
+const PLAIN = /[ !#-[\]-\uffff]*/y;
 const BLANK = /[ \t\n\r]*/y;
 const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['"', '"'],

@@ -79,8 +79,7 @@ function readTypes(
   if (!isJsonObject(value)) throw new Unreadable("types", "not an object");
   if (value.size > MAX_TYPES) throw new Unreadable("types", `more than ${MAX_TYPES}`);
   const types = new Map<string, readonly TypedField[]>();
-  // Many callers leave the domain's type out; then the members of the domain say which fields it has.
-  let domainFields: readonly TypedField[] = DOMAIN_FIELDS.filter((field) => domain.has(field.name));
+  let domainFields: readonly TypedField[] = value.has(DOMAIN_TYPE) ? [] : derivedDomainFields(domain);
   for (const [name, fields] of value) {
     if (name === DOMAIN_TYPE) domainFields = readDomainFields(fields);
     else types.set(name, readFields(name, fields));
@@ -103,6 +102,17 @@ function readFields(name: string, value: JsonValue): readonly TypedField[] {
   if (new Set(fields.map((field) => field.name)).size < fields.length)
     throw new Unreadable(path, "two fields have one name");
   return fields;
+}
+
+/**
+ * Many callers leave the domain's type out; then the members say which fields it has. Libraries differ in whether they
+ * count an empty version and a chain id that is text: with those the type must be written out.
+ */
+function derivedDomainFields(domain: JsonObject): readonly TypedField[] {
+  const chainId = domain.get("chainId");
+  if (domain.get("version") === "" || (chainId !== undefined && typeof chainId !== "number"))
+    throw new Unreadable("domain", `can be read in two ways without types.${DOMAIN_TYPE}`);
+  return DOMAIN_FIELDS.filter((field) => domain.has(field.name));
 }
 
 /** The known fields alone, each at most once, in the order of the standard. */

@@ -5,7 +5,7 @@
 import { readAddress } from "../digest/bytes.js";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../digest/strict-json.js";
 import { MAX_AMOUNT } from "./amounts.js";
-import { type Destinations, NO_DESTINATIONS } from "./policy.js";
+import type { Destinations, Limits } from "./policy.js";
 
 export interface ConfigProblem {
   /** Such as `service.tokens[0].perDay`; the whole file is "". */
@@ -18,7 +18,7 @@ const MAX_PROBLEMS = 100;
 /** Of one list in the file. */
 const MAX_LIST = 1000;
 const U64 = 1n << 64n;
-export const ZERO_ADDRESS = "0x0000000000000000000000000000000000000000";
+const ZERO_ADDRESS = "0x0000000000000000000000000000000000000000";
 
 export class Problems {
   readonly list: ConfigProblem[] = [];
@@ -123,13 +123,6 @@ export class ConfigObject {
     return 0n;
   }
 
-  index(name: string, count: number): number {
-    const value = this.take(name);
-    if (typeof value === "number" && value >= 0 && value < count) return value;
-    this.report(name, `must be the position of an argument, 0 to ${count - 1}`);
-    return 0;
-  }
-
   /** Amounts are text: a number would be read as another one by some. */
   amount(name: string, read: (text: string) => bigint | null = readInteger): bigint {
     const value = this.take(name);
@@ -139,32 +132,31 @@ export class ConfigObject {
     return 0n;
   }
 
-  limits(read?: (text: string) => bigint | null): { perIntent: bigint; perDay: bigint } {
-    const perDay = this.amount("perDay", read);
-    const perIntent = this.has("perIntent") ? this.amount("perIntent", read) : perDay;
-    if (perIntent > perDay) this.report("perIntent", "is more than perDay");
-    return { perIntent, perDay };
-  }
-
-  destinations(name: string): Destinations {
-    const texts = this.list(name, (item, path) => {
-      if (item === "self") return item;
-      const address = typeof item === "string" ? readAddress(item) : null;
-      if (address !== null && address !== ZERO_ADDRESS) return address;
-      this.problems.add(path, 'must be "self" or an address that is not zero');
-      return "self";
-    });
-    if (texts.length === 0) {
-      this.report(name, "must name at least one destination");
-      return NO_DESTINATIONS;
-    }
-    return { self: texts.includes("self"), addresses: new Set(texts.filter((text) => text !== "self")) };
-  }
-
   /** Reports all members that nobody took. */
   end(): void {
     for (const name of this.#members.keys()) if (!this.#taken.has(name)) this.report(name, "unknown member");
   }
+}
+
+/** Without `perIntent` one intent may spend what the day may. */
+export function readLimits(item: ConfigObject, read?: (text: string) => bigint | null): Limits {
+  const perDay = item.amount("perDay", read);
+  const perIntent = item.has("perIntent") ? item.amount("perIntent", read) : perDay;
+  if (perIntent > perDay) item.report("perIntent", "is more than perDay");
+  return { perIntent, perDay };
+}
+
+/** At least one: `self`, which is the wallet, or an address that is not zero. */
+export function readDestinations(item: ConfigObject, name: string): Destinations {
+  const texts = item.list(name, (entry, path) => {
+    if (entry === "self") return entry;
+    const address = typeof entry === "string" ? readAddress(entry) : null;
+    if (address !== null && address !== ZERO_ADDRESS) return address;
+    item.problems.add(path, 'must be "self" or an address that is not zero');
+    return "self";
+  });
+  if (texts.length === 0) item.report(name, "must name at least one destination");
+  return { self: texts.includes("self"), addresses: new Set(texts.filter((text) => text !== "self")) };
 }
 
 /** Decimal digits without sign or leading zero. */

@@ -6,7 +6,7 @@ import { readAddress, readHex, toHex } from "../digest/bytes.js";
 import type { JsonValue } from "../digest/strict-json.js";
 import type { AtomicType } from "../digest/typed-data-types.js";
 import { type MethodSignature, readSignature, TOKEN_METHODS } from "./calldata.js";
-import { type ConfigObject, readInteger } from "./config-reader.js";
+import { type ConfigObject, readDestinations, readInteger, readLimits } from "./config-reader.js";
 import type { FixedArgument, MethodRule } from "./policy.js";
 
 const NO_METHOD: MethodSignature = { text: "", selector: "", types: [] };
@@ -30,13 +30,13 @@ function readMethod(item: ConfigObject): MethodRule {
   const { types } = signature;
   const used = new Set<number>();
   const fixed = item.objects("fixed", (entry) => {
-    const argument = entry.index("argument", types.length);
+    const argument = readIndex(entry, types.length);
     use(entry, used, argument);
     return { argument, value: readFixed(entry, types[argument]) } satisfies FixedArgument;
   });
   const destination = item.has("destination") ? readDestination(item.object("destination"), types, used) : null;
   const amount = item.has("amount") ? readAmount(item.object("amount"), types, used) : null;
-  for (const argument of item.list("free", (value, path) => readFree(item, value, path, types.length)))
+  for (const argument of item.list("free", (value, path) => readPosition(item, value, path, types.length)))
     use(item, used, argument);
   for (const index of types.keys())
     if (!used.has(index)) item.report("signature", `argument ${index} is neither destination, amount, fixed nor free`);
@@ -66,24 +66,28 @@ function readDestination(
   types: readonly AtomicType[],
   used: Set<number>,
 ): MethodRule["destination"] {
-  const argument = item.index("argument", types.length);
+  const argument = readIndex(item, types.length);
   use(item, used, argument);
   if (types[argument]?.kind !== "address") item.report("argument", "must be an address");
-  const allowed = item.destinations("allowed");
+  const allowed = readDestinations(item, "allowed");
   item.end();
   return { argument, allowed };
 }
 
 function readAmount(item: ConfigObject, types: readonly AtomicType[], used: Set<number>): MethodRule["amount"] {
-  const argument = item.index("argument", types.length);
+  const argument = readIndex(item, types.length);
   use(item, used, argument);
   if (types[argument]?.kind !== "uint") item.report("argument", "must be a uint");
-  const amount = { argument, token: item.address("token"), ...item.limits() };
+  const amount = { argument, token: item.address("token"), ...readLimits(item) };
   item.end();
   return amount;
 }
 
-function readFree(item: ConfigObject, value: JsonValue, path: string, count: number): number {
+function readIndex(item: ConfigObject, count: number): number {
+  return readPosition(item, item.take("argument"), item.at("argument"), count);
+}
+
+function readPosition(item: ConfigObject, value: JsonValue | undefined, path: string, count: number): number {
   if (typeof value === "number" && value >= 0 && value < count) return value;
   item.problems.add(path, `must be the position of an argument, 0 to ${count - 1}`);
   return 0;

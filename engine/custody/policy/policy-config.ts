@@ -6,7 +6,7 @@ import { parseStrictJson } from "../digest/strict-json.js";
 import { isStructName } from "../digest/typed-data-types.js";
 import { readVenueAmount } from "./amounts.js";
 import { TOKEN_METHOD_NAMES } from "./calldata.js";
-import { ConfigObject, type ConfigProblem, Problems } from "./config-reader.js";
+import { ConfigObject, type ConfigProblem, Problems, readDestinations, readLimits } from "./config-reader.js";
 import { readMethods } from "./method-config.js";
 import { PERMIT_KINDS } from "./permits.js";
 import {
@@ -57,11 +57,11 @@ function readOrigin(root: ConfigObject, name: string, absent: OriginRules): Orig
   const rules: OriginRules = {
     messages: object.has("messages") ? object.choices("messages", MESSAGE_KINDS) : absent.messages,
     digests: object.flag("digests"),
-    chains: object.objects("chains", (item) => ({ chainId: item.chainId("chainId"), ...item.limits() })),
+    chains: object.objects("chains", (item) => ({ chainId: item.chainId("chainId"), ...readLimits(item) })),
     native: object.objects("native", (item) => ({
       chainId: item.chainId("chainId"),
-      destinations: item.destinations("destinations"),
-      ...item.limits(),
+      destinations: readDestinations(item, "destinations"),
+      ...readLimits(item),
     })),
     tokens: object.objects("tokens", readToken),
     contracts: object.objects("contracts", readContract),
@@ -110,8 +110,8 @@ function readToken(item: ConfigObject): TokenRule {
     chainId: item.chainId("chainId"),
     token: item.address("token"),
     methods,
-    destinations: item.destinations("destinations"),
-    ...item.limits(),
+    destinations: readDestinations(item, "destinations"),
+    ...readLimits(item),
   };
 }
 
@@ -131,8 +131,8 @@ function readPermitRule(item: ConfigObject): PermitRule {
     contract,
     kind: kind ?? "eip2612",
     token: isPermit2 ? item.address("token") : contract,
-    destinations: item.destinations("destinations"),
-    ...item.limits(),
+    destinations: readDestinations(item, "destinations"),
+    ...readLimits(item),
   };
 }
 
@@ -162,7 +162,7 @@ function readVenue(item: ConfigObject): VenueRule {
     needs.destinations === "required" || (needs.destinations === "optional" && item.has("destinations"));
   return {
     act,
-    destinations: hasDestinations ? item.destinations("destinations") : NO_DESTINATIONS,
-    spends: needs.amounts ? { token: item.text("token"), ...item.limits(readVenueAmount) } : null,
+    destinations: hasDestinations ? readDestinations(item, "destinations") : NO_DESTINATIONS,
+    spends: needs.amounts ? { token: item.text("token"), ...readLimits(item, readVenueAmount) } : null,
   };
 }
