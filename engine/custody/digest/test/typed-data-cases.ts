@@ -49,7 +49,7 @@ function valueArb(types: Types, type: string): fc.Arbitrary<unknown> {
   const array = /^(.*)\[(\d*)\]$/.exec(type);
   if (array?.[1] !== undefined) {
     const length = array[2] === "" ? {} : { minLength: Number(array[2]), maxLength: Number(array[2]) };
-    return fc.array(valueArb(types, array[1]), { maxLength: 3, ...length });
+    return fc.array(valueArb(types, array[1]), { maxLength: 2, ...length });
   }
   const fields = types[type];
   if (fields !== undefined)
