@@ -15,12 +15,6 @@ export class ReadsOfKeys {
     });
   }
 
-  get count(): number {
-    let count = 0;
-    for (const ends of this.#running.values()) count += ends.size;
-    return count;
-  }
-
   /** `end` must not throw. Returns what is to be called when the read is over. */
   add(keyId: string | null, end: () => void): () => void {
     if (keyId === null) return () => {};

@@ -61,8 +61,8 @@ export interface HistoryOptions extends OperatorAccess {
   /** The server's key: signs cursors. */
   readonly hash: KeyedHash;
   readonly limits?: ReadLimits;
-  /** Absent: there are no keys. */
-  readonly revocations?: Revocations;
+  /** Null: there are no keys. */
+  readonly revocations: Revocations | null;
 }
 
 const VARY = "\r\nVary: Accept";
@@ -118,7 +118,7 @@ export function historyRoutes(context: HistoryContext, store: RecordsStore, opti
       operator: true,
     },
   ];
-  const running = new ReadsOfKeys(options.revocations ?? null);
+  const running = new ReadsOfKeys(options.revocations);
   const shell: Shell = { context, reader, options, running };
   return [...pages.map((page) => pageRoute(shell, page)), qualityRoute(shell)];
 }
@@ -316,7 +316,12 @@ interface Call {
   readonly abort: AbortController;
 }
 
-function answer({ reader, running }: Shell, reply: PendingReply, headOnly: boolean, read: (call: Call) => Promise<void>): void {
+function answer(
+  { reader, running }: Shell,
+  reply: PendingReply,
+  headOnly: boolean,
+  read: (call: Call) => Promise<void>,
+): void {
   const abort = new AbortController();
   reply.whenAborted(() => abort.abort());
   const { keyId } = reply.caller;

@@ -49,7 +49,7 @@ export async function startHistoryServer(
     targetBytesMax: 4096,
     ...(auth === undefined ? {} : { authenticator: auth.authenticator }),
   });
-  const keys = auth === undefined ? {} : { revocations: auth.revocations };
+  const revocations = auth?.revocations ?? null;
   const one = createFakeRoom(
     "venueone",
     ["BTC", "ETH"].map((symbol) => fakeMarket(anInstrument({ symbol }))),
@@ -65,7 +65,14 @@ export async function startHistoryServer(
   mountRoutes(
     app,
     edge,
-    historyRoutes(context, store, { hash: HASH, owners: new Owners(), loopbackOnly: true, open: false, ...keys, ...options }),
+    historyRoutes(context, store, {
+      hash: HASH,
+      owners: new Owners(),
+      loopbackOnly: true,
+      open: false,
+      revocations,
+      ...options,
+    }),
     false,
   );
   const port = await new Promise<number>((resolve, reject) => {

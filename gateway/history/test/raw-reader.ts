@@ -13,7 +13,9 @@ export async function rawGet(
   socket.on("error", () => {});
   socket.pause();
   await once(socket, "connect");
-  const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const more = Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join("");
   socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAccept: ${accept}\r\n${more}\r\n`);
   return socket;
 }
