@@ -265,6 +265,7 @@ function mounting(core: ServerCore, options: ServerOptions, parts: ServerParts):
       hash: parts.hash,
       owners: parts.owners,
       loopbackOnly: (options.trustsLoopback ?? true) && isLoopback(options.host),
+      revocations: parts.auth?.revocations ?? null,
       // No option opens them yet: without API keys the service listens on loopback only.
       open: false,
     }),

@@ -116,6 +116,15 @@ describe("a restart", () => {
     expect([ask(first), ask(second)]).toEqual(["AUTH_BAD_SIGNATURE", "ok"]);
   });
 
+  it("after a clock was set back prolongs no overlap beyond what was chosen", async () => {
+    const first = await harness.keys.create(WISH);
+    const second = await harness.keys.rotate(first.key.keyId, 60_000);
+    harness.clock.stepWall(-10 * 86_400_000);
+    await restart();
+    await harness.clock.advanceAsync(60_001);
+    expect([ask(first), ask(second)]).toEqual(["AUTH_BAD_SIGNATURE", "ok"]);
+  });
+
   it("does not take a damaged row of the adoption for none", async () => {
     for (const row of [null, 7, {}, ["ow_a"]]) {
       const { clock, store } = harness;

@@ -42,7 +42,10 @@ function openSecrets({ seals, clock, logger }: KeyLoading, row: KeyRow, live: Li
   try {
     live.present = seals.openSigning(row, "present");
     if (row.formerUntilMs === null || clock.wallMs() > row.formerUntilMs) return;
-    live.keepFormer(seals.openSigning(row, "former"), overlapUntil(clock, row.formerUntilMs));
+    // A clock set back since the rotation leaves no more than what was chosen.
+    const chosenMs = row.formerUntilMs - (row.rotatedAtMs ?? row.formerUntilMs);
+    const untilMs = Math.min(row.formerUntilMs, clock.wallMs() + chosenMs);
+    live.keepFormer(seals.openSigning(row, "former"), overlapUntil(clock, untilMs));
   } catch (error) {
     live.wipe();
     if (!(error instanceof ServiceError) || error.code !== "SEAL_BROKEN") throw error;

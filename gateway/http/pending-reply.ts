@@ -116,6 +116,11 @@ export class PendingReply {
     this.#once(() => this.#writer.writeError(this.#response, this.#state, error, extraHeaders, closeConnection));
   }
 
+  /** Ends a reply in pieces before its end, so that it never looks complete; nothing where there is none. */
+  cut(): void {
+    this.#stream?.cut();
+  }
+
   #once(write: () => void): void {
     if (this.#over) return;
     this.#end();

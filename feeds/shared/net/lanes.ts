@@ -49,6 +49,7 @@ export const UNPROVEN = "\0unproven";
 
 /** All of our own together, where turns are given by use; no caller has this name. */
 const NO_CALLER = "";
+const NO_CALLERS = [NO_CALLER, UNPROVEN] as const;
 
 interface LaneUse {
   readonly lane: Lane;
@@ -129,8 +130,7 @@ export class LaneBudget {
     // What other lanes took is not there to be shared: one caller's share of a whole lane could be all that is left of it.
     const share = Math.min(this.ceiling(lane), available + ofLane) / (others + 2);
     if (used + weight <= share) return false;
-    const isOther = (other: string): boolean => other !== caller && other !== NO_CALLER && other !== UNPROVEN;
-    return spare < callers.growth(share, nowMs, isOther);
+    return spare < callers.growth(share, caller, NO_CALLERS, nowMs);
   }
 
   usedBy(lane: Lane, caller: string | null, nowMs: number): number {
