@@ -72,7 +72,7 @@ export const LATER_PLANTS: readonly Plant[] = [
   {
     name: "a key used again is answered as of its first final reply",
     scene: "refusedStop",
-    checks: ["named orders"],
+    checks: ["named orders", "ends of orders"],
     seen: /final without \w+ \S+, which was named before/,
     wrong: () => ({ client: repeatingFirstEnd }),
   },
