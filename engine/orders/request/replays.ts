@@ -17,7 +17,7 @@ import type { TradeContext, TradeData, TradeResult } from "../types.js";
 import { recoverRun } from "./recover.js";
 
 /** What answers a key that is used again. */
-export interface ReplayParts extends LookupParts {
+interface ReplayParts extends LookupParts {
   readonly decisions: TradeDecisions;
   readonly registry: ExecutionRegistry;
 }
