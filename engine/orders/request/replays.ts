@@ -2,8 +2,8 @@
  * A key that is used again after its request was answered: the stored reply, or what is known by now of a run whose reply
  * was not the last word.
  *
- * Invariants: nothing is sent; a run that a watch or the resolver has in hand is not looked at beside them; a reply that
- * is replayed as final is not older than its execution.
+ * Invariants: nothing is sent; an order that the resolver has in hand is not looked at beside it; a reply that is replayed
+ * as final names every order that its execution names.
  */
 import type { ExecutionRegistry } from "../durable/execution-registry.js";
 import type { TradeConclusion } from "../conclude/trade-conclusion.js";
