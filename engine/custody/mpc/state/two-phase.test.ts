@@ -206,9 +206,9 @@ describe("settling a wallet after a reconnection", () => {
             return;
           }
           // Either side may be first to act on what it heard.
-          if (serviceFirst && forS.change !== null) s = after(s, forS);
-          else if (forC.change !== null) c = after(c, forC);
-          else s = after(s, forS);
+          if (serviceFirst && forS.change !== null) s = applied(s, forS);
+          else if (forC.change !== null) c = applied(c, forC);
+          else s = applied(s, forS);
         }
         expect.unreachable("never settles");
       }),
@@ -217,7 +217,7 @@ describe("settling a wallet after a reconnection", () => {
   });
 });
 
-function after(own: OwnWallet | null, { change }: Settlement): OwnWallet | null {
+function applied(own: OwnWallet | null, { change }: Settlement): OwnWallet | null {
   if (own === null || change === null) return own;
   if (change.row === null) {
     expect(own.row.activeEpoch).toBe(0);

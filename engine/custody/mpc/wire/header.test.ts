@@ -8,7 +8,7 @@ function headerOf(type: number, changes: Partial<Header> = {}): Header {
   const kind = MESSAGE_KINDS.find((each) => each.type === type);
   const from = kind?.from ?? 0;
   return {
-    ...{ version: 1, type, walletId, epoch: 3, ctr: 9n, sid: ZERO_SID, from, to: 1 - from },
+    ...{ version: 1, type, walletId: kind?.name === "hello" ? new Uint8Array(16) : walletId, epoch: 3, ctr: 9n, sid: ZERO_SID, from, to: 1 - from },
     ...{ seq: kind?.seq ?? 0, length: kind?.bytesMin ?? 0, ...changes },
   };
 }
@@ -56,7 +56,7 @@ describe("the header of a frame", () => {
   });
 
   it("names the wallet everywhere but in Hello", () => {
-    expect(checkFrame(headerOf(0x01, { from: 1, to: 0 }), 0)).toMatchObject({ fault: "walletId" });
+    expect(checkFrame(headerOf(0x01, { walletId, from: 1, to: 0 }), 0)).toMatchObject({ fault: "walletId" });
   });
 
   it("of another session is dropped where the network may have brought it late, else a violation", () => {
