@@ -70,6 +70,18 @@ const RECORD = {
 };
 
 export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
+  // Signed with the secret of the test vectors in docs/api-keys.md.
+  Auth: [
+    {
+      op: "auth",
+      id: "1",
+      apiKey: "pk_7Qm2c9XbT4sVn1RkE8wYdA",
+      timestamp: 1_790_000_000_000,
+      signature: "7345a0f9c0e91ce25a0c102ae02057cdf3352f11971d92b60037371dc00d1bd2",
+    },
+  ],
+  AuthByTicket: [{ op: "auth", id: "1", ticket: "st_5hKq0vZr3LwXy8NbJc6TfA" }],
+  Authenticated: [{ type: "authenticated", id: "1", scopes: ["read", "trade"] }],
   SubscribeTicker: [
     {
       op: "subscribe",

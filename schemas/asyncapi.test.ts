@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { buildAsyncApi } from "./asyncapi.js";
@@ -43,7 +44,10 @@ describe("the AsyncAPI document", () => {
     expect(stream["address"]).toBe("/ws");
     for (const [name, operation] of Object.entries(document.operations)) {
       expect(Object.keys(operation).sort(), name).toEqual(
-        ["action", "channel", "messages", "summary", ...(operation["action"] === "receive" ? ["reply"] : [])].sort(),
+        [
+          ...["action", "channel", "messages", "summary", ...(operation["action"] === "receive" ? ["reply"] : [])],
+          ...(operation["security"] === undefined ? [] : ["security"]),
+        ].sort(),
       );
       expect(["send", "receive"]).toContain(operation["action"]);
       expect(follow(operation["channel"])).toBe(stream);
@@ -77,6 +81,30 @@ describe("the AsyncAPI document", () => {
       }),
     );
     expect([...new Set(ops)].sort()).toEqual([...OP_WORDS].sort());
+  });
+
+  it("names the proof of a key at the operations that need one, by a scheme of the version, and at no other", () => {
+    const schemes = Object.entries(document.components.securitySchemes);
+    expect(schemes.map(([name]) => name).sort()).toEqual(["keySignature", "streamTicket"]);
+    for (const [name, scheme] of schemes) {
+      expect(scheme, name).toMatchObject({ type: "apiKey", in: "user", description: expect.any(String) });
+      expect(Object.keys(scheme).sort()).toEqual(["description", "in", "type"]);
+    }
+    const proven = Object.entries(document.operations).filter(([, { security }]) => security !== undefined);
+    for (const [, { security }] of proven)
+      expect((security as Node[]).map(follow)).toEqual(schemes.map(([, scheme]) => scheme));
+    const frames = (operation: Node) =>
+      (operation["messages"] as Node[]).map(({ $ref }) => String($ref).split("/").at(-1));
+    expect(proven.flatMap(([, operation]) => frames(operation)).sort()).toEqual([
+      ...["CancelOnDisconnect", "OrdersUpdate", "PositionsUpdate", "SubscribeOrders", "SubscribePositions"],
+    ]);
+  });
+
+  it("shows a frame of each proof and its answer, signed as docs/api-keys.md says with the secret of its vectors", () => {
+    for (const name of ["Auth", "AuthByTicket", "Authenticated"]) expect(STREAM_EXAMPLES[name]?.length, name).toBe(1);
+    const [auth] = STREAM_EXAMPLES["Auth"] as { timestamp: number; signature: string }[];
+    const mac = createHmac("sha256", "sk_test_8Jx2").update(`${auth?.timestamp}GET/ws`).digest("hex");
+    expect(auth?.signature).toBe(mac);
   });
 
   it("holds only JSON Schema that compiles, and examples that are valid", () => {

@@ -56,26 +56,47 @@ export interface AsyncApiDocument extends Json {
   readonly components: {
     readonly messages: Readonly<Record<string, Json>>;
     readonly schemas: Readonly<Record<string, Json>>;
+    readonly securitySchemes: Readonly<Record<string, Json>>;
   };
 }
 
 /** Where the stream is served. */
 export const STREAM_PATH = "/ws";
 
+/**
+ * Ways to prove a key, by the first frame of a connection: the version has no scheme for a frame, so what is to be sent
+ * is in words and in the message.
+ */
+const SECURITY_SCHEMES: Readonly<Record<string, Json>> = {
+  keySignature: {
+    type: "apiKey",
+    in: "user",
+    description:
+      "An `auth` frame (message `Auth`) before the first private one: the key's id, Unix ms, and the HMAC-SHA256 of timestamp, `GET` and the stream's path with the key's secret. A signature is accepted once. Not needed in public mode.",
+  },
+  streamTicket: {
+    type: "apiKey",
+    in: "user",
+    description:
+      "An `auth` frame (message `AuthByTicket`) with a ticket of `POST /api/stream/ticket` in place of the signature: it works once, for 30 s, from the address that asked for it.",
+  },
+};
+
+const PROOF: readonly Json[] = Object.keys(SECURITY_SCHEMES).map((name) => ({
+  $ref: `#/components/securitySchemes/${name}`,
+}));
+
 interface OperationRow {
   readonly summary: string;
+  /** Needs a proven key, outside public mode. */
+  readonly isPrivate?: boolean;
   readonly request: readonly TSchema[];
   /** Direct answers; an error is always one more. */
   readonly answers: readonly TSchema[];
 }
 
-const SNAPSHOTS: readonly TSchema[] = [
-  tickerSnapshotSchema,
-  bookSnapshotSchema,
-  statusSnapshotSchema,
-  positionsSnapshotSchema,
-  ordersSnapshotSchema,
-];
+const PUBLIC_SNAPSHOTS: readonly TSchema[] = [tickerSnapshotSchema, bookSnapshotSchema, statusSnapshotSchema];
+const PRIVATE_SNAPSHOTS: readonly TSchema[] = [positionsSnapshotSchema, ordersSnapshotSchema];
 
 /** Operations that a client requests. */
 const REQUESTS: Readonly<Record<string, OperationRow>> = {
@@ -86,36 +107,41 @@ const REQUESTS: Readonly<Record<string, OperationRow>> = {
   },
   subscribe: {
     summary: "One subscription per symbol; asking again for one that runs gives the same answer and no second snapshot",
-    request: [
-      subscribeTickerSchema,
-      subscribeBookSchema,
-      subscribeStatusSchema,
-      subscribePositionsSchema,
-      subscribeOrdersSchema,
-    ],
-    answers: [subscribedSchema, ...SNAPSHOTS],
+    request: [subscribeTickerSchema, subscribeBookSchema, subscribeStatusSchema],
+    answers: [subscribedSchema, ...PUBLIC_SNAPSHOTS],
+  },
+  subscribeAccount: {
+    summary: "Positions or orders of a wallet, with credentials that live as long as the subscription; scope `read`",
+    isPrivate: true,
+    request: [subscribePositionsSchema, subscribeOrdersSchema],
+    answers: [subscribedSchema, ...PRIVATE_SNAPSHOTS],
   },
   unsubscribe: { summary: "End subscriptions", request: [unsubscribeSchema], answers: [unsubscribedSchema] },
   resume: {
     summary: "Take up subscriptions of an earlier connection, or ask for a fresh snapshot of one that runs",
     request: [resumeSchema],
-    answers: [resumedSchema, ...SNAPSHOTS],
+    answers: [resumedSchema, ...PUBLIC_SNAPSHOTS, ...PRIVATE_SNAPSHOTS],
   },
   cancelOnDisconnect: {
-    summary: "Cancel all open orders of these accounts when this connection is lost",
+    summary: "Cancel all open orders of these accounts when this connection is lost; scope `trade`",
+    isPrivate: true,
     request: [cancelOnDisconnectSchema],
     answers: [disconnectSwitchesSchema],
   },
   ping: { summary: "Ask for a pong", request: [pingSchema], answers: [pongSchema] },
 };
 
+interface PushRow extends Pick<OperationRow, "summary" | "isPrivate"> {
+  readonly frames: readonly TSchema[];
+}
+
 /** Operations that the service starts by itself. */
-const PUSHES: Readonly<Record<string, { readonly summary: string; readonly frames: readonly TSchema[] }>> = {
+const PUSHES: Readonly<Record<string, PushRow>> = {
   updateTicker: { summary: "Changed ticker fields", frames: [tickerUpdateSchema] },
   updateBook: { summary: "Changed book levels", frames: [bookUpdateSchema] },
   updateStatus: { summary: "Changed feed or service states", frames: [statusUpdateSchema] },
-  updatePositions: { summary: "Changed positions of a wallet", frames: [positionsUpdateSchema] },
-  updateOrders: { summary: "One event of a wallet's orders", frames: [ordersUpdateSchema] },
+  updatePositions: { summary: "Changed positions of a wallet", isPrivate: true, frames: [positionsUpdateSchema] },
+  updateOrders: { summary: "One event of a wallet's orders", isPrivate: true, frames: [ordersUpdateSchema] },
   resync: { summary: "A snapshot follows instead of updates that are lost", frames: [resyncSchema] },
   heartbeat: { summary: "Every 5 s, whatever the traffic", frames: [heartbeatSchema] },
   lagging: { summary: "This connection reads too slowly", frames: [laggingSchema] },
@@ -169,17 +195,19 @@ function operationsOf(collector: MessageCollector): Readonly<Record<string, Json
   const message = (schema: TSchema) => collector.ref(schema);
   const channel = { $ref: "#/channels/stream" };
   const operations: Record<string, Json> = {};
-  for (const [name, { summary, request, answers }] of Object.entries(REQUESTS)) {
+  const security = (isPrivate = false) => (isPrivate ? { security: PROOF } : {});
+  for (const [name, { summary, isPrivate, request, answers }] of Object.entries(REQUESTS)) {
     operations[name] = {
       action: "receive",
       summary,
       channel,
+      ...security(isPrivate),
       messages: request.map(message),
       reply: { channel, messages: [...answers, streamErrorSchema].map(message) },
     };
   }
-  for (const [name, { summary, frames }] of Object.entries(PUSHES))
-    operations[name] = { action: "send", summary, channel, messages: frames.map(message) };
+  for (const [name, { summary, isPrivate, frames }] of Object.entries(PUSHES))
+    operations[name] = { action: "send", summary, channel, ...security(isPrivate), messages: frames.map(message) };
   return operations;
 }
 
@@ -203,6 +231,6 @@ export function buildAsyncApi(): AsyncApiDocument {
       },
     },
     operations,
-    components: { messages: collector.messages, schemas: collector.schemas },
+    components: { messages: collector.messages, schemas: collector.schemas, securitySchemes: SECURITY_SCHEMES },
   };
 }

@@ -24,7 +24,7 @@ const TAGS: readonly { readonly name: Operation["tag"]; readonly description: st
   { name: "market data", description: "Tickers, books and instruments; no account is needed." },
   {
     name: "history",
-    description: "What this service recorded: market data for everybody, its own trades for its operator.",
+    description: "What this service recorded: market data for everyone, its own trades for the owner who made them.",
   },
   { name: "service", description: "Health, limits, time, metrics and these documents." },
 ];

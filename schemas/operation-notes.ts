@@ -57,6 +57,9 @@ const PAGES =
 const TICKER_OF_ONE =
   "Figures of the live feed under the names that this venue uses, with their age. Nothing is asked of the venue for it.";
 
+const OWN_ROWS =
+  "A key sees the rows of its owner, with `admin` those of all; without a key, in public mode, those made without one.";
+
 export const OPERATION_NOTES = {
   positionClose: note(
     "Reads the position on every venue with credentials, reckons fees and the depth of each book, and sends reduce-only to the venue whose all-in price is best. `dryRun` sends nothing. An order whose outcome the venue has not said is a 200 with status UNKNOWN, never a failure: look it up by its `routeId`.",
@@ -217,9 +220,9 @@ export const OPERATION_NOTES = {
   historyTicks: note(`A row whenever the best price or size of a venue moved. ${PAGES}`),
   historyTrades: note(`Trades as the venues published them. ${PAGES}`),
   historyCandles: note(`Made from the recorded trades; an interval without a trade has no row. ${PAGES}`),
-  historyRouting: note(`Candidates, choice and reasons as they were at that moment. ${PAGES}`),
-  historyFills: note(`With quote, price and fee, so that both can be held against each other. ${PAGES}`),
-  historyExecutionQuality: note(`Slippage against the quote, and what the choice of venue saved. ${PAGES}`),
+  historyRouting: note(`Candidates, choice and reasons as they were at that moment. ${OWN_ROWS} ${PAGES}`),
+  historyFills: note(`With quote, price and fee, so that both can be held against each other. ${OWN_ROWS} ${PAGES}`),
+  historyExecutionQuality: note(`Slippage against the quote, and what the choice of venue saved. ${OWN_ROWS} ${PAGES}`),
   streamTicket: note(
     "For callers that cannot sign a frame, such as a page: the first frame of a connection then names the ticket instead of a signature. It works once, within 30 s, for this key and from this address.",
     JSON_BODY,

@@ -13,7 +13,16 @@ import { type Accepted, type Answer, LOCAL_CODES, type LocalCode, readReply } fr
 import { type Asked, type Course, DEFAULT_ATTEMPTS, MAX_ATTEMPTS, nextStep, outcomeOf, startCourse } from "./retry.js";
 import { type Route, routeOf } from "./routes.js";
 import { ServerClock, timeOrNull } from "./server-clock.js";
-import { type ApiKeys, type ImportSecret, importSecret, type KeyClaim, Signer } from "./signing.js";
+import { assertSecretMayTravel, ShownSecret } from "./shown-secret.js";
+import {
+  type ApiKeys,
+  type ImportSecret,
+  importSecret,
+  type KeyClaim,
+  type Proof,
+  type Prover,
+  Signer,
+} from "./signing.js";
 import { type CallParts, type Outgoing, prepare } from "./target.js";
 
 export interface ApiClientOptions {
@@ -21,6 +30,11 @@ export interface ApiClientOptions {
   readonly baseUrl: string;
   /** Null: requests are not signed until `signIn`. */
   readonly keys?: ApiKeys | null;
+  /**
+   * As the service's AUTH_MODE. `secret` sends the secret itself with each request (shown-secret.ts) and is never chosen
+   * by itself: throws TypeError for plain http to another machine. Default: `signed`, which every mode takes.
+   */
+  readonly mode?: "signed" | "secret";
   readonly fetch?: FetchPort;
   readonly clock?: ApiClock;
   /** Uniform in [0, 1); for jitter. */
@@ -32,7 +46,7 @@ export interface ApiClientOptions {
 
 export interface ApiClient {
   call<K extends OperationId>(id: K, ...request: CallArguments<K>): Promise<CallResult<K>>;
-  /** Later calls are signed with these keys. The secret's text is not kept. */
+  /** Later calls are signed with these keys. The secret's text is not kept, but in mode `secret`. */
   signIn(keys: ApiKeys): void;
   /** Forgets the keys. */
   signOut(): void;
@@ -66,13 +80,16 @@ class Client implements ApiClient {
   readonly #timeoutMs: number;
   readonly #importSecret: ImportSecret;
   readonly #time: ServerClock;
-  #signer: Signer | null = null;
+  readonly #mode: "signed" | "secret";
+  #prover: Prover | null = null;
   /** The one reading of the service's time under way; every call that needs it waits for it. */
   #reading: Promise<void> | null = null;
   #nextReadingMs = 0;
 
   constructor(options: ApiClientOptions) {
     this.#origin = originOf(options.baseUrl);
+    this.#mode = options.mode ?? "signed";
+    if (this.#mode === "secret") assertSecretMayTravel(this.#origin);
     this.#fetch = options.fetch ?? systemFetch;
     this.#clock = options.clock ?? SYSTEM_CLOCK;
     this.#random = options.random ?? Math.random;
@@ -83,22 +100,23 @@ class Client implements ApiClient {
   }
 
   get apiKey(): string | null {
-    return this.#signer?.apiKey ?? null;
+    return this.#prover?.apiKey ?? null;
   }
 
   signIn(keys: ApiKeys): void {
-    this.#signer = new Signer(keys, this.#time, this.#importSecret);
+    const Way = this.#mode === "secret" ? ShownSecret : Signer;
+    this.#prover = new Way(keys, this.#time, this.#importSecret);
   }
 
   signOut(): void {
-    this.#signer = null;
+    this.#prover = null;
   }
 
   async streamClaim(): Promise<KeyClaim | null> {
-    const signer = this.#signer;
-    if (signer === null) return null;
+    const prover = this.#prover;
+    if (prover === null) return null;
     await this.#readTime();
-    return signer.claim();
+    return prover.claim();
   }
 
   noteServerTime(serverMs: number): void {
@@ -121,7 +139,7 @@ class Client implements ApiClient {
       const isKeyed = parts.idempotencyKey !== undefined;
       const attempts = Math.min(MAX_ATTEMPTS, Math.max(1, parts.attempts ?? DEFAULT_ATTEMPTS));
       const course = startCourse(route.method !== "GET", isKeyed, attempts);
-      return (await this.#run(outgoing, route, this.#signer, course, end)) as CallResult<K>;
+      return (await this.#run(outgoing, route, this.#prover, course, end)) as CallResult<K>;
     } finally {
       end.dispose();
     }
@@ -130,13 +148,13 @@ class Client implements ApiClient {
   async #run(
     outgoing: Outgoing,
     route: Route,
-    signer: Signer | null,
+    prover: Prover | null,
     start: Course,
     end: CallEnd,
   ): Promise<ApiResult<unknown, unknown>> {
     let course = start;
     for (;;) {
-      const { answer, asked } = await this.#attempt(outgoing, route, signer, course, end);
+      const { answer, asked } = await this.#attempt(outgoing, route, prover, course, end);
       const step = nextStep(course, answer, asked, this.#random());
       course = step.course;
       if (step.serverTime !== null) this.#time.set(step.serverTime);
@@ -152,21 +170,21 @@ class Client implements ApiClient {
   async #attempt(
     outgoing: Outgoing,
     route: Route,
-    signer: Signer | null,
+    prover: Prover | null,
     course: Course,
     end: CallEnd,
   ): Promise<Answered> {
     const { method, target, body } = outgoing;
     const idle: Asked = { signedMs: null, sentMs: 0, receivedMs: 0, tookMs: 0 };
     const unsent = (code: LocalCode): Answered => ({ answer: noReply(code, false), asked: idle });
-    let claim: KeyClaim | null = null;
-    if (signer !== null) {
-      const read = await end.race(this.#readTime());
-      if (read.ended !== null) return unsent(read.ended);
+    let proof: Proof | null = null;
+    if (prover !== null) {
+      const read = prover.needsTime ? await end.race(this.#readTime()) : null;
+      if (read !== null && read.ended !== null) return unsent(read.ended);
       try {
-        const signed = await end.race(signer.sign(method, target, body));
-        if (signed.ended !== null) return unsent(signed.ended);
-        claim = signed.value;
+        const proven = await end.race(prover.prove(method, target, body));
+        if (proven.ended !== null) return unsent(proven.ended);
+        proof = proven.value;
       } catch {
         return unsent("CANNOT_SIGN");
       }
@@ -176,17 +194,17 @@ class Client implements ApiClient {
     const sentWallMs = this.#clock.wallMs();
     // A read is given up early enough to be repeated; a write with a key would only be told that it is under way.
     const canRepeat = !course.isWrite && course.attempts + 1 < course.attemptsMax;
-    const answer = await this.#send(outgoing, route, claim, end, canRepeat ? end.leftMs / 2 : end.leftMs);
+    const answer = await this.#send(outgoing, route, proof, end, canRepeat ? end.leftMs / 2 : end.leftMs);
     const receivedMs = this.#clock.monoMs();
     const tookMs = Math.max(receivedMs - sentMs, this.#clock.wallMs() - sentWallMs);
-    return { answer, asked: { signedMs: claim?.timestamp ?? null, sentMs, receivedMs, tookMs } };
+    return { answer, asked: { signedMs: proof?.signedMs ?? null, sentMs, receivedMs, tookMs } };
   }
 
   /** One request. Never rejects. */
   async #send(
     { method, url, headers, body }: Outgoing,
     route: Route,
-    claim: KeyClaim | null,
+    proof: Proof | null,
     end: CallEnd,
     withinMs: number,
   ): Promise<Answer> {
@@ -194,7 +212,7 @@ class Client implements ApiClient {
     const work = async (): Promise<Answer> => {
       const reply = await this.#fetch(url, {
         method,
-        headers: { ...headers, ...keyHeaders(claim) },
+        headers: { ...headers, ...proof?.headers },
         ...(body === null ? {} : { body }),
         signal: abort.signal,
       });
@@ -234,12 +252,6 @@ class Client implements ApiClient {
     const serverMs = timeOrNull((answer.data as Partial<DataOf<"time">>).serverTime);
     if (serverMs !== null) this.#time.set({ serverMs, sentMs, receivedMs: this.#clock.monoMs() });
   }
-}
-
-function keyHeaders(claim: KeyClaim | null): Record<string, string> {
-  if (claim === null) return {};
-  const { apiKey, timestamp, signature } = claim;
-  return { "x-api-key": apiKey, "x-api-timestamp": String(timestamp), "x-api-signature": signature };
 }
 
 /** Requests are signed with their path as it is sent: one that a proxy adds to or takes from would not be the same. */

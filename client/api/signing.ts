@@ -56,9 +56,27 @@ export interface KeyClaim {
   readonly signature: string;
 }
 
-/** One API key. A caller that changes keys makes another signer; calls under way keep theirs. */
-export class Signer {
+/** What shows on one request who asks. */
+export interface Proof {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Null: nothing was signed. */
+  readonly signedMs: number | null;
+}
+
+/** A way to prove one API key. */
+export interface Prover {
   readonly apiKey: string;
+  /** The service's time must be read before. */
+  readonly needsTime: boolean;
+  prove(method: string, target: string, body: Bytes | null): Promise<Proof>;
+  /** Proves the key on a stream. Accepted once. */
+  claim(): Promise<KeyClaim>;
+}
+
+/** One API key. A caller that changes keys makes another signer; calls under way keep theirs. */
+export class Signer implements Prover {
+  readonly apiKey: string;
+  readonly needsTime = true;
   readonly #mac: Promise<Mac>;
   readonly #time: ServerClock;
 
@@ -71,13 +89,14 @@ export class Signer {
   }
 
   /** A write gets a time of its own: the service accepts a signature of one only once. */
-  async sign(method: string, target: string, body: Bytes | null): Promise<KeyClaim> {
+  async prove(method: string, target: string, body: Bytes | null): Promise<Proof> {
     const mac = await this.#mac;
     const timestamp = method === "GET" ? this.#time.nowMs() : this.#time.unique();
-    return { apiKey: this.apiKey, timestamp, signature: await mac(prehashOf(timestamp, method, target, body)) };
+    const signature = await mac(prehashOf(timestamp, method, target, body));
+    const headers = { "x-api-key": this.apiKey, "x-api-timestamp": String(timestamp), "x-api-signature": signature };
+    return { headers, signedMs: timestamp };
   }
 
-  /** Proves the key on a stream. Accepted once. */
   async claim(): Promise<KeyClaim> {
     const mac = await this.#mac;
     const timestamp = this.#time.unique();

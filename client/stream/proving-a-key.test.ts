@@ -108,7 +108,7 @@ describe("a connection that proves a key", () => {
     expect(set.socket().take()).toMatchObject([{ topic: "ticker" }, { topic: "positions" }]);
   });
 
-  it("sends a ticket where one stands for the key", async () => {
+  it("sends a ticket where one takes the place of the key", async () => {
     const key = ticketStreamKey(async () => ({
       ok: true,
       data: { ticket: "st_1", expiresAt: 1 },

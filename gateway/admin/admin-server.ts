@@ -57,7 +57,7 @@ export class AdminServer {
   readonly #limits: AdminLimits;
   readonly #server: NetServer;
   readonly #connections = new Set<AdminConnection>();
-  /** Those beyond the limit, on their way out. */
+  /** Those beyond the limit, until they are closed. */
   readonly #refused = new Set<AdminConnection>();
   #runningCount = 0;
   #isStopping = false;

@@ -21,7 +21,7 @@ import { SEALED_KEY_ROWS } from "../auth/key-rows.js";
 import { KeyTable } from "../auth/key-table.js";
 import { StoredLocalRows } from "../auth/local-rows.js";
 import { systemFillRandom } from "../auth/secret-text.js";
-import type { AccessConfig } from "./config-access.js";
+import { type AccessConfig, forgetKek } from "./config-access.js";
 
 export interface Administration extends Pick<AdminPorts, "keys" | "audit" | "sealRotation"> {
   /** Id of the key-encryption key in use; null without one. */
@@ -80,17 +80,22 @@ export const openAdministration: OpenAdministration = async (parts) => {
   }
 };
 
-/** Null without a configured key; then nothing may be sealed in the store. */
+/** Null without a configured key; then nothing may be sealed in the store. The configuration forgets its keys. */
 async function openKeyring({ store, access, clock }: AdministrationParts): Promise<Keyring | null> {
   if (access.kek === null) {
     await assertNothingSealed(store, SEALED_PLACES);
     return null;
   }
   const former = access.formerKek === null ? {} : { former: access.formerKek };
-  return await loadKeyring({
-    ...{ store, source: access.kek, ...former, places: SEALED_PLACES, clock },
-    random: systemSecretRandom,
-  });
+  try {
+    return await loadKeyring({
+      ...{ store, source: access.kek, ...former, places: SEALED_PLACES, clock },
+      random: systemSecretRandom,
+    });
+  } finally {
+    forgetKek(access.kek);
+    forgetKek(access.formerKek);
+  }
 }
 
 /** A rotation that an earlier process began, or this start by KEK_FORMER_*, goes on beside the service. */

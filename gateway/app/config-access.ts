@@ -11,11 +11,24 @@ import type { Machine } from "./machine.js";
 
 export type AuthMode = "public" | "signed" | "secret";
 
-/** Assignable to KekSource of engine/custody/sealing. */
+/** Assignable to KekSource of engine/custody/sealing. What is a secret in it is there until `forgetKek`. */
 export type KekSetting =
   | { readonly kind: "file" | "passphrase-file"; readonly path: string }
-  | { readonly kind: "environment"; readonly hex: string }
-  | { readonly kind: "passphrase"; readonly passphrase: Uint8Array };
+  | { readonly kind: "environment"; hex: string }
+  | { readonly kind: "passphrase"; passphrase: Uint8Array };
+
+const NO_BYTES = new Uint8Array(0);
+
+/**
+ * Once the key was read: the configuration lives as long as the service, and holds no secret. The setting is refused
+ * afterwards; zeros would be a passphrase that anybody can guess.
+ */
+export function forgetKek(setting: KekSetting | null): void {
+  if (setting?.kind === "environment") setting.hex = "";
+  if (setting?.kind !== "passphrase") return;
+  setting.passphrase.fill(0);
+  setting.passphrase = NO_BYTES;
+}
 
 export interface AccessConfig {
   readonly authMode: AuthMode;

@@ -46,7 +46,7 @@ async function received(request: IncomingMessage): Promise<SignedRequest> {
 }
 
 it("the shell example signs a GET and a POST that are accepted", async () => {
-  // The example takes the time of the machine: the authenticator's clock stands at what each request says.
+  // The example takes the time of the machine: the authenticator's clock shows what each request says.
   const clock = new VirtualClock(createSystemClock().wallMs());
   const { keys, auth } = await startAuth({ clock });
   const made = await keys.create(WISH);

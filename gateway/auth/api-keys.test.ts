@@ -290,7 +290,7 @@ describe("revoking a key", () => {
     end();
   });
 
-  it("is in force and durable for all although a listener fails, and the other listeners are told", async () => {
+  it("is in force and durable for all although a listener fails, and the other listeners get it", async () => {
     const made = await harness.keys.create(WISH);
     const told: string[] = [];
     const ends = [

@@ -101,7 +101,7 @@ function parseV6(text: string): Address | null {
   const tail = after === undefined ? [] : groupsOf(after, true);
   if (head === null || tail === null) return null;
   const missing = 8 - head.length - tail.length;
-  // A double colon stands for one group at least.
+  // A double colon replaces one group at least.
   if (after === undefined ? missing !== 0 : missing < 1) return null;
   const groups = [...head, ...new Array<number>(missing).fill(0), ...tail];
   const word = (index: number): number => (groups[index] as number) * 0x10000 + (groups[index + 1] as number);

@@ -14,8 +14,8 @@ export interface KeyWish {
   readonly adoptLocal: boolean;
 }
 
-/** No secret in it. Times are wall ms. */
-export interface KeyView {
+/** What a key is and may do, as it is stored and shown. No secret in it. Times are wall ms. */
+export interface KeyIdentity {
   readonly keyId: string;
   readonly ownerId: string;
   readonly label: string;
@@ -23,9 +23,12 @@ export interface KeyView {
   readonly ips: readonly string[];
   readonly createdAtMs: number;
   readonly rotatedAtMs: number | null;
+  readonly revokedAtMs: number | null;
+}
+
+export interface KeyView extends KeyIdentity {
   /** Until then the secret before the rotation works too; null: there is none. */
   readonly formerSecretUntilMs: number | null;
-  readonly revokedAtMs: number | null;
   readonly lastUsedAtMs: number | null;
 }
 

@@ -8,8 +8,8 @@
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { SealContext } from "../../engine/custody/sealing/sealer.js";
 import { decodeJson, encodeJson } from "../../engine/storage/state-store.js";
-import { SCOPES, type Scope } from "../../schemas/operation.js";
-import type { KeyView } from "./key-admin.js";
+import { SCOPES } from "../../schemas/operation.js";
+import type { KeyIdentity, KeyView } from "./key-admin.js";
 
 export const KEY_NAMESPACE = "api-key";
 /** When each key was last used: apart, so that no act on a key waits for it. */
@@ -17,18 +17,9 @@ export const USED_NAMESPACE = "api-key-used";
 
 export type Slot = "present" | "former";
 
-/** What a key is and may do. */
-export interface KeyFactsRow {
-  readonly keyId: string;
-  readonly ownerId: string;
-  readonly label: string;
-  readonly scopes: readonly Scope[];
-  readonly ips: readonly string[];
-  readonly createdAtMs: number;
-  readonly rotatedAtMs: number | null;
+export interface KeyFactsRow extends KeyIdentity {
   /** With the time up to which the former secret works; null: there is none. */
   readonly formerUntilMs: number | null;
-  readonly revokedAtMs: number | null;
   /** Grows with each change. */
   readonly version: number;
 }

@@ -16,7 +16,7 @@ const VERSION = "0.1.0";
 export async function main(args: readonly string[]): Promise<void> {
   // The clock's timers do not keep a process alive, nor does a store that commits.
   const keepAlive = setInterval(() => {}, 60_000);
-  // A reader that has gone is told by `out`.
+  // `out` reports a reader that has gone.
   process.stdout.on("error", () => {});
   try {
     process.exitCode = await runCli(args, {

@@ -167,6 +167,18 @@ export class Edge {
     current.isBodiless = false;
     current.admittedNs = admission.logsMethod === null ? 0 : this.clock.monoNs();
     const head = checkFraming(request);
+    try {
+      const refusal = this.#checked(response, request, admission, head);
+      if (refusal === null) return true;
+      this.fail(response, refusal);
+      return false;
+    } finally {
+      head.forget();
+    }
+  }
+
+  #checked(response: HttpResponse, request: HttpRequest, admission: Admission, head: RequestHead): ServiceError | null {
+    const current = this.#current;
     let address: CallerBuckets;
     if (admission.access === "open") address = this.#anybody(response, head);
     else {
@@ -174,10 +186,7 @@ export class Edge {
       address = this.#charges.caller(response, head.get("x-forwarded-for"));
     }
     if (head.hasSecret()) current.ownHeaders += DEPRECATED;
-    const refusal = this.#callers.arrival(response, request, head, current, address);
-    if (refusal === null) return true;
-    this.fail(response, refusal);
-    return false;
+    return this.#callers.arrival(response, request, head, current, address);
   }
 
   /** Who sent the present request. Throws before they are proven: that is a bug of the route. */
@@ -227,6 +236,8 @@ export class Edge {
   /** Any error, within the handler. `extraHeaders` begin with a line break. */
   fail(response: HttpResponse, error: unknown, extraHeaders = ""): void {
     const known = asServiceError(error);
+    // Refused before the body came: the headers of its key are needed no more.
+    this.#current.proof = null;
     if (known.code === "AMBIGUOUS_REQUEST") this.#failAndEnd(response, known);
     else this.#replies.writeError(response, this.#current, known, extraHeaders, false);
   }

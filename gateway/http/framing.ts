@@ -5,7 +5,8 @@
  * something else. What the parser itself refuses, and what remains, is in docs/http-framing.md.
  *
  * Every header of every request is read, also for GET: read by name, an empty header looks like a missing one. One pass
- * costs about a microsecond; its memory is reused between requests, since a handler runs alone.
+ * costs about a microsecond; its memory is reused between requests, since a handler runs alone. The values are dropped
+ * before that handler runs.
  */
 import type { HttpRequest } from "uWebSockets.js";
 import { ServiceError } from "../../engine/domain/errors.js";
@@ -49,7 +50,7 @@ const TOLD: ReadonlySet<string> = new Set([
   "x-forwarded-for",
 ]);
 
-/** Headers of the present request, "" where absent; valid until the next request. */
+/** Headers of the present request, "" where absent; valid until `forget`. */
 export interface RequestHead {
   get(name: "host" | "origin" | "sec-fetch-site" | "sec-fetch-mode" | "sec-fetch-dest" | "x-forwarded-for"): string;
   /** Null when no header of a key is there. Throws INVALID_PARAMETERS for one that is too long. */
@@ -57,6 +58,8 @@ export interface RequestHead {
   /** The secret itself was sent. */
   hasSecret(): boolean;
   announcesBody(): boolean;
+  /** Drops the values: an X-API-SECRET is not kept until the next request comes. */
+  forget(): void;
 }
 
 /** Headers of the present request. */
@@ -71,16 +74,25 @@ const head: RequestHead = {
     const length = seen.get("content-length") ?? "";
     return (length !== "" && length !== "0") || seen.has("transfer-encoding");
   },
+  forget,
 };
 
-/** Throws AMBIGUOUS_REQUEST; the connection must then end, because the start of the next request is unknown. */
+/**
+ * The caller ends it with `forget`. Throws AMBIGUOUS_REQUEST; the connection must then end, because the start of the
+ * next request is unknown.
+ */
 export function checkFraming(request: HttpRequest): RequestHead {
-  seen.clear();
+  forget();
   problem = "";
-  hasKeyHeader = false;
   request.forEach(look);
-  if (problem !== "") throw new ServiceError("AMBIGUOUS_REQUEST", { problem });
-  return head;
+  if (problem === "") return head;
+  forget();
+  throw new ServiceError("AMBIGUOUS_REQUEST", { problem });
+}
+
+function forget(): void {
+  seen.clear();
+  hasKeyHeader = false;
 }
 
 function look(name: string, value: string): void {

@@ -25,7 +25,7 @@ export class PendingReply {
     this.#state = state;
     response.onAborted(() => {
       if (this.#over && (this.#stream?.over ?? true)) return;
-      this.#over = true;
+      this.#end();
       // The outcome of a body in pieces decides how it is counted.
       if (this.#stream === null) writer.aborted(state);
       else this.#stream.gone();
@@ -52,7 +52,7 @@ export class PendingReply {
     return this.caller;
   }
 
-  /** Not null: the body comes from someone who is not known before it is there; the object stands for their address. */
+  /** Not null: the body comes from someone who is not known before it is there; the object is that of their address. */
   get stranger(): object | null {
     const { proof } = this.#state;
     return proof === null || proof.isKnown ? null : proof.anon;
@@ -112,8 +112,14 @@ export class PendingReply {
 
   #once(write: () => void): void {
     if (this.#over) return;
-    this.#over = true;
+    this.#end();
     this.#response.cork(write);
+  }
+
+  /** With what a body that never came was to be proven by. */
+  #end(): void {
+    this.#over = true;
+    this.#state.proof = null;
   }
 }
 

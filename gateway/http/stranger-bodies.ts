@@ -9,7 +9,7 @@
 export class StrangerBodies {
   readonly #totalMax: number;
   readonly #perAddressMax: number;
-  /** By what stands for the address: its bucket. */
+  /** By the bucket of the address. */
   readonly #ofAddress = new Map<object, number>();
   #count = 0;
 

@@ -16,7 +16,7 @@ import { FrameRing } from "./frame-ring.js";
 /** A retained key has nothing to show. */
 const NO_FEED: Feed = {
   look() {
-    throw new TypeError("a key at rest shows nothing");
+    throw new TypeError("a retained key shows nothing");
   },
   drifted: () => false,
   close() {},
@@ -24,7 +24,7 @@ const NO_FEED: Feed = {
 /** The image of events that were sent: they are shown whole or one by one, never as a difference. */
 const TOLD: Image = {
   snapshotText() {
-    throw new TypeError("a key at rest shows nothing");
+    throw new TypeError("a retained key shows nothing");
   },
   updateText() {
     throw new TypeError("events are not merged");

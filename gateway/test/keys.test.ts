@@ -95,7 +95,7 @@ describe("a signed request", () => {
     expect(codeOf(await sendClose(harness, headersOf(ALICE, ""), DRY))).toEqual([401, "AUTH_BAD_SIGNATURE"]);
   });
 
-  it("is told the server's time, and for a wrong signature the digest of what was signed for, never that itself", async () => {
+  it("gets the server's time, and for a wrong signature the digest of what was signed for, never that itself", async () => {
     const [harness] = await start();
     const wrong = await get(harness, READ, signed({ ...ALICE, secret: "sk_wrong" }, { target: READ }));
     expect(detailsOf(wrong)).toEqual({

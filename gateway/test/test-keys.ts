@@ -72,25 +72,27 @@ export function createTestAuth({ mode = "signed", nowMs = Date.now, addressOf }:
     const { headers } = request;
     const isShown = headers.signature !== null || (mode !== "public" && headers.apiKey !== null);
     if (mode === "public" && !isShown) return { ok: true, caller: null, deprecated: headers.secret !== null };
+    // In secret mode a signature is taken too, and then verified.
+    const isSigned = mode !== "secret" || (headers.signature ?? "") !== "";
     for (const [name, text] of [
       ["X-API-KEY", headers.apiKey],
-      ["X-API-TIMESTAMP", mode === "secret" ? "-" : headers.timestamp],
-      ["X-API-SIGNATURE", mode === "secret" ? "-" : headers.signature],
-      ["X-API-SECRET", mode === "secret" ? headers.secret : "-"],
+      ["X-API-TIMESTAMP", isSigned ? headers.timestamp : "-"],
+      ["X-API-SIGNATURE", isSigned ? headers.signature : "-"],
+      ["X-API-SECRET", isSigned ? "-" : headers.secret],
     ])
       if (text === null || text === "") return refused("AUTH_MISSING_HEADER", { header: name });
     const found = KEYS.find(({ keyId }) => keyId === headers.apiKey);
     const caller = callers.get(headers.apiKey ?? "");
     if (found === undefined || caller === undefined) return refused("AUTH_UNKNOWN_KEY");
     if (revoked.has(found.keyId)) return refused("KEY_REVOKED");
-    if (mode !== "secret") {
+    if (isSigned) {
       const problem = signatureProblem(request, found);
       if (problem !== null) return problem;
     }
     if (headers.secret !== null && headers.secret !== found.secret)
       return refused("AUTH_BAD_SIGNATURE", { header: "X-API-SECRET" });
     if (found.ips !== undefined && !found.ips.includes(request.address)) return refused("IP_NOT_ALLOWED");
-    if (once && mode !== "secret") {
+    if (once && isSigned) {
       if (seen.has(headers.signature ?? "")) return refused("AUTH_REPLAY");
       seen.add(headers.signature ?? "");
     }

@@ -31,9 +31,12 @@ export interface SweepRequest {
   readonly what: string;
   readonly method: Operation["method"];
   readonly target: string;
-  readonly headers: Readonly<Record<string, string>>;
+  /** Signed when it is first asked for: a sweep takes longer than a signature is accepted. The same from then on. */
+  headers(): Headers;
   readonly body: string | undefined;
 }
+
+type Headers = Readonly<Record<string, string>>;
 
 const OVERSIZED_BYTES = 70_000;
 const JSON_TYPE = { "content-type": "application/json" };
@@ -81,7 +84,7 @@ function requestsOf(operation: Operation, parts: SweepParts): SweepRequest[] {
   const good = bodyOf(operation, parts);
   const [secret = ""] = misplaced;
   const by = (key: SweepKey, more: Readonly<Record<string, string>> = {}, body = good, at = target) =>
-    requestOf(operation, at, body, { ...headersOf(operation, key, at, body), ...more });
+    requestOf(operation, at, body, () => ({ ...headersOf(operation, key, at, body), ...more }));
   const name = (what: string, request: Omit<SweepRequest, "what">) => ({
     what: `${operation.id}: ${what}`,
     ...request,
@@ -109,7 +112,10 @@ function requestsOf(operation: Operation, parts: SweepParts): SweepRequest[] {
     name("a secret as the request id", by(all, { "x-request-id": all.secret, "user-agent": all.secret })),
     name("a revoked key", by(parts.revoked)),
     ...SCOPES.map((scope) => name(`a key with ${scope} alone`, by(parts.withScope[scope]))),
-    name("no key", requestOf(operation, target, good, otherHeaders(all.secret))),
+    name(
+      "no key",
+      requestOf(operation, target, good, () => otherHeaders(all.secret)),
+    ),
     name("a foreign page", by(all, { origin: `https://${all.secret}.example` })),
     name("secrets in the path", by(all, {}, good, odd)),
     name("secrets in the query", by(all, {}, good, `${target}${target.includes("?") ? "&" : "?"}${query}`)),
@@ -124,14 +130,18 @@ function requestOf(
   { method, body: schema }: Operation,
   target: string,
   body: string | undefined,
-  headers: Readonly<Record<string, string>>,
+  sign: () => Headers,
 ): Omit<SweepRequest, "what"> {
   const hasBody = body !== undefined && (schema !== null || method !== "GET");
+  let signedHeaders: Headers | null = null;
   return {
     method,
     target,
     body: hasBody ? body : undefined,
-    headers: hasBody ? { ...JSON_TYPE, ...headers } : headers,
+    headers() {
+      signedHeaders ??= hasBody ? { ...JSON_TYPE, ...sign() } : sign();
+      return signedHeaders;
+    },
   };
 }
 

@@ -50,6 +50,57 @@ export function exchange(
   });
 }
 
+export interface Unfinished {
+  /** What the server said before it closed. */
+  readonly text: string;
+  /** How long it held the connection; while this process stands still, no time passes. */
+  readonly heldMs: number;
+}
+
+const TICK_MS = 100;
+
+/**
+ * Sends the beginning of a request, keeps the connection, and waits for the server to close it. `trickles`: the last
+ * bytes come one at a time and never to an end, so that the connection is never without traffic. Rejects where the
+ * server holds it longer than `boundMs`.
+ */
+export function untilClosed(
+  address: RawAddress,
+  bytes: Buffer,
+  boundMs: number,
+  trickles: boolean,
+): Promise<Unfinished> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    let ticks = 0;
+    const socket = connect(address);
+    // At most two a second, for longer than the bound.
+    const keptBack = trickles ? Math.min(bytes.byteLength - 1, Math.ceil(boundMs / 500)) : 0;
+    let sent = bytes.byteLength - keptBack;
+    const done = (): void => {
+      clearInterval(timer);
+      resolve({ text, heldMs: ticks * TICK_MS });
+    };
+    const timer = setInterval(() => {
+      ticks++;
+      if (ticks * TICK_MS > boundMs) {
+        clearInterval(timer);
+        socket.destroy();
+        reject(new Error(`held for more than ${boundMs} ms: ${JSON.stringify(bytes.toString("latin1"))}`));
+      } else if (ticks % 5 === 0 && sent < bytes.byteLength && socket.writable) {
+        socket.write(bytes.subarray(sent, sent + 1));
+        sent++;
+      }
+    }, TICK_MS);
+    socket.write(bytes.subarray(0, sent));
+    socket.on("data", (chunk: Buffer) => {
+      text += chunk.toString("latin1");
+    });
+    socket.on("error", () => {});
+    socket.on("close", done);
+  });
+}
+
 /** A whole reply is there, by its length or its chunks. */
 export function isWholeReply(text: string): boolean {
   const end = text.indexOf("\r\n\r\n");

@@ -1,5 +1,5 @@
 /** Secrets of a test, and the search for them in everything that a service lets out, in every spelling a leak could take. */
-import { readdirSync, readFileSync } from "node:fs";
+import { type Dirent, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** Base64 of what stands at another offset differs; its middle is searched for at all three. */
@@ -63,17 +63,27 @@ function hexOf(byte: number): string {
   return byte.toString(16).padStart(2, "0");
 }
 
-/** Each file of a folder, byte for byte, by its path. */
+/** Each file of a folder, byte for byte, by its path. Files and folders may go meanwhile: the record merges its own. */
 export function filesOf(directory: string): Map<string, string> {
   const files = new Map<string, string>();
-  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+  for (const entry of entriesOf(directory)) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) for (const [inner, text] of filesOf(path)) files.set(inner, text);
     if (!entry.isFile()) continue;
-    const path = join(entry.parentPath, entry.name);
     try {
       files.set(path, readFileSync(path).toString("latin1"));
     } catch {
-      // A file of the record that was merged away meanwhile.
+      // Merged away since it was listed.
     }
   }
   return files;
+}
+
+function entriesOf(directory: string): readonly Dirent[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true });
+  } catch {
+    // Merged away since it was listed.
+    return [];
+  }
 }

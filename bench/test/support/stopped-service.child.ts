@@ -6,11 +6,19 @@ import { existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { writeHeapSnapshot } from "node:v8";
 import { readConfig } from "../../../gateway/app/config.js";
-import { createService } from "../../../gateway/app/wiring.js";
+import { takeEnvironment } from "../../../gateway/app/process-environment.js";
+import { createService, type Service } from "../../../gateway/app/wiring.js";
 
-const read = readConfig(process.env, (path) => (existsSync(path) ? readFileSync(path, "utf8") : null));
-if (!read.ok) throw new Error(read.problems.join("; "));
-const service = await createService(read.config);
+/** Apart: what a module that waits for ever has in its frame is reachable. */
+function start(): Promise<Service> {
+  const read = readConfig(takeEnvironment(process.env), (path) =>
+    existsSync(path) ? readFileSync(path, "utf8") : null,
+  );
+  if (!read.ok) throw new Error(read.problems.join("; "));
+  return createService(read.config);
+}
+
+const service = await start();
 process.stdout.write(`ready ${service.url}\n`);
 
 for await (const line of createInterface(process.stdin)) {

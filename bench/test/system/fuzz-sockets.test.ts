@@ -6,6 +6,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Agent, request as undiciRequest } from "undici";
@@ -17,7 +18,7 @@ import { STREAM_PATH } from "../../../schemas/asyncapi.js";
 import { CLOSE_CODES } from "../../../schemas/stream.js";
 import { freshMs, type SweepKey } from "../support/canary-sweep.js";
 import { credentialsOf, type LocalPair, startLocalPair } from "../support/local-pair.js";
-import { exchange, isWholeReply } from "../support/raw-exchange.js";
+import { exchange, isWholeReply, type Unfinished, untilClosed } from "../support/raw-exchange.js";
 import { type Environment, type ServiceRun, SignedBench } from "../support/signed-service.js";
 
 const INPUTS = Number(process.env["SOCKET_INPUTS"] ?? 3_000);
@@ -28,6 +29,10 @@ const LINES_AT_ONCE = 8;
 /** Of resident memory after the first fifth: heap that the collector has not returned. */
 const RSS_GROWTH_MAX_MIB = 160;
 const KIB_PER_MIB = 1_024;
+/** Requests that the server takes for the beginning of one: so many are held open to see it end them. */
+const UNFINISHED_MAX = 48;
+/** The idle time of a connection (docs/http-framing.md) and the steps of 4 s in which the server counts it. */
+const UNFINISHED_BOUND_MS = 18_000;
 const CLOSE = "/api/trade/position/close";
 const JSON_CODE = /"code":"[A-Z_]+"/;
 
@@ -40,6 +45,7 @@ let fuzzKey: SweepKey;
 let credentials: object;
 const agent = new Agent({ connections: 4 });
 const counts = new Map<string, number>();
+let longestHeldMs = 0;
 
 beforeAll(async () => {
   bench = new SignedBench();
@@ -132,7 +138,48 @@ async function fuzzHttp(random: Random, asked: readonly Asked[]): Promise<number
   const isOwn = /content-type: application\/json/i.test(text);
   if (isOwn && Number(status) >= 400 && !JSON_CODE.test(text)) throw new Error(`no code: ${text.slice(0, 500)}`);
   count(`http ${status ?? end} ${code}`);
+  if (end === "waits" && text === "" && unfinished.length < UNFINISHED_MAX) holdOpen(bytes);
   return 1;
+}
+
+const unfinished: Promise<Unfinished>[] = [];
+
+/** Every second one is never without traffic: neither may hold a connection for ever. */
+function holdOpen(bytes: Buffer): void {
+  const held = untilClosed(
+    { host: "127.0.0.1", port: service.port },
+    bytes,
+    UNFINISHED_BOUND_MS,
+    unfinished.length % 2 === 1,
+  );
+  held.catch(() => {});
+  unfinished.push(held);
+}
+
+/** Signed requests whose head is whole and whose body ends early. */
+function holdCutBodies(asked: readonly Asked[]): void {
+  for (const { method, target, body } of asked.filter(({ body: text }) => text !== "")) {
+    const headers = signed(fuzzKey, { method, target, body, timestamp: freshMs() });
+    const lines = [
+      ...[`${method} ${target} HTTP/1.1`, `Host: 127.0.0.1:${service.port}`],
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+      ...["Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`],
+    ];
+    const bytes = Buffer.from(`${lines.join("\r\n")}\r\n\r\n${body}`);
+    for (const cutBytes of [1, body.length - 1]) holdOpen(bytes.subarray(0, -cutBytes));
+  }
+}
+
+/**
+ * Counts how each ended: by 408 at the deadline of bodies, or closed. A whole one whose answer was late the first time is
+ * answered. Rejects where one was held beyond the bound.
+ */
+async function judgeUnfinished(): Promise<void> {
+  for (const [index, { text, heldMs }] of (await Promise.all(unfinished)).entries()) {
+    const status = /^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1];
+    count(`unfinished${index % 2 === 1 ? ", trickling," : ""} ${status ?? "closed"}`);
+    longestHeldMs = Math.max(longestHeldMs, heldMs);
+  }
 }
 
 const FRAMES = [
@@ -290,6 +337,7 @@ describe("damaged input over real sockets", () => {
       let warmMib = 0;
       let isOver = false;
       const trading = keepTrading(() => isOver);
+      holdCutBodies(asked);
       const work = async (run: () => Promise<number>, share: number): Promise<void> => {
         let own = 0;
         while (own < INPUTS * share) {
@@ -305,6 +353,7 @@ describe("damaged input over real sockets", () => {
           work(() => fuzzStream(random), 0.3),
           work(() => fuzzAdmin(random), 0.1),
         ]);
+        await judgeUnfinished();
       } finally {
         isOver = true;
       }
@@ -312,7 +361,7 @@ describe("damaged input over real sockets", () => {
       const endMib = residentMib();
       const rows = [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, times]) => `  ${name}: ${times}\n`);
       process.stdout.write(
-        `fuzz seed ${SEED}: ${sent} inputs over sockets, RSS ${endMib.toFixed(0)} MiB, ${(endMib - warmMib).toFixed(1)} MiB more than warm; ${okCount} keyed requests beside them, the slowest ${slowestMs.toFixed(0)} ms\n${rows.join("")}`,
+        `fuzz seed ${SEED}: ${sent} inputs over sockets, RSS ${endMib.toFixed(0)} MiB, ${(endMib - warmMib).toFixed(1)} MiB more than warm; ${okCount} keyed requests beside them, the slowest ${slowestMs.toFixed(0)} ms; unfinished requests held for ${longestHeldMs} ms at most\n${rows.join("")}`,
       );
       expect(sent).toBeGreaterThanOrEqual(INPUTS);
       expect(lost).toEqual([]);
@@ -320,6 +369,9 @@ describe("damaged input over real sockets", () => {
       expect(endMib - warmMib).toBeLessThan(RSS_GROWTH_MAX_MIB);
       const waits = counts.get("http waits ") ?? 0;
       expect(waits).toBeLessThan(INPUTS * 0.2);
+      expect(unfinished).toHaveLength(UNFINISHED_MAX);
+      const timedOut = counts.get("unfinished 408") ?? 0;
+      expect(timedOut + (counts.get("unfinished, trickling, 408") ?? 0)).toBeGreaterThan(4);
       expect(service.output()).not.toMatch(/fault|"level":(?:50|60)/);
       expect(service.child.exitCode).toBeNull();
       await service.stop();
@@ -327,4 +379,15 @@ describe("damaged input over real sockets", () => {
     },
     Math.max(300_000, INPUTS * 20),
   );
+});
+
+describe("the judge of unfinished requests", () => {
+  it.each([false, true])("sees a server that never ends one (trickling: %s)", async (trickles) => {
+    const server = createServer(() => {});
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as { port: number };
+    const bytes = Buffer.from("GET / HTTP/1.1\r\nHost: x");
+    await expect(untilClosed({ host: "127.0.0.1", port }, bytes, 1_200, trickles)).rejects.toThrow(/held for more/);
+    server.close();
+  });
 });

@@ -2,11 +2,8 @@
  * The page's account in a real headless Chromium over local venues: what it shows, closes, cancels and stops, judged by
  * the venues' own order logs and positions. `DASHBOARD_SHOTS=<folder>` keeps screenshots.
  */
-import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { chromiumPath, launchBrowser, type OpenPage, openPage } from "../../../gateway/test/browser.js";
-import { type BuiltClient, buildClient } from "../../../gateway/test/dashboard-build.js";
 import type { SimOrder } from "../../sim/core/model/types.js";
 import {
   accountOf,
@@ -14,67 +11,41 @@ import {
   type LocalPair,
   PAIR_VENUES,
   type PairVenue,
-  startLocalPair,
   type Trader,
 } from "../support/local-pair.js";
+import {
+  LACKS_BROWSER,
+  LocalPage,
+  POLLING,
+  rowOf as row,
+  sendQuoted,
+  shot,
+  textOf as text,
+} from "../support/local-page.js";
 import { nativeName } from "../support/local-venues.js";
-import { startSystem, type System } from "../support/system.js";
 
-const chromium = chromiumPath();
-/** On CI a missing browser is a failure. */
-const isRequired = process.env.CI === "true";
-const SHOTS = process.env.DASHBOARD_SHOTS;
-const POLLING = { timeout: 60_000, interval: 50 };
 const LOTS: Readonly<Record<PairVenue, number>> = { venueone: 50_000, venuetwo: 500 };
 
-describe.skipIf(chromium === null && !isRequired)(
+describe.skipIf(LACKS_BROWSER)(
   "the page's account (needs chromium: CHROMIUM_PATH or on the path)",
   { timeout: 240_000 },
   () => {
-    let built: BuiltClient;
+    let local: LocalPage;
     let pair: LocalPair;
     let trader: Trader;
-    let system: System;
-    let browser: Browser;
 
     beforeAll(async () => {
-      if (chromium === null) throw new Error("no chromium on this machine: set CHROMIUM_PATH");
-      built = buildClient();
-      pair = await startLocalPair({ seed: 12, symbols: ["BTC", "ETH"] });
-      trader = pair.addTrader("holder", { positions: { BTC: "0.5", ETH: "-5" } });
-      const account = { walletAddress: trader.venueone.address, credentials: credentialsOf(trader) };
-      system = await startSystem(pair, { page: { folder: built.folder, account } });
-      browser = await launchBrowser(chromium);
+      local = await LocalPage.start({ seed: 12, positions: { BTC: "0.5", ETH: "-5" } });
+      ({ pair, trader } = local);
     }, 240_000);
-    afterAll(async () => {
-      await browser?.close();
-      await system?.stop();
-      await pair?.stop();
-      system?.cleanUp();
-      built?.remove();
-    });
+    afterAll(() => local?.stop());
 
-    const open = (options: Parameters<typeof openPage>[3] = {}): Promise<OpenPage> =>
-      openPage(browser, system.service.url, join(built.folder, "test", "page", "probe.js"), options);
+    const open: LocalPage["open"] = (options) => local.open(options);
+    const held: LocalPage["held"] = (venue) => local.held(venue);
     const orders = (venue: PairVenue): readonly SimOrder[] =>
       pair[venue].exchange.orders.all(accountOf(venue, trader), nativeName(venue, "BTC"));
-    const held = (venue: PairVenue) =>
-      pair[venue].exchange.accounts.position(accountOf(venue, trader), nativeName(venue, "BTC"), "BOTH")?.qtyLots ?? 0;
-    const text = async (page: Page, selector: string) => (await page.textContent(selector)) ?? "";
-    const row = (name: string) => `#positions tr:has(button[aria-label="Close ${name}"])`;
-    async function shot(page: Page, name: string): Promise<void> {
-      if (SHOTS !== undefined) await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true });
-    }
-    /** Gets a quote that is still valid when it is sent, also on a machine that pauses: repeats until one is. */
     async function sendClose(page: Page): Promise<void> {
-      await expect
-        .poll(async () => {
-          if ((await text(page, "#close-said")) !== "") return "sent";
-          const isQuoted = (await page.getAttribute("#ticket", "data-kind")) === "won";
-          if (isQuoted && !(await page.isDisabled("#close-send"))) await page.click("#close-send");
-          return "waiting";
-        }, POLLING)
-        .toBe("sent");
+      await sendQuoted(page, (said) => said !== "");
       await expect.poll(() => text(page, "#close-send"), POLLING).toBe("Done");
     }
 
@@ -157,14 +128,7 @@ describe.skipIf(chromium === null && !isRequired)(
         await route.fetch();
         await route.abort("connectionreset");
       });
-      await expect
-        .poll(async () => {
-          if ((await text(page, "#close-said")).startsWith("No answer")) return true;
-          if ((await page.getAttribute("#ticket", "data-kind")) === "won" && !(await page.isDisabled("#close-send")))
-            await page.click("#close-send");
-          return false;
-        }, POLLING)
-        .toBe(true);
+      await sendQuoted(page, (said) => said.startsWith("No answer"));
       await page.unroute("**/api/trade/position/close");
       await page.click("#close-send");
       await expect.poll(() => text(page, "#close-send"), POLLING).toBe("Done");
@@ -176,7 +140,7 @@ describe.skipIf(chromium === null && !isRequired)(
 
     it("cancels an open order", async () => {
       const price = Math.floor((pair.venuetwo.exchange.market.mark("BTCUSDT").markE8 / 1e8) * 0.97);
-      const placed = await system.client.send("/api/trade/position/open", {
+      const placed = await local.system.client.send("/api/trade/position/open", {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify({
@@ -202,7 +166,7 @@ describe.skipIf(chromium === null && !isRequired)(
     it("stops openings, and lets them go on, each after its word", async () => {
       const { page, problems, close } = await open();
       const halted = async () => {
-        const reply = await system.client.send("/api/trade/kill-switch");
+        const reply = await local.system.client.send("/api/trade/kill-switch");
         return (reply.body as { data: { active: boolean } }).data.active;
       };
       await page.click("#kill-switch");

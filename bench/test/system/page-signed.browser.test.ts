@@ -3,11 +3,9 @@
  * key and signs out, judged by the venues' own order logs and by what the browser sent. `DASHBOARD_SHOTS=<folder>` keeps
  * screenshots.
  */
-import { join } from "node:path";
-import type { Browser, Page, Request } from "playwright-core";
+import type { Page, Request } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { chromiumPath, launchBrowser, type OpenPage, openPage } from "../../../gateway/test/browser.js";
-import { type BuiltClient, buildClient } from "../../../gateway/test/dashboard-build.js";
+import type { OpenPage } from "../../../gateway/test/browser.js";
 import {
   ADMIN,
   ALICE,
@@ -17,63 +15,36 @@ import {
   type TestAuth,
   type TestKey,
 } from "../../../gateway/test/test-keys.js";
+import type { Trader } from "../support/local-pair.js";
 import {
-  accountOf,
-  credentialsOf,
-  type LocalPair,
-  type PairVenue,
-  startLocalPair,
-  type Trader,
-} from "../support/local-pair.js";
-import { nativeName } from "../support/local-venues.js";
-import { startSystem, type System } from "../support/system.js";
+  LACKS_BROWSER,
+  LocalPage,
+  POLLING,
+  rowOf as row,
+  sendQuoted,
+  shot,
+  textOf as text,
+} from "../support/local-page.js";
 
-const chromium = chromiumPath();
-/** On CI a missing browser is a failure. */
-const isRequired = process.env.CI === "true";
-const SHOTS = process.env.DASHBOARD_SHOTS;
-const POLLING = { timeout: 60_000, interval: 50 };
-
-describe.skipIf(chromium === null && !isRequired)(
+describe.skipIf(LACKS_BROWSER)(
   "the page of a service that wants keys (needs chromium: CHROMIUM_PATH or on the path)",
   { timeout: 240_000 },
   () => {
-    let built: BuiltClient;
-    let pair: LocalPair;
+    let local: LocalPage;
     let trader: Trader;
     let auth: TestAuth;
-    let system: System;
-    let browser: Browser;
 
     beforeAll(async () => {
-      if (chromium === null) throw new Error("no chromium on this machine: set CHROMIUM_PATH");
-      built = buildClient();
-      pair = await startLocalPair({ seed: 14, symbols: ["BTC", "ETH"] });
-      trader = pair.addTrader("holder", { positions: { BTC: "0.5" } });
       auth = createTestAuth();
-      const account = { walletAddress: trader.venueone.address, credentials: credentialsOf(trader) };
-      system = await startSystem(pair, { auth, page: { folder: built.folder, account } });
-      browser = await launchBrowser(chromium);
+      local = await LocalPage.start({ seed: 14, positions: { BTC: "0.5" }, auth });
+      ({ trader } = local);
     }, 240_000);
-    afterAll(async () => {
-      await browser?.close();
-      await system?.stop();
-      await pair?.stop();
-      system?.cleanUp();
-      built?.remove();
-    });
+    afterAll(() => local?.stop());
 
-    const open = (): Promise<OpenPage> =>
-      openPage(browser, system.service.url, join(built.folder, "test", "page", "probe.js"));
-    const held = (venue: PairVenue) =>
-      pair[venue].exchange.accounts.position(accountOf(venue, trader), nativeName(venue, "BTC"), "BOTH")?.qtyLots ?? 0;
-    const text = async (page: Page, selector: string) => (await page.textContent(selector)) ?? "";
+    const open = (): Promise<OpenPage> => local.open();
+    const held: LocalPage["held"] = (venue) => local.held(venue);
     const becomes = (page: Page, selector: string, wanted: string | RegExp) =>
       expect.poll(() => text(page, selector), POLLING).toMatch(wanted);
-    const row = (name: string) => `#positions tr:has(button[aria-label="Close ${name}"])`;
-    async function shot(page: Page, name: string): Promise<void> {
-      if (SHOTS !== undefined) await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true });
-    }
     async function enter(page: Page, { keyId, secret }: Pick<TestKey, "keyId" | "secret">): Promise<void> {
       await page.fill("#key-id", keyId);
       await page.fill("#key-secret", secret);
@@ -149,14 +120,7 @@ describe.skipIf(chromium === null && !isRequired)(
       await page.click(`${row("BTC LONG of venuetwo")} button`);
       await page.check('input[name="where"][value="here"]');
       await page.fill("#close-size", "0.2");
-      await expect
-        .poll(async () => {
-          if ((await text(page, "#close-said")) !== "") return "sent";
-          const isQuoted = (await page.getAttribute("#ticket", "data-kind")) === "won";
-          if (isQuoted && !(await page.isDisabled("#close-send"))) await page.click("#close-send");
-          return "waiting";
-        }, POLLING)
-        .toBe("sent");
+      await sendQuoted(page, (said) => said !== "");
       await becomes(page, "#close-said", /^Closed 0\.2 at [\d,.]+ on venuetwo\.$/);
       expect(held("venuetwo")).toBeLessThan(before);
       await shot(page, "signed-close");

@@ -1,13 +1,15 @@
 /**
- * The shell examples of README and docs/api-keys.md, taken from their text and run against `npm run serve` as a process:
+ * The examples of README and docs/api-keys.md in shell and TypeScript, taken from their text and run against `npm run serve` as a process:
  * `npm` is a script that starts the compiled programs, everything else is what the reader would run.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { hasOpenssl } from "../../../gateway/test/certificates.js";
 import { credentialsOf, type LocalPair, startLocalPair } from "../support/local-pair.js";
+import { compileChild } from "../../../engine/storage/test/compile-child.js";
 import { ServeBench } from "../support/serve-bench.js";
 
 const SIZE = "0.01";
@@ -27,11 +29,12 @@ afterAll(async () => {
   await pair.stop();
 });
 
-/** The blocks of shell text in a part of a page, from its heading to the next. */
-function shellBlocks(page: string, heading: string): readonly string[] {
+/** The blocks of one language in a part of a page, from its heading to the next. */
+function blocksOf(language: "sh" | "ts", page: string, heading: string): readonly string[] {
   const text = readFileSync(new URL(`../../../${page}`, import.meta.url), "utf8");
   const [, part = ""] = text.split(`\n## ${heading}\n`);
-  return [...(part.split("\n## ")[0] ?? "").matchAll(/```sh\n([\s\S]*?)```/g)].map(([, script = ""]) => script);
+  const blocks = (part.split("\n## ")[0] ?? "").matchAll(/```(\w+)\n([\s\S]*?)```/g);
+  return [...blocks].flatMap(([, found, script = ""]) => (found === language ? [script] : []));
 }
 
 function hasCurl(): boolean {
@@ -81,7 +84,7 @@ describe("the shell examples", () => {
     async () => {
       const place = bench.place("examples");
       const environment = environmentOf(place);
-      const [setUp = "", signedClose = "", ...others] = shellBlocks("README.md", "Serve");
+      const [setUp = "", signedClose = "", ...others] = blocksOf("sh", "README.md", "Serve");
       expect(others).toHaveLength(1);
       const trader = pair.addTrader("examples", { positions: { BTC: "1" } });
       const service = bench.run(["sh", "-eu", "-c", setUp], place.folder, environment);
@@ -107,7 +110,7 @@ describe("the shell examples", () => {
         data: { execution: { filledSize: SIZE } },
       });
 
-      const [script = "", ...more] = shellBlocks("docs/api-keys.md", "Sign a request");
+      const [script = "", ...more] = blocksOf("sh", "docs/api-keys.md", "Sign a request");
       expect(more).toEqual([]);
       const [limits = "{}", dryRun = "{}"] = (await shell(script)).trimEnd().split("\n");
       expect(JSON.parse(limits)).toMatchObject({ success: true });
@@ -116,4 +119,35 @@ describe("the shell examples", () => {
       service.child.kill("SIGTERM");
     },
   );
+});
+
+describe("the TypeScript example", () => {
+  it("of README closes a position with a key, and says of a repetition what the first one did", async () => {
+    const place = bench.place("typescript");
+    const { keyId, secret } = await bench.createKey(place, "--scope", "read,trade");
+    const service = await bench.start(place);
+    const trader = pair.addTrader("typescript", { positions: { BTC: "1" } });
+    const [example = "", ...others] = blocksOf("ts", "README.md", "API tour");
+    expect(others).toEqual([]);
+    // Where every command compiles it.
+    compileChild("client/api/api-client.ts", join(place.folder, "dist"));
+    const script = ts.transpileModule(example, {
+      compilerOptions: { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext },
+    });
+    writeFileSync(join(place.folder, "example.mjs"), script.outputText);
+    const environment = {
+      BASE: service.url,
+      KEY: keyId,
+      SECRET: secret,
+      VENUE_KEYS: JSON.stringify(credentialsOf(trader)),
+    };
+    const run = () => bench.run([process.execPath, "example.mjs"], place.folder, environment).ended;
+    const first = await run();
+    expect([first.code, first.stderr, first.stdout]).toEqual([0, "", "COMPLETED 0.05\n"]);
+    expect((await run()).stdout).toBe(first.stdout);
+    const unknown = await bench.run([process.execPath, "example.mjs"], place.folder, { ...environment, SECRET: "sk_x" })
+      .ended;
+    expect(unknown.stdout).toMatch(/^refused AUTH_BAD_SIGNATURE /);
+    await bench.stop(service, "SIGTERM");
+  });
 });

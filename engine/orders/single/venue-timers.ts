@@ -31,7 +31,7 @@ interface VenueTime {
   endsMs: number;
 }
 
-/** The venue's own switch of one account, for all of ours that it stands beside. */
+/** The venue's own switch of one account, behind all of ours for that account. */
 interface AccountTime {
   /** A call for one of ours may be answered after the next is armed. */
   readonly time: VenueTime;

@@ -105,7 +105,7 @@ class World {
 
   #same(what: string, caller: Caller, answer: unknown, unknown: unknown): void {
     if (JSON.stringify(answer) !== JSON.stringify(unknown))
-      this.problems.push(`${what}: ${caller ?? "nobody"} is told ${JSON.stringify(answer).slice(0, 120)}`);
+      this.problems.push(`${what}: ${caller ?? "nobody"} gets ${JSON.stringify(answer).slice(0, 120)}`);
   }
 
   /** Nobody of this caller had used the key: neither a replay nor a refusal for another body. */

@@ -115,7 +115,7 @@ export function defineVenue<const Options extends VenueOptions>(definition: Defi
     recordings,
     options: Object.fromEntries(Object.entries(rows).map(([option, row]) => [nameOf(option), row])),
     read(values) {
-      const own = Object.fromEntries(Object.keys(rows).map((option) => [option, values[nameOf(option)]]));
+      const own = ownValues(Object.keys(rows), nameOf, values);
       const typed = own as VenueValues<Options>;
       return {
         common: own as unknown as CommonValues,
@@ -125,6 +125,18 @@ export function defineVenue<const Options extends VenueOptions>(definition: Defi
       };
     },
   };
+}
+
+/**
+ * Apart from `read`: what a closure there captures lives as long as `createRoom`, and the values of all options, secrets
+ * among them, are not to.
+ */
+function ownValues(
+  options: readonly string[],
+  nameOf: (option: string) => string,
+  values: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  return Object.fromEntries(options.map((option) => [option, values[nameOf(option)]]));
 }
 
 /** Of every venue alike. */

@@ -287,11 +287,11 @@ function admitted(
   return form;
 }
 
+/** Of kinds that have no owners. */
 const EVERYBODYS: ShownRows = { ownerId: null, owners: null };
 
-/** The operator of a service without keys sees everything, and so does an administrator. */
+/** An administrator sees the rows of all; a caller without a key is the owner `local`, on every address. */
 function shownTo({ options }: Shell, { ownerId, scopes }: Caller): ShownRows {
-  if (ownerId === null) return EVERYBODYS;
   if (scopes.has("admin")) return { ownerId, owners: null };
   return { ownerId, owners: options.owners.reachedBy(ownerId).map((owner) => owner ?? LOCAL_OWNER) };
 }

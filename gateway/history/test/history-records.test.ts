@@ -393,6 +393,41 @@ describe.skipIf(CHDB_MISSING)(`the history routes on the real engine ${NEEDS_CHD
       expect((await page(shared, `/api/history/fills?${RANGE}&${parameter}`)).rows).toHaveLength(0);
   });
 
+  it("show a caller without a key the rows made without one, as if no other owner had any", async () => {
+    const at = nextDayMs();
+    const row = { rx: BigInt(at) * 1000n, ex: at, at, ver: 1n, symbol: "BTC", venue: "venueone", route_id: "rt_own" };
+    const fill = {
+      ...row,
+      order_key: "ab",
+      side: "SELL",
+      direction: "LONG",
+      price: "1",
+      qty: "1",
+      ordered_qty: "1",
+      intent: "CLOSE",
+    };
+    await shared.insert("fills", [
+      { ...fill, fill_id: "1" },
+      { ...fill, fill_id: "2", owner: "ow_other", qty: "7" },
+      { ...fill, fill_id: "3", owner: "LOCAL" },
+      { ...fill, fill_id: "4", owner: "" },
+    ]);
+    await shared.insert("routing_decisions", [
+      { at, symbol: "BTC", kind: "close", decision_id: "d1" },
+      { at, symbol: "BTC", kind: "close", decision_id: "d2", owner: "ow_other" },
+    ]);
+    const range = `from=${at}&to=${at + 1}`;
+    const fills = `/api/history/fills?${range}`;
+    expect((await page(shared, fills)).rows.map(({ orderId }) => orderId)).toEqual(["1"]);
+    expect((await page(shared, `${fills}&orderId=2`)).rows).toEqual([]);
+    const csv = await exported(shared, fills, "application/x-ndjson");
+    expect(jsonLines(csv.text).map(({ orderId }) => orderId)).toEqual(["1"]);
+    const { rows } = await page(shared, `/api/history/routing?${range}`);
+    expect(rows.map(({ decisionId }) => decisionId)).toEqual(["d1"]);
+    const quality = await shared.server.client.get(`/api/history/execution-quality?${range}`);
+    expect(quality.body).toMatchObject({ data: { total: { fills: 1 } } });
+  });
+
   it("show a decision with its candidates, and no text long enough to be a key", async () => {
     await shared.insert("routing_decisions", [
       {

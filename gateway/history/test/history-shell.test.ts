@@ -163,6 +163,30 @@ describe("the operator's data", () => {
   });
 });
 
+describe("a caller without a key, in public mode", () => {
+  const FORMS = ["application/json", "text/csv", "application/x-ndjson"];
+  const PATHS = ["fills", "routing", "execution-quality"].map((kind) => `/api/history/${kind}`);
+
+  it.each(PATHS)("reads of %s what was made without a key, in every form, and of no other owner", async (path) => {
+    const store = new ScriptedStore();
+    const { client } = await start(store);
+    const limits = path.includes("quality") ? [""] : ["", "?limit=5"];
+    for (const accept of FORMS) for (const limit of limits) await client.send(path + limit, { headers: { accept } });
+    expect(store.asked.length).toBeGreaterThanOrEqual(limits.length * FORMS.length);
+    for (const { sql, params } of store.asked) {
+      expect(sql).toContain("t.owner IN {owners:Array(String)}");
+      expect(params["owners"]).toEqual(["local"]);
+    }
+  });
+
+  it("reads market data as everyone does", async () => {
+    const store = new ScriptedStore();
+    const { client } = await start(store);
+    expect((await client.get(TICKS)).status).toBe(200);
+    expect(store.asked.map(({ sql }) => sql.includes("owner"))).toEqual([false]);
+  });
+});
+
 describe("pages of history", () => {
   it("leave out what the schema does not list, including the sort keys", async () => {
     const store = new ScriptedStore();

@@ -1,6 +1,6 @@
 /**
  * Test rows as RowBinary by the schema: slow, general, and independent of the recorder's encoder, so that the two
- * cannot share a mistake. A column that a row does not name is 0, empty or null.
+ * cannot share a mistake. A column that a row does not name is 0, empty or null, and its owner is the one without a key.
  */
 import type { RecordTableName } from "../../../engine/storage/records/record-table.js";
 import { recordTable, writtenColumns } from "../../../engine/storage/records/schema.js";
@@ -9,7 +9,8 @@ export type TestValue = string | number | bigint | boolean | null | readonly (st
 export type TestRow = Readonly<Record<string, TestValue>>;
 
 export function rowBinary(table: RecordTableName, rows: readonly TestRow[]): Buffer {
-  return columnsBinary(writtenColumns(recordTable(table)), rows);
+  const owned = rows.map((row) => ({ owner: "local", ...row }));
+  return columnsBinary(writtenColumns(recordTable(table)), owned);
 }
 
 /** With the columns of any version. */
