@@ -3,17 +3,11 @@
  * (fsync) before the next effect is looked at; where that fails, the rest is not done and the session is ended as
  * "store failed". The runner owns sockets, clocks and rows; a session owns neither.
  */
-import type { RefusalCode } from "../wire/link-bodies.js";
+import type { Failure } from "../base/outcome.js";
+import type { FinalSignature } from "../parts/final-signature.js";
 import type { Message } from "../wire/header.js";
 import type { MessageName } from "../wire/message-types.js";
 import type { StateRow } from "../state/state-row.js";
-
-/** A signature that both parties have verified. */
-export interface Signature {
-  readonly r: Uint8Array;
-  readonly s: Uint8Array;
-  readonly v: 0 | 1;
-}
 
 /** The policy's own note of an amount; opaque here. It is made durable in the commit of the ctr. */
 export type Reservation = Readonly<Record<string, unknown>>;
@@ -41,7 +35,7 @@ export type Effect =
    * sent, and the caller waits for `Frozen` or 2 s.
    */
   | { readonly kind: "freeze"; readonly row: StateRow; readonly dropsPrepared: boolean }
-  | { readonly kind: "release"; readonly signature: Signature }
+  | { readonly kind: "release"; readonly signature: FinalSignature }
   /** Before the fourth flight left no signature can exist, so the amount is free again. */
   | { readonly kind: "unreserve"; readonly reservation: Reservation }
   /** The amounts of the day are those of an older store, so they count as spent. */
@@ -52,17 +46,18 @@ export type Effect =
   | { readonly kind: "end"; readonly end: SessionEnd; readonly row: StateRow | null };
 
 /**
- * The five classes of section 3.4, and the end in order. `explained` is false for a fault of ours between the start of a
- * check and its result.
+ * How a session ended: in order, by a notice of the peer that froze the wallet, or by one of the five classes.
+ * `explained` is false for a fault of ours between the start of a check and its result alone.
  */
 export type SessionEnd =
-  | { readonly class: "done" }
-  | { readonly class: "transport"; readonly why: "busy" | "deadline" | "lost" | "stopped" | "peer" | "recovery id" }
-  | { readonly class: "refused"; readonly code: RefusalCode; readonly detail: number; readonly by: "self" | "peer" }
-  | { readonly class: "violation"; readonly by: "self" | "peer" }
-  | { readonly class: "cheat" }
-  | { readonly class: "frozen" }
-  | { readonly class: "fault"; readonly explained: boolean };
+  | { readonly kind: "done" }
+  | { readonly kind: "frozen by peer" }
+  | {
+      readonly kind: "failed";
+      readonly failure: Failure;
+      readonly by: "self" | "peer";
+      readonly explained: boolean;
+    };
 
 /** Why the runner ends a session. */
 export type EndCause = "deadline" | "lost" | "stopped" | "freeze notice" | "store failed";

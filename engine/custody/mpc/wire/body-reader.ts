@@ -1,29 +1,33 @@
 /**
  * Reads a body front to back. Everything of a message is decoded before any of it meets a secret, so each decoder ends
- * with `whole`: a byte that is left over is as malformed as one that is missing.
+ * with `whole`: a byte that is left over is as malformed as one that is missing. Malformed is a violation, always.
  */
-
-/** A malformed field: always a violation, whatever a secret would have made of it. Names the field, never its bytes. */
-export class MalformedBody extends Error {
-  override readonly name = "MalformedBody";
-}
+import { violation } from "../base/outcome.js";
+import { POINT_BYTES, SCALAR_BYTES } from "../base/parameters.js";
+import { decodePoint, type PublicPoint } from "../base/point.js";
+import { decodeScalar } from "../base/scalar.js";
 
 export class BodyReader {
   readonly #body: Buffer;
   #at = 0;
 
-  constructor(body: Uint8Array, length: number) {
-    if (body.byteLength !== length) throw new MalformedBody("length");
+  /** `length` null: the body is as long as its fields, which `rest` ends. */
+  constructor(body: Uint8Array, length: number | null) {
+    if (length !== null && body.byteLength !== length) throw violation("length");
     this.#body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   }
 
   /** A view, not a copy. */
   bytes(length: number): Buffer {
     const end = this.#at + length;
-    if (end > this.#body.byteLength) throw new MalformedBody("length");
+    if (end > this.#body.byteLength) throw violation("length");
     const field = this.#body.subarray(this.#at, end);
     this.#at = end;
     return field;
+  }
+
+  rest(): Buffer {
+    return this.bytes(this.#body.byteLength - this.#at);
   }
 
   u8(): number {
@@ -38,8 +42,16 @@ export class BodyReader {
     return this.bytes(8).readBigUInt64BE(0);
   }
 
+  scalar(field: string): bigint {
+    return decodeScalar(this.bytes(SCALAR_BYTES), field);
+  }
+
+  point(field: string): PublicPoint {
+    return decodePoint(this.bytes(POINT_BYTES), field);
+  }
+
   whole<Decoded>(decoded: Decoded): Decoded {
-    if (this.#at !== this.#body.byteLength) throw new MalformedBody("length");
+    if (this.#at !== this.#body.byteLength) throw violation("length");
     return decoded;
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { checkFrame, checkSession, decodeHeader, encodeHeader, HEADER_BYTES, type Header, ZERO_SID } from "./header.js";
+import { checkFrame, checkSession, decodeHeader, encodeHeader, HEADER_BYTES, type Header } from "./header.js";
+import { ZERO_SID } from "../base/hash.js";
 import { isLegalLength, MESSAGE_KINDS } from "./message-types.js";
 
 const walletId = new Uint8Array(16).fill(7);

@@ -2,12 +2,12 @@
  * The 69 bytes before each body (docs/mpc.md, 3.2): layout, and the checks in the order of the page. `checkFrame` needs
  * nothing but the own index and decides whether the body may be awaited; `checkSession` needs the session.
  */
+import { ZERO_SID } from "../base/hash.js";
+import type { Party } from "../base/parameters.js";
 import { isLegalLength, kindOfType, type MessageKind } from "./message-types.js";
 
 export const HEADER_BYTES = 69;
 export const PROTOCOL_VERSION = 1;
-export const WALLET_ID_BYTES = 16;
-export const SID_BYTES = 32;
 
 const TYPE_AT = 1;
 const WALLET_AT = 2;
@@ -37,8 +37,6 @@ export interface Message {
   readonly header: Header;
   readonly body: Uint8Array;
 }
-
-export const ZERO_SID: Uint8Array = new Uint8Array(SID_BYTES);
 
 export function encodeHeader(header: Header): Buffer {
   const bytes = Buffer.alloc(HEADER_BYTES);
@@ -81,7 +79,7 @@ export type FrameFault =
 
 export type FrameVerdict = { readonly kind: MessageKind } | FrameFault;
 
-export function checkFrame(header: Header, self: 0 | 1): FrameVerdict {
+export function checkFrame(header: Header, self: Party): FrameVerdict {
   if (header.version !== PROTOCOL_VERSION) return { fault: "version", closes: true };
   const kind = kindOfType(header.type);
   if (kind === null || kind.from === self) return { fault: "type", closes: true };
@@ -119,3 +117,20 @@ export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
 export function isZero(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0);
 }
+
+/** The header of a message that this party sends. */
+export function headerOf(
+  kind: MessageKind,
+  self: Party,
+  names: SessionNames,
+  sid: Uint8Array,
+  length: number,
+): Header {
+  const { walletId, epoch, ctr } = names;
+  const { type, seq } = kind;
+  return { version: PROTOCOL_VERSION, type, walletId, epoch, ctr, sid, from: self, to: 1 - self, seq, length };
+}
+
+
+/** Where a message has no session id yet, or needs none. */
+export const NO_SID: Uint8Array = ZERO_SID;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MalformedBody } from "./body-reader.js";
+import { ProtocolError } from "../base/outcome.js";
 import { decodeAbort, decodeHello, decodeState, encodeAbort, encodeHello, encodeState } from "./link-bodies.js";
 
 const tag = (fill: number) => new Uint8Array(32).fill(fill);
@@ -40,7 +40,7 @@ describe("bodies outside sessions", () => {
       [42, 1],
       [81, 1],
     ] as const)
-      expect(() => decodeState(change(at, value), 0), `byte ${at}`).toThrow(MalformedBody);
+      expect(() => decodeState(change(at, value), 0), `byte ${at}`).toThrow(ProtocolError);
     const tested = encodeState({
       status: "new",
       stage: "tested",
@@ -49,7 +49,7 @@ describe("bodies outside sessions", () => {
       ctr: 1n,
     });
     expect(decodeState(tested, 1).stage).toBe("tested");
-    expect(() => decodeState(tested, 0)).toThrow(MalformedBody);
+    expect(() => decodeState(tested, 0)).toThrow(ProtocolError);
     const gap = encodeState({
       status: "active",
       stage: "prepared",
@@ -57,7 +57,7 @@ describe("bodies outside sessions", () => {
       prepared: { epoch: 4, tag: tag(4) },
       ctr: 1n,
     });
-    expect(() => decodeState(gap, 1)).toThrow(MalformedBody);
+    expect(() => decodeState(gap, 1)).toThrow(ProtocolError);
   });
 
   it("of an abort carry a code and a detail only where the page has them", () => {
@@ -70,9 +70,9 @@ describe("bodies outside sessions", () => {
       [2, 10, 0, 0],
       [2, 8, 0, 1],
     ])
-      expect(() => decodeAbort(Uint8Array.from(bytes))).toThrow(MalformedBody);
+      expect(() => decodeAbort(Uint8Array.from(bytes))).toThrow(ProtocolError);
     expect(decodeAbort(Uint8Array.of(2, 7, 1, 2))).toEqual({ class: "refused", code: "POLICY", detail: 258 });
-    expect(() => decodeAbort(Uint8Array.of(1, 0, 0))).toThrow(MalformedBody);
-    expect(() => decodeAbort(Uint8Array.of(1, 0, 0, 0, 0))).toThrow(MalformedBody);
+    expect(() => decodeAbort(Uint8Array.of(1, 0, 0))).toThrow(ProtocolError);
+    expect(() => decodeAbort(Uint8Array.of(1, 0, 0, 0, 0))).toThrow(ProtocolError);
   });
 });

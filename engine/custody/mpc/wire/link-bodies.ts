@@ -1,8 +1,9 @@
 /** Bodies of the messages that belong to no session: `Hello`, `State`, `Activate`, `Abort` (docs/mpc.md, 3.3). */
 
+import { type RefusalCode, violation } from "../base/outcome.js";
 import { STAGE_CODES, STATUS_CODES, type Stage, type WireStatus } from "../state/state-row.js";
 import type { EpochView, WalletView } from "../state/two-phase.js";
-import { BodyReader, MalformedBody } from "./body-reader.js";
+import { BodyReader } from "./body-reader.js";
 import { BodyWriter } from "./body-writer.js";
 import { isZero } from "./header.js";
 
@@ -59,7 +60,7 @@ export function decodeState(body: Uint8Array, from: 0 | 1): WalletView {
   const active = epochView(activeEpoch, reader.bytes(TAG_BYTES));
   const prepared = epochView(preparedEpoch, reader.bytes(TAG_BYTES));
   const view = reader.whole({ status, stage, active, prepared, ctr: reader.u64() });
-  if (!isPossible(view) || (from === 0 && stage === "tested")) throw new MalformedBody("state");
+  if (!isPossible(view) || (from === 0 && stage === "tested")) throw violation("state");
   return view;
 }
 
@@ -73,7 +74,7 @@ function isPossible({ status, stage, active, prepared, ctr }: WalletView): boole
 
 function epochView(epoch: number, tag: Uint8Array): EpochView | null {
   if (epoch !== 0) return { epoch, tag };
-  if (!isZero(tag)) throw new MalformedBody("tag of no epoch");
+  if (!isZero(tag)) throw violation("tag of no epoch");
   return null;
 }
 
@@ -90,7 +91,7 @@ export function decodeTag(body: Uint8Array): Uint8Array {
 export const ABORT_CLASSES = { transport: 1, refused: 2, violation: 3, fault: 4 } as const;
 export type AbortClass = keyof typeof ABORT_CLASSES;
 
-export const REFUSAL_CODES = {
+export const REFUSAL_CODES: Readonly<Record<RefusalCode, number>> = {
   VERSION: 1,
   WALLET: 2,
   EPOCH: 3,
@@ -100,8 +101,7 @@ export const REFUSAL_CODES = {
   POLICY: 7,
   STATE: 8,
   RATE: 9,
-} as const;
-export type RefusalCode = keyof typeof REFUSAL_CODES;
+};
 
 /** `code` and `detail` (the number of the rule) are those of a refusal. */
 export type AbortBody =
@@ -124,15 +124,15 @@ export function decodeAbort(body: Uint8Array): AbortBody {
   const code = reader.u8();
   const detail = reader.whole(reader.u8() * 256 + reader.u8());
   if (abortClass !== "refused") {
-    if (code !== 0 || detail !== 0) throw new MalformedBody("abort");
+    if (code !== 0 || detail !== 0) throw violation("abort");
     return { class: abortClass };
   }
   const refusal = nameOf<RefusalCode>(REFUSAL_CODES, code);
-  if (refusal !== "POLICY" && detail !== 0) throw new MalformedBody("abort");
+  if (refusal !== "POLICY" && detail !== 0) throw violation("abort");
   return { class: "refused", code: refusal, detail };
 }
 
 function nameOf<Name extends string>(codes: Readonly<Record<Name, number>>, code: number): Name {
   for (const name of Object.keys(codes) as Name[]) if (codes[name] === code) return name;
-  throw new MalformedBody("code");
+  throw violation("code");
 }
