@@ -140,12 +140,17 @@ export class SignMaterial {
     const scope = this.directionScope(direction);
     const gadget = this.gadget(direction);
     const given = { scope, direction, gadget, pads, extension, inputs: [k, share] as const, checkInput };
-    const { message, shares } = withArena((arena) => multiplyAsMultiplier(given, arena));
+    const { multiply, shares } = withArena((arena) => {
+      const made = multiplyAsMultiplier(given, arena);
+      // tau is sent, so it is copied out of the arena.
+      const tau = { bytes: Buffer.from(made.message.tau.bytes) };
+      return { multiply: { ...made.message, tau }, shares: made.shares };
+    });
     this.#multiplied = shares;
     this.#share.wipe();
     const [gammaU, gammaV] = [encodePublic(baseTimes(shares[0])), encodePublic(baseTimes(shares[1]))];
     // The salt is sent, so it is copied out of the arena.
-    return { nonce, salt: Buffer.from(salt), multiply: message, gammaU, gammaV, psi: reduced(phi - factor) };
+    return { nonce, salt: Buffer.from(salt), multiply, gammaU, gammaV, psi: reduced(phi - factor) };
   }
 
   /** u and w; all other secrets of the session are let go of. */
