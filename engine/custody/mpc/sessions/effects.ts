@@ -74,7 +74,10 @@ export function stepOf(...effects: readonly Effect[]): Step {
   return { effects, dropped: false };
 }
 
-export function commitOf(row: StateRow | null, more: Partial<Omit<Effect & { kind: "commit" }, "kind" | "row">> = {}): Effect {
+export function commitOf(
+  row: StateRow | null,
+  more: Partial<Omit<Effect & { kind: "commit" }, "kind" | "row">> = {},
+): Effect {
   return { kind: "commit", row, put: null, erase: [], reservation: null, ...more };
 }
 

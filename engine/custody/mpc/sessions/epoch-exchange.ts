@@ -71,7 +71,13 @@ export class BaseOtExchange {
 }
 
 /** Seals the record of the epoch and its backup; what was open is wiped. */
-export function sealEpoch(epoch: NewEpoch, tag: Buffer, ot: BaseOtExchange, ctr: bigint, ports: EpochPorts): SealedEpoch {
+export function sealEpoch(
+  epoch: NewEpoch,
+  tag: Buffer,
+  ot: BaseOtExchange,
+  ctr: bigint,
+  ports: EpochPorts,
+): SealedEpoch {
   const { party, scope, share, publicShares, key, gadgetSeeds } = epoch;
   const name = { walletId: scope.walletId, party, epoch: epoch.epoch, publicKey: key.bytes };
   const { delta, pads } = ot.multiplier;

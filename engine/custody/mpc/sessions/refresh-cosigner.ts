@@ -16,7 +16,14 @@ import type { Effect, EndCause, Step } from "./effects.js";
 import { type CosignerState, EpochCosigner } from "./epoch-cosigner.js";
 import { BaseOtExchange, type EpochPorts, flowRandom, type NewEpoch, Transcript } from "./epoch-exchange.js";
 import { drawnBytes } from "./keygen-draws.js";
-import { checkShareProof, drawRefresh, proveShare, type RefreshDraws, refreshScope, sharesAfter } from "./refresh-shares.js";
+import {
+  checkShareProof,
+  drawRefresh,
+  proveShare,
+  type RefreshDraws,
+  refreshScope,
+  sharesAfter,
+} from "./refresh-shares.js";
 import { expectSid, SessionCore } from "./session-core.js";
 import type { CosignedWallet } from "./sign-cosigner.js";
 

@@ -16,7 +16,14 @@ import type { Effect, EndCause, SessionEnd, Step } from "./effects.js";
 import { BaseOtExchange, type EpochPorts, flowRandom, Transcript } from "./epoch-exchange.js";
 import { EpochService, type ServiceState } from "./epoch-service.js";
 import { drawnBytes } from "./keygen-draws.js";
-import { checkShareProof, drawRefresh, proveShare, type RefreshDraws, refreshScope, sharesAfter } from "./refresh-shares.js";
+import {
+  checkShareProof,
+  drawRefresh,
+  proveShare,
+  type RefreshDraws,
+  refreshScope,
+  sharesAfter,
+} from "./refresh-shares.js";
 import { expectSid, SessionCore } from "./session-core.js";
 
 export interface RefreshRequest {

@@ -107,7 +107,12 @@ export function proveShare(party: Party, scope: HashScope, made: NewShares, rand
   }
 }
 
-export function checkShareProof(party: Party, scope: HashScope, made: Pick<NewShares, "publicShares">, proof: Proof): void {
+export function checkShareProof(
+  party: Party,
+  scope: HashScope,
+  made: Pick<NewShares, "publicShares">,
+  proof: Proof,
+): void {
   const prover = otherParty(party);
   const statement = made.publicShares[prover];
   if (!isProven({ scope, purpose: "share", prover }, statement, proof)) throw violation("pokP");

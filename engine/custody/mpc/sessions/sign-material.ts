@@ -11,7 +11,12 @@ import { reduced } from "../base/scalar.js";
 import { commit } from "../parts/commitment.js";
 import { directionScope, type ExtensionMessage, extendAsChooser } from "../parts/extension-chooser.js";
 import { extendAsMultiplier, type MultiplierExtension } from "../parts/extension-multiplier.js";
-import { type JointNonce, type SignatureShare, type SignatureVerifier, signatureShare } from "../parts/final-signature.js";
+import {
+  type JointNonce,
+  type SignatureShare,
+  type SignatureVerifier,
+  signatureShare,
+} from "../parts/final-signature.js";
 import { gadgetOf } from "../parts/gadget.js";
 import { chooserFactor } from "../parts/multiply-chooser.js";
 import { multiplyAsMultiplier } from "../parts/multiply-multiplier.js";

@@ -121,8 +121,9 @@ export class SignService {
     this.#row = refreshDueRow(this.#row);
     const told = this.core.fail(transport("busy").failure, "self");
     const failure = refused("CTR").failure;
-    const renamed = told.map((effect): Effect =>
-      effect.kind === "end" ? { ...effect, end: { kind: "failed", failure, by: "self", explained: true } } : effect,
+    const renamed = told.map(
+      (effect): Effect =>
+        effect.kind === "end" ? { ...effect, end: { kind: "failed", failure, by: "self", explained: true } } : effect,
     );
     return [commitOf(this.#row), ...renamed];
   }
@@ -161,7 +162,8 @@ export class SignService {
     const { failure, by } = end;
     if (failure.kind === "cheat") return { effects: [{ kind: "freeze", row, dropsPrepared: false }], row };
     // C says that the ctr of S is too low, or that a refresh is due there.
-    const isDue = isRefreshDue(this.#request.row) || (by === "peer" && failure.kind === "refused" && failure.code === "CTR");
+    const isDue =
+      isRefreshDue(this.#request.row) || (by === "peer" && failure.kind === "refused" && failure.code === "CTR");
     const due = isDue && !isTest && share.epoch === row.activeEpoch ? refreshDueRow(row) : row;
     return { effects: due === row ? [] : [commitOf(due)], row: due };
   }

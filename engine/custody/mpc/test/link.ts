@@ -69,7 +69,9 @@ const sealer: EpochPorts["sealer"] = {
 
 function contextHash(context: Parameters<EpochPorts["sealer"]["seal"]>[0]): Buffer {
   const parts = context.parts.map((part) => Buffer.from(part).toString("hex"));
-  return createHash("sha256").update(JSON.stringify([context.purpose, parts, context.recordVersion])).digest();
+  return createHash("sha256")
+    .update(JSON.stringify([context.purpose, parts, context.recordVersion]))
+    .digest();
 }
 
 export class Killed extends Error {}
@@ -166,7 +168,9 @@ export class Node {
         sent.push({ from: this.party, message: copyOf(effect.message) });
         break;
       case "freeze": {
-        const change = effect.dropsPrepared ? freezeDroppingPrepared(effect.row, NOW) : freezeChange(this.party, effect.row, NOW);
+        const change = effect.dropsPrepared
+          ? freezeDroppingPrepared(effect.row, NOW)
+          : freezeChange(this.party, effect.row, NOW);
         if (change === null) throw new Error("nothing to freeze");
         this.commit(change.row, change.erase, null);
         break;
@@ -286,10 +290,7 @@ export function reconnect(nodes: readonly [Node, Node]): string {
     const views = nodes.map((node) => decodeState(encodeState(viewOf(node.own())), node.party));
     const [ofService, ofCosigner] = views;
     if (ofService === undefined || ofCosigner === undefined) throw new Error("no views");
-    const settled = [
-      settle(0, nodes[0].own(), ofCosigner, NOW),
-      settle(1, nodes[1].own(), ofService, NOW),
-    ] as const;
+    const settled = [settle(0, nodes[0].own(), ofCosigner, NOW), settle(1, nodes[1].own(), ofService, NOW)] as const;
     for (const [index, { change }] of settled.entries())
       if (change !== null) nodes[index === 0 ? 0 : 1].commit(change.row, change.erase, null);
     if (settled[0].verdict !== "again" && settled[1].verdict !== "again") return settled[0].verdict;
@@ -302,7 +303,6 @@ export function classOf(end: SessionEnd | undefined): string {
   if (end === undefined) return "none";
   if (end.kind !== "failed") return end.kind;
   const { failure } = end;
-  if (process.env["MPC_DEBUG"] !== undefined) console.error(failure);
   return failure.kind === "refused" ? `refused ${failure.code}` : failure.kind;
 }
 

@@ -4,16 +4,23 @@
  */
 import type { Point } from "../base/point.js";
 
-export function memoized<Arguments extends readonly (bigint | Point)[], Result>(
+type Given = bigint | number | string | Uint8Array | Point;
+
+export function memoized<Arguments extends readonly Given[], Result>(
   times: (...given: Arguments) => Result,
 ): (...given: Arguments) => Result {
   const known = new Map<string, Result>();
   return (...given) => {
-    const key = given.map((each) => (typeof each === "bigint" ? each : `${each.px}/${each.py}/${each.pz}`)).join(":");
+    const key = given.map(textOf).join(":");
     const found = known.get(key);
     if (found !== undefined) return found;
     const made = times(...given);
     known.set(key, made);
     return made;
   };
+}
+
+function textOf(given: Given): string {
+  if (given instanceof Uint8Array) return Buffer.from(given).toString("base64");
+  return typeof given === "object" ? `${given.px}/${given.py}/${given.pz}` : String(given);
 }

@@ -3,6 +3,8 @@ import { createRequire } from "node:module";
 import { recoverAddress } from "viem";
 import { beforeAll, describe, expect, it } from "vitest";
 import { addressOf, decodePoint } from "../base/point.js";
+import { sha256 } from "../base/hash.js";
+import known from "./known-answers.json" with { type: "json" };
 import { carry, classOf, digestOf, Node, problemOf } from "./link.js";
 import { seededRandom } from "./seeded-random.js";
 
@@ -46,14 +48,30 @@ describe("two parties over an honest network", () => {
     expect(service.ends.map(problemOf).filter((problem) => problem !== null)).toEqual([]);
     expect(cosigner.ends.map(problemOf).filter((problem) => problem !== null)).toEqual([]);
     expect([classOf(service.ends[0]), classOf(cosigner.ends[0])]).toEqual(["done", "done"]);
-    expect(service.log.filter((entry) => !entry.startsWith("send 1") && entry !== "end")).toEqual(
-      ["commit", "backup", "commit", "send 30", "send 32", "send 34", "commit", "acknowledge"],
-    );
+    expect(service.log.filter((entry) => !entry.startsWith("send 1") && entry !== "end")).toEqual([
+      "commit",
+      "backup",
+      "commit",
+      "send 30",
+      "send 32",
+      "send 34",
+      "commit",
+      "acknowledge",
+    ]);
     expect(service.log.slice(-3)).toEqual(["send 1a", "acknowledge", "end"]);
     expect(cosigner.log).toEqual(
-      ["send 11", "send 13", "send 15", "send 17", "commit", "backup", "send 19", "commit", "send 31", "send 33"].concat([
-        "commit", "send 35", "commit", "send 1b", "end",
-      ]),
+      [
+        "send 11",
+        "send 13",
+        "send 15",
+        "send 17",
+        "commit",
+        "backup",
+        "send 19",
+        "commit",
+        "send 31",
+        "send 33",
+      ].concat(["commit", "send 35", "commit", "send 1b", "end"]),
     );
     expect(service.row).toMatchObject({ status: "active", activeEpoch: 1, ctr: 1n, openAborts: 0, sessions: 0 });
     expect(cosigner.row).toMatchObject({ status: "active", activeEpoch: 1, ctr: 1n, openAborts: 0, sessions: 0 });
@@ -90,6 +108,19 @@ describe("two parties over an honest network", () => {
     carry(nodes, service.sign(intent("bad")));
     expect(classOf(service.ends.at(-1))).toBe("refused POLICY");
   });
+});
+
+it("sessions give the known answers of the page: tag, transcript of the test signature, signature", () => {
+  const pair = [new Node(0, seededRandom("kat-1")), new Node(1, seededRandom("kat-1"))] as const;
+  const bodies = new Map<number, string>();
+  carry(pair, pair[0].keygen(), (message) => {
+    bodies.set(message.header.type, sha256(message.body).toString("hex"));
+    if (message.header.type === 0x35) bodies.set(0x35, Buffer.from(message.body).toString("hex"));
+    return [message];
+  });
+  expect(pair[0].peek(1).tag.toString("hex")).toBe(known.tag);
+  const flights = [0x31, 0x32, 0x33, 0x34, 0x35].map((type) => bodies.get(type));
+  expect(flights).toEqual([known.F2, known.F3, known.F4, known.F5, known.F6]);
 });
 
 /** Aligned blocks of 32 bytes behind the plain head of a record that both hold. */

@@ -93,9 +93,7 @@ beforeAll(() => {
   stores = [nodes[0].copyOfStore(), nodes[1].copyOfStore()];
 });
 
-afterAll(() => {
-  console.info(`tampered signatures: ${[...counts].map(([name, count]) => `${name} ${count}`).join(", ")}`);
-});
+afterAll(() => {});
 
 describe("a signature with one bit flipped", () => {
   for (const field of SIGN_FIELDS)
@@ -200,7 +198,11 @@ describe("a signature with a message", () => {
 
     it(`(${name}) sent twice never gives two signatures and never freezes`, () => {
       const nodes = wallet();
-      carry(nodes, nodes[0].sign(INTENT), change(name, (message) => [message, copyOf(message)]));
+      carry(
+        nodes,
+        nodes[0].sign(INTENT),
+        change(name, (message) => [message, copyOf(message)]),
+      );
       const isLast = name === "f5" || name === "f6";
       expect(nodes[0].released.length).toBe(isLast ? 1 : 0);
       if (!isLast) expect(classOf(nodes[at].ends[0])).toBe("violation");
@@ -212,12 +214,20 @@ describe("a signature with a message", () => {
       const old = recorded.get(name);
       if (old === undefined) throw new Error("not recorded");
       const nodes = wallet();
-      carry(nodes, nodes[0].sign(INTENT), change(name, () => [copyOf(old)]));
+      carry(
+        nodes,
+        nodes[0].sign(INTENT),
+        change(name, () => [copyOf(old)]),
+      );
       expect(nodes[0].released).toEqual([]);
       expect(classOf(nodes[at].ends[0])).toBe(name === "f1" ? "refused CTR" : "none");
       const classes = { f1: [0, "violation"], f2: [0, "violation"], f3: [1, "cheat"], f4: [0, "cheat"] } as const;
-      const [who, expected] = name === "f5" ? [1, "cheat"] as const : name === "f6" ? [0, "violation"] as const : classes[name];
-      signWith(change(name, (message) => [withBody(message, old.body)]), { at: who, class: expected });
+      const [who, expected] =
+        name === "f5" ? ([1, "cheat"] as const) : name === "f6" ? ([0, "violation"] as const) : classes[name];
+      signWith(
+        change(name, (message) => [withBody(message, old.body)]),
+        { at: who, class: expected },
+      );
     });
 
     it(`(${name}) given back to its sender is a violation`, () => {
@@ -244,7 +254,12 @@ describe("a signature with a message", () => {
           nodes,
           nodes[0].sign(INTENT),
           change(wanted, ({ header }) => [
-            withHeader(copyOf(other), { ...header, type: other.header.type, seq: other.header.seq, length: other.body.byteLength }),
+            withHeader(copyOf(other), {
+              ...header,
+              type: other.header.type,
+              seq: other.header.seq,
+              length: other.body.byteLength,
+            }),
           ]),
         );
         expect(nodes[0].released).toEqual([]);

@@ -9,7 +9,16 @@ function headerOf(type: number, changes: Partial<Header> = {}): Header {
   const kind = MESSAGE_KINDS.find((each) => each.type === type);
   const from = kind?.from ?? 0;
   return {
-    ...{ version: 1, type, walletId: kind?.name === "hello" ? new Uint8Array(16) : walletId, epoch: 3, ctr: 9n, sid: ZERO_SID, from, to: 1 - from },
+    ...{
+      version: 1,
+      type,
+      walletId: kind?.name === "hello" ? new Uint8Array(16) : walletId,
+      epoch: 3,
+      ctr: 9n,
+      sid: ZERO_SID,
+      from,
+      to: 1 - from,
+    },
     ...{ seq: kind?.seq ?? 0, length: kind?.bytesMin ?? 0, ...changes },
   };
 }

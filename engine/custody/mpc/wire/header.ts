@@ -119,18 +119,11 @@ export function isZero(bytes: Uint8Array): boolean {
 }
 
 /** The header of a message that this party sends. */
-export function headerOf(
-  kind: MessageKind,
-  self: Party,
-  names: SessionNames,
-  sid: Uint8Array,
-  length: number,
-): Header {
+export function headerOf(kind: MessageKind, self: Party, names: SessionNames, sid: Uint8Array, length: number): Header {
   const { walletId, epoch, ctr } = names;
   const { type, seq } = kind;
   return { version: PROTOCOL_VERSION, type, walletId, epoch, ctr, sid, from: self, to: 1 - self, seq, length };
 }
-
 
 /** Where a message has no session id yet, or needs none. */
 export const NO_SID: Uint8Array = ZERO_SID;

@@ -1,7 +1,14 @@
 /** Bodies of RF1 to RF5 (docs/mpc.md, section 9). The later flights are those of a key generation. */
 
 import { violation } from "../base/outcome.js";
-import { BASE_OT_POINTS_BYTES, HASH_BYTES, PADS_BYTES, POINT_BYTES, PROOF_BYTES, SCALAR_BYTES } from "../base/parameters.js";
+import {
+  BASE_OT_POINTS_BYTES,
+  HASH_BYTES,
+  PADS_BYTES,
+  POINT_BYTES,
+  PROOF_BYTES,
+  SCALAR_BYTES,
+} from "../base/parameters.js";
 import type { PublicPoint } from "../base/point.js";
 import { encodeScalar } from "../base/scalar.js";
 import { decodeProof, type Proof } from "../parts/proof.js";
