@@ -58,6 +58,16 @@ export interface Session {
   end(cause: EndCause): Step;
 }
 
+const gadgets = new Map<string, readonly bigint[]>();
+
+/** As a runner keeps them: they are public and last for an epoch. */
+const keptGadgets: typeof computedGadgets = (share, direction) => {
+  const key = `${share.sid.toString("hex")}/${direction}`;
+  const found = gadgets.get(key) ?? computedGadgets(share, direction);
+  gadgets.set(key, found);
+  return found;
+};
+
 /** A plain sealing: what is tested here is the order of effects, not the cipher. */
 const sealer: EpochPorts["sealer"] = {
   seal: (context, plaintext) => Buffer.concat([contextHash(context), plaintext]),
@@ -103,7 +113,7 @@ export class Node {
     this.party = party;
     this.store = store ?? { row: null, shares: new Map(), backups: [] };
     this.ports = {
-      ...{ random: labelled(random, `${party}/`), verifier, gadgets: computedGadgets, sealer },
+      ...{ random: labelled(random, `${party}/`), verifier, gadgets: keptGadgets, sealer },
       sealBackup: (share, ctr) => Buffer.from(`${share.epoch}/${ctr}/${share.tag.toString("hex")}`),
     };
     this.restart();

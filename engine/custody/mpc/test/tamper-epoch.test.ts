@@ -201,7 +201,9 @@ describe("a key generation with a message", () => {
         ({ header, body }) => [{ header: { ...header, from: header.to, to: header.from }, body }],
         ({ header, body }) => [{ header: { ...header, walletId: Buffer.alloc(16, 9) }, body }],
       ];
-      for (const way of ways) {
+      for (const [index, way] of ways.entries()) {
+        // The short form takes every other way, the others for the next message.
+        if (!IS_LONG && (index + names.indexOf(name)) % 2 === 1) continue;
         const nodes = fresh();
         carry(nodes, nodes[0].keygen(), once(name, way));
         reconnect(nodes);
