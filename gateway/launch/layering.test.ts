@@ -110,6 +110,10 @@ describe("layer rules", () => {
     ["engine-parts-know-no-orders", "engine/guards", "engine/orders/x.ts"],
     ["sealing-knows-the-store-alone", "engine/custody/sealing", "engine/custody/x.ts"],
     ["sealing-knows-the-store-alone", "engine/custody/sealing", "engine/storage/x.ts"],
+    ["digests-are-lowest", "engine/custody/digest", "engine/custody/policy/x.ts"],
+    ["digests-are-lowest", "engine/custody/digest", "engine/domain/x.ts"],
+    ["policy-knows-digests-alone", "engine/custody/policy", "engine/custody/mpc/x.ts"],
+    ["policy-knows-digests-alone", "engine/custody/policy", "engine/storage/x.ts"],
     ["orders-know-no-portfolio", "engine/orders", "engine/portfolio/x.ts"],
     ["orders-know-no-portfolio", "engine/orders/single", "engine/recorder/x.ts"],
     ["orders-durable-looks-down", "engine/orders/durable", "engine/orders/decide/x.ts"],
@@ -126,6 +130,7 @@ describe("layer rules", () => {
   /** What no import of another file of ours can show. */
   const OTHERS: Readonly<Record<string, string>> = {
     "engine/planted-pure.ts": 'import { readFileSync } from "node:fs";\nexport const a = readFileSync;\n',
+    "engine/custody/policy/planted-pure.ts": 'import { hostname } from "node:os";\nexport const a = hostname;\n',
     "engine/planted-transport.ts": 'import type { WebSocket } from "ws";\nexport type A = WebSocket;\n',
     "gateway/auth/planted-transport.ts": 'import type { WebSocket } from "ws";\nexport type A = WebSocket;\n',
     "engine/planted-nowhere.ts": 'import { a } from "./nowhere.js";\nexport const b = a;\n',
@@ -137,6 +142,7 @@ describe("layer rules", () => {
     const files: Record<string, string> = { ...OTHERS };
     const expected = new Set([
       "engine-is-pure: engine/planted-pure.ts",
+      "digests-and-policy-are-pure: engine/custody/policy/planted-pure.ts",
       "engine-takes-no-transport: engine/planted-transport.ts",
       "auth-takes-no-transport: gateway/auth/planted-transport.ts",
       "not-to-unresolvable: engine/planted-nowhere.ts",

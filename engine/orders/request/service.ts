@@ -58,7 +58,7 @@ import { mintRouteId } from "../route-ids.js";
 
 export const MAX_IN_FLIGHT = 2_000;
 /** For metrics, which name nobody. */
-const SERVICE: Asker = { ownerId: null, seesAll: true };
+const SERVICE: Asker = { ownerId: null, payer: null, seesAll: true };
 
 export interface TradeServiceOptions {
   readonly rooms: Rooms;
