@@ -228,6 +228,57 @@ describe("a key generation with a message", () => {
   });
 });
 
+describe("a cheat in the test signature", () => {
+  // com_C of F2, U of F3, tau of F4, u of F5; who notices each.
+  const CHEATS = [
+    ["f2", 72, 0],
+    ["f3", 100, 1],
+    ["f4", 33 + 32 + 64, 0],
+    ["f5", 31, 1],
+  ] as const;
+  for (const [name, at, party] of CHEATS) {
+    const tamper = () =>
+      once(name, ({ header, body }) => {
+        const changed = Buffer.from(body);
+        changed.writeUInt8(changed.readUInt8(at) ^ 1, at);
+        return [{ header, body: changed }];
+      });
+
+    it(`(${name} of a creation) ends the attempt on both sides, and nothing is frozen`, () => {
+      const nodes = fresh();
+      carry(nodes, nodes[0].keygen(), tamper());
+      expect(classOf(nodes[party].ends[0])).toBe("cheat");
+      expect(nodes[0].acknowledged).toBeNull();
+      expect(reconnect(nodes)).toBe("settled");
+      expect(nodes.map(({ row, store }) => [row, store.shares.size])).toEqual([
+        [null, 0],
+        [null, 0],
+      ]);
+      count("cheat in a creation");
+    });
+
+    it(`(${name} of a refresh) freezes the wallet at the epoch that was, and an unfreeze heals it`, () => {
+      const nodes = wallet();
+      carry(nodes, nodes[0].refresh(0), tamper());
+      expect(classOf(nodes[party].ends[0])).toBe("cheat");
+      expect(nodes[party].row).toMatchObject({ status: "frozen", activeEpoch: 1, preparedEpoch: 0 });
+      nodes[party === 0 ? 1 : 0].freezeNotice(1);
+      for (const node of nodes) node.restart();
+      expect(reconnect(nodes)).toBe("settled");
+      for (const { row, store } of nodes) {
+        expect(row).toMatchObject({ status: "frozen", activeEpoch: 1, preparedEpoch: 0 });
+        expect([...store.shares.keys()]).toEqual([1]);
+      }
+      carry(nodes, nodes[0].sign(Buffer.from("t:no more")));
+      expect(nodes[0].released).toEqual([]);
+      nodes[1].approved = 1;
+      carry(nodes, nodes[0].refresh(1));
+      expectSignsOn(nodes, 2);
+      count("cheat in a refresh");
+    });
+  }
+});
+
 function expectSignsOn(nodes: Nodes, epoch: number): void {
   expect(nodes.every(({ row }) => row?.status !== "frozen")).toBe(true);
   expect(reconnect(nodes)).toBe("settled");
