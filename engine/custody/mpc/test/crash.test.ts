@@ -139,7 +139,9 @@ beforeAll(() => {
   stores = [nodes[0].copyOfStore(), nodes[1].copyOfStore()];
 });
 
-afterAll(() => {});
+afterAll(() => {
+  process.stdout.write(`kills: ${[...counts].map(([name, found]) => `${name} ${found}`).join(", ")}\n`);
+});
 
 describe("a party that is killed at any effect of", () => {
   for (const act of ["creation", "refresh", "unfreeze", "signature"] as const)
@@ -262,6 +264,7 @@ describe("a network that reorders, loses, doubles and cuts", () => {
       }),
       { numRuns: RUNS },
     );
+    counts.set(`signatures of ${2 * RUNS} attempts over a bad network`, signed);
     expect(signed).toBeGreaterThan(0);
   });
 });

@@ -62,7 +62,11 @@ beforeAll(() => {
   stores = [nodes[0].copyOfStore(), nodes[1].copyOfStore()];
 });
 
-afterAll(() => {});
+afterAll(() => {
+  process.stdout.write(
+    `tampered key generations and refreshes: ${[...counts].map(([name, found]) => `${name} ${found}`).join(", ")}\n`,
+  );
+});
 
 function once(name: string, make: (message: Message) => readonly Message[]): Tamper {
   let isDone = false;

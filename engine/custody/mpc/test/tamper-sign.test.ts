@@ -93,7 +93,9 @@ beforeAll(() => {
   stores = [nodes[0].copyOfStore(), nodes[1].copyOfStore()];
 });
 
-afterAll(() => {});
+afterAll(() => {
+  process.stdout.write(`tampered signatures: ${[...counts].map(([name, found]) => `${name} ${found}`).join(", ")}\n`);
+});
 
 describe("a signature with one bit flipped", () => {
   for (const field of SIGN_FIELDS)
