@@ -177,6 +177,32 @@ module.exports = {
       to: { path: "^engine/", pathNot: "^engine/(custody/sealing/|domain/|storage/state-store\\.ts$)" },
     },
     {
+      name: "two-party-signing-knows-no-provider",
+      comment: "Bytes in, bytes and effects out; the runner has the sockets, clocks and rows.",
+      severity: "error",
+      from: { path: "^engine/custody/mpc/", pathNot: TEST },
+      to: { path: "^engine/", pathNot: "^engine/(custody/(mpc|sealing)/|domain/)" },
+    },
+    {
+      name: "two-party-sessions-are-on-top",
+      comment: "base ← parts, state ← wire ← sessions.",
+      severity: "error",
+      from: { path: "^engine/custody/mpc/(base|parts|state|wire)/", pathNot: TEST },
+      to: { path: "^engine/custody/mpc/sessions/" },
+    },
+    {
+      name: "two-party-arithmetic-is-lowest",
+      severity: "error",
+      from: { path: "^engine/custody/mpc/(base|parts)/", pathNot: TEST },
+      to: { path: "^engine/custody/mpc/(state|wire)/" },
+    },
+    {
+      name: "two-party-signing-is-pure",
+      severity: "error",
+      from: { path: "^engine/custody/mpc/", pathNot: TEST },
+      to: { path: "^(node:)?(net|tls|fs|http|https|child_process|worker_threads|os|dgram)(/promises)?$" },
+    },
+    {
       name: "orders-know-no-portfolio",
       comment: "Nor the recorder, which is behind a port of theirs (record-sink.ts).",
       severity: "error",

@@ -110,6 +110,10 @@ describe("layer rules", () => {
     ["engine-parts-know-no-orders", "engine/guards", "engine/orders/x.ts"],
     ["sealing-knows-the-store-alone", "engine/custody/sealing", "engine/custody/x.ts"],
     ["sealing-knows-the-store-alone", "engine/custody/sealing", "engine/storage/x.ts"],
+    ["two-party-signing-knows-no-provider", "engine/custody/mpc/sessions", "engine/custody/policy/x.ts"],
+    ["two-party-signing-knows-no-provider", "engine/custody/mpc/state", "engine/storage/x.ts"],
+    ["two-party-sessions-are-on-top", "engine/custody/mpc/wire", "engine/custody/mpc/sessions/x.ts"],
+    ["two-party-arithmetic-is-lowest", "engine/custody/mpc/parts", "engine/custody/mpc/state/x.ts"],
     ["orders-know-no-portfolio", "engine/orders", "engine/portfolio/x.ts"],
     ["orders-know-no-portfolio", "engine/orders/single", "engine/recorder/x.ts"],
     ["orders-durable-looks-down", "engine/orders/durable", "engine/orders/decide/x.ts"],
@@ -126,6 +130,7 @@ describe("layer rules", () => {
   /** What no import of another file of ours can show. */
   const OTHERS: Readonly<Record<string, string>> = {
     "engine/planted-pure.ts": 'import { readFileSync } from "node:fs";\nexport const a = readFileSync;\n',
+    "engine/custody/mpc/base/planted-net.ts": 'import { connect } from "node:net";\nexport const a = connect;\n',
     "engine/planted-transport.ts": 'import type { WebSocket } from "ws";\nexport type A = WebSocket;\n',
     "gateway/auth/planted-transport.ts": 'import type { WebSocket } from "ws";\nexport type A = WebSocket;\n',
     "engine/planted-nowhere.ts": 'import { a } from "./nowhere.js";\nexport const b = a;\n',
@@ -137,6 +142,7 @@ describe("layer rules", () => {
     const files: Record<string, string> = { ...OTHERS };
     const expected = new Set([
       "engine-is-pure: engine/planted-pure.ts",
+      "two-party-signing-is-pure: engine/custody/mpc/base/planted-net.ts",
       "engine-takes-no-transport: engine/planted-transport.ts",
       "auth-takes-no-transport: gateway/auth/planted-transport.ts",
       "not-to-unresolvable: engine/planted-nowhere.ts",
