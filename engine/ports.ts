@@ -38,10 +38,10 @@ export interface AccountSession {
    */
   readonly accountScope?: string;
   /**
-   * Who pays for its calls out of its share of the venue's lanes: the id of the API key that asks, never a secret. Absent
-   * or null: without a key the account's own credentials pay. It says nothing of whether the credentials are good.
+   * Who pays for its calls out of its share of the venue's lanes: the id of the API key that asks, never a secret. Null:
+   * without a key the account's own credentials pay. It says nothing of whether the credentials are good.
    */
-  readonly payer?: string | null;
+  readonly payer: string | null;
   /** Drops key material. Idempotent. Using the session afterwards gives an AUTH failure. */
   close(): void;
 }
@@ -394,7 +394,7 @@ export interface VenueRoom extends MarketRoom {
   readonly history?: AccountHistory;
   readonly settings?: AccountSettings;
   /** `payer`: as the session has it. */
-  openSession(rawCredentials: unknown, payer?: string | null): OpenSession;
+  openSession(rawCredentials: unknown, payer: string | null): OpenSession;
   /** Absent: the session's own labels name the account. */
   readonly accountNames?: AccountNames;
   /**
@@ -413,7 +413,7 @@ export interface VenueRoom extends MarketRoom {
    */
   addressOf?(session: AccountSession): string | null;
   /** Opens a session that reads the public data of an address and cannot sign. Absent where no account data is public. */
-  openAddress?(walletAddress: string, payer?: string | null): OpenSession;
+  openAddress?(walletAddress: string, payer: string | null): OpenSession;
 }
 
 export function isTradingRoom(room: MarketRoom): room is VenueRoom {

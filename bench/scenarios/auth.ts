@@ -66,7 +66,7 @@ function startAuth(mark: HighWaterMark): RequestAuth {
     keys.add(keyId, new LiveKey(facts, new SigningSecret(SECRET)));
   }
   const two = keys.get("pk_two");
-  two?.rotate(new SigningSecret(SECRET), Number.MAX_SAFE_INTEGER);
+  two?.rotate(new SigningSecret(SECRET), { wallMs: Number.MAX_SAFE_INTEGER, monoNs: Number.MAX_SAFE_INTEGER });
   const parts = { mode: "signed", keys, clock: createSystemClock(), replays: new ReplayWindow(), mark } as const;
   return new RequestAuth({ ...parts, fillRandom: systemFillRandom, onAddressRefused: () => {} });
 }

@@ -152,7 +152,7 @@ async function stagesOf(service: Service, config: Parameters<typeof createServic
     { name: "reply to text", run: () => serialise({ success: true, data, timestamp: 0 }) },
     { name: "text to bytes", run: () => encodedText(text) },
   ];
-  const openAccounts = (): TradeAccounts => new TradeAccounts(rooms, asked, hash, null);
+  const openAccounts = (): TradeAccounts => new TradeAccounts(rooms, asked, hash, null, null);
   const accounts = openAccounts().all();
   // Fees are read once; a decision at once has them.
   await readAccounts(clock, accounts, asked, feeCache, FEES_WITHIN_MS);
@@ -183,6 +183,7 @@ function decided(service: Service, request: TradeRequest): TradeData {
     ownerId: null,
     rawBody: new Uint8Array(),
     receivedAtMs: Date.now(),
+    payer: null,
   };
   const result = service.closeService.tradeAtOnce(request, context);
   if (result === null) throw new StreamStale();

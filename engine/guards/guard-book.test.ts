@@ -216,7 +216,17 @@ describe("the daily limit", () => {
     const subjects = [{ ownerId: "pk_two" }, { ownerId: null, accountHash: "a" }, { ownerId: null, accountHash: "b" }];
     expect(subjects.map((subject) => codeOf(guards, subject))).toEqual(["ok", "ok", "ok"]);
     expect(codeOf(guards, { ownerId: null, accountHash: "b" })).toBe("DAILY_LIMIT");
-    expect(guards.check(order())).toMatchObject({ code: "DAILY_LIMIT", details: { scope: "global", left: "0" } });
+    expect(guards.check(order())).toMatchObject({ code: "DAILY_LIMIT", details: { scope: "global" } });
+  });
+
+  it("of all together does not tell an owner what the others left of it; without keys it is everybody's", async () => {
+    const guards = await book({ global: { ...NO_LIMITS, maxDailyNotional: "150" } });
+    expect(codeOf(guards, { ownerId: "ow_other" })).toBe("ok");
+    const details = (ownerId: string | null): unknown => {
+      const verdict = guards.check(order({ ownerId }));
+      return verdict.ok ? null : verdict.details["left"];
+    };
+    expect([details("ow_one"), details(null)]).toEqual([undefined, "50"]);
   });
 
   it("starts again at zero with each UTC day", async () => {

@@ -195,8 +195,10 @@ export class GuardBook implements Guards {
     ] as const) {
       const { maxDailyMicro } = limits;
       if (maxDailyMicro === null || before + micro <= maxDailyMicro) continue;
-      const left = maxDailyMicro > before ? maxDailyMicro - before : 0n;
-      const details = { scope, notional: microText(micro), left: microText(left), maximum: microText(maxDailyMicro) };
+      const left = microText(maxDailyMicro > before ? maxDailyMicro - before : 0n);
+      // What all have left would tell an owner what the others used.
+      const shown = scope === "key" || order.ownerId === null ? { left } : {};
+      const details = { scope, notional: microText(micro), ...shown, maximum: microText(maxDailyMicro) };
       return refused("DAILY_LIMIT", { ...details, resetsAt: (Math.floor(atMs / DAY_MS) + 1) * DAY_MS });
     }
     if (!this.#usage.hasRoomFor(atMs, subject)) return refused("OVERLOADED", { reason: "GUARD_SUBJECTS" });

@@ -86,7 +86,7 @@ export class TradeAccounts {
     request: Pick<TradeRequest, "credentials" | "preferredExchange">,
     hash: KeyedHash,
     ownerId: string | null,
-    payer: string | null = null,
+    payer: string | null,
   ) {
     this.#payer = payer;
     this.#credentials = request.credentials;
@@ -146,7 +146,7 @@ export class TradeAccounts {
         continue;
       }
       const raw = this.#credentials[venue] ?? null;
-      const opened = raw === null ? null : room.openSession(raw);
+      const opened = raw === null ? null : room.openSession(raw, this.#payer);
       if (opened?.ok !== true) continue;
       names.push(sessionHash(hash, opened.session, null));
       opened.session.close();

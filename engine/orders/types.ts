@@ -69,8 +69,8 @@ export interface TradeContext {
   readonly idempotencyKey: string | null;
   /** Who owns what the trade makes; null in public mode (then the accounts of the credentials scope the key). */
   readonly ownerId: string | null;
-  /** The API key that asks: it pays out of its share of the venues' lanes. Absent or null: the accounts themselves do. */
-  readonly payer?: string | null;
+  /** The API key that asks: it pays out of its share of the venues' lanes. Null: the accounts themselves do. */
+  readonly payer: string | null;
   /** Exact bytes of the request body, for the fingerprint; not looked at without an idempotency key. */
   readonly rawBody: Uint8Array;
   readonly receivedAtMs: number;

@@ -35,7 +35,7 @@ function setUp(streamPlaces: number | null): void {
 
 function open(wantsOrders = true): AccountHandle {
   const access = { kind: "credentials", block: two.credentials(alice) } as const;
-  const opened = portfolio.open("venuetwo", access, wantsOrders, () => {}, null);
+  const opened = portfolio.open("venuetwo", access, wantsOrders, () => {}, null, null);
   if (!opened.ok) throw new Error(opened.code);
   return opened.handle;
 }

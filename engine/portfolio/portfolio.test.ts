@@ -64,6 +64,7 @@ function listen(
       received.push(change);
     },
     ownerId,
+    null,
   );
   if (!opened.ok) throw new Error(opened.code);
   return {
@@ -381,23 +382,38 @@ describe("sharing a watched account", () => {
     expect(wrong.handle.watch.coverage().state).toBe("AUTH_REQUIRED");
   });
 
+  it("leaves half of the watches to the keys of others, and gives them back", () => {
+    portfolio = createPortfolio(two, { accountsMax: 4 });
+    const open = (name: string, payer: string) => {
+      const block = two.credentials(two.addAccount(name));
+      return portfolio.open("venuetwo", { kind: "credentials", block }, false, () => {}, "ow_a", payer);
+    };
+    const greedy = ["a", "b", "c"].map((name) => open(name, "pk_greedy"));
+    expect(greedy.map(({ ok }) => ok)).toEqual([true, true, false]);
+    expect(open("d", "pk_other").ok).toBe(true);
+    if (greedy[0]?.ok) greedy[0].handle.close();
+    expect([open("e", "pk_greedy").ok, open("f", "pk_greedy").ok]).toEqual([true, false]);
+  });
+
   it("is bounded, and refuses what it cannot open without leaving a session", () => {
     portfolio = createPortfolio(two, { accountsMax: 1 });
     listen();
     const bob = two.addAccount("bob");
     const open = (venue: "venuetwo" | "venueone", block: unknown) =>
-      portfolio.open(venue, { kind: "credentials", block }, false, () => {}, null);
+      portfolio.open(venue, { kind: "credentials", block }, false, () => {}, null, null);
     expect(open("venuetwo", two.credentials(bob))).toEqual({ ok: false, code: "OVERLOADED" });
     expect(open("venueone", {})).toEqual({ ok: false, code: "NOT_CONFIGURED" });
     portfolio = createPortfolio(two);
     expect(
-      portfolio.open("venuetwo", { kind: "credentials", block: { apiKey: "malformed" } }, false, () => {}, null),
+      portfolio.open("venuetwo", { kind: "credentials", block: { apiKey: "malformed" } }, false, () => {}, null, null),
     ).toEqual({
       ok: false,
       code: "BAD_CREDENTIALS",
       problem: "venuetwo.apiKey must be a key",
     });
-    expect(portfolio.open("venuetwo", { kind: "address", walletAddress: "0xabc" }, false, () => {}, null)).toEqual({
+    expect(
+      portfolio.open("venuetwo", { kind: "address", walletAddress: "0xabc" }, false, () => {}, null, null),
+    ).toEqual({
       ok: false,
       code: "MISSING_CREDENTIALS",
     });
@@ -541,6 +557,7 @@ describe("an execution that was resolved", () => {
       { kind: "address", walletAddress: "alice" },
       true,
       (change) => received.push(change),
+      null,
       null,
     );
     await clock.advanceAsync(100);

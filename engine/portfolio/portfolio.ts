@@ -5,7 +5,7 @@
  * Invariants: callers with other credentials share nothing, even for the same account (otherwise a wrong secret with a
  * right key name would see what the right one opened), and neither do callers of other owners, whose executions are
  * their own. Credentials are kept as a keyed hash only; the keys are in the
- * session alone. Bound: ACCOUNTS_MAX watches; one more is refused.
+ * session alone. Bound: ACCOUNTS_MAX watches, half of them for one API key; one more is refused.
  *
  * The venue's lanes are paid by the API key that opened the watch, for as long as it lasts: who joins later pays nothing,
  * and who opens many pays for them all.
@@ -13,6 +13,7 @@
 import type { Clock } from "../domain/clock.js";
 import type { Logger } from "../domain/logger.js";
 import { Owners } from "../domain/owner.js";
+import { SharedRoom } from "../domain/shared-room.js";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../domain/venue.js";
 import { accountHashOf } from "../orders/accounts.js";
 import type { VenueRoom } from "../ports.js";
@@ -67,8 +68,10 @@ export type OpenedAccount =
 export class Portfolio {
   readonly #options: PortfolioOptions;
   readonly #owners: Owners;
-  readonly #accountsMax: number;
+  readonly #places: SharedRoom;
   readonly #watches = new Map<string, AccountWatch>();
+  /** The key that opened each; null without one. */
+  readonly #payers = new WeakMap<AccountWatch, string | null>();
   readonly #schedules: ReadonlyMap<RoutableVenue, VenueSchedules>;
   readonly #endResolved: () => void;
   #isStopped = false;
@@ -77,7 +80,7 @@ export class Portfolio {
     const { clock, paces, resolved = NO_RESOLVED_EXECUTIONS } = options;
     this.#options = options;
     this.#owners = options.owners ?? new Owners();
-    this.#accountsMax = options.accountsMax ?? ACCOUNTS_MAX;
+    this.#places = new SharedRoom(options.accountsMax ?? ACCOUNTS_MAX);
     this.#schedules = new Map(
       ROUTABLE_VENUES.map((venue) => {
         const { positions, orders } = paces?.[venue] ?? DEFAULT_PACE;
@@ -105,7 +108,7 @@ export class Portfolio {
     wantsOrders: boolean,
     listener: AccountListener,
     ownerId: string | null,
-    payer: string | null = null,
+    payer: string | null,
   ): OpenedAccount {
     const room = this.#options.rooms.get(venue);
     if (room === undefined) return { ok: false, code: "NOT_CONFIGURED" };
@@ -115,7 +118,7 @@ export class Portfolio {
       if (!known.listen(listener, wantsOrders)) return { ok: false, code: "OVERLOADED" };
       return { ok: true, handle: this.#handle(tag, known, listener) };
     }
-    if (this.#isStopped || this.#watches.size >= this.#accountsMax) return { ok: false, code: "OVERLOADED" };
+    if (this.#isStopped || !this.#places.hasRoom(payer)) return { ok: false, code: "OVERLOADED" };
     if (access.kind === "address" && room.openAddress === undefined) return { ok: false, code: "MISSING_CREDENTIALS" };
     const opened =
       access.kind === "credentials"
@@ -134,6 +137,8 @@ export class Portfolio {
       accountHashes: () => this.#owners.reachedBy(ownerId).map((owner) => accountHashOf(hash, venue, accountId, owner)),
     });
     this.#watches.set(tag, watch);
+    this.#payers.set(watch, payer);
+    this.#places.force(payer);
     watch.listen(listener, wantsOrders);
     watch.start();
     return { ok: true, handle: this.#handle(tag, watch, listener) };
@@ -159,7 +164,10 @@ export class Portfolio {
         isOpen = false;
         if (!watch.unlisten(listener)) return;
         watch.close();
-        if (this.#watches.get(tag) === watch) this.#watches.delete(tag);
+        if (this.#watches.get(tag) === watch) {
+          this.#watches.delete(tag);
+          this.#places.leave(this.#payers.get(watch) ?? null);
+        }
         this.#promote(watch.venue);
       },
     };

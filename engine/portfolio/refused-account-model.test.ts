@@ -42,6 +42,7 @@ async function play(seed: number): Promise<{ readonly seen: Set<Check>; readonly
       false,
       () => {},
       null,
+      null,
     );
     if (!opened.ok) throw new Error(opened.code);
     return opened.handle;

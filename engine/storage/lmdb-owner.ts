@@ -9,6 +9,9 @@
  */
 import { readFileSync } from "node:fs";
 
+/** Of the row in the store. No namespace is empty, so no row of a caller can have this key. */
+export const OWNER_KEY = Buffer.from("\0owner", "utf8");
+
 export interface OwnerRow {
   readonly pid: number;
   /** Kernel start time of the process; "" where the platform does not report it. */

@@ -18,7 +18,7 @@ import type { RootDatabase } from "lmdb";
 import type { Clock } from "../domain/clock.js";
 import { ServiceError } from "../domain/errors.js";
 import { isOutOfSpace, openPrivately } from "./lmdb-file.js";
-import { isOwnerAlive, ownOwnerRow, parseOwnerRow } from "./lmdb-owner.js";
+import { isOwnerAlive, OWNER_KEY, ownOwnerRow, parseOwnerRow } from "./lmdb-owner.js";
 import { FORMAT_STEPS, type FormatRows, type FormatStep, planFormat } from "./state-format.js";
 import { pageUseOf } from "./page-reserve.js";
 import {
@@ -269,8 +269,6 @@ function rowKey(namespace: string, key: string): Buffer {
 }
 
 /** No namespace is empty, so no row of a caller can have this key. */
-const OWNER_KEY = Buffer.from("\0owner", "utf8");
-
 const FORMAT_KEY = Buffer.from("\0format", "utf8");
 /** Sorts before every row of a caller and after the store's own. */
 const FIRST_KEY = Buffer.from([1]);

@@ -157,7 +157,7 @@ describe("start", () => {
     const { room } = await setup();
     await room.start();
     if (!isTradingRoom(room)) throw new Error("does not trade");
-    const opened = room.openSession({ ...CREDENTIALS, apiKey: "AbCdEfGh_config" });
+    const opened = room.openSession({ ...CREDENTIALS, apiKey: "AbCdEfGh_config" }, null);
     if (!opened.ok) throw new Error(opened.problem);
     // A stranger would wait for its part of the lane.
     const instrument = room.markets.get("BTC")?.instrument;

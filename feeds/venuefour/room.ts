@@ -172,7 +172,7 @@ class VenuefourRoom implements VenueRoom {
     this.accountNames = trading.accountNames;
   }
 
-  openSession(rawCredentials: unknown, payer?: string | null): OpenSession {
+  openSession(rawCredentials: unknown, payer: string | null): OpenSession {
     return openVenuefourSession(rawCredentials, payer);
   }
 
@@ -183,7 +183,7 @@ class VenuefourRoom implements VenueRoom {
   }
 
   /** Accounts of this venue are public by address. */
-  openAddress(walletAddress: string, payer?: string | null): OpenSession {
+  openAddress(walletAddress: string, payer: string | null): OpenSession {
     return openVenuefourAddress(walletAddress, payer);
   }
 

@@ -294,7 +294,7 @@ describe("a listing that changes", () => {
 
 describe("positions", () => {
   const openSession = (room: Awaited<ReturnType<typeof setup>>["room"]) => {
-    const opened = room.openSession({ privateKey: KEY });
+    const opened = room.openSession({ privateKey: KEY }, null);
     if (!opened.ok) throw new Error(opened.problem);
     return opened.session;
   };
@@ -353,7 +353,7 @@ describe("positions", () => {
   it("of nobody are an AUTH failure, not a flat account", async () => {
     const { room } = await setup();
     await room.start();
-    const foreign = { venue: "venuetwo", accountId: "x", close: () => {} } as const;
+    const foreign = { venue: "venuetwo", accountId: "x", payer: null, close: () => {} } as const;
     expect(await room.reader.readPositions(foreign, null, OPTIONS)).toMatchObject({ ok: false, code: "AUTH" });
   });
 });

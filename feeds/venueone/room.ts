@@ -181,7 +181,7 @@ class VenueoneRoom implements VenueRoom {
     return this.#trading.budgetWaitMs(session, lane);
   }
 
-  openSession(rawCredentials: unknown, payer?: string | null): OpenSession {
+  openSession(rawCredentials: unknown, payer: string | null): OpenSession {
     return this.#trading.openSession(rawCredentials, payer);
   }
 
@@ -189,7 +189,7 @@ class VenueoneRoom implements VenueRoom {
     return this.#trading.addressOf(session);
   }
 
-  openAddress(walletAddress: string, payer?: string | null): OpenSession {
+  openAddress(walletAddress: string, payer: string | null): OpenSession {
     return this.#trading.openAddress(walletAddress, payer);
   }
 

@@ -65,8 +65,8 @@ export interface VenueoneTrading {
   readonly orders: Required<OrderSender>;
   readonly history: AccountHistory;
   readonly settings: AccountSettings;
-  openSession(rawCredentials: unknown, payer?: string | null): OpenSession;
-  openAddress(walletAddress: string, payer?: string | null): OpenSession;
+  openSession(rawCredentials: unknown, payer: string | null): OpenSession;
+  openAddress(walletAddress: string, payer: string | null): OpenSession;
   addressOf(session: AccountSession): string | null;
   readonly accountNames: AccountNames;
   /** How long one more request of this lane would wait for the address's own budget; 0: not at all. */

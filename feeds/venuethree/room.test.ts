@@ -130,11 +130,11 @@ describe("createVenuethreeRoom", () => {
     await started.start();
     if (!isTradingRoom(started)) throw new Error("does not trade");
     expect(network.connections).toHaveLength(0);
-    expect(started.openSession({ apiKeyPrivateKey: "no key", accountIndex: 5 }).ok).toBe(false);
+    expect(started.openSession({ apiKeyPrivateKey: "no key", accountIndex: 5 }, null).ok).toBe(false);
     expect(network.connections).toHaveLength(0);
     const before = started.status().socketCount;
     for (let count = 0; count < 2; count++)
-      expect(started.openSession({ apiKeyPrivateKey: "1f".repeat(40), accountIndex: 5 }).ok).toBe(true);
+      expect(started.openSession({ apiKeyPrivateKey: "1f".repeat(40), accountIndex: 5 }, null).ok).toBe(true);
     expect(network.connections).toHaveLength(1);
     network.last.open();
     expect(started.status().socketCount).toBe(before + 1);

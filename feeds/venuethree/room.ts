@@ -177,7 +177,7 @@ class VenuethreeRoom implements VenueRoom {
     this.accountNames = trading.accountNames;
   }
 
-  openSession(rawCredentials: unknown, payer?: string | null): OpenSession {
+  openSession(rawCredentials: unknown, payer: string | null): OpenSession {
     return this.#trading.openSession(rawCredentials, payer);
   }
 
@@ -193,7 +193,7 @@ class VenuethreeRoom implements VenueRoom {
     return this.#trading.addressOf(session);
   }
 
-  openAddress(walletAddress: string, payer?: string | null): OpenSession {
+  openAddress(walletAddress: string, payer: string | null): OpenSession {
     return this.#trading.openAddress(walletAddress, payer);
   }
 

@@ -68,8 +68,8 @@ export interface VenuethreeTrading {
   readonly confirmation: TxConfirmationDeps;
   readonly tokens: AuthTokens;
   readonly instruments: InstrumentIndex;
-  openSession(rawCredentials: unknown, payer?: string | null): OpenSession;
-  openAddress(walletAddress: string, payer?: string | null): OpenSession;
+  openSession(rawCredentials: unknown, payer: string | null): OpenSession;
+  openAddress(walletAddress: string, payer: string | null): OpenSession;
   namesAnother(rawCredentials: unknown, name: string): boolean;
   addressOf(session: AccountSession): string | null;
   readonly accountNames: AccountNames;

@@ -117,7 +117,7 @@ class VenuetwoRoom implements VenueRoom {
   readonly history: AccountHistory;
   readonly settings: AccountSettings;
   readonly streams: VenuetwoAccountStreams;
-  readonly openSession: (rawCredentials: unknown, payer?: string | null) => OpenSession;
+  readonly openSession: (rawCredentials: unknown, payer: string | null) => OpenSession;
   readonly accountNames: AccountNames;
   readonly #options: VenuetwoRoomOptions;
   readonly #shell: RoomShell;

@@ -49,7 +49,7 @@ export interface VenuetwoTrading {
   readonly settings: AccountSettings;
   readonly listenKey: VenuetwoListenKeys;
   readonly accountNames: AccountNames;
-  openSession(rawCredentials: unknown, payer?: string | null): OpenSession;
+  openSession(rawCredentials: unknown, payer: string | null): OpenSession;
 }
 
 export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTrading {

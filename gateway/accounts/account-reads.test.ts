@@ -21,7 +21,7 @@ const ok = async (): Promise<Read<number>> => ({ ok: true, value: 7, asOfMs: 5, 
 describe("a read of an account", () => {
   it("opens its own session and closes it, whatever the outcome of the read", async () => {
     const { room, reads } = setUp();
-    const ref = { walletAddress: ADDRESS, block: { privateKey: "k" } };
+    const ref = { walletAddress: ADDRESS, block: { privateKey: "k" }, payer: null };
     expect(await reads.read(room, ref, ok)).toEqual({ ok: true, value: 7, asOfMs: 5, source: "venue" });
     const failed: Read<number> = { ok: false, code: "VENUE_ERROR", message: "boom", retryAfterMs: 3 };
     expect(await reads.read(room, ref, async () => failed)).toEqual(failed);
@@ -31,7 +31,7 @@ describe("a read of an account", () => {
 
   it("ends at its deadline although the room never answers", async () => {
     const { clock, room, reads } = setUp();
-    const reading = reads.read(room, { walletAddress: ADDRESS, block: {} }, () => NEVER);
+    const reading = reads.read(room, { walletAddress: ADDRESS, block: {}, payer: null }, () => NEVER);
     clock.advance(1_250);
     expect(await reading).toMatchObject({ ok: false, code: "TIMEOUT" });
     expect([room.sessionsOpen(), reads.inFlight]).toEqual([0, 0]);
@@ -39,7 +39,7 @@ describe("a read of an account", () => {
 
   it("is refused at once beyond the bound, and accepted again when another has ended", async () => {
     const { clock, room, reads } = setUp();
-    const ref = { walletAddress: ADDRESS, block: {} };
+    const ref = { walletAddress: ADDRESS, block: {}, payer: null };
     const running = [reads.read(room, ref, () => NEVER), reads.read(room, ref, () => NEVER)];
     expect(await reads.read(room, ref, ok)).toMatchObject({ ok: false, code: "OVERLOADED" });
     clock.advance(1_250);
@@ -47,12 +47,25 @@ describe("a read of an account", () => {
     expect(await reads.read(room, ref, ok)).toMatchObject({ ok: true });
   });
 
+  it("leaves half of the bound to the keys of others", async () => {
+    const { room, reads } = setUp();
+    const ref = (payer: string) => ({ walletAddress: ADDRESS, block: {}, payer });
+    void reads.read(room, ref("pk_greedy"), () => NEVER);
+    expect(await reads.read(room, ref("pk_greedy"), ok)).toMatchObject({ ok: false, code: "OVERLOADED" });
+    expect(await reads.read(room, ref("pk_other"), ok)).toMatchObject({ ok: true });
+  });
+
   it("needs credentials where nothing is public, and uses the address where something is", async () => {
     const { room, reads } = setUp();
-    const ref = { walletAddress: ADDRESS, block: null };
+    const ref = { walletAddress: ADDRESS, block: null, payer: null };
     expect(await reads.read(room, ref, ok)).toMatchObject({ ok: false, code: "AUTH_REQUIRED" });
     const asked: string[] = [];
-    const session: AccountSession = { venue: "venueone", accountId: "public", close: () => void asked.push("closed") };
+    const session: AccountSession = {
+      venue: "venueone",
+      accountId: "public",
+      payer: null,
+      close: () => void asked.push("closed"),
+    };
     const open: VenueRoom = {
       ...room,
       openAddress(address) {
@@ -71,16 +84,36 @@ describe("a read of an account", () => {
       ...room,
       openSession(raw) {
         blocks.push(raw);
-        return room.openSession(raw);
+        return room.openSession(raw, null);
       },
     };
     const own = { privateKey: "k", walletAddress: OTHER };
-    await reads.read(noting, { walletAddress: ADDRESS, block: { privateKey: "k" } }, ok);
-    await reads.read(noting, { walletAddress: ADDRESS, block: own }, ok);
+    await reads.read(noting, { walletAddress: ADDRESS, block: { privateKey: "k" }, payer: null }, ok);
+    await reads.read(noting, { walletAddress: ADDRESS, block: own, payer: null }, ok);
     expect(blocks).toEqual([{ privateKey: "k", walletAddress: ADDRESS }, own]);
     expect(accountAddress("venueone", { walletAddress: ADDRESS, block: own })).toBe(OTHER);
     for (const block of [null, {}, { walletAddress: 7 }, { walletAddress: "a key by mistake" }])
       expect(accountAddress("venueone", { walletAddress: ADDRESS, block })).toBe(ADDRESS);
+  });
+
+  it("leaves places to another key where one has asked for more than all of them", async () => {
+    const { clock, room } = setUp();
+    const reads = new AccountReads(clock, { timeoutMs: 1_000, inFlightMax: 8 });
+    const ask = async (payer: string | null, count: number): Promise<readonly unknown[]> => {
+      const answers = Array.from({ length: count }, () =>
+        reads.read(room, { walletAddress: ADDRESS, block: {}, payer }, () => NEVER),
+      );
+      return Promise.all(
+        answers.map((answer) => Promise.race([answer, new Promise((resolve) => setImmediate(resolve, "runs"))])),
+      );
+    };
+    const refused = expect.objectContaining({ code: "OVERLOADED" });
+    expect((await ask("pk_busy", 20)).filter((answer) => answer === "runs")).toHaveLength(4);
+    expect(await ask("pk_other", 1)).toEqual(["runs"]);
+    // Without a key nobody is told from another: all places are there for all.
+    expect(await ask(null, 4)).toEqual(["runs", "runs", "runs", refused]);
+    await clock.advanceAsync(1_250);
+    expect(await ask("pk_busy", 1)).toEqual(["runs"]);
   });
 
   it("takes the vault that a key trades for as the account, not for a master", () => {
@@ -106,7 +139,7 @@ describe("a read of an account", () => {
     const { room, reads } = setUp();
     const secret = "ab".repeat(40);
     const failed: Read<number> = { ok: false, code: "VENUE_ERROR", message: `bad ${secret}`, retryAfterMs: null };
-    const read = await reads.read(room, { walletAddress: ADDRESS, block: {} }, async () => failed);
+    const read = await reads.read(room, { walletAddress: ADDRESS, block: {}, payer: null }, async () => failed);
     expect(JSON.stringify(read)).not.toContain(secret);
   });
 });

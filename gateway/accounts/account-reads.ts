@@ -10,6 +10,7 @@ import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { within } from "../../engine/domain/deadline.js";
 import type { AccountSession, CallOptions, OpenSession, Read, ReadFailure, VenueRoom } from "../../engine/ports.js";
 import { scrub } from "../../engine/domain/scrub.js";
+import { SharedRoom } from "../../engine/domain/shared-room.js";
 import { DESCRIPTORS } from "../../feeds/registry.js";
 import { CONTRACTS } from "../../schemas/venues.js";
 import { isAccountName, isEvmAddress } from "./names.js";
@@ -19,8 +20,8 @@ export interface AccountRef {
   readonly walletAddress: string;
   /** Raw block of interface spec 2.3; null without one. */
   readonly block: unknown;
-  /** The API key that pays for the read at the venue; absent or null: the account itself does. */
-  readonly payer?: string | null;
+  /** The API key that pays for the read at the venue; null: the account itself does. */
+  readonly payer: string | null;
   /**
    * Reads the account of the key, whichever it is, where the venue's reply names it. Absent: the address's account
    * only.
@@ -44,7 +45,7 @@ export type AccountRead<T> = (Extract<Read<T>, { ok: true }> & { readonly accoun
 
 export interface ReadLimits {
   readonly timeoutMs: number;
-  /** Maximum of reads over all requests; one more fails at once. */
+  /** Maximum of reads over all requests, half of it for one API key; one more fails at once. */
   readonly inFlightMax: number;
 }
 
@@ -55,15 +56,16 @@ const GRACE_MS = 250;
 export class AccountReads {
   readonly #clock: Clock;
   readonly #limits: ReadLimits;
-  #inFlight = 0;
+  readonly #inFlight: SharedRoom;
 
   constructor(clock: Clock, limits: ReadLimits = DEFAULT_READ_LIMITS) {
     this.#clock = clock;
     this.#limits = limits;
+    this.#inFlight = new SharedRoom(limits.inFlightMax);
   }
 
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#inFlight.count;
   }
 
   /** Opens a session, reads, closes it. */
@@ -72,12 +74,13 @@ export class AccountReads {
     ref: AccountRef,
     run: (session: AccountSession, options: CallOptions) => Promise<Read<T>> | null,
   ): Promise<AccountRead<T>> {
-    if (this.#inFlight >= this.#limits.inFlightMax) return failed("OVERLOADED", "too many account reads in flight");
+    const { payer } = ref;
+    if (!this.#inFlight.hasRoom(payer)) return failed("OVERLOADED", "too many account reads in flight");
     const opened = openAccount(room, ref);
     if (opened === null)
       return failed("AUTH_REQUIRED", `${room.venue} shows nothing of an account without credentials`);
     if (!opened.ok) return failed("AUTH", opened.problem);
-    this.#inFlight++;
+    this.#inFlight.force(payer);
     try {
       const { timeoutMs } = this.#limits;
       const asked = run(opened.session, { timeoutMs, lane: "read" });
@@ -88,7 +91,7 @@ export class AccountReads {
       const account = room.addressOf?.(opened.session) ?? null;
       return account === null ? answer.value : { ...answer.value, account };
     } finally {
-      this.#inFlight--;
+      this.#inFlight.leave(payer);
       opened.session.close();
     }
   }
@@ -108,7 +111,10 @@ function openAccount(room: VenueRoom, ref: AccountRef): OpenSession | null {
  * Where a key names no account by itself, this adds the requested account to the block, and the room refuses a key of a
  * different one. Otherwise a caller could be shown another account's positions under the requested address.
  */
-export function namingAccount(venue: RoutableVenue, { block, walletAddress, takesAnyAccount }: AccountRef): unknown {
+export function namingAccount(
+  venue: RoutableVenue,
+  { block, walletAddress, takesAnyAccount }: Omit<AccountRef, "payer">,
+): unknown {
   if (CONTRACTS[venue].credentials.accountForm !== "evm") return block;
   if (takesAnyAccount === true && DESCRIPTORS[venue].readsNameAccount) return block;
   if (block === null || typeof block !== "object" || !isEvmAddress(walletAddress)) return block;
@@ -119,7 +125,7 @@ export function namingAccount(venue: RoutableVenue, { block, walletAddress, take
  * Throws MISSING_CREDENTIALS where the block names a different account than the path. Addresses of different forms are
  * not compared: a wallet may have one of each.
  */
-export function requirePathsAccount(venue: RoutableVenue, { block, walletAddress }: AccountRef): void {
+export function requirePathsAccount(venue: RoutableVenue, { block, walletAddress }: Omit<AccountRef, "payer">): void {
   if (block === null || typeof block !== "object") return;
   const named = CONTRACTS[venue].credentials.accountFields.map((field) => (block as Block)[field]);
   const isEvm = isEvmAddress(walletAddress);
@@ -151,7 +157,7 @@ function namedAccount(venue: RoutableVenue, block: object): unknown {
  * Returns the account that the rows belong to: the block's own address where it has one, and no other content of the
  * block.
  */
-export function accountAddress(venue: RoutableVenue, { block, walletAddress }: AccountRef): string {
+export function accountAddress(venue: RoutableVenue, { block, walletAddress }: Omit<AccountRef, "payer">): string {
   const named = block !== null && typeof block === "object" ? namedAccount(venue, block) : null;
   if (typeof named !== "string") return walletAddress;
   return isAccountName(named, CONTRACTS[venue].credentials.accountForm) ? named : walletAddress;

@@ -6,7 +6,9 @@ import { createMemoryStore } from "../../engine/storage/test/memory-store.js";
 import { openAdministration } from "./administration.js";
 import type { KekSetting } from "./config-access.js";
 
-const HEX = Array.from({ length: 32 }, (_, index) => (index * 37 + 11).toString(16).slice(-2).padStart(2, "0")).join("");
+const HEX = Array.from({ length: 32 }, (_, index) => (index * 37 + 11).toString(16).slice(-2).padStart(2, "0")).join(
+  "",
+);
 
 async function open(kek: KekSetting, formerKek: KekSetting | null = null, store = createMemoryStore()) {
   const parts = { store, access: { kek, formerKek }, clock: new VirtualClock(), logger: silentLogger };

@@ -14,7 +14,7 @@ export const AUTH_OPTIONS = {
   KEK_FILE: option({
     kind: "text",
     default: "",
-    doc: "File with the key-encryption key that seals stored secrets: 32 bytes, or 64 hex digits. Its owner alone may read it (mode 0600 or 0400). Needed, in one of its four forms, unless AUTH_MODE is public.",
+    doc: "File with the key-encryption key that seals stored secrets: 32 bytes, or 64 hex digits. Its owner alone may read it (mode 0600 or 0400). Not in `DATA_DIR` under `npm run serve`: a copy of that folder would open itself. Needed, in one of its four forms, unless AUTH_MODE is public.",
   }),
   KEK_HEX: option({
     kind: "secret",

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readAdminConfig } from "./admin-config.js";
 import { readConfig } from "./config.js";
@@ -20,13 +21,23 @@ const FILES: Readonly<Record<string, Partial<FileFacts>>> = {
   "./open": { kind: "folder", mode: 0o755 },
   "./theirs": { kind: "folder", mode: 0o700, userId: 7 },
   "./file": { mode: 0o600 },
+  "/srv/data": { kind: "folder", mode: 0o700 },
+  "/srv/data/": { kind: "folder", mode: 0o700 },
+  "/d/link": { kind: "folder", mode: 0o700 },
+  "/srv/data/kek": {},
+  "/srv/data/keys/kek": {},
+  "/srv/data-kek": {},
+  "/k/kek-link": {},
 };
+/** Where a path leads, if it is not the file itself. */
+const LINKS: Readonly<Record<string, string>> = { "/k/kek-link": "/srv/data/kek", "/d/link": "/srv/data" };
 const machine: Machine = {
   userId: USER,
   factsOf(path) {
     const facts = FILES[path];
     return facts === undefined ? "ENOENT" : { kind: "file", mode: 0o600, userId: USER, isReadable: true, ...facts };
   },
+  realPathOf: (path) => LINKS[path] ?? resolve("/srv", path),
 };
 
 function read(environment: Environment) {
@@ -111,6 +122,25 @@ describe("npm run serve", () => {
     ["a path with a quote", { KEK_FILE: "/k/it's a kek" }, /chmod 600 '\/k\/it'\\''s a kek'$/],
     ["a sealing key of another user", { KEK_FILE: "/k/kek-root" }, /cannot be read by this user \(1000\)/],
     ["a folder as sealing key", { KEK_FILE: "/k/folder" }, /is no file/],
+    [
+      "a sealing key in the data folder",
+      { DATA_DIR: "/srv/data", KEK_FILE: "/srv/data/kek" },
+      /KEK_FILE .* is in DATA_DIR/,
+    ],
+    ["one in a folder of it", { DATA_DIR: "/srv/data/", KEK_FILE: "/srv/data/keys/kek" }, /is in DATA_DIR/],
+    ["a link to one", { DATA_DIR: "/srv/data", KEK_FILE: "/k/kek-link" }, /is in DATA_DIR/],
+    ["one in a folder that is a link", { DATA_DIR: "/d/link", KEK_FILE: "/srv/data/kek" }, /is in DATA_DIR/],
+    [
+      "a former one there",
+      { DATA_DIR: "/srv/data", KEK_FORMER_FILE: "/srv/data/kek" },
+      /KEK_FORMER_FILE .* is in DATA_DIR/,
+    ],
+    [
+      "a passphrase there",
+      { DATA_DIR: "/srv/data", KEK_FILE: "", KEK_PASSPHRASE_FILE: "/srv/data/kek" },
+      /is in DATA_DIR/,
+    ],
+    ["a sealing key beside it", { DATA_DIR: "/srv/data", KEK_FILE: "/srv/data-kek" }, null],
     ["a sealing key that is missing", { KEK_FILE: "/k/none" }, /KEK_FILE \/k\/none cannot be read \(ENOENT\)/],
     ["no sealing key", { KEK_FILE: "" }, /set KEK_FILE to the path of the one/],
     ["two sealing keys", { KEK_HEX: "ab".repeat(32) }, /KEK_FILE and KEK_HEX are set together/],

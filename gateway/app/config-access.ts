@@ -3,6 +3,7 @@
  * that names what to change. No value of a secret is ever part of one.
  */
 import { isIP } from "node:net";
+import { sep } from "node:path";
 import { socketPath } from "../admin/socket-path.js";
 import { isLoopback } from "../http/server-address.js";
 import { isOrigin } from "../http/origin-guard.js";
@@ -86,11 +87,13 @@ export function readAccess(values: Values, profile: Profile, machine: Machine, p
       problems.push("AUTH_MODE=public lets anyone trade who reaches the port: set AUTH_MODE=signed, or leave it out");
     checkFolder(values.DATA_DIR, machine, problems);
   }
+  const keks = readKeks(values, needsKeys, machine, problems);
+  if (profile === "serve") checkApart(values.DATA_DIR, keks, machine, problems);
   const socket = socketPath(values.DATA_DIR, values.ADMIN_SOCKET);
   if (!socket.ok) problems.push(socket.problem);
   return {
     authMode,
-    ...readKeks(values, needsKeys, machine, problems),
+    ...keks,
     tls: readTls(values, machine, problems),
     trustedProxies: readProxies(values, problems),
     ...readAllowedOrigins(values, profile, problems),
@@ -142,6 +145,28 @@ function readKeks(values: Values, isNeeded: boolean, machine: Machine, problems:
       "there is no key to seal secrets with: set KEK_FILE to the path of the one that DATA_DIR was sealed with; for a new DATA_DIR make one with `(umask 077; openssl rand -hex 32 > kek)` and keep a copy away from this machine",
     );
   return { kek, formerKek };
+}
+
+/** A copy of the folder must not open what is sealed in it. Links are followed: the copy of a file counts, not its name. */
+function checkApart(
+  dataDir: string,
+  { kek, formerKek }: Pick<AccessConfig, "kek" | "formerKek">,
+  machine: Machine,
+  problems: string[],
+): void {
+  const folder = machine.realPathOf(dataDir);
+  const inside = folder.endsWith(sep) ? folder : folder + sep;
+  for (const [prefix, setting] of [
+    ["KEK_", kek],
+    ["KEK_FORMER_", formerKek],
+  ] as const) {
+    if (setting?.kind !== "file" && setting?.kind !== "passphrase-file") continue;
+    if (!machine.realPathOf(setting.path).startsWith(inside)) continue;
+    const name = `${prefix}${setting.kind === "file" ? "FILE" : "PASSPHRASE_FILE"}`;
+    problems.push(
+      `${name} ${setting.path} is in DATA_DIR, so whoever copies that folder has what is sealed and its key: move it out, such as to ${shellWord(`${folder}.kek`)}`,
+    );
+  }
 }
 
 const KEK_FORMS: readonly KekForm[] = ["FILE", "HEX", "PASSPHRASE_FILE", "PASSPHRASE"];

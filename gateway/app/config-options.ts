@@ -187,14 +187,14 @@ const LATER_OPTIONS = {
     min: 1,
     max: 100_000,
     default: 2048,
-    doc: "Bodies arriving at the same time; one more gets 503. Where keys are needed, half of them are for keys that were proven from their address before, and one address has an eighth for all others.",
+    doc: "Bodies arriving at the same time; one more gets 503. Where keys are needed, half of them are for keys that were proven from their address before, a quarter for one such key, and one address has an eighth for all others.",
   }),
   CLOSES_IN_FLIGHT_MAX: option({
     kind: "integer",
     min: 1,
     max: 100_000,
     default: 2000,
-    doc: "Closes running at the same time; one more gets 503, nothing sent.",
+    doc: "Closes and other orders running at the same time, half of them for one API key; one more gets 503, nothing sent.",
   }),
   EXECUTIONS_IN_MEMORY_MAX: option({
     kind: "integer",

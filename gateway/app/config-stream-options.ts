@@ -70,7 +70,7 @@ export const STREAM_OPTIONS = {
     min: 1,
     max: 100_000,
     default: DEFAULT_STREAM_LIMITS.privateKeysMax,
-    doc: "Of these, those of accounts, each with a ring of up to 1 MiB of its latest updates; likewise.",
+    doc: "Of these, those of accounts, each with a ring of up to 1 MiB of its latest updates; likewise. One API key opens half of them at most.",
   }),
   STREAM_FRAME_BYTES_MAX: option({
     kind: "integer",

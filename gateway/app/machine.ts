@@ -1,5 +1,6 @@
 /** What the rules of the configuration ask of the machine: files and their owners. A test passes its own. */
-import { accessSync, constants, statSync } from "node:fs";
+import { accessSync, constants, realpathSync, statSync } from "node:fs";
+import { resolve } from "node:path";
 
 export interface FileFacts {
   readonly kind: "file" | "folder" | "other";
@@ -14,6 +15,8 @@ export interface Machine {
   readonly userId: number | null;
   /** The system's error code where there is no such file, or it cannot be looked at. */
   factsOf(path: string): FileFacts | string;
+  /** The absolute path with all links followed; as far as it is known where there is no such file. */
+  realPathOf(path: string): string;
 }
 
 export const systemMachine: Machine = {
@@ -25,6 +28,13 @@ export const systemMachine: Machine = {
       return { kind, mode: stats.mode & 0o777, userId: stats.uid, isReadable: canRead(path) };
     } catch (error) {
       return error instanceof Error && "code" in error ? String(error.code) : "UNKNOWN";
+    }
+  },
+  realPathOf(path) {
+    try {
+      return realpathSync(path);
+    } catch {
+      return resolve(path);
     }
   },
 };

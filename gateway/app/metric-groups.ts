@@ -28,7 +28,7 @@ interface Labelled {
 
 /** Counts of the service that have no subject of their own. */
 export interface ServiceCounts {
-  readonly inFlight: { readonly closes: number };
+  readonly inFlight: { readonly count: number };
   callerCount(): number;
   openBodyCount(): number;
   unknownOrderCount(): number;
@@ -59,7 +59,7 @@ export function addServiceMetrics(registry: Registry, counts: ServiceCounts, loo
     ],
   ]);
   addGauges(registry, [
-    ["unwind_closes_in_flight", "Closes without a result yet.", () => counts.inFlight.closes],
+    ["unwind_closes_in_flight", "Closes without a result yet.", () => counts.inFlight.count],
     ["unwind_open_bodies", "Request bodies still arriving.", () => counts.openBodyCount()],
     ["unwind_rate_limit_callers", "Callers remembered by the rate limiter.", () => counts.callerCount()],
     ["unwind_unknown_orders", "Orders of unknown outcome.", () => counts.unknownOrderCount()],

@@ -5,11 +5,13 @@
  * time to end, then every connection is closed. A handler never throws into native code.
  */
 import type { RoutableVenue } from "../../engine/domain/venue.js";
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomFillSync } from "node:crypto";
 import { isIP } from "node:net";
 import type { TemplatedApp } from "uWebSockets.js";
 import { type Clock, delay } from "../../engine/domain/clock.js";
+import { HiddenCounter } from "../../engine/domain/hidden-counter.js";
 import type { Owners } from "../../engine/domain/owner.js";
+import { SharedRoom } from "../../engine/domain/shared-room.js";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import { callerOfAsk } from "../accounts/ask-caller.js";
 import type { Portfolio } from "../../engine/portfolio/portfolio.js";
@@ -125,7 +127,7 @@ interface ServerCore {
   readonly edge: Edge;
   readonly bodies: BodyReader;
   readonly stream: StreamHub;
-  readonly inFlight: { closes: number };
+  readonly inFlight: SharedRoom;
 }
 
 export async function startServer(options: ServerOptions, parts: ServerParts): Promise<Server> {
@@ -160,13 +162,16 @@ function createCore(options: ServerOptions, parts: ServerParts): ServerCore {
     { ...options, listenHost: options.host, ownScheme: (options.tls ?? null) === null ? "http" : "https" },
     clock,
   );
+  const idPrefix = `${randomBytes(5).toString("hex")}-`;
+  const requests = new HiddenCounter(randomFillSync);
   const edge = new Edge({
     clock,
     logger,
     limiter,
-    idPrefix: `${randomBytes(5).toString("hex")}-`,
+    nextRequestId: () => idPrefix + requests.next(),
     origins,
     loopbackOnly: isLoopback(options.host),
+    mayBeIpv6: !options.host.startsWith("127."),
     targetBytesMax: options.targetBytesMax,
     ...(auth === undefined ? {} : { authenticator: auth.authenticator }),
     ...(auth?.addressOf === undefined ? {} : { addressOf: auth.addressOf }),
@@ -177,7 +182,15 @@ function createCore(options: ServerOptions, parts: ServerParts): ServerCore {
     mount(app),
   );
   const stream = createStream(listener, edge, options, parts);
-  const core = { listener, limiter, origins, edge, bodies, stream, inFlight: { closes: 0 } };
+  const core = {
+    listener,
+    limiter,
+    origins,
+    edge,
+    bodies,
+    stream,
+    inFlight: new SharedRoom(options.closesInFlightMax),
+  };
   const mount = mounting(core, options, parts);
   return core;
 }
@@ -194,6 +207,7 @@ function createStream(listener: Listener, edge: Edge, options: ServerOptions, pa
       publish: (channel, text) => listener.publish(channel, text),
       defer: (run) => void setImmediate(run),
       epoch: randomBytes(EPOCH_BYTES).toString("hex"),
+      topicNumbers: new HiddenCounter(randomFillSync),
       refusedTickers: options.refusedTickers,
       ...(auth === undefined
         ? {}
@@ -221,7 +235,7 @@ function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, 
     inFlight,
     callerCount: () => limiter.callerCount,
     openBodyCount: () => bodies.openCount,
-    unknownOrderCount: () => parts.desk.unknownOrders(0, { ownerId: null, seesAll: true }).count,
+    unknownOrderCount: () => parts.desk.unknownOrders(0, { ownerId: null, payer: null, seesAll: true }).count,
     redactedLogFieldCount: () => parts.logger.redactedCount,
     stream: stream.counts,
     recording: () => recordingStatus(parts.records, parts.recorder),
@@ -251,6 +265,7 @@ function mounting(core: ServerCore, options: ServerOptions, parts: ServerParts):
       hash: parts.hash,
       owners: parts.owners,
       loopbackOnly: (options.trustsLoopback ?? true) && isLoopback(options.host),
+      revocations: parts.auth?.revocations ?? null,
       // No option opens them yet: without API keys the service listens on loopback only.
       open: false,
     }),
@@ -298,8 +313,8 @@ async function drain(
   const untilNs = clock.monoNs() + graceMs * 1e6;
   // Trades that arrived in this turn are decided at its end (trade-batch.ts): no count includes them yet.
   await new Promise((resolve) => setImmediate(resolve));
-  while ((inFlight.closes > 0 || bodies.openCount > 0) && clock.monoNs() < untilNs) await delay(clock, DRAIN_POLL_MS);
-  if (inFlight.closes > 0) logger.warn("server.drain_incomplete", { closes: inFlight.closes });
+  while ((inFlight.count > 0 || bodies.openCount > 0) && clock.monoNs() < untilNs) await delay(clock, DRAIN_POLL_MS);
+  if (inFlight.count > 0) logger.warn("server.drain_incomplete", { closes: inFlight.count });
   bodies.stop();
   listener.close();
 }

@@ -18,7 +18,7 @@ import { loadKeys } from "./key-loading.js";
 import { type KeyRow, viewOf } from "./key-rows.js";
 import { KeySeals } from "./key-seals.js";
 import { isRowChanged, KeyStore, removalOf } from "./key-store.js";
-import { KeyTable, LiveKey } from "./key-table.js";
+import { KeyTable, LiveKey, overlapUntil } from "./key-table.js";
 import { KeyUses } from "./key-uses.js";
 import { checkOverlap, checkWish } from "./key-wish.js";
 import type { LocalRows } from "./local-rows.js";
@@ -130,21 +130,23 @@ export class ApiKeys implements KeyAdmin {
     const live = this.table.get(keyId);
     if (row.revokedAtMs !== null || live === undefined || live.isRevoked) throw new ServiceError("KEY_REVOKED");
     const nowMs = this.#parts.clock.wallMs();
-    // A secret that did not open at the start has no overlap: a rotation also mends a damaged key.
-    const former = overlapMs === 0 || live.present === null ? null : this.#seals.open(row, "present");
+    // Opened without an overlap too: what a changed row says may not be sealed again as if it were ours.
+    const opened = this.#seals.open(row, "present");
+    const former = overlapMs === 0 ? null : opened;
     const formerUntilMs = former === null ? null : nowMs + overlapMs;
+    const overlap = formerUntilMs === null ? null : overlapUntil(this.#parts.clock, formerUntilMs);
     const secret = mintSecret(this.#parts.fillRandom);
     try {
       const facts = { ...row, rotatedAtMs: nowMs, formerUntilMs, version: row.version + 1 };
       const next = this.#seals.seal(facts, secret, former);
-      const details = { overlapMs: former === null ? 0 : overlapMs };
+      const details = { overlapMs };
       await this.#rows.commit(before, next, { what: "key.rotate", who: ADMIN, details });
       // It may have been revoked while this was committed; its row is changed by the next act then.
-      if (!live.isRevoked) live.rotate(new SigningSecret(secret), formerUntilMs);
+      if (!live.isRevoked) live.rotate(new SigningSecret(secret), overlap);
       return { key: this.#view(next), secret: secret.toString("latin1") };
     } finally {
       secret.fill(0);
-      former?.fill(0);
+      opened.fill(0);
     }
   }
 

@@ -105,6 +105,17 @@ describe("the mark of accepted writes", () => {
     expect(mark.cover(clock.wallMs())).toBeNull();
   });
 
+  it("is above what was accepted while its commits failed, also after the clock was set back", async () => {
+    const { store, clock, mark } = await open();
+    const acceptedMs = clock.wallMs();
+    store.gate = () => Promise.reject(storeUnavailable("COMMIT_FAILED"));
+    await mark.cover(acceptedMs);
+    store.gate = async () => {};
+    clock.stepWall(-3_600_000);
+    await mark.cover(clock.wallMs());
+    expect((await open(store, clock)).mark.floorMs).toBeGreaterThanOrEqual(acceptedMs);
+  });
+
   it("lets a write go on where its commit does not end", async () => {
     const { store, clock, mark } = await open();
     store.gate = () => new Promise(() => {});

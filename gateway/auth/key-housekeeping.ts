@@ -1,10 +1,9 @@
 /**
- * Once a minute: ends former secrets whose overlap is over, in memory and in the store, so that a clock set back does not
- * bring one back after a restart; and stores when keys were last used.
+ * Once a minute: ends former secrets whose overlap is over by the monotonic clock, in memory and in the store, so that a
+ * clock set back does not bring one back after a restart; and stores when keys were last used.
  */
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
-import { LifetimeClock } from "../../engine/orders/durable/lifetime-clock.js";
 import type { ActQueue } from "./act-queue.js";
 import type { KeySeals } from "./key-seals.js";
 import type { KeyStore } from "./key-store.js";
@@ -25,13 +24,10 @@ export interface HousekeepingParts {
 
 export class KeyHousekeeping {
   readonly #parts: HousekeepingParts;
-  /** A clock set forward by mistake ends no secret for good. */
-  readonly #lifetime: LifetimeClock;
   #timer: TimerHandle | null = null;
 
   constructor(parts: HousekeepingParts) {
     this.#parts = parts;
-    this.#lifetime = new LifetimeClock(parts.clock);
   }
 
   start(): void {
@@ -51,10 +47,10 @@ export class KeyHousekeeping {
   }
 
   async #run(): Promise<void> {
-    const { table, acts, logger } = this.#parts;
-    const nowMs = this.#lifetime.nowMs();
+    const { table, acts, logger, clock } = this.#parts;
     for (const [keyId, key] of table.entries()) {
-      if (key.former === null || nowMs <= key.formerUntilMs) continue;
+      // A clock set forward by mistake ends no secret for good.
+      if (!key.isFormerOver(clock.monoNs())) continue;
       // Its time refuses it already.
       await acts.run(() => this.#endFormer(keyId)).catch(() => logger.warn("auth.former_end_failed", { keyId }));
     }
@@ -63,9 +59,10 @@ export class KeyHousekeeping {
   }
 
   async #endFormer(keyId: string): Promise<void> {
-    const { rows, seals, table } = this.#parts;
+    const { rows, seals, table, clock } = this.#parts;
     const { before, row } = await rows.read(keyId);
-    if (row.formerUntilMs === null || this.#lifetime.nowMs() <= row.formerUntilMs) return;
+    // It may have been rotated again, or revoked, while this waited for its turn.
+    if (row.formerUntilMs === null || table.get(keyId)?.isFormerOver(clock.monoNs()) !== true) return;
     const present = seals.open(row, "present");
     try {
       const next = seals.seal({ ...row, formerUntilMs: null, version: row.version + 1 }, present, null);

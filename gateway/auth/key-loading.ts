@@ -10,7 +10,7 @@ import { IpList } from "./ip-list.js";
 import type { KeyRow } from "./key-rows.js";
 import type { KeySeals } from "./key-seals.js";
 import { type KeyStore, logBrokenKey } from "./key-store.js";
-import { type KeyTable, LiveKey } from "./key-table.js";
+import { type KeyTable, LiveKey, overlapUntil } from "./key-table.js";
 import { storedUse } from "./key-uses.js";
 
 export interface KeyLoading {
@@ -42,8 +42,10 @@ function openSecrets({ seals, clock, logger }: KeyLoading, row: KeyRow, live: Li
   try {
     live.present = seals.openSigning(row, "present");
     if (row.formerUntilMs === null || clock.wallMs() > row.formerUntilMs) return;
-    live.former = seals.openSigning(row, "former");
-    live.formerUntilMs = row.formerUntilMs;
+    // A clock set back since the rotation leaves no more than what was chosen.
+    const chosenMs = row.formerUntilMs - (row.rotatedAtMs ?? row.formerUntilMs);
+    const untilMs = Math.min(row.formerUntilMs, clock.wallMs() + chosenMs);
+    live.keepFormer(seals.openSigning(row, "former"), overlapUntil(clock, untilMs));
   } catch (error) {
     live.wipe();
     if (!(error instanceof ServiceError) || error.code !== "SEAL_BROKEN") throw error;

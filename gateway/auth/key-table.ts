@@ -5,6 +5,7 @@
  *
  * Invariant: the secrets of a revoked key are wiped in the turn in which it is revoked.
  */
+import type { Clock } from "../../engine/domain/clock.js";
 import type { Scope } from "../../schemas/operation.js";
 import type { Caller } from "../http/caller.js";
 import type { IpList } from "./ip-list.js";
@@ -18,14 +19,26 @@ export interface KeyFacts {
   readonly ips: IpList;
 }
 
+/** The end of an overlap, by either clock. */
+export interface Overlap {
+  readonly wallMs: number;
+  readonly monoNs: number;
+}
+
+const NEVER: Overlap = { wallMs: 0, monoNs: 0 };
+
+export function overlapUntil(clock: Clock, untilMs: number): Overlap {
+  return { wallMs: untilMs, monoNs: clock.monoNs() + (untilMs - clock.wallMs()) * 1e6 };
+}
+
 export class LiveKey {
   readonly caller: Caller;
   readonly ips: IpList;
   /** Null once it is revoked, or where it could not be opened. */
   present: SigningSecret | null;
   former: SigningSecret | null = null;
-  /** Wall ms; the former secret works up to it. */
-  formerUntilMs = 0;
+  /** The former secret works up to both: a clock set forward ends it, one set back does not prolong it. */
+  #formerUntil = NEVER;
   /** Wall ms; 0: it is not revoked. */
   revokedAtMs = 0;
   /**
@@ -50,27 +63,35 @@ export class LiveKey {
     return this.revokedAtMs !== 0;
   }
 
-  /** `overlapUntilMs` null: the present secret ends at once. */
-  rotate(present: SigningSecret, overlapUntilMs: number | null): void {
+  /** `overlap` null: the present secret ends at once. */
+  rotate(present: SigningSecret, overlap: Overlap | null): void {
+    const before = this.present;
     this.dropFormer();
-    if (overlapUntilMs === null) this.present?.wipe();
-    else {
-      this.former = this.present;
-      this.formerUntilMs = overlapUntilMs;
-    }
+    if (overlap === null || before === null) before?.wipe();
+    else this.keepFormer(before, overlap);
     this.present = present;
     this.isPresentNew = true;
   }
 
+  keepFormer(former: SigningSecret, until: Overlap): void {
+    this.former = former;
+    this.#formerUntil = until;
+  }
+
   /** The secret before the rotation, where it works still. */
-  formerAt(nowMs: number): SigningSecret | null {
-    return nowMs <= this.formerUntilMs ? this.former : null;
+  formerAt(nowMs: number, nowNs: number): SigningSecret | null {
+    return nowMs <= this.#formerUntil.wallMs && nowNs <= this.#formerUntil.monoNs ? this.former : null;
+  }
+
+  /** Its time is over for good, whatever the wall clock shows. */
+  isFormerOver(nowNs: number): boolean {
+    return this.former !== null && nowNs > this.#formerUntil.monoNs;
   }
 
   dropFormer(): void {
     this.former?.wipe();
     this.former = null;
-    this.formerUntilMs = 0;
+    this.#formerUntil = NEVER;
   }
 
   wipe(): void {

@@ -9,11 +9,15 @@ import type { KeyTable, LiveKey } from "./key-table.js";
 /** Rows of one commit. */
 const BATCH_ROWS = 250;
 
-/** The stored time; null: none. */
+/** The stored time; null: none, or one that cannot be read, which must not stop a start. */
 export async function storedUse(store: StateStore, keyId: string): Promise<number | null> {
   const value = await store.get(USED_NAMESPACE, keyId);
-  const atMs = value === null ? null : decodeJson(value);
-  return typeof atMs === "number" ? atMs : null;
+  try {
+    const atMs = value === null ? null : decodeJson(value);
+    return typeof atMs === "number" ? atMs : null;
+  } catch {
+    return null;
+  }
 }
 
 export class KeyUses {

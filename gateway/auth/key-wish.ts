@@ -8,10 +8,8 @@ import type { KeyWish } from "./key-admin.js";
 const LABEL_CHARS_MAX = 64;
 /** Letters, marks, digits, punctuation, symbols and single blanks: no control, direction or invisible characters. */
 const LABEL = /^(?:[\p{L}\p{M}\p{N}\p{P}\p{S}]+(?: [\p{L}\p{M}\p{N}\p{P}\p{S}]+)*)?$/u;
-/** A secret of ours, or anything as long: a label is shown in lists and in the audit log. */
+/** A secret of ours, or anything as long, such as 32 bytes in hex: labels and owners are shown in lists and in the audit log. */
 const SECRET_LIKE = /(?<![0-9A-Za-z])sk_[0-9A-Za-z]|[0-9A-Za-z]{40}/;
-/** An owner's id may be as long. */
-const OWN_SECRET_LIKE = /(?<![0-9A-Za-z])sk_[0-9A-Za-z]/;
 /** It is part of keys of stored rows, in file names and in shells. */
 const OWNER_ID = /^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$/;
 /** Long enough to change every program; a secret that lives longer was not rotated. */
@@ -62,7 +60,7 @@ function ownerFaults(ownerId: string): Fault[] {
   if (ownerId.toLowerCase() === LOCAL_OWNER)
     return [{ path: "ownerId", problem: `${LOCAL_OWNER} is the owner of what was made without a key` }];
   // Stored in the clear and shown in lists.
-  if (OWN_SECRET_LIKE.test(ownerId)) return [{ path: "ownerId", problem: "looks like a key" }];
+  if (SECRET_LIKE.test(ownerId)) return [{ path: "ownerId", problem: "looks like a key" }];
   if (OWNER_ID.test(ownerId)) return [];
   return [{ path: "ownerId", problem: "must be 1 to 64 letters, digits, _ or -, and begin with a letter or a digit" }];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { IpList } from "./ip-list.js";
-import { PROXY_HOPS_MAX, TrustedProxies } from "./proxies.js";
+import { PROXY_HOPS_MAX, TrustedProxies, UNREAD_ADDRESS } from "./proxies.js";
 
 function proxies(...entries: string[]): TrustedProxies {
   const list = IpList.parse(entries);
@@ -29,14 +29,14 @@ describe("the address of a caller", () => {
     ["is found behind a proxy that is shown in mapped form", "::ffff:10.0.0.1", CALLER, CALLER],
     ["is found behind a proxy in the long form of a socket", "2001:0db8:00aa:0000:0000:0000:0000:0001", CALLER, CALLER],
     ["has one text", PROXY, "2001:DB8:0:0::1", "2001:db8::1"],
-    ["is the proxy's where the last entry is none", PROXY, `${CALLER}, unknown`, PROXY],
-    ["is the proxy's where the last entry has a port", PROXY, `${CALLER}:4711`, PROXY],
-    ["is the proxy's where the last entry is empty", PROXY, `${CALLER},`, PROXY],
-    ["is the proxy's where an entry between proxies is none", PROXY, `${CALLER}, x, 10.2.2.2`, PROXY],
-    ["is the proxy's where the header begins with a comma", PROXY, ",10.2.2.2", PROXY],
+    ["is nobody's where the last entry is none", PROXY, `${CALLER}, unknown`, UNREAD_ADDRESS],
+    ["is nobody's where the last entry has a port", PROXY, `${CALLER}:4711`, UNREAD_ADDRESS],
+    ["is nobody's where the last entry is empty", PROXY, `${CALLER},`, UNREAD_ADDRESS],
+    ["is nobody's where an entry between proxies is none", PROXY, `${CALLER}, x, 10.2.2.2`, UNREAD_ADDRESS],
+    ["is nobody's where the header begins with a comma", PROXY, ",10.2.2.2", UNREAD_ADDRESS],
     ["is not moved by what is left of it", PROXY, `${"x".repeat(100_000)}, ${CALLER}`, CALLER],
-    ["is the proxy's where the last entry is too long", PROXY, `${" ".repeat(100)}${CALLER}`, PROXY],
-    ["has no line breaks around it", PROXY, `\n${CALLER}`, PROXY],
+    ["is nobody's where the last entry is too long", PROXY, `${" ".repeat(100)}${CALLER}`, UNREAD_ADDRESS],
+    ["has no line breaks around it", PROXY, `\n${CALLER}`, UNREAD_ADDRESS],
     ["is the socket's text where that is no address", "", CALLER, ""],
   ])("%s", (_what, socket, header, expected) => {
     expect(trusted.callerOf(socket, header)).toBe(expected);
@@ -46,9 +46,16 @@ describe("the address of a caller", () => {
     expect(proxies().callerOf(PROXY, CALLER)).toBe(PROXY);
   });
 
-  it("is the proxy's where the chain is longer than its bound", () => {
+  it("is nobody's where the chain is longer than its bound", () => {
     const chain = (count: number): string => [CALLER, ...new Array<string>(count).fill("10.2.2.2")].join(", ");
     expect(trusted.callerOf(PROXY, chain(PROXY_HOPS_MAX - 1))).toBe(CALLER);
-    expect(trusted.callerOf(PROXY, chain(PROXY_HOPS_MAX))).toBe(PROXY);
+    expect(trusted.callerOf(PROXY, chain(PROXY_HOPS_MAX))).toBe(UNREAD_ADDRESS);
+  });
+
+  it("that cannot be read is on no list, also where that has the proxy's own", () => {
+    const list = IpList.parse([PROXY, "0.0.0.0/0", "::/0"]);
+    if (typeof list === "number") throw new Error(`entry ${list}`);
+    expect(list.has(trusted.callerOf(PROXY, `${CALLER}:4711`))).toBe(false);
+    expect(list.has(trusted.callerOf(PROXY, CALLER))).toBe(true);
   });
 });

@@ -126,4 +126,12 @@ describe("after a restart", () => {
     expect(ask(post())).toBe("AUTH_TIMESTAMP_OUT_OF_WINDOW");
     expect(ask(signedBy(rotated, now(), { method: "POST" }))).toBe("ok");
   });
+
+  it("refuses no write of a key that was made since: no process before can have accepted one", async () => {
+    expect(ask(post())).toBe("ok");
+    await restart({ clean: false });
+    const fresh = await harness.keys.create(WISH);
+    expect(ask(post())).toBe("AUTH_TIMESTAMP_OUT_OF_WINDOW");
+    expect(ask(signedBy(fresh, now(), { method: "POST" }))).toBe("ok");
+  });
 });

@@ -115,7 +115,7 @@ export class RequestAuth implements Authenticator {
     }
     const proof = isSigned ? this.#proveSignature(request, key, nowMs) : null;
     if (proof !== null && typeof proof !== "string") return { ok: false, error: proof };
-    if (isShown(headers.secret) && !hasSecret(key, headers.secret, nowMs))
+    if (isShown(headers.secret) && !hasSecret(key, this.#formerOf(key, nowMs), headers.secret))
       return refused("AUTH_BAD_SIGNATURE", nowMs, { header: "X-API-SECRET" });
     if (!key.ips.isEmpty && !key.ips.has(request.address)) return this.#refuseAddress(key.caller, request, nowMs);
     const settled = once && isSigned ? this.#admitOnce(request, key, proof, nowMs) : null;
@@ -144,8 +144,12 @@ export class RequestAuth implements Authenticator {
     if (!isSignatureForm(signature)) return null;
     const { frame, end } = this.#prehash;
     const isPresent = key.present?.isSignature(frame, end, signature) === true;
-    const isFormer = key.formerAt(nowMs)?.isSignature(frame, end, signature) === true;
+    const isFormer = this.#formerOf(key, nowMs)?.isSignature(frame, end, signature) === true;
     return isPresent ? "present" : isFormer ? "former" : null;
+  }
+
+  #formerOf(key: LiveKey, nowMs: number): SigningSecret | null {
+    return key.former === null ? null : key.formerAt(nowMs, this.#parts.clock.monoNs());
   }
 
   #proveNobody({ headers, method, target, body }: SignedRequest): void {
@@ -201,10 +205,10 @@ function timeProblem(timestamp: string, recvWindow: string | null, nowMs: number
   return { recvWindowMs: windowMs, aheadMaxMs: AHEAD_MAX_MS };
 }
 
-function hasSecret(key: LiveKey, secret: string, nowMs: number): boolean {
+function hasSecret({ present }: LiveKey, former: SigningSecret | null, secret: string): boolean {
   const digest = hash("sha256", secret, "hex");
-  const isPresent = key.present?.hasDigest(digest) === true;
-  const isFormer = key.formerAt(nowMs)?.hasDigest(digest) === true;
+  const isPresent = present?.hasDigest(digest) === true;
+  const isFormer = former?.hasDigest(digest) === true;
   return isPresent || isFormer;
 }
 

@@ -75,7 +75,13 @@ describe("the check of the state file", () => {
     expect(await check(longer.directory)).toBe("sound");
     const { directory } = copy();
     const store = openLmdbStore({ directory, clock: createSystemClock() });
+    const inspected = open({ path: directory, noSubdir: false, ...STATE_FILE_OPTIONS });
+    const writes = () => (inspected.getStats() as { lastTxnId: number }).lastTxnId;
+    const before = writes();
     expect(await check(directory)).toBe("sound");
+    // A service that runs is not written beside, nor does it wait for a check.
+    expect([before > 0, writes() - before]).toEqual([true, 0]);
+    await inspected.close();
     await store.commit({ writes: [{ namespace: "a", key: "b", value: Buffer.from("c") }] });
     expect(await store.scan("rows", { prefix: "39-", limit: 100 })).toHaveLength(50);
     await store.close();

@@ -7,10 +7,12 @@
  */
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
+import { SharedRoom } from "../../engine/domain/shared-room.js";
 import type { QueryFailure, RecordRow, RecordsStore } from "../../engine/storage/records/records-store.js";
 import type { Sql } from "./query-builder.js";
 
 export interface ReadLimits {
+  /** Of all callers; half of it for one API key, whose exports may take as long as their reader does. */
   readonly inFlightMax: number;
   /** Time of a page, of finding the end of an export's page, and of a report. */
   readonly timeoutMs: number;
@@ -41,16 +43,17 @@ export class RecordsReader {
   readonly limits: ReadLimits;
   readonly #store: RecordsStore;
   readonly #logger: Logger;
-  #inFlight = 0;
+  readonly #inFlight: SharedRoom;
 
   constructor(store: RecordsStore, limits: ReadLimits, logger: Logger) {
     this.#store = store;
     this.limits = limits;
     this.#logger = logger;
+    this.#inFlight = new SharedRoom(limits.inFlightMax);
   }
 
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#inFlight.count;
   }
 
   /** Throws RECORDS_UNAVAILABLE where recording is off: no read can succeed until a restart. */
@@ -59,15 +62,13 @@ export class RecordsReader {
     if (state === "off") throw unavailable("OFF", { hint: reason });
   }
 
-  /** Runs one read of a caller, which may be several queries. Throws OVERLOADED. */
-  async admit<T>(read: () => Promise<T>): Promise<T> {
-    if (this.#inFlight >= this.limits.inFlightMax)
-      throw new ServiceError("OVERLOADED", { limit: this.limits.inFlightMax });
-    this.#inFlight++;
+  /** Runs one read of a caller, which may be several queries. `keyId` null: it has no key. Throws OVERLOADED. */
+  async admit<T>(keyId: string | null, read: () => Promise<T>): Promise<T> {
+    if (!this.#inFlight.enter(keyId)) throw new ServiceError("OVERLOADED", { limit: this.limits.inFlightMax });
     try {
       return await read();
     } finally {
-      this.#inFlight--;
+      this.#inFlight.leave(keyId);
     }
   }
 

@@ -3,7 +3,8 @@
  * Where a request comes from: as the key of its rate limits, and as a text for the checks of keys. The socket's address,
  * unless trusted proxies are configured (`AddressOf`, caller.ts).
  *
- * A service bound to loopback without such proxies does not read addresses: every caller is on this machine.
+ * A service bound to loopback without such proxies does not read addresses: every caller is on this machine. Where that
+ * may be IPv6, the text is read all the same: an IP list of a key names the one or the other.
  */
 import type { HttpResponse } from "uWebSockets.js";
 import type { AddressOf } from "./caller.js";
@@ -16,9 +17,12 @@ export class Addresses {
   readonly #loopbackOnly: boolean;
   readonly #addressOf: AddressOf | null;
 
-  constructor(loopbackOnly: boolean, addressOf: AddressOf | null) {
+  readonly #mayBeIpv6: boolean;
+
+  constructor(loopbackOnly: boolean, addressOf: AddressOf | null, mayBeIpv6 = false) {
     this.#loopbackOnly = loopbackOnly;
     this.#addressOf = addressOf;
+    this.#mayBeIpv6 = mayBeIpv6;
   }
 
   /** Every request has the same address. */
@@ -34,7 +38,7 @@ export class Addresses {
   }
 
   textOf(response: HttpResponse, forwardedFor: string): string {
-    if (this.isOne) return LOOPBACK;
+    if (this.isOne && !this.#mayBeIpv6) return LOOPBACK;
     const socketAddress = addressText(response.getRemoteAddress());
     return this.#addressOf === null ? socketAddress : this.#addressOf(socketAddress, forwardedFor);
   }

@@ -8,6 +8,7 @@
  */
 import type { HttpResponse } from "uWebSockets.js";
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
+import { SharedRoom } from "../../engine/domain/shared-room.js";
 import { StrangerBodies } from "./stranger-bodies.js";
 
 export interface BodyLimits {
@@ -23,12 +24,16 @@ interface OpenBody {
   expire(): void;
 }
 
+/** Half of all is the strangers'; so one key leaves as much to the others as it has. */
+const KNOWN_SHARE = 0.25;
 /** How often deadlines are checked while a body is open: one timer for all instead of one per request. */
 const SWEEP_MS = 100;
 
 export class BodyReader {
   /** Room for bodies of callers who are not known. */
   readonly strangers: StrangerBodies;
+  /** The same for callers who show a key that was proven from their address before, by that key. */
+  readonly known: SharedRoom;
   readonly #clock: Clock;
   readonly #limits: BodyLimits;
   readonly #open = new Set<OpenBody>();
@@ -38,6 +43,7 @@ export class BodyReader {
     this.#clock = clock;
     this.#limits = limits;
     this.strangers = new StrangerBodies(limits.openBodiesMax);
+    this.known = new SharedRoom(limits.openBodiesMax, KNOWN_SHARE);
   }
 
   get openCount(): number {

@@ -21,7 +21,7 @@ const edge = new Edge({
   clock,
   logger: silentLogger,
   limiter: new RateLimiter({ read: RULE, trade: RULE, exit: RULE, transfer: RULE, anon: RULE }, 10),
-  idPrefix: "check-",
+  nextRequestId: () => "check-1",
   origins: new OriginGuard({ listenHost: "127.0.0.1", allowedHosts: [], allowedOrigins: [] }, clock),
   loopbackOnly: true,
   targetBytesMax: 4096,

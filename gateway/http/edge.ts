@@ -28,11 +28,13 @@ export interface EdgeOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limiter: RateLimiter;
-  /** Random text that makes request ids of this process unique. */
-  readonly idPrefix: string;
+  /** Another text with each call, unique over processes; two of them do not tell how many came between. */
+  readonly nextRequestId: () => string;
   readonly origins: OriginGuard;
   /** Bound to a loopback address: every caller is on this machine, so addresses are not read. */
   readonly loopbackOnly: boolean;
+  /** It may be that of IPv6. Absent: it is that of IPv4. */
+  readonly mayBeIpv6?: boolean;
   readonly targetBytesMax: number;
   /** Absent: there are no keys. */
   readonly authenticator?: Authenticator;
@@ -75,12 +77,11 @@ export class Edge {
   readonly verifier: Verifier;
   readonly targetBytesMax: number;
   readonly routes: RouteCounts[] = [];
-  readonly #idPrefix: string;
+  readonly #nextRequestId: () => string;
   readonly #origins: OriginGuard;
   readonly #charges: RequestCharges;
   readonly #callers: CallerCheck;
   readonly #replies: Replies;
-  #nextId = 0;
   /** State of the present request. */
   readonly #current: ReplyState = {
     admission: NO_ADMISSION,
@@ -101,9 +102,9 @@ export class Edge {
     this.logger = options.logger;
     this.limiter = options.limiter;
     this.targetBytesMax = options.targetBytesMax;
-    this.#idPrefix = options.idPrefix;
+    this.#nextRequestId = options.nextRequestId;
     this.#origins = options.origins;
-    this.addresses = new Addresses(options.loopbackOnly, options.addressOf ?? null);
+    this.addresses = new Addresses(options.loopbackOnly, options.addressOf ?? null, options.mayBeIpv6);
     this.verifier = new Verifier(options.authenticator ?? NO_KEYS, options.provenPairsMax ?? PROVEN_PAIRS_MAX);
     this.#charges = new RequestCharges(options.limiter, options.clock, this.addresses);
     this.#callers = new CallerCheck(this.verifier, this.#charges, this.addresses, options.clock);
@@ -156,7 +157,7 @@ export class Edge {
   admit(response: HttpResponse, request: HttpRequest, admission: Admission): boolean {
     const current = this.#current;
     current.admission = admission;
-    current.requestId = this.#idPrefix + (this.#nextId++).toString(36);
+    current.requestId = this.#nextRequestId();
     current.rateHeader = "";
     current.ownHeaders = "";
     current.unpaid = null;

@@ -2,12 +2,13 @@
  * A route whose reply takes time: the request is read completely while its handler runs, then the reply is awaited.
  *
  * Invariants: the native request is not used after the handler. There is exactly one reply. Work that began continues
- * when its caller leaves. At most `closesInFlightMax` requests that may send something run at once; one more is refused
- * before anything is sent.
+ * when its caller leaves. Requests that may send something run within a room that callers share (SharedRoom); one for
+ * which there is none is refused before anything is sent.
  */
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import type { Clock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
+import type { SharedRoom } from "../../engine/domain/shared-room.js";
 import type { Operation } from "../../schemas/operation.js";
 import type { Validator } from "../../schemas/validate.js";
 import type { RequestOrigin } from "./operator-access.js";
@@ -30,6 +31,7 @@ import {
 import type { Route } from "./route.js";
 import { fieldCheck, queryCheck } from "./unknown-fields.js";
 
+/** Also what `GET /api/limits` shows. */
 export interface RouteLimits extends BodyBounds {
   readonly closesInFlightMax: number;
 }
@@ -41,8 +43,8 @@ export interface JsonRouteParts extends BodyParts {
   readonly strictFields: boolean;
   /** Whose buckets a request with credentials uses; null means its address's. */
   readonly callerOfAsk?: (asked: Asked) => Payers;
-  /** Requests that may send something and have no reply yet; shutdown and status read it too. */
-  readonly inFlight: { closes: number };
+  /** Requests that may send something and have no reply yet, by the key that sent them; shutdown and status read it too. */
+  readonly inFlight: SharedRoom;
 }
 
 /** Everything of one request that a route may read. */
@@ -152,7 +154,7 @@ function originOf(request: HttpRequest): RequestOrigin {
  */
 function starter(context: JsonRouteParts, options: JsonRouteOptions) {
   const { operation, sends } = options;
-  const { inFlight, limits } = context;
+  const { inFlight } = context;
   const checkFields = fieldCheck(operation, context.strictFields);
   const callerOf = context.callerOfAsk ?? (() => null);
 
@@ -173,16 +175,14 @@ function starter(context: JsonRouteParts, options: JsonRouteOptions) {
       ignored = checkFields(body, ignoredNames);
       checkIdempotencyKey(ask.idempotencyKey);
       reply.charge(callerOf({ ...ask, body }));
-      if (sends && inFlight.closes >= limits.closesInFlightMax)
-        throw new ServiceError("OVERLOADED", { limit: limits.closesInFlightMax });
       const boundBytes = Buffer.concat([Buffer.from(`${operation.method} ${path}\n`), rawBody]);
-      if (sends) inFlight.closes++;
+      if (sends && !inFlight.enter(caller.keyId)) throw new ServiceError("OVERLOADED", { limit: inFlight.max });
       const { settled } = reply;
       // Inside a promise, so that an error before its first wait is also counted down.
       Promise.resolve({ ...ask, caller, body, rawBody, boundBytes })
         .then(settled === null ? options.answer : (whole) => settled.then(() => options.answer(whole)))
         .finally(() => {
-          if (sends) inFlight.closes--;
+          if (sends) inFlight.leave(caller.keyId);
         })
         .then((answer) => reply.json(answer.text, answer.replayed === true ? ignored + REPLAYED : ignored))
         .catch((error: unknown) =>

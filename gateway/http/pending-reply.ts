@@ -58,6 +58,12 @@ export class PendingReply {
     return proof === null || proof.isKnown ? null : proof.anon;
   }
 
+  /** Not null: the body comes with this key, which was proven from its address before. */
+  get knownKey(): string | null {
+    const { proof } = this.#state;
+    return proof?.isKnown === true ? proof.headers.apiKey : null;
+  }
+
   /** Not null: what may change something waits for it, after `prove`. It never rejects. */
   get settled(): Promise<void> | null {
     return this.#state.settled;
@@ -108,6 +114,11 @@ export class PendingReply {
   /** `closeConnection`: the rest of the request will not be read. */
   fail(error: ServiceError, extraHeaders = "", closeConnection = false): void {
     this.#once(() => this.#writer.writeError(this.#response, this.#state, error, extraHeaders, closeConnection));
+  }
+
+  /** Ends a reply in pieces before its end, so that it never looks complete; nothing where there is none. */
+  cut(): void {
+    this.#stream?.cut();
   }
 
   #once(write: () => void): void {

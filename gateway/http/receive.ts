@@ -41,17 +41,8 @@ export function receiveBody(
     reply.fail(new ServiceError("OVERLOADED", { limit: limits.openBodiesMax }), "", true);
     return;
   }
-  const { stranger } = reply;
-  if (stranger !== null && !bodies.strangers.enter(stranger)) {
-    reply.fail(new ServiceError("OVERLOADED", { of: "bodies of keys that are not known here yet" }), "", true);
-    return;
-  }
-  let isInside = stranger !== null;
-  // A caller may also leave after its body has come.
-  const leave = () => {
-    if (isInside && stranger !== null) bodies.strangers.leave(stranger);
-    isInside = false;
-  };
+  const leave = entered(bodies, reply);
+  if (leave === null) return;
   const drop = bodies.read(
     response,
     announced,
@@ -69,6 +60,26 @@ export function receiveBody(
     leave();
     drop();
   });
+}
+
+/** Takes the place of one who needs one of a kind. Returns what gives it back, once; null: refused. */
+function entered(bodies: BodyReader, reply: PendingReply): (() => void) | null {
+  const { stranger, knownKey } = reply;
+  if (stranger !== null && !bodies.strangers.enter(stranger)) {
+    reply.fail(new ServiceError("OVERLOADED", { of: "bodies of keys that are not known here yet" }), "", true);
+    return null;
+  }
+  if (knownKey !== null && !bodies.known.enter(knownKey)) {
+    reply.fail(new ServiceError("OVERLOADED", { of: "bodies of this key" }), "", true);
+    return null;
+  }
+  let isInside = true;
+  // A caller may also leave after its body has come.
+  return () => {
+    if (isInside && stranger !== null) bodies.strangers.leave(stranger);
+    if (isInside && knownKey !== null) bodies.known.leave(knownKey);
+    isInside = false;
+  };
 }
 
 /** A media type, with or without parameters. A simple request of a foreign page cannot send it. */

@@ -112,7 +112,10 @@ describe("layer rules", () => {
     ["sealing-knows-the-store-alone", "engine/custody/sealing", "engine/storage/x.ts"],
     ["mpc-base-is-lowest", "engine/custody/mpc/base", "engine/custody/mpc/parts/x.ts"],
     ["mpc-base-is-lowest", "engine/custody/mpc/base", "engine/domain/x.ts"],
-    ["mpc-parts-take-the-base", "engine/custody/mpc/parts", "engine/custody/mpc/sessions/x.ts"],
+    ["two-party-signing-knows-no-provider", "engine/custody/mpc/sessions", "engine/custody/policy/x.ts"],
+    ["two-party-signing-knows-no-provider", "engine/custody/mpc/state", "engine/storage/x.ts"],
+    ["two-party-sessions-are-on-top", "engine/custody/mpc/wire", "engine/custody/mpc/sessions/x.ts"],
+    ["two-party-arithmetic-is-lowest", "engine/custody/mpc/parts", "engine/custody/mpc/state/x.ts"],
     ["orders-know-no-portfolio", "engine/orders", "engine/portfolio/x.ts"],
     ["orders-know-no-portfolio", "engine/orders/single", "engine/recorder/x.ts"],
     ["orders-durable-looks-down", "engine/orders/durable", "engine/orders/decide/x.ts"],
@@ -129,9 +132,9 @@ describe("layer rules", () => {
   /** What no import of another file of ours can show. */
   const OTHERS: Readonly<Record<string, string>> = {
     "engine/planted-pure.ts": 'import { readFileSync } from "node:fs";\nexport const a = readFileSync;\n',
+    "engine/custody/mpc/base/planted-net.ts": 'import { connect } from "node:net";\nexport const a = connect;\n',
     "engine/planted-transport.ts": 'import type { WebSocket } from "ws";\nexport type A = WebSocket;\n',
     "gateway/auth/planted-transport.ts": 'import type { WebSocket } from "ws";\nexport type A = WebSocket;\n',
-    "engine/custody/mpc/planted-socket.ts": 'import { connect } from "node:tls";\nexport const a = connect;\n',
     "engine/planted-nowhere.ts": 'import { a } from "./nowhere.js";\nexport const b = a;\n',
     "engine/planted-circle.ts": 'import type { B } from "./circle.js";\nexport type A = B | 1;\n',
     "engine/circle.ts": 'import type { A } from "./planted-circle.js";\nexport type B = A | 2;\n',
@@ -141,9 +144,9 @@ describe("layer rules", () => {
     const files: Record<string, string> = { ...OTHERS };
     const expected = new Set([
       "engine-is-pure: engine/planted-pure.ts",
+      "two-party-signing-is-pure: engine/custody/mpc/base/planted-net.ts",
       "engine-takes-no-transport: engine/planted-transport.ts",
       "auth-takes-no-transport: gateway/auth/planted-transport.ts",
-      "mpc-is-pure: engine/custody/mpc/planted-socket.ts",
       "not-to-unresolvable: engine/planted-nowhere.ts",
       "no-circular: engine/circle.ts",
     ]);

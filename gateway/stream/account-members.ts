@@ -29,7 +29,7 @@ export interface AccountWish {
   /** Who asks; null without a key. */
   readonly ownerId: string | null;
   /** The key of who opened it first, which pays for as long as it is open; it is no part of what names it. */
-  readonly payer?: string | null;
+  readonly payer: string | null;
 }
 
 interface AccountMember {

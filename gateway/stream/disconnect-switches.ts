@@ -27,7 +27,7 @@ export interface DisconnectWish {
   /** Whose switches they are. */
   readonly ownerId: string | null;
   /** The key that arms them; null without one. */
-  readonly payer?: string | null;
+  readonly payer: string | null;
 }
 
 /** A switch that a connection holds. */
@@ -140,7 +140,7 @@ export class DisconnectSwitches {
     }
   }
 
-  async #armAll({ venues, blocks, timeoutMs, ownerId, payer = null }: DisconnectWish): Promise<readonly SwitchFacts[]> {
+  async #armAll({ venues, blocks, timeoutMs, ownerId, payer }: DisconnectWish): Promise<readonly SwitchFacts[]> {
     const requests = venues.map((venue) => {
       const credentials = blocks[venue] ?? null;
       if (credentials === null) throw new ServiceError("MISSING_CREDENTIALS", { exchange: venue });

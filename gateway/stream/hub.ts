@@ -10,6 +10,7 @@
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
+import type { HiddenCounter } from "../../engine/domain/hidden-counter.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { NoticeReason } from "../../schemas/stream.js";
 import { TokenBucket } from "../http/limiter.js";
@@ -50,6 +51,8 @@ export interface HubParts {
   readonly defer: (run: () => void) => void;
   /** Identifies this start: about six characters that no other start has. Lower-case letters and digits. */
   readonly epoch: string;
+  /** Numbers the topics that are opened; absent: counts them, for tests. */
+  readonly topicNumbers?: HiddenCounter;
   readonly refusedTickers: ReadonlySet<RoutableVenue>;
   /** Absent: there are no keys. */
   readonly auth?: StreamAuth;
@@ -98,6 +101,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     this.keys = new StreamKeys({
       clock: parts.clock,
       epoch: parts.epoch,
+      ...(parts.topicNumbers === undefined ? {} : { numbers: parts.topicNumbers }),
       limits,
       counts: this.counts,
       markDirty: (key, urgent) => this.#publisher.markDirty(key, urgent),

@@ -195,8 +195,9 @@ export class Protocol {
     const { callers, topics } = this.#host;
     const wished = topics.topicOf(frame);
     if (!PUBLIC_TOPICS.has(wished)) callers.require(connection, "read");
-    const specs = topics.subscribed(frame, callers.ownerOf(connection), callers.payerOf(connection));
-    const keys = this.#host.keys.open(connection, specs, callers.isNobody(connection));
+    const payer = callers.payerOf(connection);
+    const specs = topics.subscribed(frame, callers.ownerOf(connection), payer);
+    const keys = this.#host.keys.open(connection, specs, callers.isNobody(connection), payer);
     try {
       this.#answerSubscribe(connection, keys, id);
     } finally {
@@ -220,7 +221,7 @@ export class Protocol {
     const ownerId = callers.ownerOf(connection);
     const payer = callers.payerOf(connection);
     const specs = [...bySub.values()].map((wish) => topics.resumed(wish, ownerId, payer));
-    const keys = this.#host.keys.open(connection, specs, callers.isNobody(connection));
+    const keys = this.#host.keys.open(connection, specs, callers.isNobody(connection), payer);
     try {
       this.#answerResume(connection, keys, bySub, id);
     } finally {
@@ -284,7 +285,7 @@ export class Protocol {
     if (switches === null) throw new ServiceError("NOT_SUPPORTED", { what: "cancelOnDisconnect" });
     const ownerId = callers.ownerOf(connection);
     const work = enabled
-      ? switches.arm(connection, { ...disconnectWish(wish, ownerId), payer: callers.payerOf(connection) })
+      ? switches.arm(connection, disconnectWish(wish, ownerId, callers.payerOf(connection)))
       : switches.disarm(connection);
     work.then(
       (held) => connection.send(this.#switchesText({ type: "cancelOnDisconnect", ...id, switches: held.map(rowOf) })),
@@ -340,7 +341,7 @@ interface DisconnectFields {
   readonly graceMs?: number;
 }
 
-function disconnectWish(fields: DisconnectFields, ownerId: string | null): DisconnectWish {
+function disconnectWish(fields: DisconnectFields, ownerId: string | null, payer: string | null): DisconnectWish {
   const { credentials: blocks = {}, timeoutMs = DISCONNECT_BOUNDS.defaultTimeoutMs, graceMs = 0 } = fields;
   const venues = fields.exchanges ?? ROUTABLE_VENUES.filter((venue) => (blocks[venue] ?? null) !== null);
   if (venues.length === 0)
@@ -348,7 +349,7 @@ function disconnectWish(fields: DisconnectFields, ownerId: string | null): Disco
   // More than half of the time is always left between two heartbeats.
   if (graceMs * 2 > timeoutMs)
     throw invalidParameters({ path: "graceMs", problem: `must be at most half of timeoutMs, ${timeoutMs}` });
-  return { venues: [...new Set(venues)], blocks, timeoutMs, graceMs, ownerId };
+  return { venues: [...new Set(venues)], blocks, timeoutMs, graceMs, ownerId, payer };
 }
 
 function rowOf({ facts, graceMs }: HeldSwitch) {

@@ -8,6 +8,8 @@
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
+import type { HiddenCounter } from "../../engine/domain/hidden-counter.js";
+import { SharedRoom } from "../../engine/domain/shared-room.js";
 import type { Connection } from "./connection.js";
 import type { KeySpec } from "./feed.js";
 import type { StreamLimits } from "./limits.js";
@@ -22,6 +24,8 @@ interface StreamKeysParts {
   readonly clock: Clock;
   /** Identifies this start; the epochs of keys begin with it. */
   readonly epoch: string;
+  /** Absent: the numbers of the keys are shown as they are. */
+  readonly numbers?: HiddenCounter;
   readonly limits: StreamLimits;
   readonly counts: StreamCounts;
   /** Called when a key may have something to send. */
@@ -32,7 +36,9 @@ export class StreamKeys {
   readonly #parts: StreamKeysParts;
   readonly #open = new Map<string, StreamKey>();
   readonly #retained: RetainedTopics;
-  #privateCount = 0;
+  /** Private keys, by the API key that opened each. */
+  readonly #private: SharedRoom;
+  readonly #openers = new WeakMap<StreamKey, string | null>();
   /** Price levels of all open keys. */
   #levelCount = 0;
   #openedCount = 0;
@@ -41,6 +47,7 @@ export class StreamKeys {
   constructor(parts: StreamKeysParts) {
     this.#parts = parts;
     this.#retained = new RetainedTopics(parts.clock);
+    this.#private = new SharedRoom(parts.limits.privateKeysMax);
   }
 
   get(text: string): StreamKey | undefined {
@@ -59,13 +66,14 @@ export class StreamKeys {
 
   /**
    * Returns the keys of `specs` and opens new ones. Throws SUBSCRIPTION_LIMIT, OVERLOADED, and what a topic throws.
-   * `isNobody`: it opens none while half of the room is in use, so that callers with a key find some.
+   * `isNobody`: it opens none while half of the room is in use, so that callers with a key find some. `payer`: the API
+   * key of the connection, which has half of the private ones at most.
    */
-  open(connection: Connection, specs: readonly KeySpec[], isNobody = false): StreamKey[] {
-    this.#checkBounds(connection, specs, isNobody);
+  open(connection: Connection, specs: readonly KeySpec[], isNobody = false, payer: string | null = null): StreamKey[] {
+    this.#checkBounds(connection, specs, isNobody, payer);
     const keys: StreamKey[] = [];
     try {
-      for (const spec of specs) keys.push(this.#open.get(spec.text) ?? this.#openOne(spec));
+      for (const spec of specs) keys.push(this.#open.get(spec.text) ?? this.#openOne(spec, payer));
     } catch (error) {
       this.settle(keys);
       throw error;
@@ -82,14 +90,14 @@ export class StreamKeys {
     if (key.memberCount > 0 || key.isClosed) return;
     this.#open.delete(key.text);
     this.#parts.counts.keys--;
-    if (key.isPrivate) this.#privateCount--;
+    if (key.isPrivate) this.#private.leave(this.#openers.get(key) ?? null);
     this.#levelCount -= key.levels;
     // A key that sent nothing has nothing to retain.
     if (key.isPrivate && key.seq > 0 && !this.#isStopped) this.#retained.add(key);
     else key.close();
   }
 
-  #checkBounds(connection: Connection, specs: readonly KeySpec[], isNobody: boolean): void {
+  #checkBounds(connection: Connection, specs: readonly KeySpec[], isNobody: boolean, payer: string | null): void {
     let added = 0;
     let opened = 0;
     let openedPrivate = 0;
@@ -125,23 +133,28 @@ export class StreamKeys {
       throw new ServiceError("OVERLOADED", { limit: keysMax, of: "keys", retryAfterMs });
     if (openedLevels > 0 && this.#levelCount + openedLevels > levelsMax)
       throw new ServiceError("OVERLOADED", { limit: levelsMax, of: "levels", retryAfterMs });
-    if (openedPrivate > 0 && this.#privateCount + openedPrivate > privateKeysMax)
+    if (openedPrivate > 0 && !this.#private.hasRoom(payer, openedPrivate))
       throw new ServiceError("OVERLOADED", { limit: privateKeysMax, of: "account keys", retryAfterMs });
   }
 
-  #openOne(spec: KeySpec): StreamKey {
+  #openOne(spec: KeySpec, payer: string | null): StreamKey {
     const key = this.#wake(spec) ?? this.#create(spec);
     this.#open.set(spec.text, key);
     this.#parts.counts.keys++;
-    if (key.isPrivate) this.#privateCount++;
+    if (key.isPrivate) {
+      this.#private.force(payer);
+      this.#openers.set(key, payer);
+    }
     this.#levelCount += key.levels;
     return key;
   }
 
   #create(spec: KeySpec): StreamKey {
-    const { epoch, markDirty: mark } = this.#parts;
+    const { epoch, markDirty: mark, numbers } = this.#parts;
     const number = (this.#openedCount++).toString(36);
-    const key: StreamKey = new StreamKey(spec, epoch + number, number, (urgent) => mark(key, urgent));
+    // Keys of all callers are counted in one: an epoch must not tell how many others opened.
+    const shown = numbers?.next() ?? number;
+    const key: StreamKey = new StreamKey(spec, epoch + shown, number, (urgent) => mark(key, urgent));
     return key;
   }
 

@@ -61,7 +61,7 @@ export class Topics {
   }
 
   /** Returns the keys that a subscribe frame requests, each once; throws ServiceError. `ownerId`: who asks; `payer`: its key. */
-  subscribed(frame: unknown, ownerId: string | null, payer: string | null = null): KeySpec[] {
+  subscribed(frame: unknown, ownerId: string | null, payer: string | null): KeySpec[] {
     const topic = this.topicOf(frame);
     if (this.#accounts !== null && (topic === "positions" || topic === "orders"))
       return [this.#accounts.subscribed(topic, frame, ownerId, payer)];
@@ -89,7 +89,7 @@ export class Topics {
   }
 
   /** Returns the key of a text that a client kept; throws UNKNOWN_SUBSCRIPTION. */
-  resumed(wish: ResumedSub, ownerId: string | null, payer: string | null = null): KeySpec {
+  resumed(wish: ResumedSub, ownerId: string | null, payer: string | null): KeySpec {
     const { sub: text } = wish;
     if (this.#accounts?.isKeyText(text) === true) return this.#accounts.resumed(wish, ownerId, payer);
     const key = parseKeyText(text);

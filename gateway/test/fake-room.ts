@@ -99,7 +99,7 @@ export function createFakeRoom(venue: RoutableVenue, markets: readonly Market[],
         return read(filledOrder(command, { ...shown, venueOrderId: "77", reduceOnly: true, ...room.orderShown }));
       },
     },
-    openSession(raw) {
+    openSession(raw, payer) {
       const block = raw as { privateKey?: string; apiKey?: string };
       if ((block.privateKey ?? block.apiKey ?? "") === "bad") return { ok: false, problem: "privateKey is not a key" };
       openSessions++;
@@ -107,6 +107,7 @@ export function createFakeRoom(venue: RoutableVenue, markets: readonly Market[],
       const session: AccountSession = {
         venue,
         accountId: `account-${venue}`,
+        payer,
         close() {
           if (open) openSessions--;
           open = false;

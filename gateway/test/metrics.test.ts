@@ -33,7 +33,7 @@ afterEach(() => metrics?.stop());
 async function scraped(): Promise<string> {
   metrics = new Metrics();
   metrics.attach({
-    ...{ routes: [], rooms: [ROOM], inFlight: { closes: 0 } },
+    ...{ routes: [], rooms: [ROOM], inFlight: { count: 0 } },
     ...{ callerCount: () => 0, openBodyCount: () => 0, unknownOrderCount: () => 0, redactedLogFieldCount: () => 6 },
     stream: {
       ...{ connections: 1, subscriptions: 1, keys: 1, lagging: 0, framesOut: 70, bytesOut: 700 },

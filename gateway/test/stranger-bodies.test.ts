@@ -1,8 +1,8 @@
-/** Bodies that arrive slowly from whoever shows some text as a key: they must not keep out those whose keys are known. */
+/** Bodies that arrive slowly, from whoever shows some text as a key or has one: they must not keep out the others. */
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Harness, startHarness } from "./harness.js";
-import { ALICE, createTestAuth, signed } from "./test-keys.js";
+import { ALICE, BOB, createTestAuth, signed } from "./test-keys.js";
 
 const OPEN_BODIES_MAX = 16;
 const READ = "/api/limits";
@@ -27,13 +27,13 @@ async function start(): Promise<Harness> {
 }
 
 /** One request whose body never ends. Resolves with its refusal; not at all while it is waited for. */
-function slowBody({ server }: Harness, from: string): Promise<string> {
+function slowBody({ server }: Harness, from: string, keyId = "pk_anything"): Promise<string> {
   const head = [
     `POST ${CLOSE_PATH} HTTP/1.1`,
     "Host: localhost",
     "Content-Type: application/json",
     `X-Forwarded-For: ${from}`,
-    "X-API-KEY: pk_anything",
+    `X-API-KEY: ${keyId}`,
     `X-API-TIMESTAMP: ${Date.now()}`,
     `X-API-SIGNATURE: ${"0".repeat(64)}`,
     "Content-Length: 100",
@@ -47,8 +47,9 @@ function slowBody({ server }: Harness, from: string): Promise<string> {
 }
 
 /** As many as there may be bodies, and one more: then one of them has been refused, and there is no room for another. */
-async function flood(running: Harness, addressOf: (index: number) => string): Promise<string> {
-  return Promise.race(Array.from({ length: OPEN_BODIES_MAX + 1 }, (_, index) => slowBody(running, addressOf(index))));
+async function flood(running: Harness, addressOf: (index: number) => string, keyId?: string): Promise<string> {
+  const all = Array.from({ length: OPEN_BODIES_MAX + 1 }, (_, index) => slowBody(running, addressOf(index), keyId));
+  return Promise.race(all);
 }
 
 const close = ({ client }: Harness, from: string, by = ALICE) =>
@@ -86,5 +87,21 @@ describe("slow bodies of callers whose keys are not known", () => {
       const status = async () => (await close(running, "198.51.100.1", unknown)).status;
       await expect.poll(status, { timeout: 60_000 }).toBe(401);
     }
+  });
+});
+
+describe("slow bodies of a caller whose key is known", () => {
+  it("leave room for other keys, also beside those of unknown ones", async () => {
+    const running = await start();
+    for (const [by, from] of [
+      [ALICE, "203.0.113.9"],
+      [BOB, "203.0.113.10"],
+    ] as const) {
+      const headers = { "x-forwarded-for": from, ...signed(by, { target: READ }) };
+      expect((await running.client.send(READ, { headers })).status).toBe(200);
+    }
+    expect(await flood(running, (index) => `198.51.100.${index}`)).toContain("OVERLOADED");
+    expect(await flood(running, () => "203.0.113.9", ALICE.keyId)).toContain("OVERLOADED");
+    expect((await close(running, "203.0.113.10", BOB)).status).toBe(200);
   });
 });

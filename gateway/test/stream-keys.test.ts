@@ -150,6 +150,15 @@ describe("a connection in signed mode", () => {
     expect(codes(await other.ask({ op: "auth", ticket }))).toEqual(["error", "AUTH_BAD_TICKET"]);
   });
 
+  it("is ended where it asked for what needs a key and proves none in time, and one that did not ask stays", async () => {
+    await start({ authDeadlineMs: 1 });
+    const [silent, asking] = [await open(), await open()];
+    const asked = await asking.ask({ op: "subscribe", ...POSITIONS });
+    expect(codes(asked)).toEqual(["error", "AUTH_REQUIRED"]);
+    expect(await asking.closed).toEqual({ code: 4401, reason: "AUTH_FAILED" });
+    expect((await silent.ask({ op: "subscribe", ...TICKER })).type).not.toBe("error");
+  });
+
   it("shares no key text with another owner's, whatever credentials both send", async () => {
     await start();
     const [alice, also, bob] = [await opened(ALICE), await opened(ALICE_READS), await opened(BOB)];

@@ -170,8 +170,8 @@ function sharingSigners(config: Config): readonly MarketRoom[] {
       stop: (stop) => async () => {
         await Promise.all([stop.call(room), other.stop()]);
       },
-      openSession: (open) => (raw) => {
-        const opened = open.call(room, raw);
+      openSession: (open) => (raw, payer) => {
+        const opened = open.call(room, raw, payer);
         if (opened.ok) credentials.set(opened.session, raw);
         return opened;
       },
@@ -181,7 +181,7 @@ function sharingSigners(config: Config): readonly MarketRoom[] {
             const turn = turns.get(session.accountId) ?? 0;
             turns.set(session.accountId, turn + 1);
             if (turn % 2 === 0) return place.call(orders, session, command, options);
-            const opened = other.openSession(credentials.get(session));
+            const opened = other.openSession(credentials.get(session), session.payer);
             if (!opened.ok) throw new RangeError(opened.problem);
             try {
               return await other.orders.place(opened.session, command, options);

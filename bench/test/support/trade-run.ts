@@ -201,6 +201,8 @@ export async function runWorkload(
     await lateEnds(four, system, trials, askAgain);
     await newestWord(four, system, trials);
     await askOnceMore(four, system, sentBefore);
+    // Protection may have been on its way at the newest word.
+    await lateEnds(four, system, trials, askAgain);
   }
   return { trials, asks, recorded: await recordEnds(four, system, trials, options.isUnrecorded) };
 }
@@ -313,7 +315,7 @@ async function askOnceMore(
 ): Promise<void> {
   if (client === undefined) return;
   for (const trial of trials) {
-    if (trial.reached === undefined) continue;
+    if (trial.reached === undefined && hasEnd(trial)) continue;
     await sendTrade(four, client, trial);
     await askExecution(four, client, trial);
   }

@@ -250,10 +250,12 @@ export function endless(trials: readonly TradeTrial[]): string[] {
     .filter((trial) => !hasEnd(trial))
     .map(({ key, answers }) => {
       const last = answers.at(-1);
-      const legs = last?.data?.execution.legs.map(
+      // An order that follows an entry may be the one of unknown outcome.
+      const { legs = [], protectionOrders = [] } = last?.data?.execution ?? {};
+      const orders = [...legs, ...protectionOrders].map(
         ({ exchange, venueClientOrderId, outcome }) => `${exchange} ${venueClientOrderId} ${outcome}`,
       );
-      return `${key} has no end: ${last === undefined ? "" : tradeOutcome(last)} ${legs?.join(", ") ?? ""}`;
+      return `${key} has no end: ${last === undefined ? "" : tradeOutcome(last)} ${orders.join(", ")}`;
     });
 }
 

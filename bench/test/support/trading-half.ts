@@ -65,8 +65,10 @@ export function loggerInto(lines: string[]): Logger {
   return { debug: log, info: log, warn: log, error: log };
 }
 
-export function open(half: { openSession(raw: unknown): OpenSession }, raw: unknown): AccountSession {
-  return opened(half.openSession(raw));
+type Opener = Pick<VenueRoom, "openSession">;
+
+export function open(half: Opener, raw: unknown, payer: string | null = null): AccountSession {
+  return opened(half.openSession(raw, payer));
 }
 
 export function opened(result: OpenSession): AccountSession {

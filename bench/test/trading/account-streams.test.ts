@@ -306,7 +306,8 @@ describe("account streams of venueone", () => {
     const on = await startRoom("venueone");
     const { room } = on;
     const address = (index: number): string => `0x${index.toString(16).padStart(40, "0")}`;
-    const sessionOf = (index: number) => opened(room.openAddress?.(address(index)) ?? { ok: false, problem: "none" });
+    const sessionOf = (index: number) =>
+      opened(room.openAddress?.(address(index), null) ?? { ok: false, problem: "none" });
     const streams: Watching[] = [];
     for (let index = 1; index <= 10; index++) streams.push(await on.watch(sessionOf(index)));
     expect(room.streams?.openAccountStream(sessionOf(11), () => undefined)).toEqual({

@@ -102,7 +102,7 @@ describe("a key of venuefour", () => {
       sent: true,
       venueCode: "AGENT_NOT_AUTHORIZED",
     });
-    const address = opened(on.half.openAddress?.(WALLET.publicKey) ?? { ok: false, problem: "no address" });
+    const address = opened(on.half.openAddress?.(WALLET.publicKey, null) ?? { ok: false, problem: "no address" });
     expect(await on.send(on.buy(), address)).toMatchObject({ reason: "AUTH", venueCode: "NEEDS_CREDENTIALS" });
   });
 });

@@ -64,7 +64,7 @@ function enterUntilRefused(on: Bench, session: AccountSession) {
 describe("the address budget", () => {
   it("keeps a quarter of it for exits, which pass when no entry does any more", async () => {
     const on = await start();
-    const session = opened(on.room.openSession({ privateKey: KEYS.alice }));
+    const session = opened(on.room.openSession({ privateKey: KEYS.alice }, null));
     const { takenCount, refused } = await enterUntilRefused(on, session);
     // The first reading comes beside the first orders, and counts those under way with it twice.
     expect(takenCount).toBeGreaterThanOrEqual(FOR_ENTRIES - 5);
@@ -87,7 +87,7 @@ describe("the address budget", () => {
 
   it("opens again with the volume that is traded, by a reading ten seconds after the last", async () => {
     const on = await start();
-    const session = opened(on.room.openSession({ privateKey: KEYS.alice }));
+    const session = opened(on.room.openSession({ privateKey: KEYS.alice }, null));
     await enterUntilRefused(on, session);
     // Another program of the account trades, which grants some thousand requests more.
     await trade(on);
@@ -100,8 +100,8 @@ describe("the address budget", () => {
 
   it("counts an agent's requests with those of its account", async () => {
     const on = await start();
-    await enterUntilRefused(on, opened(on.room.openSession({ privateKey: KEYS.alice })));
-    const agent = opened(on.room.openSession({ privateKey: KEYS.agent }));
+    await enterUntilRefused(on, opened(on.room.openSession({ privateKey: KEYS.alice }, null)));
+    const agent = opened(on.room.openSession({ privateKey: KEYS.agent }, null));
     const read = await on.room.reader.readPositions(agent, null, { timeoutMs: 4_000, lane: "read" });
     expect(read.ok).toBe(true);
     expect(on.room.orderWaitMs?.(agent, "trade")).toBeGreaterThan(0);
@@ -112,7 +112,7 @@ describe("the address budget", () => {
 /** Trades past this room, by another room and a key with nonces of its own, with an exit: the venue takes it. */
 async function trade({ btc, clock, sim }: Bench): Promise<void> {
   const other = createVenueoneRoom(roomOptions(sim, clock));
-  const session = opened(other.openSession({ privateKey: KEYS.agent }));
+  const session = opened(other.openSession({ privateKey: KEYS.agent }, null));
   const mark = sim.exchange.market.mark("BTC").markE8 / 1e8;
   const command = commandOf(btc, { priceTicks: wholeTicks(btc, mark * 1.03), qtyLots: 10_000 });
   const bought = await other.orders.place(session, command, { timeoutMs: 4_000, lane: "exit" });

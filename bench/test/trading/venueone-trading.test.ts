@@ -124,7 +124,7 @@ describe("an agent of venueone", () => {
   it("is read by its own address as the account that it acts for", async () => {
     const on = await start(VENUEONE);
     await on.place(on.buy());
-    const session = opened(on.half.openAddress(AGENT));
+    const session = opened(on.half.openAddress(AGENT, null));
     expect(unwrapRead(await on.half.reader.readPositions(session, on.btc, OPTIONS))).toMatchObject([
       { direction: "LONG", qtyLots: on.lots },
     ]);

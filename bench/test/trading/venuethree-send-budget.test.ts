@@ -111,7 +111,7 @@ describe("two accounts of one address", () => {
 
   it("known from a read of all accounts of the address, which asks nothing more", async () => {
     const on = await start();
-    const opened = on.room.openAddress?.(L1_ALICE);
+    const opened = on.room.openAddress?.(L1_ALICE, null);
     if (opened?.ok !== true) throw new Error("no session");
     await on.room.reader.readPositions(opened.session, null, { timeoutMs: 4_000, lane: "read" });
     // From here on reads of accounts fail.

@@ -91,7 +91,7 @@ describe("a key of venuethree", () => {
     const on = await start(VENUETHREE);
     await on.place(on.buy());
     const positionsOf = async (address: string) =>
-      unwrapRead(await on.half.reader.readPositions(opened(on.half.openAddress(address)), null, OPTIONS));
+      unwrapRead(await on.half.reader.readPositions(opened(on.half.openAddress(address, null)), null, OPTIONS));
     expect(await positionsOf(L1_ALICE.toUpperCase().replace("0X", "0x"))).toMatchObject([{ symbol: "BTC" }]);
     expect(await positionsOf(`0x${"00".repeat(20)}`)).toEqual([]);
   });

@@ -121,6 +121,20 @@ describe("a rotation", () => {
     expect(await openAll(world.store, ring)).toEqual(NAMES);
   });
 
+  it("gives way to one that began between its read and its commit, and seals under the key before", async () => {
+    const store = createMemoryStore();
+    const world = new World(store);
+    const [ring, other] = [await world.load(KEYS.first), await world.load(KEYS.first)];
+    const before = ring.kekId;
+    store.gate = async () => {
+      store.gate = async () => {};
+      await world.start(other, KEYS.third);
+    };
+    expect(await refusalOf(world.start(ring, KEYS.second))).toBe("SEAL_KEY_REFUSED ROTATION_UNFINISHED");
+    expect([ring.kekId, ring.formerKekId]).toEqual([before, null]);
+    expect(await world.keyRow()).toMatchObject({ present: { id: other.kekId }, former: { id: before } });
+  });
+
   it("with a bad new key is refused, and changes nothing", async () => {
     const { world, ring } = await sealedWorld();
     const row = await world.keyRow();

@@ -100,7 +100,7 @@ describe("the switch of an account", () => {
     });
     const ids: string[] = [];
     for (const agent of [...AGENTS, "alone"]) {
-      const request = { venue: "venueone", credentials: block(agent), timeoutMs: 60_000 } as const;
+      const request = { venue: "venueone", credentials: block(agent), payer: null, timeoutMs: 60_000 } as const;
       const answer = await harness.run(harness.desk.armSwitch(request, null));
       if (answer.ok) ids.push(answer.armed.switchId);
     }
@@ -116,7 +116,9 @@ describe("the switch of an account", () => {
       venue.behind = (account) => (failing.has(account) ? "TIMEOUT" : behind(account));
     });
     const arm = (agent: string) =>
-      harness.run(harness.desk.armSwitch({ venue: "venueone", credentials: block(agent), timeoutMs: 60_000 }, null));
+      harness.run(
+        harness.desk.armSwitch({ venue: "venueone", credentials: block(agent), payer: null, timeoutMs: 60_000 }, null),
+      );
     const before = await arm("agent-a");
     failing.add("agent-b");
     expect(await arm("agent-b")).toMatchObject({ code: "VENUE_UNAVAILABLE", details: { reason: "ACCOUNT_UNKNOWN" } });
@@ -133,8 +135,10 @@ describe("the switch of an account", () => {
         return { ...room, accountNames: { known: () => null, read } };
       },
     });
-    const request = { venue: "venueone", credentials: block("acct"), timeoutMs: 60_000 } as const;
-    const both = await harness.run(harness.desk.armSwitches([request, { ...request, venue: "venuetwo" }], null));
+    const request = { venue: "venueone", credentials: block("acct"), payer: null, timeoutMs: 60_000 } as const;
+    const both = await harness.run(
+      harness.desk.armSwitches([request, { ...request, venue: "venuetwo", payer: null }], null),
+    );
     expect(both).toMatchObject({ ok: false, code: "INTERNAL" });
     const sessions = [...harness.venue.sessions, ...harness.two.sessions];
     expect(sessions.filter(({ closed }) => !closed)).toEqual([]);

@@ -36,8 +36,8 @@ interface Entry {
 /** Who asks for a list or an execution. */
 export interface Asker {
   readonly ownerId: string | null;
-  /** The API key that asks: it pays for what is read for it. Absent or null: the accounts themselves do. */
-  readonly payer?: string | null;
+  /** The API key that asks: it pays for what is read for it. Null: the accounts themselves do. */
+  readonly payer: string | null;
   /** An administrator: what anybody made. */
   readonly seesAll: boolean;
 }

@@ -58,7 +58,7 @@ export class FollowKeys {
   meet(key: string, venue: RoutableVenue, { credentials, session }: Account, isFirst: boolean): boolean {
     const { clock, rooms } = this.#parts;
     const known = this.#keys.get(key) ?? [];
-    const payer = session.payer ?? null;
+    const payer = session.payer;
     const open = (): AccountSession | null => {
       const opened = rooms.get(venue)?.openSession(credentials, own.payer);
       return opened?.ok === true ? opened.session : null;

@@ -36,7 +36,7 @@ async function following(first: string, valid: Set<string>, streams: AccountStre
     ...inner,
     streams,
     openSession: (raw) => {
-      const opened = inner.openSession(raw);
+      const opened = inner.openSession(raw, null);
       if (opened.ok) secretOf.set(opened.session, (raw as { secret: string }).secret);
       return opened;
     },
@@ -75,7 +75,7 @@ async function following(first: string, valid: Set<string>, streams: AccountStre
   const others = followsOf("followed-other");
   const credentialsOf = (secret: string) => ({ account: ACCOUNT, secret });
   const withSession = (secret: string, use: (session: AccountSession) => void): void => {
-    const opened = room.openSession(credentialsOf(secret));
+    const opened = room.openSession(credentialsOf(secret), null);
     if (!opened.ok) throw new Error(opened.problem);
     use(opened.session);
     opened.session.close();

@@ -49,7 +49,7 @@ async function find(
     sent: attempt,
     mayRest: false,
   };
-  const session: AccountSession = { venue: "venueone", accountId: "a", close: () => {} };
+  const session: AccountSession = { venue: "venueone", accountId: "a", payer: null, close: () => {} };
   const parts = { clock, logger: silentLogger, resolver: new Resolver(clock, silentLogger) };
   const by = { session, deadline: new Deadline(clock, DEADLINE_MS), waitForProof };
   let end: FindEnd | null = null;

@@ -262,7 +262,7 @@ describe("a copy of a followed run that another path brought further", () => {
       { namespace: "followed-copy", publish: async (seen) => void published.push(seen) },
     );
     const credentials = { account: ACCOUNT, secret: SECRET_ONE };
-    const opened = room.openSession(credentials);
+    const opened = room.openSession(credentials, null);
     if (!opened.ok) throw new Error(opened.problem);
     follows.consider(run, null, () => ({ session: opened.session, credentials }));
     opened.session.close();

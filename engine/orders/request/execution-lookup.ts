@@ -60,7 +60,7 @@ export class ExecutionLookup {
     if (run !== null && !this.#asking.has(routeId) && this.#asking.size < MAX_ASKS) {
       this.#asking.add(routeId);
       try {
-        const problem = await this.#settle(run, credentials, asker.payer ?? null);
+        const problem = await this.#settle(run, credentials, asker.payer);
         if (problem !== null) return problem;
       } catch (error) {
         // A look that fails, by the store or by a bug of ours, leaves what was known.

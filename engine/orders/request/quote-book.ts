@@ -71,7 +71,7 @@ export class QuoteBook {
       slot.expiresNs = expiresNs;
       slot.usedBy = null;
     }
-    return { quoteId: this.#ids.idOf(number), expiresAt: this.#clock.wallMs() + ttlMs };
+    return { quoteId: this.#ids.idOf(number, quote.ownerId ?? null), expiresAt: this.#clock.wallMs() + ttlMs };
   }
 
   /** Returns what a call is bound to. Claims nothing. `user`: whose claim is no hindrance; null means nobody's. */
@@ -82,7 +82,7 @@ export class QuoteBook {
     { accounts, ownerId }: QuoteUser,
     user: string | null = null,
   ): QuoteUse {
-    const number = this.#ids.numberOf(quoteId);
+    const number = this.#numberOf(quoteId, ownerId);
     if (number === null || number >= this.#given) return { kind: "unknown" };
     const slot = this.#slotOf(number);
     if (slot === null) return { kind: "over", reason: "EXPIRED" };
@@ -102,8 +102,8 @@ export class QuoteBook {
   }
 
   /** For a call that was bound and is about to send. Null: the use is its own. Else another came before it, or the quote gave way meanwhile. */
-  claim(quoteId: string, user: string): "EXPIRED" | "USED" | null {
-    const number = this.#ids.numberOf(quoteId);
+  claim(quoteId: string, ownerId: string | null, user: string): "EXPIRED" | "USED" | null {
+    const number = this.#numberOf(quoteId, ownerId);
     const slot = number === null ? null : this.#slotOf(number);
     if (slot === null) return "EXPIRED";
     if (slot.usedBy !== null && slot.usedBy !== user) return "USED";
@@ -112,14 +112,20 @@ export class QuoteBook {
   }
 
   /** The claim of a call none of whose orders left. */
-  release(quoteId: string, user: string): void {
-    const number = this.#ids.numberOf(quoteId);
+  release(quoteId: string, ownerId: string | null, user: string): void {
+    const number = this.#numberOf(quoteId, ownerId);
     const slot = number === null ? null : this.#slotOf(number);
     if (slot?.usedBy === user) slot.usedBy = null;
   }
 
   get size(): number {
     return this.#slots.length;
+  }
+
+  /** Null: none that this owner can have heard of. What nobody owns may be anybody's (`#isFor`). */
+  #numberOf(quoteId: string, ownerId: string | null): number | null {
+    const reached = this.#owners.reachedBy(ownerId);
+    return this.#ids.numberOf(quoteId, reached.includes(null) ? reached : [...reached, null]);
   }
 
   /** One of nobody, made from books alone, tells nothing of anybody. */

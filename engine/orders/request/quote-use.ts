@@ -37,7 +37,7 @@ export function claimQuote(quotes: QuoteBook, execution: TradeExecution, run: Tr
   const { quoteId } = execution.request;
   // A use that its record shows is claimed, or of a process before.
   if (quoteId === null || execution.quote === null || run.attempts.length > 0) return null;
-  const reason = quotes.claim(quoteId, userOf(execution, run));
+  const reason = quotes.claim(quoteId, execution.ownerId, userOf(execution, run));
   return reason === null ? null : refused("QUOTE_EXPIRED", { reason });
 }
 
@@ -45,7 +45,7 @@ export function claimQuote(quotes: QuoteBook, execution: TradeExecution, run: Tr
 export function releaseQuote(quotes: QuoteBook, execution: TradeExecution, run: TradeRun): void {
   const { quoteId } = execution.request;
   if (quoteId === null || run.attempts.some(({ sentAtMs }) => sentAtMs !== null)) return;
-  quotes.release(quoteId, userOf(execution, run));
+  quotes.release(quoteId, execution.ownerId, userOf(execution, run));
 }
 
 /** A call that names no slippage takes the quote's: the default could be wider or narrower than what was quoted. */

@@ -1,7 +1,11 @@
 /** A key that is used again while orders of its first use are at work, or open to be read: one run, reported once. */
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../domain/order.js";
-import { closeContext, closeRequest, createHarness, openRequest, type Harness } from "../test/harness.js";
+import type { ListedOrder } from "../listed-orders.js";
+import type { TradeService } from "./service.js";
+import type { PlaceFate } from "../test/fake-matching.js";
+import type { TradeData } from "../types.js";
+import { ASKER, closeContext, closeRequest, createHarness, openRequest, type Harness } from "../test/harness.js";
 import { createDesk } from "../single/test/desk-harness.js";
 import { FakeStreams } from "../test/fake-streams.js";
 import { createRowSink, rowFaults, recordedRows } from "../test/row-sink.js";
@@ -10,6 +14,7 @@ const ACCOUNT = "acct-venueone";
 const RESTING_CLOSE = { orderType: "LIMIT", limitPrice: "101000", preferredExchange: "venueone" } as const;
 /** Below the market: nothing of it is marketable. */
 const RESTS = { orderType: "LIMIT", limitPrice: "99000", preferredExchange: "venueone" } as const;
+const MARKET_ENTRY = { preferredExchange: "venueone", deadlineMs: 2_000 } as const;
 const STOP = { stopLoss: "95000" };
 const KEY = { idempotencyKey: "k" };
 const MINUTE_MS = 60_000;
@@ -175,6 +180,67 @@ describe("a key that is used again", () => {
     await harness.clock.advanceAsync(5 * MINUTE_MS);
     expect(await rowFaults(harness.store, [harness.one, harness.two])).toEqual([]);
     expect(await fillsOf(harness)).toEqual([100, 250]);
+  });
+});
+
+describe("a key of an entry whose stop was sent after its reply by a process that died", () => {
+  /** The first stop is refused, so that the reply is final; the second one's word dies with the process. */
+  async function killedAtStop(second: PlaceFate): Promise<{ harness: Harness; service: TradeService }> {
+    const harness = recorded();
+    const { clock, one } = harness;
+    one.setPosition(ACCOUNT, "LONG", 0);
+    let count = 0;
+    one.fate = ({ trigger }) => {
+      if (trigger === undefined) return { kind: "fill" };
+      return count++ === 0 ? { kind: "reject", reason: "RATE_LIMITED" } : second;
+    };
+    const { execution } = await harness.openData(STOP, MARKET_ENTRY, KEY);
+    expect(execution).toMatchObject({ final: true, protection: "FAILED" });
+    for (let turn = 0; turn < TURNS_MAX && count < 2; turn++) await clock.advanceAsync(20);
+    const service = await harness.restart();
+    await clock.advanceAsync(MINUTE_MS);
+    return { harness, service };
+  }
+
+  const again = async ({ clock, run }: Harness, service: TradeService): Promise<TradeData> => {
+    const result = await run(service.trade(openRequest(STOP, MARKET_ENTRY), closeContext(clock, KEY)));
+    if (!result.ok) throw new Error(`refused: ${result.code}`);
+    expect(result.replayed).toBe(true);
+    return result.data;
+  };
+
+  it("has the stop looked up by its next use, which says what is known of it", async () => {
+    const { harness, service } = await killedAtStop({ kind: "loseReply" });
+    const { execution, routing } = await again(harness, service);
+    expect(execution).toMatchObject({ final: true, protection: "PLACED" });
+    expect(execution.protectionOrders).toHaveLength(2);
+    expect((await service.execution(routing.routeId, ASKER))?.execution).toEqual(execution);
+    expect(service.status()).toMatchObject({ unknownCount: 0, followedCount: 1 });
+  });
+
+  it("is answered with the stop of unknown outcome while its venue does not say", async () => {
+    const { harness, service } = await killedAtStop({ kind: "loseReply" });
+    harness.one.orderReadFailure = () => "TIMEOUT";
+    const { execution } = await again(harness, service);
+    expect(execution).toMatchObject({ final: false, protection: "UNKNOWN" });
+    harness.one.orderReadFailure = () => null;
+    expect((await again(harness, service)).execution).toMatchObject({ final: true, protection: "PLACED" });
+  });
+
+  it("says of a stop that never arrived that it was not placed", async () => {
+    const { harness, service } = await killedAtStop({ kind: "loseRequest" });
+    const { execution } = await again(harness, service);
+    expect(execution).toMatchObject({ final: true, protection: "FAILED" });
+    expect(execution.protectionOrders).toMatchObject([{ reason: "RATE_LIMITED" }, { reason: "NOT_PLACED" }]);
+    expect(harness.one.log.filter(({ command }) => command.trigger !== undefined).length).toBeLessThanOrEqual(2);
+  });
+
+  it("says what a question for the execution found", async () => {
+    const { harness, service } = await killedAtStop({ kind: "loseReply" });
+    const [{ routeId }] = service.status().unknown as [ListedOrder];
+    await harness.run(service.askExecution(routeId, openRequest().credentials, ASKER));
+    const { execution } = await again(harness, service);
+    expect(execution).toMatchObject({ final: true, protection: "PLACED" });
   });
 });
 

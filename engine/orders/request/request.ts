@@ -30,10 +30,10 @@ import { bindQuote, claimQuote, releaseQuote } from "./quote-use.js";
 import type { TradeContext, TradeRequest, TradeResult } from "../types.js";
 import { collectSecrets, redactVenueText } from "../redact.js";
 import { recoverRun } from "./recover.js";
-import { toTradeResult } from "../conclude/reply.js";
 import { filledAnything, remainingSize } from "../run-totals.js";
 import { emptyRun, executionOf } from "./empty-run.js";
 import { TradeKeys } from "./keys.js";
+import { TradeReplays } from "./replays.js";
 import { tradeSide, type SendPlan } from "../decide/plan.js";
 import type { ProtectionWatch } from "../protect/watch.js";
 import { protectSafely, type ProtectParts } from "../protect/protect.js";
@@ -47,7 +47,7 @@ import {
   type Refused,
 } from "./refusals.js";
 import { orderWaitMs, type RouteAnswer, type Routed } from "../decide/routing.js";
-import { isOpening, unsettledAttempt, type TradeRun } from "../run.js";
+import { isOpening, type TradeRun } from "../run.js";
 import { endTimings, recordAbandoned, recordDecision, recordNote, recordTimings, roundMs } from "../run-writes.js";
 import { unreadVenues } from "../decide/unread-venues.js";
 import { Deadline } from "../../domain/deadline.js";
@@ -80,6 +80,7 @@ export class TradeRequests {
   readonly #watch: ProtectionWatch;
   readonly #randomIds: RandomIds;
   readonly #keys: TradeKeys;
+  readonly #replays: TradeReplays;
 
   constructor(parts: RequestParts, conclusion: TradeConclusion, watch: ProtectionWatch, randomIds: RandomIds) {
     this.#parts = parts;
@@ -87,6 +88,7 @@ export class TradeRequests {
     this.#watch = watch;
     this.#randomIds = randomIds;
     this.#keys = new TradeKeys(parts);
+    this.#replays = new TradeReplays(parts, conclusion, watch);
   }
 
   /**
@@ -146,7 +148,7 @@ export class TradeRequests {
       if (begun !== null && begun.kind === "refused") return refuse(refused(begun.code, {}));
       ticket = begun === null ? null : begun.ticket;
       const execution = executionOf(request, context, accounts, ticket, deadline);
-      if (begun?.kind === "replay") return await this.#replay(execution, context, begun.result, begun.run);
+      if (begun?.kind === "replay") return await this.#replays.replay(execution, context, begun.result, begun.run);
       const end = await (begun?.kind === "recover"
         ? this.#recover(execution, context, begun.run)
         : this.#executeFresh(execution, context, null));
@@ -335,46 +337,6 @@ export class TradeRequests {
     const knownMs = Math.ceil(Math.max(0, ...waitsMs));
     const retryAfterMs = knownMs > 0 ? knownMs : leastMs;
     return refused(code, retryAfterMs > 0 ? { ...details, retryAfterMs } : details, answer.report);
-  }
-
-  /** The stored reply; one that was not final in its current state. */
-  async #replay(
-    execution: TradeExecution,
-    context: TradeContext,
-    stored: TradeResult,
-    storedRun: TradeRun,
-  ): Promise<TradeResult> {
-    const { registry } = this.#parts;
-    let result = stored;
-    if (stored.ok && !stored.data.execution.final) {
-      const current = await registry.get(storedRun.routeId);
-      if (current !== null) result = toTradeResult(this.#watch.watchedReport(current), true);
-      const isOpen = current === null || !current.execution.final;
-      // The run of whoever is at work on its orders: a stored one may be older, and would be published beside it.
-      const shared = isOpen ? await registry.unsettledRun(storedRun.routeId) : null;
-      const run = current === null ? storedRun : shared;
-      if (run !== null && execution.ticket !== null) {
-        const isKnown = await this.#lookOnce(execution, run);
-        // Found where they rest: from here on as those that rested at their reply.
-        this.#conclusion.followLate(execution, context, run, []);
-        if (isKnown) {
-          result = toTradeResult(await this.#conclusion.publishResolved(run, execution.ticket.recordKey), true);
-        }
-      }
-    }
-    const replayed: TradeResult = { ...result, replayed: true };
-    this.#parts.decisions.emit("replayed", execution.request, context, execution.deadline, {
-      code: replayed.ok ? null : replayed.code,
-      data: replayed.ok ? replayed.data : null,
-    });
-    return replayed;
-  }
-
-  /** Asks the venue once, with the caller's credentials, about an order that no resolver has in hand. */
-  async #lookOnce(execution: TradeExecution, run: TradeRun): Promise<boolean> {
-    const unsettled = unsettledAttempt(run);
-    if (unsettled === null || this.#parts.resolver.isActive(unsettled.clientIdHex)) return false;
-    return (await recoverRun(this.#parts, execution, run, false)) !== "STILL_UNKNOWN";
   }
 
   /** A crash left the record RUNNING: its order first. */

@@ -27,6 +27,7 @@ import { TradeConclusion, type ResolvedListener, type TradeConclusionParts } fro
 import { TradeDecisions } from "../conclude/trade-decisions.js";
 import { giveQuote } from "./quote.js";
 import { unlistedSymbol } from "./refusals.js";
+import { ordersIn } from "./replays.js";
 import { TradeRequests, type RequestParts } from "./request.js";
 import {
   TradeRouting,
@@ -58,7 +59,7 @@ import { mintRouteId } from "../route-ids.js";
 
 export const MAX_IN_FLIGHT = 2_000;
 /** For metrics, which name nobody. */
-const SERVICE: Asker = { ownerId: null, seesAll: true };
+const SERVICE: Asker = { ownerId: null, payer: null, seesAll: true };
 
 export interface TradeServiceOptions {
   readonly rooms: Rooms;
@@ -317,10 +318,6 @@ export class TradeService {
     const run = await idempotency.readRun(intent.idempotencyRecord);
     return run !== null && run.routeId === intent.routeId ? run : null;
   }
-}
-
-function ordersIn({ execution }: TradeData): number {
-  return execution.legs.length + (execution.protectionOrders?.length ?? 0);
 }
 
 /** Each order's intent carries the run as of its write: of one trade the one that knows the most orders counts. */

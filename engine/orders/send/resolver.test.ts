@@ -69,6 +69,7 @@ function setUp({ answers = ["never"], pushedAtOnce, follows = true }: Setting = 
   const session: AccountSession = {
     venue: "venuethree",
     accountId: "a",
+    payer: null,
     close: () => {
       isOpen = false;
     },

@@ -110,6 +110,7 @@ describe("a single order with a status that is not known", () => {
         ownerId: "pk_test",
         rawBody: Buffer.from(""),
         receivedAtMs: 0,
+        payer: null,
       }),
     );
     expect(asked).toMatchObject({

@@ -41,7 +41,7 @@ async function armed(ends: CancelOutcome[]): Promise<Ending> {
 }
 
 async function arm(harness: DeskHarness): Promise<SwitchFacts> {
-  const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs: 10_000 } as const;
+  const request = { venue: "venueone", credentials: CREDENTIALS, payer: null, timeoutMs: 10_000 } as const;
   const answer = await harness.run(harness.desk.armSwitch(request, null));
   if (!answer.ok) throw new Error(answer.code);
   return answer.armed;
@@ -133,7 +133,7 @@ it("a switch armed before its venue answered the one it replaces ends what the v
       },
     }),
   });
-  const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs: 10_000 } as const;
+  const request = { venue: "venueone", credentials: CREDENTIALS, payer: null, timeoutMs: 10_000 } as const;
   const first = harness.desk.armSwitch(request, null);
   await harness.clock.advanceAsync(100);
   const second = harness.desk.armSwitch(request, null);
@@ -172,7 +172,7 @@ it("a switch that gave up is known for as long as its venue may fire, and the ne
     }),
   });
   await harness.order({ type: "LIMIT", price: "95000" });
-  const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs } as const;
+  const request = { venue: "venueone", credentials: CREDENTIALS, payer: null, timeoutMs } as const;
   const first = await harness.run(harness.desk.armSwitch(request, null));
   if (!first.ok) throw new Error(first.code);
   harness.calls.cancelAllFates.push(...Array.from({ length: 20 }, () => "unknown" as const));
@@ -212,7 +212,7 @@ it("orders that a shutdown left, as their venue was away, are said, and followed
 it("a switch that gave up is forgotten with its own time, though another owner's beats on for the account", async () => {
   const harness = await createDesk({ knobs: { scheduleCancel: "accept" } });
   await harness.order({ type: "LIMIT", price: "95000" });
-  const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs: 60_000 } as const;
+  const request = { venue: "venueone", credentials: CREDENTIALS, payer: null, timeoutMs: 60_000 } as const;
   const gone = await harness.run(harness.desk.armSwitch(request, "ow_alice"));
   const other = await harness.run(harness.desk.armSwitch(request, "ow_bob"));
   if (!gone.ok || !other.ok) throw new Error("refused");

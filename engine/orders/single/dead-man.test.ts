@@ -17,7 +17,7 @@ async function armed(
 }
 
 async function arm(harness: DeskHarness, timeoutMs = 10_000, account = CREDENTIALS): Promise<SwitchFacts> {
-  const request = { venue: "venueone", credentials: account, timeoutMs } as const;
+  const request = { venue: "venueone", credentials: account, payer: null, timeoutMs } as const;
   const answer = await harness.run(harness.desk.armSwitch(request, null));
   if (!answer.ok) throw new Error(answer.code);
   return answer.armed;
@@ -358,13 +358,35 @@ describe("a dead-man's switch", () => {
   it("is bounded in time and number", async () => {
     const harness = await createDesk({ desk: { maxSwitches: 1 } });
     for (const timeoutMs of [4_999, 86_400_001, 5_000.5, Number.NaN]) {
-      const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs } as const;
+      const request = { venue: "venueone", credentials: CREDENTIALS, payer: null, timeoutMs } as const;
       expect(await harness.run(harness.desk.armSwitch(request, null))).toMatchObject({ code: "INVALID_PARAMETERS" });
     }
     await arm(harness);
-    const other = { venue: "venueone", credentials: { account: "other", secret: SECRET }, timeoutMs: 9_000 } as const;
+    const other = {
+      venue: "venueone",
+      credentials: { account: "other", secret: SECRET },
+      payer: null,
+      timeoutMs: 9_000,
+    } as const;
     expect(await harness.run(harness.desk.armSwitch(other, null))).toMatchObject({ code: "OVERLOADED" });
     expect(openSessions(harness)).toBe(1);
     expect(harness.logLines.join().includes(SECRET)).toBe(false);
+  });
+
+  it("leaves room for other owners: one that arms as many as it may has half of it", async () => {
+    const harness = await createDesk({ desk: { maxSwitches: 4 } });
+    const armBy = async (ownerId: string | null, account: string): Promise<string> => {
+      const credentials = { account, secret: SECRET };
+      const request = { venue: "venueone", credentials, timeoutMs: 9_000, payer: null } as const;
+      const answer = await harness.run(harness.desk.armSwitch(request, ownerId));
+      return answer.ok ? "armed" : answer.code;
+    };
+    const answers: string[] = [];
+    for (const account of ["one", "two", "three", "one"]) answers.push(await armBy("ow_greedy", account));
+    expect(answers).toEqual(["armed", "armed", "OVERLOADED", "armed"]);
+    expect([await armBy("ow_other", "one"), await armBy("ow_other", "two")]).toEqual(["armed", "armed"]);
+    // All have fired, and their places are free again.
+    await harness.clock.advanceAsync(60_000);
+    expect([harness.desk.status().armedSwitchCount, await armBy("ow_greedy", "three")]).toEqual([0, "armed"]);
   });
 });

@@ -17,12 +17,13 @@
  *
  * Arming has two steps: everything that can refuse it is checked first, and a refusal leaves an armed switch as it is.
  *
- * Bounds: MAX_SWITCHES (one more: OVERLOADED), MAX_FIRE_TRIES cancels a firing, MAX_TRIES from a shutdown on, MAX_TRIES
+ * Bounds: MAX_SWITCHES, half of them for one owner (one more: OVERLOADED), MAX_FIRE_TRIES cancels a firing, MAX_TRIES from a shutdown on, MAX_TRIES
  * ends sent for one disarm or firing.
  */
 import { type Clock, type TimerHandle, delay } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";
 import type { Owners } from "../../domain/owner.js";
+import { SharedRoom } from "../../domain/shared-room.js";
 import type { AccountSession, VenueRoom } from "../../ports.js";
 import type { RandomIds } from "../../storage/keyed-hash.js";
 import { problemOf, type Background } from "../background.js";
@@ -80,12 +81,11 @@ interface DeadManOptions {
 
 export class DeadManSwitches {
   readonly #options: DeadManOptions;
-  readonly #maxSwitches: number;
   readonly #byId = new Map<string, Switch>();
   /** By the account and its owner. */
   readonly #byHolder = new Map<string, Switch>();
-  /** Places kept for switches that are checked and not yet armed. */
-  #keptCount = 0;
+  /** A place for each switch that is known, and for each that is checked and not yet armed. */
+  readonly #places: SharedRoom;
   readonly #venueTimers: VenueTimers;
   readonly #counts = { fired: 0, gaveUp: 0 };
   /** Firings that wait for their next try. */
@@ -95,25 +95,22 @@ export class DeadManSwitches {
   constructor(options: DeadManOptions) {
     this.#options = options;
     this.#venueTimers = new VenueTimers(options.clock, options.logger);
-    this.#maxSwitches = options.maxSwitches ?? MAX_SWITCHES;
+    this.#places = new SharedRoom(options.maxSwitches ?? MAX_SWITCHES);
   }
 
   /** Takes the session over, and closes it in any case. Null when there are too many switches. */
   prepare(room: VenueRoom, session: AccountSession, holder: SwitchHolder, timeoutMs: number): PreparedSwitch | null {
-    const needsPlace = this.#heldBy(holder).length === 0;
-    if (needsPlace && this.#byId.size + this.#keptCount >= this.#maxSwitches) {
+    const { ownerId } = holder;
+    // One that takes the place of another needs none of its own, once that one is gone.
+    if (this.#heldBy(holder).length > 0) this.#places.force(ownerId);
+    else if (!this.#places.enter(ownerId)) {
       session.close();
       return null;
     }
-    const kept = needsPlace ? 1 : 0;
-    this.#keptCount += kept;
     return {
-      arm: () => {
-        this.#keptCount -= kept;
-        return this.#arm(room, session, holder, timeoutMs);
-      },
+      arm: () => this.#arm(room, session, holder, timeoutMs),
       drop: () => {
-        this.#keptCount -= kept;
+        this.#places.leave(ownerId);
         session.close();
       },
     };
@@ -358,6 +355,7 @@ export class DeadManSwitches {
 
   #end(armed: Switch): void {
     this.#options.clock.clearTimer(armed.timer);
+    if (armed.state !== "gone") this.#places.leave(armed.ownerId);
     armed.state = "gone";
     if (this.#byId.delete(armed.id)) this.#venueTimers.leave(armed);
     if (this.#holds(armed)) this.#byHolder.delete(armed.holder);

@@ -39,8 +39,8 @@ export interface OrderRequestContext {
   readonly idempotencyKey: string | null;
   /** Who owns what the call makes; null in public mode (then the account scopes the key and the guards). */
   readonly ownerId: string | null;
-  /** The API key that asks: it pays out of its share of the venue's lanes. Absent or null: the account itself does. */
-  readonly payer?: string | null;
+  /** The API key that asks: it pays out of its share of the venue's lanes. Null: the account itself does. */
+  readonly payer: string | null;
   /** Exact bytes that an idempotency key is bound to: the body (and whatever of path and query says what is asked). */
   readonly rawBody: Uint8Array;
   readonly receivedAtMs: number;
@@ -320,7 +320,7 @@ export interface ArmRequest extends OrderAccount {
   /** Whole ms from now, 5 s to 24 h: all open orders of the account are cancelled then unless a heartbeat comes. */
   readonly timeoutMs: number;
   /** As in the context of other calls; also of what the switch sends later. */
-  readonly payer?: string | null;
+  readonly payer: string | null;
 }
 
 /** One armed switch. */

@@ -70,7 +70,7 @@ describe("at a shutdown", () => {
       }),
     });
     const arm = (ownerId: string, credentials: unknown, timeoutMs: number) =>
-      harness.run(harness.desk.armSwitch({ venue: "venueone", credentials, timeoutMs }, ownerId));
+      harness.run(harness.desk.armSwitch({ venue: "venueone", credentials, payer: null, timeoutMs }, ownerId));
     expect(await arm(ALICE, CREDENTIALS, 60_000)).toMatchObject({ ok: true });
     expect(await arm(BOB, BOBS, 20_000)).toMatchObject({ ok: true });
     await harness.clock.advanceAsync(22_000);
@@ -102,7 +102,12 @@ describe("at a shutdown", () => {
       });
       const timeouts: Record<string, number> = { [ALICE]: 60_000, [BOB]: 20_000 };
       for (const ownerId of order) {
-        const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs: timeouts[ownerId] ?? 0 } as const;
+        const request = {
+          venue: "venueone",
+          credentials: CREDENTIALS,
+          payer: null,
+          timeoutMs: timeouts[ownerId] ?? 0,
+        } as const;
         const answer = await harness.run(harness.desk.armSwitch(request, ownerId));
         // Its connection is lost: nobody beats it any more.
         if (answer.ok && ownerId === BOB) harness.desk.expireSwitch(answer.armed.switchId, 15_000, BOB);

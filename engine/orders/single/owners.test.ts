@@ -57,7 +57,8 @@ it("an order of unknown outcome is listed for its owner, and for an administrato
   harness.venue.fate = () => ({ kind: "loseReply" });
   harness.venue.orderReadFailure = () => "TIMEOUT";
   await harness.order({ ...LIMIT, deadlineMs: 1_000 }, { ownerId: ALICE });
-  const listed = (ownerId: string | null, seesAll = false) => harness.desk.status({ ownerId, seesAll }).unknown;
+  const listed = (ownerId: string | null, seesAll = false) =>
+    harness.desk.status({ ownerId, seesAll, payer: null }).unknown;
   expect([listed(ALICE), listed(BOB), listed(null), listed(BOB, true)].map(({ length }) => length)).toEqual([
     1, 0, 0, 1,
   ]);
@@ -75,7 +76,7 @@ it("the same Idempotency-Key and body of two owners are two orders, also across 
 describe("a dead-man's switch", () => {
   const arm = async (harness: DeskHarness, ownerId: string | null, timeoutMs: number) => {
     const answer = await harness.run(
-      harness.desk.armSwitch({ venue: "venueone", credentials: CREDENTIALS, timeoutMs }, ownerId),
+      harness.desk.armSwitch({ venue: "venueone", credentials: CREDENTIALS, payer: null, timeoutMs }, ownerId),
     );
     if (!answer.ok) throw new Error(answer.code);
     return answer.armed;
@@ -136,7 +137,9 @@ describe("a switch of public mode that the adopting owner arms again", () => {
     const owners = new Owners({ adoptedBy: () => adopted });
     const harness = await createDesk({ desk: { owners } });
     const arm = (ownerId: string | null, timeoutMs: number) =>
-      harness.run(harness.desk.armSwitch({ venue: "venueone", credentials: CREDENTIALS, timeoutMs }, ownerId));
+      harness.run(
+        harness.desk.armSwitch({ venue: "venueone", credentials: CREDENTIALS, payer: null, timeoutMs }, ownerId),
+      );
     await arm(null, 10_000);
     adopted = ALICE;
     if (isFiring) {

@@ -355,10 +355,10 @@ export class PositionCloses {
   }
 
   /** Null when none of the credentials opens, so nothing can be closed, and there is nothing to remember. */
-  #accountsHash({ accounts }: BatchJob): string | null {
+  #accountsHash({ accounts, context }: BatchJob): string | null {
     const hashes: string[] = [];
     for (const { venue, credentials } of accounts) {
-      const opened = this.#parts.rooms.get(venue)?.openSession(credentials);
+      const opened = this.#parts.rooms.get(venue)?.openSession(credentials, context.payer);
       if (opened?.ok !== true) continue;
       hashes.push(sessionHash(this.#parts.hash, opened.session, null));
       opened.session.close();

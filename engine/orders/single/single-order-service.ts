@@ -69,7 +69,7 @@ import { SwitchRequests } from "./switch-requests.js";
 
 export const MAX_IN_FLIGHT = 2_000;
 /** For metrics, which name nobody. */
-const SERVICE: Asker = { ownerId: null, seesAll: true };
+const SERVICE: Asker = { ownerId: null, payer: null, seesAll: true };
 
 export class SingleOrderService implements OrderDesk {
   readonly #parts: SingleParts;

@@ -118,7 +118,7 @@ async function arm(bench: Bench): Promise<string> {
 }
 
 async function armBy({ harness }: Bench, credentials: typeof CREDENTIALS, timeoutMs: number): Promise<string> {
-  const request = { venue: "venueone", credentials, timeoutMs } as const;
+  const request = { venue: "venueone", credentials, payer: null, timeoutMs } as const;
   const answer = await harness.run(harness.desk.armSwitch(request, null));
   if (!answer.ok) throw new Error(answer.code);
   return answer.armed.switchId;
@@ -183,7 +183,7 @@ const SCENES = {
   /** As givenUp, beside the switch of another owner, which beats on. */
   async givenUpBeside(bench) {
     const { calls, desk, run, venue } = bench.harness;
-    const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs: HOPELESS_MS } as const;
+    const request = { venue: "venueone", credentials: CREDENTIALS, payer: null, timeoutMs: HOPELESS_MS } as const;
     const other = await run(desk.armSwitch(request, "ow_other"));
     if (!other.ok) throw new Error(other.code);
     const switchId = await armBy(bench, CREDENTIALS, LONG_MS);

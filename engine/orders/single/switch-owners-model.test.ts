@@ -90,7 +90,7 @@ class World {
 
   async #arm(harness: DeskHarness, caller: Caller): Promise<void> {
     const timeoutMs = MIN_MS + Math.floor(this.#random.next() * (MAX_MS - MIN_MS));
-    const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs } as const;
+    const request = { venue: "venueone", credentials: CREDENTIALS, payer: null, timeoutMs } as const;
     const answer = await harness.run(harness.desk.armSwitch(request, caller));
     if (!answer.ok) throw new Error(answer.code);
     // It takes the place of the caller's own, and of the one that it adopted.

@@ -249,7 +249,7 @@ async function severalVenues(seed: number): Promise<ReadonlySet<StormCheck>> {
 
 function aRequest(random: Random): ArmRequest {
   const credentials = { account: pick(random, ["alice", "bob", "carol", "dave"]), secret: SECRET };
-  return { venue: pick(random, ["venueone", "venuetwo"]), credentials, timeoutMs: 60_000 };
+  return { venue: pick(random, ["venueone", "venuetwo"]), credentials, payer: null, timeoutMs: 60_000 };
 }
 
 function openSessions({ venue, two }: DeskHarness): number {

@@ -25,6 +25,7 @@ export function played(left: Left): Played {
     isGuarded: false,
     isRefusedForGood: false,
     followedCount: null,
+    replayed: null,
     ...left,
   };
 }

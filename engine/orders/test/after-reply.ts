@@ -30,6 +30,8 @@ export interface Played {
   readonly isRefusedForGood: boolean;
   /** What the status reported while an order rested; null: none did. */
   readonly followedCount: number | null;
+  /** What its key was answered with, used again at the end; null: it was not. */
+  readonly replayed: TradeData | null;
 }
 
 /**
@@ -39,7 +41,8 @@ export interface Played {
  * nothing of an entry rests whose stop was refused, where that was a condition. ONCE: a stop that is wrong in
  * itself is sent once. FOLLOWED: the status counts an order that rests. KNOWN: no protection is reported as of unknown outcome
  * whose venue answers. STORED: no intent is open of an order that ended. PLACED: stops for all
- * that is held are reported as placed.
+ * that is held are reported as placed. REPLAYED: the reply to a key that was used again names the orders that the execution
+ * names, each with its outcome.
  */
 const AFTER_CHECKS = {
   TOLD: async ({ harness, routeId, service }: Played) => {
@@ -95,6 +98,12 @@ const AFTER_CHECKS = {
       ? [`stops of ${held} lots are reported as ${protection ?? "none"}`]
       : [];
   },
+  REPLAYED: async ({ harness, replayed, routeId, service }: Played) => {
+    if (replayed === null) return [];
+    const data = await harness.run(service.execution(routeId, ASKER));
+    const [told, is] = [replayed, data].map((one) => legsOf(one).map(outcomeText).join(", "));
+    return told === is ? [] : [`a key used again is told ${told}, the execution has ${is}`];
+  },
   STORED: async ({ harness }: Played) => {
     const rows = await harness.store.scan("intent-open", { prefix: "", limit: 1_000 });
     return harness.one.log.flatMap(({ command: { clientIdHex }, order }) => {
@@ -118,6 +127,10 @@ export async function judgeAfter(
     if (problems.length > 0) found.set(name, problems);
   }
   return found;
+}
+
+function outcomeText({ outcome, venueClientOrderId }: ExecutionLeg | ProtectionOrder): string {
+  return `${venueClientOrderId} ${outcome}`;
 }
 
 function legsOf(data: TradeData | null): readonly (ExecutionLeg | ProtectionOrder)[] {

@@ -6,12 +6,14 @@ export class FakeSession implements AccountSession {
   readonly venue: RoutableVenue;
   readonly accountId: string;
   readonly accountScope: string;
+  readonly payer: string | null;
   closed = false;
 
-  constructor(venue: RoutableVenue, accountId: string, accountScope = "") {
+  constructor(venue: RoutableVenue, accountId: string, accountScope = "", payer: string | null = null) {
     this.venue = venue;
     this.accountId = accountId;
     this.accountScope = accountScope;
+    this.payer = payer;
   }
 
   close(): void {

@@ -213,7 +213,7 @@ export class FakeVenue {
       streams: this.streams,
       ...(this.settings === null ? {} : { settings: this.#settingsPort(read) }),
       markets: [this.market],
-      openSession: (raw) => this.#openSession(raw),
+      openSession: (raw, payer) => this.#openSession(raw, payer),
       orderWaitMs: (_session, lane) => this.orderWaitMs(lane),
       ...(this.behind === null ? {} : { accountNames: this.#accountNames(this.behind) }),
       status: () => ({
@@ -229,12 +229,12 @@ export class FakeVenue {
     return this.log.filter((entry) => entry.account === account);
   }
 
-  #openSession(raw: unknown): OpenSession {
+  #openSession(raw: unknown, payer: string | null): OpenSession {
     if (typeof raw !== "object" || raw === null) return { ok: false, problem: "must be an object" };
     const { account, secret, scope } = raw as Record<string, unknown>;
     if (typeof account !== "string") return { ok: false, problem: "account is missing" };
     if (typeof secret !== "string") return { ok: false, problem: "secret is missing" };
-    const session = new FakeSession(this.venue, account, typeof scope === "string" ? scope : "");
+    const session = new FakeSession(this.venue, account, typeof scope === "string" ? scope : "", payer);
     this.sessions.push(session);
     return { ok: true, session };
   }

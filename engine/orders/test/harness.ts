@@ -15,7 +15,7 @@ import { Life } from "./life.js";
 import { FakeVenue, type FakeVenueOptions } from "./fake-venue.js";
 
 /** Who calls, where a test names nobody else. */
-export const ASKER = { ownerId: "pk_test", seesAll: false } as const;
+export const ASKER = { ownerId: "pk_test", payer: null, seesAll: false } as const;
 
 export const SECRET_ONE = "canary-secret-one-f00dfeedc0ffee";
 export const SECRET_TWO = "canary-secret-two-deadbeefcafe";
@@ -196,6 +196,7 @@ export function closeContext(clock: VirtualClock, overrides: Partial<TradeContex
     requestId: "req-1",
     idempotencyKey: null,
     ownerId: "pk_test",
+    payer: null,
     rawBody: Buffer.from("{}"),
     receivedAtMs: clock.wallMs(),
     ...overrides,

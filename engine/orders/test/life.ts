@@ -36,8 +36,8 @@ export class Life {
 
   /** The room as this process sees it: a killed one opens no session any more. */
   room(inner: VenueRoom): VenueRoom {
-    const openSession = (raw: unknown): OpenSession =>
-      this.#dead ? { ok: false, problem: "the process is gone" } : inner.openSession(raw);
+    const openSession = (raw: unknown, payer: string | null): OpenSession =>
+      this.#dead ? { ok: false, problem: "the process is gone" } : inner.openSession(raw, payer);
     return { ...inner, openSession };
   }
 

@@ -139,7 +139,7 @@ describe("rows with an end", () => {
   });
 });
 
-const ALL = { ownerId: null, seesAll: true } as const;
+const ALL = { ownerId: null, payer: null, seesAll: true } as const;
 
 describe("the execution registry", () => {
   const data = (routeId: string): TradeData => ({ routing: { routeId } }) as unknown as TradeData;

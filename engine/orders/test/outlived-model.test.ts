@@ -13,6 +13,7 @@ import { ConclusionCommits } from "../conclude/conclusion-commits.js";
 import { ExecutionRegistry } from "../durable/execution-registry.js";
 import { FollowKeys } from "../follow/follow-keys.js";
 import { OrderFollows } from "../follow/order-follows.js";
+import { TradeReplays } from "../request/replays.js";
 import { type OrderAttempt, isGuard } from "../run.js";
 import { markTakenBack } from "../run-writes.js";
 
@@ -129,6 +130,14 @@ function readCopies(): void {
   });
 }
 
+/** A stored reply is the last word, whatever was sent since. */
+function replayFirstWord(): void {
+  vi.spyOn(TradeReplays.prototype, "replay").mockImplementation(async (_execution, _context, stored) => ({
+    ...stored,
+    replayed: true,
+  }));
+}
+
 /** Credentials go with the orders of the copy before. */
 function forgetWithCopies(): void {
   const { adopt } = OrderFollows.prototype;
@@ -208,6 +217,18 @@ const MUTANTS: readonly Mutant[] = [
     scene: "copyTakesPlace",
     checks: ["RECORDED", "TOLD"],
     plant: forgetWithCopies,
+  },
+  {
+    name: "a key of which the reply was final is told of no order since",
+    scene: "usedAgainAfterAsk",
+    checks: ["REPLAYED"],
+    plant: replayFirstWord,
+  },
+  {
+    name: "an order that a crash left is not looked up with its key where the reply was final",
+    scene: "usedAgainAfterCrash",
+    checks: ["KNOWN", "PLACED", "REPLAYED", "TOLD"],
+    plant: replayFirstWord,
   },
   {
     name: "what fills while a stop is on its way gets none",

@@ -5,7 +5,7 @@ import type { VenueOrder } from "../../domain/order.js";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { ACCOUNT, change, MINUTE_MS, type Played, tell } from "./after-reply.js";
 import { played, recorded } from "./after-reply-scenes.js";
-import { ASKER, closeContext, closeRequest, type Harness } from "./harness.js";
+import { ASKER, closeContext, closeRequest, openRequest, type Harness } from "./harness.js";
 import { OrderFollows } from "../follow/order-follows.js";
 import type { TradeRun } from "../run.js";
 
@@ -170,6 +170,31 @@ async function usedAgainAtStop(): Promise<Played> {
   return played({ harness, routeId: routing.routeId, isGuarded: true });
 }
 
+/**
+ * The first stop of an entry is refused, and its reply is final. The process dies with the word of the second one. Then
+ * the key is used again, or first the execution asked for.
+ */
+async function usedAgainAfterCrash(isAskedFirst: boolean): Promise<Played> {
+  const harness = recorded();
+  const { clock, one, run } = harness;
+  one.setPosition(ACCOUNT, "LONG", 0);
+  let count = 0;
+  one.fate = ({ trigger }) => {
+    if (trigger === undefined) return { kind: "fill" };
+    return count++ === 0 ? { kind: "reject", reason: "RATE_LIMITED" } : { kind: "loseReply" };
+  };
+  const { routing } = await harness.openData({ stopLoss: "95000" }, MARKET, KEY);
+  for (let ms = 0; count < 2 && ms < MINUTE_MS; ms += 20) await clock.advanceAsync(20);
+  const service = await harness.restart();
+  await clock.advanceAsync(MINUTE_MS);
+  const request = openRequest({ stopLoss: "95000" }, MARKET);
+  if (isAskedFirst) await run(service.askExecution(routing.routeId, request.credentials, ASKER));
+  const again = await run(service.trade(request, closeContext(clock, KEY)));
+  if (!again.ok) throw new Error(`refused: ${again.code}`);
+  await clock.advanceAsync(5 * MINUTE_MS);
+  return played({ harness, service, routeId: routing.routeId, isGuarded: true, replayed: again.data });
+}
+
 /** After a restart, with its account's credentials at hand, a copy takes the place of a run that is followed. */
 async function copyTakesPlace(): Promise<Played> {
   const harness = recorded();
@@ -218,6 +243,8 @@ export const OUTLIVED_SCENES = {
   copyTakesPlace,
   fillsDuringStop,
   usedAgainAtStop,
+  usedAgainAfterCrash: () => usedAgainAfterCrash(false),
+  usedAgainAfterAsk: () => usedAgainAfterCrash(true),
 } as const satisfies Readonly<Record<string, () => Promise<Played>>>;
 
 export type OutlivedScene = keyof typeof OUTLIVED_SCENES;

@@ -167,7 +167,7 @@ class World {
   async #ask(caller: Caller): Promise<void> {
     const one = this.#routeIds.at(-1 - Math.floor(this.#random.next() * 8));
     if (one === undefined) return;
-    const asker = { ownerId: caller, seesAll: false };
+    const asker = { ownerId: caller, payer: null, seesAll: false };
     const ask = (routeId: string) =>
       this.#random.next() < 0.5
         ? this.#trades.run(this.#service.askExecution(routeId, ACCOUNTS, asker))
@@ -178,7 +178,7 @@ class World {
   }
 
   async #list(caller: Caller): Promise<void> {
-    const asker = { ownerId: caller, seesAll: false };
+    const asker = { ownerId: caller, payer: null, seesAll: false };
     const trades = this.#service.status(asker);
     this.#judge("status", caller, [trades.unknown, trades.open]);
     if (trades.unknownCount !== trades.unknown.length) this.problems.push("status: a count of others");
@@ -215,7 +215,7 @@ class World {
   }
 
   async #arm(caller: Caller): Promise<void> {
-    const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs: 3_600_000 } as const;
+    const request = { venue: "venueone", credentials: CREDENTIALS, payer: null, timeoutMs: 3_600_000 } as const;
     const answer = await this.#desk.run(this.#desk.desk.armSwitch(request, caller));
     if (!answer.ok) return;
     // It takes the place of the caller's own, and of nobody else's.

@@ -18,7 +18,7 @@ const CREDENTIALS = {
   venueone: { account: "acct-venueone", secret: SECRET_ONE },
   venuetwo: { account: "acct-venuetwo", secret: SECRET_TWO },
 };
-const asker = (ownerId: string | null, seesAll = false) => ({ ownerId, seesAll });
+const asker = (ownerId: string | null, seesAll = false) => ({ ownerId, payer: null, seesAll });
 
 function routeIdOf(result: TradeResult): string {
   if (!result.ok) throw new Error(`refused: ${result.code}`);

@@ -20,7 +20,7 @@ export interface RoomScript extends Partial<Omit<VenueRoom, Scripted>> {
   readonly reader?: Partial<AccountReader>;
   readonly orders?: Partial<OrderSender>;
   readonly status?: () => Partial<RoomStatus>;
-  openSession(raw: unknown): OpenSession;
+  openSession(raw: unknown, payer: string | null): OpenSession;
 }
 
 export function roomDouble(venue: RoutableVenue, script: RoomScript): VenueRoom {

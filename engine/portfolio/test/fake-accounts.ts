@@ -182,13 +182,15 @@ class FakeSession implements AccountSession {
   readonly venue: RoutableVenue;
   readonly accountId: string;
   readonly secret: string;
+  readonly payer: string | null;
   readonly #onClose: () => void;
   isOpen = true;
 
-  constructor(venue: RoutableVenue, accountId: string, secret: string, onClose: () => void) {
+  constructor(venue: RoutableVenue, accountId: string, secret: string, payer: string | null, onClose: () => void) {
     this.venue = venue;
     this.accountId = accountId;
     this.secret = secret;
+    this.payer = payer;
     this.#onClose = onClose;
   }
 
@@ -275,10 +277,10 @@ export class AccountVenue {
     return [...this.accounts.values()].filter((account) => account.streams.size > 0).length;
   }
 
-  #open(accountId: string, secret: string): OpenSession {
+  #open(accountId: string, secret: string, payer: string | null): OpenSession {
     this.sessionsOpen++;
     this.sessionsOpened++;
-    return { ok: true, session: new FakeSession(this.venue, accountId, secret, () => this.sessionsOpen--) };
+    return { ok: true, session: new FakeSession(this.venue, accountId, secret, payer, () => this.sessionsOpen--) };
   }
 
   #isGenuine(session: FakeSession): boolean {
@@ -353,12 +355,14 @@ export class AccountVenue {
             return account.open.get(id) ?? account.ended.get(id) ?? null;
           }),
       },
-      openSession: (raw) => {
+      openSession: (raw, payer) => {
         const { apiKey, apiSecret } = raw as { apiKey: string; apiSecret: string };
         if (apiKey === "malformed") return { ok: false, problem: `${venue}.apiKey must be a key` };
-        return this.#open(apiKey, apiSecret);
+        return this.#open(apiKey, apiSecret, payer);
       },
-      ...(isPublic ? { openAddress: (address: string) => this.#open(address, BY_ADDRESS) } : {}),
+      ...(isPublic
+        ? { openAddress: (address: string, payer: string | null) => this.#open(address, BY_ADDRESS, payer) }
+        : {}),
     });
   }
 }

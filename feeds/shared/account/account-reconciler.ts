@@ -14,6 +14,7 @@ import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
 import { within } from "../../../engine/domain/deadline.js";
 import type { Logger } from "../../../engine/domain/logger.js";
 import type { Random } from "../../../engine/domain/random.js";
+import type { FeedState } from "../../../engine/market/market.js";
 import { type ApplyVerdict, Resync } from "../book/resync.js";
 import type { BackoffPolicy } from "../net/backoff.js";
 import type { AccountFeed, AccountTruth, LoadFailure, ReconcileScope } from "./account-feed.js";
@@ -76,6 +77,8 @@ export class AccountReconciler<S> {
   readonly #options: ReconcilerOptions<S>;
   readonly #resync: Resync<never, Loaded>;
   #isStopped = false;
+  /** The venue was read once: what is held may miss something from here on. */
+  #hasPicture = false;
   #scope: ReconcileScope = "all";
   /** Something asked for a load while one was running. */
   #isDue = false;
@@ -89,8 +92,9 @@ export class AccountReconciler<S> {
   #refreshTimer: TimerHandle | null = null;
 
   constructor(options: ReconcilerOptions<S>) {
-    const { clock, logger, name, pace, random } = options;
+    const { clock, logger, name, pace, random, reads } = options;
     this.#options = options;
+    reads.follow(false);
     this.#resync = new Resync<never, Loaded>({
       clock,
       random,
@@ -134,18 +138,19 @@ export class AccountReconciler<S> {
     this.#resync.cancel();
     this.#isDue = false;
     this.#options.feed.lost(true);
-    this.#options.members.enter("SYNCING");
+    if (this.#hasPicture) this.#options.reads.missed();
+    this.#enter("SYNCING");
   }
 
   /** A frame could not be read: not LIVE until REST has answered. */
   unread(problem: string): void {
-    const { counters, logger, members, name, reads } = this.#options;
+    const { counters, logger, name, reads } = this.#options;
     counters.decodeErrorCount++;
     logger.warn(`${name}.unread`, { problem });
     this.#hasUnread = true;
     // The answer to come may lag behind it: another is asked for surely later.
     reads.doubt();
-    members.enter("SYNCING");
+    this.#enter("SYNCING");
     this.start();
   }
 
@@ -169,11 +174,11 @@ export class AccountReconciler<S> {
 
   /** Credentials that the venue refuses again and again will not get better: the stream ends, with a line in the log. */
   noteRefusal(isRefused: boolean): void {
-    const { logger, members, name, onRefused } = this.#options;
+    const { logger, name, onRefused } = this.#options;
     this.#refusalCount = isRefused ? this.#refusalCount + 1 : 0;
     if (this.#refusalCount < MAX_REFUSALS || this.#isStopped) return;
     logger.warn(`${name}.refused`, { refusalCount: this.#refusalCount });
-    members.enter("DOWN");
+    this.#enter("DOWN");
     onRefused();
   }
 
@@ -189,11 +194,11 @@ export class AccountReconciler<S> {
 
   /** Silence or an order that is not shown ends LIVE: other frames may be lost or late as well. */
   #watch(): void {
-    const { clock, feed, members, reads } = this.#options;
+    const { clock, feed, reads } = this.#options;
     this.#watchTimer = clock.setTimer(() => this.#watch(), WATCH_EVERY_MS);
     if (this.#isLive && (!reads.isAlive || reads.isUnshown)) {
       feed.lost(false);
-      members.enter("SYNCING");
+      this.#enter("SYNCING");
     }
     if (!this.#isLive && reads.isAlive && !this.isRunning) this.start();
   }
@@ -231,7 +236,7 @@ export class AccountReconciler<S> {
     this.noteRefusal(failure === "refused");
     if (this.#isStopped) return "retry";
     if (typeof truth !== "string" && this.#adopt(beganMs, truth)) return this.#isDue ? "retry" : "synced";
-    this.#options.members.enter("SYNCING");
+    this.#enter("SYNCING");
     return "retry";
   }
 
@@ -241,6 +246,7 @@ export class AccountReconciler<S> {
     const wasLive = this.#isLive;
     const before = feed.positions();
     const isChanged = truth.adopt();
+    this.#hasPicture = true;
     const held = feed.positions();
     reads.moved(before, held);
     if (wasLive && isChanged) logger.warn(`${name}.differed`, { count: truth.positions.length });
@@ -256,9 +262,14 @@ export class AccountReconciler<S> {
     if (!reads.isAlive) return true;
     if (reads.isUnshown) return false;
     const news = feed.takeNews();
-    members.enter("LIVE");
+    this.#enter("LIVE");
     if (isChanged || !wasLive) members.tell({ kind: "positions" });
     for (const event of news) members.tell(event);
     return true;
+  }
+
+  #enter(state: FeedState): void {
+    if (state === "LIVE") this.#options.reads.follow(true);
+    this.#options.members.enter(state);
   }
 }

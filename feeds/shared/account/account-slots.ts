@@ -22,7 +22,7 @@ export interface AccountSlotLimits {
 
 interface SlotAccount {
   readonly key: string;
-  readonly listeners: ReadonlySet<unknown>;
+  readonly listeners: { readonly size: number };
 }
 
 interface Slot<A> {

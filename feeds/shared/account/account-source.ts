@@ -64,7 +64,9 @@ export interface AccountHost {
   readonly state: FeedState;
   readonly reads: StreamedReads;
   readonly life: ConnectionLife;
-  readonly listeners: ReadonlySet<unknown>;
+  readonly listeners: { readonly size: number };
+  /** The options of reads of the account: who pays for them now. */
+  readonly call: CallOptions;
   emit(event: AccountEvent): void;
   /** Counts and logs what does not fit. */
   noteUnreadable(problem: string): void;

@@ -441,7 +441,7 @@ describe("a channel that the venue does not acknowledge", () => {
 });
 
 describe("an account that no caller asked for", () => {
-  const use = (bench: WatchBench, key: string): void => bench.watcher.noteUse(key);
+  const use = (bench: WatchBench, key: string): void => bench.watcher.noteUse(key, null);
 
   it("is watched from its second use on, and dropped when it was not used for a while", async () => {
     const bench = new WatchBench();
@@ -548,7 +548,7 @@ describe("an account that no owner may read any more", () => {
   it("is dropped also where a trade was allowed to, once the last trade is a while ago", async () => {
     const bench = new WatchBench();
     const stream = await bench.live("alice");
-    bench.watcher.noteUse("alice");
+    bench.watcher.noteUse("alice", null);
     bench.venue.closed.add("alice");
     await bench.clock.advanceAsync(58_000);
     expect(stream.state).toBe("LIVE");
@@ -641,5 +641,60 @@ describe("what is held", () => {
     expect(bench.watcher.livePositions("alice", null)).toMatchObject({ value: [{ qtyLots: 3 }] });
     await bench.clock.advanceAsync(5_000);
     expect(bench.venue.calls).toEqual(["account alice"]);
+  });
+});
+
+describe("the reads of an account that several keys watch", () => {
+  /** A look after each frame that cannot be read. */
+  const payersOfNext = async (bench: WatchBench, count = 1): Promise<readonly (string | null)[]> => {
+    const before = bench.venue.payers.length;
+    for (let look = 0; look < count; look++) {
+      bench.receive({ key: "alice" });
+      await bench.clock.advanceAsync(5_000);
+    }
+    return bench.venue.payers.slice(before);
+  };
+  const ignore = (): void => {};
+
+  it("are paid by the key that has listened for longest, then by the next one", async () => {
+    const bench = new WatchBench();
+    const first = bench.open("alice", ignore, "pk_one");
+    await bench.clock.advanceAsync(0);
+    const second = bench.open("alice", ignore, "pk_two");
+    bench.network.last.open();
+    await bench.clock.advanceAsync(10);
+    bench.acknowledge("alice");
+    await bench.clock.advanceAsync(10);
+    expect(bench.venue.payers).toEqual(["pk_one"]);
+    first.close();
+    expect(new Set(await payersOfNext(bench))).toEqual(new Set(["pk_two"]));
+    bench.open("alice", ignore, "pk_one");
+    await bench.clock.advanceAsync(0);
+    expect(new Set(await payersOfNext(bench, 3))).toEqual(new Set(["pk_two"]));
+    second.close();
+    // The regular read of the positions too.
+    const before = bench.venue.payers.length;
+    await bench.clock.advanceAsync(70_000);
+    expect(bench.venue.calls.slice(before)).toContain("positions alice");
+    expect(new Set(bench.venue.payers.slice(before))).toEqual(new Set(["pk_one"]));
+  });
+
+  it("are paid by who used it last where nobody listens, and by the account itself where no key is known", async () => {
+    const bench = new WatchBench();
+    bench.watcher.noteUse("alice", "pk_one");
+    bench.watcher.noteUse("alice", "pk_two");
+    bench.network.last.open();
+    await bench.clock.advanceAsync(10);
+    bench.acknowledge("alice");
+    await bench.clock.advanceAsync(10);
+    expect(bench.venue.payers).toEqual(["pk_two"]);
+    bench.watcher.noteUse("alice", "pk_three");
+    expect(new Set(await payersOfNext(bench))).toEqual(new Set(["pk_three"]));
+    const listening = bench.open("alice", ignore, "pk_one");
+    await bench.clock.advanceAsync(0);
+    expect(new Set(await payersOfNext(bench))).toEqual(new Set(["pk_one"]));
+    listening.close();
+    bench.watcher.noteUse("alice", null);
+    expect(new Set(await payersOfNext(bench))).toEqual(new Set([null]));
   });
 });

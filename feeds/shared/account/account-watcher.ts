@@ -123,14 +123,15 @@ export class AccountWatcher<Owner, Frame, Source extends AccountSource<Owner, Fr
     return { ok: true, stream };
   }
 
-  /** A trade reads or uses an account; the second time within a while makes it hot. */
-  noteUse(owner: Owner): void {
+  /** A trade reads or uses an account, and `payer` pays for it; the second time within a while makes it hot. */
+  noteUse(owner: Owner, payer: string | null): void {
     const nowMs = monoMs(this.#options.clock);
     const key = this.#options.keyOf(owner);
     let account = this.#slots.get(key);
     if (account === null && this.#slots.becomesHot(key, nowMs)) account = this.#acquire(key);
     if (account === null) return;
     this.#slots.used(account, nowMs);
+    account.usedBy = payer;
     account.source.access.keep(owner);
     this.subscriptions.subscribe(account);
   }
@@ -201,7 +202,7 @@ export class AccountWatcher<Owner, Frame, Source extends AccountSource<Owner, Fr
     const { access } = account.source;
     this.#slots.asked(account, monoMs(this.#options.clock));
     access.join(owner.value);
-    account.listeners.add(stream.tell);
+    account.listeners.set(stream.tell, session.payer);
     this.subscriptions.subscribe(account);
     stream.attach(account, () => {
       account.listeners.delete(stream.tell);

@@ -30,10 +30,16 @@ let resolved: Read<Caller> | null;
 let trusted: LiveRead | null;
 let wanted: (WantedLots | null)[];
 let uses: [string, AccountUse][];
+let payers: (string | null)[];
 let asked: string[];
 let compared: string[];
 
-const session = (accountId: string): AccountSession => ({ venue: "venuetwo", accountId, close: () => {} });
+const session = (accountId: string, payer: string | null = null): AccountSession => ({
+  venue: "venuetwo",
+  accountId,
+  payer,
+  close: () => {},
+});
 const caller = (account: string, reader = ""): Caller => ({ account, reader });
 
 /** A streamed account of these credentials; what it holds at least is one lot more than was read. */
@@ -66,7 +72,10 @@ function reads(readsWhole = false): PositionReads<Caller> {
     },
     watched: () => streams,
     own: ({ reader }) => streams.find(({ name }) => name === reader) ?? null,
-    noteUse: ({ account }, use) => uses.push([account, use]),
+    noteUse: ({ account }, use, payer) => {
+      uses.push([account, use]);
+      payers.push(payer);
+    },
   };
   const rest = {
     readPositions: async (
@@ -96,6 +105,7 @@ beforeEach(() => {
   trusted = { ok: true, value: streamed, asOfMs: 3, source: "stream" };
   wanted = [];
   uses = [];
+  payers = [];
   asked = [];
   compared = [];
   streams = [];
@@ -133,6 +143,14 @@ describe("a read of positions", () => {
       ["alice", "SHOWN"],
       ["alice", "TRADED"],
     ]);
+  });
+
+  it("is a use of the account by who pays", async () => {
+    const reader = reads();
+    await reader.readPositions(session("alice", "pk_one"), null, OPTIONS);
+    await reader.verifyPositions(session("alice", "pk_two"), BTC, OPTIONS);
+    reader.heldPositions(session("alice"), BTC);
+    expect(payers).toEqual(["pk_one", "pk_two", null]);
   });
 
   it("is the venue's where nothing is trusted, and no other account's where the session is not known", async () => {
@@ -187,6 +205,16 @@ describe("a verified read of positions", () => {
     await Promise.all([
       reader.verifyPositions(session("alice"), BTC, OPTIONS),
       reader.verifyPositions(session("alice again"), BTC, OPTIONS),
+    ]);
+    expect(asked).toHaveLength(2);
+  });
+
+  it("is not shared with another API key, whose share of the lane may be used up", async () => {
+    const reader = reads();
+    await Promise.all([
+      reader.verifyPositions(session("alice", "pk_busy"), BTC, OPTIONS),
+      reader.verifyPositions(session("alice", "pk_other"), BTC, OPTIONS),
+      reader.verifyPositions(session("alice", "pk_other"), BTC, OPTIONS),
     ]);
     expect(asked).toHaveLength(2);
   });

@@ -48,8 +48,8 @@ export interface StreamedAccounts<A> {
   watched(account: A): readonly ComparedAccount[];
   /** The one of them that this account's session may see. */
   own(account: A): ComparedAccount | null;
-  /** Absent where use earns no stream. */
-  noteUse?(account: A, use: AccountUse): void;
+  /** Absent where use earns no stream. `payer`: of the session that uses it. */
+  noteUse?(account: A, use: AccountUse, payer: string | null): void;
 }
 
 export interface PositionReadsOptions<A> {
@@ -73,7 +73,7 @@ export class PositionReads<A> implements Pick<StreamedReader, "heldPositions" | 
     const account = accounts.known(session);
     const held = account === null ? null : accounts.standing(account, wanted);
     // Where nothing is held, readPositions notes the use.
-    if (account !== null && held !== null) accounts.noteUse?.(account, "TRADED");
+    if (account !== null && held !== null) accounts.noteUse?.(account, "TRADED", session.payer);
     return held === null ? null : { ...held, value: ofIt(held.value, instrument) };
   }
 
@@ -91,7 +91,7 @@ export class PositionReads<A> implements Pick<StreamedReader, "heldPositions" | 
         : { ...held, value: ofIt(held.value, instrument) };
     // The venue's answer names the account.
     const account = before ?? accounts.known(session);
-    if (account !== null) accounts.noteUse?.(account, instrument === null ? "SHOWN" : "TRADED");
+    if (account !== null) accounts.noteUse?.(account, instrument === null ? "SHOWN" : "TRADED", session.payer);
     return read;
   }
 
@@ -105,12 +105,13 @@ export class PositionReads<A> implements Pick<StreamedReader, "heldPositions" | 
     const resolved = await accounts.resolve(session, options);
     if (!resolved.ok) return resolved;
     const account = resolved.value;
-    accounts.noteUse?.(account, "TRADED");
+    accounts.noteUse?.(account, "TRADED", session.payer);
     const left = deadline.left();
     if (left === null) return NO_TIME;
     const asked = readsWhole ? null : instrument;
     const watched = accounts.watched(account);
-    const part = `${accounts.readerOf(account)} ${asked?.nativeSymbol ?? ""}`;
+    // Whoever waits for another key's read waits for that key's share of the lane.
+    const part = `${session.payer ?? ""} ${accounts.readerOf(account)} ${asked?.nativeSymbol ?? ""}`;
     const version = streamedVersion(watched);
     const read = await verified.read(accounts.nameOf(account), part, version, left, (rested) =>
       rest.readPositions(session, asked, rested),

@@ -13,8 +13,6 @@ import { monoMs } from "../net/weight-window.js";
 import type { Adopt, Adopted } from "./account-source.js";
 import { type StreamedReads, SURELY_LATER_MS } from "./streamed-reads.js";
 
-export const RECONCILE_CALL: CallOptions = { timeoutMs: 5_000, lane: "reconcile" };
-
 /** Comes before each jittered wait: a venue that fails is asked by every account that is watched. */
 const LEAST_REPEAT_MS = 2_000;
 /** The cap keeps a long failure at a few reads a minute for each account; the lanes keep the venue's limit. */
@@ -27,6 +25,8 @@ export interface PositionRefreshOptions {
   /** Between regular reads of the venue, also where the streams seem complete. */
   readonly truthEveryMs: number;
   readonly source: { readonly needsRead: boolean; loadPositions(call: CallOptions): Promise<Adopt | null> };
+  /** Of each read, as it begins. */
+  readonly call: () => CallOptions;
   /** A read is asked for by doubts only while the account is LIVE; DOWN ends it. */
   readonly state: () => FeedState;
   readonly onAdopted: (adopted: Adopted) => void;
@@ -125,8 +125,9 @@ export class PositionRefresh {
 
   /** A read that throws has failed. */
   async #load(): Promise<Adopt | null> {
+    const { call, source } = this.#options;
     try {
-      return await this.#options.source.loadPositions(RECONCILE_CALL);
+      return await source.loadPositions(call());
     } catch {
       return null;
     }

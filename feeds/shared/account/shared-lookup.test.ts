@@ -74,6 +74,21 @@ describe("a look-up that is shared", () => {
     expect(asked).toHaveLength(1);
   });
 
+  it("keeps no caller waiting for a question that another API key pays for", async () => {
+    const { asked, clock, find, venue } = setUp();
+    // The share of the first key is used up: its question waits in the lane.
+    venue.tookMs = 4_000;
+    const first = find({ ...READ(5_000), payer: "pk_busy" });
+    venue.tookMs = 100;
+    const other = find({ ...READ(5_000), payer: "pk_other" });
+    const same = find({ ...READ(5_000), payer: "pk_other" });
+    await clock.advanceAsync(100);
+    expect(asked).toHaveLength(2);
+    expect(await Promise.all([other, same])).toMatchObject([{ ok: true }, { ok: true }]);
+    await clock.advanceAsync(4_000);
+    expect(await first).toMatchObject({ ok: true });
+  });
+
   it("asks nothing without time", async () => {
     const { asked, find } = setUp();
     expect(await find(READ(0))).toMatchObject(OUT_OF_TIME);

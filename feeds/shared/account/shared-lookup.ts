@@ -21,13 +21,16 @@ export class SharedLookup<Value> {
     this.#what = what;
   }
 
-  /** By name and lane: an exit must not wait in another lane's queue. `ask` is called with what is left of the time. */
+  /**
+   * By name, lane and payer: an exit must not wait in another lane's queue, and nobody for what another API key has no
+   * share left for. `ask` is called with what is left of the time.
+   */
   async find(
     name: string,
     options: CallOptions,
     ask: (left: CallOptions) => Promise<Read<Value>>,
   ): Promise<Read<Value>> {
-    const key = `${options.lane} ${name}`;
+    const key = `${options.lane} ${options.payer ?? ""} ${name}`;
     const deadline = new Deadline(this.#clock, options);
     for (let asked = this.#pending.get(key); asked !== undefined; asked = this.#pending.get(key)) {
       const waited = await within(this.#clock, asked, Math.max(0, deadline.leftMs()));

@@ -52,7 +52,10 @@ export class StreamedReads {
   readonly #clock: Clock;
   /** Monotonic ms of the last thing that orders alone cannot judge; null once a state surely newer was adopted. */
   #doubtMs: number | null = null;
+  /** Monotonic ms at which frames may have been missed last; null once a state surely newer was adopted. */
+  #missedMs: number | null = null;
   readonly #life: ConnectionLife;
+  #isFollowed = true;
   #asOfMs = 0;
   #moveCount = 0;
   /** Monotonic ms of the last one. */
@@ -102,12 +105,29 @@ export class StreamedReads {
     this.fills.shown(order);
   }
 
+  /**
+   * False until a first whole picture is held: what changes before then is nobody's move. That picture may include orders
+   * that are under way, or not (unconfirmed-fills.ts).
+   */
+  follow(isFollowed: boolean): void {
+    if (isFollowed && !this.#isFollowed) this.fills.untrace();
+    this.#isFollowed = isFollowed;
+  }
+
+  /**
+   * The connection is gone, and frames with it: a read that begins soon may lag behind them. What such a read makes LIVE is
+   * as old as it says, and replaces no read.
+   */
+  missed(): void {
+    this.#missedMs = monoMs(this.#clock);
+  }
+
   /** What is held changed. Called before or after the orders that did it. */
   moved(before: readonly VenuePosition[], after: readonly VenuePosition[]): void {
     for (const [coin, lots] of signedChanges(before, after)) {
       this.#moveCount++;
       this.#movedMs = monoMs(this.#clock);
-      this.fills.moved(coin, lots);
+      if (this.#isFollowed) this.fills.moved(coin, lots);
     }
   }
 
@@ -135,6 +155,7 @@ export class StreamedReads {
   agreed(beganMs: number): void {
     const untilMs = beganMs - SURELY_LATER_MS;
     if (this.#doubtMs !== null && this.#doubtMs <= untilMs) this.#doubtMs = null;
+    if (this.#missedMs !== null && this.#missedMs <= untilMs) this.#missedMs = null;
     this.fills.agreed(untilMs);
   }
 
@@ -160,22 +181,25 @@ export class StreamedReads {
   }
 
   get isPending(): boolean {
-    return this.#doubtMs !== null || this.fills.size > 0;
+    return this.#doubtMs !== null || this.#missedMs !== null || this.fills.size > 0;
   }
 
   /** Is the venue to be asked, because the streams have not shown what is surely done? */
   get isOverdue(): boolean {
-    return this.#isUnsettledFor(SURELY_LATER_MS);
+    const untilMs = monoMs(this.#clock) - SURELY_LATER_MS;
+    const wasBy = (atMs: number | null): boolean => atMs !== null && atMs <= untilMs;
+    return wasBy(this.#missedMs) || wasBy(this.#doubtMs) || this.fills.hasAnsweredBy(untilMs);
   }
 
   /** The venue was asked, or could not be, and still nothing showed it. */
   get isUnshown(): boolean {
-    return this.#isUnsettledFor(UNSHOWN_AFTER_MS);
+    const untilMs = monoMs(this.#clock) - UNSHOWN_AFTER_MS;
+    return (this.#doubtMs !== null && this.#doubtMs <= untilMs) || this.fills.hasAnsweredBy(untilMs);
   }
 
   /** May these positions be used in place of a live read? `wanted` null: exact sizes count. */
   isTrusted(positions: readonly VenuePosition[], wanted: WantedLots | null): boolean {
-    if (!this.isAlive || this.#doubtMs !== null) return false;
+    if (!this.isAlive || this.#doubtMs !== null || this.#missedMs !== null) return false;
     if (this.fills.size === 0) return true;
     return wanted !== null && this.fills.coversAtLeast(positions, wanted.coin, wanted.lots);
   }
@@ -185,11 +209,6 @@ export class StreamedReads {
     if (!this.isTrusted(positions, wanted)) return null;
     if (this.fills.size === 0) return positions;
     return positions.map((position) => this.fills.surelyOf(position)).filter((position) => position !== null);
-  }
-
-  #isUnsettledFor(ms: number): boolean {
-    const untilMs = monoMs(this.#clock) - ms;
-    return (this.#doubtMs !== null && this.#doubtMs <= untilMs) || this.fills.hasAnsweredBy(untilMs);
   }
 }
 

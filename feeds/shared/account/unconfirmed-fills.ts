@@ -9,12 +9,28 @@
  * ours that has ended: then a close may be asked for more than there is until the next picture, and reduce-only makes it the smaller
  * fill it is.
  *
+ * The first picture of an account may include an order that was under way, or not: such an order is untraced. Its contract
+ * is not trusted until moves beyond those of other orders confirm it, or a read agrees that began surely after its answer.
+ * An order that goes out beside it may have been counted its moves, and is confirmed by such a read alone.
+ *
  * Bounds: MAX_ORDERS; one more is not counted, and `sent` returns false.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Side, VenueOrder } from "../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import { monoMs } from "../net/weight-window.js";
+import {
+  changedBy,
+  isCountable,
+  isEnd,
+  learn,
+  maybeTakenLots,
+  missingLots,
+  type OwnOrder,
+  stepsBesideOf,
+  sureLots,
+  unmovedOf,
+} from "./own-order.js";
 
 /** Answered within seconds and streamed within a block or two: far more than a signer can have under way. */
 const MAX_ORDERS = 1_024;
@@ -27,26 +43,6 @@ export interface SentOrder {
   readonly qtyLots: number;
   /** What does not fill at once waits. */
   readonly rests: boolean;
-}
-
-interface OwnOrder {
-  readonly coin: string;
-  readonly isBuy: boolean;
-  /** Upper bound of what it filled. */
-  boundLots: number;
-  /** It has ended: `boundLots` is what it filled. */
-  isFinal: boolean;
-  readonly rests: boolean;
-  /** It rests by its answer: what it fills from here on is any fill of the account. */
-  isResting: boolean;
-  /** Filled, by its answer or a later look-up. */
-  answeredLots: number;
-  /** Its state was streamed. */
-  isShown: boolean;
-  shownLots: number;
-  movedLots: number;
-  /** Monotonic ms; null while there is no answer. */
-  answeredMs: number | null;
 }
 
 export class UnconfirmedFills {
@@ -65,6 +61,7 @@ export class UnconfirmedFills {
   /** Returns false when there are too many, and this one is not counted. */
   sent({ clientId, coin, rests, side, qtyLots }: SentOrder): boolean {
     if (this.#orders.size >= MAX_ORDERS) return false;
+    const stepsBeside = stepsBesideOf(this.#orders.values(), coin);
     this.#orders.set(clientId, {
       coin,
       isBuy: side === "BUY",
@@ -77,8 +74,15 @@ export class UnconfirmedFills {
       shownLots: 0,
       movedLots: 0,
       answeredMs: null,
+      isUntraced: false,
+      stepsBeside,
     });
     return true;
+  }
+
+  /** The account is followed from here on, by a picture that may include any of the orders under way. */
+  untrace(): void {
+    for (const own of this.#orders.values()) own.isUntraced = true;
   }
 
   /** The venue has taken it; `order` null: its answer does not say what it filled. Returns false when it is not counted, or confirmed already. */
@@ -128,14 +132,16 @@ export class UnconfirmedFills {
   /** A position moved by so many signed lots. */
   moved(coin: string, signedLots: number): void {
     let leftLots = Math.abs(signedLots);
-    for (const [clientId, own] of this.#orders) {
-      if (leftLots <= 0) return;
-      if (own.coin !== coin || own.isBuy !== signedLots > 0) continue;
-      const lots = Math.min(leftLots, missingLots(own));
-      leftLots -= lots;
-      own.movedLots += lots;
-      this.#settle(clientId, own);
-    }
+    // An untraced one may have moved it before, and all others have not.
+    for (const isUntraced of [false, true])
+      for (const [clientId, own] of this.#orders) {
+        if (leftLots <= 0) return;
+        if (own.isUntraced !== isUntraced || own.coin !== coin || own.isBuy !== signedLots > 0) continue;
+        const lots = Math.min(leftLots, missingLots(own));
+        leftLots -= lots;
+        own.movedLots += lots;
+        this.#settle(clientId, own);
+      }
   }
 
   /** A read agrees with what is held: it shows all that was answered until then, monotonic ms. */
@@ -145,6 +151,8 @@ export class UnconfirmedFills {
     for (const [clientId, own] of this.#orders) {
       if (own.answeredMs === null || own.answeredMs > untilMs) continue;
       this.#orders.delete(clientId);
+      // The first picture may have included it, and no later one have hidden it.
+      if (own.isUntraced) continue;
       const unmovedLots = unmovedOf(own);
       hiddenLots.set(own.coin, (hiddenLots.get(own.coin) ?? 0) + (own.isBuy ? unmovedLots : -unmovedLots));
     }
@@ -160,14 +168,14 @@ export class UnconfirmedFills {
 
   /** Do these positions hold so many lots of a contract, whatever orders of ours have done to it? */
   coversAtLeast(positions: readonly VenuePosition[], coin: string, lots: number): boolean {
-    let hasOrders = false;
-    for (const own of this.#orders.values()) hasOrders ||= own.coin === coin;
-    if (!hasOrders) return true;
+    const ours = [...this.#orders.values()].filter((own) => own.coin === coin);
+    if (ours.length === 0) return true;
+    if (ours.some(({ isUntraced, stepsBeside }) => isUntraced || stepsBeside > 0)) return false;
     const held = positions.filter(({ nativeSymbol }) => nativeSymbol === coin);
     const [only] = held;
     // With both sides of a hedge held it is not known which is wanted.
     if (only === undefined || held.length > 1) return false;
-    return only.qtyLots - this.#takenLots(only) >= Math.max(1, lots);
+    return only.qtyLots - maybeTakenLots(ours, only) >= Math.max(1, lots);
   }
 
   /** The position as it surely is, null where nothing is left of it: with what orders of ours filled and no move shows yet. */
@@ -193,21 +201,15 @@ export class UnconfirmedFills {
     for (const own of this.#orders.values()) {
       if (own.coin !== nativeSymbol) continue;
       const unmovedLots = Math.max(0, sureLots(own) - own.movedLots);
-      takenLots += own.isBuy === (direction === "LONG") ? -unmovedLots : unmovedLots;
+      if (own.isBuy !== (direction === "LONG")) takenLots += unmovedLots;
+      // What is held may include the untraced one already.
+      else if (!own.isUntraced) takenLots -= unmovedLots;
     }
     return takenLots <= 0 ? position : changedBy(position, -takenLots);
   }
 
-  /** What orders of ours may have taken of it and the streams have not shown. */
-  #takenLots({ direction, nativeSymbol }: VenuePosition): number {
-    let takenLots = 0;
-    for (const own of this.#orders.values())
-      if (own.coin === nativeSymbol && own.isBuy !== (direction === "LONG")) takenLots += missingLots(own);
-    return takenLots;
-  }
-
   #settle(clientId: string, own: OwnOrder): void {
-    if (own.answeredMs === null) return;
+    if (own.answeredMs === null || (own.stepsBeside > 0 && !(own.isFinal && own.boundLots === 0))) return;
     const { answeredLots, boundLots, isFinal, isResting, isShown, movedLots, shownLots } = own;
     const isTold = isFinal ? shownLots >= boundLots : isResting && isShown && shownLots >= answeredLots;
     if (!isTold || movedLots < (isFinal ? boundLots : shownLots)) return;
@@ -216,44 +218,4 @@ export class UnconfirmedFills {
     const otherLots = isFinal ? movedLots - boundLots : 0;
     if (otherLots > 0) this.moved(own.coin, own.isBuy ? otherLots : -otherLots);
   }
-}
-
-function learn(own: OwnOrder, { filledLots, status }: Pick<VenueOrder, "filledLots" | "status">): void {
-  // What the stream showed already is newer than any answer.
-  if (own.isFinal) return;
-  own.isFinal = isEnd(status);
-  own.isResting = own.rests && (status === "OPEN" || status === "PARTIALLY_FILLED");
-  own.answeredLots = filledLots;
-  if (own.isFinal) own.boundLots = filledLots;
-}
-
-/** What it filled at least. */
-function sureLots({ answeredLots, shownLots }: OwnOrder): number {
-  return Math.max(answeredLots, shownLots);
-}
-
-/** What it filled and no move was seen for; negative: moves of others were counted for it. */
-function unmovedOf(own: OwnOrder): number {
-  return own.isFinal ? own.boundLots - own.movedLots : Math.max(0, sureLots(own) - own.movedLots);
-}
-
-/** Of a hedge it is not known which side an order was for: it may have opened the other. */
-function isCountable({ positionSide, uncounted }: VenuePosition): boolean {
-  return uncounted === undefined && positionSide !== "LONG" && positionSide !== "SHORT";
-}
-
-/** Returns null when nothing is left. */
-function changedBy(position: VenuePosition, lots: number): VenuePosition | null {
-  const qtyLots = position.qtyLots + lots;
-  if (lots === 0) return position;
-  return qtyLots > 0 ? { ...position, qtyLots, unrealizedPnl: null } : null;
-}
-
-function missingLots({ boundLots, movedLots }: OwnOrder): number {
-  return Math.max(0, boundLots - movedLots);
-}
-
-/** UNKNOWN is no end. */
-function isEnd(status: VenueOrder["status"]): boolean {
-  return status === "FILLED" || status === "CANCELED" || status === "REJECTED";
 }

@@ -17,15 +17,16 @@ import type { Logger } from "../../../engine/domain/logger.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import type { Random } from "../../../engine/domain/random.js";
 import type { FeedState } from "../../../engine/market/market.js";
-import type { AccountEvent, Read } from "../../../engine/ports.js";
+import type { AccountEvent, CallOptions, Read } from "../../../engine/ports.js";
 import { Resync } from "../book/resync.js";
 import { failedRead } from "../net/call-results.js";
 import type { AccountHost, AccountSource, Adopt, Adopted } from "./account-source.js";
-import { PositionRefresh, RECONCILE_CALL } from "./position-refresh.js";
+import { PositionRefresh } from "./position-refresh.js";
 import { ConnectionLife } from "./connection-life.js";
 import { sameSizes } from "./held-positions.js";
 import { heldAtLeast, StreamedReads, type WantedLots } from "./streamed-reads.js";
 
+const RECONCILE_CALL: CallOptions = { timeoutMs: 5_000, lane: "reconcile" };
 const RECONCILE_BACKOFF = { baseMs: 500, capMs: 15_000 };
 const ESCALATE_AFTER = 5;
 const MAX_PROBLEM_CHARS = 200;
@@ -69,10 +70,13 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
   readonly reads: StreamedReads;
   readonly life: ConnectionLife;
   readonly refresh: PositionRefresh;
-  readonly listeners = new Set<AccountListener>();
+  /** Each with who pays for its session, in the order in which they came. */
+  readonly listeners = new Map<AccountListener, string | null>();
   readonly #options: WatchedAccountOptions;
   readonly #resync: Resync<never, LoadedAccount>;
   readonly #acknowledged = new Set<string>();
+  /** Who pays for the last trade that used the account. */
+  usedBy: string | null = null;
   #state: FeedState = "SYNCING";
   /** Grows with each thing that was lost. */
   #lostCount = 0;
@@ -85,6 +89,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
     this.#options = options;
     this.life = connection ?? new ConnectionLife(clock);
     this.reads = new StreamedReads(clock, this.life);
+    this.reads.follow(false);
     const source = open(this);
     this.source = source;
     this.refresh = new PositionRefresh({
@@ -93,6 +98,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
       reads: this.reads,
       truthEveryMs,
       source,
+      call: () => this.call,
       state: () => this.#state,
       onAdopted: (adopted) => {
         noteDifferences(options, adopted.differences, this.#state);
@@ -108,7 +114,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
       escalateAfter: ESCALATE_AFTER,
       load: async () => {
         const asked = { beganMs: this.reads.begin(), lostCount: this.#lostCount };
-        const read = await source.load(RECONCILE_CALL);
+        const read = await source.load(this.call);
         return typeof read === "function" ? { ...asked, adopt: read } : read;
       },
       apply: (loaded) => (this.#adopt(loaded) ? "synced" : "retry"),
@@ -118,6 +124,16 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
 
   get state(): FeedState {
     return this.#state;
+  }
+
+  /**
+   * All who watch the account share its reads, and the key that has listened for longest pays for them; where nobody
+   * listens, the key that used it last. Without a key the account itself does.
+   */
+  get call(): CallOptions {
+    const [listening] = this.listeners.values();
+    const payer = listening === undefined ? this.usedBy : listening;
+    return payer === null ? RECONCILE_CALL : { ...RECONCILE_CALL, payer };
   }
 
   /** All channels are acknowledged: nothing is missed from here on. */
@@ -182,6 +198,8 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
   invalidate(state: "STALE" | "SYNCING"): void {
     this.#acknowledged.clear();
     if (this.#options.connection === null) this.life.lost();
+    // Where nothing was held yet, nothing was missed.
+    if (this.#held !== null) this.reads.missed();
     this.#resync.cancel();
     this.#setState(state);
   }
@@ -229,7 +247,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
       if (before !== null) this.reads.moved(before, this.#held);
     }
     this.source.noteEvent(event);
-    for (const listener of [...this.listeners]) listener(event);
+    for (const listener of [...this.listeners.keys()]) listener(event);
   }
 
   /** Where silence ends LIVE, silent is what is not LIVE. */
@@ -264,6 +282,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
   #setState(state: FeedState): void {
     if (this.#state === state || this.#state === "DOWN") return;
     this.#state = state;
+    if (state === "LIVE") this.reads.follow(true);
     if (state === "LIVE" && this.reads.isPending) this.refresh.soon();
     this.emit({ kind: "state", state });
   }

@@ -106,7 +106,7 @@ describe("a venue's clock that goes forth and back", () => {
 });
 
 describe("a switch at a venue that takes a point in time", () => {
-  const session: AccountSession = { venue: "venuethree", accountId: "a", close: () => {} };
+  const session: AccountSession = { venue: "venuethree", accountId: "a", payer: null, close: () => {} };
   const OPTIONS = { timeoutMs: 1_000, lane: "exit" } as const;
 
   /** `aheadMs`: what the venue gets, from its own now. */

@@ -9,7 +9,7 @@
  * neither, and a call that it is refused to is refused (RATE_BUDGET).
  */
 import type { Lane } from "../../../engine/ports.js";
-import type { LaneBudget } from "./lanes.js";
+import { type LaneBudget, UNPROVEN } from "./lanes.js";
 import { UnprovenPart, UnprovenSlots } from "./unproven-part.js";
 
 export type Admission =
@@ -48,8 +48,6 @@ export interface LaneGateOptions {
 
 const ADMITTED: Admission = { ok: true };
 const ADMITTED_UNPROVEN: Admission = { ok: true, isStranger: true };
-/** Who they are together, where a lane is shared by callers; no caller has this name. */
-const UNPROVEN = "\0unproven";
 
 export class LaneGate {
   readonly #options: LaneGateOptions;

@@ -6,8 +6,12 @@
  * behind reads; half of it for the others. What is not held back flows down: whoever asks first, by
  * priority (lane-queue.ts), may use it. `exit` may use everything.
  *
- * Callers share a lane: the last quarter of what is held back for it is left to those who used less than their share, what
- * the lane has of the window divided by one more than its callers. What has no caller is our own and bound by the lane alone.
+ * Callers share a lane. The share of each is what the lane has of the window, divided by one more than its callers. Who
+ * is above its share leaves two things: the last quarter of what is held back for the lane, to all others together, and to
+ * each other caller below its share as much again as that used within the window, at most up to its share. So a caller
+ * that comes into a burst of another finds the last quarter at once, and can double its use in each window until it has
+ * its share. What has no caller is our own and bound by the lane alone, and so are strangers by their part of it
+ * (unproven-part.ts): nothing is left for them here.
  *
  * The venue's own count is the truth: when it reports more than we counted, the difference (another
  * process on the same IP) is charged too.
@@ -40,8 +44,12 @@ export interface LaneBudgetOptions {
   readonly windowMs: number;
 }
 
+/** Who strangers are together, where a lane is shared by callers; no caller has this name. */
+export const UNPROVEN = "\0unproven";
+
 /** All of our own together, where turns are given by use; no caller has this name. */
 const NO_CALLER = "";
+const NO_CALLERS = [NO_CALLER, UNPROVEN] as const;
 
 interface LaneUse {
   readonly lane: Lane;
@@ -106,19 +114,23 @@ export class LaneBudget {
     return true;
   }
 
-  /** Would the weight come out of what this lane keeps for callers below their share, and is this one above it? */
+  /** Would the weight come out of what this lane leaves to callers below their share, and is this one above its own? */
   isBeyondShare(lane: Lane, caller: string | null, weight: number, nowMs: number): boolean {
     if (caller === null) return false;
     const { heldBack, callers, window } = this.#byLane[lane];
     const available = this.available(lane, nowMs);
-    if (available - weight >= heldBack * LAST_PART) return false;
+    const spare = available - weight - heldBack * LAST_PART;
+    const ofLane = window.used(nowMs);
+    // Nobody is left more than it used.
+    if (spare >= ofLane) return false;
     const used = callers.used(caller, nowMs);
     // Among many the share may be less than one call weighs: then no caller could take the last part.
     if (used === 0) return false;
     const others = callers.activeCount(nowMs) - 1;
     // What other lanes took is not there to be shared: one caller's share of a whole lane could be all that is left of it.
-    const shared = Math.min(this.ceiling(lane), available + window.used(nowMs));
-    return used + weight > shared / (others + 2);
+    const share = Math.min(this.ceiling(lane), available + ofLane) / (others + 2);
+    if (used + weight <= share) return false;
+    return spare < callers.growth(share, caller, NO_CALLERS, nowMs);
   }
 
   usedBy(lane: Lane, caller: string | null, nowMs: number): number {

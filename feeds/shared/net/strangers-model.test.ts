@@ -14,6 +14,7 @@ import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { Lane } from "../../../engine/ports.js";
 import { Breaker, DEFAULT_BREAKER } from "./breaker.js";
 import type { HttpResponse } from "./call-results.js";
+import { CallerShares } from "./caller-shares.js";
 import { CallerStanding } from "./caller-standing.js";
 import { HttpPool } from "./http-pool.js";
 import { LaneQueue } from "./lane-queue.js";
@@ -23,6 +24,7 @@ const SEEDS = process.env.FUZZ_SEED === undefined ? [1, 2] : [Number(process.env
 const STEP_MS = 100;
 const PLAYED_MS = 150_000;
 const MUTES_PLAYED_MS = 20_000;
+const BURSTS_PLAYED_MS = 260_000;
 const FLOOD_FROM_MS = 10_000;
 const BUDGET = 1_200;
 const WINDOW_MS = 60_000;
@@ -56,6 +58,11 @@ const STORM_FROM_MS = 10_000;
 const STORM_READS_EVERY_MS = 230;
 /** Of the other key's reads, which are below its third of the lane and far above one of twenty-two. */
 const OTHER_READS_EVERY_MS = 1_000;
+/** Of a hard burst in each step: eighteen times what the lane has. */
+const BURST_READS = 8;
+/** Of the other key's reads beside it: nearly its third of the lane, which it has after this long. */
+const BESIDE_BURSTS_EVERY_MS = 700;
+const GROWN_MS = 3 * WINDOW_MS + 5_000;
 /** What the lane took comes back in steps of the window. */
 const SHARE_MS = 2_000;
 /** The venue misses the known trader's key for a moment, now and then. */
@@ -105,6 +112,8 @@ interface Asked {
 class Venue {
   readonly clock = new VirtualClock();
   readonly random: Random;
+  /** A key that is new has its share only after a while. */
+  sharedFromMs = 0;
   readonly #standing = new CallerStanding(this.clock);
   readonly #pool: HttpPool;
   readonly #without: readonly Check[];
@@ -162,7 +171,7 @@ class Venue {
     }
     const isFault = this.#pool.breaker === "open" && this.nowMs() - this.#failedMs <= HEAL_MS;
     const isJudged = caller === "known" && lane === "exit" && !isFault;
-    const isShared = payer === OTHER_KEY && lane === "read";
+    const isShared = payer === OTHER_KEY && lane === "read" && this.nowMs() >= this.sharedFromMs;
     const id = this.#asked.push({ caller, weight, fate, isJudged, isShared, atMs: this.nowMs(), reached: false }) - 1;
     const call = { method: "POST", path: String(id), headers: {}, body: null, lane, account: null } as const;
     void this.#pool.request({ ...call, weight, timeoutMs, caller, payer, accountWeight: 0 }).then((result) => {
@@ -316,19 +325,31 @@ function storming(venue: Venue): () => void {
   };
 }
 
+/** The same in hard bursts: all that the lane has, as soon as it has it. */
+function bursting(venue: Venue): () => void {
+  let read = 0;
+  for (let account = 0; account < ACCOUNTS; account++)
+    venue.ask(`account ${account}`, READ, "good", 5_000, "exit", BUSY_KEY);
+  return () => {
+    if (venue.nowMs() < STORM_FROM_MS) return;
+    for (let each = 0; each < BURST_READS; each++)
+      venue.ask(`account ${read++ % ACCOUNTS}`, READ, "good", 5_000, "read", BUSY_KEY);
+  };
+}
+
 /** Reads of the other key, below its share. */
-function sharing(venue: Venue): () => void {
+function sharing(venue: Venue, everyMs: number): () => void {
   let nextMs = STORM_FROM_MS;
   venue.ask("shared", READ, "good", 5_000, "exit", OTHER_KEY);
   return () => {
     if (venue.nowMs() < nextMs) return;
-    nextMs = venue.nowMs() + OTHER_READS_EVERY_MS;
+    nextMs += everyMs;
     venue.ask("shared", READ, "good", 5_000, "read", OTHER_KEY);
   };
 }
 
 /** `key`: as `keys`, where the made-up ones and the known trader's come with one API key, a fresh trader with another. */
-type Scene = "keys" | "mutes" | "fault" | "key" | "accounts";
+type Scene = "keys" | "mutes" | "fault" | "key" | "accounts" | "bursts";
 
 function actorsOf(scene: Scene, venue: Venue): readonly (() => void)[] {
   switch (scene) {
@@ -337,7 +358,9 @@ function actorsOf(scene: Scene, venue: Venue): readonly (() => void)[] {
     case "key":
       return [closing(venue, BUSY_KEY), flooding(venue, BUSY_KEY), knocking(venue, OTHER_KEY)];
     case "accounts":
-      return [storming(venue), sharing(venue)];
+      return [storming(venue), sharing(venue, OTHER_READS_EVERY_MS)];
+    case "bursts":
+      return [bursting(venue), sharing(venue, BESIDE_BURSTS_EVERY_MS)];
     case "mutes":
       return [reading(venue), closing(venue), muting(venue)];
     case "fault":
@@ -345,10 +368,14 @@ function actorsOf(scene: Scene, venue: Venue): readonly (() => void)[] {
   }
 }
 
+const isShort = (scene: Scene): boolean => scene === "mutes" || scene === "fault";
+
 async function played(seed: number, without: readonly Check[] = [], scene: Scene = "keys"): Promise<readonly Check[]> {
   const venue = new Venue(seed, without);
+  if (scene === "bursts") venue.sharedFromMs = STORM_FROM_MS + GROWN_MS;
   const actors = actorsOf(scene, venue);
-  while (venue.nowMs() < (scene === "mutes" || scene === "fault" ? MUTES_PLAYED_MS : PLAYED_MS)) {
+  const untilMs = scene === "bursts" ? BURSTS_PLAYED_MS : isShort(scene) ? MUTES_PLAYED_MS : PLAYED_MS;
+  while (venue.nowMs() < untilMs) {
     for (const act of actors) act();
     await venue.pass();
   }
@@ -461,6 +488,14 @@ const MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: "bursts of one key leave others what they leave a new one",
+    checks: ["SHARE"],
+    scene: "bursts",
+    plant: () => {
+      vi.spyOn(CallerShares.prototype, "growth").mockReturnValue(0);
+    },
+  },
+  {
     name: "made-up credentials under a good key count as known",
     checks: ["PART", "PACE", "PLACES"],
     scene: "key",
@@ -487,6 +522,7 @@ describe("the judge of strangers", () => {
     expect(await played(seed, [], "fault")).toEqual([]);
     expect(await played(seed, [], "key")).toEqual([]);
     expect(await played(seed, [], "accounts")).toEqual([]);
+    expect(await played(seed, [], "bursts")).toEqual([]);
   });
 
   it.each(MUTANTS.flatMap((mutant) => SEEDS.map((seed) => ({ ...mutant, seed }))))(

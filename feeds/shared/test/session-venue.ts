@@ -23,6 +23,7 @@ export class TestSession implements AccountSession {
   readonly venue = "venuetwo";
   readonly accountId: string;
   readonly tag: string;
+  readonly payer = null;
   isOpen = true;
 
   constructor(accountId: string, secret: string) {

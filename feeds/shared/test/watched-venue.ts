@@ -39,6 +39,8 @@ export class WatchedVenue {
   readonly lots = new Map<string, number>();
   /** `account alice`, `positions alice`, in the order asked. */
   readonly calls: string[] = [];
+  /** Who paid for each of them. */
+  readonly payers: (string | null)[] = [];
   /** `hangs`: no answer until the caller's time is over. */
   answers: "truly" | "fails" | "hangs" | "refuses" = "truly";
   /** What is answered is what was held when it was asked. */
@@ -57,6 +59,7 @@ export class WatchedVenue {
 
   async read(what: string, key: string, call: CallOptions): Promise<Read<Picture>> {
     this.calls.push(`${what} ${key}`);
+    this.payers.push(call.payer ?? null);
     const { answers, readMs, refusedMs } = this;
     const asOfMs = this.clock.wallMs();
     const picture = { lots: this.lots.get(key) ?? 0, atMs: this.clock.trueMs() };
@@ -70,7 +73,8 @@ export class WatchedVenue {
 
 class TestAccess implements AccountAccess<string> {
   readonly #venue: WatchedVenue;
-  readonly #owners = new Set<string>();
+  /** As often as they joined. */
+  readonly #owners: string[] = [];
   #kept: string | null = null;
 
   constructor(venue: WatchedVenue) {
@@ -78,19 +82,20 @@ class TestAccess implements AccountAccess<string> {
   }
 
   get isOpen(): boolean {
-    return this.#kept !== null || [...this.#owners].some((owner) => !this.#venue.closed.has(owner));
+    return this.#kept !== null || this.#owners.some((owner) => !this.#venue.closed.has(owner));
   }
 
   get isEnding(): boolean {
-    return [...this.#owners].some((owner) => this.#venue.ending.has(owner));
+    return this.#owners.some((owner) => this.#venue.ending.has(owner));
   }
 
   join(owner: string): void {
-    this.#owners.add(owner);
+    this.#owners.push(owner);
   }
 
   leave(owner: string): void {
-    this.#owners.delete(owner);
+    const place = this.#owners.indexOf(owner);
+    if (place >= 0) this.#owners.splice(place, 1);
   }
 
   keep(owner: string): void {
@@ -256,8 +261,12 @@ export class WatchBench {
     return this.events.flatMap((event) => (event.kind === "state" ? [event.state] : []));
   }
 
-  open(key: string, onEvent = (event: AccountEvent): void => void this.events.push(event)): AccountStream {
-    const opened = this.watcher.openAccountStream(sessionOf(key), onEvent);
+  open(
+    key: string,
+    onEvent = (event: AccountEvent): void => void this.events.push(event),
+    payer: string | null = null,
+  ): AccountStream {
+    const opened = this.watcher.openAccountStream(sessionOf(key, payer), onEvent);
     if (!opened.ok) throw new Error(opened.problem);
     return opened.stream;
   }
@@ -309,6 +318,6 @@ export class WatchBench {
   }
 }
 
-export function sessionOf(accountId: string): AccountSession {
-  return { venue: "venueone", accountId, close: () => {} };
+export function sessionOf(accountId: string, payer: string | null = null): AccountSession {
+  return { venue: "venueone", accountId, payer, close: () => {} };
 }

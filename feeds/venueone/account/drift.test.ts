@@ -89,7 +89,7 @@ async function live() {
   const push = (frame: unknown): void => network.last.receive(JSON.stringify(frame));
   const watched = [];
   for (const user of [ALICE, BOB]) {
-    const session = { venue: "venueone", accountId: user, close: () => {} } as const;
+    const session = { venue: "venueone", accountId: user, payer: null, close: () => {} } as const;
     const opened = streams.openAccountStream(session, (event) => events.push(event));
     if (!opened.ok) throw new Error(opened.problem);
     watched.push(opened.stream);

@@ -478,7 +478,7 @@ describe("accounts as a whole", () => {
       [{ role: "missing" }, agent],
     ] as const) {
       const harness = createHarness();
-      const opened = harness.trading.openAddress(agent.toUpperCase().replace("0X", "0x"));
+      const opened = harness.trading.openAddress(agent.toUpperCase().replace("0X", "0x"), null);
       if (!opened.ok) throw new Error(opened.problem);
       harness.http.reply(200, role).reply(200, []);
       await harness.trading.reader.readOpenOrders(opened.session, null, OPTIONS);
@@ -490,7 +490,7 @@ describe("accounts as a whole", () => {
       expect(JSON.stringify(opened.session)).toBe("{}");
     }
     for (const text of ["", "0x12", "nonsense", `0x${"g".repeat(40)}`])
-      expect(createHarness().trading.openAddress(text).ok).toBe(false);
+      expect(createHarness().trading.openAddress(text, null).ok).toBe(false);
   });
 });
 

@@ -7,7 +7,6 @@
 import { type Clock, delay } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { AccountHost } from "../../shared/account/account-source.js";
-import { RECONCILE_CALL } from "../../shared/account/position-refresh.js";
 import { SURELY_LATER_MS } from "../../shared/account/streamed-reads.js";
 import type { ClockOffset } from "../../shared/book/clock-offset.js";
 import { Deadline } from "../../shared/net/deadline.js";
@@ -97,7 +96,7 @@ export class OrderEnds {
   ): Promise<Applied | null> {
     const { clock, rest } = this.#deps;
     for (let attempt = 1; attempt <= LOOKUP_TRIES; attempt++) {
-      const answer = await rest.orderStatus(this.#host.key, oid, RECONCILE_CALL);
+      const answer = await rest.orderStatus(this.#host.key, oid, this.#host.call);
       if (this.#isGone) return null;
       if (answer.ok && answer.value !== null && isWanted(answer.value)) {
         this.#noteWord(answer.value.status);
@@ -122,7 +121,7 @@ export class OrderEnds {
     const { clock, clockOffset, instrumentOf } = this.#deps;
     const instrument = instrumentOf(update.order.coin);
     if (instrument === null || !this.#data.lacksFills(update)) return NOTHING_FILLED;
-    const deadline = new Deadline(clock, RECONCILE_CALL);
+    const deadline = new Deadline(clock, this.#host.call);
     const read = await this.#fills.read(this.#host.key, update, instrument, deadline);
     if (!read.ok) return null;
     // Less than all so soon after the end may be what the index has of it so far.

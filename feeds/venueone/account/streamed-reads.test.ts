@@ -46,7 +46,7 @@ it.each([true, false])(
   "a read that an answer turns on is newer than an order of a session that read nothing (account known: %s)",
   async (isAccountKnown) => {
     const { orders, reader } = setUp(isAccountKnown);
-    const open = (): AccountSession => ({ venue: "venueone", accountId: "agent", close: () => {} });
+    const open = (): AccountSession => ({ venue: "venueone", accountId: "agent", payer: null, close: () => {} });
     const verified = (): unknown => reader.verifyPositions?.(open(), null, OPTIONS);
     expect(await verified()).toMatchObject({ message: "after 0" });
     await orders.place(open(), CLOSE_LONG, OPTIONS);
@@ -57,7 +57,7 @@ it.each([true, false])(
 it("an order of a session that read nothing is noted with the account's own streams, and not only doubted", async () => {
   for (const isAccountKnown of [true, false]) {
     const { orders, told } = setUp(isAccountKnown);
-    await orders.place({ venue: "venueone", accountId: "agent", close: () => {} }, CLOSE_LONG, OPTIONS);
+    await orders.place({ venue: "venueone", accountId: "agent", payer: null, close: () => {} }, CLOSE_LONG, OPTIONS);
     expect(told).toEqual(isAccountKnown ? ["sent", "unclear"] : ["doubt", "doubt"]);
   }
 });

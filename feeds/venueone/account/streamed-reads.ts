@@ -67,7 +67,7 @@ export function watchAccounts(
     standing: (account, wanted) => standing(streams, account, wanted),
     watched: (account) => streams.watched(account),
     own: (account) => streams.watched(account)[0] ?? null,
-    noteUse: (account) => streams.noteUse(account),
+    noteUse: (account, _use, payer) => streams.noteUse(account, payer),
   };
   return {
     reader: readerOverStreams({ rest: trading.reader, accounts, verified }),

@@ -645,12 +645,12 @@ describe("the pool of account stream slots", () => {
 
   it("gives an account that trades repeatedly one by itself, least recently used first out", async () => {
     const { clock, streams } = setup({ maxUsers: 2 });
-    for (const index of [1, 2, 1, 2]) streams.noteUse(addressOf(index));
+    for (const index of [1, 2, 1, 2]) streams.noteUse(addressOf(index), null);
     expect(streams.stats().accountCount).toBe(2);
     await clock.advanceAsync(1_000);
-    streams.noteUse(addressOf(1));
-    streams.noteUse(addressOf(3));
-    streams.noteUse(addressOf(3));
+    streams.noteUse(addressOf(1), null);
+    streams.noteUse(addressOf(3), null);
+    streams.noteUse(addressOf(3), null);
     expect(streams.stats().accountCount).toBe(2);
     await clock.advanceAsync(11 * 60_000);
     expect(streams.stats().accountCount).toBe(0);

@@ -122,8 +122,8 @@ export class VenueoneAccountStreams implements AccountStreams {
   }
 
   /** An account was used (read or traded); the second use within a while makes it hot. */
-  noteUse(address: string): void {
-    this.#watcher.noteUse(address);
+  noteUse(address: string, payer: string | null): void {
+    this.#watcher.noteUse(address, payer);
   }
 
   /** Returns the streamed account of the session. Null means that its account is not known: it may be any of them. */

@@ -458,7 +458,7 @@ describe("placing on venueone", () => {
       reason: "AUTH",
       sent: false,
     });
-    const foreign = { venue: "venuetwo", accountId: "x", close: () => undefined } as const;
+    const foreign = { venue: "venuetwo", accountId: "x", payer: null, close: () => undefined } as const;
     expect(await harness.trading.orders.place(foreign, CLOSE_LONG, OPTIONS)).toMatchObject({
       outcome: "rejected",
       reason: "AUTH",

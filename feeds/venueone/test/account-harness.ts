@@ -83,7 +83,7 @@ export class FakeVenue implements VenueHttp {
 }
 
 export function sessionOf(accountId: string): AccountSession {
-  return { venue: "venueone", accountId, close: () => {} };
+  return { venue: "venueone", accountId, payer: null, close: () => {} };
 }
 
 export function setup(

@@ -66,7 +66,7 @@ async function start() {
   });
   closers.push(() => room.stop());
   await untilSettled(clock, room.start());
-  const opened = room.openSession({ privateKey: KEY });
+  const opened = room.openSession({ privateKey: KEY }, null);
   if (!opened.ok || room.orders.scheduleCancel === undefined) throw new Error("no session");
   const { session } = opened;
   const schedule = (atMs: number | null) =>

@@ -44,7 +44,7 @@ describe("a caller of venueone", () => {
     const { http, open, standing, trading } = createHarness();
     http.reply(200, { role: "vault" }).reply(200, FLAT);
     expect((await trading.reader.readPositions(open({ vaultAddress: VAULT }), BTC, OPTIONS)).ok).toBe(true);
-    const address = trading.openAddress(PRINCIPAL);
+    const address = trading.openAddress(PRINCIPAL, null);
     if (!address.ok) throw new Error(address.problem);
     http.reply(200, { role: "user" }).reply(200, FLAT);
     expect((await trading.reader.readPositions(address.session, BTC, OPTIONS)).ok).toBe(true);
@@ -114,7 +114,7 @@ describe("a caller of venueone", () => {
     const { trading } = createHarness();
     const right = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
     const wrong = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1Beaed";
-    const open = (walletAddress: string) => trading.openSession({ privateKey: KEY, walletAddress }).ok;
+    const open = (walletAddress: string) => trading.openSession({ privateKey: KEY, walletAddress }, null).ok;
     expect([right, right.toLowerCase(), `0x${right.slice(2).toUpperCase()}`, wrong].map(open)).toEqual([
       true,
       true,

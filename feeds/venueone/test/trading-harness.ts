@@ -114,7 +114,7 @@ export function createHarness(isMainnet = true, addressBudget?: AddressBudget): 
       },
     }),
     open(extra = {}) {
-      const opened = harness.trading.openSession({ privateKey: KEY, ...extra });
+      const opened = harness.trading.openSession({ privateKey: KEY, ...extra }, null);
       if (!opened.ok) throw new Error(opened.problem);
       return opened.session;
     },

@@ -63,7 +63,7 @@ export class KeyDirectory {
     if (!(session instanceof VenuethreeSession)) return failedRead("NEEDS_CREDENTIALS", "an address reads no secrets");
     // One that names its address needs more of the answer than one that does not.
     const name = `${session.walletAddress === null ? "" : "address "}${nameOf(session)}`;
-    const entry = await this.#lookup.find(name, options, (left) => this.#ask(session, paidBy(session, left)));
+    const entry = await this.#lookup.find(name, paidBy(session, options), (left) => this.#ask(session, left));
     return entry.ok ? this.#confirm(session, entry.value, entry.asOfMs) : entry;
   }
 

@@ -134,7 +134,7 @@ describe("of the positions of venuethree,", () => {
 
   it("an address has those of all its accounts, over all pages, and none where the venue knows it not", async () => {
     const harness = createHarness();
-    const opened = harness.trading.openAddress(ADDRESS);
+    const opened = harness.trading.openAddress(ADDRESS, null);
     if (!opened.ok) throw new Error(opened.problem);
     harness.http.reply(200, { ...answerOf(account()), next_cursor: "x/1" });
     harness.http.reply(

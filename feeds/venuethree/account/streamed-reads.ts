@@ -87,8 +87,8 @@ function accountsOf(trading: VenuethreeReads, streams: VenuethreeAccountStreams)
       return account === null ? [] : [account];
     },
     own: watched,
-    noteUse: (key, use) => {
-      if (use === "TRADED") streams.noteUse(key);
+    noteUse: (key, use, payer) => {
+      if (use === "TRADED") streams.noteUse(key, payer);
     },
   };
 }

@@ -106,7 +106,7 @@ async function use(bench: Bench, accountIndex = ACCOUNT): Promise<void> {
   const session = bench.harness.open({ accountIndex });
   const key = await bench.harness.trading.resolveKey(session, { timeoutMs: 1_000, lane: "exit" });
   if (!key.ok) throw new Error(key.code);
-  bench.streams.noteUse(key.value);
+  bench.streams.noteUse(key.value, null);
   session.close();
   await run(bench);
 }
@@ -372,7 +372,7 @@ describe("account streams on a virtual clock", () => {
     await run(bench);
     expect(bench.open(bench.harness.open({ accountIndex: 7 }))).toMatchObject({ ok: false });
     expect(bench.open(bench.harness.open())).toMatchObject({ ok: true });
-    const address = bench.harness.trading.openAddress(`0x${"ab".repeat(20)}`);
+    const address = bench.harness.trading.openAddress(`0x${"ab".repeat(20)}`, null);
     if (address.ok) expect(bench.open(address.session)).toMatchObject({ ok: false });
     bench.streams.stop();
     expect(bench.open()).toMatchObject({ ok: false });

@@ -102,8 +102,8 @@ export class VenuethreeAccountStreams implements AccountStreams {
   }
 
   /** A trade reads or uses an account; the second time within a while makes it hot. */
-  noteUse(key: ConfirmedKey): void {
-    this.#watcher.noteUse(key);
+  noteUse(key: ConfirmedKey, payer: string | null): void {
+    this.#watcher.noteUse(key, payer);
   }
 
   /** The account of an order of ours, where it is watched. */

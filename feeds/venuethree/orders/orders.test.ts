@@ -226,7 +226,7 @@ describe("placing on venuethree", () => {
     const session = harness.open();
     const { orders } = harness.trading;
     session.close();
-    const foreign = { venue: "venueone", accountId: "x", close: () => undefined } as const;
+    const foreign = { venue: "venueone", accountId: "x", payer: null, close: () => undefined } as const;
     expect(await orders.place(session, CLOSE_LONG, OPTIONS)).toMatchObject({ reason: "AUTH", sent: false });
     expect(await orders.place(foreign, CLOSE_LONG, OPTIONS)).toMatchObject({ reason: "AUTH", sent: false });
     expect(await orders.place(harness.open(), { ...CLOSE_LONG, qtyLots: 0 }, OPTIONS)).toMatchObject({

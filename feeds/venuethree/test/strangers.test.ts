@@ -68,7 +68,7 @@ it("a caller is asked about again at once where it was once answered well", asyn
 
 it("a caller spends no account's share by naming an address, and is no stranger of ours either", async () => {
   const { http, standing, trading } = createHarness();
-  const opened = trading.openAddress("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed");
+  const opened = trading.openAddress("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", null);
   if (!opened.ok) throw new Error(opened.problem);
   http.reply(200, answerOf());
   await trading.reader.readPositions(opened.session, BTC, OPTIONS);

@@ -183,7 +183,7 @@ export function createHarness({ hasSocket = false, sendsPerMinute = 10_000 }: Ha
       ...(txSocket === null ? {} : { txSocket }),
     }),
     open(extra = {}) {
-      const opened = harness.trading.openSession({ apiKeyPrivateKey: KEY, accountIndex: ACCOUNT, ...extra });
+      const opened = harness.trading.openSession({ apiKeyPrivateKey: KEY, accountIndex: ACCOUNT, ...extra }, null);
       if (!opened.ok) throw new Error(opened.problem);
       return opened.session;
     },

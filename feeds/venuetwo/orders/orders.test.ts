@@ -492,7 +492,7 @@ describe("placing on venuetwo with a V1 key", () => {
       expect(harness.http.requests).toHaveLength(0);
     }
     const harness = createHarness();
-    const foreign = { venue: "venueone", accountId: "x", close: () => undefined } as const;
+    const foreign = { venue: "venueone", accountId: "x", payer: null, close: () => undefined } as const;
     expect(await harness.trading.orders.place(foreign, CLOSE_LONG, OPTIONS)).toMatchObject({
       outcome: "rejected",
       reason: "AUTH",

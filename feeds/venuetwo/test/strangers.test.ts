@@ -88,7 +88,7 @@ describe("a caller of venuetwo", () => {
 
   it("is refused where its form cannot be right before anything is asked", () => {
     const { trading } = createHarness();
-    const isOpened = (more: Record<string, unknown>) => trading.openSession({ ...V3, ...more }).ok;
+    const isOpened = (more: Record<string, unknown>) => trading.openSession({ ...V3, ...more }, null).ok;
     expect([isOpened({}), isOpened({ walletAddress: WALLET.toLowerCase() })]).toEqual([true, true]);
     // An agent's address with a text that is no key of the curve is no key of the older kind either.
     expect(isOpened({ apiSecret: "x".repeat(64) })).toBe(false);

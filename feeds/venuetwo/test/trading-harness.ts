@@ -108,7 +108,7 @@ export function createHarness(isMainnet = true): Harness {
       },
     }),
     open(credentials = V1) {
-      const opened = harness.trading.openSession(credentials);
+      const opened = harness.trading.openSession(credentials, null);
       if (!opened.ok) throw new Error(opened.problem);
       return opened.session;
     },

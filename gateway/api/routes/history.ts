@@ -3,11 +3,13 @@
  * lines by the Accept header: of the whole range, or of a page where a limit is named.
  *
  * Invariants: an export is passed on from the store piece by piece, at the pace of its reader, and is not parsed here.
- * One that fails after its first piece is cut off, so that it never looks complete. A query ends when its caller leaves.
+ * One that fails after its first piece is cut off, so that it never looks complete. A query ends when its caller leaves,
+ * or its key is revoked.
  */
 import type { HttpRequest } from "uWebSockets.js";
 import type { TObject, TSchema } from "@sinclair/typebox";
 import { LOCAL_OWNER, type Owners } from "../../../engine/domain/owner.js";
+import { ServiceError } from "../../../engine/domain/errors.js";
 import type { KeyedHash } from "../../../engine/storage/keyed-hash.js";
 import type { RecordRow, RecordsStore } from "../../../engine/storage/records/records-store.js";
 import {
@@ -40,11 +42,12 @@ import {
   type ShownRows,
 } from "../../history/history-request.js";
 import { CANDLES, TICKS, TRADES } from "../../history/market-kinds.js";
-import type { Caller } from "../../http/caller.js";
+import type { Caller, Revocations } from "../../http/caller.js";
 import { type OperatorAccess, requireOperator } from "../../http/operator-access.js";
 import { FILLS, ROUTING } from "../../history/operator-kinds.js";
 import { boundarySql, exportSql, keyColumn, pageSql, type SortKey, type Sql } from "../../history/query-builder.js";
 import { MAX_QUALITY_ROWS, qualitySql } from "../../history/quality-sql.js";
+import { ReadsOfKeys } from "../../history/reads-of-keys.js";
 import type { RecordKind } from "../../history/record-kind.js";
 import { DEFAULT_READ_LIMITS, type ReadLimits, RecordsReader } from "../../history/records-reader.js";
 import { asServiceError } from "../../http/error-reply.js";
@@ -58,6 +61,8 @@ export interface HistoryOptions extends OperatorAccess {
   /** The server's key: signs cursors. */
   readonly hash: KeyedHash;
   readonly limits?: ReadLimits;
+  /** Null: there are no keys. */
+  readonly revocations: Revocations | null;
 }
 
 const VARY = "\r\nVary: Accept";
@@ -113,7 +118,8 @@ export function historyRoutes(context: HistoryContext, store: RecordsStore, opti
       operator: true,
     },
   ];
-  const shell: Shell = { context, reader, options };
+  const running = new ReadsOfKeys(options.revocations);
+  const shell: Shell = { context, reader, options, running };
   return [...pages.map((page) => pageRoute(shell, page)), qualityRoute(shell)];
 }
 
@@ -121,6 +127,7 @@ interface Shell {
   readonly context: HistoryContext;
   readonly reader: RecordsReader;
   readonly options: HistoryOptions;
+  readonly running: ReadsOfKeys;
 }
 
 interface PageRoute {
@@ -309,12 +316,24 @@ interface Call {
   readonly abort: AbortController;
 }
 
-function answer({ reader }: Shell, reply: PendingReply, headOnly: boolean, read: (call: Call) => Promise<void>): void {
+function answer(
+  { reader, running }: Shell,
+  reply: PendingReply,
+  headOnly: boolean,
+  read: (call: Call) => Promise<void>,
+): void {
   const abort = new AbortController();
   reply.whenAborted(() => abort.abort());
+  const { keyId } = reply.caller;
+  const leave = running.add(keyId, () => {
+    abort.abort();
+    reply.fail(new ServiceError("KEY_REVOKED"), VARY);
+    reply.cut();
+  });
   reader
-    .admit(() => read({ reply, headOnly, abort }))
-    .catch((error: unknown) => reply.fail(asServiceError(error), VARY));
+    .admit(keyId, () => read({ reply, headOnly, abort }))
+    .catch((error: unknown) => reply.fail(asServiceError(error), VARY))
+    .finally(leave);
 }
 
 function keyOf(kind: RecordKind, row: RecordRow): SortKey {

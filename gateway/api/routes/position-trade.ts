@@ -16,7 +16,7 @@ import { checkIdempotencyKey, checkMediaType, headerOrNull, receiveBody } from "
 import type { Route } from "../../http/route.js";
 import { type Completing, fieldCheck, queryCheck } from "../../http/unknown-fields.js";
 import type { RouteContext } from "./context.js";
-import { type Arrived, TradeBatch } from "./trade-batch.js";
+import { TradeBatch } from "./trade-batch.js";
 
 /** What differs between the routes. */
 export interface TradeRouteParts {
@@ -58,15 +58,6 @@ function receiver(context: RouteContext, parts: TradeRouteParts) {
   const batch = new TradeBatch(context, parts.replySchema);
   const { inFlight } = context;
 
-  /** A stopping service waits for it: it counts as in flight until the batch counts it. */
-  function addSettled(one: Arrived, settled: Promise<void>): void {
-    inFlight.closes++;
-    void settled.then(() => {
-      batch.add(one);
-      setImmediate(() => inFlight.closes--);
-    });
-  }
-
   /** What is wrong is refused at once: a request that follows on the same connection is then answered too. */
   return (
     body: Buffer,
@@ -78,7 +69,7 @@ function receiver(context: RouteContext, parts: TradeRouteParts) {
   ): void => {
     let ignored = "";
     try {
-      reply.prove(body);
+      const { keyId } = reply.prove(body);
       checkMediaType(contentType, body);
       const parsed = parseJsonBody(body);
       if (!parsed.ok) throw new ServiceError(parsed.code, parsed.details);
@@ -88,8 +79,10 @@ function receiver(context: RouteContext, parts: TradeRouteParts) {
       reply.charge(payersOf(request.credentials));
       const boundBytes = idempotencyKey === null ? NO_BYTES : Buffer.copyBytesFrom(body);
       const one = { request, boundBytes, idempotencyKey, receivedAtMs, reply, ignored, result: null };
+      // A stopping service waits for it from here on.
+      if (!inFlight.enter(keyId)) throw new ServiceError("OVERLOADED", { limit: inFlight.max });
       if (reply.settled === null) batch.add(one);
-      else addSettled(one, reply.settled);
+      else void reply.settled.then(() => batch.add(one));
     } catch (error) {
       reply.fail(asServiceError(error), ignored);
     }

@@ -180,7 +180,7 @@ function ordersStatus({ desk }: RouteContext, caller: Caller) {
 function serviceStatus({ desk, inFlight, metrics, records, recorder, stream }: RouteContext) {
   const { connections, subscriptions, keys, lagging } = stream;
   return {
-    closesInFlight: inFlight.closes,
+    closesInFlight: inFlight.count,
     store: storeStatusRow(desk.storeStatus()),
     recording: recordingStatus(records, recorder),
     stream: { connections, subscriptions, keys, lagging },

@@ -3,8 +3,8 @@
  * code of a step is fetched once for all of them, which is worth a fifth of a decision's cost under load. One that is
  * alone waits only for the end of the poll it came in.
  *
- * Invariants: a trade that began continues when its caller disconnects; at most `closesInFlightMax` run at once, and
- * one more is refused with 503 before anything is sent.
+ * Invariants: a trade that began continues when its caller disconnects. Each has a place among those in flight from its
+ * arrival to its end; one for which there is none does not come here.
  */
 import { ServiceError } from "../../../engine/domain/errors.js";
 import { scrub } from "../../../engine/domain/scrub.js";
@@ -17,7 +17,7 @@ import type { PendingReply } from "../../http/pending-reply.js";
 import { leverageWarning } from "../leverage-warning.js";
 import type { RouteContext } from "./context.js";
 
-/** One request that has passed every check. */
+/** One request that has passed every check and has its place among those in flight. */
 export interface Arrived {
   readonly request: TradeRequest;
   /** The body, to which the idempotency key is bound; empty without a key. */
@@ -69,16 +69,12 @@ export class TradeBatch {
 
   /** Leaves the result in `one` where there is nothing to wait for. */
   #decide(one: Arrived): void {
-    const { clock, inFlight, limits, metrics } = this.#context;
+    const { clock, inFlight, metrics } = this.#context;
     const { request, reply, ignored } = one;
-    if (inFlight.closes >= limits.closesInFlightMax) {
-      reply.fail(new ServiceError("OVERLOADED", { limit: limits.closesInFlightMax }), ignored);
-      return;
-    }
-    inFlight.closes++;
+    const { keyId, ownerId } = reply.caller;
     const startedNs = clock.monoNs();
     const settled = () => {
-      inFlight.closes--;
+      inFlight.leave(keyId);
       metrics.observeClose(clock.monoNs() - startedNs);
     };
     const fault = (error: unknown) => reply.fail(asServiceError(error), ignored);
@@ -86,8 +82,8 @@ export class TradeBatch {
       const result = this.#context.desk.trade(request, {
         requestId: reply.requestId,
         idempotencyKey: one.idempotencyKey,
-        ownerId: reply.caller.ownerId,
-        payer: reply.caller.keyId,
+        ownerId,
+        payer: keyId,
         rawBody: one.boundBytes,
         receivedAtMs: one.receivedAtMs,
       });

@@ -12,6 +12,7 @@ import { createLogger } from "../../app/log.js";
 import { MarketView } from "../../api/market-view.js";
 import { type HistoryOptions, historyRoutes } from "../../api/routes/history.js";
 import { TestClient } from "../../test/client.js";
+import type { TestAuth } from "../../test/test-keys.js";
 import { createFakeRoom, fakeMarket } from "../../test/fake-room.js";
 import { anInstrument } from "../../../engine/domain/test/instruments.js";
 
@@ -30,6 +31,7 @@ export interface HistoryServer {
 export async function startHistoryServer(
   store: RecordsStore,
   options: Partial<HistoryOptions> = {},
+  auth?: TestAuth,
 ): Promise<HistoryServer> {
   const clock = createSystemClock();
   const logLines: string[] = [];
@@ -38,14 +40,16 @@ export async function startHistoryServer(
     clock,
     logger,
     limiter: new RateLimiter({ read: RULE, trade: RULE, exit: RULE, transfer: RULE, anon: RULE }, 10),
-    idPrefix: "history-",
+    nextRequestId: () => "history-1",
     origins: new OriginGuard(
       { listenHost: "127.0.0.1", allowedHosts: ["api.example"], allowedOrigins: ["https://desk.example"] },
       clock,
     ),
     loopbackOnly: true,
     targetBytesMax: 4096,
+    ...(auth === undefined ? {} : { authenticator: auth.authenticator }),
   });
+  const revocations = auth?.revocations ?? null;
   const one = createFakeRoom(
     "venueone",
     ["BTC", "ETH"].map((symbol) => fakeMarket(anInstrument({ symbol }))),
@@ -61,7 +65,14 @@ export async function startHistoryServer(
   mountRoutes(
     app,
     edge,
-    historyRoutes(context, store, { hash: HASH, owners: new Owners(), loopbackOnly: true, open: false, ...options }),
+    historyRoutes(context, store, {
+      hash: HASH,
+      owners: new Owners(),
+      loopbackOnly: true,
+      open: false,
+      revocations,
+      ...options,
+    }),
     false,
   );
   const port = await new Promise<number>((resolve, reject) => {

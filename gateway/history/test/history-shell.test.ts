@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import type { RecordRow } from "../../../engine/storage/records/records-store.js";
 import type { HistoryOptions } from "../../api/routes/history.js";
+import { ALICE, BOB, createTestAuth, signed, type TestKey } from "../../test/test-keys.js";
 import { PIECE_BYTES } from "../export-reply.js";
 import { DEFAULT_READ_LIMITS } from "../records-reader.js";
 import { type HistoryServer, startHistoryServer } from "./history-server.js";
@@ -326,6 +327,43 @@ describe("exports of history", () => {
     await expect.poll(() => server.edge.routes[0]?.abortedCount).toBe(1);
     // Counted once: a reply that was never complete is no 200.
     expect(server.edge.routes[0]?.okCount).toBe(0);
+  });
+
+  it("are cut when their key is revoked, also where the reader waits, and no other key's", async () => {
+    const store = new ScriptedStore();
+    const progress = streaming(store, 100_000);
+    const auth = createTestAuth();
+    const server = await startHistoryServer(store, {}, auth);
+    servers.push(server);
+    const readAs = async (key: TestKey): Promise<Socket> => {
+      const socket = await rawGet(server.port, TICKS, "text/csv", signed(key, { target: TICKS }));
+      sockets.push(socket);
+      return socket;
+    };
+    const socket = await readAs(ALICE);
+    await expect.poll(() => progress.given).toBeGreaterThan(0);
+    auth.revoke(BOB.keyId);
+    expect(progress.outcome).not.toBe("aborted");
+    auth.revoke(ALICE.keyId);
+    await expect.poll(() => progress.outcome).toBe("aborted");
+    expect((await readAll(socket)).complete).toBe(false);
+    expect(server.edge.routes[0]).toMatchObject({ okCount: 0, abortedCount: 1 });
+  });
+
+  it("that have not begun are refused when their key is revoked", async () => {
+    const store = new ScriptedStore();
+    store.query_ = async ({ signal }) => {
+      await aborted(signal);
+      return failure("aborted");
+    };
+    const auth = createTestAuth();
+    const server = await startHistoryServer(store, {}, auth);
+    servers.push(server);
+    const asked = server.client.send(TICKS, { headers: signed(ALICE, { target: TICKS }) });
+    await expect.poll(() => store.asked.length).toBe(1);
+    auth.revoke(ALICE.keyId);
+    const reply = await asked;
+    expect([reply.status, codeOf(reply.body)]).toEqual([401, "KEY_REVOKED"]);
   });
 
   it("disconnect a reader that takes nothing for too long", async () => {

@@ -3,12 +3,20 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
 /** Sends the request; reads nothing yet. */
-export async function rawGet(port: number, path: string, accept: string): Promise<Socket> {
+export async function rawGet(
+  port: number,
+  path: string,
+  accept: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Socket> {
   const socket = connect({ port, host: "127.0.0.1" });
   socket.on("error", () => {});
   socket.pause();
   await once(socket, "connect");
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAccept: ${accept}\r\n\r\n`);
+  const more = Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join("");
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAccept: ${accept}\r\n${more}\r\n`);
   return socket;
 }
 

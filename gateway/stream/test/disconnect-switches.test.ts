@@ -31,6 +31,7 @@ function arm(of: Connection, changes: Partial<DisconnectWish> = {}): Promise<rea
     blocks: { venueone: CREDENTIALS, venuetwo: CREDENTIALS },
     timeoutMs: TIMEOUT_MS,
     ownerId: null,
+    payer: null,
     graceMs: 0,
     ...changes,
   };

@@ -397,7 +397,7 @@ function rowsOf(frame: Frame): Record<string, unknown>[] {
 
 function openSession(venue: "venueone" | "venuetwo", of: Trader) {
   const room = rooms.find((one) => one.venue === venue) as VenueRoom;
-  const opened = room.openSession(credentialsOf(of)[venue]);
+  const opened = room.openSession(credentialsOf(of)[venue], null);
   if (!opened.ok) throw new Error(opened.problem);
   return opened.session;
 }

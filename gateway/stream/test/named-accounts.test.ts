@@ -14,7 +14,7 @@ it("a key is opened for the requested wallet, and a different account in the cre
     Object.assign(room, {
       openSession: (raw: unknown) => {
         opened.push(raw);
-        return openSession(raw);
+        return openSession(raw, null);
       },
     });
   }

@@ -94,7 +94,7 @@ describe("the budget of polling", () => {
       for (const [index, account] of accounts.entries()) {
         account.hold("BTC", index + 1);
         const access = { kind: "credentials", block: venue.credentials(account) } as const;
-        const opened = portfolio.open("venueone", access, index % 4 === 0, () => {}, null);
+        const opened = portfolio.open("venueone", access, index % 4 === 0, () => {}, null, null);
         if (!opened.ok) throw new Error(opened.code);
         watches.push(opened.handle.watch);
       }
@@ -141,7 +141,14 @@ describe("the budget of polling", () => {
     const { clock, venue, spent, portfolio } = bench(DESCRIPTORS.venueone.paces);
     for (let index = 0; index < ACCOUNTS; index++) {
       const account = venue.addAccount(`account-${index}`);
-      portfolio.open("venueone", { kind: "credentials", block: venue.credentials(account) }, true, () => {}, null);
+      portfolio.open(
+        "venueone",
+        { kind: "credentials", block: venue.credentials(account) },
+        true,
+        () => {},
+        null,
+        null,
+      );
     }
     await clock.advanceAsync(MINUTES * 60_000);
     const polls = worstWindow(spent, ({ lane }) => lane === "read" || lane === "background");

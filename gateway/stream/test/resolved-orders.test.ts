@@ -50,7 +50,7 @@ beforeEach(async () => {
     },
     // One account per key.
     openSession(raw): OpenSession {
-      const of = fake.openSession(raw);
+      const of = fake.openSession(raw, null);
       return of.ok ? { ok: true, session: { ...of.session, accountId: (raw as typeof MINE.venueone).privateKey } } : of;
     },
   };

@@ -2,7 +2,7 @@
  * Every check of a run of the trade simulation, by name. A test can take one check out and see what the others miss.
  *
  * The numbers are those of the design's section 5: 1 `instructions`; 2 `sizes`, `fills`, `positions`; 3 `unknown`,
- * `after unknown`; 4 `claims`, `replays`. isolation-judge.ts has 6 and 12.
+ * `after unknown`; 4 `claims`, `replays`, `named orders`. isolation-judge.ts has 6 and 12.
  */
 import type { TradeCheck } from "./evidence.js";
 import { bandRefusals, boundsOfOrders, boundsTold, quotesUsed, referenceMids, references } from "./bounds.js";
@@ -16,7 +16,7 @@ import { callerLimits } from "./limits.js";
 import { listedOrders, singleOrders } from "./single-orders.js";
 import { protections, undoPrices } from "./protection.js";
 import { reduceOnlyEnds } from "./reduce-only.js";
-import { afterUnknown, endsOfOrders, replays, replyStatuses, unknownOrders } from "./replies.js";
+import { afterUnknown, endsOfOrders, namedOrders, replays, replyStatuses, unknownOrders } from "./replies.js";
 
 export const TRADE_CHECKS = {
   claims,
@@ -26,6 +26,7 @@ export const TRADE_CHECKS = {
   positions,
   fills,
   replays,
+  "named orders": namedOrders,
   "reply statuses": replyStatuses,
   "ends of orders": endsOfOrders,
   unknown: unknownOrders,

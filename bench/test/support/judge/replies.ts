@@ -1,6 +1,6 @@
 /** Checks what the replies of one key say of the ends of its orders against what the venues did. */
 import { NEUTRAL, scaled } from "../close-judge.js";
-import { isEnd, tradeOutcome, type TradeTrial } from "../trade-trial.js";
+import { isEnd, type TradeAnswer, tradeOutcome, type TradeTrial } from "../trade-trial.js";
 import { type Evidence, isWorking, type Sent, type TradeCheck } from "./evidence.js";
 
 /** A refusal, or `success: false`, means that nothing executed. An internal error counts as one. */
@@ -41,6 +41,28 @@ export const replays: TradeCheck = ({ trials }) => {
   }
   return found;
 };
+
+/** A final answer names every order that an answer to the same trade named before it was asked for. */
+export const namedOrders: TradeCheck = ({ trials }) => trials.flatMap(forgottenOrders);
+
+function forgottenOrders({ answers, key }: TradeTrial): string[] {
+  return answers.flatMap(({ askedAtMs, data }, index) => {
+    if (data?.execution.final !== true) return [];
+    const { routeId } = data.routing;
+    const named = namesIn(data);
+    const before = answers
+      .slice(0, index)
+      .filter((earlier) => earlier.data?.routing.routeId === routeId && earlier.answeredAtMs <= askedAtMs);
+    const missing = new Set(before.flatMap((earlier) => namesIn(earlier.data)).filter((name) => !named.includes(name)));
+    return [...missing].map((name) => `${key} answer ${index + 1}: final without ${name}, which was named before`);
+  });
+}
+
+function namesIn(data: TradeAnswer["data"]): string[] {
+  if (data === null) return [];
+  const { legs, protectionOrders = [] } = data.execution;
+  return [...legs, ...protectionOrders].map(({ exchange, venueClientOrderId }) => `${exchange} ${venueClientOrderId}`);
+}
 
 /** The venue agrees with a reply that calls an order refused, unsent, over or present. */
 export const endsOfOrders: TradeCheck = (evidence) => evidence.trials.flatMap((trial) => endProblems(evidence, trial));

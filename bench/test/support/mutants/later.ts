@@ -2,7 +2,10 @@
 import type { PlaceOutcome, VenueOrder } from "../../../../engine/domain/order.js";
 import type { VenueRoom } from "../../../../engine/ports.js";
 import { seeing } from "./holdings.js";
+import type { TradeAnswer, TradeClient } from "../trade-trial.js";
 import { placing, type Plant } from "./planting.js";
+
+type Reply = Awaited<ReturnType<TradeClient["send"]>>;
 
 /** Treats every refusal of a stop as permanent: it is not sent again. */
 function refusingForGood(room: VenueRoom): VenueRoom {
@@ -27,6 +30,22 @@ function standingOnceTaken(room: VenueRoom): VenueRoom {
   return seeing((order) => (order.triggerPrice !== null && order.filledLots === 0 ? standing(order) : order))(room);
 }
 
+/** A key that is used again gets the first final reply, whatever was sent for its trade since. */
+function repeatingFirstEnd(client: TradeClient): TradeClient {
+  const firstEnds = new Map<string, Reply>();
+  return {
+    async send(path, options) {
+      const key = String(options?.headers?.["idempotency-key"] ?? "");
+      const known = firstEnds.get(key);
+      if (known !== undefined) return known;
+      const reply = await client.send(path, options);
+      const { data } = reply.body as { readonly data?: TradeAnswer["data"] };
+      if (key !== "" && data?.execution.final === true) firstEnds.set(key, reply);
+      return reply;
+    },
+  };
+}
+
 export const LATER_PLANTS: readonly Plant[] = [
   {
     name: "orders that rest are not followed",
@@ -49,5 +68,12 @@ export const LATER_PLANTS: readonly Plant[] = [
     checks: ["protections", "stops in time"],
     seen: /reported as PLACED/,
     wrong: () => ({ room: standingOnceTaken, isUnfollowed: true }),
+  },
+  {
+    name: "a key used again is answered as of its first final reply",
+    scene: "refusedStop",
+    checks: ["named orders", "ends of orders"],
+    seen: /final without \w+ \S+, which was named before/,
+    wrong: () => ({ client: repeatingFirstEnd }),
   },
 ];

@@ -117,10 +117,12 @@ export class Planting {
         dispatching(part, (session) => roomOf.get(session)?.[name]),
       );
     }
-    parts.set("openSession", (raw: unknown) => opened(room.openSession(raw), raw));
+    parts.set("openSession", (raw: unknown, payer: string | null) => opened(room.openSession(raw, payer), raw));
     const { openAddress } = room;
     if (openAddress !== undefined)
-      parts.set("openAddress", (address: string) => opened(openAddress.call(room, address), { address }));
+      parts.set("openAddress", (address: string, payer: string | null) =>
+        opened(openAddress.call(room, address, payer), { address }),
+      );
     return new Proxy(room, {
       get(_, name) {
         if (parts.has(name)) return parts.get(name);

@@ -127,6 +127,8 @@ async function playRefusals(stage: Stage, venues: readonly FourVenue[]): Promise
       trial.reached = { venue: at, orderId: order.orderId, atMs: stage.four.nowMs(), isCalm: stage.isCalm };
       await untilStopped(stage, trial);
       await stage.refresh(trial);
+      // With its key, of which the first reply was final.
+      await stage.again(trial);
     },
   );
 }

@@ -135,7 +135,7 @@ export function accountChapters(venue: TradingVenue): void {
       for (const refused of await signedCalls(on, session))
         expect(refused).toMatchObject({ outcome: "rejected", reason: "AUTH", sent: false });
       expect(on.sim.log).toHaveLength(logged);
-      expect(half.openAddress?.("0x12")).toMatchObject({ ok: false });
+      expect(half.openAddress?.("0x12", null)).toMatchObject({ ok: false });
     });
 
     it.each(venue.wrongCredentials)(
@@ -185,7 +185,7 @@ export function accountChapters(venue: TradingVenue): void {
 }
 
 function byAddress({ half }: TradingBench, address: string): AccountSession {
-  const result = half.openAddress?.(address) ?? { ok: false, problem: "the room opens no address" };
+  const result = half.openAddress?.(address, null) ?? { ok: false, problem: "the room opens no address" };
   if (!result.ok) throw new Error(result.problem);
   return result.session;
 }

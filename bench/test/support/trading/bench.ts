@@ -33,8 +33,8 @@ export interface TradingHalf {
   readonly orders: Required<Omit<OrderSender, "scheduleCancel">> & Pick<OrderSender, "scheduleCancel">;
   readonly history: AccountHistory;
   readonly settings: AccountSettings;
-  openSession(raw: unknown): OpenSession;
-  openAddress?(address: string): OpenSession;
+  openSession(raw: unknown, payer: string | null): OpenSession;
+  openAddress?(address: string, payer: string | null): OpenSession;
 }
 
 export interface TradingSim {
@@ -160,7 +160,7 @@ export class TradingBench<P extends TradingParts = TradingParts> {
   }
 
   open(credentials: unknown): AccountSession {
-    return opened(this.half.openSession(credentials));
+    return opened(this.half.openSession(credentials, null));
   }
 
   openOther(): AccountSession {

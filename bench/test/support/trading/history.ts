@@ -132,7 +132,7 @@ export function historyChapters(venue: TradingVenue): void {
       for (const command of commands) await on.place(command);
       on.clock.advance(2_000);
       const { half, stop } = on.parts.another();
-      const opened = half.openSession(venue.credentials);
+      const opened = half.openSession(venue.credentials, null);
       if (!opened.ok) throw new Error(opened.problem);
       for (const command of commands) {
         const known = await on.find(command);

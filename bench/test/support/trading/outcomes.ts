@@ -106,7 +106,7 @@ export function outcomeChapters(venue: TradingVenue): void {
       const on = await start(venue);
       await on.place(on.resting());
       const { half, stop } = on.parts.another();
-      const opened = half.openSession(venue.credentials);
+      const opened = half.openSession(venue.credentials, null);
       if (!opened.ok) throw new Error(opened.problem);
       // Two processes that sign at one moment collide in a nonce.
       on.clock.advance(1);

@@ -4,6 +4,7 @@ import type { TradingVenue } from "./bench.js";
 import { changeChapters, stopChapters } from "./changing.js";
 import { historyChapters } from "./history.js";
 import { outcomeChapters } from "./outcomes.js";
+import { payerChapter } from "./payers.js";
 import { placingChapters } from "./placing.js";
 
 export function tradingSuite(venue: TradingVenue): void {
@@ -14,4 +15,5 @@ export function tradingSuite(venue: TradingVenue): void {
   accountChapters(venue);
   outcomeChapters(venue);
   historyChapters(venue);
+  payerChapter(venue);
 }

@@ -211,6 +211,7 @@ export function orderContext(clock: VirtualClock, overrides: Partial<OrderReques
     requestId: "req-1",
     idempotencyKey: null,
     ownerId: "pk_test",
+    payer: null,
     rawBody: Buffer.from("{}"),
     receivedAtMs: clock.wallMs(),
     ...overrides,

@@ -1,0 +1,183 @@
+/**
+ * What every session does alike: one message is one step; the header is compared with the session; what is thrown is
+ * one of the five classes; an end wipes, always; and who ends a session for another reason than a lost connection, a
+ * received `Abort` or a freeze tells the peer its class.
+ */
+import { type Failure, failureOf, refused, transport, violation } from "../base/outcome.js";
+import type { Party } from "../base/parameters.js";
+import type { StateRow } from "../state/state-row.js";
+import { checkSession, headerOf, isZero, type Message, type SessionNames, sameBytes } from "../wire/header.js";
+import { type AbortBody, decodeAbort, encodeAbort } from "../wire/link-bodies.js";
+import { kindNamed, kindOfType, MESSAGE, type MessageName } from "../wire/message-types.js";
+import { DROPPED, type Effect, type EndCause, type SessionEnd, type Step, stepOf } from "./effects.js";
+import { SingleUse } from "./single-use.js";
+
+const ZERO_SID = new Uint8Array(32);
+
+/** What only the session itself knows. */
+export interface SessionPlan {
+  /** What an end of this kind has to make durable first, and the row in memory after it. */
+  readonly ending: (end: SessionEnd) => { readonly effects: readonly Effect[]; readonly row: StateRow | null };
+  /** Called at each end, whatever happened. Must not throw. */
+  readonly wipe: () => void;
+}
+
+export class SessionCore<State extends string> {
+  readonly single: SingleUse<State, EndCause>;
+  readonly #self: Party;
+  readonly #plan: SessionPlan;
+  #names: SessionNames;
+  #checking = false;
+
+  constructor(self: Party, names: SessionNames, first: State, plan: SessionPlan) {
+    this.#self = self;
+    this.#names = names;
+    this.#plan = plan;
+    this.single = new SingleUse(first);
+  }
+
+  get names(): SessionNames {
+    return this.#names;
+  }
+
+  /** C learns ctr and epoch from F1. */
+  rename(names: SessionNames): void {
+    this.#names = names;
+  }
+
+  step(run: () => readonly Effect[]): Step {
+    const guarded = (): Step => {
+      try {
+        return stepOf(...run());
+      } catch (thrown) {
+        return stepOf(...this.#failed(failureOf(thrown), "self"));
+      }
+    };
+    return this.single.step(guarded, (step, waiting) => {
+      if (waiting === null || this.single.ended) return step;
+      // Of a step whose session was ended meanwhile nothing leaves; a failed check has ended it by itself already.
+      return stepOf(...this.#endedBy(waiting));
+    });
+  }
+
+  /** A message of this session, or one that only looks like it. */
+  receive(message: Message, accepts: MessageName, handle: (message: Message) => readonly Effect[]): Step {
+    const verdict = checkSession(message.header, this.#names);
+    if (verdict === "dropped") {
+      if (this.single.ended) throw violation("ended");
+      return DROPPED;
+    }
+    return this.step(() => {
+      if (verdict === "violation") throw violation("header");
+      const { type, from, to, seq, length } = message.header;
+      if (type === MESSAGE.abort) return this.#aborted(message);
+      const kind = kindOfType(type);
+      if (kind === null || kind.name !== accepts) throw violation("order");
+      if (from !== 1 - this.#self || to !== this.#self || seq !== kind.seq) throw violation("header");
+      if (length !== message.body.byteLength) throw violation("length");
+      if (kind.scope !== "session" && !isZero(message.header.sid)) throw violation("sid");
+      return handle(message);
+    });
+  }
+
+  end(cause: EndCause): Step {
+    if (this.single.defer(cause)) return stepOf();
+    return this.single.step(
+      () => stepOf(...this.#endedBy(cause)),
+      (step) => step,
+    );
+  }
+
+  /** Runs the checks of a message: a fault of ours in here leaves the abort unexplained. */
+  check<Result>(run: () => Result): Result {
+    this.#checking = true;
+    const result = run();
+    this.#checking = false;
+    return result;
+  }
+
+  send(name: MessageName, sid: Uint8Array, body: Uint8Array, awaits: MessageName | null): Effect {
+    const header = headerOf(kindNamed(name), this.#self, this.#names, sid, body.byteLength);
+    return { kind: "send", message: { header, body }, awaits };
+  }
+
+  /** The end in order. */
+  done(): readonly Effect[] {
+    return this.#conclude({ kind: "done" }, null);
+  }
+
+  fail(failure: Failure, by: "self" | "peer"): readonly Effect[] {
+    return this.#failed(failure, by);
+  }
+
+  #failed(failure: Failure, by: "self" | "peer", tells = true): readonly Effect[] {
+    // An exception that is none of the classes can come out of a check; those of the check itself can not.
+    const explained = failure.kind !== "fault" || !this.#checking;
+    const abort = by === "self" && tells ? abortOf(failure) : null;
+    return this.#conclude({ kind: "failed", failure, by, explained }, abort);
+  }
+
+  #endedBy(cause: EndCause): readonly Effect[] {
+    switch (cause) {
+      case "deadline":
+        return this.#failed(transport("timeout").failure, "self");
+      case "lost":
+        return this.#failed(transport("connection-lost").failure, "self", false);
+      case "stopped":
+        return this.#failed(transport("busy").failure, "self");
+      case "freeze notice":
+        return this.#conclude({ kind: "frozen by peer" }, null);
+      case "store failed":
+        this.#checking = false;
+        return this.#failed({ kind: "fault", error: new Error("store") }, "self");
+    }
+  }
+
+  #aborted(message: Message): readonly Effect[] {
+    if (!isZero(message.header.sid)) throw violation("sid");
+    const abort = decodeAbort(message.body);
+    return this.#failed(failureToldBy(abort), "peer");
+  }
+
+  #conclude(end: SessionEnd, abort: AbortBody | null): readonly Effect[] {
+    try {
+      const { effects, row } = this.#plan.ending(end);
+      const told = abort === null ? [] : [this.send("abort", ZERO_SID, encodeAbort(abort), null)];
+      return [...effects, ...told, { kind: "end", end, row }];
+    } finally {
+      this.#plan.wipe();
+      this.single.move("ENDED");
+    }
+  }
+}
+
+export function expectSid(message: Message, sid: Uint8Array): void {
+  if (!sameBytes(message.header.sid, sid)) throw violation("sid");
+}
+
+/** Null: the peer hears of it by `Freeze`. */
+function abortOf(failure: Failure): AbortBody | null {
+  switch (failure.kind) {
+    case "cheat":
+      return null;
+    case "refused":
+      return { class: "refused", code: failure.code, detail: failure.detail };
+    case "transport":
+    case "violation":
+    case "fault":
+      return { class: failure.kind };
+  }
+}
+
+function failureToldBy(abort: AbortBody): Failure {
+  switch (abort.class) {
+    case "transport":
+      return transport("busy").failure;
+    case "fault":
+      return transport("peer-restarted").failure;
+    case "violation":
+      return violation("abort").failure;
+    case "refused":
+      return refused(abort.code, abort.detail).failure;
+  }
+}
