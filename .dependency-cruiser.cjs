@@ -177,6 +177,13 @@ module.exports = {
       to: { path: "^engine/", pathNot: "^engine/(custody/sealing/|domain/|storage/state-store\\.ts$)" },
     },
     {
+      name: "mpc-base-is-lowest",
+      comment: "Numbers, points and hashes of two-party signing know no step of it.",
+      severity: "error",
+      from: { path: "^engine/custody/mpc/base/", pathNot: TEST },
+      to: { path: "^engine/", pathNot: "^engine/custody/(mpc/base/|sealing/secret-bytes\\.ts$)" },
+    },
+    {
       name: "two-party-signing-knows-no-provider",
       comment: "Bytes in, bytes and effects out; the runner has the sockets, clocks and rows.",
       severity: "error",

@@ -110,6 +110,8 @@ describe("layer rules", () => {
     ["engine-parts-know-no-orders", "engine/guards", "engine/orders/x.ts"],
     ["sealing-knows-the-store-alone", "engine/custody/sealing", "engine/custody/x.ts"],
     ["sealing-knows-the-store-alone", "engine/custody/sealing", "engine/storage/x.ts"],
+    ["mpc-base-is-lowest", "engine/custody/mpc/base", "engine/custody/mpc/parts/x.ts"],
+    ["mpc-base-is-lowest", "engine/custody/mpc/base", "engine/domain/x.ts"],
     ["two-party-signing-knows-no-provider", "engine/custody/mpc/sessions", "engine/custody/policy/x.ts"],
     ["two-party-signing-knows-no-provider", "engine/custody/mpc/state", "engine/storage/x.ts"],
     ["two-party-sessions-are-on-top", "engine/custody/mpc/wire", "engine/custody/mpc/sessions/x.ts"],
