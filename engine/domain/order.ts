@@ -84,6 +84,11 @@ export interface VenueOrder {
   readonly fee: { readonly amount: string; readonly asset: string } | null;
 }
 
+/** Identifies an order within its account: some venues count their ids by contract. */
+export function orderKey({ nativeSymbol, venueOrderId }: Pick<VenueOrder, "nativeSymbol" | "venueOrderId">): string {
+  return `${nativeSymbol}|${venueOrderId}`;
+}
+
 export type RejectReason =
   | "REDUCE_ONLY" // nothing to reduce, or would increase: re-read, maybe already flat
   | "INSUFFICIENT_MARGIN"

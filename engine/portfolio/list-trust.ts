@@ -7,8 +7,8 @@
  * every order that it left out is known; the lists before it found nothing that events had not reported.
  */
 import type { Clock } from "../domain/clock.js";
-import type { VenueOrder } from "../domain/order.js";
-import { LIST_LAG_MS, type OpenOrders, orderKey } from "./open-orders.js";
+import { orderKey, type VenueOrder } from "../domain/order.js";
+import { LIST_LAG_MS, type OpenOrders } from "./open-orders.js";
 
 /** Number of lists in a row without unreported changes that restores trust. */
 const CLEAN_LISTS = 2;

@@ -5,7 +5,7 @@
  * requested, or up to LIST_LAG_MS before. Fills never decrease. At most OPEN_ORDERS_MAX are kept; beyond that the
  * oldest is dropped and counted.
  */
-import type { VenueOrder } from "../domain/order.js";
+import { orderKey, type VenueOrder } from "../domain/order.js";
 
 /** Venues allow up to 5000. */
 export const OPEN_ORDERS_MAX = 5_000;
@@ -119,11 +119,6 @@ export class OpenOrders {
 
 export function isOpen(order: VenueOrder): boolean {
   return order.status === "OPEN" || order.status === "PARTIALLY_FILLED";
-}
-
-/** Identifies an order within its account. */
-export function orderKey(order: VenueOrder): string {
-  return `${order.nativeSymbol}|${order.venueOrderId}`;
 }
 
 function isOld(order: VenueOrder, known: VenueOrder): boolean {

@@ -5,13 +5,13 @@
  * Bound: MAX_EVENTS. The oldest order goes first, the account's state has it; then the oldest fill, which is lost to
  * whoever counts fills. Both are reported.
  */
-import type { VenueOrder } from "../../../engine/domain/order.js";
+import { orderKey, type VenueOrder } from "../../../engine/domain/order.js";
 import type { AccountEvent } from "../../../engine/ports.js";
 
 export const MAX_EVENTS = 4_096;
 
 export class PendingNews {
-  /** In the order in which they are told. */
+  /** In the order in which listeners receive them. */
   readonly #events = new Map<string, AccountEvent>();
   readonly #onDropped: (count: number) => void;
   #fillCount = 0;
@@ -24,7 +24,7 @@ export class PendingNews {
 
   add(events: readonly AccountEvent[]): void {
     for (const event of events) {
-      const key = event.kind === "order" ? orderKey(event.order) : `fill ${this.#fillCount++}`;
+      const key = event.kind === "order" ? `order ${orderKey(event.order)}` : `fill ${this.#fillCount++}`;
       this.#events.delete(key);
       this.#events.set(key, event);
       if (this.#events.size > MAX_EVENTS) this.#drop();
@@ -52,8 +52,4 @@ export class PendingNews {
     if (oldest !== undefined) this.#events.delete(oldest);
     this.#droppedCount++;
   }
-}
-
-function orderKey({ nativeSymbol, venueOrderId }: VenueOrder): string {
-  return `order ${nativeSymbol} ${venueOrderId}`;
 }

@@ -5,7 +5,7 @@
  * Invariants: no position is taken of a read that was not answered whole, and no order or fill that was learnt on the way
  * is forgotten; an order that left the open ones is looked up, its end is not guessed.
  */
-import type { VenueOrder } from "../../../engine/domain/order.js";
+import { orderKey, type VenueOrder } from "../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import type { AccountEvent, AccountReader, CallOptions } from "../../../engine/ports.js";
 import { failureOf, type LoadFailure, type Question } from "../../shared/account/account-feed.js";
@@ -15,7 +15,6 @@ import { monoMs } from "../../shared/net/weight-window.js";
 import { LOAD_TIMEOUT_MS } from "../rules/limits.js";
 import { MissedFills, type MissedFillsDeps } from "./missed-fills.js";
 import type { VenuetwoSession } from "./session.js";
-import { orderKey } from "./order-state.js";
 import type { AccountState } from "./state.js";
 
 export interface CatchUpDeps extends MissedFillsDeps {

@@ -16,7 +16,7 @@
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { Logger } from "../../../engine/domain/logger.js";
-import type { VenueFill, VenueOrder } from "../../../engine/domain/order.js";
+import { orderKey, type VenueFill, type VenueOrder } from "../../../engine/domain/order.js";
 import type { AccountHistory, AccountReader, AccountSession, CallOptions, Read } from "../../../engine/ports.js";
 import { failureOf, type LoadFailure, type Question } from "../../shared/account/account-feed.js";
 import type { PendingNews } from "../../shared/account/pending-news.js";
@@ -266,12 +266,12 @@ export class MissedFills {
     const isReported = this.#orders.hasFill(fill);
     let order = this.#orders.orderOf(fill);
     const isBehind = order === null ? !isReported : order.tsVenueMs < fill.tsVenueMs;
-    const { nativeSymbol, venueOrderId } = fill;
-    if (isBehind && !reading.lookedUp.has(`${nativeSymbol} ${venueOrderId}`)) {
+    const { venueOrderId } = fill;
+    if (isBehind && !reading.lookedUp.has(orderKey(fill))) {
       const read = await this.#deps.reader.readOrder(session, instrument, { venueOrderId }, OPTIONS);
       if (!isCurrent()) return "unanswered";
       if (!read.ok) return failureOf(read);
-      reading.lookedUp.add(`${nativeSymbol} ${venueOrderId}`);
+      reading.lookedUp.add(orderKey(fill));
       if (read.value !== null) order = this.#learnt(read.value);
     }
     if (isReported) return null;

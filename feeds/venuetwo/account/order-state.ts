@@ -6,7 +6,7 @@
  * A fill is reported once, by its trade and order id, whether an event or a read brings it.
  */
 import type { Instrument } from "../../../engine/domain/instrument.js";
-import type { VenueFill, VenueOrder } from "../../../engine/domain/order.js";
+import { orderKey, type VenueFill, type VenueOrder } from "../../../engine/domain/order.js";
 import type { AccountEvent } from "../../../engine/ports.js";
 import { barredBeforeMs } from "../../shared/book/stamps.js";
 import { WireFault } from "../../shared/room/wire-fields.js";
@@ -168,11 +168,6 @@ function isNews(order: VenueOrder, known: VenueOrder): boolean {
     order.qtyLots !== known.qtyLots ||
     order.priceTicks !== known.priceTicks
   );
-}
-
-/** The venue names an order only together with its symbol. */
-export function orderKey({ nativeSymbol, venueOrderId }: Pick<VenueOrder, "nativeSymbol" | "venueOrderId">): string {
-  return `${nativeSymbol}|${venueOrderId}`;
 }
 
 /** Both sides of a trade with oneself carry one trade id. */
