@@ -4,11 +4,11 @@
  */
 import { isSame } from "../base/bits.js";
 import { violation } from "../base/outcome.js";
-import { droppedRow, type StateRow } from "../state/state-row.js";
+import type { StateRow } from "../state/state-row.js";
 import { activation } from "../state/two-phase.js";
 import { type Message, NO_SID } from "../wire/header.js";
 import { decode7, pair } from "../wire/keygen-bodies.js";
-import { decodeTag, encodeAbort, encodeTag } from "../wire/link-bodies.js";
+import { decodeTag, encodeTag } from "../wire/link-bodies.js";
 import { MESSAGE, type MessageName } from "../wire/message-types.js";
 import { commitOf, type Effect, type SessionEnd, type Step } from "./effects.js";
 import {
@@ -22,6 +22,7 @@ import {
   testDigest,
 } from "./epoch-exchange.js";
 import { isFlight } from "./epoch-service.js";
+import { endPrepared, type EpochEnd } from "./epoch-end.js";
 import { expectSid, type SessionCore } from "./session-core.js";
 import { type IntentReader, SignCosigner } from "./sign-cosigner.js";
 
@@ -69,16 +70,9 @@ export class EpochCosigner {
     });
   }
 
-  ending(end: SessionEnd): { readonly effects: readonly Effect[]; readonly row: StateRow | null } | null {
+  ending(end: SessionEnd): EpochEnd | null {
     if (!this.#isPrepared) return null;
-    const isTested = this.#core.single.state === "K6";
-    if (end.kind !== "failed" || isTested) return { effects: [], row: this.#row };
-    const { epoch, flow } = this.#run.epoch;
-    const row = droppedRow(this.#row);
-    const isCheat = end.failure.kind === "cheat";
-    if (isCheat && flow === "rf") return { effects: [{ kind: "freeze", row: this.#row, dropsPrepared: true }], row };
-    const told = isCheat ? [this.#core.send("abort", NO_SID, encodeAbort({ class: "violation" }), null)] : [];
-    return { effects: [commitOf(row, { erase: [epoch] }), ...told], row };
+    return endPrepared(this.#core, this.#run.epoch, this.#row, end, this.#core.single.state === "K6");
   }
 
   wipe(): void {

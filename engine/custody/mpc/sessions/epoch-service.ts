@@ -5,11 +5,11 @@
  */
 import { isSame } from "../base/bits.js";
 import { violation } from "../base/outcome.js";
-import { droppedRow, type StateRow } from "../state/state-row.js";
+import type { StateRow } from "../state/state-row.js";
 import { activation } from "../state/two-phase.js";
 import { type Message, NO_SID } from "../wire/header.js";
 import { decode6, decode8, pair } from "../wire/keygen-bodies.js";
-import { decodeTag, encodeAbort, encodeTag } from "../wire/link-bodies.js";
+import { decodeTag, encodeTag } from "../wire/link-bodies.js";
 import { MESSAGE, type MessageName } from "../wire/message-types.js";
 import { commitOf, type Effect, type SessionEnd, type Step } from "./effects.js";
 import {
@@ -22,6 +22,7 @@ import {
   type Transcript,
   testDigest,
 } from "./epoch-exchange.js";
+import { endPrepared, type EpochEnd } from "./epoch-end.js";
 import { expectSid, type SessionCore } from "./session-core.js";
 import { TEST_INTENT } from "./sign-cosigner.js";
 import { SignService } from "./sign-service.js";
@@ -67,18 +68,9 @@ export class EpochService {
   }
 
   /** What an end removes and freezes; null: the row of before is still the row. */
-  ending(end: SessionEnd): { readonly effects: readonly Effect[]; readonly row: StateRow | null } | null {
+  ending(end: SessionEnd): EpochEnd | null {
     if (!this.#isPrepared) return null;
-    const isUndecided = this.#core.single.state !== "decided";
-    if (end.kind !== "failed" || !isUndecided) return { effects: [], row: this.#row };
-    const { epoch } = this.#run.epoch;
-    const isCheat = end.failure.kind === "cheat";
-    if (isCheat && this.#run.epoch.flow === "rf")
-      return { effects: [{ kind: "freeze", row: this.#row, dropsPrepared: true }], row: droppedRow(this.#row) };
-    const row = droppedRow(this.#row);
-    // There is no wallet to freeze yet, so the peer hears of the end as of any other.
-    const told = isCheat ? [this.#core.send("abort", NO_SID, encodeAbort({ class: "violation" }), null)] : [];
-    return { effects: [commitOf(row, { erase: [epoch] }), ...told], row };
+    return endPrepared(this.#core, this.#run.epoch, this.#row, end, this.#core.single.state === "decided");
   }
 
   wipe(): void {

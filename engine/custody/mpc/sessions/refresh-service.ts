@@ -69,7 +69,7 @@ export class RefreshService {
     if (this.core.single.state !== "IDLE") throw new Error("session is under way already");
     return this.core.step(() => {
       const { row, mode, share } = this.#request;
-      // Nobody has heard of this session, so nobody is told of its end.
+      // The peer does not know this session, so it gets no message about its end.
       if (!allowsRefresh(row, mode) || row.activeEpoch !== share.epoch)
         return this.core.fail(refused("STATE").failure, "self").filter(({ kind }) => kind !== "send");
       this.#nonce = drawnBytes(this.#random(), "nonce");

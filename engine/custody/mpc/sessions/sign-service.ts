@@ -62,7 +62,7 @@ export class SignService {
     this.#expectState("IDLE");
     return this.core.step(() => {
       const problem = this.#unfit();
-      // Nobody has heard of this session, so nobody is told of its end.
+      // The peer does not know this session, so it gets no message about its end.
       if (problem) return this.core.fail(refused("STATE").failure, "self").filter(({ kind }) => kind !== "send");
       const { row, share, intent, digest, isTest } = this.#request;
       this.#ports.random.fill("nonce", this.#nonce);

@@ -22,15 +22,9 @@ import {
 } from "./link.js";
 import { seededRandom } from "./seeded-random.js";
 
-vi.mock("../base/point.js", async (original) => {
-  const point = await original<typeof import("../base/point.js")>();
-  const { memoized } = await import("./memo.js");
-  return {
-    ...point,
-    ...{ baseTimes: memoized(point.baseTimes), secretTimes: memoized(point.secretTimes) },
-    ...{ publicTimes: memoized(point.publicTimes), decodePoints: memoized(point.decodePoints) },
-  };
-});
+vi.mock("../base/point.js", async (original) =>
+  (await import("./memo.js")).memoizedPoints(await original<typeof import("../base/point.js")>()),
+);
 
 const SEED = "crash-1";
 /** The long form kills after each effect with the last message lost too, which is nearly the kill before the next one. */

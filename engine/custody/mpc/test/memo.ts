@@ -6,7 +6,19 @@ import type { Point } from "../base/point.js";
 
 type Given = bigint | number | string | Uint8Array | Point;
 
-export function memoized<Arguments extends readonly Given[], Result>(
+type PointModule = typeof import("../base/point.js");
+
+/** For `vi.mock` of base/point.js. */
+export function memoizedPoints(point: PointModule): PointModule {
+  const { baseTimes, secretTimes, publicTimes, decodePoints } = point;
+  return {
+    ...point,
+    ...{ baseTimes: memoized(baseTimes), secretTimes: memoized(secretTimes) },
+    ...{ publicTimes: memoized(publicTimes), decodePoints: memoized(decodePoints) },
+  };
+}
+
+function memoized<Arguments extends readonly Given[], Result>(
   times: (...given: Arguments) => Result,
 ): (...given: Arguments) => Result {
   const known = new Map<string, Result>();

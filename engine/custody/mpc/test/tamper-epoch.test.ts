@@ -18,15 +18,9 @@ import {
   REFRESH_FIELDS,
 } from "./tamper-table.js";
 
-vi.mock("../base/point.js", async (original) => {
-  const point = await original<typeof import("../base/point.js")>();
-  const { memoized } = await import("./memo.js");
-  return {
-    ...point,
-    ...{ baseTimes: memoized(point.baseTimes), secretTimes: memoized(point.secretTimes) },
-    ...{ publicTimes: memoized(point.publicTimes), decodePoints: memoized(point.decodePoints) },
-  };
-});
+vi.mock("../base/point.js", async (original) =>
+  (await import("./memo.js")).memoizedPoints(await original<typeof import("../base/point.js")>()),
+);
 
 const SEED = "tamper-2";
 const IS_LONG = process.env["MPC_RUNS"] !== undefined;
