@@ -1,7 +1,7 @@
 /**
- * Room for what runs or is kept at the same time, by callers who do not know of each other. One of them has a share of it
- * at most, half where nothing else is said, so whatever it does the others find some. Callers without a name are one, and
- * may have all of it: there is nobody else then.
+ * Room for what runs or is kept at the same time, shared by callers who do not know of each other. One caller has at most
+ * a share of it, by default half, so the others always find some. Callers without a name count as one caller, which may
+ * have all of it: there is nobody else then.
  *
  * Invariant: each `enter` that returned true is followed by one `leave` of the same caller. Bound: no more names than
  * there is room.

@@ -110,7 +110,7 @@ describe("a read of an account", () => {
     const refused = expect.objectContaining({ code: "OVERLOADED" });
     expect((await ask("pk_busy", 20)).filter((answer) => answer === "runs")).toHaveLength(4);
     expect(await ask("pk_other", 1)).toEqual(["runs"]);
-    // Without a key nobody is told from another: all places are there for all.
+    // Callers without a key cannot be told apart: all places are there for all.
     expect(await ask(null, 4)).toEqual(["runs", "runs", "runs", refused]);
     await clock.advanceAsync(1_250);
     expect(await ask("pk_busy", 1)).toEqual(["runs"]);

@@ -189,7 +189,7 @@ it("a switch that gave up is known for as long as its venue may fire, and the ne
   expect([harness.desk.status().armedSwitchCount, openSessions(harness)]).toEqual([0, 0]);
 });
 
-it("orders that a shutdown left, as their venue was away, are said, and followed from the next start on", async () => {
+it("orders that a shutdown left, as their venue was away, are logged, and followed from the next start on", async () => {
   const harness = await createDesk();
   const { orderId } = await harness.order({ type: "LIMIT", price: "95000" });
   const facts = await arm(harness);

@@ -101,8 +101,8 @@ const AFTER_CHECKS = {
   REPLAYED: async ({ harness, replayed, routeId, service }: Played) => {
     if (replayed === null) return [];
     const data = await harness.run(service.execution(routeId, ASKER));
-    const [told, is] = [replayed, data].map((one) => legsOf(one).map(outcomeText).join(", "));
-    return told === is ? [] : [`a key used again is told ${told}, the execution has ${is}`];
+    const [answered, is] = [replayed, data].map((one) => legsOf(one).map(outcomeText).join(", "));
+    return answered === is ? [] : [`a key used again is answered with ${answered}, the execution has ${is}`];
   },
   STORED: async ({ harness }: Played) => {
     const rows = await harness.store.scan("intent-open", { prefix: "", limit: 1_000 });

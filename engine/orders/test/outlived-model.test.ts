@@ -219,7 +219,7 @@ const MUTANTS: readonly Mutant[] = [
     plant: forgetWithCopies,
   },
   {
-    name: "a key of which the reply was final is told of no order since",
+    name: "a key whose reply was final is answered without the orders since",
     scene: "usedAgainAfterAsk",
     checks: ["REPLAYED"],
     plant: replayFirstWord,
