@@ -2,7 +2,6 @@ import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readAdminConfig } from "./admin-config.js";
 import { readConfig } from "./config.js";
-import { servesMoney } from "./config-access.js";
 import type { Environment } from "./config-reading.js";
 import type { FileFacts, Machine } from "./machine.js";
 
@@ -209,17 +208,6 @@ describe("the former name of ALLOWED_ORIGINS", () => {
   it("is the name in the problem where it is the one that was used", () => {
     expect(problems({ CORS_ALLOW_ORIGIN: "a.example" }).join()).toContain("CORS_ALLOW_ORIGIN:");
     expect(problems({ ...SERVE, CORS_ALLOW_ORIGIN: "*" }).join()).toContain("CORS_ALLOW_ORIGIN:");
-  });
-});
-
-describe("custody and money routes", () => {
-  it.each([
-    ["public", true, true],
-    ["public", false, false],
-    ["signed", false, true],
-    ["secret", true, true],
-  ] as const)("in mode %s, demo %s, exist: %s", (mode, isDemo, exist) => {
-    expect(servesMoney(mode, isDemo)).toBe(exist);
   });
 });
 

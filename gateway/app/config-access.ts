@@ -69,11 +69,6 @@ type KekOption = `KEK_${KekForm}` | `KEK_FORMER_${KekForm}`;
 const PASSPHRASE_BYTES_MIN = 12;
 const PASSPHRASE_BYTES_MAX = 1_024;
 
-/** @testonly Until those routes exist. Custody and money routes move funds: without keys they exist in the demo alone, where nothing is worth anything. */
-export function servesMoney(authMode: AuthMode, isDemo: boolean): boolean {
-  return authMode !== "public" || isDemo;
-}
-
 export function readAccess(values: Values, profile: Profile, machine: Machine, problems: string[]): AccessConfig {
   const authMode = authModeOf(values, profile);
   const needsKeys = profile === "serve" || authMode !== "public";

@@ -3,6 +3,7 @@
  * docs/configuration.md all use these names; a test compares the document with this table.
  */
 import { AUTH_OPTIONS, NETWORK_OPTIONS } from "./config-access-options.js";
+import { CUSTODY_OPTIONS } from "./config-custody.js";
 import { type Option, option } from "./config-option.js";
 import { STREAM_OPTIONS } from "./config-stream-options.js";
 import { VENUE_OPTIONS } from "./config-venue-options.js";
@@ -26,6 +27,7 @@ const FIRST_OPTIONS = {
     doc: "64 hex digits: key of the keyed hashes of accounts and idempotency keys. Empty: one is minted at the first start and kept in the state store.",
   }),
   ...AUTH_OPTIONS,
+  ...CUSTODY_OPTIONS,
   LOG_LEVEL: option({
     kind: "word",
     words: ["debug", "info", "warn", "error", "silent"],

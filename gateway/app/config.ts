@@ -9,6 +9,7 @@ import type { RoutableVenue } from "../../engine/domain/venue.js";
 import type { MarketRoom } from "../../engine/ports.js";
 import { VENUES } from "../../feeds/registry.js";
 import type { RoomParts } from "../../feeds/shared/room/venue-descriptor.js";
+import { type CustodyConfig, readCustody } from "./config-custody.js";
 import { CONTROL_NAMES, type UnknownName, unknownNames } from "./config-names.js";
 import type { Option } from "./config-option.js";
 import { ALL_OPTIONS, type OptionValues } from "./config-options.js";
@@ -63,6 +64,8 @@ export interface Config extends AccessConfig {
   /** Venues whose ticker is 401 because a setting is missing (interface spec 5.5). */
   readonly refusedTickers: ReadonlySet<RoutableVenue>;
   readonly recording: RecordingConfig;
+  /** Null: there are no server wallets. */
+  readonly custody: CustodyConfig | null;
   readonly closeDefaults: {
     readonly maxSlippageBps: number;
     readonly maxQuoteAgeMs: number;
@@ -106,7 +109,7 @@ export function readConfig(
   const { profile, values } = readValues(environment, readFile, problems);
   if (problems.length > 0) return { ok: false, problems };
   const config = {
-    ...assemble(values, profile, machine, problems),
+    ...assemble(values, profile, { machine, readFile }, problems),
     unknownNames: unknownNames(Object.keys(environment)),
   };
   return problems.length > 0 ? { ok: false, problems } : { ok: true, config };
@@ -179,7 +182,7 @@ interface VenueReading {
 function assemble(
   values: AllValues,
   profile: Profile,
-  machine: Machine,
+  { machine, readFile }: { readonly machine: Machine; readonly readFile: (path: string) => string | null },
   problems: string[],
 ): Omit<Config, "unknownNames"> {
   const venues = VENUES.map((descriptor) => ({ venue: descriptor.venue, reading: descriptor.read(values) }));
@@ -201,6 +204,7 @@ function assemble(
     venues: venues.map((one) => venueConfig(one, problems)),
     refusedTickers: new Set(venues.filter(({ reading }) => reading.refusesTicker).map(({ venue }) => venue)),
     recording: recordingConfig(values),
+    custody: readCustody(values, access.authMode, readFile, problems),
     guards: readGuards(values, problems),
     serverSecret: values.SERVER_SECRET === "" ? null : Buffer.from(values.SERVER_SECRET, "hex"),
     quoteRatePpm: readQuoteRates(values.QUOTE_RATES, problems),
