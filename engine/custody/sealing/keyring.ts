@@ -9,7 +9,7 @@ import { ServiceError } from "../../domain/errors.js";
 import type { Kek } from "./kek.js";
 import { keyUnknown, openRecord, recordKekId, rewrapRecord, sealRecord } from "./record.js";
 import type { SealContext, Sealer } from "./sealer.js";
-import type { SecretRandom } from "./secret-bytes.js";
+import { type SecretRandom, secretBuffer } from "./secret-bytes.js";
 
 export interface KeyringParts {
   readonly present: Kek;
@@ -23,6 +23,7 @@ export class Keyring implements Sealer {
   #former: Kek | null;
   readonly #clock: Clock;
   readonly #random: SecretRandom;
+  readonly #watchers = new Set<() => void>();
   /** Monotonic; null: nothing yet. */
   #lastSealNs: number | null = null;
   #lastFormerSealNs: number | null = null;
@@ -53,6 +54,27 @@ export class Keyring implements Sealer {
     return openRecord(this.#kekOf(record), context, record);
   }
 
+  /**
+   * For a record that another thread has sealed with keys of this ring: as it is to be written, under the present key.
+   * It counts as sealed now, so a rotation waits until it is in the store.
+   */
+  takeOver(context: SealContext, record: Uint8Array): Uint8Array {
+    const rewrapped = this.rewrap(context, record);
+    this.#lastSealNs = this.#clock.monoNs();
+    return rewrapped ?? record;
+  }
+
+  /** For a thread that seals with these keys: the caller wipes them. */
+  copyOfKeys(): { readonly present: Buffer; readonly former: Buffer | null } {
+    return { present: copyOf(this.#present), former: this.#former === null ? null : copyOf(this.#former) };
+  }
+
+  /** Called after each change of the keys but the last (`close`). Must not throw. Returns how to end it. */
+  watch(changed: () => void): () => void {
+    this.#watchers.add(changed);
+    return () => this.#watchers.delete(changed);
+  }
+
   rewrap(context: SealContext, record: Uint8Array): Buffer | null {
     const kek = this.#kekOf(record);
     return kek === this.#present ? null : rewrapRecord(kek, this.#present, context, record, this.#random);
@@ -64,13 +86,13 @@ export class Keyring implements Sealer {
     this.#former = this.#present;
     this.#present = next;
     this.#lastFormerSealNs = this.#lastSealNs;
+    for (const changed of this.#watchers) changed();
   }
 
   /** The store names the former key no more (rotation.ts). */
   dropFormer(): void {
-    this.#former?.wipe();
-    this.#former = null;
-    this.#lastFormerSealNs = null;
+    this.#forgetFormer();
+    for (const changed of this.#watchers) changed();
   }
 
   /** Ms since this ring sealed the last time under the former key; null where it never did. */
@@ -80,8 +102,15 @@ export class Keyring implements Sealer {
 
   /** Wipes all keys: every later call throws. */
   close(): void {
-    this.dropFormer();
+    this.#watchers.clear();
+    this.#forgetFormer();
     this.#present.wipe();
+  }
+
+  #forgetFormer(): void {
+    this.#former?.wipe();
+    this.#former = null;
+    this.#lastFormerSealNs = null;
   }
 
   #kekOf(record: Uint8Array): Kek {
@@ -90,4 +119,10 @@ export class Keyring implements Sealer {
     if (this.#former !== null && kekId === this.#former.id) return this.#former;
     throw keyUnknown(kekId);
   }
+}
+
+function copyOf({ key }: Kek): Buffer {
+  const copy = secretBuffer(key.byteLength);
+  copy.set(key);
+  return copy;
 }

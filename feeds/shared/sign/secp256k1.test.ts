@@ -43,6 +43,26 @@ describe.each(implementations)("secp256k1, %s", (_name, curve) => {
     );
   });
 
+  it("verifies a signature for its digest and key alone, and never with a high s", () => {
+    fc.assert(
+      fc.property(bytes32, privateKeys, fc.nat(63), (digest, key, at) => {
+        const rs = new Uint8Array(64);
+        curve.sign(digest, key, rs);
+        const publicKey = curve.publicKey(key);
+        expect(curve.verify(digest, rs, publicKey)).toBe(true);
+        expect(curve.verify(digest, rs, noble.getPublicKey(key, true))).toBe(true);
+        const changed = Uint8Array.from(rs, (byte, index) => (index === at ? byte ^ 1 : byte));
+        expect(curve.verify(digest, changed, publicKey)).toBe(false);
+        const high = Uint8Array.from(rs);
+        const s = noble.CURVE.n - BigInt(toHex(rs.subarray(32)));
+        high.set(fromHex(s.toString(16).padStart(64, "0")), 32);
+        expect(curve.verify(digest, high, publicKey)).toBe(false);
+      }),
+      { numRuns: 40, seed: 4 },
+    );
+    expect(curve.verify(new Uint8Array(32), new Uint8Array(64).fill(1), new Uint8Array(33))).toBe(false);
+  });
+
   it("refuses keys off the curve", () => {
     expect(curve.isPrivateKey(new Uint8Array(32))).toBe(false);
     expect(curve.isPrivateKey(new Uint8Array(32).fill(0xff))).toBe(false);

@@ -18,6 +18,8 @@ export interface Secp256k1 {
   sign(digest: Uint8Array, privateKey: Uint8Array, outRs: Uint8Array): number;
   /** Uncompressed public key of the signer; null if no point fits the signature. */
   recover(digest: Uint8Array, rs: Uint8Array, recoveryId: number): Uint8Array | null;
+  /** Of a public key of 33 or 65 bytes. A high s, and what is no point, are false. */
+  verify(digest: Uint8Array, rs: Uint8Array, publicKey: Uint8Array): boolean;
 }
 
 /** The package root has these types, but would fall back to a slow library silently: its binding is loaded by name. */
@@ -49,6 +51,14 @@ export function createNativeSecp256k1(): Secp256k1 | null {
         return null;
       }
     },
+    verify(digest, rs, publicKey) {
+      try {
+        return binding.ecdsaVerify(rs, digest, publicKey);
+      } catch {
+        // As above.
+        return false;
+      }
+    },
   };
 }
 
@@ -69,6 +79,13 @@ export function createPortableSecp256k1(): Secp256k1 {
       } catch {
         // As above: a signature that fits no point has no signer.
         return null;
+      }
+    },
+    verify(digest, rs, publicKey) {
+      try {
+        return noble.verify(rs.subarray(0, SIGNATURE_BYTES), digest, publicKey, { lowS: true, prehash: false });
+      } catch {
+        return false;
       }
     },
   };
