@@ -5,7 +5,15 @@
  */
 import { isSame } from "../base/bits.js";
 import { fault } from "../base/outcome.js";
-import { HASH_BYTES, type Party, PAD_PAIRS_BYTES, PADS_BYTES, SCALAR_BYTES, SUITE, WALLET_ID_BYTES } from "../base/parameters.js";
+import {
+  HASH_BYTES,
+  type Party,
+  PAD_PAIRS_BYTES,
+  PADS_BYTES,
+  SCALAR_BYTES,
+  SUITE,
+  WALLET_ID_BYTES,
+} from "../base/parameters.js";
 import { baseTimes, decodePoint, type PublicPoint, samePoint, sum } from "../base/point.js";
 import { ORDER, readScalar, writeScalar } from "../base/scalar.js";
 import type { SealContext, Sealer } from "../../sealing/sealer.js";
