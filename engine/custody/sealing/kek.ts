@@ -7,7 +7,7 @@ import { ServiceError } from "../../domain/errors.js";
 import { KEK_ID_BYTES } from "./context.js";
 import { keyRefused } from "./key-refused.js";
 import { areBounded, assertPassphrase, type ScryptParameters, type ScryptPolicy, scryptKey } from "./passphrase.js";
-import { secretBuffer } from "./secret-bytes.js";
+import { readHexInto, secretBuffer } from "./secret-bytes.js";
 import type { ReadSecretFile } from "./secret-file.js";
 
 const KEY_BYTES = 32;
@@ -122,25 +122,12 @@ function keyOfHexText(hex: string): Buffer {
   }
 }
 
-/** Bytes to bytes: text cannot be wiped. */
 function readHex(digits: Uint8Array, key: Buffer): Buffer {
-  if (digits.byteLength !== KEY_BYTES * 2) throw notHex();
-  for (const [index, digit] of digits.entries()) {
-    const value = hexValue(digit);
-    if (value === -1) {
-      key.fill(0);
-      throw notHex();
-    }
-    const at = index >> 1;
-    key[at] = ((key[at] ?? 0) << 4) | value;
+  if (!readHexInto(digits, key)) {
+    key.fill(0);
+    throw notHex();
   }
   return checked(key);
-}
-
-function hexValue(digit: number): number {
-  if (digit >= 0x30 && digit <= 0x39) return digit - 0x30;
-  const lower = digit | 0x20;
-  return lower >= 0x61 && lower <= 0x66 ? lower - 0x61 + 10 : -1;
 }
 
 function isText(byte: number): boolean {

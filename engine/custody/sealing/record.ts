@@ -9,38 +9,22 @@
  * authenticated, and the ciphertext reaches to the end, so a byte too few or too many fails; DEKs are wiped when the
  * call returns or throws. Errors name a step, never a byte of key or content.
  */
-import { createCipheriv, createDecipheriv } from "node:crypto";
 import { ServiceError } from "../../domain/errors.js";
 import { ALGORITHM_AES_256_GCM, contentLayerData, KEK_ID_BYTES, keyLayerData, RECORD_FORMAT } from "./context.js";
+import { GCM_IV_BYTES, GCM_KEY_BYTES, GCM_TAG_BYTES, gcmOpen, type GcmParts, gcmSeal } from "./gcm.js";
 import type { Kek } from "./kek.js";
 import type { SealContext } from "./sealer.js";
 import { type SecretRandom, secretBuffer } from "./secret-bytes.js";
 
-const CIPHER = "aes-256-gcm";
-const KEY_BYTES = 32;
-const IV_BYTES = 12;
-/** Explicit at every cipher: without it the decipher accepts a tag of four bytes. */
-const TAG_BYTES = 16;
-
-/**
- * Node decrypts into a native buffer one byte longer than the result, copies it and frees it as it is. So a secret is
- * opened in pieces for which the allocator keeps exact free lists (glibc: up to 1,032 bytes), and after each a cipher
- * that means nothing runs over as many bytes: it gets the same memory and writes over it.
- */
-const PIECE_BYTES = 1_000;
-const SCRUB_CIPHER = "aes-128-ctr";
-const SCRUB_KEY = Buffer.alloc(16);
-const SCRUB_IV = Buffer.alloc(16);
-
 const KEK_ID_AT = 2;
 const WRAP_IV_AT = KEK_ID_AT + KEK_ID_BYTES;
-const WRAPPED_AT = WRAP_IV_AT + IV_BYTES;
-const WRAP_TAG_AT = WRAPPED_AT + KEY_BYTES;
-const IV_AT = WRAP_TAG_AT + TAG_BYTES;
-const CIPHERTEXT_AT = IV_AT + IV_BYTES;
+const WRAPPED_AT = WRAP_IV_AT + GCM_IV_BYTES;
+const WRAP_TAG_AT = WRAPPED_AT + GCM_KEY_BYTES;
+const IV_AT = WRAP_TAG_AT + GCM_TAG_BYTES;
+const CIPHERTEXT_AT = IV_AT + GCM_IV_BYTES;
 
 /** By this much a record is longer than its plaintext. */
-export const RECORD_OVERHEAD_BYTES = CIPHERTEXT_AT + TAG_BYTES;
+export const RECORD_OVERHEAD_BYTES = CIPHERTEXT_AT + GCM_TAG_BYTES;
 /** A record fits a row of the store, also in Base64 and beside other fields. */
 export const MAX_PLAINTEXT_BYTES = 512 * 1024;
 
@@ -59,13 +43,13 @@ export function sealRecord(kek: Kek, context: SealContext, plaintext: Uint8Array
     throw new ServiceError("INTERNAL", { problem: "sealing: PLAINTEXT_TOO_LARGE" });
   const contentData = contentLayerData(context);
   const record = Buffer.alloc(RECORD_OVERHEAD_BYTES + plaintext.byteLength);
-  const dek = secretBuffer(KEY_BYTES);
+  const dek = secretBuffer(GCM_KEY_BYTES);
   try {
     random(dek);
     const parts = partsOf(record);
     writeKeyLayer(record, kek, context, dek, random);
     random(parts.iv);
-    encrypt(dek, parts.iv, contentData, plaintext, parts.ciphertext, parts.tag);
+    gcmSeal(dek, { ...parts, data: contentData }, plaintext);
   } finally {
     dek.fill(0);
   }
@@ -78,7 +62,7 @@ export function openRecord(kek: Kek, context: SealContext, record: Uint8Array): 
   const contentData = contentLayerData(context);
   const dek = unwrapDek(kek, context, parts);
   try {
-    return decrypt(dek, parts.iv, contentData, parts.ciphertext, parts.tag, "CONTENT");
+    return opened(dek, { ...parts, data: contentData }, "CONTENT");
   } finally {
     dek.fill(0);
   }
@@ -111,7 +95,8 @@ export function recordKekId(record: Uint8Array): string {
 function unwrapDek(kek: Kek, context: SealContext, parts: RecordParts): Buffer {
   const kekId = parts.kekId.toString("hex");
   if (kekId !== kek.id) throw keyUnknown(kekId);
-  return decrypt(kek.key, parts.wrapIv, keyLayerData(context, parts.kekId), parts.wrapped, parts.wrapTag, "KEY");
+  const { kekId: id, wrapIv: iv, wrapped: ciphertext, wrapTag: tag } = parts;
+  return opened(kek.key, { iv, data: keyLayerData(context, id), ciphertext, tag }, "KEY");
 }
 
 /** Writes everything before the content's IV. */
@@ -121,7 +106,8 @@ function writeKeyLayer(record: Buffer, kek: Kek, context: SealContext, dek: Buff
   record.writeUInt8(ALGORITHM_AES_256_GCM, 1);
   parts.kekId.write(kek.id, "hex");
   random(parts.wrapIv);
-  encrypt(kek.key, parts.wrapIv, keyLayerData(context, parts.kekId), dek, parts.wrapped, parts.wrapTag);
+  const { kekId: id, wrapIv: iv, wrapped: ciphertext, wrapTag: tag } = parts;
+  gcmSeal(kek.key, { iv, data: keyLayerData(context, id), ciphertext, tag }, dek);
 }
 
 function parseRecord(record: Uint8Array): RecordParts {
@@ -137,7 +123,7 @@ function parseRecord(record: Uint8Array): RecordParts {
 
 /** Views, not copies. */
 function partsOf(record: Buffer): RecordParts {
-  const tagAt = record.byteLength - TAG_BYTES;
+  const tagAt = record.byteLength - GCM_TAG_BYTES;
   return {
     kekId: record.subarray(KEK_ID_AT, WRAP_IV_AT),
     wrapIv: record.subarray(WRAP_IV_AT, WRAPPED_AT),
@@ -149,35 +135,9 @@ function partsOf(record: Buffer): RecordParts {
   };
 }
 
-function encrypt(key: Buffer, iv: Buffer, data: Buffer, plaintext: Uint8Array, ciphertext: Buffer, tag: Buffer): void {
-  const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES });
-  cipher.setAAD(data);
-  ciphertext.set(cipher.update(plaintext));
-  // GCM is a stream: `final` adds no byte, it makes the tag and frees the native key schedule.
-  cipher.final();
-  tag.set(cipher.getAuthTag());
-}
-
-function decrypt(key: Buffer, iv: Buffer, data: Buffer, ciphertext: Buffer, tag: Buffer, layer: string): Buffer {
-  const scrubber = createCipheriv(SCRUB_CIPHER, SCRUB_KEY, SCRUB_IV);
-  const decipher = createDecipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES });
-  decipher.setAAD(data);
-  decipher.setAuthTag(tag);
-  const plaintext = secretBuffer(ciphertext.byteLength);
-  for (let at = 0; at < ciphertext.byteLength; at += PIECE_BYTES) {
-    const piece = ciphertext.subarray(at, at + PIECE_BYTES);
-    const opened = decipher.update(piece);
-    opened.copy(plaintext, at);
-    opened.fill(0);
-    scrubber.update(piece);
-  }
-  try {
-    decipher.final();
-  } catch {
-    // What was decrypted before the tag was checked is nobody's. The cause says nothing more and is left out.
-    plaintext.fill(0);
-    throw broken(layer);
-  }
+function opened(key: Buffer, parts: GcmParts, layer: string): Buffer {
+  const plaintext = gcmOpen(key, parts);
+  if (plaintext === null) throw broken(layer);
   return plaintext;
 }
 

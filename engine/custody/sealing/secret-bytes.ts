@@ -15,3 +15,35 @@ export type SecretRandom = (target: Uint8Array) => void;
 export const systemSecretRandom: SecretRandom = (target) => {
   randomFillSync(target);
 };
+
+/** Hex digits to bytes, in buffers: text cannot be wiped. False: other lengths, or a digit that is none. */
+export function readHexInto(digits: Uint8Array, target: Uint8Array): boolean {
+  if (digits.byteLength !== target.byteLength * 2) return false;
+  for (let at = 0; at < target.byteLength; at++) {
+    const high = hexValue(digits[2 * at] ?? 0);
+    const low = hexValue(digits[2 * at + 1] ?? 0);
+    if (high === -1 || low === -1) return false;
+    target[at] = (high << 4) | low;
+  }
+  return true;
+}
+
+/** A secret buffer that the caller wipes. */
+export function hexDigits(bytes: Uint8Array): Buffer {
+  const digits = secretBuffer(bytes.byteLength * 2);
+  for (const [at, byte] of bytes.entries()) {
+    digits[2 * at] = hexDigit(byte >> 4);
+    digits[2 * at + 1] = hexDigit(byte & 15);
+  }
+  return digits;
+}
+
+function hexValue(digit: number): number {
+  if (digit >= 0x30 && digit <= 0x39) return digit - 0x30;
+  const lower = digit | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x61 + 10 : -1;
+}
+
+function hexDigit(value: number): number {
+  return value < 10 ? 0x30 + value : 0x61 + value - 10;
+}

@@ -3,8 +3,17 @@
  * secret buffer, and `wipe` is the end of it. Invariant: a record that does not say what its context says, or whose
  * share is not that of its public share, opens no session: a fault.
  */
+import { isSame } from "../base/bits.js";
 import { fault } from "../base/outcome.js";
-import { HASH_BYTES, type Party, PAD_PAIRS_BYTES, PADS_BYTES, SUITE, WALLET_ID_BYTES } from "../base/parameters.js";
+import {
+  HASH_BYTES,
+  type Party,
+  PAD_PAIRS_BYTES,
+  PADS_BYTES,
+  SCALAR_BYTES,
+  SUITE,
+  WALLET_ID_BYTES,
+} from "../base/parameters.js";
 import { baseTimes, decodePoint, type PublicPoint, samePoint, sum } from "../base/point.js";
 import { ORDER, readScalar, writeScalar } from "../base/scalar.js";
 import type { SealContext, Sealer } from "../../sealing/sealer.js";
@@ -24,6 +33,9 @@ const SEEDS_AT = KEY_AT + 3 * POINT;
 const DELTA_AT = SEEDS_AT + 2 * HASH_BYTES;
 const PADS_AT = DELTA_AT + HASH_BYTES;
 const PAIRS_AT = PADS_AT + PADS_BYTES;
+
+/** Drawn with chance 2^-256, so it marks a record without OT state. */
+const NO_DELTA = Buffer.alloc(HASH_BYTES);
 
 /** What a record says of itself without being opened. */
 export interface ShareName {
@@ -48,6 +60,9 @@ export interface ShareParts extends ShareName {
   readonly padPairs: Uint8Array;
 }
 
+/** What a backup holds of an epoch: all but the OT state. */
+export type RestoredParts = Pick<ShareParts, keyof ShareName | "tag" | "publicShares">;
+
 export function shareContext({ walletId, party, epoch, publicKey }: ShareName): SealContext {
   const epochBytes = Buffer.alloc(4);
   epochBytes.writeUInt32BE(epoch);
@@ -57,19 +72,35 @@ export function shareContext({ walletId, party, epoch, publicKey }: ShareName): 
 /** A secret buffer that the caller seals and wipes. */
 export function encodeShareRecord(parts: ShareParts): Buffer {
   const record = secretBuffer(SHARE_RECORD_BYTES);
-  record.set(SUITE);
-  record.set(parts.walletId, WALLET_AT);
-  record.writeUInt8(parts.party, PARTY_AT);
-  record.writeUInt32BE(parts.epoch, EPOCH_AT);
+  writeNames(record, parts);
   record.set(parts.sid, SID_AT);
-  record.set(parts.tag, TAG_AT);
   writeScalar(parts.share, record, SHARE_AT);
-  for (const [at, point] of [parts.publicKey, ...parts.publicShares].entries()) record.set(point, KEY_AT + at * POINT);
   for (const [at, seed] of parts.gadgetSeeds.entries()) record.set(seed, SEEDS_AT + at * HASH_BYTES);
   record.set(parts.delta, DELTA_AT);
   record.set(parts.pads, PADS_AT);
   record.set(parts.padPairs, PAIRS_AT);
   return record;
+}
+
+/**
+ * The record of a restored wallet: zeros in place of sid, gadget seeds and OT state. `share` is x_i, 32 bytes. It is good
+ * for a refresh alone, which reads none of them; a signature would show x_i under pads of zeros, so they are not given
+ * out. A secret buffer that the caller seals and wipes.
+ */
+export function encodeRestoredRecord(parts: RestoredParts, share: Uint8Array): Buffer {
+  const record = secretBuffer(SHARE_RECORD_BYTES);
+  writeNames(record, parts);
+  record.set(share.subarray(0, SCALAR_BYTES), SHARE_AT);
+  return record;
+}
+
+function writeNames(record: Buffer, parts: RestoredParts): void {
+  record.set(SUITE);
+  record.set(parts.walletId, WALLET_AT);
+  record.writeUInt8(parts.party, PARTY_AT);
+  record.writeUInt32BE(parts.epoch, EPOCH_AT);
+  record.set(parts.tag, TAG_AT);
+  for (const [at, point] of [parts.publicKey, ...parts.publicShares].entries()) record.set(point, KEY_AT + at * POINT);
 }
 
 export class OpenShare implements ShareName {
@@ -117,16 +148,26 @@ export class OpenShare implements ShareName {
     return readScalar(this.#secret(SHARE_AT, HASH_BYTES), 0);
   }
 
+  /** x_i as bytes, into a secret buffer of the caller's: for a backup, which so needs no number of it. */
+  copyShare(target: Buffer, at: number): void {
+    this.#secret(SHARE_AT, SCALAR_BYTES).copy(target, at);
+  }
+
   get delta(): Buffer {
-    return this.#secret(DELTA_AT, HASH_BYTES);
+    return this.#otState(DELTA_AT, HASH_BYTES);
   }
 
   get pads(): Buffer {
-    return this.#secret(PADS_AT, PADS_BYTES);
+    return this.#otState(PADS_AT, PADS_BYTES);
   }
 
   get padPairs(): Buffer {
-    return this.#secret(PAIRS_AT, PAD_PAIRS_BYTES);
+    return this.#otState(PAIRS_AT, PAD_PAIRS_BYTES);
+  }
+
+  /** Out of a backup, without OT state. */
+  get isRestored(): boolean {
+    return isSame(this.#secret(DELTA_AT, HASH_BYTES), NO_DELTA);
   }
 
   sealedBy(sealer: Pick<Sealer, "seal">, context: SealContext): Uint8Array {
@@ -144,6 +185,11 @@ export class OpenShare implements ShareName {
 
   toJSON(): never {
     throw new Error("a share is not serialised");
+  }
+
+  #otState(at: number, byteLength: number): Buffer {
+    if (this.isRestored) throw new Error("a restored share has no OT state");
+    return this.#secret(at, byteLength);
   }
 
   #secret(at: number, byteLength: number): Buffer {
