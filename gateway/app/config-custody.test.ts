@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import { readCustody } from "./config-custody.js";
 import { readPartyConfig } from "../custody/party-config.js";
 
-const PIN = `sha256/${"A".repeat(43)}=`;
-const SERVICE = { format: 1, party: "service", peerPins: [PIN], backupPublicKey: "ab".repeat(32) };
+const PIN = `sha256:${"5a".repeat(32)}`;
+const KEY = "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f";
+const SERVICE = { format: 1, party: "service", peerPins: [PIN], backupPublicKey: KEY };
 const COSIGNER = { ...SERVICE, party: "cosigner", port: 7_443 };
 const NONE = { CUSTODY_DIR: "", COSIGNER_DIR: "", COSIGNER_URL: "" };
 
@@ -69,8 +70,9 @@ describe("the configuration of a party", () => {
     expect(party("cosigner", { ...COSIGNER, kekFile: "/secrets/kek", policyFile: "policy.json" })).toEqual({
       ok: true,
       config: {
-        ...{ party: "cosigner", directory: "/k", certificateFile: "/k/link.crt", keyFile: "/k/link.key" },
-        ...{ peerPins: [PIN], backupPublicKey: Buffer.from("ab".repeat(32), "hex"), backupDirectory: "/k/backups" },
+        ...{ party: "cosigner", directory: "/k", files: { certFile: "/k/link.crt", keyFile: "/k/link.key" } },
+        ...{ peerPins: [Buffer.alloc(32, 0x5a)], backupDirectory: "/k/backups" },
+        backupKey: { bytes: Buffer.from(KEY, "hex"), id: expect.any(Buffer) },
         cosigner: {
           ...{ host: "127.0.0.1", port: 7_443, kekFile: "/secrets/kek", dataDirectory: "/k/data" },
           policyFile: "/k/policy.json",

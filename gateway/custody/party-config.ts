@@ -4,22 +4,24 @@
  * Paths are relative to the folder. All problems are found at once; none quotes a secret, and the file holds none.
  */
 import { isAbsolute, join } from "node:path";
+import { type BackupPublicKey, parseBackupPublicKey } from "../../engine/custody/provider/backup-key.js";
+import type { PartyFiles } from "./party-certificate.js";
 import { PARTY_NAMES, type PartyName } from "./party-names.js";
+import { formatPin, parsePins } from "./pins.js";
 
 export const CONFIG_FILE = "party.json";
-export const CERTIFICATE_FILE = "link.crt";
-export const KEY_FILE = "link.key";
+const CERTIFICATE_FILE = "link.crt";
+const KEY_FILE = "link.key";
 const FORMAT = 1;
 
 export interface PartyConfig {
   readonly party: PartyName;
   readonly directory: string;
-  readonly certificateFile: string;
-  readonly keyFile: string;
-  /** SHA-256 of the peer's SubjectPublicKeyInfo, `sha256/` and base64; one, or two while the peer's key changes. */
-  readonly peerPins: readonly string[];
-  /** X25519, 32 bytes; its private key is kept away from every machine of the service. */
-  readonly backupPublicKey: Buffer;
+  readonly files: PartyFiles;
+  /** One, or two while the peer's key changes. */
+  readonly peerPins: readonly Buffer[];
+  /** Its private half is kept away from every machine of the service. */
+  readonly backupKey: BackupPublicKey | null;
   readonly backupDirectory: string;
   /** C alone: what the service has of its own. */
   readonly cosigner: CosignerConfig | null;
@@ -41,8 +43,6 @@ export type PartyConfigResult =
 
 const COMMON = ["format", "party", "peerPins", "backupPublicKey", "backupDirectory"] as const;
 const OF_COSIGNER = ["host", "port", "kekFile", "dataDirectory", "policyFile"] as const;
-const PIN = /^sha256\/[A-Za-z0-9+/]{43}=$/;
-const HEX_KEY = /^[0-9a-f]{64}$/;
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -85,10 +85,9 @@ function assemble(directory: string, party: PartyName, members: Members, problem
   return {
     party,
     directory,
-    certificateFile: join(directory, CERTIFICATE_FILE),
-    keyFile: join(directory, KEY_FILE),
+    files: filesOf(directory),
     peerPins: pinsOf(members["peerPins"], problems),
-    backupPublicKey: backupKeyOf(members["backupPublicKey"], problems),
+    backupKey: backupKeyOf(members["backupPublicKey"], problems),
     backupDirectory: pathOf("backupDirectory", "backups"),
     cosigner: party === "cosigner" ? cosignerOf(members, pathOf, problems) : null,
   };
@@ -112,21 +111,36 @@ function cosignerOf(
   };
 }
 
-function pinsOf(value: unknown, problems: string[]): readonly string[] {
-  const isRight =
-    Array.isArray(value) &&
-    value.length >= 1 &&
-    value.length <= 2 &&
-    value.every((pin) => typeof pin === "string" && PIN.test(pin));
-  if (isRight) return value as readonly string[];
-  problems.push("peerPins must be one or two texts such as sha256/… (`unwind custody pin` prints the own one)");
+function pinsOf(value: unknown, problems: string[]): readonly Buffer[] {
+  const parsed =
+    Array.isArray(value) && value.length > 0 && value.every((pin) => typeof pin === "string")
+      ? parsePins(value.join(","))
+      : ({ ok: false, problem: "must be a list of one or two pins" } as const);
+  if (parsed.ok) return parsed.pins;
+  problems.push(`peerPins: ${parsed.problem}`);
   return [];
 }
 
-function backupKeyOf(value: unknown, problems: string[]): Buffer {
-  if (typeof value === "string" && HEX_KEY.test(value)) return Buffer.from(value, "hex");
-  problems.push("backupPublicKey must be 64 hex digits (`unwind custody backup-key` makes a pair)");
-  return Buffer.alloc(32);
+function backupKeyOf(value: unknown, problems: string[]): BackupPublicKey | null {
+  const parsed = parseBackupPublicKey(typeof value === "string" ? value : "");
+  if (parsed.ok) return parsed.key;
+  problems.push(`backupPublicKey: ${parsed.problem} (\`unwind custody backup-key\` makes a pair)`);
+  return null;
+}
+
+export function filesOf(directory: string): PartyFiles {
+  return { certFile: join(directory, CERTIFICATE_FILE), keyFile: join(directory, KEY_FILE) };
+}
+
+/** The text of a new `party.json`. */
+export function partyConfigText(party: PartyName, peerPin: Uint8Array, backupKey: BackupPublicKey): string {
+  const members = {
+    ...{ format: FORMAT, party, peerPins: [formatPin(peerPin)] },
+    backupPublicKey: backupKey.bytes.toString("hex"),
+    backupDirectory: "backups",
+    ...(party === "cosigner" ? { host: "127.0.0.1", port: 0, kekFile: "kek", dataDirectory: "data" } : {}),
+  };
+  return `${JSON.stringify(members, null, 2)}\n`;
 }
 
 function objectOf(text: string): Members | null {
