@@ -14,6 +14,9 @@ export type Reservation = Readonly<Record<string, unknown>>;
 
 export interface SealedShare {
   readonly epoch: number;
+  readonly tag: Uint8Array;
+  /** P, 33 bytes. */
+  readonly publicKey: Uint8Array;
   readonly record: Uint8Array;
 }
 

@@ -18,6 +18,7 @@ import {
   openSealed,
   type SealedEpoch,
   sealEpoch,
+  sealedShare,
   type Transcript,
   testDigest,
 } from "./epoch-exchange.js";
@@ -120,7 +121,7 @@ export class EpochCosigner {
     this.#test = this.#newTest();
     this.#core.single.move("K5");
     return [
-      commitOf(preparedRow, { put: { epoch: epoch.epoch, record: sealed.record } }),
+      commitOf(preparedRow, { put: sealedShare(sealed, tag) }),
       { kind: "backup", epoch: epoch.epoch, tag, file: sealed.backup },
       this.#core.send(`${epoch.flow}10`, epoch.scope.sid, encodeTag(tag), "f1"),
     ];

@@ -11,6 +11,7 @@ import { labelled, type RandomSource } from "../base/random.js";
 import { BaseOtChooser, type BaseOtKey } from "../parts/base-ot-chooser.js";
 import { BaseOtMultiplier } from "../parts/base-ot-multiplier.js";
 import { encodeShareRecord, OpenShare, type ShareName, shareContext } from "../state/share-record.js";
+import type { SealedShare } from "./effects.js";
 import type { SignPorts } from "./sign-material.js";
 
 export type Flow = "kg" | "rf";
@@ -91,6 +92,11 @@ export function sealEpoch(
   } finally {
     record.wipe();
   }
+}
+
+/** As the commit of the prepared epoch puts it. */
+export function sealedShare({ name, record }: SealedEpoch, tag: Uint8Array): SealedShare {
+  return { epoch: name.epoch, tag, publicKey: name.publicKey, record };
 }
 
 export function openSealed(sealed: SealedEpoch, ports: EpochPorts): OpenShare {

@@ -19,6 +19,7 @@ import {
   openSealed,
   type SealedEpoch,
   sealEpoch,
+  sealedShare,
   type Transcript,
   testDigest,
 } from "./epoch-exchange.js";
@@ -119,7 +120,7 @@ export class EpochService {
     this.#isPrepared = true;
     this.#core.single.move("K5");
     return [
-      commitOf(preparedRow, { put: { epoch: epoch.epoch, record: sealed.record } }),
+      commitOf(preparedRow, { put: sealedShare(sealed, tag) }),
       { kind: "backup", epoch: epoch.epoch, tag, file: sealed.backup },
       this.#core.send(`${epoch.flow}9`, epoch.scope.sid, encodeTag(tag), `${epoch.flow}10`),
     ];

@@ -1,0 +1,79 @@
+/**
+ * A wallet as a party holds it while it runs: the row in memory, what is known of its epochs, the session under way. All
+ * that changes it goes through its lane, one task after the other: messages, ends of sessions, notices, what a
+ * reconnection decides and what an operator asks for.
+ *
+ * Invariant: the row in memory is the durable one, or what is owed to the store (`debt`), or differs from it by the
+ * aborts that were explained since.
+ */
+import type { StateWrite } from "../../storage/state-store.js";
+import type { StateRow } from "../mpc/state/state-row.js";
+import type { OwnWallet, Verdict } from "../mpc/state/two-phase.js";
+import type { LiveSession } from "./live-session.js";
+import type { EpochName, StoredParty } from "./party-store.js";
+import { walletIdText } from "./wallet-names.js";
+
+/** What could not be made durable. */
+export interface Debt {
+  readonly erase: Set<number>;
+  readonly beside: Map<string, StateWrite>;
+}
+
+export class HeldWallet {
+  readonly walletId: Buffer;
+  /** UUID. */
+  readonly id: string;
+  readonly epochs = new Map<number, EpochName>();
+  /** Null: no row, an attempt to make one. */
+  row: StateRow | null = null;
+  isRowWritten = true;
+  debt: Debt | null = null;
+  session: LiveSession | null = null;
+  /** The own `State` is not answered yet. */
+  isAsked = false;
+  /** What the last meeting with the peer came to. */
+  verdict: Verdict = "settled";
+  #lane: Promise<unknown> = Promise.resolve();
+
+  constructor(walletId: Uint8Array) {
+    this.walletId = Buffer.from(walletId);
+    this.id = walletIdText(walletId);
+  }
+
+  static of({ walletId, row, epochs }: StoredParty): HeldWallet {
+    const wallet = new HeldWallet(walletId);
+    wallet.row = row;
+    for (const epoch of epochs) wallet.epochs.set(epoch.epoch, epoch);
+    return wallet;
+  }
+
+  /** Runs after all that was asked of this wallet before. A task must not wait for a later one. */
+  inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
+    const result = this.#lane.then(task);
+    this.#lane = result.catch(() => {});
+    return result;
+  }
+
+  /** For the rules of a reconnection; null: no row. */
+  own(): OwnWallet | null {
+    const { row } = this;
+    if (row === null) return null;
+    const tagOf = (epoch: number) => this.epochs.get(epoch)?.tag ?? null;
+    return { row, activeTag: tagOf(row.activeEpoch), preparedTag: tagOf(row.preparedEpoch) };
+  }
+
+  get activeName(): EpochName | null {
+    return this.row === null ? null : (this.epochs.get(this.row.activeEpoch) ?? null);
+  }
+
+  /** Active or refresh due with one epoch, and nothing that the peer must be asked first. */
+  get isPlain(): boolean {
+    const { row } = this;
+    return row !== null && row.status === "active" && row.stage === "none" && row.keptEpoch === 0;
+  }
+
+  /** Nothing of it is in doubt between the parties, nor owed to the store. */
+  get isSettled(): boolean {
+    return !this.isAsked && this.verdict === "settled" && this.debt === null;
+  }
+}

@@ -1,0 +1,337 @@
+/**
+ * What both parties do alike: greet, settle with the peer what is in doubt, carry messages to the session that they
+ * belong to, obey freeze notices, count violations, stop in order. What only S or only C does is behind `PartyRole`.
+ *
+ * Invariant: a wallet is changed in its own turn alone, one task after the other (held-wallet.ts).
+ */
+import type { Clock } from "../../domain/clock.js";
+import type { StateWrite } from "../../storage/state-store.js";
+import { failureOf } from "../mpc/base/outcome.js";
+import { type RowChange, type WalletView } from "../mpc/state/two-phase.js";
+import { type Message, sameBytes } from "../mpc/wire/header.js";
+import { decodeTag, encodeTag } from "../mpc/wire/link-bodies.js";
+import { kindOfType, type MessageKind } from "../mpc/wire/message-types.js";
+import { activation } from "../mpc/state/two-phase.js";
+import type { CustodyAlert, CustodyEvent, CustodyEvents } from "./custody-events.js";
+import { FreezeNotices } from "./freeze-notices.js";
+import type { HeldWallet } from "./held-wallet.js";
+import { type HelloProblem, helloBody, inventoryOf, type PartyIdentity, problemOfHello, readHello } from "./hello.js";
+import { linkMessage } from "./host-messages.js";
+import type { LiveSession, SessionOutcome } from "./live-session.js";
+import type { LinkListener, PartyLink } from "./party-link.js";
+import { PartyRows, type RowWrite } from "./party-rows.js";
+import type { BackupFolder, PartyStore, StoredShare } from "./party-store.js";
+import { type DriverHooks, SessionDriver } from "./session-driver.js";
+import type { SessionRunner } from "./session-runner.js";
+import { StateExchange } from "./state-exchange.js";
+import { NEW_WALLETS, ViolationCount } from "./violation-count.js";
+import { walletIdText } from "./wallet-names.js";
+
+const NO_WALLET = new Uint8Array(16);
+
+export interface HostPorts<Request> {
+  readonly identity: PartyIdentity;
+  readonly link: PartyLink;
+  readonly store: PartyStore;
+  readonly backups: BackupFolder;
+  readonly runner: SessionRunner<Request>;
+  readonly clock: Clock;
+  readonly events: CustodyEvents;
+}
+
+export interface PartyRole {
+  readonly beside: DriverHooks["beside"];
+  /** Rows beside the write of a rule, an operator or the peer. */
+  besideChange(wallet: HeldWallet, change: RowChange): readonly StateWrite[];
+  /** A message that opens a session. S gets none. */
+  opening(message: Message, kind: MessageKind): Promise<void>;
+  sessionEnded(wallet: HeldWallet, session: LiveSession, outcome: SessionOutcome): void;
+  /** The peer has a wallet that this party has not. */
+  unknown(walletId: Uint8Array, view: WalletView): void;
+  /** The wallet is settled with the peer, or all are (null). */
+  settled(wallet: HeldWallet | null): void;
+  greeted(): void;
+  lost(): void;
+}
+
+export class PartyHost<Request> implements LinkListener {
+  readonly rows: PartyRows;
+  readonly driver: SessionDriver<Request>;
+  readonly exchange: StateExchange;
+  readonly freezes: FreezeNotices;
+  readonly violations: ViolationCount;
+  readonly ports: HostPorts<Request>;
+  readonly #role: PartyRole;
+  #isConnected = false;
+  #isGreeted = false;
+  #problem: HelloProblem | null = null;
+  #isStopped = false;
+  #droppedCount = 0;
+
+  constructor(ports: HostPorts<Request>, role: PartyRole) {
+    const { clock, link, identity, runner, backups } = ports;
+    const { party } = identity;
+    const send = (message: Message): void => link.send(message);
+    this.ports = ports;
+    this.#role = role;
+    this.violations = new ViolationCount(clock);
+    this.rows = new PartyRows(ports.store, clock, {
+      closed: () => {
+        this.alert("STORE_FAILED", null);
+        void this.driver.endAll("store failed");
+      },
+      healed: (wallet) => {
+        if (!wallet.isPlain) this.exchange.ask(wallet);
+      },
+    });
+    const { rows } = this;
+    this.freezes = new FreezeNotices({ party, rows, clock, send });
+    this.driver = new SessionDriver({ party, runner, rows, backups, clock, send }, this.#driverHooks());
+    this.exchange = new StateExchange(
+      { party, rows, clock, send },
+      {
+        changed: (wallet, change) => this.#changed(wallet, change),
+        unknown: (walletId, view) => role.unknown(walletId, view),
+        settled: (wallet) => this.#settled(wallet),
+        neverSettles: (wallet) => this.alert("NEVER_SETTLES", wallet.id),
+        dropped: () => this.#dropped(),
+      },
+    );
+  }
+
+  /** Rejects where a row cannot be read: a party that may have forgotten a freeze must not run. */
+  async load(): Promise<void> {
+    await this.rows.load();
+  }
+
+  listen(): void {
+    this.ports.link.listen(this);
+  }
+
+  get isGreeted(): boolean {
+    return this.#isGreeted;
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  get helloProblem(): HelloProblem | null {
+    return this.#problem;
+  }
+
+  get droppedCount(): number {
+    return this.#droppedCount;
+  }
+
+  /** Sessions may begin, as far as the connection goes. */
+  get isReady(): boolean {
+    return this.#isGreeted && this.exchange.isOpen && this.rows.isOpen && !this.#isStopped;
+  }
+
+  connected(): void {
+    if (this.#isConnected) this.lost();
+    this.#isConnected = true;
+    const { identity } = this.ports;
+    this.#send(linkMessage(identity.party, "hello", NO_WALLET, 0, helloBody(identity, this.rows.all())));
+  }
+
+  lost(): void {
+    this.#isConnected = false;
+    this.#isGreeted = false;
+    this.exchange.lost();
+    void this.driver.endAll("lost");
+    this.#role.lost();
+  }
+
+  malformed(walletId: Uint8Array | null): void {
+    this.violated(walletId);
+  }
+
+  async message(message: Message): Promise<void> {
+    if (this.#isStopped) return;
+    const kind = kindOfType(message.header.type);
+    const { party } = this.ports.identity;
+    const { from, to, seq, length, walletId } = message.header;
+    if (kind === null || kind.from === party || length !== message.body.byteLength) return this.violated(walletId);
+    if (kind.name === "hello") return this.#hello(message);
+    if (!this.#isGreeted) return this.#closed();
+    const isForSession = kind.scope !== "link" || kind.name === "activate" || kind.name === "activated";
+    if (!isForSession && (from !== 1 - party || to !== party || seq !== kind.seq)) return this.violated(walletId);
+    try {
+      await (isForSession ? this.#ofSession(message, kind) : this.#ofLink(message, kind));
+    } catch (error) {
+      if (failureOf(error).kind === "violation") this.violated(walletId);
+      else this.alert("FAULT", walletIdText(walletId));
+    }
+  }
+
+  /** What was explained is written; then the store may close. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.driver.endAll("stopped");
+    this.exchange.lost();
+    this.freezes.stop();
+    await this.rows.stop();
+    await this.ports.runner.close();
+  }
+
+  /** A write that no session asks for, in the wallet's turn. False: it is owed. */
+  write(wallet: HeldWallet, change: RowChange, put: StoredShare | null = null): Promise<boolean> {
+    return this.rows.write(wallet, { ...this.#changed(wallet, change), put });
+  }
+
+  violated(walletId: Uint8Array | null): void {
+    const wallet = walletId === null ? null : this.rows.get(walletId);
+    const isKnown = wallet !== null && wallet.row !== null && wallet.row.activeEpoch !== 0;
+    const id = isKnown ? wallet.id : null;
+    this.emit({ kind: "violation", walletId: id });
+    if (this.violations.note(id ?? NEW_WALLETS)) this.alert("VIOLATIONS", id);
+  }
+
+  emit(event: CustodyEvent): void {
+    this.ports.events.emit(this.ports.identity.party, event);
+  }
+
+  alert(alert: CustodyAlert, walletId: string | null): void {
+    this.emit({ kind: "alert", alert, walletId });
+  }
+
+  #driverHooks(): DriverHooks {
+    return {
+      beside: (wallet, session, effect) => this.#role.beside(wallet, session, effect),
+      frozen: (wallet) => {
+        const atMs = wallet.row?.frozenAtMs ?? 0;
+        this.emit({ kind: "frozen", walletId: wallet.id, by: "cheat", atMs });
+        return this.freezes.tell(wallet);
+      },
+      ended: (wallet, session, outcome) => this.#ended(wallet, session, outcome),
+      backupFailed: (wallet) => this.alert("BACKUP_FAILED", wallet.id),
+      dropped: () => this.#dropped(),
+    };
+  }
+
+  #ended(wallet: HeldWallet, session: LiveSession, outcome: SessionOutcome): void {
+    const { end } = outcome;
+    if (end.kind === "failed") {
+      const { failure, by } = end;
+      if (failure.kind === "violation") this.violated(wallet.walletId);
+      if (failure.kind === "fault" && this.rows.isOpen) this.alert("FAULT", wallet.id);
+      if (failure.kind === "refused") {
+        this.emit({ kind: "refused", walletId: wallet.id, code: failure.code, rule: failure.detail });
+        if (failure.code === "DIGEST") this.alert("DIGESTS_DIFFER", wallet.id);
+        if (failure.code === "TAG") this.alert("TAGS_DIFFER", wallet.id);
+        if (failure.code === "STATE" && by === "peer") this.exchange.ask(wallet);
+      }
+    }
+    if (end.kind === "done" && session.isEpoch) this.#made(wallet, session);
+    // An epoch that is prepared or kept is settled with the peer, whatever ended the session.
+    if (wallet.row !== null && (wallet.row.stage !== "none" || wallet.row.keptEpoch !== 0)) this.exchange.ask(wallet);
+    this.#role.sessionEnded(wallet, session, outcome);
+  }
+
+  #made(wallet: HeldWallet, { names }: LiveSession): void {
+    if (names.kind === "keygen") this.emit({ kind: "created", walletId: wallet.id });
+    else this.emit({ kind: "refreshed", walletId: wallet.id, epoch: names.epoch, mode: names.mode ?? 0 });
+  }
+
+  #changed(wallet: HeldWallet, change: RowChange): RowWrite {
+    const { row, erase } = change;
+    if (row?.status === "frozen" && wallet.row?.status !== "frozen")
+      this.emit({ kind: "frozen", walletId: wallet.id, by: "peer", atMs: row.frozenAtMs });
+    return { row, erase, beside: this.#role.besideChange(wallet, change) };
+  }
+
+  #settled(wallet: HeldWallet | null): void {
+    if (wallet !== null && wallet.verdict === "alert") this.alert("TAGS_DIFFER", wallet.id);
+    else if (wallet !== null && wallet.verdict !== "settled") this.alert("RESTORED_STORE", wallet.id);
+    this.#role.settled(wallet);
+  }
+
+  #hello(message: Message): void {
+    try {
+      const hello = readHello(message.body);
+      const problem = problemOfHello(this.ports.identity, hello);
+      if (problem === null && this.#isGreeted) return this.#closed();
+      this.#problem = problem;
+      if (problem !== null) return this.#closed();
+      this.#isGreeted = true;
+      this.#role.greeted();
+      this.exchange.begin(!sameBytes(hello.inventory, inventoryOf(this.rows.all())));
+    } catch {
+      this.#closed();
+    }
+  }
+
+  /** The connection cannot be used: it is closed, and the client tries again. */
+  #closed(): void {
+    this.violated(null);
+    this.ports.link.drop();
+  }
+
+  async #ofLink(message: Message, { name }: MessageKind): Promise<void> {
+    if (name === "state") return this.exchange.onState(message);
+    if (name === "stateReply") return this.exchange.onReply(message);
+    const wallet = this.rows.get(message.header.walletId);
+    if (wallet === null) return this.#dropped();
+    if (name === "freeze") return wallet.inTurn(() => this.#frozenByPeer(wallet, message.header.epoch));
+    if (name !== "frozen" || !this.freezes.answered(wallet.id)) this.#dropped();
+  }
+
+  async #frozenByPeer(wallet: HeldWallet, epoch: number): Promise<void> {
+    if (this.freezes.isTooMany()) this.alert("FREEZE_NOTICES", wallet.id);
+    const { session, row } = wallet;
+    if (session !== null && row?.activeEpoch === epoch) await this.driver.endNow(wallet, session, "freeze notice");
+    const result = await this.freezes.noticed(wallet, epoch);
+    if (result === "refused") this.violated(wallet.walletId);
+    if (result === "frozen")
+      this.emit({ kind: "frozen", walletId: wallet.id, by: "peer", atMs: wallet.row?.frozenAtMs ?? 0 });
+    if (wallet.row !== null && wallet.row.stage !== "none") this.exchange.ask(wallet);
+  }
+
+  async #ofSession(message: Message, kind: MessageKind): Promise<void> {
+    if (kind.scope === "opening") return this.#role.opening(message, kind);
+    const wallet = this.rows.get(message.header.walletId);
+    if (wallet === null) return this.#dropped();
+    await this.toSession(wallet, message, () => this.#withoutSession(wallet, message, kind));
+  }
+
+  /** In time or late is judged now, the rest in the wallet's turn. */
+  async toSession(wallet: HeldWallet, message: Message, otherwise: () => Promise<void>): Promise<void> {
+    const { session } = wallet;
+    if (session !== null && !session.arrived()) this.driver.endSoon(session, "deadline");
+    await wallet.inTurn(() =>
+      wallet.session === null ? otherwise() : this.driver.receive(wallet, wallet.session, message),
+    );
+  }
+
+  /** `Activate` may come after C's session has ended, `Activated` after S's; anything else is late. */
+  async #withoutSession(wallet: HeldWallet, { header, body }: Message, { name }: MessageKind): Promise<void> {
+    const { row } = wallet;
+    if ((name !== "activate" && name !== "activated") || row === null) return this.#dropped();
+    const tag = wallet.epochs.get(header.epoch)?.tag;
+    if (tag === undefined) return this.#dropped();
+    if (!sameBytes(decodeTag(body), tag)) return this.violated(wallet.walletId);
+    const { party } = this.ports.identity;
+    if (name === "activated") {
+      if (row.activeEpoch !== header.epoch || row.keptEpoch === 0) return this.#dropped();
+      await this.write(wallet, { row: { ...row, keptEpoch: 0 }, erase: [row.keptEpoch] });
+      return;
+    }
+    if (row.preparedEpoch === header.epoch && !(await this.write(wallet, activation(party, row)))) return;
+    if (wallet.row?.activeEpoch === header.epoch && wallet.debt === null)
+      this.#send(linkMessage(party, "activated", wallet.walletId, header.epoch, encodeTag(tag)));
+  }
+
+  #send(message: Message): void {
+    this.ports.link.send(message);
+  }
+
+  #dropped(): void {
+    this.#droppedCount++;
+  }
+}

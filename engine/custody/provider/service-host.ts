@@ -1,0 +1,227 @@
+/**
+ * Party S: begins sessions once the parties have met and agreed, and keeps the wallet's own row in their commits
+ * (docs/mpc.md, 5.3, 8, 9, 11). Queues and retries are above (wallet-acts.ts).
+ */
+import { delay } from "../../domain/clock.js";
+import { ServiceError } from "../../domain/errors.js";
+import { isRefreshDue } from "../mpc/state/abort-count.js";
+import { allowsRefresh } from "../mpc/state/refresh-mode.js";
+import type { RefreshMode } from "../mpc/state/state-row.js";
+import type { WalletView } from "../mpc/state/two-phase.js";
+import type { HeldWallet } from "./held-wallet.js";
+import type { LiveSession, SessionNames, SessionOutcome } from "./live-session.js";
+import { type HostPorts, PartyHost, type PartyRole } from "./party-host.js";
+import type { StoredShare } from "./party-store.js";
+import { type RestoredWallet, restoreWallet } from "./restored-wallet.js";
+import { unavailable } from "./session-outcomes.js";
+import type { BackupOwner, ServiceRequest } from "./session-runner.js";
+import { NEW_WALLETS } from "./violation-count.js";
+import { addressBytesOf, addressText, walletIdText } from "./wallet-names.js";
+import type { WalletRows } from "./wallet-rows.js";
+
+export interface ServiceListener {
+  sessionEnded(wallet: HeldWallet, outcome: SessionOutcome): void;
+  /** A wallet is settled with C, or all are. */
+  settled(wallet: HeldWallet | null): void;
+}
+
+export class ServiceHost {
+  readonly host: PartyHost<ServiceRequest>;
+  readonly #walletRows: WalletRows;
+  readonly #listener: ServiceListener;
+  /** Wallets that C has and S lost, by UUID. */
+  readonly #lost = new Set<string>();
+  readonly #waiting = new Set<() => void>();
+
+  constructor(ports: HostPorts<ServiceRequest>, walletRows: WalletRows, listener: ServiceListener) {
+    this.#walletRows = walletRows;
+    this.#listener = listener;
+    this.host = new PartyHost(ports, this.#role());
+  }
+
+  /** Wallet rows are loaded before. Rejects where a wallet has a share and no owner. */
+  async start(): Promise<void> {
+    await this.host.load();
+    for (const { id } of this.host.rows.all())
+      if (this.#walletRows.get(id) === null)
+        throw new ServiceError("INTERNAL", { problem: `custody: wallet ${id} has no owner` });
+    this.host.listen();
+  }
+
+  get lostCount(): number {
+    return this.#lost.size;
+  }
+
+  /** The wallet, where sessions of it may be thought of; null: there is none that was ever active. */
+  wallet(id: string): HeldWallet | null {
+    const wallet = this.host.rows.byId(id);
+    return wallet?.row === null || wallet?.row.activeEpoch === 0 ? null : wallet;
+  }
+
+  async keygen(walletId: Uint8Array, owner: BackupOwner): Promise<SessionOutcome> {
+    if (!this.host.isReady || this.host.violations.isRefused(NEW_WALLETS)) throw unavailable();
+    if (this.#lost.size > 0) throw new ServiceError("RESTORED_STORE");
+    const wallet = this.host.rows.attempt(walletId);
+    const names: SessionNames = { kind: "keygen", epoch: 1, ctr: 0n, mode: null, owner };
+    return this.#begun(wallet, () => this.#started(wallet, names, { kind: "keygen", walletId, owner }));
+  }
+
+  async sign(wallet: HeldWallet, intent: Uint8Array, digest: Uint8Array): Promise<SessionOutcome> {
+    return this.#begun(wallet, async () => {
+      this.assertSigns(wallet);
+      const { row, share } = await this.#active(wallet);
+      this.assertSigns(wallet);
+      const { walletId } = wallet;
+      const names = { kind: "sign" as const, epoch: share.epoch, ctr: row.ctr + 1n, mode: null, owner: null };
+      return this.#started(wallet, names, { kind: "sign", walletId, row, share, intent, digest });
+    });
+  }
+
+  async refresh(wallet: HeldWallet, mode: RefreshMode): Promise<SessionOutcome> {
+    return this.#begun(wallet, async () => {
+      this.#assertRefreshes(wallet, mode);
+      const { row, share } = await this.#active(wallet);
+      this.#assertRefreshes(wallet, mode);
+      const { walletId } = wallet;
+      const owner = this.#walletRows.get(wallet.id);
+      if (owner === null) throw new ServiceError("INTERNAL", { problem: "custody: wallet without owner" });
+      const { ownerId, userId, createdAt } = owner;
+      const named = { ownerId, userId, createdAt };
+      const names = { kind: "refresh" as const, epoch: row.activeEpoch + 1, ctr: 0n, mode, owner: named };
+      return this.#started(wallet, names, { kind: "refresh", walletId, row, mode, share, owner: named });
+    });
+  }
+
+  /** Throws what a caller gets where the wallet signs nothing now. */
+  assertSigns(wallet: HeldWallet): void {
+    const { row } = wallet;
+    if (row?.status === "frozen") throw new ServiceError("WALLET_FROZEN");
+    if (wallet.verdict !== "settled" || row?.status === "restored") throw new ServiceError("RESTORED_STORE");
+    const isDue = row === null || row.status !== "active" || row.stage !== "none" || isRefreshDue(row);
+    if (isDue || !this.#mayBegin(wallet)) throw unavailable();
+  }
+
+  needsRefresh({ row }: HeldWallet): boolean {
+    return row !== null && allowsRefresh(row, 0) && (row.status === "refreshDue" || isRefreshDue(row));
+  }
+
+  /** False: it is not by then. */
+  async whenReady(isReady: () => boolean, waitMs: number): Promise<boolean> {
+    if (isReady()) return true;
+    const { clock } = this.host.ports;
+    let isOver = false;
+    const over = delay(clock, waitMs).then(() => {
+      isOver = true;
+    });
+    while (!isOver && !this.host.isStopped && !isReady()) {
+      let wake: () => void = () => {};
+      const woken = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      this.#waiting.add(wake);
+      await Promise.race([woken, over]);
+      this.#waiting.delete(wake);
+    }
+    return isReady();
+  }
+
+  /** With its owner, which the backup has. */
+  async restore(wallet: RestoredWallet, owner: BackupOwner): Promise<void> {
+    const walletId = walletIdText(wallet.walletId);
+    const address = addressText(addressBytesOf(wallet.share.publicKey));
+    const known = this.#walletRows.get(walletId);
+    const beside = known === null ? [this.#walletRows.put({ walletId, address, ...owner })] : [];
+    try {
+      await restoreWallet(this.host, wallet, beside);
+    } catch (error) {
+      if (known === null && this.host.rows.byId(walletId)?.row == null) this.#walletRows.remove(walletId);
+      throw error;
+    }
+    this.#lost.delete(walletId);
+  }
+
+  async stop(): Promise<void> {
+    await this.host.stop();
+    this.#wake();
+  }
+
+  #mayBegin(wallet: HeldWallet): boolean {
+    const { isReady, violations } = this.host;
+    return isReady && wallet.isSettled && wallet.session === null && !violations.isRefused(wallet.id);
+  }
+
+  #assertRefreshes(wallet: HeldWallet, mode: RefreshMode): void {
+    const { row, verdict } = wallet;
+    if (row === null || !allowsRefresh(row, mode)) {
+      if (row?.status === "frozen") throw new ServiceError("WALLET_FROZEN");
+      throw new ServiceError("INVALID_PARAMETERS", { problem: "the state of the wallet does not allow this" });
+    }
+    if (verdict !== "settled") throw new ServiceError("RESTORED_STORE");
+    if (!this.#mayBegin(wallet)) throw unavailable();
+  }
+
+  async #active(wallet: HeldWallet) {
+    const { row } = wallet;
+    const share = row === null ? null : await this.#share(wallet, row.activeEpoch);
+    if (row === null || share === null) throw new ServiceError("FAILED_TO_SIGN");
+    return { row, share };
+  }
+
+  async #share(wallet: HeldWallet, epoch: number): Promise<StoredShare | null> {
+    try {
+      return await this.host.rows.share(wallet, epoch);
+    } catch {
+      this.host.alert("FAULT", wallet.id);
+      return null;
+    }
+  }
+
+  /** The outcome is waited for outside of the wallet's turn, which the session's messages need. */
+  async #begun(wallet: HeldWallet, begin: () => Promise<LiveSession>): Promise<SessionOutcome> {
+    const session = await wallet.inTurn(begin);
+    const outcome = await session.outcome;
+    await outcome.told;
+    return outcome;
+  }
+
+  async #started(wallet: HeldWallet, names: SessionNames, request: ServiceRequest): Promise<LiveSession> {
+    const session = this.host.driver.register(wallet, names);
+    await this.host.driver.start(wallet, session, request);
+    return session;
+  }
+
+  #role(): PartyRole {
+    return {
+      beside: (wallet, { names: { owner, kind } }, effect) => {
+        if (effect.kind !== "commit") return [];
+        if (effect.row === null) return [this.#walletRows.remove(wallet.id)];
+        if (kind !== "keygen" || effect.put === null || owner === null) return [];
+        const address = addressText(addressBytesOf(effect.put.publicKey));
+        return [this.#walletRows.put({ walletId: wallet.id, address, ...owner })];
+      },
+      besideChange: (wallet, { row }) => (row === null ? [this.#walletRows.remove(wallet.id)] : []),
+      opening: async () => {},
+      sessionEnded: (wallet, _session, outcome) => {
+        this.#listener.sessionEnded(wallet, outcome);
+        this.#wake();
+      },
+      unknown: (walletId, view) => this.#unknown(walletId, view),
+      settled: (wallet) => {
+        this.#listener.settled(wallet);
+        this.#wake();
+      },
+      greeted: () => this.#lost.clear(),
+      lost: () => this.#wake(),
+    };
+  }
+
+  #unknown(walletId: Uint8Array, { active }: WalletView): void {
+    if (active === null) return;
+    this.#lost.add(walletIdText(walletId));
+    this.host.alert("RESTORED_STORE", walletIdText(walletId));
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting) wake();
+  }
+}

@@ -1,0 +1,49 @@
+/** What a caller of S gets for each end of a session: the table of docs/mpc.md, 3.4. */
+import { type ErrorCode, ServiceError } from "../../domain/errors.js";
+import { decideFailure, type RefusalCode } from "../mpc/base/outcome.js";
+import type { SessionEnd } from "../mpc/sessions/effects.js";
+
+/** What the policy's number of a rule is for callers; piece of the policy, which alone knows its rules. */
+export interface PolicyRules {
+  explain(detail: number): { readonly code: "POLICY_REFUSED" | "DESTINATION_NOT_ALLOWED"; readonly rule: string };
+}
+
+/** Null: done. `storeFailed`: a fault because the store took nothing is 503, as nothing is half done. */
+export function errorOfEnd(end: SessionEnd, rules: PolicyRules, storeFailed: boolean): ServiceError | null {
+  if (end.kind === "done") return null;
+  if (end.kind === "frozen by peer") return new ServiceError("WALLET_FROZEN");
+  return decideFailure<ServiceError>(end.failure, {
+    transport: () => unavailable(),
+    refused: ({ code, detail }) => refusedError(code, detail, rules),
+    violation: () => new ServiceError("FAILED_TO_SIGN"),
+    cheat: () => new ServiceError("WALLET_FROZEN"),
+    fault: () => (storeFailed ? unavailable() : new ServiceError("FAILED_TO_SIGN")),
+  });
+}
+
+export function unavailable(): ServiceError {
+  return new ServiceError("SIGNER_UNAVAILABLE");
+}
+
+/** Only these may be tried again: nothing was refused, and nothing is known to be wrong. */
+export function isTransport(end: SessionEnd): boolean {
+  return end.kind === "failed" && end.failure.kind === "transport";
+}
+
+const BY_REFUSAL: Readonly<Record<Exclude<RefusalCode, "POLICY">, ErrorCode>> = {
+  VERSION: "SIGNER_UNAVAILABLE",
+  DIGEST: "SIGNER_UNAVAILABLE",
+  STATE: "SIGNER_UNAVAILABLE",
+  RATE: "SIGNER_UNAVAILABLE",
+  // C does not know the wallet that S has.
+  WALLET: "RESTORED_STORE",
+  EPOCH: "RESTORED_STORE",
+  CTR: "RESTORED_STORE",
+  TAG: "RESTORED_STORE",
+};
+
+function refusedError(code: RefusalCode, detail: number, rules: PolicyRules): ServiceError {
+  if (code !== "POLICY") return new ServiceError(BY_REFUSAL[code]);
+  const { code: policyCode, rule } = rules.explain(detail);
+  return new ServiceError(policyCode, { rule });
+}

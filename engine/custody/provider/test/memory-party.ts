@@ -1,0 +1,103 @@
+/** A party's rows in memory, for tests: commits whole, may fail, hang or be put back, and asks before and after each. */
+import {
+  type StateRow as StoreRow,
+  type StateStore,
+  type StateWrite,
+  storeUnavailable,
+} from "../../../storage/state-store.js";
+import { decodeStateRow, encodeStateRow } from "../../mpc/state/state-row.js";
+import type { BackupFolder, PartyCommit, PartyStore, StoredParty, StoredShare } from "../party-store.js";
+
+interface Rows {
+  readonly row: Buffer;
+  readonly shares: ReadonlyMap<number, StoredShare>;
+}
+
+export interface MemoryRows {
+  readonly wallets: Map<string, Rows>;
+  readonly beside: Map<string, Uint8Array>;
+  readonly backups: string[];
+}
+
+export function emptyRows(): MemoryRows {
+  return { wallets: new Map(), beside: new Map(), backups: [] };
+}
+
+export function copyOfRows({ wallets, beside, backups }: MemoryRows): MemoryRows {
+  return { wallets: new Map(wallets), beside: new Map(beside), backups: [...backups] };
+}
+
+/** One start of a party over its rows; a killed one writes and answers nothing more. */
+export class MemoryParty implements PartyStore, BackupFolder, Pick<StateStore, "scan"> {
+  readonly rows: MemoryRows;
+  isDead = false;
+  isFailing = false;
+  isBackupFailing = false;
+  commitCount = 0;
+  /** Before (true) and after a durable effect; it may kill this party. */
+  onDurable: (before: boolean) => void = () => {};
+
+  constructor(rows: MemoryRows) {
+    this.rows = rows;
+  }
+
+  async load(): Promise<readonly StoredParty[]> {
+    return [...this.rows.wallets].map(([hex, { row, shares }]) => {
+      const decoded = decodeStateRow(row);
+      if (decoded === null) throw new Error("row");
+      return { walletId: Buffer.from(hex, "hex"), row: decoded, epochs: [...shares.values()] };
+    });
+  }
+
+  async commit(commit: PartyCommit): Promise<void> {
+    await this.#durable(() => {
+      if (this.isFailing) throw storeUnavailable("COMMIT_FAILED");
+      this.#apply(commit);
+      this.commitCount++;
+    });
+  }
+
+  async share(walletId: Uint8Array, epoch: number): Promise<StoredShare | null> {
+    return this.rows.wallets.get(Buffer.from(walletId).toString("hex"))?.shares.get(epoch) ?? null;
+  }
+
+  async write(name: { walletId: Uint8Array; epoch: number; tag: Uint8Array }): Promise<void> {
+    await this.#durable(() => {
+      if (this.isBackupFailing) throw new Error("folder");
+      const [walletId, tag] = [name.walletId, name.tag].map((bytes) => Buffer.from(bytes).toString("hex"));
+      const file = `${walletId}.${name.epoch}.${tag}`;
+      if (this.rows.backups.includes(file)) throw new Error("never overwritten");
+      this.rows.backups.push(file);
+    });
+  }
+
+  async scan(namespace: string): Promise<StoreRow[]> {
+    const found = [...this.rows.beside].filter(([key]) => key.startsWith(`${namespace}/`));
+    return found.map(([key, value]) => ({ key: key.slice(namespace.length + 1), value }));
+  }
+
+  async #durable(run: () => void): Promise<void> {
+    if (!this.isDead) this.onDurable(true);
+    if (!this.isDead) {
+      run();
+      this.onDurable(false);
+    }
+    // Nobody is there any more to hear of it.
+    if (this.isDead) await new Promise(() => {});
+  }
+
+  #apply({ walletId, row, put, erase, beside }: PartyCommit): void {
+    const key = Buffer.from(walletId).toString("hex");
+    const shares = new Map(this.rows.wallets.get(key)?.shares);
+    for (const epoch of erase) shares.delete(epoch);
+    if (put !== null) shares.set(put.epoch, { ...put, record: Buffer.from(put.record) });
+    if (row === null) this.rows.wallets.delete(key);
+    else this.rows.wallets.set(key, { row: encodeStateRow(row), shares });
+    for (const write of beside) this.#beside(write);
+  }
+
+  #beside({ namespace, key, value }: StateWrite): void {
+    if (value === null) this.rows.beside.delete(`${namespace}/${key}`);
+    else this.rows.beside.set(`${namespace}/${key}`, value);
+  }
+}

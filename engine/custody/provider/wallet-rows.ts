@@ -1,0 +1,130 @@
+/**
+ * S's own row of a wallet: whose it is and by which user id, beside its state row and in the same commits, so that one
+ * user id has one wallet whatever is killed (docs/mpc.md, section 11). A row that is not to the letter is not read.
+ */
+import type { Owners } from "../../domain/owner.js";
+import { ServiceError } from "../../domain/errors.js";
+import { decodeJson, encodeJson, MAX_SCAN_ROWS, type StateStore, type StateWrite } from "../../storage/state-store.js";
+import { walletIdBytes } from "./wallet-names.js";
+
+export const WALLET_NAMESPACE = "custody-wallet";
+
+export interface WalletRow {
+  /** UUID, lower case. */
+  readonly walletId: string;
+  /** Null: made without an API key. */
+  readonly ownerId: string | null;
+  readonly userId: string;
+  /** EIP-55. */
+  readonly address: string;
+  /** Unix epoch, integer ms. */
+  readonly createdAt: number;
+}
+
+export class WalletRows {
+  readonly #owners: Owners;
+  readonly #byId = new Map<string, WalletRow>();
+  readonly #byAddress = new Map<string, WalletRow>();
+  /** By owner of the row and user id: the owner that adopted rows without one is asked for by both. */
+  readonly #byUser = new Map<string, WalletRow>();
+  #sorted: readonly WalletRow[] | null = null;
+
+  constructor(owners: Owners) {
+    this.#owners = owners;
+  }
+
+  async load(store: Pick<StateStore, "scan">): Promise<void> {
+    let after: string | null = null;
+    while (true) {
+      const page = await store.scan(WALLET_NAMESPACE, {
+        ...{ prefix: "", limit: MAX_SCAN_ROWS },
+        ...(after === null ? {} : { after }),
+      });
+      for (const { key, value } of page) this.#add(readRow(key, value));
+      const last = page.at(-1);
+      if (last === undefined || page.length < MAX_SCAN_ROWS) return;
+      after = last.key;
+    }
+  }
+
+  get(walletId: string): WalletRow | null {
+    return this.#byId.get(walletId) ?? null;
+  }
+
+  /** In memory from now on; the caller puts the write into its commit. */
+  put(row: WalletRow): StateWrite {
+    this.#add(row);
+    return { namespace: WALLET_NAMESPACE, key: row.walletId, value: encodeJson(row) };
+  }
+
+  remove(walletId: string): StateWrite {
+    const row = this.#byId.get(walletId);
+    if (row !== undefined) {
+      this.#byId.delete(walletId);
+      this.#byAddress.delete(row.address.toLowerCase());
+      const user = userKey(row.ownerId, row.userId);
+      if (this.#byUser.get(user) === row) this.#byUser.delete(user);
+      this.#sorted = null;
+    }
+    return { namespace: WALLET_NAMESPACE, key: walletId, value: null };
+  }
+
+  /** By user id, wallet id or address, among those that the caller reaches. */
+  find(name: string, ownerId: string | null): WalletRow | null {
+    const named = this.#byId.get(name.toLowerCase()) ?? this.#byAddress.get(name.toLowerCase());
+    if (named !== undefined) return this.#owners.reaches(ownerId, named.ownerId) ? named : null;
+    return this.ofUser(name, ownerId);
+  }
+
+  ofUser(userId: string, ownerId: string | null): WalletRow | null {
+    for (const owner of this.#owners.reachedBy(ownerId)) {
+      const found = this.#byUser.get(userKey(owner, userId));
+      if (found !== undefined) return found;
+    }
+    return null;
+  }
+
+  /** In ascending order of wallet id, from behind `after`. */
+  *after(walletId: string | null, ownerId: string | null): Generator<WalletRow> {
+    this.#sorted ??= [...this.#byId.values()].sort((left, right) => (left.walletId < right.walletId ? -1 : 1));
+    for (const row of this.#sorted) {
+      if (walletId !== null && row.walletId <= walletId) continue;
+      if (this.#owners.reaches(ownerId, row.ownerId)) yield row;
+    }
+  }
+
+  #add(row: WalletRow): void {
+    this.#byId.set(row.walletId, row);
+    this.#byAddress.set(row.address.toLowerCase(), row);
+    this.#byUser.set(userKey(row.ownerId, row.userId), row);
+    this.#sorted = null;
+  }
+}
+
+function userKey(ownerId: string | null, userId: string): string {
+  return `${ownerId === null ? "-" : `+${ownerId}`}\0${userId}`;
+}
+
+function readRow(key: string, value: Uint8Array): WalletRow {
+  const read = tryJson(value);
+  if (typeof read !== "object" || read === null) throw unreadable(key);
+  const { walletId, ownerId, userId, address, createdAt, ...rest } = read as Readonly<Record<string, unknown>>;
+  if (walletId !== key || walletIdBytes(key) === null || Object.keys(rest).length > 0) throw unreadable(key);
+  if (ownerId !== null && (typeof ownerId !== "string" || ownerId === "")) throw unreadable(key);
+  if (typeof userId !== "string" || userId === "") throw unreadable(key);
+  if (typeof address !== "string" || !/^0x[0-9a-fA-F]{40}$/.test(address)) throw unreadable(key);
+  if (typeof createdAt !== "number" || !Number.isSafeInteger(createdAt) || createdAt < 0) throw unreadable(key);
+  return { walletId: key, ownerId, userId, address, createdAt };
+}
+
+function tryJson(value: Uint8Array): unknown {
+  try {
+    return decodeJson(value);
+  } catch {
+    return null;
+  }
+}
+
+function unreadable(key: string): ServiceError {
+  return new ServiceError("INTERNAL", { problem: `custody: wallet row ${key} cannot be read` });
+}
