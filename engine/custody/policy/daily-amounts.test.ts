@@ -1,7 +1,7 @@
 /** The ledger of a day: against a plain model, and at its edges. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { message, policyOf, RULES, transaction, FRIEND, WALLET } from "./test/policies.js";
+import { ACTS, message, policyOf, RULES, transaction, FRIEND, WALLET } from "./test/policies.js";
 import { decidePolicy } from "./decide.js";
 import {
   type DayState,
@@ -235,19 +235,20 @@ describe("the row of a day", () => {
 describe("the answer to an intent", () => {
   it("holds rules and amounts together, and counts gas", () => {
     const policy = policyOf({ ...RULES, native: [{ ...RULES.native[0], perDay: "80" }] });
+    const book = { policy, acts: ACTS };
     const pay = (nonce: bigint) => transaction({ nonce, to: FRIEND, value: 50n });
-    const first = decidePolicy(policy, pay(0n), { address: WALLET, day: NEW_DAY_STATE }, NOON);
+    const first = decidePolicy(book, pay(0n), { address: WALLET, day: NEW_DAY_STATE }, NOON);
     if (!first.ok) throw new Error(first.rule);
     expect(Object.fromEntries(first.state.totals)).toEqual({ "chain:42161/gas": 100n, "chain:42161/native": 50n });
     const wallet = { address: WALLET, day: first.state };
-    expect(decidePolicy(policy, pay(0n), wallet, NOON)).toMatchObject({ ok: true, reservation: null });
-    expect(decidePolicy(policy, pay(1n), wallet, NOON)).toMatchObject({ ok: false, rule: "AMOUNT_DAY" });
-    expect(decidePolicy(policy, message("hi"), wallet, NOON)).toMatchObject({
+    expect(decidePolicy(book, pay(0n), wallet, NOON)).toMatchObject({ ok: true, reservation: null });
+    expect(decidePolicy(book, pay(1n), wallet, NOON)).toMatchObject({ ok: false, rule: "AMOUNT_DAY" });
+    expect(decidePolicy(book, message("hi"), wallet, NOON)).toMatchObject({
       ok: true,
       reservation: null,
       state: first.state,
     });
-    expect(decidePolicy(policy, transaction({ chainId: 9n }), wallet, NOON)).toMatchObject({
+    expect(decidePolicy(book, transaction({ chainId: 9n }), wallet, NOON)).toMatchObject({
       ok: false,
       rule: "CHAIN",
     });

@@ -2,7 +2,7 @@
 import { toHex } from "../digest/bytes.js";
 import { intentDigest, type SignIntent } from "../digest/intent.js";
 import { type DayState, type ReserveOutcome, reserveAmounts } from "./daily-amounts.js";
-import type { Policy } from "./policy.js";
+import type { Rulebook } from "./policy.js";
 import { judgeIntent } from "./rules.js";
 
 /** Lower case; as the wallet's row has it, never as a message says it. */
@@ -12,8 +12,8 @@ export interface SigningWallet {
 }
 
 /** The state of the outcome is written in the commit of `ctr`, before anything is answered. */
-export function decidePolicy(policy: Policy, intent: SignIntent, wallet: SigningWallet, nowMs: number): ReserveOutcome {
-  const verdict = judgeIntent(policy, intent, wallet.address);
+export function decidePolicy(book: Rulebook, intent: SignIntent, wallet: SigningWallet, nowMs: number): ReserveOutcome {
+  const verdict = judgeIntent(book, intent, wallet.address);
   if (!verdict.ok) return verdict;
   return reserveAmounts(wallet.day, toHex(intentDigest(intent)), verdict.amounts, nowMs);
 }

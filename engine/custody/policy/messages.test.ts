@@ -2,8 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_POLICY } from "./policy.js";
-import { intentOf, judged, message, policyOf, RULES } from "./test/policies.js";
-import { readVenueText } from "./venue-texts.js";
+import { ACTS, intentOf, judged, message, policyOf, RULES } from "./test/policies.js";
 
 const HASH = "9c22ff5f21f0b81b113e63f7db6da94fedef11b2119b4088b89664fb9a3cb658";
 const LOGIN = "You are signing into Astherus 111111";
@@ -121,7 +120,7 @@ describe("a venue's text", () => {
           const [extra, isUpper] = noise[index] ?? ["", false];
           return `${isUpper ? sign.toUpperCase() : sign}${extra}`;
         });
-        expect(readVenueText(Buffer.from(`${before}${text.join("")}${behind}`)).kind).not.toBe("none");
+        expect(ACTS.readText(Buffer.from(`${before}${text.join("")}${behind}`)).kind).not.toBe("none");
       }),
       { numRuns: 1000 },
     );

@@ -1,15 +1,16 @@
 /** The policy file: what is unknown, missing or in doubt is refused with its path, and the example of the docs is read. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { CUSTODY_ACTS } from "../../../feeds/registry.js";
 import { jsonBytes } from "../digest/test/typed-data-cases.js";
 import { DEFAULT_POLICY } from "./policy.js";
 import { readPolicyConfig } from "./policy-config.js";
 import { policyErrorCode, POLICY_RULES, policyRuleName } from "./refusals.js";
-import { CHAIN, RULES, TOKEN, VAULT } from "./test/policies.js";
+import { ACTS, CHAIN, RULES, TOKEN, VAULT } from "./test/policies.js";
 
 function problems(file: unknown): readonly string[] {
   const bytes = typeof file === "string" ? new TextEncoder().encode(file) : jsonBytes(file);
-  const read = readPolicyConfig(bytes);
+  const read = readPolicyConfig(bytes, CUSTODY_ACTS);
   return read.ok ? [] : read.problems.map(({ path, problem }) => `${path}: ${problem}`);
 }
 
@@ -29,16 +30,16 @@ function changed(path: string, value: unknown): unknown {
 
 describe("a policy file", () => {
   it("that is empty but for its format is the default", () => {
-    expect(readPolicyConfig(jsonBytes({ format: 1 }))).toEqual({ ok: true, policy: DEFAULT_POLICY });
+    expect(readPolicyConfig(jsonBytes({ format: 1 }), CUSTODY_ACTS)).toEqual({ ok: true, policy: DEFAULT_POLICY });
   });
 
   it("with rules for one origin leaves the other at its default", () => {
-    const read = readPolicyConfig(jsonBytes({ format: 1, service: RULES }));
+    const read = readPolicyConfig(jsonBytes({ format: 1, service: RULES }), CUSTODY_ACTS);
     expect(read.ok && read.policy.caller).toEqual(DEFAULT_POLICY.caller);
   });
 
   it("can take the messages of callers away", () => {
-    const read = readPolicyConfig(jsonBytes({ format: 1, callers: { messages: [] } }));
+    const read = readPolicyConfig(jsonBytes({ format: 1, callers: { messages: [] } }), CUSTODY_ACTS);
     expect(read.ok && read.policy.caller.messages).toEqual([]);
   });
 
@@ -135,6 +136,25 @@ describe("a policy file", () => {
     const page = readFileSync(new URL("../../../docs/custody.md", import.meta.url), "utf8");
     const example = /```json\n([\s\S]*?)```/.exec(page)?.[1];
     expect(problems(example ?? "")).toEqual([]);
+  });
+});
+
+describe("what venues have signed", () => {
+  it("is, by the registry of rooms, what the tests of the rules join", () => {
+    expect(CUSTODY_ACTS.names).toEqual(ACTS.names);
+  });
+
+  it("is on the page of operators, act by act", () => {
+    const page = readFileSync(new URL("../../../docs/custody.md", import.meta.url), "utf8");
+    const [, section = ""] = page.split("## A venue for the service, and not for callers\n");
+    const [list = ""] = section.split("\n\n`typedData`");
+    const words = [...list.matchAll(/`([a-z]+\.)?([a-zA-Z0-9]*)`/g)];
+    let venue = "";
+    const listed = words.flatMap(([, prefix, name = ""]) => {
+      venue = prefix ?? venue;
+      return name === "" || venue === "" ? [] : [`${venue}${name}`];
+    });
+    for (const name of CUSTODY_ACTS.names) expect(listed).toContain(name);
   });
 });
 

@@ -7,6 +7,7 @@ import { isStructName } from "../digest/typed-data-types.js";
 import { readVenueAmount } from "./amounts.js";
 import { TOKEN_METHOD_NAMES } from "./calldata.js";
 import { ConfigObject, type ConfigProblem, Problems, readDestinations, readLimits } from "./config-reader.js";
+import { MESSAGE_KINDS } from "./message-kind.js";
 import { readMethods } from "./method-config.js";
 import { PERMIT_KINDS } from "./permits.js";
 import {
@@ -20,8 +21,7 @@ import {
   type TypedDataRule,
   type VenueRule,
 } from "./policy.js";
-import { isVenueAct, needsOf, VENUE_ACTS } from "./venue-acts.js";
-import { MESSAGE_KINDS } from "./venue-texts.js";
+import type { VenueActs } from "./venue-acts.js";
 
 const FORMAT = 1;
 const MAX_FILE_BYTES = 1_048_576;
@@ -31,7 +31,8 @@ export type PolicyConfig =
   | { readonly ok: true; readonly policy: Policy }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
 
-export function readPolicyConfig(file: Uint8Array): PolicyConfig {
+/** `acts`: what venues have signed, which rules may name. */
+export function readPolicyConfig(file: Uint8Array, acts: VenueActs): PolicyConfig {
   if (file.length > MAX_FILE_BYTES) return failed([{ path: "", problem: `larger than ${MAX_FILE_BYTES} bytes` }]);
   const parsed = parseStrictJson(file, MAX_FILE_DEPTH);
   if (!parsed.ok) return failed([{ path: "", problem: parsed.problem }]);
@@ -39,8 +40,8 @@ export function readPolicyConfig(file: Uint8Array): PolicyConfig {
   const root = new ConfigObject(parsed.value, "", problems);
   if (root.take("format") !== FORMAT) root.report("format", `must be ${FORMAT}`);
   const policy: Policy = {
-    caller: readOrigin(root, "callers", DEFAULT_POLICY.caller),
-    service: readOrigin(root, "service", DEFAULT_POLICY.service),
+    caller: readOrigin(root, "callers", DEFAULT_POLICY.caller, acts),
+    service: readOrigin(root, "service", DEFAULT_POLICY.service, acts),
   };
   root.end();
   return problems.list.length === 0 ? { ok: true, policy } : failed(problems.list);
@@ -51,7 +52,7 @@ function failed(problems: readonly ConfigProblem[]): PolicyConfig {
 }
 
 /** What the file leaves out is as without a file. */
-function readOrigin(root: ConfigObject, name: string, absent: OriginRules): OriginRules {
+function readOrigin(root: ConfigObject, name: string, absent: OriginRules, acts: VenueActs): OriginRules {
   if (!root.has(name)) return absent;
   const object = root.object(name);
   const rules: OriginRules = {
@@ -67,7 +68,7 @@ function readOrigin(root: ConfigObject, name: string, absent: OriginRules): Orig
     contracts: object.objects("contracts", readContract),
     permits: object.objects("permits", readPermitRule),
     typedData: object.objects("typedData", readTypedDataRule),
-    venues: object.objects("venues", readVenue),
+    venues: object.objects("venues", (item) => readVenue(item, acts)),
   };
   object.end();
   checkOnce(
@@ -151,13 +152,13 @@ function readTypedDataRule(item: ConfigObject): TypedDataRule {
   return rule;
 }
 
-function readVenue(item: ConfigObject): VenueRule {
+function readVenue(item: ConfigObject, acts: VenueActs): VenueRule {
   const act = item.text("act");
-  if (!isVenueAct(act)) {
-    item.report("act", `must be one of ${Object.keys(VENUE_ACTS).join(", ")}`);
-    return { act: "venuetwo.login", destinations: NO_DESTINATIONS, spends: null };
+  const needs = acts.needsOf(act);
+  if (needs === null) {
+    item.report("act", `must be one of ${acts.names.join(", ")}`);
+    return { act, destinations: NO_DESTINATIONS, spends: null };
   }
-  const needs = needsOf(act);
   const hasDestinations =
     needs.destinations === "required" || (needs.destinations === "optional" && item.has("destinations"));
   return {

@@ -4,11 +4,17 @@
  */
 import type { IntentOrigin } from "../digest/intent.js";
 import type { MethodSignature, TokenMethod } from "./calldata.js";
+import type { MessageKind } from "./message-kind.js";
 import type { PermitKind } from "./permits.js";
-import type { VenueActName } from "./venue-acts.js";
-import type { MessageKind } from "./venue-texts.js";
+import type { VenueActs } from "./venue-acts.js";
 
 export type Policy = Readonly<Record<IntentOrigin, OriginRules>>;
+
+/** The policy, and what there is that venues have a wallet sign. */
+export interface Rulebook {
+  readonly policy: Policy;
+  readonly acts: VenueActs;
+}
 
 export interface OriginRules {
   readonly messages: readonly MessageKind[];
@@ -93,7 +99,8 @@ export interface TypedDataRule {
 }
 
 export interface VenueRule {
-  readonly act: VenueActName;
+  /** `{venue}.{act}` */
+  readonly act: string;
   readonly destinations: Destinations;
   /** Null for an act that spends nothing. Amounts at 18 places. */
   readonly spends: ({ readonly token: string } & Limits) | null;

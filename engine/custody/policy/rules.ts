@@ -5,36 +5,36 @@
 import type { SignIntent } from "../digest/intent.js";
 import type { TypedData } from "../digest/typed-data-types.js";
 import { type SpentAmount, tokenAsset, venueAsset } from "./amounts.js";
+import { messageKind } from "./message-kind.js";
 import { type PermitGrant, type PermitReading, readPermit } from "./permits.js";
-import type { Destinations, Limits, OriginRules, Policy, TypedDataRule } from "./policy.js";
+import type { Destinations, Limits, OriginRules, Rulebook, TypedDataRule } from "./policy.js";
 import { type PolicyRefusal, refusal } from "./refusals.js";
 import { pickRule } from "./pick-rule.js";
 import { judgeTransaction } from "./transaction-rules.js";
-import { readVenueAct, type VenueAct, type VenueActName } from "./venue-acts.js";
-import { messageKind, readVenueText } from "./venue-texts.js";
+import { type VenueAct, type VenueActs, venueOf } from "./venue-acts.js";
 
 export type PolicyVerdict = { readonly ok: true; readonly amounts: readonly SpentAmount[] } | PolicyRefusal;
 
 const FREE: PolicyVerdict = { ok: true, amounts: [] };
 
 /** `wallet` is the address that signs, lower case. */
-export function judgeIntent(policy: Policy, intent: SignIntent, wallet: string): PolicyVerdict {
+export function judgeIntent({ policy, acts }: Rulebook, intent: SignIntent, wallet: string): PolicyVerdict {
   const rules = policy[intent.origin];
   switch (intent.kind) {
     case "digest":
       return rules.digests ? FREE : refusal("RAW_DIGEST", "raw digests are not signed");
     case "message":
-      return judgeMessage(rules, intent.message, wallet);
+      return judgeMessage(rules, acts, intent.message, wallet);
     case "transaction":
       return judgeTransaction(rules, intent.transaction, wallet);
     case "typedData":
-      return judgeTypedData(rules, intent.typed, wallet);
+      return judgeTypedData(rules, acts, intent.typed, wallet);
   }
 }
 
 /** A venue's text first: a rule that allows all texts does not allow it. */
-function judgeMessage(rules: OriginRules, message: Uint8Array, wallet: string): PolicyVerdict {
-  const text = readVenueText(message);
+function judgeMessage(rules: OriginRules, acts: VenueActs, message: Uint8Array, wallet: string): PolicyVerdict {
+  const text = acts.readText(message);
   if (text.kind === "likeness") return refusal("VENUE_LIKENESS", "the message reads like a venue's text");
   if (text.kind === "act")
     return judgeVenueAct(rules, { act: text.act, account: null, destination: null, spent: null }, wallet, "VENUE_TEXT");
@@ -46,7 +46,7 @@ function judgeMessage(rules: OriginRules, message: Uint8Array, wallet: string): 
  * The order decides: exact permits, then venues, then what only looks like a permit, then what the operator allows by
  * domain and type. So a rule of the last sort never allows one of the former.
  */
-function judgeTypedData(rules: OriginRules, typed: TypedData, wallet: string): PolicyVerdict {
+function judgeTypedData(rules: OriginRules, acts: VenueActs, typed: TypedData, wallet: string): PolicyVerdict {
   const { chainId, verifyingContract } = typed.domain;
   if (chainId === undefined || chainId === 0n) return refusal("DOMAIN", "the domain names no chain");
   const permit = readPermit(typed, verifyingContract ?? "");
@@ -54,7 +54,7 @@ function judgeTypedData(rules: OriginRules, typed: TypedData, wallet: string): P
     if (verifyingContract === undefined) return refusal("DOMAIN", "the domain of a permit names no contract");
     return judgePermit(rules, { chainId, contract: verifyingContract }, permit, wallet);
   }
-  const venue = readVenueAct(typed);
+  const venue = acts.readTypedData(typed);
   if (venue.kind === "act") return judgeVenueAct(rules, venue.act, wallet, "VENUE_ACT");
   if (venue.kind === "likeness") return refusal("VENUE_LIKENESS", "the typed data reads like a venue's");
   if (venue.kind === "unreadable") return refusal("VENUE_ACT_FIELDS", "the values of a venue's typed data are unclear");
@@ -131,8 +131,4 @@ function judgeVenueAct(
     ok: true,
     amounts: [{ asset: venueAsset(venueOf(act.act), spent.token), amount: spent.amount, perDay: picked.rule.perDay }],
   };
-}
-
-function venueOf(act: VenueActName): string {
-  return act.slice(0, act.indexOf("."));
 }

@@ -1,62 +1,18 @@
 /**
- * Typed data by which venues move money, make keys or change an account. An act is known by its whole type string and
- * its whole domain. Whatever else has a venue's domain or type names is a likeness: no rule allows it.
- *
- * Sources: sections 5.2, 6.2 and 6.3 of venueone's sheet, 4.3 and 9.3 of venuetwo's.
+ * What venues have a wallet sign: typed data and texts by which they move money, make keys or change an account. Each
+ * room says what its venue's are (feeds/{venue}/sign/custody-acts.ts); here they are joined. Whatever reads like a
+ * venue's and is not exactly one that is known is a likeness: no rule allows it.
  */
-import { typeString } from "../digest/typed-data-hash.js";
-import type { TypedData, TypedDomain, TypedStruct } from "../digest/typed-data-types.js";
-import { readVenueAmount } from "./amounts.js";
-import { readAgentFields, readAgentText } from "./venue-agents.js";
-import { lettersOf } from "./venue-texts.js";
+import type { TypedData } from "../digest/typed-data-types.js";
 
 /** What a rule of an act must say: where money may go, and how much of which token. */
-interface ActNeeds {
+export interface ActNeeds {
   readonly destinations: "required" | "optional" | "none";
   readonly amounts: boolean;
 }
 
-const PLAIN: ActNeeds = { destinations: "none", amounts: false };
-const MONEY: ActNeeds = { destinations: "required", amounts: true };
-/** The builder of an agent, if it has one, gets fees. */
-const AGENT: ActNeeds = { destinations: "optional", amounts: false };
-
-export const VENUE_ACTS = {
-  "venueone.usdSend": MONEY,
-  "venueone.withdraw": MONEY,
-  "venueone.spotSend": MONEY,
-  "venueone.sendAsset": MONEY,
-  "venueone.usdClassTransfer": PLAIN,
-  "venueone.approveAgent": PLAIN,
-  "venueone.approveBuilderFee": { destinations: "required", amounts: false },
-  "venueone.userSetAbstraction": PLAIN,
-  /** The hash of an order or of another act: nobody can say what it does. */
-  "venueone.l1Action": PLAIN,
-  "venuetwo.withdraw": MONEY,
-  /** Any request of the venue's interface, as text. */
-  "venuetwo.request": PLAIN,
-  "venuetwo.registerAgent": AGENT,
-  "venuetwo.approveAgent": AGENT,
-  "venuetwo.updateAgent": AGENT,
-  "venuetwo.deleteAgent": PLAIN,
-  /** Any of the three acts before, with the right to withdraw, or without saying that there is none. */
-  "venuetwo.agentThatWithdraws": AGENT,
-  "venuetwo.login": PLAIN,
-  "venuethree.registerKey": PLAIN,
-} as const satisfies Readonly<Record<string, ActNeeds>>;
-
-export type VenueActName = keyof typeof VENUE_ACTS;
-
-export function isVenueAct(name: string): name is VenueActName {
-  return Object.hasOwn(VENUE_ACTS, name);
-}
-
-export function needsOf(act: VenueActName): ActNeeds {
-  return VENUE_ACTS[act];
-}
-
-export interface VenueAct {
-  readonly act: VenueActName;
+export interface VenueAct<Name extends string = string> {
+  readonly act: Name;
   /** The account that the message names; it must be the wallet. Null: the signer's. */
   readonly account: string | null;
   /** Lower case; null where nothing goes to anybody. */
@@ -64,176 +20,88 @@ export interface VenueAct {
   readonly spent: { readonly token: string; readonly amount: bigint } | null;
 }
 
-export type ActReading =
-  | { readonly kind: "act"; readonly act: VenueAct }
+export type ActReading<Name extends string = string> =
+  | { readonly kind: "act"; readonly act: VenueAct<Name> }
   /** The type and domain of an act, with values that leave open what it does. */
   | { readonly kind: "unreadable" }
   | { readonly kind: "likeness" }
   | { readonly kind: "none" };
 
-/** Returns null when the values leave open what the act does. */
-type DecodeAct = (message: TypedStruct, domain: TypedDomain) => Omit<VenueAct, "act"> | null;
+export type TextReading<Name extends string = string> =
+  | { readonly kind: "act"; readonly act: Name }
+  | { readonly kind: "likeness" }
+  | { readonly kind: "none" };
 
-const NOTHING = { account: null, destination: null, spent: null } as const;
-const ZERO_ADDRESS = "0x0000000000000000000000000000000000000000";
-const USER_TYPE = "HyperliquidTransaction:";
-const USER_DOMAIN = "HyperliquidSignTransaction";
-const ACTION_CHAIN_ID = 1337n;
-const WITHDRAW_DOMAIN = "Aster";
-const REQUEST_DOMAIN = "AsterSignTransaction";
-const REQUEST_CHAIN_ID = 1666n;
-const MANAGEMENT_CHAIN_ID = 56n;
-/** How venuetwo writes the chain of a withdrawal, which the domain names too. */
-const CHAIN_NAMES: ReadonlyMap<string, bigint> = new Map([
-  ["ETH", 1n],
-  ["BSC", 56n],
-  ["Arbitrum", 42161n],
-]);
-
-/** The venue reads addresses in texts in lower case; another case would be another hash to it. */
-function addressText(value: unknown): string | null {
-  return typeof value === "string" && /^0x[0-9a-f]{40}$/.test(value) ? value : null;
+/** One room's part. Names are without the venue. */
+export interface RoomActs<Name extends string = string> {
+  readonly acts: Readonly<Record<Name, ActNeeds>>;
+  readTypedData(typed: TypedData): ActReading<Name>;
+  /** `text`: the message as UTF-8, a byte that is none replaced. `letters`: what `lettersOf` leaves of it. */
+  readText(text: string, letters: string): TextReading<Name>;
 }
 
-function amountText(value: unknown): bigint | null {
-  return typeof value === "string" ? readVenueAmount(value) : null;
+/** Of all venues. Names are `{venue}.{act}`. */
+export interface VenueActs {
+  readonly names: readonly string[];
+  /** Null: no act of this name. */
+  needsOf(act: string): ActNeeds | null;
+  readTypedData(typed: TypedData): ActReading;
+  readText(message: Uint8Array): TextReading;
 }
 
-function sent(token: unknown): DecodeAct {
-  return (message) => {
-    const destination = addressText(message.get("destination"));
-    const amount = amountText(message.get("amount"));
-    const name = token ?? message.get("token");
-    if (destination === null || amount === null || typeof name !== "string") return null;
-    // From a sub-account: another account than the wallet's pays.
-    if ((message.get("fromSubAccount") ?? "") !== "") return null;
-    return { account: null, destination, spent: { token: name, amount } };
-  };
-}
-
-/** The amount may name a sub-account behind a blank: then it is no amount. */
-const classTransfer: DecodeAct = (message) => (amountText(message.get("amount")) === null ? null : NOTHING);
-
-function addressMember(member: string, as: "account" | "destination"): DecodeAct {
-  return (message) => {
-    const address = addressText(message.get(member));
-    return address === null ? null : { ...NOTHING, [as]: address };
-  };
-}
-
-const withdrawal: DecodeAct = (message, domain) => {
-  const destination = addressText(message.get("destination"));
-  const [amount, fee] = [amountText(message.get("amount")), amountText(message.get("fee"))];
-  const token = message.get("token");
-  const chain = CHAIN_NAMES.get(String(message.get("destination Chain")));
-  if (message.get("type") !== "Withdraw" || chain === undefined || chain !== domain.chainId) return null;
-  if (destination === null || amount === null || fee === null || typeof token !== "string") return null;
-  // The contract takes up to the signed fee besides.
-  return { account: null, destination, spent: { token, amount: amount + fee } };
-};
-
-const USER_ACTS: readonly (readonly [VenueActName, string, DecodeAct])[] = [
-  ["venueone.usdSend", "UsdSend(string hyperliquidChain,string destination,string amount,uint64 time)", sent("USDC")],
-  ["venueone.withdraw", "Withdraw(string hyperliquidChain,string destination,string amount,uint64 time)", sent("USDC")],
-  [
-    "venueone.spotSend",
-    "SpotSend(string hyperliquidChain,string destination,string token,string amount,uint64 time)",
-    sent(undefined),
-  ],
-  [
-    "venueone.sendAsset",
-    "SendAsset(string hyperliquidChain,string destination,string sourceDex,string destinationDex,string token,string amount,string fromSubAccount,uint64 nonce)",
-    sent(undefined),
-  ],
-  [
-    "venueone.usdClassTransfer",
-    "UsdClassTransfer(string hyperliquidChain,string amount,bool toPerp,uint64 nonce)",
-    classTransfer,
-  ],
-  [
-    "venueone.approveAgent",
-    "ApproveAgent(string hyperliquidChain,address agentAddress,string agentName,uint64 nonce)",
-    () => NOTHING,
-  ],
-  [
-    "venueone.approveBuilderFee",
-    "ApproveBuilderFee(string hyperliquidChain,string maxFeeRate,address builder,uint64 nonce)",
-    addressMember("builder", "destination"),
-  ],
-  [
-    "venueone.userSetAbstraction",
-    "UserSetAbstraction(string hyperliquidChain,address user,string abstraction,uint64 nonce)",
-    addressMember("user", "account"),
-  ],
-];
-
-interface KnownAct {
-  readonly act: VenueActName;
-  readonly domainName: string;
-  /** Null: any chain id. */
-  readonly chainId: bigint | null;
-  readonly decode: DecodeAct;
-}
-
-const KNOWN: ReadonlyMap<string, KnownAct> = new Map<string, KnownAct>([
-  ...USER_ACTS.map(
-    ([act, type, decode]) => [`${USER_TYPE}${type}`, { act, domainName: USER_DOMAIN, chainId: null, decode }] as const,
-  ),
-  [
-    "Agent(string source,bytes32 connectionId)",
-    { act: "venueone.l1Action", domainName: "Exchange", chainId: ACTION_CHAIN_ID, decode: () => NOTHING },
-  ],
-  [
-    "Action(string type,address destination,string destination Chain,string token,string amount,string fee,uint256 nonce,string aster chain)",
-    { act: "venuetwo.withdraw", domainName: WITHDRAW_DOMAIN, chainId: null, decode: withdrawal },
-  ],
-]);
-
-const MESSAGE_TYPE = "Message(string msg)";
-
-export function readVenueAct(typed: TypedData): ActReading {
-  const type = typeString(typed.types, typed.primaryType);
-  const { domain } = typed;
-  if (hasVenueDomain(domain, REQUEST_DOMAIN)) return readRequestDomain(typed, type);
-  const known = KNOWN.get(type);
-  if (
-    known !== undefined &&
-    hasVenueDomain(domain, known.domainName) &&
-    (known.chainId === null || known.chainId === domain.chainId)
-  ) {
-    const decoded = known.decode(typed.message, domain);
-    return decoded === null ? { kind: "unreadable" } : { kind: "act", act: { act: known.act, ...decoded } };
-  }
-  return looksLikeVenue(typed) ? { kind: "likeness" } : { kind: "none" };
-}
-
-/** One domain of venuetwo serves requests of agents on one chain id, and what makes agents on another. */
-function readRequestDomain(typed: TypedData, type: string): ActReading {
-  const { chainId } = typed.domain;
-  if (type === MESSAGE_TYPE && chainId === REQUEST_CHAIN_ID)
-    return { kind: "act", act: { act: "venuetwo.request", ...NOTHING } };
-  if (chainId !== MANAGEMENT_CHAIN_ID) return { kind: "likeness" };
-  const agent = type === MESSAGE_TYPE ? readAgentText(typed.message.get("msg")) : readAgentFields(typed);
-  if (agent === null) return { kind: "unreadable" };
-  const { act, account, destination } = agent;
-  return { kind: "act", act: { act, account, destination, spent: null } };
-}
-
-/** All of the venues' domains are of this form: version 1, the zero address, no salt. */
-function hasVenueDomain(domain: TypedDomain, name: string): boolean {
-  const { version, chainId, verifyingContract, salt } = domain;
-  const isPlain = version === "1" && verifyingContract === ZERO_ADDRESS && salt === undefined;
-  return domain.name === name && isPlain && chainId !== undefined && chainId > 0n;
-}
-
-const LIKE_DOMAIN = /^(?:exchange$|hyperliquid|aster|asther|apx|lighter|zklighter|avantis|veranta)/;
-const LIKE_TYPE = /^hyperliquid|^(?:approve|update|del|delete|register)agent|^agent$/;
-
-function looksLikeVenue(typed: TypedData): boolean {
-  return (
-    LIKE_DOMAIN.test(lettersOf(typed.domain.name ?? "")) ||
-    typed.domain.chainId === ACTION_CHAIN_ID ||
-    typed.domain.chainId === REQUEST_CHAIN_ID ||
-    [...typed.types.keys()].some((name) => LIKE_TYPE.test(lettersOf(name)))
+/** What was read and where it comes from. An act that two venues claim is none: nobody can say what it does. */
+export function joinVenueActs(rooms: readonly (readonly [venue: string, room: RoomActs])[]): VenueActs {
+  const needs = new Map<string, ActNeeds>(
+    rooms.flatMap(([venue, room]) =>
+      Object.entries(room.acts).map(([act, actNeeds]) => [`${venue}.${act}`, actNeeds] as const),
+    ),
   );
+  return {
+    names: [...needs.keys()],
+    needsOf: (act) => needs.get(act) ?? null,
+    readTypedData: (typed) =>
+      clearest(
+        rooms.map(([venue, room]): ActReading => {
+          const reading = room.readTypedData(typed);
+          if (reading.kind !== "act") return reading;
+          return { kind: "act", act: { ...reading.act, act: `${venue}.${reading.act.act}` } };
+        }),
+      ),
+    readText(message) {
+      const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(message);
+      const letters = lettersOf(text);
+      return clearest(
+        rooms.map(([venue, room]): TextReading => {
+          const reading = room.readText(text, letters);
+          return reading.kind === "act" ? { kind: "act", act: `${venue}.${reading.act}` } : reading;
+        }),
+      );
+    },
+  };
+}
+
+const CLARITY = ["act", "unreadable", "likeness"] as const;
+
+function clearest<Reading extends { readonly kind: string }>(
+  readings: readonly Reading[],
+): Reading | { readonly kind: "likeness" | "none" } {
+  for (const kind of CLARITY) {
+    const [first, ...others] = readings.filter((reading) => reading.kind === kind);
+    if (first === undefined) continue;
+    return kind === "act" && others.length > 0 ? { kind: "likeness" } : first;
+  }
+  return { kind: "none" };
+}
+
+/** The venue of an act's name. */
+export function venueOf(act: string): string {
+  return act.slice(0, act.indexOf("."));
+}
+
+/** Compatibility forms (full width, ligatures) become plain letters; blanks, marks and zero-width signs go. */
+export function lettersOf(text: string): string {
+  return text
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, "");
 }

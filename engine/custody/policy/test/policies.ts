@@ -1,4 +1,8 @@
 /** Policies, wallets and intents that the tests of the rules share. Addresses are made up. */
+import { custodyActs as venueone } from "../../../../feeds/venueone/sign/custody-acts.js";
+import { custodyActs as venuetwo } from "../../../../feeds/venuetwo/sign/custody-acts.js";
+import { custodyActs as venuethree } from "../../../../feeds/venuethree/sign/custody-acts.js";
+import { custodyActs as venuefive } from "../../../../feeds/venuefive/sign/custody-acts.js";
 import { jsonBytes } from "../../digest/test/typed-data-cases.js";
 import {
   decodeIntent,
@@ -11,6 +15,10 @@ import type { Transaction } from "../../digest/transaction.js";
 import type { Policy } from "../policy.js";
 import { readPolicyConfig } from "../policy-config.js";
 import { judgeIntent } from "../rules.js";
+import { joinVenueActs } from "../venue-acts.js";
+
+/** As the registry of rooms joins them; by themselves, since no test of a rule needs a room. */
+export const ACTS = joinVenueActs(Object.entries({ venueone, venuetwo, venuethree, venuefive }));
 
 export const address = (digit: string): string => `0x${digit.repeat(40)}`;
 export const WALLET = address("a");
@@ -83,7 +91,7 @@ export const RULES = {
 };
 
 export function policyOf(service: unknown, callers: unknown = {}): Policy {
-  const read = readPolicyConfig(jsonBytes({ format: 1, service, callers }));
+  const read = readPolicyConfig(jsonBytes({ format: 1, service, callers }), ACTS);
   if (!read.ok) throw new Error(JSON.stringify(read.problems));
   return read.policy;
 }
@@ -99,13 +107,13 @@ export function intentOf(input: IntentInput): SignIntent {
 
 /** `ok`, or the name of the rule that refuses. */
 export function judged(intent: SignIntent, policy: Policy = FULL): string {
-  const verdict = judgeIntent(policy, intent, WALLET);
+  const verdict = judgeIntent({ policy, acts: ACTS }, intent, WALLET);
   return verdict.ok ? "ok" : verdict.rule;
 }
 
 /** What is counted, without the gas. */
 export function spent(intent: SignIntent, policy: Policy = FULL): Record<string, bigint> | string {
-  const verdict = judgeIntent(policy, intent, WALLET);
+  const verdict = judgeIntent({ policy, acts: ACTS }, intent, WALLET);
   if (!verdict.ok) return verdict.rule;
   return Object.fromEntries(
     verdict.amounts.filter(({ asset }) => !asset.endsWith("/gas")).map(({ asset, amount }) => [asset, amount]),

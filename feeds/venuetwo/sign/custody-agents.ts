@@ -1,17 +1,12 @@
 /**
- * What makes or changes an agent of venuetwo: typed data whose fields are the sent parameters, or one text of the same
- * parameters (sections 4.3 and 9 of its sheet). An agent that may withdraw can take the money, so it is an act of its
- * own; a message that does not say that the agent may not counts as one that says it may.
+ * What makes or changes an agent, for the co-signer's policy: typed data whose fields are the sent
+ * parameters, or one text of the same parameters (sections 4.3 and 9 of the sheet). An agent that may withdraw can take
+ * the money, so it is an act of its own; a message that does not say that the agent may not counts as one that says it may.
  */
-import type { TypedData } from "../digest/typed-data-types.js";
+import type { TypedData } from "../../../engine/custody/digest/typed-data-types.js";
 
 export interface AgentReading {
-  readonly act:
-    | "venuetwo.registerAgent"
-    | "venuetwo.approveAgent"
-    | "venuetwo.updateAgent"
-    | "venuetwo.deleteAgent"
-    | "venuetwo.agentThatWithdraws";
+  readonly act: "registerAgent" | "approveAgent" | "updateAgent" | "deleteAgent" | "agentThatWithdraws";
   /** Whose agent it becomes, lower case. */
   readonly account: string;
   /** The builder, who gets fees of what the agent trades. */
@@ -19,9 +14,9 @@ export interface AgentReading {
 }
 
 const PRIMARY_TYPES = new Map([
-  ["ApproveAgent", "venuetwo.approveAgent"],
-  ["UpdateAgent", "venuetwo.updateAgent"],
-  ["DelAgent", "venuetwo.deleteAgent"],
+  ["ApproveAgent", "approveAgent"],
+  ["UpdateAgent", "updateAgent"],
+  ["DelAgent", "deleteAgent"],
 ] as const);
 
 /** As the typed data writes them; the text has the first letter small. Another parameter could mean anything. */
@@ -70,7 +65,7 @@ export function readAgentText(message: unknown): AgentReading | null {
     if (!PARAMETERS.has(parameter) || values.has(parameter) || !PLAIN_VALUE.test(value)) return null;
     values.set(parameter, value);
   }
-  return agentOf("venuetwo.registerAgent", values);
+  return agentOf("registerAgent", values);
 }
 
 function agentOf(act: AgentReading["act"], values: ReadonlyMap<string, string>): AgentReading | null {
@@ -78,8 +73,8 @@ function agentOf(act: AgentReading["act"], values: ReadonlyMap<string, string>):
   const builder = values.get("Builder");
   const destination = builder === undefined ? null : anyCaseAddress(builder);
   if (account === null || (builder !== undefined && destination === null)) return null;
-  const isHarmless = act === "venuetwo.deleteAgent" || values.get("CanWithdraw") === "false";
-  return { act: isHarmless ? act : "venuetwo.agentThatWithdraws", account, destination };
+  const isHarmless = act === "deleteAgent" || values.get("CanWithdraw") === "false";
+  return { act: isHarmless ? act : "agentThatWithdraws", account, destination };
 }
 
 /** The venue takes addresses in these texts in any case, and no address is allowed by this alone. */
