@@ -210,6 +210,26 @@ module.exports = {
       to: { path: "^(node:)?(net|tls|fs|http|https|child_process|worker_threads|os|dgram)(/promises)?$" },
     },
     {
+      name: "digests-are-lowest",
+      comment: "What computes a digest knows nothing of who may have it signed.",
+      severity: "error",
+      from: { path: "^engine/custody/digest/", pathNot: TEST },
+      to: { path: "^engine/", pathNot: "^engine/custody/digest/" },
+    },
+    {
+      name: "policy-knows-digests-alone",
+      comment: "Clock and state come in; the protocol and the store are the co-signer's.",
+      severity: "error",
+      from: { path: "^engine/custody/policy/", pathNot: TEST },
+      to: { path: "^engine/", pathNot: "^engine/custody/(policy|digest)/" },
+    },
+    {
+      name: "digests-and-policy-are-pure",
+      severity: "error",
+      from: { path: "^engine/custody/(digest|policy)/", pathNot: TEST },
+      to: { dependencyTypes: ["core"] },
+    },
+    {
       name: "orders-know-no-portfolio",
       comment: "Nor the recorder, which is behind a port of theirs (record-sink.ts).",
       severity: "error",

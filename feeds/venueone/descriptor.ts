@@ -2,6 +2,7 @@
 import { BUDGET_MAX, defineVenue, FEE_OPTIONS, HTTP_CONNECTIONS } from "../shared/room/venue-descriptor.js";
 import { recordings } from "./replay.js";
 import { createVenueoneRoom } from "./room.js";
+import { custodyActs } from "./sign/custody-acts.js";
 import { tickerFields } from "./ticker.js";
 import { vectors } from "./vectors.js";
 
@@ -16,6 +17,7 @@ export const venueone = defineVenue({
   readsNameAccount: true,
   vectors,
   recordings,
+  custodyActs,
   options: {
     REST_URL: { kind: "url", default: "https://api.hyperliquid.xyz", doc: "Base URL of its REST API." },
     WS_URL: { kind: "url", default: "wss://api.hyperliquid.xyz/ws", doc: "URL of its WebSocket." },

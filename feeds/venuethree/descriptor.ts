@@ -2,6 +2,7 @@
 import { BUDGET_MAX, defineVenue, FEE_OPTIONS, HTTP_CONNECTIONS } from "../shared/room/venue-descriptor.js";
 import { recordings } from "./replay.js";
 import { createVenuethreeRoom } from "./room.js";
+import { custodyActs } from "./sign/custody-acts.js";
 import type { TierName } from "./rules/limits.js";
 import { tickerFields } from "./ticker.js";
 import { vectors } from "./vectors.js";
@@ -17,6 +18,7 @@ export const venuethree = defineVenue({
   readsNameAccount: true,
   vectors,
   recordings,
+  custodyActs,
   options: {
     REST_URL: {
       kind: "url",

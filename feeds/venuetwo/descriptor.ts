@@ -2,6 +2,7 @@
 import { BUDGET_MAX, defineVenue, FEE_OPTIONS, HTTP_CONNECTIONS } from "../shared/room/venue-descriptor.js";
 import { recordings } from "./replay.js";
 import { createVenuetwoRoom } from "./room.js";
+import { custodyActs } from "./sign/custody-acts.js";
 import { tickerFields } from "./ticker.js";
 import { vectors } from "./vectors.js";
 
@@ -15,6 +16,7 @@ export const venuetwo = defineVenue({
   },
   vectors,
   recordings,
+  custodyActs,
   options: {
     REST_URL: { kind: "url", default: "https://fapi.asterdex.com", doc: "Base URL of its REST API." },
     WS_URL: { kind: "url", default: "wss://fstream.asterdex.com", doc: "Base URL of its WebSocket." },

@@ -116,6 +116,10 @@ describe("layer rules", () => {
     ["two-party-signing-knows-no-provider", "engine/custody/mpc/state", "engine/storage/x.ts"],
     ["two-party-sessions-are-on-top", "engine/custody/mpc/wire", "engine/custody/mpc/sessions/x.ts"],
     ["two-party-arithmetic-is-lowest", "engine/custody/mpc/parts", "engine/custody/mpc/state/x.ts"],
+    ["digests-are-lowest", "engine/custody/digest", "engine/custody/policy/x.ts"],
+    ["digests-are-lowest", "engine/custody/digest", "engine/domain/x.ts"],
+    ["policy-knows-digests-alone", "engine/custody/policy", "engine/custody/mpc/x.ts"],
+    ["policy-knows-digests-alone", "engine/custody/policy", "engine/storage/x.ts"],
     ["orders-know-no-portfolio", "engine/orders", "engine/portfolio/x.ts"],
     ["orders-know-no-portfolio", "engine/orders/single", "engine/recorder/x.ts"],
     ["orders-durable-looks-down", "engine/orders/durable", "engine/orders/decide/x.ts"],
@@ -133,6 +137,7 @@ describe("layer rules", () => {
   const OTHERS: Readonly<Record<string, string>> = {
     "engine/planted-pure.ts": 'import { readFileSync } from "node:fs";\nexport const a = readFileSync;\n',
     "engine/custody/mpc/base/planted-net.ts": 'import { connect } from "node:net";\nexport const a = connect;\n',
+    "engine/custody/policy/planted-pure.ts": 'import { hostname } from "node:os";\nexport const a = hostname;\n',
     "engine/planted-transport.ts": 'import type { WebSocket } from "ws";\nexport type A = WebSocket;\n',
     "gateway/auth/planted-transport.ts": 'import type { WebSocket } from "ws";\nexport type A = WebSocket;\n',
     "engine/planted-nowhere.ts": 'import { a } from "./nowhere.js";\nexport const b = a;\n',
@@ -145,6 +150,7 @@ describe("layer rules", () => {
     const expected = new Set([
       "engine-is-pure: engine/planted-pure.ts",
       "two-party-signing-is-pure: engine/custody/mpc/base/planted-net.ts",
+      "digests-and-policy-are-pure: engine/custody/policy/planted-pure.ts",
       "engine-takes-no-transport: engine/planted-transport.ts",
       "auth-takes-no-transport: gateway/auth/planted-transport.ts",
       "not-to-unresolvable: engine/planted-nowhere.ts",

@@ -3,6 +3,7 @@
  * tickers show, how fast its accounts are polled. Each room exports one (descriptor.ts); feeds/registry.ts lists them.
  * What callers see of it is in its file of `schemas`.
  */
+import type { RoomActs } from "../../../engine/custody/policy/venue-acts.js";
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Logger } from "../../../engine/domain/logger.js";
 import type { FeeRates } from "../../../engine/domain/position.js";
@@ -55,6 +56,7 @@ interface Definition<Options extends VenueOptions> {
   readonly readsNameAccount?: true;
   readonly vectors: VectorChecks;
   readonly recordings?: readonly RecordingFormat[];
+  readonly custodyActs?: RoomActs;
   readonly options: Options;
   createRoom(parts: RoomParts, values: VenueValues<Options>): MarketRoom;
   /** What is wrong between options, a sentence each, with `name` making the environment name of one. */
@@ -84,6 +86,8 @@ export interface VenueDescriptor {
   readonly vectors: VectorChecks;
   /** For `npm run replay`. */
   readonly recordings: readonly RecordingFormat[];
+  /** What a wallet signs for the venue beside orders, for the co-signer's policy; null: nothing. */
+  readonly custodyActs: RoomActs | null;
   /** By environment name, in the order of docs/configuration.md. */
   readonly options: VenueOptions;
   /** `values`: parsed, by environment name. */
@@ -100,7 +104,8 @@ export interface VenueReading {
 
 /** The first and the last options of every venue, and its own between them. */
 export function defineVenue<const Options extends VenueOptions>(definition: Definition<Options>): VenueDescriptor {
-  const { venue, ticker, paces, vectors, readsNameAccount = false, recordings = [] } = definition;
+  const { venue, ticker, paces, vectors, readsNameAccount = false } = definition;
+  const { recordings = [], custodyActs = null } = definition;
   const nameOf = (option: string): string => `${venue.toUpperCase()}_${option}`;
   const rows: VenueOptions = {
     ENABLED: { kind: "boolean", default: true, doc: `Run the ${venue} room.` },
@@ -113,6 +118,7 @@ export function defineVenue<const Options extends VenueOptions>(definition: Defi
     readsNameAccount,
     vectors,
     recordings,
+    custodyActs,
     options: Object.fromEntries(Object.entries(rows).map(([option, row]) => [nameOf(option), row])),
     read(values) {
       const own = ownValues(Object.keys(rows), nameOf, values);

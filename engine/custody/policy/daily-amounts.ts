@@ -1,0 +1,109 @@
+/**
+ * What a wallet has spent on one UTC day, by asset. Pure: the state comes in, the next one goes out, and the clock is a
+ * number. The caller writes the next state durably before the co-signer answers.
+ *
+ * Invariants: the day never goes back, so a clock set back frees nothing. An amount is counted once for each digest and
+ * day. Unknown counts as spent: on the day on which a store was put back nothing more is spent. Every map has a bound.
+ */
+import type { SpentAmount } from "./amounts.js";
+import { type PolicyRefusal, refusal } from "./refusals.js";
+
+const MS_PER_DAY = 86_400_000;
+/** Digests of one wallet and day that spend something. Gas counts, so this bounds a day's transactions. */
+export const MAX_DIGESTS_PER_DAY = 4096;
+/** Assets come from the policy file; this bounds the row if the file is long. */
+export const MAX_ASSETS_PER_DAY = 256;
+
+export interface DayState {
+  /** Days since 1970-01-01, UTC; -1 before the first amount. */
+  readonly day: number;
+  /** On this day and before nothing more is spent; -1: no such day. */
+  readonly spentThrough: number;
+  readonly totals: ReadonlyMap<string, bigint>;
+  /** `0x` and 64 digits, lower case. */
+  readonly digests: ReadonlySet<string>;
+}
+
+export const NEW_DAY_STATE: DayState = { day: -1, spentThrough: -1, totals: new Map(), digests: new Set() };
+
+/** What can be given back while no signature can exist. */
+export interface Reservation {
+  readonly day: number;
+  readonly digest: string;
+  readonly totals: ReadonlyMap<string, bigint>;
+}
+
+export type ReserveOutcome =
+  /** Without a reservation nothing new was counted, and nothing may be given back. */
+  { readonly ok: true; readonly state: DayState; readonly reservation: Reservation | null } | PolicyRefusal;
+
+/** Throws RangeError for a clock that gives no time: the intent is not signed. */
+export function reserveAmounts(
+  before: DayState,
+  digest: string,
+  amounts: readonly SpentAmount[],
+  nowMs: number,
+): ReserveOutcome {
+  const state = onDay(before, nowMs);
+  const sums = sumByAsset(amounts);
+  if (sums.size === 0 || state.digests.has(digest)) return { ok: true, state, reservation: null };
+  if (state.spentThrough >= state.day)
+    return refusal("DAY_UNKNOWN", "what was spent today is unknown since the store was put back");
+  if (state.digests.size >= MAX_DIGESTS_PER_DAY) return refusal("DAY_FULL", "too many intents of one day");
+  const totals = new Map(state.totals);
+  for (const [asset, { amount, perDay }] of sums) {
+    const total = (totals.get(asset) ?? 0n) + amount;
+    if (total > perDay) return refusal("AMOUNT_DAY", `more than ${asset} allows in one day`);
+    totals.set(asset, total);
+  }
+  if (totals.size > MAX_ASSETS_PER_DAY) return refusal("DAY_FULL", "too many assets of one day");
+  const counted = new Map([...sums].map(([asset, { amount }]) => [asset, amount] as const));
+  return {
+    ok: true,
+    state: { ...state, totals, digests: new Set([...state.digests, digest]) },
+    reservation: { day: state.day, digest, totals: counted },
+  };
+}
+
+/** Only before the co-signer sends what makes a signature possible (F4). A reservation of another day is gone already. */
+export function releaseAmounts(state: DayState, reservation: Reservation): DayState {
+  if (state.day !== reservation.day || !state.digests.has(reservation.digest)) return state;
+  const totals = new Map(state.totals);
+  for (const [asset, amount] of reservation.totals) {
+    const rest = (totals.get(asset) ?? 0n) - amount;
+    if (rest > 0n) totals.set(asset, rest);
+    else totals.delete(asset);
+  }
+  return { ...state, totals, digests: new Set([...state.digests].filter((digest) => digest !== reservation.digest)) };
+}
+
+/** After a restore, and when the other side finds this store behind. */
+export function markDaySpent(before: DayState, nowMs: number): DayState {
+  const state = onDay(before, nowMs);
+  return { ...state, spentThrough: Math.max(state.spentThrough, state.day) };
+}
+
+/** A later day begins with nothing spent; an earlier one does not come back. */
+function onDay(state: DayState, nowMs: number): DayState {
+  if (!Number.isSafeInteger(nowMs) || nowMs < 0) throw new RangeError("the clock gives no time");
+  const day = Math.floor(nowMs / MS_PER_DAY);
+  return day > state.day ? { ...state, day, totals: new Map(), digests: new Set() } : state;
+}
+
+/**
+ * Amounts of one intent in one asset are one amount, under the narrowest of their limits: parts of a batch would each
+ * pass alone. Zero spends nothing.
+ */
+function sumByAsset(amounts: readonly SpentAmount[]): ReadonlyMap<string, { amount: bigint; perDay: bigint }> {
+  const sums = new Map<string, { amount: bigint; perDay: bigint }>();
+  for (const { asset, amount, perDay } of amounts) {
+    if (amount < 0n) throw new RangeError("an amount is negative");
+    if (amount === 0n) continue;
+    const sum = sums.get(asset);
+    sums.set(asset, {
+      amount: (sum?.amount ?? 0n) + amount,
+      perDay: sum !== undefined && sum.perDay < perDay ? sum.perDay : perDay,
+    });
+  }
+  return sums;
+}

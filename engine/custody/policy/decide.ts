@@ -1,0 +1,19 @@
+/** The co-signer's whole answer to one intent: the rules, then the day's amounts. */
+import { toHex } from "../digest/bytes.js";
+import { intentDigest, type SignIntent } from "../digest/intent.js";
+import { type DayState, type ReserveOutcome, reserveAmounts } from "./daily-amounts.js";
+import type { Rulebook } from "./policy.js";
+import { judgeIntent } from "./rules.js";
+
+/** Lower case; as the wallet's row has it, never as a message says it. */
+export interface SigningWallet {
+  readonly address: string;
+  readonly day: DayState;
+}
+
+/** The state of the outcome is written in the commit of `ctr`, before anything is answered. */
+export function decidePolicy(book: Rulebook, intent: SignIntent, wallet: SigningWallet, nowMs: number): ReserveOutcome {
+  const verdict = judgeIntent(book, intent, wallet.address);
+  if (!verdict.ok) return verdict;
+  return reserveAmounts(wallet.day, toHex(intentDigest(intent)), verdict.amounts, nowMs);
+}
