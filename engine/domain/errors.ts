@@ -55,6 +55,9 @@ const ERROR_TABLE = {
   OPERATOR_DATA: { status: 403, text: "Fills, decisions and execution quality are served to the operator only" },
   INVALID_API_CREDENTIALS: { status: 403, text: "Invalid API credentials" },
   SYMBOL_NOT_ALLOWED: { status: 403, text: "Trading {symbol} is not allowed" },
+  /** The co-signer's own configuration; the name of the rule is in the details. */
+  POLICY_REFUSED: { status: 403, text: "The co-signer's policy refuses this" },
+  DESTINATION_NOT_ALLOWED: { status: 403, text: "The co-signer's policy does not allow this destination" },
   VENUE_NOT_ALLOWED: { status: 403, text: "Trading on {exchange} is not allowed" },
   DAILY_LIMIT: { status: 403, text: "Daily notional exceeds the allowed maximum" },
   NOT_FOUND: { status: 404, text: "Not found" },
@@ -71,6 +74,7 @@ const ERROR_TABLE = {
   IDEMPOTENCY_IN_PROGRESS: { status: 409, text: "A request with this Idempotency-Key is still running" },
   DUPLICATE_CLIENT_ORDER_ID: { status: 409, text: "This clientOrderId names another order" },
   ORDER_NOT_OPEN: { status: 409, text: "Order {orderId} is not open any more" },
+  WALLET_EXISTS: { status: 409, text: "Wallet already exists" },
   QUOTE_EXPIRED: { status: 409, text: "The quote is not valid any more" },
   QUOTE_UNKNOWN: { status: 409, text: "No such quote was given" },
   KEY_LIMIT: { status: 409, text: "There are {limit} live API keys, which is the most" },
@@ -80,6 +84,7 @@ const ERROR_TABLE = {
   UNSUPPORTED_MEDIA_TYPE: { status: 415, text: "The body must be application/json" },
   FOREIGN_HOST: { status: 421, text: "This service does not answer under this host name" },
   IDEMPOTENCY_MISMATCH: { status: 422, text: "This Idempotency-Key was used with another request body" },
+  WALLET_FROZEN: { status: 423, text: "The wallet is frozen; an operator must act" },
   UPGRADE_REQUIRED: { status: 426, text: "This address speaks WebSocket" },
   RATE_LIMITED: { status: 429, text: "Rate limit exceeded" },
   FAILED_TO_PLACE_ORDER: { status: 500, text: "Failed to place order" },
@@ -88,6 +93,8 @@ const ERROR_TABLE = {
   CANCEL_REJECTED: { status: 500, text: "Failed to cancel order" },
   AMEND_REJECTED: { status: 500, text: "Failed to amend order" },
   SETTING_REJECTED: { status: 500, text: "Failed to change account settings" },
+  /** Nothing left: a fault of a signing party, or a message of its peer that cannot be. */
+  FAILED_TO_SIGN: { status: 500, text: "Failed to sign message" },
   FAILED_TO_FETCH_POSITIONS: { status: 500, text: "Failed to fetch open positions: {reason}" },
   FAILED_TO_FETCH_ORDER_STATUS: { status: 500, text: "Failed to fetch order status: {reason}" },
   FAILED_TO_FETCH_ACCOUNT: { status: 500, text: "Failed to fetch account: {reason}" },
@@ -104,6 +111,8 @@ const ERROR_TABLE = {
   NOT_READY: { status: 503, text: "Not ready: {parts}" },
   RECORDS_UNAVAILABLE: { status: 503, text: "The record of market data and closes is unavailable" },
   STORE_UNAVAILABLE: { status: 503, text: "The state store is unavailable; nothing was sent" },
+  SIGNER_UNAVAILABLE: { status: 503, text: "The signer is unavailable; nothing was signed" },
+  RESTORED_STORE: { status: 503, text: "A store of a signing party was restored; an operator must act first" },
   SEAL_KEY_UNKNOWN: { status: 503, text: "A stored secret is sealed under a key that is not loaded" },
   /** At the start, or at a rotation: a key of an operator's that seals nothing here. */
   SEAL_KEY_REFUSED: { status: 503, text: "The sealing key is refused: {problem}" },
