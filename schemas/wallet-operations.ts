@@ -16,7 +16,9 @@ const BODY_ERRORS = {
   413: "The body is too large (BODY_TOO_LARGE).",
 } as const;
 const KEY_ERRORS = { 422: "The Idempotency-Key was used with another body (IDEMPOTENCY_MISMATCH)." } as const;
-const UNKNOWN_WALLET = { 404: "The owner has no such wallet (WALLET_NOT_FOUND)." } as const;
+/** Where keys are not needed only the demo has a provider. */
+const NO_PROVIDER = { 404: "This service has no wallet provider (NOT_FOUND)." } as const;
+const UNKNOWN_WALLET = { 404: `The owner has no such wallet (WALLET_NOT_FOUND). ${NO_PROVIDER[404]}` } as const;
 
 /** A key generation costs each party more than a second of arithmetic, a signature some hundredths. */
 const CREATE_WEIGHT = 5;
@@ -47,6 +49,7 @@ export const WALLET_OPERATIONS = {
     errors: {
       ...BODY_ERRORS,
       ...KEY_ERRORS,
+      ...NO_PROVIDER,
       409: "The owner has a wallet of this user id (WALLET_EXISTS; its `walletId` is in the details), or a request with this Idempotency-Key is still running (IDEMPOTENCY_IN_PROGRESS).",
       500: "The test signature of the new key failed, and no wallet was made (FAILED_TO_SIGN), or a fault of ours (INTERNAL).",
     },
@@ -60,7 +63,7 @@ export const WALLET_OPERATIONS = {
     pathParameters: {},
     query: walletListQuerySchema,
     reply: walletListReplySchema,
-    errors: {},
+    errors: NO_PROVIDER,
   },
   wallet: {
     ...READ,
