@@ -31,6 +31,7 @@ export interface SignCall {
 
 export class TestWallets implements WalletProvider {
   readonly #held = new Map<string, Held>();
+  #made = 0;
   readonly signs: SignCall[] = [];
   readonly creates: string[] = [];
   /** What the next calls reject with; null: they do what they are asked for. */
@@ -44,12 +45,12 @@ export class TestWallets implements WalletProvider {
     await this.#passed();
     const existing = this.find(userId, ownerId);
     if (existing !== null) throw new ServiceError("WALLET_EXISTS", { walletId: existing.walletId });
-    const key: Hex = `0x${digestOf("key", this.#held.size)}`;
+    const key: Hex = `0x${digestOf("key", this.#made)}`;
     const { address, publicKey } = privateKeyToAccount(key);
     const parity = Number.parseInt(publicKey.at(-1) ?? "0", 16) % 2 === 0 ? "02" : "03";
     const wallet: Wallet = {
       ownerId,
-      walletId: uuidOf(this.#held.size),
+      walletId: uuidOf(this.#made++),
       userId,
       address,
       publicKey: `0x${parity}${publicKey.slice(4, 68)}`,
@@ -106,6 +107,11 @@ export class TestWallets implements WalletProvider {
     };
   }
 
+  /** The user id is free again. */
+  forget(userId: string): void {
+    for (const [walletId, { wallet }] of this.#held) if (wallet.userId === userId) this.#held.delete(walletId);
+  }
+
   setState(walletId: string, state: WalletState): void {
     const held = this.#held.get(walletId);
     if (held !== undefined) this.#held.set(walletId, { ...held, wallet: { ...held.wallet, state } });
@@ -135,12 +141,14 @@ function uuidOf(index: number): string {
   );
 }
 
-/** The audit log of a test: rows in memory, and a switch that makes it fail. */
+/** The audit log of a test: rows in memory, and switches that make it fail or never answer. */
 export class TestActs {
   readonly rows: WalletAct[] = [];
   isBroken = false;
+  isStuck = false;
 
   readonly append = async (act: WalletAct): Promise<void> => {
+    if (this.isStuck) await new Promise<never>(() => {});
     if (this.isBroken) throw new ServiceError("STORE_UNAVAILABLE", { reason: "FULL" });
     this.rows.push(act);
   };
