@@ -21,6 +21,11 @@ const TAGS: readonly { readonly name: Operation["tag"]; readonly description: st
   { name: "trade", description: "Exits and entries at the best venue, what became of them, and the kill switch." },
   { name: "orders", description: "Orders, closes, settings and dead-man's switches of one venue." },
   { name: "account", description: "Positions, balances, orders and histories of an account, read at its venues." },
+  {
+    name: "wallets",
+    description:
+      "Server wallets, whose keys no single process holds. They exist where the operator configured a wallet provider.",
+  },
   { name: "market data", description: "Tickers, books and instruments; no account is needed." },
   {
     name: "history",

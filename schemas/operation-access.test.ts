@@ -4,6 +4,13 @@ import type { Operation } from "./operation.js";
 import { OPERATIONS } from "./operations.js";
 
 const operations = Object.values<Operation>(OPERATIONS);
+/** Of what changes something and is no trade. */
+const NOT_TRADE: Readonly<Record<string, string>> = {
+  killSwitch: "admin",
+  streamTicket: "read",
+  walletCreate: "sign",
+  walletSign: "sign",
+};
 const idsOf = (scope: Operation["access"]["scope"]) =>
   operations.filter(({ access }) => access.scope === scope).map(({ id }) => id);
 
@@ -14,10 +21,9 @@ describe("the access of operations", () => {
     expect(isRequired).toBe(true);
   });
 
-  it("needs `trade` for what sends, changes or arms something, and `admin` for the whole service", () => {
+  it("needs `trade` for what sends, changes or arms something, `sign` for wallets, and `admin` for the whole service", () => {
     const changing = operations.filter(({ method }) => method !== "GET");
-    for (const { id, access } of changing)
-      expect([id, access.scope]).toEqual([id, { killSwitch: "admin", streamTicket: "read" }[id] ?? "trade"]);
+    for (const { id, access } of changing) expect([id, access.scope]).toEqual([id, NOT_TRADE[id] ?? "trade"]);
     expect(idsOf("admin").sort()).toEqual(["killSwitch", "killSwitchStatus", "metrics"]);
   });
 

@@ -50,6 +50,10 @@ const SETTINGS = merged(CHANGES, {
   500: "The venue refused (SETTING_REJECTED).",
 });
 
+const SIGNER: Refusals = {
+  503: "The other signing party is away, or too many signatures wait (SIGNER_UNAVAILABLE); nothing was signed.",
+};
+
 const note = (description: string, refusals: Refusals = {}): OperationNote => ({ description, refusals });
 
 const PAGES =
@@ -201,6 +205,22 @@ export const OPERATION_NOTES = {
     ACCOUNT_READ,
   ),
   openOrders: note("Resting orders and untriggered stops, of all symbols or of one, read at the venue.", ACCOUNT_READ),
+  walletCreate: note(
+    "A key is made by two parties together; neither ever holds it. The reply comes once both have stored and backed up their shares and a test signature was verified. With an Idempotency-Key a retry answers the same wallet; without one it is a 409 that names it.",
+    merged(JSON_BODY, SIGNER, {
+      400: "The user id is none (INVALID_PARAMETERS).",
+      503: "A store of a signing party was restored from a backup (RESTORED_STORE). The reply could not be stored with its Idempotency-Key, so nothing was made (STORE_UNAVAILABLE).",
+    }),
+  ),
+  walletList: note("Those of the owner of the key, in the order of their ids; a cursor leads to the next page."),
+  wallet: note("By user id, wallet id or address. The wallet of another owner is answered as one that nobody has."),
+  walletSign: note(
+    "Exactly one of `message`, `messageHex`, `typedData` and `digest`. The co-signer computes the digest itself and applies the policy of its own configuration: texts and typed data that a venue or a token would take as an order, a login or a permit are refused unless that allows them. Each signature and each refusal leaves a row in the operator's audit log, without what was signed.",
+    merged(JSON_BODY, SIGNER, {
+      400: "Typed data that does not read in exactly one way is refused (INVALID_PARAMETERS).",
+      503: "A store of a signing party was restored from a backup (RESTORED_STORE). Its row in the audit log could not be written, so the signature was not given out (STORE_UNAVAILABLE).",
+    }),
+  ),
   aggregatedTicker: note(
     "One entry per venue under the names of that venue, the failure of one beside the figures of the others, and the best bid and ask over live books.",
     VENUE,

@@ -38,7 +38,7 @@ export interface Operation {
   /** OpenAPI form: `{name}` for parameters. */
   readonly path: string;
   readonly summary: string;
-  readonly tag: "trade" | "orders" | "account" | "market data" | "history" | "service";
+  readonly tag: "trade" | "orders" | "account" | "wallets" | "market data" | "history" | "service";
   readonly access: OperationAccess;
   /** Buckets that may be charged, in order; the first with enough tokens pays. */
   readonly buckets: readonly BucketName[];

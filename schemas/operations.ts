@@ -38,6 +38,7 @@ import {
 import { streamTicketReplySchema } from "./stream.js";
 import { aggregatedTickerReplySchema, venueTickerReply } from "./ticker.js";
 import { CONTRACTS, named } from "./venues.js";
+import { WALLET_OPERATIONS } from "./wallet-operations.js";
 
 /** Any route may answer these. */
 export const COMMON_ERRORS: Readonly<Record<number, string>> = {
@@ -276,6 +277,7 @@ export const OPERATIONS = {
   },
   ...ORDER_OPERATIONS,
   ...ACCOUNT_OPERATIONS,
+  ...WALLET_OPERATIONS,
   aggregatedTicker: {
     id: "aggregatedTicker",
     method: "GET",

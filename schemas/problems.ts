@@ -112,6 +112,12 @@ function patternWords(kind: string | undefined, text: string): string {
       return percentProblem(text);
     case "symbol":
       return "must be a symbol such as BTC, BTC-PERP or BTC/USDT";
+    case "hexBytes":
+      return "must be 0x and an even number of hex digits";
+    case "hexDigest":
+      return "must be 0x and 64 hex digits";
+    case "cursor":
+      return "must be the nextCursor of an earlier reply of this route";
     case "visibleAscii":
       return "must be visible ASCII characters without spaces";
     default:

@@ -125,11 +125,38 @@ const statusOfOrders = {
   ),
 };
 
+const signerProblem = words(
+  ["CONNECTING", "UNREACHABLE", "PIN", "SUITE", "SAME_PARTY", "SAME_KEK", "SAME_BACKUP_KEY", "STORE", "STOPPED"],
+  {
+    description:
+      "Why no signature can be made. PIN: the other party's certificate is not the expected one; SUITE: its program speaks another version; SAME_PARTY, SAME_KEK, SAME_BACKUP_KEY: the two are not apart as they must be; STORE: the store of a party takes no writes.",
+  },
+);
+
+/** Server wallets; absent without a provider of them. */
+const custodySchema = reply({
+  problem: nullable(signerProblem),
+  wallets: count,
+  frozen: count,
+  lost: Type.Integer({
+    minimum: 0,
+    description: "Wallets that the co-signer has and this store lost: none is made until they are restored.",
+  }),
+  sessions: reply({
+    signed: count,
+    failed: reply({ transport: count, refused: count, violation: count, cheat: count, fault: count }),
+    dropped: count,
+    queued: count,
+  }),
+});
+export type CustodyStatus = Static<typeof custodySchema>;
+
 /** The service itself: with `admin`, and in public mode. */
 const statusOfService = {
   closesInFlight: Type.Optional(Type.Integer({ minimum: 0 })),
   store: Type.Optional(storeSchema),
   recording: Type.Optional(recordingSchema),
+  custody: Type.Optional(custodySchema),
   stream: Type.Optional(reply({ connections: count, subscriptions: count, keys: count, lagging: count })),
   eventLoopDelayMs: Type.Optional(reply({ p50: Type.Number(), p99: Type.Number(), max: Type.Number() })),
 };

@@ -1,11 +1,12 @@
 /** Rooms → status rows and readiness. */
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
+import type { SignerProblem, WalletProviderStatus } from "../../engine/custody/provider/wallet-provider.js";
 import type { MarketRoom } from "../../engine/ports.js";
 import type { Recorder } from "../../engine/recorder/recorder.js";
 import type { RecordsStore } from "../../engine/storage/records/records-store.js";
 import type { StoreStatus } from "../../engine/storage/state-store.js";
-import type { ReadyPart, RecordingStatus, StoreStatusRow, VenueStatus } from "../../schemas/service.js";
+import type { CustodyStatus, ReadyPart, RecordingStatus, StoreStatusRow, VenueStatus } from "../../schemas/service.js";
 import type { MarketView } from "./market-view.js";
 import type { TradeDesk } from "./ports.js";
 
@@ -83,6 +84,29 @@ export function storeStatusRow(status: StoreStatus): StoreStatusRow {
   return { writable, problem, space, freeBytes, reserveBytes, pendingBatches: pendingBatchCount };
 }
 
+export function custodyStatus({ problem, wallets, frozen, lost, sessions }: WalletProviderStatus): CustodyStatus {
+  const { signed, failed, dropped, queued } = sessions;
+  return { problem, wallets, frozen, lost, sessions: { signed, failed: { ...failed }, dropped, queued } };
+}
+
+const PROBLEM_TEXT: Readonly<Record<SignerProblem, string>> = {
+  CONNECTING: "connecting",
+  UNREACHABLE: "not reachable",
+  PIN: "its certificate is not the expected one",
+  SUITE: "it speaks another version of the protocol",
+  SAME_PARTY: "both sides are the same party",
+  SAME_KEK: "both parties have one key-encryption key",
+  SAME_BACKUP_KEY: "both parties have one backup key",
+  STORE: "the store of a party takes no writes",
+  STOPPED: "stopped",
+};
+
+/** Anybody may ask whether the service is ready: no counts of wallets. */
+function cosignerPart({ problem }: WalletProviderStatus): ReadyPart {
+  const detail = problem === null ? "reachable" : `${problem}: ${PROBLEM_TEXT[problem]}`;
+  return { name: "cosigner", ready: problem === null, detail };
+}
+
 /** Text for people. A volume is reported before it is full. */
 function storeDetail({ writable, problem, pendingBatchCount, space, freeBytes }: StoreStatus): string {
   const free = freeBytes === null ? "" : `, ${(freeBytes / MIB).toFixed(1)} MiB free`;
@@ -93,13 +117,15 @@ function storeDetail({ writable, problem, pendingBatchCount, space, freeBytes }:
 
 /**
  * Ready to close positions: the store takes writes and every configured venue has a live feed. A record that is off or
- * unreachable does not make the service unready; one whose fills and decisions pile up does.
+ * unreachable does not make the service unready; one whose fills and decisions pile up does. `custody`: null without server
+ * wallets; with them the co-signer must be there.
  */
 export function readyParts(
   view: MarketView,
   desk: TradeDesk,
   recording: RecordingStatus,
   closing: boolean,
+  custody: WalletProviderStatus | null = null,
 ): ReadyPart[] {
   const parts: ReadyPart[] = [{ name: "process", ready: !closing, detail: closing ? "shutting down" : "running" }];
   const store = desk.storeStatus();
@@ -112,6 +138,7 @@ export function readyParts(
       ? `RECORDS_BACKLOG: ${waiting}`
       : `${recording.state}${recording.reason === "" ? "" : `, ${recording.reason}`}, ${waiting}${SHED_TEXT[recording.shed]}`,
   });
+  if (custody !== null) parts.push(cosignerPart(custody));
   for (const room of view.rooms) {
     let live = 0;
     for (const market of room.markets.values()) if (market.book.state === BOOK_LIVE) live++;

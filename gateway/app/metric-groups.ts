@@ -5,6 +5,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import type { RoomStatus, MarketRoom } from "../../engine/ports.js";
+import type { WalletProviderStatus } from "../../engine/custody/provider/wallet-provider.js";
 import type { StoreStatus } from "../../engine/storage/state-store.js";
 import type { RecordingStatus } from "../../schemas/service.js";
 import type { RouteCounts } from "../http/reply-state.js";
@@ -151,6 +152,26 @@ function addTableMetrics(registry: Registry, recording: () => RecordingStatus): 
     labelNames: ["table"],
     *read() {
       for (const { table, cut } of recording().tables) yield [{ table }, cut];
+    },
+  });
+}
+
+/** Server wallets and the two parties that sign for them. */
+export function addSigningMetrics(registry: Registry, status: () => WalletProviderStatus): void {
+  addGauges(registry, [
+    ["unwind_signer_ready", "1 while signatures can be made.", () => (status().problem === null ? 1 : 0)],
+    ["unwind_wallets", "Server wallets.", () => status().wallets],
+    ["unwind_wallets_frozen", "Of these, frozen after a failed cryptographic check.", () => status().frozen],
+    ["unwind_wallets_lost", "Wallets that the co-signer has and this store lost.", () => status().lost],
+    ["unwind_signatures_queued", "Signatures that wait for their turn.", () => status().sessions.queued],
+  ]);
+  addCounter(registry, {
+    name: "unwind_signatures_total",
+    help: "Signing sessions since start, by how they ended; dropped: never begun.",
+    labelNames: ["outcome"],
+    *read() {
+      const { signed, failed, dropped } = status().sessions;
+      for (const [outcome, count] of Object.entries({ signed, ...failed, dropped })) yield [{ outcome }, count];
     },
   });
 }

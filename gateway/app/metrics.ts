@@ -5,6 +5,7 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { MarketRoom } from "../../engine/ports.js";
+import type { WalletProviderStatus } from "../../engine/custody/provider/wallet-provider.js";
 import type { StoreStatus } from "../../engine/storage/state-store.js";
 import type { RecordingStatus } from "../../schemas/service.js";
 import type { RouteCounts } from "../http/reply-state.js";
@@ -13,6 +14,7 @@ import {
   addRecordMetrics,
   addRequestMetrics,
   addServiceMetrics,
+  addSigningMetrics,
   addStoreMetrics,
   addStreamMetrics,
   addVenueMetrics,
@@ -33,6 +35,8 @@ export interface MetricSources extends ServiceCounts {
   readonly stream: StreamCounts;
   recording(): RecordingStatus;
   store(): StoreStatus;
+  /** Null without a wallet provider: there are no figures of it then. */
+  readonly signing: (() => WalletProviderStatus) | null;
 }
 
 export class Metrics {
@@ -77,6 +81,7 @@ export class Metrics {
     addRecordMetrics(registry, () => sources.recording());
     addStoreMetrics(registry, () => sources.store());
     addVenueMetrics(registry, sources.rooms);
+    if (sources.signing !== null) addSigningMetrics(registry, sources.signing);
   }
 
   async text(): Promise<string> {

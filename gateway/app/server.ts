@@ -18,6 +18,7 @@ import type { Portfolio } from "../../engine/portfolio/portfolio.js";
 import type { Recorder } from "../../engine/recorder/recorder.js";
 import type { RecordsStore } from "../../engine/storage/records/records-store.js";
 import type { TradingDesk } from "../accounts/trading-desk.js";
+import type { WalletDesk } from "../accounts/wallet-desk.js";
 import type { CloseDefaults } from "../api/close-request.js";
 import { BodyReader } from "../http/body.js";
 import type { CallerAuth } from "../http/caller.js";
@@ -45,6 +46,7 @@ import { serviceRoutes } from "../api/routes/service-info.js";
 import { streamTicketRoute } from "../api/routes/stream-ticket.js";
 import { tradingRoutes } from "../api/routes/trading.js";
 import { tickerRoutes } from "../api/routes/tickers.js";
+import { walletRoutes } from "../api/routes/wallets.js";
 import { recordingStatus } from "../api/status.js";
 import { isLoopback } from "../http/server-address.js";
 import type { TlsPaths } from "./tls-files.js";
@@ -99,6 +101,8 @@ export interface ServerParts {
   readonly portfolio?: Portfolio;
   /** Accounts and single-venue orders; absent: those routes are not served. */
   readonly trading?: TradingDesk;
+  /** Server wallets; absent: there is no provider of them, and those routes are not served. */
+  readonly walletDesk?: WalletDesk;
   /** API keys; absent: there are none, and their headers are not read. */
   readonly auth?: CallerAuth;
 }
@@ -229,6 +233,7 @@ function accountsOf(portfolio: Portfolio, { hash, trading }: ServerParts): Strea
 }
 
 function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, parts: ServerParts): void {
+  const { walletDesk } = parts;
   parts.metrics.attach({
     routes: edge.routes,
     rooms: parts.view.rooms,
@@ -240,6 +245,7 @@ function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, 
     stream: stream.counts,
     recording: () => recordingStatus(parts.records, parts.recorder),
     store: () => parts.desk.storeStatus(),
+    signing: walletDesk === undefined ? null : () => walletDesk.status(),
   });
 }
 
@@ -258,6 +264,7 @@ function mounting(core: ServerCore, options: ServerOptions, parts: ServerParts):
     routingDryRunRoute(context),
     executionRoute(context),
     ...tradingRoutes(context),
+    ...walletRoutes(context),
     ...tickerRoutes(context),
     ...bookRoutes(context),
     instrumentsRoute(context),
@@ -297,6 +304,7 @@ function routeContext(core: ServerCore, options: ServerOptions, parts: ServerPar
     strictFields: options.strictFields,
     version: options.version,
     ...(parts.trading === undefined ? {} : { trading: parts.trading }),
+    ...(parts.walletDesk === undefined ? {} : { walletDesk: parts.walletDesk }),
     startedAtMs: parts.clock.wallMs(),
     callerOfAsk,
     inFlight: core.inFlight,

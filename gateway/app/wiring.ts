@@ -7,6 +7,7 @@
 import { type Clock, createSystemClock } from "../../engine/domain/clock.js";
 import { type Random, systemRandom } from "../../engine/domain/random.js";
 import type { CredentialSource } from "../../engine/custody/credential-source.js";
+import type { WalletProvider } from "../../engine/custody/provider/wallet-provider.js";
 import { GuardBook } from "../../engine/guards/guard-book.js";
 import { createNonceReservations } from "../../engine/orders/durable/nonce-reservations.js";
 import type { RecordSink } from "../../engine/orders/conclude/record-sink.js";
@@ -24,7 +25,9 @@ import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import { ACCOUNT_PACES } from "../../feeds/registry.js";
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
+import { joinedWallets } from "../accounts/provider-wallets.js";
 import { createTradingDesk, type RecordAct } from "../accounts/trading-desk.js";
+import { type WalletAct, WalletDesk } from "../accounts/wallet-desk.js";
 import { openAdminSocket, tlsReload } from "./admin-socket.js";
 import { type Administration, openAdministration, type OpenAdministration } from "./administration.js";
 import { openAuthentication } from "./authentication.js";
@@ -61,6 +64,8 @@ export interface ServiceOverrides {
   readonly pageAccount?: PageAccount;
   /** Server wallets and their credentials; absent: there are none. */
   readonly wallets?: CredentialSource;
+  /** Makes wallets and signs for them; absent: the service has no wallet routes. Its owner stops it, after the service. */
+  readonly walletProvider?: WalletProvider;
   /** API keys, instead of those of the configuration and the store. */
   readonly auth?: CallerAuth;
   /** Receives what orders did, instead of the record. */
@@ -268,16 +273,19 @@ function createPortfolio(
 }
 
 async function listen(
-  { config, overrides, clock, logger, undo }: Builder,
-  { store, hash, owners, rooms, recording, administration }: Foundation,
+  builder: Builder,
+  foundation: Foundation,
   { trades, orders, guards }: OrderServices,
   portfolio: Portfolio,
 ): Promise<Server> {
+  const { config, overrides, clock, logger, undo } = builder;
+  const { store, hash, owners, rooms, recording, administration } = foundation;
   const auth = await openAuthentication({ store, access: config, administration, clock, logger });
   undo.push(() => auth.stop());
   const version = overrides.version ?? VERSION;
   const operator = { loopbackOnly: config.trustsLoopback && isLoopback(config.host), open: false };
-  const wallets = overrides.wallets ?? new MemoryCredentials();
+  const provider = overrides.walletProvider ?? null;
+  const wallets = joinedWallets(overrides.wallets ?? new MemoryCredentials(), provider);
   const recordAct = recordActs(administration, logger);
   const server = await startServer(
     {
@@ -294,11 +302,21 @@ async function listen(
       records: recording.store,
       recorder: recording.recorder,
       trading: createTradingDesk({ clock, wallets, owners, orders, killSwitch: guards, operator, recordAct }),
+      ...(provider === null ? {} : { walletDesk: createWalletDesk(builder, foundation, provider) }),
     },
   );
   undo.push(() => server.stop(config.shutdownGraceMs));
   logger.info("service.listening", { host: config.host, port: server.port, version, profile: config.profile });
   return server;
+}
+
+function createWalletDesk(
+  { clock, logger }: Builder,
+  { store, hash, owners, administration }: Foundation,
+  provider: WalletProvider,
+): WalletDesk {
+  const appendAct = (act: WalletAct) => administration.audit.append(act);
+  return new WalletDesk({ provider, owners, store, hash, randomIds: cryptoRandomIds, clock, logger, appendAct });
 }
 
 function recordActs({ audit }: Administration, logger: ServiceLogger): RecordAct {

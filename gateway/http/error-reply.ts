@@ -18,7 +18,12 @@ export function retryAfterSeconds(error: ServiceError): number | null {
 }
 
 /** States that end by themselves within moments. */
-const RETRY_SOON: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["OVERLOADED", "SHUTTING_DOWN", "STORE_UNAVAILABLE"]);
+const RETRY_SOON: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "OVERLOADED",
+  "SHUTTING_DOWN",
+  "STORE_UNAVAILABLE",
+  "SIGNER_UNAVAILABLE",
+]);
 
 export function errorBody(error: ServiceError, requestId: string, nowMs: number): string {
   const internal = error.code === "INTERNAL";

@@ -21,6 +21,7 @@ import {
   signed,
   type TestKey,
 } from "./test-keys.js";
+import { TestWallets } from "./test-wallets.js";
 
 const ADDRESS = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
 const WALLET = "0b9f3c52-7d0a-4a53-9c64-6f1f3f2f9a10";
@@ -29,6 +30,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   exchange: "venueone",
   walletAddress: ADDRESS,
   walletId: WALLET,
+  walletIdOrAddress: WALLET,
   orderId: "12345",
   routeId: "rt_none",
   switchId: "dm_none",
@@ -50,7 +52,11 @@ const auth = createTestAuth();
 let harness: Harness;
 
 beforeAll(async () => {
-  harness = await startHarness({ auth, trading: tradingWith(desk) });
+  harness = await startHarness({
+    auth,
+    trading: tradingWith(desk),
+    wallets: { provider: new TestWallets(), appendAct: async () => {} },
+  });
 });
 afterAll(async () => {
   await harness.stop();

@@ -18,6 +18,7 @@ import { createTradeDesk } from "../app/trade-desk.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import { ACCOUNT_PACES } from "../../feeds/registry.js";
 import type { TradingDesk } from "../accounts/trading-desk.js";
+import { WalletDesk, type WalletDeskParts } from "../accounts/wallet-desk.js";
 import type { CallerAuth } from "../http/caller.js";
 import { createLogger, type ServiceLogger } from "../app/log.js";
 import { MarketView } from "../api/market-view.js";
@@ -87,6 +88,8 @@ export interface HarnessOptions {
   readonly auth?: CallerAuth;
   /** Accounts and single-venue orders; absent: those routes are not served. */
   readonly trading?: (parts: TradingParts) => Promise<TradingDesk>;
+  /** Server wallets; absent: those routes are not served. */
+  readonly wallets?: Pick<WalletDeskParts, "provider" | "appendAct"> & Partial<WalletDeskParts>;
 }
 
 export interface TradingParts {
@@ -145,6 +148,11 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
         })
       : null;
   const trading = await options.trading?.({ clock, store, logger });
+  const owners = new Owners();
+  const walletDesk =
+    options.wallets === undefined
+      ? undefined
+      : new WalletDesk({ owners, store, hash, randomIds: cryptoRandomIds, clock, logger, ...options.wallets });
   const server = await startServer(
     { ...DEFAULT_SERVER_OPTIONS, ...options.server },
     {
@@ -156,7 +164,8 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
       records: options.records ?? createOffStore("no record in this test"),
       recorder: null,
       hash,
-      owners: new Owners(),
+      owners,
+      ...(walletDesk === undefined ? {} : { walletDesk }),
       ...(trading === undefined ? {} : { trading }),
       ...(options.auth === undefined ? {} : { auth: options.auth }),
       ...(portfolio === null ? {} : { portfolio }),

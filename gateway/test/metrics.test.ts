@@ -1,6 +1,7 @@
 /** What only grows is a counter, what goes up and down is a gauge: rates are made of the one, levels of the other. */
 import { afterEach, expect, it } from "vitest";
 import type { MarketRoom } from "../../engine/ports.js";
+import type { WalletProviderStatus } from "../../engine/custody/provider/wallet-provider.js";
 import type { StoreStatus } from "../../engine/storage/state-store.js";
 import type { RecordingStatus } from "../../schemas/service.js";
 import { Metrics, type MetricSources } from "../app/metrics.js";
@@ -15,6 +16,14 @@ const RECORDING = {
 const STORE: StoreStatus = {
   ...{ writable: true, problem: null, pendingBatchCount: 0, commitCount: 1, batchCount: 1 },
   ...{ space: "LOW", freeBytes: 12, reserveBytes: 34 },
+};
+
+const SIGNING: WalletProviderStatus = {
+  ...{ problem: "UNREACHABLE", wallets: 5, frozen: 1, lost: 2 },
+  sessions: {
+    ...{ signed: 11, dropped: 3, queued: 4 },
+    failed: { transport: 6, refused: 7, violation: 8, cheat: 9, fault: 10 },
+  },
 };
 
 const ROOM = {
@@ -41,6 +50,7 @@ async function scraped(): Promise<string> {
     },
     recording: () => RECORDING,
     store: () => STORE,
+    signing: () => SIGNING,
   } as unknown as MetricSources);
   await metrics.text();
   // The second look adds nothing to the first.
@@ -57,6 +67,13 @@ it.each([
   ["unwind_record_rows", '{table="trades",fate="stored"}', 7],
   ["unwind_record_rows", '{table="trades",fate="dropped"}', 1],
   ["unwind_record_figures_cut", '{table="trades"}', 4],
+  ["unwind_signatures_total", '{outcome="signed"}', 11],
+  ["unwind_signatures_total", '{outcome="transport"}', 6],
+  ["unwind_signatures_total", '{outcome="refused"}', 7],
+  ["unwind_signatures_total", '{outcome="violation"}', 8],
+  ["unwind_signatures_total", '{outcome="cheat"}', 9],
+  ["unwind_signatures_total", '{outcome="fault"}', 10],
+  ["unwind_signatures_total", '{outcome="dropped"}', 3],
   ["unwind_venue_gaps", '{venue="venueone"}', 1],
   ["unwind_venue_resyncs", '{venue="venueone"}', 2],
   ["unwind_venue_reconnects", '{venue="venueone"}', 3],
@@ -84,6 +101,18 @@ it("the store's volume and the kinds of data that are not recorded are gauges", 
     "unwind_store_space 2",
     "unwind_record_store_bytes 56",
     "unwind_record_shed 1",
+  ])
+    expect(text.split("\n")).toContain(line);
+});
+
+it("wallets, and whether they can sign, are gauges", async () => {
+  const text = await scraped();
+  for (const line of [
+    "unwind_signer_ready 0",
+    "unwind_wallets 5",
+    "unwind_wallets_frozen 1",
+    "unwind_wallets_lost 2",
+    "unwind_signatures_queued 4",
   ])
     expect(text.split("\n")).toContain(line);
 });

@@ -50,11 +50,19 @@ export interface TestAuthOptions {
   readonly mode?: Authenticator["mode"];
   readonly nowMs?: () => number;
   readonly addressOf?: AddressOf;
+  /** Beside those of the table. */
+  readonly keys?: readonly TestKey[];
 }
 
-export function createTestAuth({ mode = "signed", nowMs = Date.now, addressOf }: TestAuthOptions = {}): TestAuth {
+export function createTestAuth({
+  mode = "signed",
+  nowMs = Date.now,
+  addressOf,
+  keys = [],
+}: TestAuthOptions = {}): TestAuth {
+  const all = [...KEYS, ...keys];
   const callers = new Map<string, Caller>(
-    KEYS.map(({ keyId, ownerId, scopes }) => [keyId, { keyId, ownerId, scopes: new Set(scopes) }]),
+    all.map(({ keyId, ownerId, scopes }) => [keyId, { keyId, ownerId, scopes: new Set(scopes) }]),
   );
   const revoked = new Set([REVOKED.keyId]);
   const seen = new Set<string>();
@@ -81,7 +89,7 @@ export function createTestAuth({ mode = "signed", nowMs = Date.now, addressOf }:
       ["X-API-SECRET", isSigned ? "-" : headers.secret],
     ])
       if (text === null || text === "") return refused("AUTH_MISSING_HEADER", { header: name });
-    const found = KEYS.find(({ keyId }) => keyId === headers.apiKey);
+    const found = all.find(({ keyId }) => keyId === headers.apiKey);
     const caller = callers.get(headers.apiKey ?? "");
     if (found === undefined || caller === undefined) return refused("AUTH_UNKNOWN_KEY");
     if (revoked.has(found.keyId)) return refused("KEY_REVOKED");

@@ -14,6 +14,7 @@ import type { Reply, RequestOptions } from "./client.js";
 import { createFakeDesk, FRESH_SCRIPT } from "./fake-desk.js";
 import { createFakeRoom, fakeMarket, type FakeRoom, loadBook } from "./fake-room.js";
 import { type Harness, PROVEN_AHEAD_NS, startHarness } from "./harness.js";
+import { TestWallets } from "./test-wallets.js";
 import { anInstrument } from "../../engine/domain/test/instruments.js";
 
 const ADDRESS = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
@@ -24,6 +25,7 @@ const CREDENTIALS = { venueone: KEY_ONE, venuetwo: KEY_TWO };
 const THREE_KEY = { apiKeyPrivateKey: "ab".repeat(40), apiKeyIndex: 3, accountIndex: 9 };
 
 const desk = createFakeDesk();
+const wallets = new TestWallets();
 const { ROOMS, refreshBooks } = fourRooms();
 const [ROOM_ONE] = ROOMS as [FakeRoom, ...FakeRoom[]];
 let strict: Harness;
@@ -44,6 +46,7 @@ function start(strictFields: boolean): Promise<Harness> {
   return startHarness({
     rooms: ROOMS,
     server: { strictFields },
+    wallets: { provider: wallets, appendAct: async () => {} },
     async trading({ clock, store, logger }) {
       const killSwitch = new GuardBook({
         store,
@@ -69,6 +72,7 @@ function start(strictFields: boolean): Promise<Harness> {
 }
 
 beforeAll(async () => {
+  await wallets.create("signer", null);
   strict = await start(true);
   lenient = await start(false);
 });
@@ -78,6 +82,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   desk.calls.length = 0;
+  wallets.forget(NEW_USER);
   Object.assign(desk.script, FRESH_SCRIPT);
   refreshBooks(strict.clock.monoNs());
   ROOM_ONE.held.set("BTC", 400);
@@ -92,6 +97,8 @@ interface Sending {
   readonly path: string;
   readonly body: Record<string, unknown>;
 }
+
+const NEW_USER = "made by each request anew";
 
 /** Every operation that sends, changes or arms something, with a body that it accepts. */
 const SENDING: readonly Sending[] = [
@@ -136,6 +143,8 @@ const SENDING: readonly Sending[] = [
   { operation: OPERATIONS.deadManHeartbeat, path: "/api/trading/dead-man/dm_1/heartbeat", body: {} },
   { operation: OPERATIONS.deadManEnd, path: "/api/trading/dead-man/dm_1", body: {} },
   { operation: OPERATIONS.killSwitch, path: "", body: { active: false } },
+  { operation: OPERATIONS.walletCreate, path: "", body: { userId: NEW_USER } },
+  { operation: OPERATIONS.walletSign, path: "/api/wallets/signer/sign", body: { message: "m", digest: null } },
 ];
 
 function send(harness: Harness, { operation, path }: Sending, body: unknown): Promise<Reply> {
@@ -276,8 +285,11 @@ describe("an unknown field", () => {
   });
 });
 
+/** Of those that act for an account; a wallet route names its wallet in the path, or makes it. */
+const ofAccounts = byId.filter(([id, { operation }]) => id !== "killSwitch" && operation.tag !== "wallets");
+
 describe("a field that the interface spec names", () => {
-  it.each(byId.filter(([id]) => id !== "killSwitch"))(
+  it.each(ofAccounts)(
     "%s knows the names of the wallet and the broker",
     async (_, sending) => {
       const named = { userId: "alice", walletIdOrAddress: ADDRESS, broker: 1000, ...sending.body };
@@ -287,11 +299,8 @@ describe("a field that the interface spec names", () => {
   );
 
   it.each(
-    byId.filter(
-      ([id]) =>
-        !["killSwitch", "deadManHeartbeat", "deadManEnd", "venuethreeOrder", "positionClose", "positionOpen"].includes(
-          id,
-        ),
+    ofAccounts.filter(
+      ([id]) => !["deadManHeartbeat", "deadManEnd", "venuethreeOrder", "positionClose", "positionOpen"].includes(id),
     ),
   )("%s refuses walletIdOrAddress of another wallet", async (_, sending) => {
     const reply = await send(strict, sending, {

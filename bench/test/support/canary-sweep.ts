@@ -45,6 +45,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   symbol: "BTC",
   exchange: "venuetwo",
   walletId: "0b9f3c52-7d0a-4a53-9c64-6f1f3f2f9a10",
+  walletIdOrAddress: "0b9f3c52-7d0a-4a53-9c64-6f1f3f2f9a10",
   orderId: "12345",
   routeId: "rt_none",
   switchId: "dm_none",
@@ -64,6 +65,8 @@ const FIELDS: Readonly<Record<string, unknown>> = {
   timeoutMs: 60_000,
   active: false,
   reason: "",
+  userId: "canary-user",
+  message: "canary",
 };
 const QUERY_OF: Readonly<Record<string, string>> = { side: "SELL", size: "0.001", symbol: "BTC", exchange: "venuetwo" };
 

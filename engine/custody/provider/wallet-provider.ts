@@ -106,7 +106,8 @@ export interface SessionCounts {
 /**
  * Rejections are ServiceErrors: SIGNER_UNAVAILABLE (nothing left, may be asked again), RESTORED_STORE, POLICY_REFUSED or
  * DESTINATION_NOT_ALLOWED (context `rule`: name of the rule), WALLET_FROZEN, FAILED_TO_SIGN (our fault or a violation),
- * WALLET_NOT_FOUND.
+ * WALLET_NOT_FOUND, INVALID_PARAMETERS (typed data that does not read in exactly one way; context `fields`, as the routes
+ * have them).
  */
 export interface WalletProvider {
   /** Rejects with WALLET_EXISTS, context `walletId`, where the owner has a wallet of this user id. */

@@ -17,7 +17,7 @@ import {
   timeReplySchema,
 } from "../../../schemas/service.js";
 import { asServiceError } from "../../http/error-reply.js";
-import { readyParts, recordingStatus, storeStatusRow, venueStatus } from "../status.js";
+import { custodyStatus, readyParts, recordingStatus, storeStatusRow, venueStatus } from "../status.js";
 import { askerOf, type Caller, PUBLIC_CALLER } from "../../http/caller.js";
 import { payerOfKey, payersOf } from "../../http/caller-tags.js";
 import { CREDENTIALS_HEADER, readVenueCredentials } from "../venue-credentials.js";
@@ -121,12 +121,13 @@ function healthRoute({ edge, clock, startedAtMs, version }: RouteContext): Route
   };
 }
 
-function readyRoute({ edge, clock, view, desk, records, recorder }: RouteContext): Route {
+function readyRoute({ edge, clock, view, desk, records, recorder, walletDesk }: RouteContext): Route {
   const serialise = compileSerialiser(readyReplySchema);
   return {
     operation: OPERATIONS.ready,
     handle(response) {
-      const parts = readyParts(view, desk, recordingStatus(records, recorder), edge.closing);
+      const custody = walletDesk?.status() ?? null;
+      const parts = readyParts(view, desk, recordingStatus(records, recorder), edge.closing, custody);
       const missing = parts.filter((part) => !part.ready).map((part) => part.name);
       if (missing.length > 0)
         throw new ServiceError("NOT_READY", { parts: missing.join(", "), ready: false, components: parts });
@@ -177,12 +178,13 @@ function ordersStatus({ desk }: RouteContext, caller: Caller) {
   };
 }
 
-function serviceStatus({ desk, inFlight, metrics, records, recorder, stream }: RouteContext) {
+function serviceStatus({ desk, inFlight, metrics, records, recorder, stream, walletDesk }: RouteContext) {
   const { connections, subscriptions, keys, lagging } = stream;
   return {
     closesInFlight: inFlight.count,
     store: storeStatusRow(desk.storeStatus()),
     recording: recordingStatus(records, recorder),
+    ...(walletDesk === undefined ? {} : { custody: custodyStatus(walletDesk.status()) }),
     stream: { connections, subscriptions, keys, lagging },
     eventLoopDelayMs: metrics.eventLoopDelayMs(),
   };

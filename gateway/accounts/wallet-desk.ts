@@ -1,0 +1,206 @@
+/**
+ * Server wallets for the routes: whose they are, one act for each Idempotency-Key, and a row in the audit log for what
+ * the signers did or refused.
+ *
+ * Invariants: a caller reaches the wallets of the owners that it reaches, and no others. No signature leaves without its
+ * row. With a key a request acts once, also across a crash: a wallet that was made is answered again; a signature whose
+ * reply was lost is made anew, of the same bytes. A refusal is not kept: a retry asks again.
+ *
+ * Bounds: the requests in flight are bounded by their routes; records live 24 hours.
+ */
+import type {
+  SigningRequest,
+  Wallet,
+  WalletPage,
+  WalletProvider,
+  WalletProviderStatus,
+  WalletSignature,
+} from "../../engine/custody/provider/wallet-provider.js";
+import type { Clock } from "../../engine/domain/clock.js";
+import { type ErrorCode, ServiceError } from "../../engine/domain/errors.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import type { Owners } from "../../engine/domain/owner.js";
+import type { KeyedHash, RandomIds } from "../../engine/storage/keyed-hash.js";
+import type { StateStore } from "../../engine/storage/state-store.js";
+import { KeyedRequests } from "./keyed-requests.js";
+
+export interface WalletAct {
+  /** A key id; `local` without a key. */
+  readonly who: string;
+  readonly what: "wallet.create" | "wallet.sign";
+  /** Wallet id; "" where none was made. */
+  readonly subject: string;
+  readonly outcome: "done" | "refused" | "failed";
+  readonly details: Readonly<Record<string, string | boolean>>;
+}
+
+/** Durable when it resolves. */
+export type AppendAct = (act: WalletAct) => Promise<void>;
+
+export interface WalletDeskParts {
+  readonly provider: WalletProvider;
+  readonly owners: Owners;
+  readonly store: StateStore;
+  readonly hash: KeyedHash;
+  readonly randomIds: RandomIds;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly appendAct: AppendAct;
+}
+
+/** Who asks, and by which request. */
+export interface WalletCall {
+  readonly ownerId: string | null;
+  /** Null without a key. */
+  readonly keyId: string | null;
+  readonly requestId: string;
+  readonly idempotencyKey: string | null;
+  /** What the key is bound to. */
+  readonly boundBytes: Uint8Array;
+}
+
+export interface WalletAnswer<T> {
+  readonly value: T;
+  /** Of an earlier request with the same key. */
+  readonly replayed: boolean;
+}
+
+/** Of a request that asked for what cannot be: the signers did nothing. */
+const LEAVES_NO_ROW: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "INVALID_PARAMETERS",
+  "WALLET_EXISTS",
+  "WALLET_NOT_FOUND",
+]);
+const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "POLICY_REFUSED",
+  "DESTINATION_NOT_ALLOWED",
+  "WALLET_FROZEN",
+  "RESTORED_STORE",
+]);
+
+export class WalletDesk {
+  readonly #provider: WalletProvider;
+  readonly #owners: Owners;
+  readonly #logger: Logger;
+  readonly #appendAct: AppendAct;
+  readonly #keyed: KeyedRequests;
+
+  constructor(parts: WalletDeskParts) {
+    this.#provider = parts.provider;
+    this.#owners = parts.owners;
+    this.#logger = parts.logger;
+    this.#appendAct = parts.appendAct;
+    this.#keyed = new KeyedRequests(parts);
+  }
+
+  /** By user id, wallet id or address. Null: the caller reaches none of this name. */
+  find(name: string, ownerId: string | null): Wallet | null {
+    for (const owner of this.#owners.reachedBy(ownerId)) {
+      const wallet = this.#provider.find(name, owner);
+      // Whatever the provider found: a wallet of another owner goes no further.
+      if (wallet !== null && wallet.ownerId === owner) return wallet;
+    }
+    return null;
+  }
+
+  /** In ascending order of wallet id. `after`: exclusive start. */
+  list(ownerId: string | null, after: string | null, limit: number): WalletPage {
+    const pages = this.#owners.reachedBy(ownerId).map((owner) => this.#provider.list(owner, after, limit));
+    const all = pages.flatMap(({ wallets }) => wallets).sort((a, b) => (a.walletId < b.walletId ? -1 : 1));
+    const wallets = all.slice(0, limit);
+    const hasMore = all.length > limit || pages.some(({ next }) => next !== null);
+    return { wallets, next: hasMore ? (wallets.at(-1)?.walletId ?? null) : null };
+  }
+
+  status(): WalletProviderStatus {
+    return this.#provider.status();
+  }
+
+  /** Rejects with WALLET_EXISTS, what the provider rejects with, and the refusals of a key. */
+  create(userId: string, call: WalletCall): Promise<WalletAnswer<Wallet>> {
+    return this.#keyed.perform(call, {
+      check: () => {
+        const existing = this.find(userId, call.ownerId);
+        if (existing !== null) throw new ServiceError("WALLET_EXISTS", { walletId: existing.walletId });
+      },
+      act: () => this.#create(userId, call),
+      recover: async () => {
+        const made = this.find(userId, call.ownerId);
+        if (made === null) return this.#create(userId, call);
+        await this.#noteMade(made, call, { recovered: true });
+        return made;
+      },
+    });
+  }
+
+  async #create(userId: string, call: WalletCall): Promise<Wallet> {
+    let wallet: Wallet;
+    try {
+      wallet = await this.#provider.create(userId, call.ownerId);
+    } catch (error) {
+      throw await this.#refused(error, "INTERNAL", { call, what: "wallet.create", subject: "", details: {} });
+    }
+    await this.#noteMade(wallet, call, {});
+    return wallet;
+  }
+
+  /** The wallet is there whether or not its row is: a failure is logged. */
+  async #noteMade({ walletId }: Wallet, { keyId }: WalletCall, details: WalletAct["details"]): Promise<void> {
+    const act = { what: "wallet.create", subject: walletId, outcome: "done", details } as const;
+    await this.#appendOrLog({ who: whoOf(keyId), ...act });
+  }
+
+  /**
+   * Rejects with what the provider rejects with, FAILED_TO_SIGN for any other fault, STORE_UNAVAILABLE where the row
+   * could not be written, and the refusals of a key.
+   */
+  sign(wallet: Wallet, request: SigningRequest, call: WalletCall): Promise<WalletAnswer<WalletSignature>> {
+    const act = () => this.#sign(wallet, request, call);
+    return this.#keyed.perform(call, { check: () => {}, act, recover: act });
+  }
+
+  async #sign({ walletId }: Wallet, request: SigningRequest, call: WalletCall): Promise<WalletSignature> {
+    const row = { what: "wallet.sign", subject: walletId, details: { kind: request.kind } } as const;
+    let signature: WalletSignature;
+    try {
+      signature = await this.#provider.sign(walletId, "caller", request);
+    } catch (error) {
+      throw await this.#refused(error, "FAILED_TO_SIGN", { call, ...row });
+    }
+    await this.#appendAct({ who: whoOf(call.keyId), outcome: "done", ...row });
+    return signature;
+  }
+
+  /** Leaves the row of a refusal; returns what the caller gets. `otherwise`: for what the provider does not reject with. */
+  async #refused(
+    error: unknown,
+    otherwise: ErrorCode,
+    { call, details, ...row }: Pick<WalletAct, "what" | "subject" | "details"> & { readonly call: WalletCall },
+  ): Promise<ServiceError> {
+    const refusal = error instanceof ServiceError ? error : new ServiceError(otherwise, {}, { cause: error });
+    const { code, context } = refusal;
+    if (!(error instanceof ServiceError))
+      this.#logger.error("wallets.failed", {
+        what: row.what,
+        errorName: error instanceof Error ? error.name : "unknown",
+      });
+    if (LEAVES_NO_ROW.has(code)) return refusal;
+    const rule = typeof context["rule"] === "string" ? { rule: context["rule"] } : {};
+    const outcome = REFUSALS.has(code) ? "refused" : "failed";
+    await this.#appendOrLog({ who: whoOf(call.keyId), ...row, outcome, details: { ...details, code, ...rule } });
+    return refusal;
+  }
+
+  async #appendOrLog(act: WalletAct): Promise<void> {
+    try {
+      await this.#appendAct(act);
+    } catch (error) {
+      const errorName = error instanceof Error ? error.name : "unknown";
+      this.#logger.error("wallets.audit_failed", { what: act.what, errorName });
+    }
+  }
+}
+
+function whoOf(keyId: string | null): string {
+  return keyId ?? "local";
+}
