@@ -31,7 +31,7 @@ export interface BackupOwner {
   readonly ownerId: string | null;
   readonly userId: string;
   /** Unix epoch, integer ms. */
-  readonly createdAtMs: number;
+  readonly createdAt: number;
 }
 
 export class OpenBackup {
@@ -143,9 +143,9 @@ function readPlaintext(
   return party === 0 && owner !== null ? made(0, owner) : null;
 }
 
-function ownerFields({ ownerId, userId, createdAtMs }: BackupOwner): Buffer[] {
+function ownerFields({ ownerId, userId, createdAt }: BackupOwner): Buffer[] {
   const time = Buffer.alloc(TIME_BYTES);
-  time.writeBigUInt64BE(BigInt(createdAtMs));
+  time.writeBigUInt64BE(BigInt(createdAt));
   const texts = [ownerId ?? "", userId].map((text) => Buffer.from(text, "utf8"));
   // What could not be read back must not be written.
   if (ownerId === "" || userId === "" || texts.some(({ byteLength }) => byteLength > OWNER_TEXT_BYTES_MAX))
@@ -167,9 +167,9 @@ function readOwner(source: Buffer): BackupOwner | null {
   if (at !== source.byteLength || owner === undefined || user === undefined || time?.byteLength !== TIME_BYTES)
     return null;
   const [ownerId, userId] = [textOf(owner), textOf(user)];
-  const createdAtMs = time.readBigUInt64BE(0);
-  if (ownerId === null || userId === null || userId === "" || createdAtMs > EPOCH_TIME_MS_MAX) return null;
-  return { ownerId: ownerId === "" ? null : ownerId, userId, createdAtMs: Number(createdAtMs) };
+  const createdAt = time.readBigUInt64BE(0);
+  if (ownerId === null || userId === null || userId === "" || createdAt > EPOCH_TIME_MS_MAX) return null;
+  return { ownerId: ownerId === "" ? null : ownerId, userId, createdAt: Number(createdAt) };
 }
 
 function textOf(bytes: Buffer): string | null {

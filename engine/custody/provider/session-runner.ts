@@ -11,6 +11,7 @@ import type { IntentReader } from "../mpc/sessions/sign-cosigner.js";
 import type { KeygenAdmission } from "../mpc/sessions/keygen-cosigner.js";
 import type { RefreshMode, StateRow } from "../mpc/state/state-row.js";
 import type { Message } from "../mpc/wire/header.js";
+import type { BackupOwner } from "./open-backup.js";
 import type { StoredShare } from "./party-store.js";
 
 export interface SessionRunner<Request> {
@@ -19,14 +20,6 @@ export interface SessionRunner<Request> {
   receive(id: number, message: Message): Promise<Step>;
   end(id: number, cause: EndCause): Promise<Step>;
   close(): Promise<void>;
-}
-
-/** What S's backup of a wallet holds beside the share (docs/mpc.md, section 13). */
-export interface BackupOwner {
-  readonly ownerId: string | null;
-  readonly userId: string;
-  /** Unix epoch, integer ms. */
-  readonly createdAt: number;
 }
 
 /** Plain data: it goes to a worker. */

@@ -3,7 +3,12 @@ import { connect as connectPlain, type Socket } from "node:net";
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { otherParty, type Party } from "../../../engine/custody/mpc/base/parameters.js";
 import { encodeHeader, headerOf, type Message, NO_SID } from "../../../engine/custody/mpc/wire/header.js";
-import { kindNamed, MESSAGE_KINDS, type MessageKind, type MessageName } from "../../../engine/custody/mpc/wire/message-types.js";
+import {
+  kindNamed,
+  MESSAGE_KINDS,
+  type MessageKind,
+  type MessageName,
+} from "../../../engine/custody/mpc/wire/message-types.js";
 import type { LinkListener, PartyLink } from "../../../engine/custody/provider/party-link.js";
 import type { Logger } from "../../../engine/domain/logger.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";

@@ -1,0 +1,81 @@
+/**
+ * The thread that runs the service's signing sessions (docs/mpc.md, decision 19): 20 ms of arithmetic a signature never
+ * stall an order. It has no socket, file or store: sealed shares come in, steps go out.
+ *
+ * Invariant: after `close` no share and no key-encryption key is open in this thread.
+ */
+import { parentPort, workerData } from "node:worker_threads";
+import { systemRandom } from "../../engine/custody/mpc/base/random.js";
+import { sealBackupFile } from "../../engine/custody/provider/backup-file.js";
+import { parseBackupPublicKey } from "../../engine/custody/provider/backup-key.js";
+import { createServiceRunner } from "../../engine/custody/provider/local-runner.js";
+import type { SessionRunner, ServiceRequest } from "../../engine/custody/provider/session-runner.js";
+import { Kek } from "../../engine/custody/sealing/kek.js";
+import { Keyring } from "../../engine/custody/sealing/keyring.js";
+import type { SealContext } from "../../engine/custody/sealing/sealer.js";
+import { systemSecretRandom } from "../../engine/custody/sealing/secret-bytes.js";
+import { createSystemClock } from "../../engine/domain/clock.js";
+import { secp256k1 } from "../../feeds/shared/sign/secp256k1.js";
+import type { FromWorker, ToWorker, WorkerCall, WorkerKeys, WorkerStart } from "./custody-messages.js";
+
+const { keys, backupKey } = workerData as WorkerStart;
+const parsed = parseBackupPublicKey(Buffer.from(backupKey).toString("hex"));
+if (!parsed.ok || parentPort === null) throw new Error("not a custody worker");
+const { key } = parsed;
+const port = parentPort;
+const clock = createSystemClock();
+let ring = ringOf(keys);
+
+const runner: SessionRunner<ServiceRequest> = createServiceRunner({
+  sealer: {
+    seal: (context: SealContext, plaintext: Uint8Array) => ring.seal(context, plaintext),
+    open: (context: SealContext, record: Uint8Array) => ring.open(context, record),
+  },
+  random: systemRandom,
+  verifier: secp256k1,
+  sealBackup: (share, ctr, owner) => sealBackupFile({ share, ctr, owner, key, random: systemRandom }),
+});
+
+port.on("message", (message: ToWorker) => {
+  if (message.kind === "call") void answer(message.number, message.call);
+  else {
+    ring.close();
+    ring = ringOf(message.keys);
+  }
+});
+
+async function answer(number: number, call: WorkerCall): Promise<void> {
+  let reply: FromWorker;
+  try {
+    reply = { number, step: await run(call) };
+  } catch (error) {
+    reply = { number, problem: error instanceof Error ? error.name : "unknown" };
+  }
+  port.postMessage(reply);
+  if (call.kind === "close") port.close();
+}
+
+async function run(call: WorkerCall) {
+  switch (call.kind) {
+    case "open":
+      return runner.open(call.id, call.request);
+    case "receive":
+      return runner.receive(call.id, call.message);
+    case "end":
+      return runner.end(call.id, call.cause);
+    case "close":
+      await runner.close();
+      ring.close();
+      return null;
+  }
+}
+
+/** The buffers were moved here, so they are this thread's to wipe. */
+function ringOf({ present, former }: WorkerKeys): Keyring {
+  const kekOf = (bytes: Uint8Array) => new Kek(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  return new Keyring({
+    present: kekOf(present),
+    former: former === null ? null : kekOf(former),
+    ...{ clock, random: systemSecretRandom },
+  });
+}
