@@ -69,13 +69,16 @@ const keptGadgets: typeof computedGadgets = (share, direction) => {
 };
 
 /** A plain sealing: what is tested here is the order of effects, not the cipher. */
-const sealer: EpochPorts["sealer"] = {
+export const plainSealer: EpochPorts["sealer"] = {
   seal: (context, plaintext) => Buffer.concat([contextHash(context), plaintext]),
   open: (context, record) => {
     if (!Buffer.from(record.subarray(0, 32)).equals(contextHash(context))) throw new Error("another context");
     return Buffer.from(record.subarray(32));
   },
 };
+
+const namedBackup: EpochPorts["sealBackup"] = (share, ctr) =>
+  Buffer.from(`${share.epoch}/${ctr}/${share.tag.toString("hex")}`);
 
 function contextHash(context: Parameters<EpochPorts["sealer"]["seal"]>[0]): Buffer {
   const parts = context.parts.map((part) => Buffer.from(part).toString("hex"));
@@ -109,12 +112,18 @@ export class Node {
   /** Called before (true) and after each durable effect and send; throws `Killed`. */
   onEffect: (before: boolean, effect: Effect) => void = () => {};
 
-  constructor(party: Party, random: RandomSource, verifier: SignatureVerifier = portableVerifier, store?: Store) {
+  constructor(
+    party: Party,
+    random: RandomSource,
+    verifier: SignatureVerifier = portableVerifier,
+    store?: Store,
+    sealBackup: EpochPorts["sealBackup"] = namedBackup,
+  ) {
     this.party = party;
     this.store = store ?? { row: null, shares: new Map(), backups: [] };
     this.ports = {
-      ...{ random: labelled(random, `${party}/`), verifier, gadgets: keptGadgets, sealer },
-      sealBackup: (share, ctr) => Buffer.from(`${share.epoch}/${ctr}/${share.tag.toString("hex")}`),
+      ...{ random: labelled(random, `${party}/`), verifier, gadgets: keptGadgets },
+      ...{ sealer: plainSealer, sealBackup },
     };
     this.restart();
   }
@@ -145,7 +154,7 @@ export class Node {
     const publicKey = this.peek(epoch).publicKey;
     const name = { walletId: WALLET, party: this.party, epoch, publicKey };
     if (record === undefined) throw new Error("no record");
-    return new OpenShare(sealer.open(shareContext(name), record), name);
+    return new OpenShare(plainSealer.open(shareContext(name), record), name);
   }
 
   own(): OwnWallet | null {
