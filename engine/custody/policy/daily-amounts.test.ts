@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ACTS, message, policyOf, RULES, transaction, FRIEND, WALLET } from "./test/policies.js";
+import { intentDigest, type SignIntent } from "../digest/intent.js";
 import { decidePolicy } from "./decide.js";
 import {
   type DayState,
@@ -232,23 +233,27 @@ describe("the row of a day", () => {
   });
 });
 
+function digested(intent: SignIntent) {
+  return { intent, digest: intentDigest(intent) };
+}
+
 describe("the answer to an intent", () => {
   it("holds rules and amounts together, and counts gas", () => {
     const policy = policyOf({ ...RULES, native: [{ ...RULES.native[0], perDay: "80" }] });
     const book = { policy, acts: ACTS };
     const pay = (nonce: bigint) => transaction({ nonce, to: FRIEND, value: 50n });
-    const first = decidePolicy(book, pay(0n), { address: WALLET, day: NEW_DAY_STATE }, NOON);
+    const first = decidePolicy(book, digested(pay(0n)), { address: WALLET, day: NEW_DAY_STATE }, NOON);
     if (!first.ok) throw new Error(first.rule);
     expect(Object.fromEntries(first.state.totals)).toEqual({ "chain:42161/gas": 100n, "chain:42161/native": 50n });
     const wallet = { address: WALLET, day: first.state };
-    expect(decidePolicy(book, pay(0n), wallet, NOON)).toMatchObject({ ok: true, reservation: null });
-    expect(decidePolicy(book, pay(1n), wallet, NOON)).toMatchObject({ ok: false, rule: "AMOUNT_DAY" });
-    expect(decidePolicy(book, message("hi"), wallet, NOON)).toMatchObject({
+    expect(decidePolicy(book, digested(pay(0n)), wallet, NOON)).toMatchObject({ ok: true, reservation: null });
+    expect(decidePolicy(book, digested(pay(1n)), wallet, NOON)).toMatchObject({ ok: false, rule: "AMOUNT_DAY" });
+    expect(decidePolicy(book, digested(message("hi")), wallet, NOON)).toMatchObject({
       ok: true,
       reservation: null,
       state: first.state,
     });
-    expect(decidePolicy(book, transaction({ chainId: 9n }), wallet, NOON)).toMatchObject({
+    expect(decidePolicy(book, digested(transaction({ chainId: 9n })), wallet, NOON)).toMatchObject({
       ok: false,
       rule: "CHAIN",
     });

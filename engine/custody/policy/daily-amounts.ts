@@ -58,11 +58,17 @@ export function reserveAmounts(
   }
   if (totals.size > MAX_ASSETS_PER_DAY) return refusal("DAY_FULL", "too many assets of one day");
   const counted = new Map([...sums].map(([asset, { amount }]) => [asset, amount] as const));
-  return {
-    ok: true,
-    state: { ...state, totals, digests: new Set([...state.digests, digest]) },
-    reservation: { day: state.day, digest, totals: counted },
-  };
+  const reservation = { day: state.day, digest, totals: counted };
+  return { ok: true, state: holdReservation(state, reservation), reservation };
+}
+
+/** The state with the reservation in it. Twice is once, and what a later day begins without is gone already. */
+export function holdReservation(before: DayState, reservation: Reservation): DayState {
+  const state = before.day < reservation.day ? dayBegun(before, reservation.day) : before;
+  if (state.day > reservation.day || state.digests.has(reservation.digest)) return state;
+  const totals = new Map(state.totals);
+  for (const [asset, amount] of reservation.totals) totals.set(asset, (totals.get(asset) ?? 0n) + amount);
+  return { ...state, totals, digests: new Set([...state.digests, reservation.digest]) };
 }
 
 /** Only before the co-signer sends what makes a signature possible (F4). A reservation of another day is gone already. */
@@ -87,7 +93,11 @@ export function markDaySpent(before: DayState, nowMs: number): DayState {
 function onDay(state: DayState, nowMs: number): DayState {
   if (!Number.isSafeInteger(nowMs) || nowMs < 0) throw new RangeError("the clock gives no time");
   const day = Math.floor(nowMs / MS_PER_DAY);
-  return day > state.day ? { ...state, day, totals: new Map(), digests: new Set() } : state;
+  return day > state.day ? dayBegun(state, day) : state;
+}
+
+function dayBegun(state: DayState, day: number): DayState {
+  return { ...state, day, totals: new Map(), digests: new Set() };
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The ledger of a wallet's day as bytes of its row in the store. A row that is not exactly what was written throws: the
- * wallet is not signed for until an operator looked, since a lost amount would be spent twice.
+ * The ledger of a wallet's day as bytes of its row in the store. A row that is not exactly what was written throws: what
+ * was spent is unknown then, and counts as spent (provider/day-book.ts).
  */
 import { utf8ToBytes } from "@noble/hashes/utils";
 import { isJsonArray, isJsonObject, type JsonValue, parseStrictJson } from "../digest/strict-json.js";

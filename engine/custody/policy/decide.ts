@@ -1,6 +1,6 @@
 /** The co-signer's whole answer to one intent: the rules, then the day's amounts. */
 import { toHex } from "../digest/bytes.js";
-import { intentDigest, type SignIntent } from "../digest/intent.js";
+import type { SignIntent } from "../digest/intent.js";
 import { type DayState, type ReserveOutcome, reserveAmounts } from "./daily-amounts.js";
 import type { Rulebook } from "./policy.js";
 import { judgeIntent } from "./rules.js";
@@ -11,9 +11,14 @@ export interface SigningWallet {
   readonly day: DayState;
 }
 
-/** The state of the outcome is written in the commit of `ctr`, before anything is answered. */
-export function decidePolicy(book: Rulebook, intent: SignIntent, wallet: SigningWallet, nowMs: number): ReserveOutcome {
+/** `digest`: the intent's own, computed here. The state of the outcome is written in the commit of `ctr`, before anything is answered. */
+export function decidePolicy(
+  book: Rulebook,
+  { intent, digest }: { readonly intent: SignIntent; readonly digest: Uint8Array },
+  wallet: SigningWallet,
+  nowMs: number,
+): ReserveOutcome {
   const verdict = judgeIntent(book, intent, wallet.address);
   if (!verdict.ok) return verdict;
-  return reserveAmounts(wallet.day, toHex(intentDigest(intent)), verdict.amounts, nowMs);
+  return reserveAmounts(wallet.day, toHex(digest), verdict.amounts, nowMs);
 }

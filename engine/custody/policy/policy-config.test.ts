@@ -5,7 +5,7 @@ import { CUSTODY_ACTS } from "../../../feeds/registry.js";
 import { jsonBytes } from "../digest/test/typed-data-cases.js";
 import { DEFAULT_POLICY } from "./policy.js";
 import { readPolicyConfig } from "./policy-config.js";
-import { policyErrorCode, POLICY_RULES, policyRuleName } from "./refusals.js";
+import { policyErrorCode, POLICY_RULES, policyRuleName, refusalReply } from "./refusals.js";
 import { ACTS, CHAIN, RULES, TOKEN, VAULT } from "./test/policies.js";
 
 function problems(file: unknown): readonly string[] {
@@ -167,5 +167,11 @@ describe("the numbers of rules", () => {
   it("tell destinations from the rest", () => {
     expect([18, 1, 999].map(policyErrorCode)).toEqual(["DESTINATION_NOT_ALLOWED", "POLICY_REFUSED", "POLICY_REFUSED"]);
     expect([policyRuleName(1), policyRuleName(999)]).toEqual(["INTENT", null]);
+  });
+
+  it("are named in the reply, those of another version by their number", () => {
+    expect(refusalReply(18)).toEqual({ code: "DESTINATION_NOT_ALLOWED", rule: "DESTINATION" });
+    expect(refusalReply(21)).toEqual({ code: "POLICY_REFUSED", rule: "AMOUNT_DAY" });
+    expect(refusalReply(999)).toEqual({ code: "POLICY_REFUSED", rule: "RULE_999" });
   });
 });

@@ -47,6 +47,14 @@ export function refusal(rule: PolicyRule, reason: string): PolicyRefusal {
   return { ok: false, rule, reason };
 }
 
+/** What the caller of S gets for the number in an `Abort`: code of the 403, and `rule` for its details. */
+export function refusalReply(detail: number): {
+  readonly code: ReturnType<typeof policyErrorCode>;
+  readonly rule: string;
+} {
+  return { code: policyErrorCode(detail), rule: policyRuleName(detail) ?? `RULE_${detail}` };
+}
+
 /** Code of the reply for the number in an `Abort`. A number that this program does not know is refused policy too. */
 export function policyErrorCode(detail: number): "DESTINATION_NOT_ALLOWED" | "POLICY_REFUSED" {
   return detail === POLICY_RULES.DESTINATION ? "DESTINATION_NOT_ALLOWED" : "POLICY_REFUSED";

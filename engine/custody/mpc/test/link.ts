@@ -108,6 +108,8 @@ export class Node {
   publicKey: Buffer | null = null;
   session: Session | null = null;
   approved: RefreshMode | null = null;
+  /** What the co-signer reads intents with. */
+  intents: IntentReader = textIntents;
   unreserved = 0;
   /** Called before (true) and after each durable effect and send; throws `Killed`. */
   onEffect: (before: boolean, effect: Effect) => void = () => {};
@@ -240,7 +242,7 @@ export class Node {
         ? null
         : { row, tag: this.peek(row.activeEpoch).tag, openShare: () => this.openShare(row.activeEpoch) };
     if (type === MESSAGE.f1)
-      return new SignCosigner({ walletId, wallet, busy: false, testDigest: null, intents: textIntents }, this.ports);
+      return new SignCosigner({ walletId, wallet, busy: false, testDigest: null, intents: this.intents }, this.ports);
     if (type !== MESSAGE.rf1) return null;
     const useApproval = (mode: RefreshMode) => this.approved === mode;
     return new RefreshCosigner({ walletId, wallet, busy: false, useApproval }, this.ports);
