@@ -3,7 +3,12 @@ import { connect as connectPlain, type Socket } from "node:net";
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { otherParty, type Party } from "../../../engine/custody/mpc/base/parameters.js";
 import { encodeHeader, headerOf, type Message, NO_SID } from "../../../engine/custody/mpc/wire/header.js";
-import { kindNamed, MESSAGE_KINDS, type MessageKind, type MessageName } from "../../../engine/custody/mpc/wire/message-types.js";
+import {
+  kindNamed,
+  MESSAGE_KINDS,
+  type MessageKind,
+  type MessageName,
+} from "../../../engine/custody/mpc/wire/message-types.js";
 import type { LinkListener, PartyLink } from "../../../engine/custody/provider/party-link.js";
 import type { Logger } from "../../../engine/domain/logger.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
@@ -157,6 +162,16 @@ export class Stage {
     this.later(() => socket.destroy());
     return socket;
   }
+}
+
+/** Moves the clock of a client that waits to its next attempt, and not past it; returns the pause in ms. */
+export function passPause({ link, clock }: End<LinkClient>): number {
+  let pauseMs = 0;
+  for (; link.status().handshakes === 0; pauseMs += 50) {
+    if (pauseMs > 10_000) throw new Error("the client does not try again");
+    clock.advance(50);
+  }
+  return pauseMs;
 }
 
 /** Drains it, so that an end is seen. */
