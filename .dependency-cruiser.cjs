@@ -138,6 +138,16 @@ module.exports = {
       to: { path: "^gateway/", pathNot: "^gateway/(admin|auth)/" },
     },
     {
+      name: "custody-knows-no-service",
+      comment: "The link of the two parties is the co-signer's too, whose process has no service.",
+      severity: "error",
+      from: { path: "^gateway/custody/", pathNot: TEST },
+      to: {
+        path: "^(gateway|feeds|schemas|engine)/",
+        pathNot: "^(gateway/custody|engine/(custody|domain|storage))/|^feeds/shared/net/backoff\\.ts$",
+      },
+    },
+    {
       name: "views-know-no-routes",
       comment: "gateway/api holds requests and views; its routes, the stream and the histories are built on them.",
       severity: "error",

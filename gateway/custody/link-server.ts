@@ -40,7 +40,8 @@ export class LinkServer implements PartyLink {
   readonly #limits: ServerLimits;
   readonly #core: LinkCore;
   readonly #server: Server;
-  readonly #handshakes = new Set<TLSSocket>();
+  /** Each ends one that is under way. */
+  readonly #handshakes = new Set<(problem: LinkProblem) => void>();
   #closed: Promise<void> | null = null;
 
   constructor(parts: LinkServerParts) {
@@ -89,7 +90,7 @@ export class LinkServer implements PartyLink {
   close(): Promise<void> {
     if (this.#closed !== null) return this.#closed;
     this.#closed = new Promise((resolve) => this.#server.close(() => resolve()));
-    for (const socket of this.#handshakes) socket.destroy();
+    for (const fail of this.#handshakes) fail("CLOSED");
     this.#core.end("CLOSED");
     return this.#closed;
   }
@@ -110,17 +111,17 @@ export class LinkServer implements PartyLink {
       // The pin decides, in `#shaken`.
       rejectUnauthorized: false,
     });
-    this.#handshakes.add(socket);
     const timer = clock.setTimer(() => fail("TIMEOUT"), this.#limits.handshakeMs);
     const settle = (): boolean => {
       clock.clearTimer(timer);
-      return this.#handshakes.delete(socket);
+      return this.#handshakes.delete(fail);
     };
     const fail = (problem: LinkProblem) => {
       if (!settle()) return;
       socket.destroy();
       this.#problem(problem);
     };
+    this.#handshakes.add(fail);
     socket.on("error", () => fail("HANDSHAKE")).on("close", () => fail("HANDSHAKE"));
     // What `tls.Server` itself waits for; there is no other sign of a server's handshake on a socket of its own.
     socket.on("secure", () => {

@@ -102,6 +102,8 @@ describe("layer rules", () => {
     ["auth-knows-no-shell", "gateway/auth", "gateway/stream/x.ts"],
     ["auth-knows-no-shell", "gateway/auth", "gateway/http/x.ts"],
     ["children-know-no-service", "gateway/children", "gateway/app/x.ts"],
+    ["custody-knows-no-service", "gateway/custody", "gateway/app/x.ts"],
+    ["custody-knows-no-service", "gateway/custody", "feeds/shared/net/x.ts"],
     ["views-know-no-routes", "gateway/api", "gateway/api/routes/x.ts"],
     ["views-know-no-routes", "gateway/accounts", "gateway/stream/x.ts"],
     ["routes-and-stream-know-no-wiring", "gateway/api/routes", "gateway/app/x.ts"],

@@ -164,6 +164,16 @@ export class Stage {
   }
 }
 
+/** Moves the clock of a client that waits to its next attempt, and not past it; returns the pause in ms. */
+export function passPause({ link, clock }: End<LinkClient>): number {
+  let pauseMs = 0;
+  for (; link.status().handshakes === 0; pauseMs += 50) {
+    if (pauseMs > 10_000) throw new Error("the client does not try again");
+    clock.advance(50);
+  }
+  return pauseMs;
+}
+
 /** Drains it, so that an end is seen. */
 export function closeOf(socket: Socket): Promise<void> {
   socket.resume();
