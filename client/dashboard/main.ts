@@ -25,6 +25,7 @@ import { Session } from "./session.js";
 import { SignIn } from "./sign-in.js";
 import { TickerTable } from "./ticker-table.js";
 import { TypedDialog } from "./typed-dialog.js";
+import { WalletPanel } from "./wallet-panel.js";
 
 /** Ages and the countdown continue without any frame. */
 const AGES_MS = 250;
@@ -81,6 +82,7 @@ const closing = new CloseDialog(account, session);
 const panel = new AccountPanel(board, account, session, announce, (position) => closing.open(position));
 new AccountForm(account);
 new TypedDialog(account, session);
+const wallets = new WalletPanel(session, announce);
 const signIn = new SignIn(session);
 /** The key that the stream's connection was opened with. */
 let streamKey: string | null = null;
@@ -125,6 +127,8 @@ function followSession(): void {
   client.stop();
   client.start();
   void fillPicker();
+  if (key === null) wallets.forget();
+  else void wallets.load();
 }
 
 async function fillPicker(): Promise<void> {
@@ -174,6 +178,7 @@ client.start();
 show(address);
 void fillPicker();
 void readPageFacts().then((facts) => {
+  if (facts?.hasWallets === true) wallets.show(facts.wantsKey && session.state !== "in");
   if (facts?.wantsKey === true) session.want();
   if (facts?.account != null && account.account === null) account.show(facts.account);
 });

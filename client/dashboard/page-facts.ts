@@ -8,6 +8,8 @@ export interface PageFacts {
   readonly account: Account | null;
   /** The service takes API keys, and much of it is for those who have one. */
   readonly wantsKey: boolean;
+  /** The service has server wallets. */
+  readonly hasWallets: boolean;
 }
 
 /** Returns null where the file cannot be read. */
@@ -15,10 +17,10 @@ export async function readPageFacts(): Promise<PageFacts | null> {
   try {
     const reply = await fetch(PATH, { cache: "no-store" });
     const { data } = (await reply.json()) as {
-      data: { account: Omit<Account, "isDemo"> | null; wantsKey?: boolean };
+      data: { account: Omit<Account, "isDemo"> | null; wantsKey?: boolean; hasWallets?: boolean };
     };
     const account = data.account === null ? null : { ...data.account, isDemo: true };
-    return { account, wantsKey: data.wantsKey === true };
+    return { account, wantsKey: data.wantsKey === true, hasWallets: data.hasWallets === true };
   } catch {
     return null;
   }

@@ -73,7 +73,14 @@ export class FakeNode {
   focus(): void {}
 }
 
-const ELEMENTS = ["HTMLElement", "HTMLButtonElement", "HTMLDialogElement", "HTMLFormElement", "HTMLInputElement"];
+const ELEMENTS = [
+  "HTMLElement",
+  "HTMLButtonElement",
+  "HTMLDialogElement",
+  "HTMLFormElement",
+  "HTMLInputElement",
+  "HTMLTextAreaElement",
+];
 /** More turns than any reply of these tests takes. */
 const TURNS = 100;
 

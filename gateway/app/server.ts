@@ -35,7 +35,7 @@ import type { TradeDesk } from "../api/ports.js";
 import { bookRoutes } from "../api/routes/books.js";
 import type { RouteContext } from "../api/routes/context.js";
 import type { RouteLimits } from "../http/json-route.js";
-import { mountDashboard, type PageAccount } from "../api/routes/dashboard.js";
+import { mountDashboard, type PageAccount, type PageFacts } from "../api/routes/dashboard.js";
 import { executionRoute } from "../api/routes/execution.js";
 import { historyRoutes } from "../api/routes/history.js";
 import { instrumentsRoute } from "../api/routes/instruments.js";
@@ -250,8 +250,9 @@ function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, 
 }
 
 /** The page offers to sign in where keys exist and calls need one. */
-function wantsKey({ auth }: ServerParts): boolean {
-  return auth !== undefined && auth.authenticator.mode !== "public";
+function pageFacts({ auth, walletDesk }: ServerParts): PageFacts {
+  const wantsKey = auth !== undefined && auth.authenticator.mode !== "public";
+  return { wantsKey, hasWallets: walletDesk !== undefined };
 }
 
 /** Mounts every route on an app; the routes themselves are made once. */
@@ -281,7 +282,7 @@ function mounting(core: ServerCore, options: ServerOptions, parts: ServerParts):
   ];
   return (app) => {
     mountStream(app, edge, stream);
-    mountDashboard(app, edge, options.dashboardFolder ?? null, options.pageAccount ?? null, wantsKey(parts));
+    mountDashboard(app, edge, options.dashboardFolder ?? null, options.pageAccount ?? null, pageFacts(parts));
     mountRoutes(app, edge, routes, origins.hasOrigins);
   };
 }

@@ -10,7 +10,7 @@ import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.j
 import { INVALID_DISCONNECTED } from "../../engine/market/book.js";
 import type { FeedState, Market } from "../../engine/market/market.js";
 import { createFakeRoom, type FakeRoom, fakeMarket, loadBook } from "./fake-room.js";
-import { PROVEN_AHEAD_NS, startHarness } from "./harness.js";
+import { type HarnessOptions, PROVEN_AHEAD_NS, startHarness } from "./harness.js";
 import { anInstrument } from "../../engine/domain/test/instruments.js";
 
 /** Listed by the first room alone: what a page does with it shows whether texts are texts. */
@@ -39,7 +39,8 @@ export interface Stage {
   stop(): Promise<void>;
 }
 
-export async function startStage(dashboardFolder: string): Promise<Stage> {
+/** `wallets`: server wallets, beside what every stage has. */
+export async function startStage(dashboardFolder: string, wallets?: HarnessOptions["wallets"]): Promise<Stage> {
   const clock = createSystemClock();
   const random = createSeededRandom(7);
   const rooms = Object.fromEntries(
@@ -65,7 +66,12 @@ export async function startStage(dashboardFolder: string): Promise<Stage> {
 
   // A port of its own from the start: only such a one can be listened on again at once.
   const server = { port: await freePort(), dashboardFolder };
-  const start = () => startHarness({ rooms: ROUTABLE_VENUES.map((venue) => rooms[venue]), server });
+  const start = () =>
+    startHarness({
+      rooms: ROUTABLE_VENUES.map((venue) => rooms[venue]),
+      server,
+      ...(wallets === undefined ? {} : { wallets }),
+    });
   let harness = await start();
   return {
     url: harness.server.url,

@@ -289,14 +289,11 @@ describe("an unknown field", () => {
 const ofAccounts = byId.filter(([id, { operation }]) => id !== "killSwitch" && operation.tag !== "wallets");
 
 describe("a field that the interface spec names", () => {
-  it.each(ofAccounts)(
-    "%s knows the names of the wallet and the broker",
-    async (_, sending) => {
-      const named = { userId: "alice", walletIdOrAddress: ADDRESS, broker: 1000, ...sending.body };
-      const reply = await send(strict, sending, named);
-      expect([reply.status, reply.headers["x-ignored-fields"]]).toEqual([200, undefined]);
-    },
-  );
+  it.each(ofAccounts)("%s knows the names of the wallet and the broker", async (_, sending) => {
+    const named = { userId: "alice", walletIdOrAddress: ADDRESS, broker: 1000, ...sending.body };
+    const reply = await send(strict, sending, named);
+    expect([reply.status, reply.headers["x-ignored-fields"]]).toEqual([200, undefined]);
+  });
 
   it.each(
     ofAccounts.filter(

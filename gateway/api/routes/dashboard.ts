@@ -42,16 +42,20 @@ export interface PageAccount {
   readonly credentials: object;
 }
 
-/**
- * `folder` holds the built client; null means the build's default. Without files the service runs without its page.
- * `wantsKey`: the page offers to sign in.
- */
+export interface PageFacts {
+  /** The page offers to sign in. */
+  readonly wantsKey: boolean;
+  /** There are routes of server wallets: the page has a panel for them. */
+  readonly hasWallets: boolean;
+}
+
+/** `folder` holds the built client; null means the build's default. Without files the service runs without its page. */
 export function mountDashboard(
   app: TemplatedApp,
   edge: Edge,
   folder: string | null,
-  account: PageAccount | null = null,
-  wantsKey = false,
+  account: PageAccount | null,
+  facts: PageFacts,
 ): void {
   const built = folder ?? builtClientFolder();
   if (built === null) {
@@ -60,13 +64,13 @@ export function mountDashboard(
   }
   const { files, modulePaths } = readAssetFiles(built);
   const link = `Link: ${modulePaths.map((path) => `<${path}>; rel=modulepreload`).join(", ")}`;
-  mountFile(app, edge, factsFile(account, wantsKey), HEADERS);
+  mountFile(app, edge, factsFile(account, facts), HEADERS);
   for (const file of files) mountFile(app, edge, file, file.path === "/" ? [...HEADERS, link] : HEADERS);
 }
 
 /** Served by every service, because a browser logs each missing file. */
-function factsFile(account: PageAccount | null, wantsKey: boolean): AssetFile {
-  const body = JSON.stringify({ success: true, data: { account, wantsKey } });
+function factsFile(account: PageAccount | null, facts: PageFacts): AssetFile {
+  const body = JSON.stringify({ success: true, data: { account, ...facts } });
   return assetFile("/assets/page.json", "application/json", Buffer.from(body));
 }
 
