@@ -51,7 +51,7 @@ describe("a backup file", () => {
 
   it.each([0, 1] as const)("of party %i is byte for byte what two other programs make of it", (party) => {
     const time = Buffer.alloc(8);
-    time.writeBigUInt64BE(BigInt(OWNER.createdAtMs));
+    time.writeBigUInt64BE(BigInt(OWNER.createdAt));
     const slow = slowBackupFile({
       ...{ party, walletId: WALLET_ID, epoch: 7, ctr: CTR, tag: TAG, share: SHARES[party], points: KEYS },
       owner: party === 0 ? [Buffer.from(OWNER.ownerId), Buffer.from(OWNER.userId), time] : [],
@@ -78,12 +78,12 @@ describe("a backup file", () => {
   });
 
   it("keeps a wallet that was made without a key, and texts of any script", () => {
-    const owner = { ownerId: null, userId: "利用者\u0000\ufeff'", createdAtMs: 0 };
+    const owner = { ownerId: null, userId: "利用者\u0000\ufeff'", createdAt: 0 };
     expect(opened(0, sealed(0, { owner })).owner).toEqual(owner);
   });
 
   it("is not made where its owner could not be read back, or the party has none", () => {
-    const bad = [{ ownerId: "" }, { userId: "" }, { userId: "u".repeat(2_049) }, { createdAtMs: -1 }];
+    const bad = [{ ownerId: "" }, { userId: "" }, { userId: "u".repeat(2_049) }, { createdAt: -1 }];
     for (const more of bad) expect(() => sealed(0, { owner: { ...OWNER, ...more } })).toThrow();
     expect(() => sealed(0, { owner: null })).toThrow();
     expect(() => sealed(1, { owner: OWNER })).toThrow();

@@ -4,7 +4,7 @@
  */
 import { Deadline } from "../../domain/deadline.js";
 import { ServiceError } from "../../domain/errors.js";
-import { type Owners } from "../../domain/owner.js";
+import type { Owners } from "../../domain/owner.js";
 import type { StateStore } from "../../storage/state-store.js";
 import type { FailureKind } from "../mpc/base/outcome.js";
 import type { RandomSource } from "../mpc/base/random.js";
@@ -16,7 +16,8 @@ import type { RestoredWallet } from "./restored-wallet.js";
 import { ServiceHost } from "./service-host.js";
 import { errorOfEnd, isTransport, type PolicyRules, unavailable } from "./session-outcomes.js";
 import { Turns } from "./session-queue.js";
-import type { BackupOwner, ServiceRequest } from "./session-runner.js";
+import type { BackupOwner } from "./open-backup.js";
+import type { ServiceRequest } from "./session-runner.js";
 import { RETRIES_MAX, WalletActs } from "./wallet-acts.js";
 import { markedWalletId, walletIdText } from "./wallet-names.js";
 import type {

@@ -13,7 +13,7 @@ import {
 } from "../mpc/sessions/effects.js";
 import type { RefreshMode } from "../mpc/state/state-row.js";
 import type { MessageName } from "../mpc/wire/message-types.js";
-import type { BackupOwner } from "./session-runner.js";
+import type { BackupOwner } from "./open-backup.js";
 
 const NS_PER_MS = 1e6;
 

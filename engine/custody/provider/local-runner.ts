@@ -19,9 +19,9 @@ import { SignService } from "../mpc/sessions/sign-service.js";
 import { OpenShare, shareContext } from "../mpc/state/share-record.js";
 import type { StateRow } from "../mpc/state/state-row.js";
 import type { Message } from "../mpc/wire/header.js";
+import type { BackupOwner } from "./open-backup.js";
 import type { StoredShare } from "./party-store.js";
 import {
-  type BackupOwner,
   type CosignerRequest,
   type HeldShare,
   portableStep,

@@ -7,7 +7,7 @@
 import type { Clock } from "../../domain/clock.js";
 import type { StateWrite } from "../../storage/state-store.js";
 import { failureOf } from "../mpc/base/outcome.js";
-import { type RowChange, type WalletView } from "../mpc/state/two-phase.js";
+import type { RowChange, WalletView } from "../mpc/state/two-phase.js";
 import { type Message, sameBytes } from "../mpc/wire/header.js";
 import { decodeTag, encodeTag } from "../mpc/wire/link-bodies.js";
 import { kindOfType, type MessageKind } from "../mpc/wire/message-types.js";

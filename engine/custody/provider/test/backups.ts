@@ -13,7 +13,7 @@ export const PUBLIC_KEY = backupPublicKey(PRIVATE_KEY);
 export const WALLET_ID = Buffer.from("000102030405060708090a0b0c0d0e0f", "hex");
 export const TAG = Buffer.from(Array.from({ length: HASH_BYTES }, (_, index) => 100 + index));
 export const CTR = 0x0102030405060708n;
-export const OWNER = { ownerId: "own_1", userId: "Ünäme", createdAtMs: 1_764_000_000_000 };
+export const OWNER = { ownerId: "own_1", userId: "Ünäme", createdAt: 1_764_000_000_000 };
 
 /** x_0 and x_1, 32 bytes. */
 export const SHARES = [
