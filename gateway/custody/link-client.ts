@@ -24,9 +24,14 @@ const CLIENT_LIMITS: ClientLimits = { ...CONNECTION_LIMITS, connectMs: 2_000 };
 
 const PAUSES: BackoffPolicy = { baseMs: 100, capMs: 5_000 };
 
-export interface LinkClientParts {
+export interface LinkPlace {
   readonly host: string;
   readonly port: number;
+}
+
+export interface LinkClientParts {
+  /** Asked before each attempt; null: the co-signer is not there yet. */
+  place(): LinkPlace | null;
   readonly identity: LinkIdentity;
   readonly clock: Clock;
   readonly random: Random;
@@ -97,7 +102,14 @@ export class LinkClient implements PartyLink {
   }
 
   #connect(): void {
-    const { host, port, identity, clock } = this.#parts;
+    const { identity, clock } = this.#parts;
+    const place = this.#parts.place();
+    if (place === null) {
+      this.#core.book.problem("UNREACHABLE");
+      this.#connectLater();
+      return;
+    }
+    const { host, port } = place;
     const socket = connect({
       ...{ host, port, secureContext: identity.context },
       // The pin decides, in `#shaken`; not a name either.

@@ -138,7 +138,7 @@ export class Stage {
     const listener = new RecordingListener();
     const identity = identityOf(SERVICE, [COSIGNER.pin]);
     const random = createSeededRandom(1);
-    const link = new LinkClient({ host: HOST, port, identity, clock, random, logger, ...parts });
+    const link = new LinkClient({ place: () => ({ host: HOST, port }), identity, clock, random, logger, ...parts });
     link.listen(listener);
     this.later(() => link.close());
     link.start();
