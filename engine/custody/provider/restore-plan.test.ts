@@ -45,7 +45,12 @@ describe("a plan of a restore", () => {
     ],
     [
       "an orphan pair above what C holds: what C holds",
-      ...([side(null, [...all, named(4, B)]), side(known(3), [...all, named(4, B)]), "restore 3 aa", "keep 3"] as const),
+      ...([
+        side(null, [...all, named(4, B)]),
+        side(known(3), [...all, named(4, B)]),
+        "restore 3 aa",
+        "keep 3",
+      ] as const),
     ],
     [
       "an older store is put back: the epoch of the other",
@@ -91,8 +96,15 @@ describe("a plan of a restore", () => {
       whole: fc.array(epoch, { maxLength: 6 }),
       named: fc.array(epoch, { maxLength: 6 }),
     });
-    const made = ({ active, whole, named: names }: { active: KnownEpoch | null; whole: KnownEpoch[]; named: KnownEpoch[] }) =>
-      side(active, [...whole, ...names.map(({ epoch: of, tag }) => named(of, tag))]);
+    const made = ({
+      active,
+      whole,
+      named: names,
+    }: {
+      active: KnownEpoch | null;
+      whole: KnownEpoch[];
+      named: KnownEpoch[];
+    }) => side(active, [...whole, ...names.map(({ epoch: of, tag }) => named(of, tag))]);
     fc.assert(
       fc.property(drawn, drawn, (first, second) => {
         const [own, peer] = [made(first), made(second)];
