@@ -119,8 +119,11 @@ describe("the backup folder", () => {
   });
 
   it("is refused where nothing can be made in it", async () => {
-    // Of the kernel: no user may make a file there.
-    expect(await reason(openBackupFolder({ path: "/proc/sys", party: 0, clock }))).toBe("BACKUP_FOLDER_READ_ONLY");
+    // Folders of the kernel, where no user may make a file; the answer is one for a file that cannot be made.
+    for (const path of ["/proc/sys", "/sys"])
+      expect(["BACKUP_FOLDER_MISSING", "BACKUP_FOLDER_READ_ONLY"]).toContain(
+        await reason(openBackupFolder({ path, party: 0, clock })),
+      );
   });
 
   it.each([
