@@ -305,7 +305,12 @@ describe("a restored wallet", { timeout: PATIENCE_MS }, () => {
     expect(problem({ tag: plan.tag.slice(0, 16) })).toBe("restored");
     expect(problem({ ctr: backup.ctr + 2n ** 21n })).toBe("restored");
     expect(problem({ ctr: backup.ctr + 2n ** 21n + 1n })).toBe("CTR");
-    const made = restoredParty({ ...plan, ctr: CTR + 9n }, { ...stored, row: { ...older, ctr: CTR + 7n } }, backup, plainSealer);
+    const made = restoredParty(
+      { ...plan, ctr: CTR + 9n },
+      { ...stored, row: { ...older, ctr: CTR + 7n } },
+      backup,
+      plainSealer,
+    );
     expect(made.ok && made.restored.row.ctr).toBe(CTR + 9n);
     expect(made.ok && decodeStateRow(encodeStateRow(made.restored.row))).toEqual(made.ok && made.restored.row);
   });
