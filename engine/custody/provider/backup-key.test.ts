@@ -2,8 +2,14 @@
 import { describe, expect, it } from "vitest";
 import { systemRandom } from "../mpc/base/random.js";
 import { seededRandom } from "../mpc/test/seeded-random.js";
-import { hexDigits } from "../sealing/secret-bytes.js";
-import { agreed, backupPublicKey, makeBackupPair, parseBackupPublicKey, readBackupPrivateKey } from "./backup-key.js";
+import {
+  agreed,
+  backupPublicKey,
+  makeBackupPair,
+  parseBackupPublicKey,
+  readBackupPrivateKey,
+  writeBackupPrivateKey,
+} from "./backup-key.js";
 import { slowX25519 } from "./test/slow-backup.js";
 
 /** Points of low order in all their reduced forms, and forms above the field (RFC 7748, cr.yp.to/ecdh.html). */
@@ -58,9 +64,9 @@ describe("a private backup key", () => {
 
   it("is read raw, and from the hex digits that are written for it", () => {
     const { privateKey, publicKey } = makeBackupPair(seededRandom("file"));
-    const digits = hexDigits(privateKey);
-    expect(digits.toString("latin1")).toBe(privateKey.toString("hex"));
-    for (const content of [privateKey, digits, Buffer.concat([digits, Buffer.from("\n")])]) {
+    const written = writeBackupPrivateKey(privateKey);
+    expect(written.toString("latin1")).toBe(`${privateKey.toString("hex")}\n`);
+    for (const content of [privateKey, written, written.subarray(0, -1)]) {
       const read = readBackupPrivateKey(content);
       expect(read !== null && backupPublicKey(read).id.equals(publicKey.id)).toBe(true);
     }
