@@ -115,6 +115,11 @@ export class EmbeddedProvider implements WalletProvider {
     return { wallets, next: null };
   }
 
+  /** Of all owners, for the operator. */
+  all(): readonly Wallet[] {
+    return [...this.#rows.all()].flatMap((row) => this.#walletOf(row) ?? []);
+  }
+
   async sign(walletId: string, origin: SigningOrigin, request: SigningRequest): Promise<WalletSignature> {
     const wallet = this.#known(walletId);
     const { intent, digest } = this.#ports.intents.encode(origin, request);
