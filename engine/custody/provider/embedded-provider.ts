@@ -11,7 +11,7 @@ import type { RandomSource } from "../mpc/base/random.js";
 import type { RefreshMode } from "../mpc/state/state-row.js";
 import type { HeldWallet } from "./held-wallet.js";
 import type { SessionOutcome } from "./live-session.js";
-import type { HostPorts } from "./party-host.js";
+import type { HostPorts } from "./party-ports.js";
 import type { RestoredWallet } from "./restored-wallet.js";
 import { ServiceHost } from "./service-host.js";
 import { errorOfEnd, isTransport, type PolicyRules, unavailable } from "./session-outcomes.js";

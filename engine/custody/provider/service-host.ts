@@ -10,7 +10,8 @@ import type { RefreshMode } from "../mpc/state/state-row.js";
 import type { WalletView } from "../mpc/state/two-phase.js";
 import type { HeldWallet } from "./held-wallet.js";
 import type { LiveSession, SessionNames, SessionOutcome } from "./live-session.js";
-import { type HostPorts, PartyHost, type PartyRole } from "./party-host.js";
+import { PartyHost } from "./party-host.js";
+import type { HostPorts, PartyRole } from "./party-ports.js";
 import type { StoredShare } from "./party-store.js";
 import { type RestoredWallet, restoreWallet } from "./restored-wallet.js";
 import { unavailable } from "./session-outcomes.js";
@@ -59,7 +60,7 @@ export class ServiceHost {
   }
 
   async keygen(walletId: Uint8Array, owner: BackupOwner): Promise<SessionOutcome> {
-    if (!this.host.isReady || this.host.violations.isRefused(NEW_WALLETS)) throw unavailable();
+    if (!this.host.isReady || this.host.reports.violations.isRefused(NEW_WALLETS)) throw unavailable();
     if (this.#lost.size > 0) throw new ServiceError("RESTORED_STORE");
     const wallet = this.host.rows.attempt(walletId);
     const names: SessionNames = { kind: "keygen", epoch: 1, ctr: 0n, mode: null, owner };
@@ -146,8 +147,8 @@ export class ServiceHost {
   }
 
   #mayBegin(wallet: HeldWallet): boolean {
-    const { isReady, violations } = this.host;
-    return isReady && wallet.isSettled && wallet.session === null && !violations.isRefused(wallet.id);
+    const { isReady, reports } = this.host;
+    return isReady && wallet.isSettled && wallet.session === null && !reports.violations.isRefused(wallet.id);
   }
 
   #assertRefreshes(wallet: HeldWallet, mode: RefreshMode): void {
@@ -171,7 +172,7 @@ export class ServiceHost {
     try {
       return await this.host.rows.share(wallet, epoch);
     } catch {
-      this.host.alert("FAULT", wallet.id);
+      this.host.reports.alert("FAULT", wallet.id);
       return null;
     }
   }
@@ -218,7 +219,7 @@ export class ServiceHost {
   #unknown(walletId: Uint8Array, { active }: WalletView): void {
     if (active === null) return;
     this.#lost.add(walletIdText(walletId));
-    this.host.alert("RESTORED_STORE", walletIdText(walletId));
+    this.host.reports.alert("RESTORED_STORE", walletIdText(walletId));
   }
 
   #wake(): void {

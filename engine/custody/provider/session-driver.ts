@@ -77,9 +77,14 @@ export class SessionDriver<Request> {
     await this.#advance(wallet, session, this.#ports.runner.open(session.id, request));
   }
 
-  async receive(wallet: HeldWallet, session: LiveSession, message: Message): Promise<void> {
+  /**
+   * `isInTime`: it arrived before anything that ends the session. Then it is judged, so that a peer that closes the
+   * connection right behind a bad message does not get its failure tolerated.
+   */
+  async receive(wallet: HeldWallet, session: LiveSession, message: Message, isInTime: boolean): Promise<void> {
     if (session.hasEnded) return this.#hooks.dropped();
-    if (session.waiting !== null) return this.#endNow(wallet, session, session.waiting);
+    if (session.waiting !== null && (!isInTime || session.waiting === "store failed"))
+      return this.#endNow(wallet, session, session.waiting);
     await this.#advance(wallet, session, this.#ports.runner.receive(session.id, message));
     session.stillAwaits();
   }

@@ -2,11 +2,11 @@
 import { VirtualClock } from "../../../domain/virtual-clock.js";
 import { Owners } from "../../../domain/owner.js";
 import { ServiceError } from "../../../domain/errors.js";
-import { createHash } from "node:crypto";
 import type { Party } from "../../mpc/base/parameters.js";
 import { labelled, type RandomSource } from "../../mpc/base/random.js";
 import { portableVerifier } from "../../mpc/parts/final-signature.js";
 import type { Reservation } from "../../mpc/sessions/effects.js";
+import type { Message } from "../../mpc/wire/header.js";
 import { digestOf, textIntents } from "../../mpc/test/link.js";
 import { seededBytes } from "../../mpc/test/seeded-random.js";
 import { CosignerHost } from "../cosigner-host.js";
@@ -128,10 +128,7 @@ export class CustodyBench {
   }
 
   async pass(ms: number): Promise<void> {
-    for (let left = ms; left > 0; left -= STEP_MS) {
-      this.clock.advance(Math.min(STEP_MS, left));
-      await this.quiet();
-    }
+    await this.clock.advanceAsync(ms);
   }
 
   /** Lets time pass until the call is answered. */
@@ -149,7 +146,7 @@ export class CustodyBench {
     for (let ms = 0; ms < WAIT_MS_MAX; ms += STEP_MS) {
       await this.quiet();
       if (answer !== null) return (answer as { readonly told: Told<Value> }).told;
-      this.clock.advance(STEP_MS);
+      await this.clock.advanceAsync(STEP_MS);
     }
     throw new Error("never answered");
   }
@@ -249,6 +246,21 @@ function cloning<Request>(runner: SessionRunner<Request>): SessionRunner<Request
   };
 }
 
-export function sha256Hex(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+/** One bit of the other's extension: an honest peer never sends this. */
+export function flipped(message: Message, at = 200): Message {
+  const body = Buffer.from(message.body);
+  body.writeUInt8(body.readUInt8(at) ^ 1, at);
+  return { header: message.header, body };
+}
+
+export function walletOf(told: Told<Wallet>): Wallet {
+  if (typeof told === "string") throw new Error(told);
+  return told;
+}
+
+/** Made once for a file: rows of both parties with one wallet. */
+export async function madeRows(): Promise<{ readonly rows: [MemoryRows, MemoryRows]; readonly wallet: Wallet }> {
+  const bench = await new CustodyBench().up();
+  const wallet = walletOf(await bench.create());
+  return { rows: bench.copyOfRows(), wallet };
 }

@@ -41,7 +41,9 @@ export class MemoryLink {
       },
       drop: () => {
         this.dropCount++;
-        if (isOwn()) this.cut();
+        // What was sent before is read by the other side.
+        const connection = this.#connection;
+        if (isOwn()) queueMicrotask(() => this.#connection === connection && this.cut());
       },
       close: async () => this.cut(),
     };
