@@ -4,19 +4,16 @@
  */
 import { Deadline } from "../../domain/deadline.js";
 import { ServiceError } from "../../domain/errors.js";
-import { type Owners } from "../../domain/owner.js";
-import type { StateStore } from "../../storage/state-store.js";
 import type { FailureKind } from "../mpc/base/outcome.js";
-import type { RandomSource } from "../mpc/base/random.js";
 import type { RefreshMode } from "../mpc/state/state-row.js";
 import type { HeldWallet } from "./held-wallet.js";
 import type { SessionOutcome } from "./live-session.js";
-import type { HostPorts } from "./party-ports.js";
 import type { RestoredWallet } from "./restored-wallet.js";
 import { ServiceHost } from "./service-host.js";
-import { errorOfEnd, isTransport, type PolicyRules, unavailable } from "./session-outcomes.js";
+import { type ProviderPorts, walletOf } from "./provider-ports.js";
+import { errorOfEnd, isTransport, unavailable } from "./session-outcomes.js";
 import { Turns } from "./session-queue.js";
-import type { BackupOwner, ServiceRequest } from "./session-runner.js";
+import type { BackupOwner } from "./session-runner.js";
 import { RETRIES_MAX, WalletActs } from "./wallet-acts.js";
 import { markedWalletId, walletIdText } from "./wallet-names.js";
 import type {
@@ -28,7 +25,6 @@ import type {
   WalletProvider,
   WalletProviderStatus,
   WalletSignature,
-  WalletState,
 } from "./wallet-provider.js";
 import { type WalletRow, WalletRows } from "./wallet-rows.js";
 
@@ -36,22 +32,6 @@ export const KEYGENS_MAX = 2;
 export const CREATIONS_QUEUED_MAX = 16;
 /** Of a creation with its place in the queue. */
 export const CREATE_MS = 60_000;
-
-/** What S makes of a request: the bytes that C reads, and the digest that S reads out of them itself. */
-export interface ServiceIntents {
-  /** Throws INVALID_PARAMETERS for what is no intent. */
-  encode(origin: SigningOrigin, request: SigningRequest): { readonly intent: Uint8Array; readonly digest: Uint8Array };
-}
-
-export interface ProviderPorts extends HostPorts<ServiceRequest> {
-  readonly owners: Owners;
-  readonly rows: Pick<StateStore, "scan">;
-  readonly intents: ServiceIntents;
-  readonly rules: PolicyRules;
-  readonly random: RandomSource;
-  /** What the connection itself knows of its state while none stands. */
-  linkProblem(): SignerProblem | null;
-}
 
 export class EmbeddedProvider implements WalletProvider {
   readonly #ports: ProviderPorts;
@@ -63,6 +43,7 @@ export class EmbeddedProvider implements WalletProvider {
   readonly #creating = new Map<string, Promise<Wallet>>();
   readonly #failed: Record<FailureKind, number> = { transport: 0, refused: 0, violation: 0, cheat: 0, fault: 0 };
   #signedCount = 0;
+  #wasReady = false;
 
   constructor(ports: ProviderPorts) {
     this.#ports = ports;
@@ -70,6 +51,9 @@ export class EmbeddedProvider implements WalletProvider {
     this.#service = new ServiceHost(ports, this.#rows, {
       sessionEnded: (wallet, outcome) => this.#sessionEnded(wallet, outcome),
       settled: (wallet) => this.#settled(wallet),
+      lost: () => {
+        this.#wasReady = false;
+      },
     });
     this.#acts = new WalletActs(this.#service, ports.clock, ports.rules);
     this.#creations = new Turns(ports.clock, KEYGENS_MAX, CREATIONS_QUEUED_MAX);
@@ -207,24 +191,17 @@ export class EmbeddedProvider implements WalletProvider {
     return this.#service.host.rows.byId(id);
   }
 
-  /** Null: an attempt that no epoch was ever active of. */
   #walletOf(row: WalletRow): Wallet | null {
-    const held = this.#service.wallet(row.walletId);
-    const name = held?.activeName ?? null;
-    if (held === null || held.row === null || name === null) return null;
-    const { ownerId, walletId, userId, address, createdAt } = row;
-    const publicKey = `0x${Buffer.from(name.publicKey).toString("hex")}`;
-    const { state, epoch } = { state: STATES[held.row.status], epoch: held.row.activeEpoch };
-    return { ownerId, walletId, userId, address, publicKey, createdAt, state, epoch };
+    return walletOf(row, this.#service.wallet(row.walletId));
   }
 
   #problem(): SignerProblem | null {
     const { host } = this.#service;
     if (host.isStopped) return "STOPPED";
     if (!host.rows.isOpen) return "STORE";
-    if (host.helloProblem !== null) return host.helloProblem;
+    if (host.greeting.problem !== null) return host.greeting.problem;
     if (host.isReady) return null;
-    return (host.isConnected ? null : this.#ports.linkProblem()) ?? "CONNECTING";
+    return (host.greeting.isConnected ? null : this.#ports.linkProblem()) ?? "CONNECTING";
   }
 
   #sessionEnded(wallet: HeldWallet, { end, signature }: SessionOutcome): void {
@@ -234,20 +211,14 @@ export class EmbeddedProvider implements WalletProvider {
   }
 
   #settled(wallet: HeldWallet | null): void {
-    for (const each of wallet === null ? [...this.#service.host.rows.all()] : [wallet]) this.#acts.refreshIfDue(each);
-    // The wallets that waited for the last of the first answers.
-    if (wallet !== null && this.#service.host.isReady)
-      for (const each of this.#service.host.rows.all()) this.#acts.refreshIfDue(each);
+    const { isReady, rows } = this.#service.host;
+    // The last of the first answers lets all begin that are due.
+    const hasOpened = isReady && !this.#wasReady;
+    this.#wasReady = isReady;
+    if (hasOpened) for (const each of rows.all()) this.#acts.refreshIfDue(each);
+    else if (wallet !== null) this.#acts.refreshIfDue(wallet);
   }
 }
-
-const STATES: Readonly<Record<"new" | "active" | "frozen" | "restored" | "refreshDue", WalletState>> = {
-  new: "ACTIVE",
-  active: "ACTIVE",
-  frozen: "FROZEN",
-  restored: "RESTORED",
-  refreshDue: "REFRESH_DUE",
-};
 
 function exists(walletId: string): ServiceError {
   return new ServiceError("WALLET_EXISTS", { walletId });

@@ -10,7 +10,7 @@ import { type Message, sameBytes } from "../mpc/wire/header.js";
 import { kindOfType, type MessageKind } from "../mpc/wire/message-types.js";
 import { FreezeNotices } from "./freeze-notices.js";
 import type { HeldWallet } from "./held-wallet.js";
-import { type HelloProblem, helloBody, inventoryOf, problemOfHello, readHello } from "./hello.js";
+import { Greeting, helloBody, inventoryOf } from "./hello.js";
 import { linkMessage } from "./host-messages.js";
 import type { LiveSession, SessionOutcome } from "./live-session.js";
 import { lateActivation } from "./late-activation.js";
@@ -31,11 +31,9 @@ export class PartyHost<Request> implements LinkListener {
   readonly exchange: StateExchange;
   readonly freezes: FreezeNotices;
   readonly reports: PartyReports;
+  readonly greeting: Greeting;
   readonly ports: HostPorts<Request>;
   readonly #role: PartyRole;
-  #isConnected = false;
-  #isGreeted = false;
-  #problem: HelloProblem | null = null;
   #isStopped = false;
   #droppedCount = 0;
 
@@ -45,14 +43,13 @@ export class PartyHost<Request> implements LinkListener {
     const send = (message: Message): void => link.send(message);
     this.ports = ports;
     this.#role = role;
+    this.greeting = new Greeting(identity);
     this.rows = new PartyRows(ports.store, clock, {
       closed: () => {
         this.reports.alert("STORE_FAILED", null);
         void this.driver.endAll("store failed");
       },
-      healed: (wallet) => {
-        if (!wallet.isPlain) this.exchange.ask(wallet);
-      },
+      healed: (wallet) => this.#healed(wallet),
     });
     const { rows } = this;
     this.reports = new PartyReports(party, ports.events, clock, rows);
@@ -71,28 +68,16 @@ export class PartyHost<Request> implements LinkListener {
   }
 
   /** Rejects where a row cannot be read: a party that may have forgotten a freeze must not run. */
-  async load(): Promise<void> {
-    await this.rows.load();
+  load(): Promise<unknown> {
+    return this.rows.load();
   }
 
   listen(): void {
     this.ports.link.listen(this);
   }
 
-  get isGreeted(): boolean {
-    return this.#isGreeted;
-  }
-
-  get isConnected(): boolean {
-    return this.#isConnected;
-  }
-
   get isStopped(): boolean {
     return this.#isStopped;
-  }
-
-  get helloProblem(): HelloProblem | null {
-    return this.#problem;
   }
 
   get droppedCount(): number {
@@ -101,19 +86,18 @@ export class PartyHost<Request> implements LinkListener {
 
   /** Sessions may begin, as far as the connection goes. */
   get isReady(): boolean {
-    return this.#isGreeted && this.exchange.isOpen && this.rows.isOpen && !this.#isStopped;
+    return this.greeting.isGreeted && this.exchange.isOpen && this.rows.isOpen && !this.#isStopped;
   }
 
   connected(): void {
-    if (this.#isConnected) this.lost();
-    this.#isConnected = true;
+    if (this.greeting.isConnected) this.lost();
+    this.greeting.connected();
     const { identity } = this.ports;
     this.#send(linkMessage(identity.party, "hello", NO_WALLET, 0, helloBody(identity, this.rows.all())));
   }
 
   lost(): void {
-    this.#isConnected = false;
-    this.#isGreeted = false;
+    this.greeting.lost();
     this.exchange.lost();
     void this.driver.endAll("lost");
     this.#role.lost();
@@ -131,7 +115,7 @@ export class PartyHost<Request> implements LinkListener {
     if (kind === null || kind.from === party || length !== message.body.byteLength)
       return this.reports.violated(walletId);
     if (kind.name === "hello") return this.#hello(message);
-    if (!this.#isGreeted) return this.#closed();
+    if (!this.greeting.isGreeted) return this.#closed();
     const isForSession = kind.scope !== "link" || kind.name === "activate" || kind.name === "activated";
     if (!isForSession && (from !== 1 - party || to !== party || seq !== kind.seq))
       return this.reports.violated(walletId);
@@ -158,13 +142,21 @@ export class PartyHost<Request> implements LinkListener {
     return this.rows.write(wallet, { ...this.#changed(wallet, change), put });
   }
 
+  #healed(wallet: HeldWallet): void {
+    if (wallet.owesNotice) void this.#frozenHere(wallet);
+    if (!wallet.isPlain) this.exchange.ask(wallet);
+  }
+
+  #frozenHere(wallet: HeldWallet): Promise<void> {
+    wallet.owesNotice = false;
+    this.reports.frozen(wallet.id, wallet.row, "cheat");
+    return this.freezes.tell(wallet);
+  }
+
   #driverHooks(): DriverHooks {
     return {
       beside: (wallet, session, effect) => this.#role.beside(wallet, session, effect),
-      frozen: (wallet) => {
-        this.reports.frozen(wallet.id, wallet.row, "cheat");
-        return this.freezes.tell(wallet);
-      },
+      frozen: (wallet) => this.#frozenHere(wallet),
       ended: (wallet, session, outcome) => this.#ended(wallet, session, outcome),
       backupFailed: (wallet) => this.reports.alert("BACKUP_FAILED", wallet.id),
       dropped: () => this.#dropped(),
@@ -192,19 +184,11 @@ export class PartyHost<Request> implements LinkListener {
     this.#role.settled(wallet);
   }
 
-  #hello(message: Message): void {
-    try {
-      const hello = readHello(message.body);
-      const problem = problemOfHello(this.ports.identity, hello);
-      if (problem === null && this.#isGreeted) return this.#closed();
-      this.#problem = problem;
-      if (problem !== null) return this.#closed();
-      this.#isGreeted = true;
-      this.#role.greeted();
-      this.exchange.begin(!sameBytes(hello.inventory, inventoryOf(this.rows.all())));
-    } catch {
-      this.#closed();
-    }
+  #hello({ body }: Message): void {
+    const hello = this.greeting.received(body);
+    if (hello === null) return this.#closed();
+    this.#role.greeted();
+    this.exchange.begin(!sameBytes(hello.inventory, inventoryOf(this.rows.all())));
   }
 
   /** The connection cannot be used: it is closed, and the client tries again. */
@@ -252,15 +236,10 @@ export class PartyHost<Request> implements LinkListener {
   }
 
   async #withoutSession(wallet: HeldWallet, message: Message): Promise<void> {
-    const result = await lateActivation(
-      {
-        party: this.ports.identity.party,
-        write: (held, change) => this.write(held, change),
-        send: (reply) => this.#send(reply),
-      },
-      wallet,
-      message,
-    );
+    const { party } = this.ports.identity;
+    const write = (held: HeldWallet, change: RowChange) => this.write(held, change);
+    const send = (reply: Message) => this.#send(reply);
+    const result = await lateActivation({ party, write, send }, wallet, message);
     if (result === "dropped") this.#dropped();
     if (result === "violation") this.reports.violated(wallet.walletId);
   }

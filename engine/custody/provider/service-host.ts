@@ -24,6 +24,7 @@ export interface ServiceListener {
   sessionEnded(wallet: HeldWallet, outcome: SessionOutcome): void;
   /** A wallet is settled with C, or all are. */
   settled(wallet: HeldWallet | null): void;
+  lost(): void;
 }
 
 export class ServiceHost {
@@ -212,7 +213,10 @@ export class ServiceHost {
         this.#wake();
       },
       greeted: () => this.#lost.clear(),
-      lost: () => this.#wake(),
+      lost: () => {
+        this.#listener.lost();
+        this.#wake();
+      },
     };
   }
 

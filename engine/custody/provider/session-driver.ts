@@ -217,7 +217,8 @@ export class SessionDriver<Request> {
     const change = dropsPrepared ? freezeDroppingPrepared(row, nowMs) : freezeChange(this.#ports.party, row, nowMs);
     if (change === null) return true;
     session.hasFrozen = true;
-    if (!(await this.#ports.rows.write(wallet, change))) return false;
+    wallet.owesNotice = !(await this.#ports.rows.write(wallet, change));
+    if (wallet.owesNotice) return false;
     session.told = this.#hooks.frozen(wallet);
     return true;
   }

@@ -5,18 +5,17 @@ import { ServiceError } from "../../../domain/errors.js";
 import type { Party } from "../../mpc/base/parameters.js";
 import { labelled, type RandomSource } from "../../mpc/base/random.js";
 import { portableVerifier } from "../../mpc/parts/final-signature.js";
-import type { Reservation } from "../../mpc/sessions/effects.js";
 import type { Message } from "../../mpc/wire/header.js";
-import { digestOf, textIntents } from "../../mpc/test/link.js";
+import { digestOf } from "../../mpc/test/link.js";
 import { seededBytes } from "../../mpc/test/seeded-random.js";
 import { CosignerHost } from "../cosigner-host.js";
 import type { CustodyEvent } from "../custody-events.js";
-import type { DayBook } from "../day-book-port.js";
 import { EmbeddedProvider } from "../embedded-provider.js";
 import type { PartyIdentity } from "../hello.js";
 import { createCosignerRunner, createServiceRunner, type RunnerPorts } from "../local-runner.js";
 import type { SessionRunner } from "../session-runner.js";
 import type { Wallet, WalletSignature } from "../wallet-provider.js";
+import { cloning, plainDayBook } from "./bench-doubles.js";
 import { MemoryLink } from "./memory-link.js";
 import { copyOfRows, emptyRows, MemoryParty, type MemoryRows } from "./memory-party.js";
 import { plainSealer } from "./plain-sealer.js";
@@ -86,7 +85,7 @@ export class CustodyBench {
     };
     if (party === 1) {
       const runner = this.mortal(memory, createCosignerRunner(ports));
-      this.cosigner = new CosignerHost({ ...shared, runner, dayBook: this.#dayBook() });
+      this.cosigner = new CosignerHost({ ...shared, runner, dayBook: plainDayBook(this.judged) });
       await this.cosigner.start();
       return;
     }
@@ -198,31 +197,6 @@ export class CustodyBench {
     };
     return labelled(source, `${party}/`);
   }
-
-  #dayBook(): DayBook {
-    const row = (key: string, value: string) => [{ namespace: "day", key, value: Buffer.from(value) }];
-    const keyOf = (reservation: Reservation) => String(reservation["text"]);
-    return {
-      reader: () => ({
-        read: (intent) => {
-          const read = textIntents.read(intent);
-          if (read === null) return null;
-          const digest = Buffer.from(read.digest).toString("hex");
-          return {
-            digest: read.digest,
-            judge: () => {
-              const verdict = read.judge();
-              if (verdict.allowed) this.judged.push(digest);
-              return verdict;
-            },
-          };
-        },
-      }),
-      writeOf: (_walletId, reservation) => row(keyOf(reservation), "reserved"),
-      releaseOf: (_walletId, reservation) => row(keyOf(reservation), "released"),
-      spentOf: () => row("all", "spent"),
-    };
-  }
 }
 
 function detailOf(event: CustodyEvent): string {
@@ -234,16 +208,6 @@ function detailOf(event: CustodyEvent): string {
 function encoded(request: Parameters<EmbeddedProvider["sign"]>[2]) {
   if (request.kind !== "message") throw new ServiceError("INVALID_PARAMETERS");
   return { intent: Buffer.from(request.bytes), digest: digestOf(request.bytes) };
-}
-
-/** As a worker has it: nothing but what structured clone carries crosses. */
-function cloning<Request>(runner: SessionRunner<Request>): SessionRunner<Request> {
-  return {
-    open: async (id, request) => structuredClone(await runner.open(id, structuredClone(request))),
-    receive: async (id, message) => structuredClone(await runner.receive(id, structuredClone(message))),
-    end: async (id, cause) => structuredClone(await runner.end(id, cause)),
-    close: () => runner.close(),
-  };
 }
 
 /** One bit of the other's extension: an honest peer never sends this. */

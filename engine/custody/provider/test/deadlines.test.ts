@@ -9,6 +9,9 @@ vi.mock("../../mpc/base/point.js", async (original) =>
   (await import("../../mpc/test/memo.js")).memoizedPoints(await original<typeof import("../../mpc/base/point.js")>()),
 );
 
+// A ceiling for a machine that has other work.
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
+
 let made: { readonly rows: [MemoryRows, MemoryRows]; readonly wallet: Wallet };
 let id: string;
 

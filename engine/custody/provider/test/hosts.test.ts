@@ -1,5 +1,4 @@
 /** Creation and signing of both hosts over memory: in order, in turn, and what a caller is told. */
-import { verifyMessage } from "viem";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { Owners } from "../../../domain/owner.js";
 import { secp256k1 } from "@noble/curves/secp256k1";
@@ -11,6 +10,9 @@ import { addressOf, decodePoint } from "../../mpc/base/point.js";
 vi.mock("../../mpc/base/point.js", async (original) =>
   (await import("../../mpc/test/memo.js")).memoizedPoints(await original<typeof import("../../mpc/base/point.js")>()),
 );
+
+// A ceiling for a machine that has other work.
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
 let made: { readonly rows: [MemoryRows, MemoryRows]; readonly wallet: Wallet };
 let id: string;
@@ -94,7 +96,6 @@ describe("signing", () => {
     expect(found.recoverPublicKey(signed.digest.slice(2)).toHex()).toBe(made.wallet.publicKey.slice(2));
     expect(both.service.status()).toMatchObject({ problem: null, wallets: 1, sessions: { signed: 1 } });
     expect(both.rows[1].beside.size).toBe(1);
-    expect(verifyMessage).toBeTypeOf("function");
   });
 
   it("of fifty callers at once is in order, one at a time, and sixteen wait", async () => {
@@ -130,6 +131,57 @@ describe("signing", () => {
     expect(both.service.status().problem).toBe("UNREACHABLE");
     const strange = "00000000-0000-4000-8000-000000000000";
     await expect(both.signing(strange)).rejects.toMatchObject({ code: "WALLET_NOT_FOUND" });
+  });
+});
+
+describe("a stop in order", () => {
+  it("writes what is explained, answers whoever waits, and begins nothing more", async () => {
+    const both = await bench();
+    expect(await both.sign(id)).toMatchObject({ digest: expect.any(String) });
+    const openAborts = (party: 0 | 1) => {
+      const [wallet] = both.rows[party].wallets.values();
+      return wallet?.row.readUInt8(30);
+    };
+    // Counted ahead, taken back in memory.
+    expect([openAborts(0), openAborts(1)]).toEqual([1, 1]);
+    both.link.fate = (_message, name) => (name === "f4" ? "drop" : "pass");
+    const call = both.signing(id);
+    call.catch(() => {});
+    await both.quiet();
+    await Promise.all([both.service.stop(), both.cosigner.stop()]);
+    expect([openAborts(0), openAborts(1)]).toEqual([0, 0]);
+    expect(await both.told(call)).toBe("SIGNER_UNAVAILABLE");
+    expect(both.service.status().problem).toBe("STOPPED");
+    expect(await both.sign(id)).toBe("SIGNER_UNAVAILABLE");
+  });
+});
+
+describe("a store or a folder that takes nothing", () => {
+  it("signs nothing, says STORE, and goes on by itself when it works again", async () => {
+    for (const party of [0, 1] as const) {
+      const both = await bench();
+      both.parties[party].isFailing = true;
+      expect(await both.sign(id)).toBe("SIGNER_UNAVAILABLE");
+      if (party === 0) expect(both.service.status().problem).toBe("STORE");
+      expect(both.link.log.filter((line) => line === (party === 0 ? "0 f1" : "1 f2"))).toEqual([]);
+      expect(both.eventsOf("alert")).toContain(`${party} STORE_FAILED`);
+      both.parties[party].isFailing = false;
+      await both.pass(1_100);
+      expect(await both.sign(id)).toMatchObject({ digest: expect.any(String) });
+    }
+  });
+
+  it("gives no wallet where a backup cannot be written, and leaves nothing of it", async () => {
+    for (const party of [0, 1] as const) {
+      const both = await new CustodyBench().up();
+      both.parties[party].isBackupFailing = true;
+      expect(typeof (await both.create())).toBe("string");
+      expect(both.eventsOf("alert")).toContain(`${party} BACKUP_FAILED`);
+      await both.pass(11_000);
+      for (const rows of both.rows) expect([rows.wallets.size, rows.beside.size]).toEqual([0, 0]);
+      both.parties[party].isBackupFailing = false;
+      expect(await both.create()).toMatchObject({ userId: "ada" });
+    }
   });
 });
 
