@@ -168,8 +168,10 @@ export class PartyHost<Request> implements LinkListener {
     this.reports.ended(wallet, session.names, end, this.rows.isOpen);
     const isRefusedState = end.kind === "failed" && end.failure.kind === "refused" && end.failure.code === "STATE";
     if (isRefusedState && end.by === "peer") this.exchange.ask(wallet);
-    // An epoch that is prepared or kept is settled with the peer, whatever ended the session.
-    if (wallet.row !== null && (wallet.row.stage !== "none" || wallet.row.keptEpoch !== 0)) this.exchange.ask(wallet);
+    // An epoch that is prepared, kept, or active without the peer's word is settled, whatever ended the session.
+    const isUnanswered = outcome.isDecided && end.kind !== "done";
+    const { row } = wallet;
+    if (row !== null && (isUnanswered || row.stage !== "none" || row.keptEpoch !== 0)) this.exchange.ask(wallet);
     this.#role.sessionEnded(wallet, session, outcome);
   }
 
@@ -186,7 +188,12 @@ export class PartyHost<Request> implements LinkListener {
 
   #hello({ body }: Message): void {
     const hello = this.greeting.received(body);
-    if (hello === null) return this.#closed();
+    // Two parties that may not work together break no rule of the wire.
+    if (hello === null) {
+      if (this.greeting.problem === null) this.#closed();
+      else this.ports.link.drop();
+      return;
+    }
     this.#role.greeted();
     this.exchange.begin(!sameBytes(hello.inventory, inventoryOf(this.rows.all())));
   }

@@ -80,8 +80,8 @@ export class MemoryLink {
     this.log.push(`${from} ${name}`);
     const fate = this.fate(message, name, from);
     if (fate === "drop") return;
-    if (fate === "cut") return this.cut();
-    if (Array.isArray(fate)) for (const each of fate as readonly Message[]) this.#deliver(each, from, 0);
+    if (fate === "cut") this.cut();
+    else if (Array.isArray(fate)) for (const each of fate as readonly Message[]) this.#deliver(each, from, 0);
     else this.#deliver(message, from, typeof fate === "object" && "delayMs" in fate ? fate.delayMs : 0);
     if (fate === "last") queueMicrotask(() => this.cut());
   }
