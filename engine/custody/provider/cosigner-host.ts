@@ -52,8 +52,8 @@ export class CosignerHost {
   }
 
   async start(): Promise<void> {
-    await this.host.load();
-    this.host.listen();
+    await this.host.rows.load();
+    this.host.ports.link.listen(this.host);
   }
 
   stop(): Promise<void> {

@@ -36,6 +36,10 @@ export class PartyHost<Request> implements LinkListener {
   readonly #role: PartyRole;
   #isStopped = false;
   #droppedCount = 0;
+  readonly malformed = (walletId: Uint8Array | null): void => this.reports.violated(walletId);
+  readonly #dropped = (): void => {
+    this.#droppedCount++;
+  };
 
   constructor(ports: HostPorts<Request>, role: PartyRole) {
     const { clock, link, identity, runner, backups } = ports;
@@ -49,7 +53,10 @@ export class PartyHost<Request> implements LinkListener {
         this.reports.alert("STORE_FAILED", null);
         void this.driver.endAll("store failed");
       },
-      healed: (wallet) => this.#healed(wallet),
+      healed: (wallet) => {
+        if (wallet.owesNotice) void this.#frozenHere(wallet);
+        if (!wallet.isPlain) this.exchange.ask(wallet);
+      },
     });
     const { rows } = this;
     this.reports = new PartyReports(party, ports.events, clock, rows);
@@ -60,20 +67,14 @@ export class PartyHost<Request> implements LinkListener {
       {
         changed: (wallet, change) => this.#changed(wallet, change),
         unknown: (walletId, view) => role.unknown(walletId, view),
-        settled: (wallet) => this.#settled(wallet),
+        settled: (wallet) => {
+          if (wallet !== null) this.reports.settled(wallet);
+          role.settled(wallet);
+        },
         neverSettles: (wallet) => this.reports.alert("NEVER_SETTLES", wallet.id),
         dropped: () => this.#dropped(),
       },
     );
-  }
-
-  /** Rejects where a row cannot be read: a party that may have forgotten a freeze must not run. */
-  load(): Promise<unknown> {
-    return this.rows.load();
-  }
-
-  listen(): void {
-    this.ports.link.listen(this);
   }
 
   get isStopped(): boolean {
@@ -93,7 +94,7 @@ export class PartyHost<Request> implements LinkListener {
     if (this.greeting.isConnected) this.lost();
     this.greeting.connected();
     const { identity } = this.ports;
-    this.#send(linkMessage(identity.party, "hello", NO_WALLET, 0, helloBody(identity, this.rows.all())));
+    this.ports.link.send(linkMessage(identity.party, "hello", NO_WALLET, 0, helloBody(identity, this.rows.all())));
   }
 
   lost(): void {
@@ -101,10 +102,6 @@ export class PartyHost<Request> implements LinkListener {
     this.exchange.lost();
     void this.driver.endAll("lost");
     this.#role.lost();
-  }
-
-  malformed(walletId: Uint8Array | null): void {
-    this.reports.violated(walletId);
   }
 
   async message(message: Message): Promise<void> {
@@ -142,11 +139,6 @@ export class PartyHost<Request> implements LinkListener {
     return this.rows.write(wallet, { ...this.#changed(wallet, change), put });
   }
 
-  #healed(wallet: HeldWallet): void {
-    if (wallet.owesNotice) void this.#frozenHere(wallet);
-    if (!wallet.isPlain) this.exchange.ask(wallet);
-  }
-
   #frozenHere(wallet: HeldWallet): Promise<void> {
     wallet.owesNotice = false;
     this.reports.frozen(wallet.id, wallet.row, "cheat");
@@ -179,11 +171,6 @@ export class PartyHost<Request> implements LinkListener {
     const { row, erase } = change;
     if (row?.status === "frozen" && wallet.row?.status !== "frozen") this.reports.frozen(wallet.id, row, "peer");
     return { row, erase, beside: this.#role.besideChange(wallet, change) };
-  }
-
-  #settled(wallet: HeldWallet | null): void {
-    if (wallet !== null) this.reports.settled(wallet);
-    this.#role.settled(wallet);
   }
 
   #hello({ body }: Message): void {
@@ -227,7 +214,14 @@ export class PartyHost<Request> implements LinkListener {
     if (kind.scope === "opening") return this.#role.opening(message, kind);
     const wallet = this.rows.get(message.header.walletId);
     if (wallet === null) return this.#dropped();
-    await this.toSession(wallet, message, () => this.#withoutSession(wallet, message));
+    const { party } = this.ports.identity;
+    const write = (held: HeldWallet, change: RowChange) => this.write(held, change);
+    const send = (reply: Message) => this.ports.link.send(reply);
+    await this.toSession(wallet, message, async () => {
+      const result = await lateActivation({ party, write, send }, wallet, message);
+      if (result === "dropped") this.#dropped();
+      if (result === "violation") this.reports.violated(wallet.walletId);
+    });
   }
 
   /** In time or late is judged now, the rest in the wallet's turn. */
@@ -240,22 +234,5 @@ export class PartyHost<Request> implements LinkListener {
         ? otherwise()
         : this.driver.receive(wallet, wallet.session, message, isInTime && wallet.session === session),
     );
-  }
-
-  async #withoutSession(wallet: HeldWallet, message: Message): Promise<void> {
-    const { party } = this.ports.identity;
-    const write = (held: HeldWallet, change: RowChange) => this.write(held, change);
-    const send = (reply: Message) => this.#send(reply);
-    const result = await lateActivation({ party, write, send }, wallet, message);
-    if (result === "dropped") this.#dropped();
-    if (result === "violation") this.reports.violated(wallet.walletId);
-  }
-
-  #send(message: Message): void {
-    this.ports.link.send(message);
-  }
-
-  #dropped(): void {
-    this.#droppedCount++;
   }
 }
