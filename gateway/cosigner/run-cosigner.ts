@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { ServiceError } from "../../engine/domain/errors.js";
 import { createSystemClock } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
-import { CUSTODY_ACTS } from "../../feeds/registry.js";
+import { CUSTODY_ACTS } from "../../feeds/custody-acts.js";
 import { AdminServer, AdminSocketError } from "../admin/admin-server.js";
 import { AdminOperations } from "../admin/operations.js";
 import { checkStateFile } from "../children/state-check.js";

@@ -45,14 +45,12 @@ export class CustodyRecord implements CustodyEvents {
   #row(row: Omit<AuditRow, "atMs">): void {
     const { audit, logger } = this.#parts;
     logger.info("custody.act", { what: row.what, outcome: row.outcome });
-    audit
-      .append(row)
-      .catch((error: unknown) =>
-        logger.error("admin.audit_failed", {
-          what: row.what,
-          errorName: error instanceof Error ? error.name : "unknown",
-        }),
-      );
+    audit.append(row).catch((error: unknown) =>
+      logger.error("admin.audit_failed", {
+        what: row.what,
+        errorName: error instanceof Error ? error.name : "unknown",
+      }),
+    );
   }
 }
 
