@@ -90,8 +90,8 @@ export class KeyLanes {
   /** In order of use, oldest first. */
   readonly #keys = new Map<string, KeyState>();
   #arrivals = 0;
-  /** When all transactions of the keys that are forgotten were over. */
-  #forgottenOverNs = -1;
+  /** When the last transaction of a key that is forgotten was over. */
+  #forgottenEndedNs = -1;
 
   constructor(options: KeyLanesOptions) {
     this.#clock = options.clock;
@@ -109,7 +109,7 @@ export class KeyLanes {
     const known = this.#keys.get(key);
     if (known === undefined) {
       // It may have been known, and its last transaction may have spent the nonce.
-      if (this.#forgottenOverNs < askedNs) this.#touch(key).window.hint(nonce);
+      if (this.#forgottenEndedNs < askedNs) this.#touch(key).window.hint(nonce);
     } else if (isIdle(known) && known.endedNs < askedNs) known.window.hint(nonce);
   }
 
@@ -232,12 +232,13 @@ export class KeyLanes {
     return state;
   }
 
-  /** Busy ones stay, and then exceed the bound by themselves alone. */
+  /** Those with transactions under way stay, lost ones included, and then exceed the bound by themselves alone. */
   #forgetOldest(keep: string): void {
+    const lostSinceNs = this.#clock.monoNs() - LOST_FOR_MS * 1e6;
     for (const [key, state] of this.#keys) {
-      if (key === keep || !isIdle(state)) continue;
-      const overNs = state.endedNs + (state.window.isAnyLost ? LOST_FOR_MS * 1e6 : 0);
-      this.#forgottenOverNs = Math.max(this.#forgottenOverNs, overNs);
+      const { endedNs, window } = state;
+      if (key === keep || !isIdle(state) || (window.isAnyLost && endedNs >= lostSinceNs)) continue;
+      this.#forgottenEndedNs = Math.max(this.#forgottenEndedNs, endedNs);
       this.#keys.delete(key);
       return;
     }

@@ -69,7 +69,7 @@ describe("while a transaction is lost,", () => {
     expect((await take(lanes, () => nonceRead(11))).nonce).toBe(11);
   });
 
-  it("a key that is forgotten takes no hint until the lost one can come no more", async () => {
+  it("its key is not forgotten before it can come no more", async () => {
     const { clock, lanes } = lanesOf({ maxKeys: 1 });
     const useAnother = async (key: string): Promise<void> => {
       const other = await submit(lanes, () => nonceRead(1), "trade", 1_000, key);
@@ -81,14 +81,18 @@ describe("while a transaction is lost,", () => {
     lanes.hint(KEY, 10, clock.monoNs());
     const next = await take(lanes, () => nonceRead(11));
     expect(next.nonce).toBe(11);
-    next.end("spent");
-    await useAnother("3:4");
-    clock.advance(700_000);
-    lanes.hint(KEY, 12, clock.monoNs());
-    expect((await take(lanes)).nonce).toBe(12);
+    next.end("doubtful");
+    clock.advance(600_000);
+    await useAnother("2:4");
+    lanes.hint(KEY, 11, clock.monoNs());
+    clock.advance(10_000);
+    await useAnother("2:4");
+    expect(lanes.keyCount).toBe(1);
+    lanes.hint(KEY, 11, clock.monoNs() + 1);
+    expect((await take(lanes)).nonce).toBe(11);
   });
 
-  it("its key is not forgotten before it is given up", async () => {
+  it("its key is not forgotten while its answer may come", async () => {
     const { clock, lanes } = lanesOf({ width: 2, maxKeys: 1 });
     const lost = await take(lanes, () => nonceRead(10));
     (await take(lanes)).end("refused");
