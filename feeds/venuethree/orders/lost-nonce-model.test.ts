@@ -88,14 +88,17 @@ function mayHaveSpent(
   );
 }
 
-/** The answer to a read came in the moment of the start, to a question that is newer than those others. */
+/**
+ * The answer to a read came in the moment of the start, to a question that is newer than those others, of which none
+ * was reported as spent.
+ */
 function namesNow(
   { answeredAt, answeredNs, askedAt, isHint, nonce }: Naming,
   { nonce: started, startedAt, startedNs }: Start,
   before: readonly Start[],
 ): boolean {
   if (isHint || nonce !== started || answeredNs !== startedNs || answeredAt > startedAt) return false;
-  return before.every((other) => askedAt > other.startedAt);
+  return before.every((other) => askedAt > other.startedAt && other.answeredAt > startedAt);
 }
 
 function textOf({ name, state }: Start): string {
@@ -127,7 +130,7 @@ describe("nonces of a key whose transactions get lost", () => {
     planted.fault = fault;
     let wrongRuns = 0;
     for (const seed of SEEDS) if (judge(await playLossyKey(seed)).wrong.length > 0) wrongRuns++;
-    process.stdout.write(`${fault}: ${wrongRuns}\n`);
     expect(wrongRuns).toBeGreaterThan(0);
+    if (process.env["FUZZ_RUNS"]) process.stdout.write(`${fault}: ${wrongRuns}\n`);
   });
 });

@@ -34,15 +34,15 @@ interface Weather {
   /** Longest pauses between transactions. */
   readonly gapsMs: readonly [number, ...number[]];
   readonly lateShare: number;
-  readonly lateMs: number;
+  readonly lateMs: { readonly min: number; readonly max: number };
 }
 
 const WEATHERS: readonly [Weather, ...Weather[]] = [
   // Many at once, whose answers come about when they are given up.
-  { gapsMs: [1, 1, 1, 1, 300], lateShare: 0.3, lateMs: 500 },
-  { gapsMs: [1, 1, 100, 100, 6_000], lateShare: 0.12, lateMs: TIMEOUT_MS },
+  { gapsMs: [1, 1, 1, 1, 600], lateShare: 0.3, lateMs: { min: 260, max: 460 } },
+  { gapsMs: [1, 1, 100, 100, 6_000], lateShare: 0.12, lateMs: { min: 0, max: TIMEOUT_MS } },
   // One by one, with pauses in which a lost one comes.
-  { gapsMs: [100, 6_000, 6_000, 90_000, 700_000], lateShare: 0.12, lateMs: TIMEOUT_MS },
+  { gapsMs: [100, 6_000, 6_000, 90_000], lateShare: 0.12, lateMs: { min: 0, max: TIMEOUT_MS } },
 ];
 
 /** One start of one transaction with one nonce. `spent`, `unspent`: its answer said so. */
@@ -113,7 +113,7 @@ class LossyKey {
     for (let count = 0; count < TRANSACTIONS; count++) {
       this.#submit(`${count}`);
       await this.#pass(this.#gapMs());
-      if (this.#happens(0.3)) this.#useOtherKey();
+      if (this.#happens(0.5)) this.#useOtherKey();
       if (this.#happens(0.5)) void this.#hint();
       await this.#pass(this.#gapMs());
     }
@@ -135,7 +135,7 @@ class LossyKey {
   /* ---------------------------------------------------------------- the venue */
 
   #take({ expiresNs, name, nonce }: Start): NonceOutcome {
-    if (this.#clock.monoNs() > expiresNs || this.#happens(0.04)) return "kept";
+    if (this.#clock.monoNs() > expiresNs || this.#happens(0.08)) return "kept";
     if (nonce !== this.#venueNext) return "refused";
     this.#venueNext++;
     if (this.#happens(0.02)) {
@@ -168,7 +168,7 @@ class LossyKey {
 
   #submit(name: string): void {
     const endNs = this.#clock.monoNs() + TIMEOUT_MS * 1e6;
-    const expiresNs = endNs + (this.#happens(0.3) ? CANCEL_LIVES_MS : ORDER_LIVES_MS) * 1e6;
+    const expiresNs = endNs + (this.#happens(0.5) ? CANCEL_LIVES_MS : ORDER_LIVES_MS) * 1e6;
     let triesLeft = TRIES_MAX;
     this.#pending.add(name);
     const job: LaneJob = {
@@ -267,7 +267,8 @@ class LossyKey {
   /** One way. Some are late, and a few come when nobody thinks of them any more. */
   #lagMs(): number {
     if (this.#happens(0.03)) return this.#below(CANCEL_LIVES_MS);
-    return this.#happens(this.#weather.lateShare) ? this.#below(this.#weather.lateMs) : RTT_MS / 2;
+    const { lateMs, lateShare } = this.#weather;
+    return this.#happens(lateShare) ? lateMs.min + this.#below(lateMs.max - lateMs.min) : RTT_MS / 2;
   }
 
   #gapMs(): number {
