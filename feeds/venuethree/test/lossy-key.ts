@@ -21,6 +21,7 @@ const OTHER_KEY = "2:4";
 const TRANSACTIONS = 40;
 const TIMEOUT_MS = 4_000;
 const RTT_MS = 40;
+const SLOW_READ_MS = 300;
 const ORDER_LIVES_MS = 4_000;
 const CANCEL_LIVES_MS = 599_000;
 /** As orders/exchange.ts tries. */
@@ -35,14 +36,16 @@ interface Weather {
   readonly gapsMs: readonly [number, ...number[]];
   readonly lateShare: number;
   readonly lateMs: { readonly min: number; readonly max: number };
+  /** Of the answers to reads, beside those that are late anyway. */
+  readonly slowReadShare: number;
 }
 
 const WEATHERS: readonly [Weather, ...Weather[]] = [
   // Many at once, whose answers come about when they are given up.
-  { gapsMs: [1, 1, 1, 1, 600], lateShare: 0.3, lateMs: { min: 260, max: 460 } },
-  { gapsMs: [1, 1, 100, 100, 6_000], lateShare: 0.12, lateMs: { min: 0, max: TIMEOUT_MS } },
+  { gapsMs: [1, 1, 1, 1, 600], lateShare: 0.3, lateMs: { min: 260, max: 460 }, slowReadShare: 0.7 },
+  { gapsMs: [1, 1, 100, 100, 6_000], lateShare: 0.12, lateMs: { min: 0, max: TIMEOUT_MS }, slowReadShare: 0 },
   // One by one, with pauses in which a lost one comes.
-  { gapsMs: [100, 6_000, 6_000, 90_000], lateShare: 0.12, lateMs: { min: 0, max: TIMEOUT_MS } },
+  { gapsMs: [100, 6_000, 6_000, 90_000], lateShare: 0.12, lateMs: { min: 0, max: TIMEOUT_MS }, slowReadShare: 0 },
 ];
 
 /** One start of one transaction with one nonce. `spent`, `unspent`: its answer said so. */
@@ -149,7 +152,8 @@ class LossyKey {
   /** Within `leftMs`, or null. */
   async #ask(leftMs: number, isHint: boolean): Promise<Naming | null> {
     const asked = { isHint, askedNs: this.#clock.monoNs(), askedAt: this.#eventCount++ };
-    const [thereMs, backMs] = [this.#lagMs(), this.#lagMs()];
+    const thereMs = this.#lagMs();
+    const backMs = this.#happens(this.#weather.slowReadShare) ? SLOW_READ_MS : this.#lagMs();
     if (thereMs + backMs >= leftMs || this.#happens(0.05)) {
       await delay(this.#clock, leftMs);
       return null;
