@@ -18,7 +18,7 @@ import { nonceRead, settle } from "./key-turns.js";
 
 const KEY = "1:4";
 const OTHER_KEY = "2:4";
-const TRANSACTIONS = 40;
+const TRANSACTIONS = 60;
 const TIMEOUT_MS = 4_000;
 const RTT_MS = 40;
 const SLOW_READ_MS = 300;
@@ -42,7 +42,7 @@ interface Weather {
 
 const WEATHERS: readonly [Weather, ...Weather[]] = [
   // Many at once, whose answers come about when they are given up.
-  { gapsMs: [1, 1, 1, 1, 600], lateShare: 0.3, lateMs: { min: 260, max: 460 }, slowReadShare: 0.7 },
+  { gapsMs: [1, 1, 1, 1, 1, 600], lateShare: 0.12, lateMs: { min: 260, max: 460 }, slowReadShare: 0.7 },
   { gapsMs: [1, 1, 100, 100, 6_000], lateShare: 0.12, lateMs: { min: 0, max: TIMEOUT_MS }, slowReadShare: 0 },
   // One by one, with pauses in which a lost one comes.
   { gapsMs: [100, 6_000, 6_000, 90_000], lateShare: 0.12, lateMs: { min: 0, max: TIMEOUT_MS }, slowReadShare: 0 },
