@@ -101,8 +101,11 @@ export class ConclusionCommits<Run extends RunLike, Result> {
   ): Promise<void> {
     for (let tries = 0; tries < MAX_UPDATE_TRIES; tries++) {
       const record = recordKey === null ? null : await this.#parts.idempotency.readForUpdate(recordKey, run);
-      // Whoever wrote the newer record tells of all its orders.
-      if (record?.kind === "newer") return;
+      // Whoever wrote the newer record tells of all its orders: what a copy with fewer of them knows is not stored.
+      if (record?.kind === "newer") {
+        this.#parts.logger.warn("conclusion_of_older_copy", { routeId: run.routeId });
+        return;
+      }
       if (await commit(record)) return;
     }
     this.#parts.logger.error("conclusion_not_stored", { routeId: run.routeId });

@@ -10,6 +10,7 @@ import { type AfterCheck, judgeAfter, MINUTE_MS } from "./after-reply.js";
 import { guardsCloseInParts, OUTLIVED_SCENES, type OutlivedScene } from "./outlived-scenes.js";
 import { createRowSink, rowFaults } from "./row-sink.js";
 import { ConclusionCommits } from "../conclude/conclusion-commits.js";
+import { IdempotencyRecords } from "../durable/idempotency.js";
 import { ExecutionRegistry } from "../durable/execution-registry.js";
 import { FollowKeys } from "../follow/follow-keys.js";
 import { OrderFollows } from "../follow/order-follows.js";
@@ -130,6 +131,18 @@ function readCopies(): void {
   });
 }
 
+/** Whatever has the key of a run by now tells of its orders. */
+function trustAnyRecord(): void {
+  const { readForUpdate } = IdempotencyRecords.prototype;
+  vi.spyOn(IdempotencyRecords.prototype, "readForUpdate").mockImplementation(async function (
+    this: IdempotencyRecords,
+    ...read
+  ) {
+    const update = await readForUpdate.apply(this, read);
+    return update.kind === "gone" ? { kind: "newer" } : update;
+  });
+}
+
 /** A stored reply is the last word, whatever was sent since. */
 function replayFirstWord(): void {
   vi.spyOn(TradeReplays.prototype, "replay").mockImplementation(async (_execution, _context, stored) => ({
@@ -205,6 +218,12 @@ const MUTANTS: readonly Mutant[] = [
     scene: "storeRefuses",
     checks: ["STORED"],
     plant: storeOnce,
+  },
+  {
+    name: "what fills after its key was used for another trade is not recorded",
+    scene: "keyUsedForAnother",
+    checks: ["RECORDED"],
+    plant: trustAnyRecord,
   },
   {
     name: "a key used again works on a copy of the run that is at work",

@@ -6,6 +6,7 @@ import { storeUnavailable } from "../../storage/state-store.js";
 import { ACCOUNT, change, MINUTE_MS, type Played, tell } from "./after-reply.js";
 import { played, recorded } from "./after-reply-scenes.js";
 import { ASKER, closeContext, closeRequest, openRequest, type Harness } from "./harness.js";
+import { RETENTION_MS } from "../durable/idempotency.js";
 import { OrderFollows } from "../follow/order-follows.js";
 import type { TradeRun } from "../run.js";
 
@@ -232,6 +233,23 @@ async function fillsDuringStop(): Promise<Played> {
   return played({ harness, routeId: routing.routeId, isGuarded: true });
 }
 
+/** A close rests longer than the record of its key lives; the key is used for another one, and then the first fills. */
+async function keyUsedForAnother(): Promise<Played> {
+  const harness = recorded();
+  const { clock } = harness;
+  const rests = { orderType: "LIMIT", limitPrice: "101000", preferredExchange: "venueone" } as const;
+  const { routing } = await harness.closeData(rests, KEY);
+  await clock.advanceAsync(1_000);
+  clock.advance(RETENTION_MS + MINUTE_MS);
+  await harness.closeData({ ...rests, preferredExchange: "venuetwo" }, KEY);
+  await clock.advanceAsync(MINUTE_MS);
+  // Its credentials are as old as its key was.
+  await harness.close({ size: "0.01", preferredExchange: "venueone", dryRun: true });
+  tell(harness, change(harness, 0, { status: "FILLED", filledLots: 250 }));
+  await clock.advanceAsync(10 * MINUTE_MS);
+  return played({ harness, routeId: routing.routeId });
+}
+
 export const OUTLIVED_SCENES = {
   takeProfitCloses: () => guardCloses(1),
   guardClosesPart,
@@ -242,6 +260,7 @@ export const OUTLIVED_SCENES = {
   storeRefuses,
   copyTakesPlace,
   fillsDuringStop,
+  keyUsedForAnother,
   usedAgainAtStop,
   usedAgainAfterCrash: () => usedAgainAfterCrash(false),
   usedAgainAfterAsk: () => usedAgainAfterCrash(true),
