@@ -53,6 +53,8 @@ interface FollowParts {
   readonly hash: KeyedHash;
   readonly owners: Owners;
   readonly background: Background;
+  /** Runs at once; MAX_FOLLOWED where absent. */
+  readonly maxFollowed?: number | undefined;
   /** Shared with whoever else follows orders of the same accounts; absent: own ones. */
   readonly listeners?: OrderListeners | undefined;
 }
@@ -61,6 +63,7 @@ export class OrderFollows<Run extends FollowedRun> {
   readonly #parts: FollowParts;
   readonly #owner: FollowOwner<Run>;
   readonly #listeners: OrderListeners;
+  readonly #maxFollowed: number;
   readonly #entries = new Map<string, FollowEntry<Run>>();
   /** An order of an account without waits for them. */
   readonly #keys: FollowKeys;
@@ -72,6 +75,7 @@ export class OrderFollows<Run extends FollowedRun> {
   constructor(parts: FollowParts, owner: FollowOwner<Run>) {
     this.#parts = parts;
     this.#owner = owner;
+    this.#maxFollowed = parts.maxFollowed ?? MAX_FOLLOWED;
     this.#listeners = parts.listeners ?? new OrderListeners(parts);
     this.#keys = new FollowKeys(parts);
     this.#reads = new FollowReads<Run>(parts, {
@@ -133,7 +137,7 @@ export class OrderFollows<Run extends FollowedRun> {
         if (clock.wallMs() - row.sinceMs > FOLLOW_MAX_MS) {
           logger.warn("order_follow_ended", { routeId: key });
           await store.commit({ writes: [{ namespace, key, value: null }] });
-        } else if (this.#entries.size < MAX_FOLLOWED) this.#take({ ...row, owners: { ...row.owners } });
+        } else if (this.#entries.size < this.#maxFollowed) this.#take({ ...row, owners: { ...row.owners } });
       }
       if (page.length < SCAN_ROWS) return [...this.#entries.values()].map(({ run }) => run);
     }
@@ -160,7 +164,7 @@ export class OrderFollows<Run extends FollowedRun> {
     const { clock, hash, logger } = this.#parts;
     let entry = this.#entries.get(run.routeId);
     if (entry === undefined) {
-      if (this.#entries.size >= MAX_FOLLOWED) {
+      if (this.#entries.size >= this.#maxFollowed) {
         logger.warn("order_not_followed", { routeId: run.routeId });
         return;
       }
