@@ -14,6 +14,7 @@ import { IdempotencyRecords } from "../durable/idempotency.js";
 import { ExecutionRegistry } from "../durable/execution-registry.js";
 import { FollowKeys } from "../follow/follow-keys.js";
 import { OrderFollows } from "../follow/order-follows.js";
+import { WaitingRuns } from "../follow/waiting-runs.js";
 import { TradeReplays } from "../request/replays.js";
 import { type OrderAttempt, isGuard } from "../run.js";
 import { markTakenBack } from "../run-writes.js";
@@ -143,6 +144,14 @@ function trustAnyRecord(): void {
   });
 }
 
+/** Of what is beyond the bound of those that are followed, what this process had is left, or what the one before left. */
+function leaveWaiting(isOfThisProcess: boolean): void {
+  const { put } = WaitingRuns.prototype;
+  vi.spyOn(WaitingRuns.prototype, "put").mockImplementation(function (this: WaitingRuns<never>, row, isAtWork) {
+    if (isAtWork !== isOfThisProcess) put.call(this, row, isAtWork);
+  });
+}
+
 /** A stored reply is the last word, whatever was sent since. */
 function replayFirstWord(): void {
   vi.spyOn(TradeReplays.prototype, "replay").mockImplementation(async (_execution, _context, stored) => ({
@@ -224,6 +233,18 @@ const MUTANTS: readonly Mutant[] = [
     scene: "keyUsedForAnother",
     checks: ["RECORDED"],
     plant: trustAnyRecord,
+  },
+  {
+    name: "an order beyond those that are followed at once is never looked for",
+    scene: "waitsForItsTurn",
+    checks: ["RECORDED", "TOLD"],
+    plant: () => leaveWaiting(true),
+  },
+  {
+    name: "an order beyond those that are followed at once is left by the next start",
+    scene: "waitsOverRestart",
+    checks: ["RECORDED", "TOLD"],
+    plant: () => leaveWaiting(false),
   },
   {
     name: "a key used again works on a copy of the run that is at work",

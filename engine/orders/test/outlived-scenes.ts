@@ -250,6 +250,25 @@ async function keyUsedForAnother(): Promise<Played> {
   return played({ harness, routeId: routing.routeId });
 }
 
+/** No more is followed than the order that came first. It ends after the other one filled; `isRestarted`: in a later process. */
+async function waitsForItsTurn(isRestarted: boolean): Promise<Played> {
+  const harness = recorded({ maxFollowed: 1 });
+  const { clock, two } = harness;
+  const rests = { orderType: "LIMIT", limitPrice: "101000" } as const;
+  await harness.closeData({ ...rests, preferredExchange: "venuetwo" });
+  const { routing } = await harness.closeData({ ...rests, preferredExchange: "venueone" });
+  await clock.advanceAsync(MINUTE_MS);
+  const service = isRestarted ? await harness.restart() : harness.service;
+  const asked = closeRequest({ size: "0.01", dryRun: true });
+  await harness.run(service.trade(asked, closeContext(clock)));
+  change(harness, 0, { status: "FILLED", filledLots: 250 });
+  change({ one: two }, 0, { status: "CANCELED" });
+  await clock.advanceAsync(5 * MINUTE_MS);
+  await harness.run(service.trade(asked, closeContext(clock)));
+  await clock.advanceAsync(5 * MINUTE_MS);
+  return played({ harness, service, routeId: routing.routeId });
+}
+
 export const OUTLIVED_SCENES = {
   takeProfitCloses: () => guardCloses(1),
   guardClosesPart,
@@ -261,6 +280,8 @@ export const OUTLIVED_SCENES = {
   copyTakesPlace,
   fillsDuringStop,
   keyUsedForAnother,
+  waitsForItsTurn: () => waitsForItsTurn(false),
+  waitsOverRestart: () => waitsForItsTurn(true),
   usedAgainAtStop,
   usedAgainAfterCrash: () => usedAgainAfterCrash(false),
   usedAgainAfterAsk: () => usedAgainAfterCrash(true),
