@@ -166,9 +166,11 @@ export class OrderFollows<Run extends FollowedRun> {
     for (const account of accounts) this.#forgetKeys(account);
   }
 
-  /** Follows the orders of the run that rest and are not followed yet. `accountOf`: of the venues it can name. */
+  /**
+   * Follows the orders of the run that rest and are not followed yet. `accountOf`: of the venues it can name. After `stop`
+   * they have their row alone, for the next start: a reply may come later than its process waits for.
+   */
   consider(run: Run, recordKey: string | null, accountOf: (venue: RoutableVenue) => Account | null): void {
-    if (this.#stopped) return;
     this.adopt(run);
     const resting = run.attempts.filter(isResting);
     if (resting.length === 0) return;
@@ -176,7 +178,7 @@ export class OrderFollows<Run extends FollowedRun> {
     const { routeId } = run;
     const begun = { recordKey, sinceMs: clock.wallMs(), owners: {}, ...this.#waiting.get(routeId), run };
     let entry = this.#entries.get(routeId);
-    if (entry === undefined && !this.#hasRoom) return this.#wait(begun, accountOf);
+    if (entry === undefined && (this.#stopped || !this.#hasRoom)) return this.#wait(begun, accountOf);
     this.#waiting.delete(routeId);
     entry ??= this.#take(begun);
     for (const { clientIdHex, venue } of resting) {
@@ -186,7 +188,7 @@ export class OrderFollows<Run extends FollowedRun> {
       entry.owners[venue] ??= key;
       // Whoever asks for an order that is followed already shows nothing of what its keys may do.
       const isNew = !entry.orders.has(clientIdHex);
-      if (this.#keys.meet(key, venue, account, isNew)) this.#sights.renew(key);
+      if (!this.#stopped && this.#keys.meet(key, venue, account, isNew)) this.#sights.renew(key);
     }
     this.#update(entry);
     // Credentials are kept for orders that are looked at alone.

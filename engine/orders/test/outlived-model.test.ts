@@ -152,6 +152,19 @@ function leaveWaiting(isOfThisProcess: boolean): void {
   });
 }
 
+/** What rests by a reply that comes after the drain is nobody's. */
+function leaveLateReplies(): void {
+  const { consider, stop } = OrderFollows.prototype;
+  let isStopped = false;
+  vi.spyOn(OrderFollows.prototype, "stop").mockImplementation(function (this: OrderFollows<never>) {
+    isStopped = true;
+    return stop.call(this);
+  });
+  vi.spyOn(OrderFollows.prototype, "consider").mockImplementation(function (this: OrderFollows<never>, ...considered) {
+    if (!isStopped) consider.apply(this, considered);
+  });
+}
+
 /** A stored reply is the last word, whatever was sent since. */
 function replayFirstWord(): void {
   vi.spyOn(TradeReplays.prototype, "replay").mockImplementation(async (_execution, _context, stored) => ({
@@ -245,6 +258,12 @@ const MUTANTS: readonly Mutant[] = [
     scene: "waitsOverRestart",
     checks: ["RECORDED", "TOLD"],
     plant: () => leaveWaiting(false),
+  },
+  {
+    name: "an order whose reply came after the drain is left by the next start",
+    scene: "restsAfterDrain",
+    checks: ["RECORDED", "TOLD"],
+    plant: leaveLateReplies,
   },
   {
     name: "a key used again works on a copy of the run that is at work",

@@ -269,6 +269,23 @@ async function waitsForItsTurn(isRestarted: boolean): Promise<Played> {
   return played({ harness, service, routeId: routing.routeId });
 }
 
+/** Its venue's answer comes after the process gave up waiting for it; it fills in the time of the next one. */
+async function restsAfterDrain(): Promise<Played> {
+  const harness = recorded();
+  const { clock, one, run } = harness;
+  one.fate = () => ({ kind: "fill", latencyMs: 3_000 });
+  const closing = harness.closeData({ orderType: "LIMIT", limitPrice: "101000", preferredExchange: "venueone" });
+  for (let ms = 0; one.calls.place === 0 && ms < MINUTE_MS; ms += 5) await clock.advanceAsync(5);
+  await run(harness.service.drain(1_000));
+  const { routing } = await closing;
+  await clock.advanceAsync(1_000);
+  const service = await harness.restart();
+  change(harness, 0, { status: "FILLED", filledLots: 250 });
+  await run(service.trade(closeRequest({ size: "0.01", dryRun: true }), closeContext(clock)));
+  await clock.advanceAsync(MINUTE_MS);
+  return played({ harness, service, routeId: routing.routeId });
+}
+
 export const OUTLIVED_SCENES = {
   takeProfitCloses: () => guardCloses(1),
   guardClosesPart,
@@ -280,6 +297,7 @@ export const OUTLIVED_SCENES = {
   copyTakesPlace,
   fillsDuringStop,
   keyUsedForAnother,
+  restsAfterDrain,
   waitsForItsTurn: () => waitsForItsTurn(false),
   waitsOverRestart: () => waitsForItsTurn(true),
   usedAgainAtStop,
