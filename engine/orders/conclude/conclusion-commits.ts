@@ -3,8 +3,8 @@
  * idempotency key, which may change meanwhile; a store that refuses for a moment is asked again. An end that was found
  * after its reply, which no other caller repeats, is stored again every AGAIN_MS while this process lives (`orAgain`).
  *
- * Bounds: MAX_UPDATE_TRIES readings of a record that changes under its update; as many tries as the caller says;
- * MAX_AGAIN ends that wait for the store (one more stays with its open intent, for the next start).
+ * Bounds: MAX_UPDATE_TRIES readings of a record that changes under its update, which then counts as refused by the store;
+ * as many tries as the caller says; MAX_AGAIN ends that wait for the store (one more stays with its open intent, for the next start).
  */
 import { type Clock, delay, type TimerHandle } from "../../domain/clock.js";
 import { ServiceError } from "../../domain/errors.js";
@@ -108,7 +108,8 @@ export class ConclusionCommits<Run extends RunLike, Result> {
       }
       if (await commit(record)) return;
     }
-    this.#parts.logger.error("conclusion_not_stored", { routeId: run.routeId });
+    this.#parts.logger.warn("conclusion_contended", { routeId: run.routeId });
+    throw new ServiceError("STORE_UNAVAILABLE", { reason: "CONTENDED" });
   }
 
   /** After a failed commit, or closed, the store refuses until the next start. */
