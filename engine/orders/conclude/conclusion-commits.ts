@@ -4,7 +4,8 @@
  * after its reply, which no other caller repeats, is stored again every AGAIN_MS while this process lives (`orAgain`).
  *
  * Bounds: MAX_UPDATE_TRIES readings of a record that changes under its update, which then counts as refused by the store;
- * as many tries as the caller says; MAX_AGAIN ends that wait for the store (one more stays with its open intent, for the next start).
+ * as many tries as the caller says; MAX_AGAIN ends that wait for the store (one more stays with its open intent, for the
+ * next start).
  */
 import { type Clock, delay, type TimerHandle } from "../../domain/clock.js";
 import { ServiceError } from "../../domain/errors.js";
