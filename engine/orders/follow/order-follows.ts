@@ -178,7 +178,10 @@ export class OrderFollows<Run extends FollowedRun> {
     const { routeId } = run;
     const begun = { recordKey, sinceMs: clock.wallMs(), owners: {}, ...this.#waiting.get(routeId), run };
     let entry = this.#entries.get(routeId);
-    if (entry === undefined && (this.#stopped || !this.#hasRoom)) return this.#wait(begun, accountOf);
+    if (entry === undefined && (this.#stopped || !this.#hasRoom)) {
+      this.#wait(begun, accountOf);
+      return;
+    }
     this.#waiting.delete(routeId);
     entry ??= this.#take(begun);
     for (const { clientIdHex, venue } of resting) {

@@ -7,10 +7,9 @@
  *
  * Bound: MAX_WAITING runs, of each what its row has beside the run.
  */
-import type { FollowedRun, FollowRow } from "./followed-run.js";
-import { isResting } from "./followed-run.js";
+import { isResting, type FollowedRun, type FollowRow } from "./followed-run.js";
 
-export const MAX_WAITING = 16_384;
+const MAX_WAITING = 16_384;
 
 export interface WaitingRun<Run extends object> {
   readonly ownerId: string | null;
