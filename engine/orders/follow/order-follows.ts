@@ -65,10 +65,8 @@ export class OrderFollows<Run extends FollowedRun> {
   readonly #parts: FollowParts;
   readonly #owner: FollowOwner<Run>;
   readonly #listeners: OrderListeners;
-  readonly #maxFollowed: number;
   readonly #entries = new Map<string, FollowEntry<Run>>();
-  readonly #waiting = new WaitingRuns<Run>();
-  #isTakingNext = false;
+  readonly #waiting: WaitingRuns<Run>;
   /** An order of an account without waits for them. */
   readonly #keys: FollowKeys;
   readonly #reads: FollowReads<Run>;
@@ -79,8 +77,12 @@ export class OrderFollows<Run extends FollowedRun> {
   constructor(parts: FollowParts, owner: FollowOwner<Run>) {
     this.#parts = parts;
     this.#owner = owner;
-    this.#maxFollowed = parts.maxFollowed ?? MAX_FOLLOWED;
     this.#listeners = parts.listeners ?? new OrderListeners(parts);
+    this.#waiting = new WaitingRuns<Run>(parts, {
+      namespace: owner.namespace,
+      hasRoom: () => !this.#stopped && this.#entries.size < (parts.maxFollowed ?? MAX_FOLLOWED),
+      take: (row) => void this.#take(row),
+    });
     this.#keys = new FollowKeys(parts);
     this.#reads = new FollowReads<Run>(parts, {
       orders: () => ordersIn(this.#entries.values()),
@@ -142,7 +144,7 @@ export class OrderFollows<Run extends FollowedRun> {
         if (clock.wallMs() - row.sinceMs > FOLLOW_MAX_MS) {
           logger.warn("order_follow_ended", { routeId: key });
           await store.commit({ writes: [{ namespace, key, value: null }] });
-        } else if (this.#hasRoom) this.#take({ ...row, owners: { ...row.owners } });
+        } else if (this.#waiting.hasRoom) this.#take({ ...row, owners: { ...row.owners } });
         else if (!this.#waiting.isFull) this.#waiting.put(row, false);
         else leftCount++;
       }
@@ -178,7 +180,7 @@ export class OrderFollows<Run extends FollowedRun> {
     const { routeId } = run;
     const begun = { recordKey, sinceMs: clock.wallMs(), owners: {}, ...this.#waiting.get(routeId), run };
     let entry = this.#entries.get(routeId);
-    if (entry === undefined && (this.#stopped || !this.#hasRoom)) {
+    if (entry === undefined && !this.#waiting.hasRoom) {
       this.#wait(begun, accountOf);
       return;
     }
@@ -201,7 +203,7 @@ export class OrderFollows<Run extends FollowedRun> {
   /** Credentials came by: orders of that account that the caller reaches and that waited for them are followed again. */
   meet(venue: RoutableVenue, account: Account, ownerId: string | null): void {
     if (this.count === 0 || this.#stopped) return;
-    this.#takeNext();
+    this.#waiting.takeNext();
     for (const entry of this.#entries.values()) if (entry.unlistedCount > 0) this.#update(entry);
     for (const owner of this.#parts.owners.reachedBy(ownerId)) {
       const key = sessionHash(this.#parts.hash, account.session, owner);
@@ -247,7 +249,7 @@ export class OrderFollows<Run extends FollowedRun> {
     if (this.#waiting.size === 0) return;
     if (!run.attempts.some(isResting)) this.#waiting.delete(run.routeId);
     // Its own row may have been what was missing.
-    this.#takeNext();
+    this.#waiting.takeNext();
   }
 
   /** Bounded by one read. */
@@ -261,10 +263,6 @@ export class OrderFollows<Run extends FollowedRun> {
     }
     this.#keys.clear();
     await ended;
-  }
-
-  get #hasRoom(): boolean {
-    return this.#entries.size < this.#maxFollowed;
   }
 
   /** It is durable with the commit that comes next, as a followed one, and has its turn when one of those ends. */
@@ -283,33 +281,6 @@ export class OrderFollows<Run extends FollowedRun> {
     }
     this.#waiting.put({ ...row, owners }, true);
     if (isNew) logger.warn("order_follow_waits", { routeId });
-  }
-
-  /** While there is room: the runs that wait longest, from whoever is at work on them, else from their rows. */
-  #takeNext(): void {
-    if (this.#isTakingNext || this.#stopped || this.#waiting.size === 0 || !this.#hasRoom) return;
-    this.#isTakingNext = true;
-    this.#parts.background.run(
-      "order_follow_next",
-      this.#takeWaiting().finally(() => {
-        this.#isTakingNext = false;
-      }),
-    );
-  }
-
-  async #takeWaiting(): Promise<void> {
-    for (const routeId of [...this.#waiting.routeIds()]) {
-      if (this.#stopped || !this.#hasRoom) return;
-      const stored = await this.#parts.store.get(this.#owner.namespace, routeId);
-      const waiting = this.#waiting.get(routeId);
-      if (waiting === undefined || this.#stopped || !this.#hasRoom) continue;
-      // Its first commit is on its way: `settle` comes after it.
-      if (stored === null) continue;
-      const { recordKey, sinceMs, owners } = waiting;
-      this.#waiting.delete(routeId);
-      const run = waiting.run?.deref() ?? (decodeJson(stored) as FollowRow<Run>).run;
-      this.#take({ recordKey, sinceMs, owners, run });
-    }
   }
 
   #take(row: FollowRow<Run> & Pick<FollowEntry<Run>, "owners">): FollowEntry<Run> {
@@ -363,7 +334,7 @@ export class OrderFollows<Run extends FollowedRun> {
     }
     if (run.attempts.some(isResting) || entry.isPublishing || entry.again !== null) return;
     this.#entries.delete(run.routeId);
-    this.#takeNext();
+    this.#waiting.takeNext();
   }
 
   #unfollow({ orders }: FollowEntry<Run>, clientIdHex: string): void {

@@ -7,6 +7,8 @@
  *
  * Bound: MAX_WAITING runs, of each what its row has beside the run.
  */
+import { decodeJson, type StateStore } from "../../storage/state-store.js";
+import type { Background } from "../background.js";
 import { isResting, type FollowedRun, type FollowRow } from "./followed-run.js";
 
 const MAX_WAITING = 16_384;
@@ -21,9 +23,33 @@ export interface WaitingRun<Run extends object> {
   readonly run: WeakRef<Run> | null;
 }
 
+interface WaitingParts {
+  readonly background: Background;
+  readonly store: Pick<StateStore, "get">;
+}
+
+/** Who follows them. */
+interface WaitingOwner<Run> {
+  readonly namespace: string;
+  hasRoom(): boolean;
+  take(row: FollowRow<Run> & { readonly owners: Record<string, string> }): void;
+}
+
 export class WaitingRuns<Run extends FollowedRun> {
+  readonly #parts: WaitingParts;
+  readonly #owner: WaitingOwner<Run>;
+  #isTaking = false;
   /** By route id, who waits longest first. */
   readonly #runs = new Map<string, WaitingRun<Run>>();
+
+  constructor(parts: WaitingParts, owner: WaitingOwner<Run>) {
+    this.#parts = parts;
+    this.#owner = owner;
+  }
+
+  get hasRoom(): boolean {
+    return this.#owner.hasRoom();
+  }
 
   get size(): number {
     return this.#runs.size;
@@ -51,11 +77,34 @@ export class WaitingRuns<Run extends FollowedRun> {
     this.#runs.delete(routeId);
   }
 
-  routeIds(): IterableIterator<string> {
-    return this.#runs.keys();
-  }
-
   values(): IterableIterator<WaitingRun<Run>> {
     return this.#runs.values();
+  }
+
+  /** While there is room: those that wait longest, from whoever is at work on them, else from their rows. */
+  takeNext(): void {
+    if (this.#isTaking || this.#runs.size === 0 || !this.hasRoom) return;
+    this.#isTaking = true;
+    this.#parts.background.run(
+      "order_follow_next",
+      this.#take().finally(() => {
+        this.#isTaking = false;
+      }),
+    );
+  }
+
+  async #take(): Promise<void> {
+    for (const routeId of [...this.#runs.keys()]) {
+      if (!this.hasRoom) return;
+      const stored = await this.#parts.store.get(this.#owner.namespace, routeId);
+      const waiting = this.#runs.get(routeId);
+      if (waiting === undefined || !this.hasRoom) continue;
+      // Its first commit is on its way: `takeNext` is called after it.
+      if (stored === null) continue;
+      const { recordKey, sinceMs, owners } = waiting;
+      this.#runs.delete(routeId);
+      const run = waiting.run?.deref() ?? (decodeJson(stored) as FollowRow<Run>).run;
+      this.#owner.take({ recordKey, sinceMs, owners, run });
+    }
   }
 }

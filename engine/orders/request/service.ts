@@ -164,10 +164,7 @@ export class TradeService {
       names: options.names ?? new ClientOrderIdIndex(store, hash, clock),
       registry: new ExecutionRegistry(store, clock, owners, options.maxRecent),
       follows: new OrderFollows<TradeRun>(
-        {
-          ...{ bounds, clock, logger, rooms, store, hash, owners, background, listeners },
-          maxFollowed: options.maxFollowed,
-        },
+        { ...sending, rooms, listeners, maxFollowed: options.maxFollowed },
         this.#followOwner(),
       ),
       feeCache: new FeeCache(clock),
