@@ -181,7 +181,7 @@ export class OrderFollows<Run extends FollowedRun> {
     const begun = { recordKey, sinceMs: clock.wallMs(), owners: {}, ...this.#waiting.get(routeId), run };
     let entry = this.#entries.get(routeId);
     if (entry === undefined && !this.#waiting.hasRoom) {
-      this.#wait(begun, accountOf);
+      this.#waiting.wait(begun, accountOf);
       return;
     }
     this.#waiting.delete(routeId);
@@ -263,24 +263,6 @@ export class OrderFollows<Run extends FollowedRun> {
     }
     this.#keys.clear();
     await ended;
-  }
-
-  /** It is durable with the commit that comes next, as a followed one, and has its turn when one of those ends. */
-  #wait(row: FollowRow<Run>, accountOf: (venue: RoutableVenue) => Account | null): void {
-    const { hash, logger } = this.#parts;
-    const { routeId } = row.run;
-    const isNew = this.#waiting.get(routeId) === undefined;
-    if (isNew && this.#waiting.isFull) {
-      logger.warn("order_not_followed", { routeId });
-      return;
-    }
-    const owners = { ...row.owners };
-    for (const { venue } of row.run.attempts.filter(isResting)) {
-      const account = accountOf(venue);
-      if (account !== null) owners[venue] ??= sessionHash(hash, account.session, ownerOf(row.run));
-    }
-    this.#waiting.put({ ...row, owners }, true);
-    if (isNew) logger.warn("order_follow_waits", { routeId });
   }
 
   #take(row: FollowRow<Run> & Pick<FollowEntry<Run>, "owners">): FollowEntry<Run> {

@@ -9,7 +9,12 @@
  */
 import { decodeJson, type StateStore } from "../../storage/state-store.js";
 import type { Background } from "../background.js";
-import { isResting, type FollowedRun, type FollowRow } from "./followed-run.js";
+import { sessionHash } from "../accounts.js";
+import type { Logger } from "../../domain/logger.js";
+import type { RoutableVenue } from "../../domain/venue.js";
+import type { KeyedHash } from "../../storage/keyed-hash.js";
+import { ownerOf } from "../run.js";
+import { isResting, type Account, type FollowedRun, type FollowRow } from "./followed-run.js";
 
 const MAX_WAITING = 16_384;
 
@@ -25,6 +30,8 @@ export interface WaitingRun<Run extends object> {
 
 interface WaitingParts {
   readonly background: Background;
+  readonly hash: KeyedHash;
+  readonly logger: Logger;
   readonly store: Pick<StateStore, "get">;
 }
 
@@ -79,6 +86,24 @@ export class WaitingRuns<Run extends FollowedRun> {
 
   values(): IterableIterator<WaitingRun<Run>> {
     return this.#runs.values();
+  }
+
+  /** It is durable with the commit that comes next, as a followed one, and has its turn when one of those ends. */
+  wait(row: FollowRow<Run>, accountOf: (venue: RoutableVenue) => Account | null): void {
+    const { hash, logger } = this.#parts;
+    const { routeId } = row.run;
+    const isNew = this.#runs.get(routeId) === undefined;
+    if (isNew && this.isFull) {
+      logger.warn("order_not_followed", { routeId });
+      return;
+    }
+    const owners = { ...row.owners };
+    for (const { venue } of row.run.attempts.filter(isResting)) {
+      const account = accountOf(venue);
+      if (account !== null) owners[venue] ??= sessionHash(hash, account.session, ownerOf(row.run));
+    }
+    this.put({ ...row, owners }, true);
+    if (isNew) logger.warn("order_follow_waits", { routeId });
   }
 
   /** While there is room: those that wait longest, from whoever is at work on them, else from their rows. */
