@@ -4,7 +4,7 @@ import type { Market } from "../../market/market.js";
 import { ACCOUNT, change, MINUTE_MS, type Played, tell } from "./after-reply.js";
 import { FakeStreams } from "./fake-streams.js";
 import type { PlaceFate } from "./fake-matching.js";
-import { ASKER, closeContext, closeRequest, createHarness, type Harness } from "./harness.js";
+import { ASKER, closeContext, closeRequest, createHarness, type Harness, type HarnessOptions } from "./harness.js";
 import type { OpenTerms } from "../types.js";
 import { createRowSink } from "./row-sink.js";
 
@@ -30,9 +30,9 @@ export function played(left: Left): Played {
   };
 }
 
-export function recorded(): Harness {
+export function recorded(service: HarnessOptions["service"] = {}): Harness {
   return createHarness({
-    service: { records: createRowSink() },
+    service: { records: createRowSink(), ...service },
     prepareVenue: (venue) => {
       venue.streams = new FakeStreams();
     },

@@ -15,12 +15,13 @@ export const STOP_BOUND_MS = 25_000;
 export const fillsRecorded: TradeCheck = ({ four, recorded, trials }) =>
   recorded === null ? [] : trials.flatMap((trial) => recordProblems(four, trial, recorded));
 
-export function reachedAreRecorded(
+/** Trades of which the record lacks something that the market did. */
+export function unrecordedCount(
   four: FourVenues,
   trials: readonly TradeTrial[],
   recorded: readonly RecordedState[],
-): boolean {
-  return trials.every((trial) => recordProblems(four, trial, recorded).length === 0);
+): number {
+  return trials.filter((trial) => recordProblems(four, trial, recorded).length > 0).length;
 }
 
 function recordProblems(four: FourVenues, { key, reached, trader }: TradeTrial, all: readonly RecordedState[]) {
