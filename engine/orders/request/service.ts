@@ -171,6 +171,9 @@ export class TradeService {
       decisions: new TradeDecisions({ ...sending, records }, options.onDecision ?? (() => {})),
       quotes: new QuoteBook(clock, new QuoteIds(hash, randomIds.randomHex128()), owners),
       observer,
+      onLateEnd: (run) => {
+        if (this.#watch.isWatching(run.routeId)) this.#watch.onSight(run, true);
+      },
     };
     this.#conclusion = new TradeConclusion(this.#parts);
     this.#watch = new ProtectionWatch(this.#parts, this.#conclusion, options.maxWatched);
