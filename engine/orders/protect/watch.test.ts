@@ -267,7 +267,6 @@ describe("an entry of unknown outcome with protection", () => {
     expect(guards(harness)).toMatchObject([{ qtyLots: 250, trigger: { kind: "STOP" } }]);
   });
 
-
   it("is protected when it turns out to have filled after the reply", async () => {
     const harness = flat();
     harness.one.fate = (command) => (command.reduceOnly ? { kind: "fill" } : { kind: "loseReply" });

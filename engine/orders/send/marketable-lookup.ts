@@ -79,13 +79,17 @@ async function look(
   });
   try {
     let firstSightNs: number | null = null;
+    let isAnswered = true;
     let waitMs = followed?.lookAfterMs ?? FIRST_LOOK_MS;
     for (let looks = 0; looks < MAX_LOOKS && mayHaveTraded(attempt); ) {
-      if (deadline.leftMs() <= waitMs) return null;
-      await delay(clock, waitMs);
+      const leftMs = deadline.leftMs();
+      // While nothing is answered all of the caller's time is used.
+      if (leftMs <= (isAnswered ? waitMs : 0)) return null;
+      await delay(clock, Math.min(waitMs, leftMs));
       const beganNs = clock.monoNs();
       const read = ended === null ? await readOnce(parts, order, account.session, deadline.leftMs()) : { order: ended };
-      if (read !== null) looks++;
+      isAnswered = read !== null;
+      if (isAnswered) looks++;
       waitMs = read === null ? Math.min(waitMs + NEXT_LOOK_MS, UNANSWERED_PAUSE_MS) : looks * NEXT_LOOK_MS;
       const seen = read?.order ?? null;
       // A read that lags behind the answer proves nothing yet.

@@ -110,7 +110,8 @@ const AFTER_CHECKS = {
     if (guardDueMs === null) return [];
     const stops = one.log.filter(({ command, sentAtMs }) => command.trigger?.kind === "STOP" && sentAtMs <= guardDueMs);
     const stopLots = stops.reduce((sum, { command }) => sum + command.qtyLots, 0);
-    const filledLots = one.log.reduce((sum, { command, ...entry }) => sum + (command.reduceOnly ? 0 : entry.filledLots), 0);
+    const entries = one.log.filter(({ command }) => !command.reduceOnly);
+    const filledLots = entries.reduce((sum, entry) => sum + entry.filledLots, 0);
     return stopLots === filledLots ? [] : [`${filledLots} lots filled, stops of ${stopLots} lots in time`];
   },
   STORED: async ({ harness }: Played) => {
