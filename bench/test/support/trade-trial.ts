@@ -32,7 +32,7 @@ export interface TradeTrial {
   arrived?: Arrived;
 }
 
-export interface Arrived {
+interface Arrived {
   readonly venue: FourVenue;
   readonly orderId: number;
   /** What it filled by then. */

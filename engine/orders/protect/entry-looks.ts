@@ -22,7 +22,13 @@ interface LookParts extends LookupParts {
   readonly hash: KeyedHash;
 }
 
-type Account = NonNullable<ReturnType<TradeAccounts["get"]>>;
+/** One order, and how it is looked at. */
+interface Look {
+  readonly attempt: OrderAttempt;
+  readonly account: NonNullable<ReturnType<TradeAccounts["get"]>>;
+  readonly order: UnknownOrder;
+  readonly options: CallOptions;
+}
 
 const READ_TIMEOUT_MS = 3_000;
 /** Looks on the lane of exits at an entry that should have traded on arrival. */
@@ -87,20 +93,13 @@ async function look(
   if (!read.value.ok) return read.value.code;
   const seen = read.value.value;
   if (seen !== null && !isYoungCancel(attempt, seen, account.room.venueClock.nowAtLeastMs()))
-    await see(parts, accounts, attempt, account, order, seen, options);
+    await see(parts, accounts, { attempt, account, order, options }, seen);
   return null;
 }
 
-async function see(
-  parts: LookParts,
-  accounts: TradeAccounts,
-  attempt: OrderAttempt,
-  account: Account,
-  order: UnknownOrder,
-  seen: VenueOrder,
-  options: CallOptions,
-): Promise<void> {
-  if (!(await lookAtOtherIds(parts, account, order, attempt, seen, options))) return;
+async function see(parts: LookParts, accounts: TradeAccounts, made: Look, seen: VenueOrder): Promise<void> {
+  const { attempt, order } = made;
+  if (!(await lookAtOtherIds(parts, made, seen))) return;
   if (wholeOrder(attempt, seen).order.filledLots < filledLots(attempt)) return;
   if (seen.status === "UNKNOWN") applyResolution(parts, attempt, { kind: "unknown", reason: "TIMED_OUT", order: seen });
   else {
@@ -115,11 +114,8 @@ async function see(
 /** What ids filled that `seen` is in the place of. Returns false where that cannot be learnt now. */
 async function lookAtOtherIds(
   parts: LookParts,
-  { room, session }: Account,
-  { instrument }: UnknownOrder,
-  attempt: OrderAttempt,
+  { account: { room, session }, attempt, options, order: { instrument } }: Look,
   seen: VenueOrder,
-  options: CallOptions,
 ): Promise<boolean> {
   for (const venueOrderId of unreadIds(attempt, seen)) {
     const reading = room.reader.readOrder(session, instrument, { venueOrderId }, options);

@@ -246,6 +246,26 @@ describe("an entry with protection that its venue fills while nothing of it can 
     expect(harness.one.lanes.length).toBeGreaterThan(20);
   });
 
+  it("is read on the exit lane when its account's stream tells of a fill without its price", async () => {
+    const prepareVenue = (venue: FakeVenue): void => {
+      venue.streams = new FakeStreams();
+    };
+    const harness = flat({ service: { records: createRowSink() }, prepareVenue });
+    await harness.openData(STOP, RESTS);
+    await harness.clock.advanceAsync(40_000);
+    fillEntry(harness, 250);
+    harness.one.lanes.length = 0;
+    const order = harness.one.log[0]?.order;
+    if (order == null) throw new Error("no entry is there");
+    (harness.one.streams as FakeStreams).tell("acct-venueone", {
+      kind: "order",
+      order: { ...order, averagePrice: null },
+    });
+    await harness.clock.advanceAsync(1_000);
+    expect(harness.one.lanes[0]).toBe("exit");
+    expect(guards(harness)).toMatchObject([{ qtyLots: 250, trigger: { kind: "STOP" } }]);
+  });
+
   it("is asked for seldom where its key is refused: no read of it will be answered", async () => {
     const harness = acknowledged();
     harness.one.orderReadFailure = () => "AUTH";

@@ -17,7 +17,7 @@ import type { VenuePosition } from "../../../engine/domain/position.js";
 const KEPT_MS = 3_000;
 
 /** An order that is not answered, or whose answer does not say what it filled. */
-export interface OpenOrder {
+interface OpenOrder {
   readonly isBuy: boolean;
   readonly rests: boolean;
   /** Upper bound of what it filled. */

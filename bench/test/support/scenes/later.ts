@@ -16,7 +16,7 @@ const BETWEEN_MS = 400;
 const TRIES = 5;
 
 /** Returns the order of the trade at its venue. */
-export function orderOf(stage: Stage, trial: TradeTrial): { readonly venue: FourVenue; readonly order: SimOrder } {
+function orderOf(stage: Stage, trial: TradeTrial): { readonly venue: FourVenue; readonly order: SimOrder } {
   const [leg] = trial.answers.at(-1)?.data?.execution.legs ?? [];
   if (leg === undefined) throw new SceneOver();
   const { exchange, log } = stage.four.venues[leg.exchange];
