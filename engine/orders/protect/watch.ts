@@ -182,6 +182,14 @@ export class ProtectionWatch {
     entry.wake?.();
   }
 
+  /** What its last look waited for is in the run. */
+  wake(routeId: string): void {
+    const entry = this.#byRoute.get(routeId);
+    if (entry === undefined) return;
+    entry.hint ??= "SEEN";
+    entry.wake?.();
+  }
+
   /** A stored run has WATCHED also when the process that watched is gone. */
   watchedReport(data: TradeData): TradeData {
     const { execution, routing } = data;

@@ -171,9 +171,7 @@ export class TradeService {
       decisions: new TradeDecisions({ ...sending, records }, options.onDecision ?? (() => {})),
       quotes: new QuoteBook(clock, new QuoteIds(hash, randomIds.randomHex128()), owners),
       observer,
-      onLateEnd: (run) => {
-        if (this.#watch.isWatching(run.routeId)) this.#watch.onSight(run, true);
-      },
+      onLateEnd: ({ routeId }) => this.#watch.wake(routeId),
     };
     this.#conclusion = new TradeConclusion(this.#parts);
     this.#watch = new ProtectionWatch(this.#parts, this.#conclusion, options.maxWatched);

@@ -64,17 +64,15 @@ async function look(
   run: TradeRun,
   attempt: OrderAttempt,
 ): Promise<Unclear | null> {
-  const { clock } = parts;
   const { accounts, deadline } = execution;
   const account = accounts.isTaken(attempt.venue) ? null : accounts.get(attempt.venue);
   const known = unknownOrderOf(parts, run, attempt, parts.rooms.get(attempt.venue));
   if (account === null || known === null) return null;
   // The venue acknowledged it: that it does not show it yet proves nothing.
   const order = { ...known, bound: () => null };
-  const { reader } = account.room;
   const ref = { clientIdHex: attempt.clientIdHex };
   let ended: VenueOrder | null = null;
-  const followed = reader.followOrder?.(account.session, order.instrument, ref, (end) => {
+  const followed = account.room.reader.followOrder?.(account.session, order.instrument, ref, (end) => {
     ended = end;
   });
   try {
@@ -85,8 +83,8 @@ async function look(
       const leftMs = deadline.leftMs();
       // While nothing is answered all of the caller's time is used.
       if (leftMs <= (isAnswered ? waitMs : 0)) return null;
-      await delay(clock, Math.min(waitMs, leftMs));
-      const beganNs = clock.monoNs();
+      await delay(parts.clock, Math.min(waitMs, leftMs));
+      const beganNs = parts.clock.monoNs();
       const read = ended === null ? await readOnce(parts, order, account.session, deadline.leftMs()) : { order: ended };
       isAnswered = read !== null;
       if (isAnswered) looks++;

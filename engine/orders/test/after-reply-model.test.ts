@@ -294,12 +294,7 @@ const MUTANTS: readonly Mutant[] = [
     name: "the end of an unknown order waits for the next look at its entry",
     scene: "unknownUnread",
     checks: ["TIMELY"],
-    plant: () => {
-      const { onSight } = ProtectionWatch.prototype;
-      vi.spyOn(ProtectionWatch.prototype, "onSight").mockImplementation(function (this: ProtectionWatch, run, isSeen) {
-        if (!isSeen) onSight.call(this, run, isSeen);
-      });
-    },
+    plant: () => vi.spyOn(ProtectionWatch.prototype, "wake").mockReturnValue(),
   },
   {
     name: "the status counts no orders that are followed",

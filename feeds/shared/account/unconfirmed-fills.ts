@@ -54,7 +54,8 @@ export class UnconfirmedFills {
     const nowMs = monoMs(this.#clock);
     let balance = this.#balanceOf(coin);
     if (balance === null) {
-      if (this.#byCoin.size >= MAX_CONTRACTS) this.#sweep(nowMs);
+      if (this.#byCoin.size >= MAX_CONTRACTS)
+        for (const [other, kept] of this.#byCoin) if (kept.isOver(nowMs)) this.#byCoin.delete(other);
       if (this.#byCoin.size >= MAX_CONTRACTS) return false;
       balance = new ContractBalance(isTrusted, nowMs);
       this.#byCoin.set(coin, balance);
@@ -70,7 +71,7 @@ export class UnconfirmedFills {
     const balance = this.#byClientId.get(clientId);
     if (balance === undefined) return false;
     balance.answered(clientId, order, monoMs(this.#clock));
-    this.#tidy(clientId, balance);
+    if (!balance.open.has(clientId)) this.#byClientId.delete(clientId);
     return true;
   }
 
@@ -99,7 +100,7 @@ export class UnconfirmedFills {
     const balance = venueClientOrderId === null ? undefined : this.#byClientId.get(venueClientOrderId);
     if (venueClientOrderId === null || balance === undefined) return;
     balance.shown(venueClientOrderId, order, monoMs(this.#clock));
-    this.#tidy(venueClientOrderId, balance);
+    if (!balance.open.has(venueClientOrderId)) this.#byClientId.delete(venueClientOrderId);
   }
 
   /** One fill, each shown once: for streams that show fills and not the states of orders. */
@@ -165,14 +166,6 @@ export class UnconfirmedFills {
 
   #openOf(clientId: string | null) {
     return clientId === null ? undefined : this.#byClientId.get(clientId)?.open.get(clientId);
-  }
-
-  #tidy(clientId: string, { open }: ContractBalance): void {
-    if (!open.has(clientId)) this.#byClientId.delete(clientId);
-  }
-
-  #sweep(nowMs: number): void {
-    for (const [coin, balance] of this.#byCoin) if (balance.isOver(nowMs)) this.#byCoin.delete(coin);
   }
 }
 
