@@ -24,6 +24,10 @@ interface OpenOrder {
   boundLots: number;
   /** Filled by what was answered, streamed or looked up. */
   sureLots: number;
+  /** Filled by what was streamed; null while nothing was. */
+  shownLots: number | null;
+  /** It rests by its answer, which need not say what it filled on arrival: its state is still to be streamed. */
+  isResting: boolean;
   /** Its end was streamed: `boundLots` is what it filled. */
   hasEnded: boolean;
   /** Monotonic ms; null while there is no answer. */
@@ -68,7 +72,14 @@ export class ContractBalance {
   }
 
   sent(clientId: string, order: Pick<OpenOrder, "isBuy" | "rests" | "boundLots">, nowMs: number): void {
-    this.open.set(clientId, { ...order, sureLots: 0, hasEnded: false, answeredMs: null });
+    this.open.set(clientId, {
+      ...order,
+      sureLots: 0,
+      shownLots: null,
+      isResting: false,
+      hasEnded: false,
+      answeredMs: null,
+    });
     this.#lastMs = nowMs;
   }
 
@@ -81,8 +92,10 @@ export class ContractBalance {
     // What the stream showed already is newer than any answer.
     if (own.hasEnded) this.#close(clientId, own, own.boundLots);
     else if (order !== null && isEnd(order.status)) this.#close(clientId, own, order.filledLots);
-    // What it fills from here on is any fill of the account.
-    else if (own.rests && order !== null && isWorking(order.status)) this.#close(clientId, own, own.sureLots);
+    else {
+      own.isResting = own.rests && order !== null && isWorking(order.status);
+      this.#closeResting(clientId, own);
+    }
     this.#note(nowMs);
   }
 
@@ -90,13 +103,23 @@ export class ContractBalance {
   shown(clientId: string, { filledLots, status }: Pick<VenueOrder, "filledLots" | "status">, nowMs: number): void {
     const own = this.open.get(clientId);
     if (own === undefined) return;
-    own.sureLots = Math.max(own.sureLots, filledLots);
-    if (!isEnd(status)) return;
-    own.boundLots = filledLots;
-    own.hasEnded = true;
+    own.shownLots = Math.max(own.shownLots ?? 0, filledLots);
+    own.sureLots = Math.max(own.sureLots, own.shownLots);
+    if (isEnd(status)) {
+      own.boundLots = filledLots;
+      own.hasEnded = true;
+    }
     if (own.answeredMs === null) return;
-    this.#close(clientId, own, filledLots);
+    if (own.hasEnded) this.#close(clientId, own, own.boundLots);
+    else this.#closeResting(clientId, own);
     this.#note(nowMs);
+  }
+
+  /** One fill is streamed, for venues whose streams do not show the states of orders. */
+  filled(clientId: string, qtyLots: number, nowMs: number): void {
+    const own = this.open.get(clientId);
+    if (own !== undefined)
+      this.shown(clientId, { filledLots: (own.shownLots ?? 0) + qtyLots, status: "PARTIALLY_FILLED" }, nowMs);
   }
 
   moved(signedLots: number, nowMs: number): void {
@@ -155,6 +178,11 @@ export class ContractBalance {
     let lots = this.#owedLots;
     for (const { isBuy, sureLots } of this.open.values()) lots += isBuy ? sureLots : -sureLots;
     return lots;
+  }
+
+  /** Once its state was streamed: what it fills from then on is any fill of the account. */
+  #closeResting(clientId: string, own: OpenOrder): void {
+    if (own.isResting && own.shownLots === own.sureLots) this.#close(clientId, own, own.sureLots);
   }
 
   #close(clientId: string, { isBuy }: OpenOrder, filledLots: number): void {

@@ -31,7 +31,7 @@ const START_LOTS = 50_000;
 /** Of the moments of calm, with an order a second, so large a part is served without a read. */
 const LEAST_USED = 0.75;
 /** Reads of an account whose streams lose nothing and that sends an order a second. */
-const MOST_CALM_READS_PER_MINUTE = 6;
+const MOST_CALM_READS_PER_MINUTE = 12;
 
 /**
  * TRUE: what replaces a read is what the venue holds. USED: where nothing fails, what is streamed replaces nearly all reads.

@@ -55,6 +55,15 @@ describe("streamed positions after an order of ours", () => {
     expect(reads.isTrusted(held(6), null)).toBe(true);
   });
 
+  it("count for nothing after one that rests by an answer that does not say what it filled, until it is streamed", () => {
+    const { reads, sent } = setUp();
+    sent("1", "BUY", 10, true);
+    reads.answered("1", order("1", "OPEN", 0));
+    expect([reads.isTrusted(held(0), null), reads.isPending]).toEqual([false, true]);
+    reads.told(order("1", "OPEN", 0));
+    expect([reads.isTrusted(held(0), null), reads.isPending]).toEqual([true, false]);
+  });
+
   it("do not count while a move comes that none of them explains, until a read settles it", () => {
     const { reads, sent, wait } = setUp();
     sent("1", "BUY", 10);

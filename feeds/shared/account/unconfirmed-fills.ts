@@ -77,7 +77,8 @@ export class UnconfirmedFills {
 
   /** A look-up at the venue: what it reports as filled is surely done. The streams are still to show it. */
   looked({ filledLots, venueClientOrderId }: Pick<VenueOrder, "filledLots" | "venueClientOrderId">): void {
-    const own = this.#openOf(venueClientOrderId);
+    const id = venueClientOrderId ?? "";
+    const own = this.#byClientId.get(id)?.open.get(id);
     if (own !== undefined) own.sureLots = Math.max(own.sureLots, filledLots);
   }
 
@@ -105,8 +106,10 @@ export class UnconfirmedFills {
 
   /** One fill, each shown once: for streams that show fills and not the states of orders. */
   filled(clientId: string | null, qtyLots: number): void {
-    const own = this.#openOf(clientId);
-    if (own !== undefined) own.sureLots = Math.min(own.boundLots, own.sureLots + qtyLots);
+    const balance = clientId === null ? undefined : this.#byClientId.get(clientId);
+    if (clientId === null || balance === undefined) return;
+    balance.filled(clientId, qtyLots, monoMs(this.#clock));
+    if (!balance.open.has(clientId)) this.#byClientId.delete(clientId);
   }
 
   /** A position moved by so many signed lots. */
@@ -162,10 +165,6 @@ export class UnconfirmedFills {
     if (balance?.isOver(monoMs(this.#clock)) !== true) return balance;
     this.#byCoin.delete(coin);
     return null;
-  }
-
-  #openOf(clientId: string | null) {
-    return clientId === null ? undefined : this.#byClientId.get(clientId)?.open.get(clientId);
   }
 }
 
