@@ -28,7 +28,7 @@ interface OpenOrder {
   shownLots: number | null;
   /** It rests by its answer, which need not say what it filled on arrival: its state is still to be streamed. */
   isResting: boolean;
-  /** Its end was streamed: `boundLots` is what it filled. */
+  /** Its end was answered or streamed: `boundLots` is what it filled. */
   hasEnded: boolean;
   /** Monotonic ms; null while there is no answer. */
   answeredMs: number | null;
@@ -88,15 +88,14 @@ export class ContractBalance {
     if (own === undefined) return;
     own.answeredMs = nowMs;
     this.#lastMs = nowMs;
-    if (order !== null) own.sureLots = Math.max(own.sureLots, order.filledLots);
-    // What the stream showed already is newer than any answer.
-    if (own.hasEnded) this.#close(clientId, own, own.boundLots);
-    else if (order !== null && isEnd(order.status)) this.#close(clientId, own, order.filledLots);
-    else {
-      own.isResting = own.rests && order !== null && isWorking(order.status);
-      this.#closeResting(clientId, own);
+    if (order !== null) {
+      own.sureLots = Math.max(own.sureLots, order.filledLots);
+      own.isResting = own.rests && isWorking(order.status);
+      // What the stream showed already is newer than any answer.
+      if (!own.hasEnded && isEnd(order.status)) own.boundLots = order.filledLots;
+      own.hasEnded ||= isEnd(order.status);
     }
-    this.#note(nowMs);
+    this.#settle(clientId, own, nowMs);
   }
 
   /** The state of an order is streamed. */
@@ -105,21 +104,9 @@ export class ContractBalance {
     if (own === undefined) return;
     own.shownLots = Math.max(own.shownLots ?? 0, filledLots);
     own.sureLots = Math.max(own.sureLots, own.shownLots);
-    if (isEnd(status)) {
-      own.boundLots = filledLots;
-      own.hasEnded = true;
-    }
-    if (own.answeredMs === null) return;
-    if (own.hasEnded) this.#close(clientId, own, own.boundLots);
-    else this.#closeResting(clientId, own);
-    this.#note(nowMs);
-  }
-
-  /** One fill is streamed, for venues whose streams do not show the states of orders. */
-  filled(clientId: string, qtyLots: number, nowMs: number): void {
-    const own = this.open.get(clientId);
-    if (own !== undefined)
-      this.shown(clientId, { filledLots: (own.shownLots ?? 0) + qtyLots, status: "PARTIALLY_FILLED" }, nowMs);
+    if (isEnd(status)) own.boundLots = filledLots;
+    own.hasEnded ||= isEnd(status);
+    this.#settle(clientId, own, nowMs);
   }
 
   moved(signedLots: number, nowMs: number): void {
@@ -180,16 +167,17 @@ export class ContractBalance {
     return lots;
   }
 
-  /** Once its state was streamed: what it fills from then on is any fill of the account. */
-  #closeResting(clientId: string, own: OpenOrder): void {
-    if (own.isResting && own.shownLots === own.sureLots) this.#close(clientId, own, own.sureLots);
-  }
-
-  #close(clientId: string, { isBuy }: OpenOrder, filledLots: number): void {
-    this.open.delete(clientId);
-    this.#owedLots += isBuy ? filledLots : -filledLots;
-    if (isBuy) this.#boughtLots += filledLots;
-    else this.#soldLots += filledLots;
+  /** Of one that rests, once its state was streamed: what it fills from then on is any fill of the account. */
+  #settle(clientId: string, own: OpenOrder, nowMs: number): void {
+    if (own.answeredMs === null) return;
+    if (own.hasEnded || (own.isResting && own.shownLots === own.sureLots)) {
+      const filledLots = own.hasEnded ? own.boundLots : own.sureLots;
+      this.open.delete(clientId);
+      this.#owedLots += own.isBuy ? filledLots : -filledLots;
+      if (own.isBuy) this.#boughtLots += filledLots;
+      else this.#soldLots += filledLots;
+    }
+    this.#note(nowMs);
   }
 
   #note(nowMs: number): void {

@@ -108,7 +108,8 @@ export class UnconfirmedFills {
   filled(clientId: string | null, qtyLots: number): void {
     const balance = clientId === null ? undefined : this.#byClientId.get(clientId);
     if (clientId === null || balance === undefined) return;
-    balance.filled(clientId, qtyLots, monoMs(this.#clock));
+    const shownLots = balance.open.get(clientId)?.shownLots ?? 0;
+    balance.shown(clientId, { filledLots: shownLots + qtyLots, status: "PARTIALLY_FILLED" }, monoMs(this.#clock));
     if (!balance.open.has(clientId)) this.#byClientId.delete(clientId);
   }
 
