@@ -382,6 +382,7 @@ async function runPhase(
   const client = (index: number): TradeClient => clients[index % clients.length] as TradeClient;
   const endFaults = four.fault(venues, faults);
   const isCalm = faults.length === 0 && clockOffMs === 0;
+  const isReadable = clockOffMs === 0 && faults.every(({ scope }) => scope?.every((one) => one === "user") === true);
   const goForEnds = (batch: readonly TradeTrial[]): void => {
     for (const trial of firstAnswersOnly ? [] : batch) {
       const end = untilFinal(four, client(-1 + clients.length), trial, trial.besides !== null, askAgain);
@@ -411,7 +412,8 @@ async function runPhase(
     const own: TradeTrial[] = [];
     try {
       const way = clientOf(trader, client(seed));
-      await SCENES[kind].play(new Stage({ four, client: way, trader, random, name, down, isCalm, trials: own, asks }));
+      const parts = { four, client: way, trader, random, name, down, isCalm, isReadable, trials: own, asks };
+      await SCENES[kind].play(new Stage(parts));
     } catch (error) {
       if (!(error instanceof SceneOver)) throw error;
     }

@@ -172,6 +172,7 @@ export class TradeService {
       decisions: new TradeDecisions({ ...sending, records }, options.onDecision ?? (() => {})),
       quotes: new QuoteBook(clock, new QuoteIds(hash, randomIds.randomHex128()), owners),
       observer,
+      onLateEnd: ({ routeId }) => this.#watch.wake(routeId),
     };
     this.#conclusion = new TradeConclusion(this.#parts);
     this.#watch = new ProtectionWatch(this.#parts, this.#conclusion, options.maxWatched);

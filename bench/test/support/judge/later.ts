@@ -69,6 +69,24 @@ export const stopsInTime: TradeCheck = ({ four, trials }) =>
         ];
   });
 
+/**
+ * After the venue took an entry that fills on arrival: the looks before its reply, the first one after it, and a pause of the
+ * machine.
+ */
+export const ARRIVAL_BOUND_MS = 15_000;
+
+/** What an entry filled on arrival has its stop within the bound, where its venue could be read. */
+export const stopsOnArrival: TradeCheck = ({ four, trials }) =>
+  trials.flatMap((trial) => {
+    const { arrived, key } = trial;
+    if (arrived?.isReadable !== true) return [];
+    const { filledLots, orderId, venue } = arrived;
+    const createdMs = four.venues[venue].exchange.orders.find(orderId)?.createdMs ?? 0;
+    const lots = stopLotsOf(four, trial, venue, createdMs + ARRIVAL_BOUND_MS);
+    if (lots >= filledLots) return [];
+    return [`${key}: ${filledLots} lots on arrival at ${venue}, stops of ${lots} lots ${ARRIVAL_BOUND_MS} ms later`];
+  });
+
 function endOf({ atMs }: Reached): number {
   return atMs + STOP_BOUND_MS;
 }
