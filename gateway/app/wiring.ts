@@ -31,9 +31,8 @@ import { type WalletAct, WalletDesk } from "../accounts/wallet-desk.js";
 import { openAdminSocket, tlsReload } from "./admin-socket.js";
 import { type Administration, openAdministration, type OpenAdministration } from "./administration.js";
 import { openAuthentication } from "./authentication.js";
-import { type Custody, openCustody } from "./custody.js";
+import { type Custody, type CustodyParts, openCustody } from "./custody.js";
 import { StartError } from "../children/start-error.js";
-import type { WalletAdmin } from "../admin/wallet-admin.js";
 import type { Config } from "./config.js";
 import { createLogger, type ServiceLogger } from "./log.js";
 import { MarketView } from "../api/market-view.js";
@@ -69,8 +68,8 @@ export interface ServiceOverrides {
   readonly wallets?: CredentialSource;
   /** Makes wallets and signs for them; absent: the service has no wallet routes. Its owner stops it, after the service. */
   readonly walletProvider?: WalletProvider;
-  /** Acts of the operator on them. */
-  readonly walletAdmin?: WalletAdmin;
+  /** Both parties' keys and rows apart from the service's own, instead of those of the configuration: the demo. */
+  readonly throwawayCustody?: Pick<CustodyParts, "config" | "store" | "ring">;
   /** API keys, instead of those of the configuration and the store. */
   readonly auth?: CallerAuth;
   /** Receives what orders did, instead of the record. */
@@ -182,23 +181,22 @@ async function startWallets(
   { store, owners, administration }: Foundation,
 ): Promise<Wallets> {
   const provider = overrides.walletProvider ?? null;
-  if (config.custody === null || provider !== null) return { provider, custody: null };
-  const { ring, audit } = administration;
-  if (ring === null) throw new StartError(["CUSTODY_DIR needs a key to seal shares with: set KEK_FILE"]);
-  const parts = {
-    config: config.custody,
-    store,
-    ring,
-    owners,
-    audit,
-    clock,
-    random,
-    logger,
-    logLevel: config.logLevel,
-  };
-  const custody = await openCustody(parts);
+  const { audit } = administration;
+  const own = overrides.throwawayCustody ?? ownCustody(config, store, administration);
+  if (own === null || provider !== null) return { provider, custody: null };
+  const custody = await openCustody({ ...own, owners, audit, clock, random, logger, logLevel: config.logLevel });
   undo.push(() => custody.stop());
   return { provider: custody.provider, custody };
+}
+
+function ownCustody(
+  { custody }: Config,
+  store: StateStore,
+  { ring }: Administration,
+): Pick<CustodyParts, "config" | "store" | "ring"> | null {
+  if (custody === null) return null;
+  if (ring === null) throw new StartError(["CUSTODY_DIR needs a key to seal shares with: set KEK_FILE"]);
+  return { config: custody, store, ring };
 }
 
 /** Last: whoever gets an answer there finds a service that runs. */
@@ -209,7 +207,7 @@ async function openAdministrationSocket(
   { custody }: Wallets,
 ): Promise<void> {
   const version = overrides.version ?? VERSION;
-  const wallets = custody?.admin ?? overrides.walletAdmin ?? null;
+  const wallets = custody?.admin ?? null;
   const admin = await openAdminSocket({ config, version, clock, logger, administration, server, wallets });
   undo.push(() => admin.stop(ADMIN_GRACE_MS));
 }

@@ -11,6 +11,7 @@ import { NATIVE_VENUE, WALLET_VENUE } from "../../schemas/venues.js";
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
 import { takeEnvironment } from "../app/process-environment.js";
 import { loadConfigOrExit, runService } from "../app/run.js";
+import { makeThrowawayCustody } from "./throwaway-custody.js";
 
 /** Enough for a machine that is still busy with its first build. */
 const VENUES_START_MS = 30_000;
@@ -69,7 +70,9 @@ const config = loadConfigOrExit({
 const demoWallet = mintDemoWallet();
 const wallets = new MemoryCredentials([{ ownerId: null, ...demoWallet, credentials: DEMO_CREDENTIALS }]);
 const pageAccount = { walletAddress: demoWallet.address, credentials: DEMO_CREDENTIALS };
-const service = await runService(config, { wallets, pageAccount }, async () => {
+const throwawayCustody = await makeThrowawayCustody();
+const service = await runService(config, { wallets, pageAccount, throwawayCustody }, async () => {
+  await throwawayCustody.remove();
   venuesChild.disconnect();
 });
 isReady = true;
@@ -113,6 +116,7 @@ function guide(url: string, venues: LocalVenueUrls): string {
       "demo wallet",
       `${demoWallet.walletId}  (x-wallet-id of /api/${WALLET_VENUE}, /api/${NATIVE_VENUE} and single-venue orders)`,
     ],
+    ["server wallets", `${url}/api/wallets  (POST {"userId":"ada"} makes one; its key exists nowhere)`],
     ["tickers", `${url}/api/trading/ticker/BTC`],
     ["all books in one", `${url}/api/book/BTC?depth=10`],
     ["instruments", `${url}/api/instruments`],

@@ -1,0 +1,50 @@
+/**
+ * Server wallets of the demo: both parties, their keys and their stores live in a folder of the moment, so that neither
+ * DATA_DIR nor a later `npm run serve` has to know of them. Nothing in it is worth anything.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { randomBytes } from "node:crypto";
+import { systemRandom } from "../../engine/custody/mpc/base/random.js";
+import { sealedShares } from "../../engine/custody/provider/share-row.js";
+import type { Keyring } from "../../engine/custody/sealing/keyring.js";
+import { createSystemClock } from "../../engine/domain/clock.js";
+import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
+import type { StateStore } from "../../engine/storage/state-store.js";
+import { openKeyring } from "../admin/seals.js";
+import type { CustodyConfig } from "../app/config-custody.js";
+import { readPartyConfig } from "../custody/party-config.js";
+import { makeParties } from "../custody/party-setup.js";
+
+export interface ThrowawayCustody {
+  readonly config: CustodyConfig;
+  readonly store: StateStore;
+  readonly ring: Keyring;
+  /** After the service has stopped. */
+  remove(): Promise<void>;
+}
+
+/** Where the service is killed the folder is left to the system's own cleaning. */
+export async function makeThrowawayCustody(): Promise<ThrowawayCustody> {
+  const directory = mkdtempSync(join(tmpdir(), "unwind-demo-custody-"));
+  const clock = createSystemClock();
+  makeParties({ directory, backupKeys: { service: null, cosigner: null }, random: systemRandom });
+  const read = readPartyConfig(join(directory, "service"), "service", (path) => readFileSync(path, "utf8"));
+  if (!read.ok) throw new Error(read.problems.join("; "));
+  const kekFile = join(directory, "kek");
+  writeFileSync(kekFile, randomBytes(32), { mode: 0o600 });
+  const store = openLmdbStore({ directory: join(directory, "store"), clock });
+  const places = [sealedShares(0)];
+  const ring = await openKeyring({ store, kek: { kind: "file", path: kekFile }, formerKek: null, places, clock });
+  if (ring === null) throw new Error("no key");
+  return {
+    config: { party: read.config, cosigner: { kind: "child", directory: join(directory, "cosigner") } },
+    ...{ store, ring },
+    async remove() {
+      ring.close();
+      await store.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
