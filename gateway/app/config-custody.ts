@@ -5,25 +5,6 @@
 import { join } from "node:path";
 import { type PartyConfig, readPartyConfig } from "../custody/party-config.js";
 import type { AuthMode } from "./config-access.js";
-import { option } from "./config-option.js";
-
-export const CUSTODY_OPTIONS = {
-  CUSTODY_DIR: option({
-    kind: "text",
-    default: "",
-    doc: "Folder of the service's side of two-party signing, made by `unwind custody init` (docs/custody.md). Empty: there are no server wallets, and their paths are 404. Not in public mode.",
-  }),
-  COSIGNER_DIR: option({
-    kind: "text",
-    default: "",
-    doc: "Folder of the co-signer's side where the service starts the co-signer itself. Empty: `cosigner` beside CUSTODY_DIR.",
-  }),
-  COSIGNER_URL: option({
-    kind: "text",
-    default: "",
-    doc: "`tls://host:port` of a co-signer on another host (`unwind cosigner`). Empty: the service starts one beside itself, which guards against less: whoever has this machine has both shares.",
-  }),
-};
 
 export interface CustodyConfig {
   readonly party: PartyConfig;
