@@ -1,8 +1,6 @@
 /** The venues of this program: a new one is its room, its local venue, and a line here. */
-import { joinVenueActs, type VenueActs } from "../engine/custody/policy/venue-acts.js";
 import type { RoutableVenue } from "../engine/domain/venue.js";
 import type { VenueDescriptor } from "./shared/room/venue-descriptor.js";
-import { custodyActs as clientSignedActs } from "./venuefive/sign/custody-acts.js";
 import { venuefour } from "./venuefour/descriptor.js";
 import { venueone } from "./venueone/descriptor.js";
 import { venuethree } from "./venuethree/descriptor.js";
@@ -17,9 +15,3 @@ export const DESCRIPTORS = Object.fromEntries(VENUES.map((descriptor) => [descri
 
 /** How fast the accounts of each are polled. */
 export const ACCOUNT_PACES = Object.fromEntries(VENUES.map(({ venue, paces }) => [venue, paces]));
-
-/** What wallets sign for venues beside orders, for the co-signer's policy; of a venue without a room, what reads like it. */
-export const CUSTODY_ACTS: VenueActs = joinVenueActs([
-  ...VENUES.flatMap(({ venue, custodyActs }) => (custodyActs === null ? [] : [[venue, custodyActs] as const])),
-  ["venuefive", clientSignedActs],
-]);

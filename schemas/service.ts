@@ -120,7 +120,7 @@ const statusOfOrders = {
     Type.Integer({
       minimum: 0,
       description:
-        "Of their orders, those that nobody reads before a request with credentials of their account comes: credentials are not stored, so a restart leaves every such order waiting.",
+        "Of their orders, those that nobody reads before a request with credentials of their account comes: credentials are not stored, so a restart leaves every such order waiting. Also those that wait until one of the orders ends that are followed at once.",
     }),
   ),
 };

@@ -53,7 +53,6 @@ export const walletReplySchema = reply(
   { success: Type.Literal(true), ...walletFields, timestamp: timeMs },
   { $id: "WalletReply" },
 );
-export type WalletReply = Static<typeof walletReplySchema>;
 
 export const walletCreateRequestSchema = Type.Object({ userId: userIdText }, { $id: "WalletCreateRequest" });
 

@@ -25,6 +25,8 @@ describe("types of calls", () => {
     expectTypeOf<DataOf<"time">>().toEqualTypeOf<{ serverTime: number; iso: string }>();
     expectTypeOf<DataOf<"metrics">>().toEqualTypeOf<string>();
     expectTypeOf<DataOf<"health">>().toHaveProperty("uptimeMs").toEqualTypeOf<number>();
+    expectTypeOf<DataOf<"walletCreate">>().toHaveProperty("address").toEqualTypeOf<string>();
+    expectTypeOf<DataOf<"walletSign">>().toHaveProperty("signature").toEqualTypeOf<string>();
     expectTypeOf<DataOf<"killSwitch">>().toHaveProperty("active").toEqualTypeOf<boolean>();
     expectTypeOf<RefusedDataOf<"time">>().toEqualTypeOf<undefined>();
     expectTypeOf<RefusedDataOf<"positionClose">>().toExtend<object | undefined>();
@@ -48,6 +50,7 @@ describe("types of calls", () => {
     expectTypeOf<IsKeyed<"positionClose">>().toEqualTypeOf<true>();
     expectTypeOf<IsKeyed<"cancelOrder">>().toEqualTypeOf<false>();
     expectTypeOf<CallRequest<"closeEverything">>().toHaveProperty("idempotencyKey");
+    expectTypeOf<IsKeyed<"walletCreate" | "walletSign">>().toEqualTypeOf<true>();
   });
 
   it("exist for every operation", () => {

@@ -2,7 +2,9 @@
  * Server wallets of the caller: the list, a new one for a user, a signed message. What a person wants signed and the
  * signature stay in the dialog, which is emptied when it closes.
  */
-import { refusalText, type ListedWallet, type WalletRow, walletRows } from "../view/wallets.js";
+import type { DataOf } from "../api/operations.js";
+import { isLocalCode } from "../api/reply.js";
+import { type WalletRow, walletRows } from "../view/wallets.js";
 import { part, setAttribute, setData, setHidden, setText } from "./dom.js";
 import type { Calls } from "./session.js";
 
@@ -22,7 +24,7 @@ export class WalletPanel {
   readonly #text = part("#sign-text", HTMLTextAreaElement);
   readonly #go = part("#sign-go", HTMLButtonElement);
   readonly #rows = new Map<string, HTMLElement>();
-  #wallets: readonly ListedWallet[] = [];
+  #wallets: DataOf<"walletList">["wallets"] = [];
   #cursor: string | null = null;
   /** Counts the loads: a reply of an earlier one, or of another key, is dropped. */
   #load = 0;
@@ -224,4 +226,20 @@ export class WalletPanel {
     setText(said, text);
     setData(said, "kind", kind);
   }
+}
+
+interface Refused {
+  readonly code: string;
+  readonly error: string;
+  readonly outcome: "refused" | "unknown";
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** What a person reads of a refusal: the problem of a field where it names one. */
+function refusalText({ code, error, outcome, details }: Refused): string {
+  if (outcome === "unknown") return `${isLocalCode(code) ? "No answer" : error}: it may have been done. Try again.`;
+  const { fields } = details;
+  const [first] = Array.isArray(fields) ? (fields as readonly { path?: unknown; problem?: unknown }[]) : [];
+  if (typeof first?.problem === "string" && typeof first.path === "string") return `${first.path} ${first.problem}.`;
+  return error.endsWith(".") ? error : `${error}.`;
 }

@@ -15,7 +15,15 @@ describe("the operations of the HTTP document", () => {
     const paths = Object.values(openapi["paths"] as Record<string, Record<string, { operationId: string }>>);
     const ids = paths.flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
     expect(operations.map(({ id }) => id).sort()).toEqual(ids.sort());
-    expect(groups.map(({ name }) => name)).toEqual(["trade", "orders", "account", "wallets", "market data", "history", "service"]);
+    expect(groups.map(({ name }) => name)).toEqual([
+      "trade",
+      "orders",
+      "account",
+      "wallets",
+      "market data",
+      "history",
+      "service",
+    ]);
     for (const { id, description, replies } of operations) {
       expect(description, id).not.toBe("");
       expect(replies[0], id).toMatchObject({ status: "200" });

@@ -1,8 +1,5 @@
-/** Server wallets as rows for people, and what became of a call about one. */
-import type { DataOf } from "../api/operations.js";
-import { isLocalCode } from "../api/reply.js";
-
-export type ListedWallet = DataOf<"walletList">["wallets"][number];
+/** Server wallets as rows for people. */
+import type { WalletRow as ListedWallet } from "../../schemas/wallets.js";
 
 export interface WalletRow {
   readonly walletId: string;
@@ -30,20 +27,4 @@ export function walletRows(wallets: readonly ListedWallet[]): WalletRow[] {
     stateText: STATES[state],
     problem: state === "FROZEN" ? "Frozen: an operator must act" : "",
   }));
-}
-
-interface Refused {
-  readonly code: string;
-  readonly error: string;
-  readonly outcome: "refused" | "unknown";
-  readonly details: Readonly<Record<string, unknown>>;
-}
-
-/** What a person reads of a refusal: the problem of a field where it names one. */
-export function refusalText({ code, error, outcome, details }: Refused): string {
-  if (outcome === "unknown") return `${isLocalCode(code) ? "No answer" : error}: it may have been done. Try again.`;
-  const { fields } = details;
-  const [first] = Array.isArray(fields) ? (fields as readonly { path?: unknown; problem?: unknown }[]) : [];
-  if (typeof first?.problem === "string" && typeof first.path === "string") return `${first.path} ${first.problem}.`;
-  return error.endsWith(".") ? error : `${error}.`;
 }

@@ -7,7 +7,16 @@ import type { Logger } from "../../engine/domain/logger.js";
 import type { AuditLog, AuditRow } from "../auth/audit.js";
 import type { KeyAdmin } from "../auth/key-admin.js";
 import { ADMIN_OPERATIONS, AdminRefusal, type AdminOperation } from "./protocol.js";
-import { readKeyId, readKeyWish, readNextKeyFile, readNothing, readPage, readRotation } from "./parameters.js";
+import {
+  readKeyId,
+  readKeyWish,
+  readNextKeyFile,
+  readNothing,
+  readPage,
+  readRotation,
+  readWalletId,
+} from "./parameters.js";
+import type { WalletActReport, WalletAdmin } from "./wallet-admin.js";
 
 /** Who acts, in the audit rows of what is done here. */
 const ADMIN = "admin";
@@ -66,6 +75,8 @@ export interface AdminPorts {
   readonly sealRotation: SealRotation | null;
   /** Null where the service does not speak TLS itself, and while none runs. */
   readonly tls: TlsReload | null;
+  /** Null where there are no wallets, and while no service runs. */
+  readonly wallets: WalletAdmin | null;
 }
 
 type Params = Readonly<Record<string, unknown>>;
@@ -124,7 +135,29 @@ export class AdminOperations {
         if (tls === null) throw notAvailable("no running service speaks TLS itself (TLS_CERT_FILE)");
         return await this.#audited("tls.reload", tls.reload(), ({ serial, changed }) => [serial, { changed }]);
       },
+      "wallets.list": async (params) => {
+        readNothing(params);
+        return { wallets: await this.#wallets().list() };
+      },
+      "wallets.refresh": (params) => this.#walletAct("wallet.refresh", params, (wallets, id) => wallets.refresh(id)),
+      "wallets.unfreeze": (params) => this.#walletAct("wallet.unfreeze", params, (wallets, id) => wallets.unfreeze(id)),
     };
+  }
+
+  #wallets(): WalletAdmin {
+    const { wallets } = this.#ports;
+    if (wallets === null) throw notAvailable("no running service has server wallets (CUSTODY_DIR)");
+    return wallets;
+  }
+
+  async #walletAct(
+    what: string,
+    params: Params,
+    act: (wallets: WalletAdmin, walletId: string) => Promise<WalletActReport>,
+  ): Promise<WalletActReport> {
+    const walletId = readWalletId(params);
+    const wallets = this.#wallets();
+    return await this.#audited(what, act(wallets, walletId), ({ epoch, state }) => [walletId, { epoch, state }]);
   }
 
   /** Keys keep their own rows; these acts have theirs from here. A row that cannot be written takes nothing back. */

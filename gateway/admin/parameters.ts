@@ -148,6 +148,17 @@ export function readNextKeyFile(params: Params): string | null {
   return path;
 }
 
+const WALLET_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** A UUID, in lower case. */
+export function readWalletId(params: Params): string {
+  const reading = new Reading(params);
+  const walletId = reading.text("walletId").toLowerCase();
+  if (walletId !== "" && !WALLET_ID.test(walletId)) reading.problem("walletId", "must be the UUID of a wallet");
+  reading.end();
+  return walletId;
+}
+
 export function readNothing(params: Params): void {
   new Reading(params).end();
 }

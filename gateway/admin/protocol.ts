@@ -17,6 +17,9 @@ export const ADMIN_OPERATIONS = [
   "audit.page",
   "seal.rotate",
   "tls.reload",
+  "wallets.list",
+  "wallets.refresh",
+  "wallets.unfreeze",
 ] as const;
 export type AdminOperation = (typeof ADMIN_OPERATIONS)[number];
 
@@ -50,7 +53,7 @@ export class AdminRefusal extends Error {
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(
-    code: ProtocolCode | "TLS_RELOAD_FAILED",
+    code: ProtocolCode | "TLS_RELOAD_FAILED" | "WALLET_UNKNOWN",
     message: string,
     details: Readonly<Record<string, unknown>> = {},
   ) {

@@ -42,7 +42,7 @@ export interface TradeDesk {
   openOrders(limit: number, asker: Asker): OrderRows;
   /**
    * `count`: runs with resting orders that are followed to their end; `unattendedCount`: those of their orders that
-   * wait for credentials. Of those that the asker may see.
+   * wait for credentials, or for their turn. Of those that the asker may see.
    */
   followed(asker: Asker): { readonly count: number; readonly unattendedCount: number };
   /** The state of the durable store. */

@@ -4,6 +4,7 @@ import { AdminServer, AdminSocketError } from "../admin/admin-server.js";
 import { AdminOperations, type AdminPorts, type TlsReload } from "../admin/operations.js";
 import { AdminRefusal } from "../admin/protocol.js";
 import { socketPath } from "../admin/socket-path.js";
+import type { WalletAdmin } from "../admin/wallet-admin.js";
 import { StartError } from "../children/start-error.js";
 import type { Administration } from "./administration.js";
 import type { Config } from "./config.js";
@@ -18,6 +19,8 @@ export interface AdminSocketParts {
   readonly logger: ServiceLogger;
   readonly administration: Administration;
   readonly server: Server;
+  /** Null: there are no server wallets. */
+  readonly wallets: WalletAdmin | null;
 }
 
 /** Rejects with StartError. */
@@ -35,13 +38,14 @@ export async function openAdminSocket(parts: AdminSocketParts): Promise<AdminSer
   return server;
 }
 
-function portsOf({ config, version, clock, logger, administration, server }: AdminSocketParts): AdminPorts {
+function portsOf({ config, version, clock, logger, administration, server, wallets }: AdminSocketParts): AdminPorts {
   const { keys, audit, sealRotation, kekId } = administration;
   const startedAtMs = clock.wallMs();
   return {
     keys,
     audit,
     sealRotation,
+    wallets,
     tls: config.tls === null ? null : tlsReload(server, logger),
     status: () => ({
       running: true,

@@ -30,6 +30,8 @@ export interface ChildProgram<Ready> {
   readonly readyWaitMs: number;
   /** For an orderly end; then it is killed. */
   readonly stopWaitMs: number;
+  /** Its stderr, where its log is, goes where ours goes. */
+  readonly logs?: boolean;
   /** Called before each start; a text is why it cannot start now. */
   prepare(): { readonly message: Serializable } | { readonly problem: string };
   /** Null for what is no report. */
@@ -167,7 +169,7 @@ export class ChildSupervisor<Ready> {
         // The child gets nothing of ours: neither secrets of the environment nor flags such as a debugger's port.
         env: childEnvironment(),
         execArgv: [],
-        stdio: ["ignore", "ignore", "ignore", "ipc"],
+        stdio: ["ignore", "ignore", this.#program.logs === true ? "inherit" : "ignore", "ipc"],
         // A process group of its own: a terminal's Ctrl-C is for this process, which stops the child last. The child
         // ends when its channel does.
         detached: true,

@@ -31,6 +31,9 @@ import { type WalletAct, WalletDesk } from "../accounts/wallet-desk.js";
 import { openAdminSocket, tlsReload } from "./admin-socket.js";
 import { type Administration, openAdministration, type OpenAdministration } from "./administration.js";
 import { openAuthentication } from "./authentication.js";
+import { type Custody, openCustody } from "./custody.js";
+import { StartError } from "../children/start-error.js";
+import type { WalletAdmin } from "../admin/wallet-admin.js";
 import type { Config } from "./config.js";
 import { createLogger, type ServiceLogger } from "./log.js";
 import { MarketView } from "../api/market-view.js";
@@ -66,6 +69,8 @@ export interface ServiceOverrides {
   readonly wallets?: CredentialSource;
   /** Makes wallets and signs for them; absent: the service has no wallet routes. Its owner stops it, after the service. */
   readonly walletProvider?: WalletProvider;
+  /** Acts of the operator on them. */
+  readonly walletAdmin?: WalletAdmin;
   /** API keys, instead of those of the configuration and the store. */
   readonly auth?: CallerAuth;
   /** Receives what orders did, instead of the record. */
@@ -112,6 +117,12 @@ interface Foundation {
   readonly administration: Administration;
 }
 
+/** Server wallets, if there are any: those of the configuration, or of the program that builds the service. */
+interface Wallets {
+  readonly provider: WalletProvider | null;
+  readonly custody: Custody | null;
+}
+
 interface OrderServices {
   readonly trades: TradeService;
   readonly orders: SingleOrderService;
@@ -129,9 +140,10 @@ export async function createService(config: Config, overrides: ServiceOverrides 
     const services = await startOrderServices(builder, foundation);
     const portfolio = createPortfolio(builder, foundation, services);
     const { store, recording, rooms } = foundation;
+    const wallets = await startWallets(builder, foundation);
     await waitForBooks(rooms, clock);
-    const server = await listen(builder, foundation, services, portfolio);
-    await openAdministrationSocket(builder, foundation, server);
+    const server = await listen(builder, foundation, services, portfolio, wallets.provider);
+    await openAdministrationSocket(builder, foundation, server, wallets);
     const stop = once(() => unwind(builder.undo, logger));
     const reloadTls = config.tls === null ? null : () => tlsReload(server, logger).reload();
     const { url, port } = server;
@@ -164,14 +176,41 @@ async function startAdministration({ config, overrides, clock, logger, undo }: B
   return administration;
 }
 
+/** Stopped after the server: a signature under way is answered. */
+async function startWallets(
+  { config, overrides, clock, random, logger, undo }: Builder,
+  { store, owners, administration }: Foundation,
+): Promise<Wallets> {
+  const provider = overrides.walletProvider ?? null;
+  if (config.custody === null || provider !== null) return { provider, custody: null };
+  const { ring, audit } = administration;
+  if (ring === null) throw new StartError(["CUSTODY_DIR needs a key to seal shares with: set KEK_FILE"]);
+  const parts = {
+    config: config.custody,
+    store,
+    ring,
+    owners,
+    audit,
+    clock,
+    random,
+    logger,
+    logLevel: config.logLevel,
+  };
+  const custody = await openCustody(parts);
+  undo.push(() => custody.stop());
+  return { provider: custody.provider, custody };
+}
+
 /** Last: whoever gets an answer there finds a service that runs. */
 async function openAdministrationSocket(
   { config, overrides, clock, logger, undo }: Builder,
   { administration }: Foundation,
   server: Server,
+  { custody }: Wallets,
 ): Promise<void> {
   const version = overrides.version ?? VERSION;
-  const admin = await openAdminSocket({ config, version, clock, logger, administration, server });
+  const wallets = custody?.admin ?? overrides.walletAdmin ?? null;
+  const admin = await openAdminSocket({ config, version, clock, logger, administration, server, wallets });
   undo.push(() => admin.stop(ADMIN_GRACE_MS));
 }
 
@@ -277,6 +316,7 @@ async function listen(
   foundation: Foundation,
   { trades, orders, guards }: OrderServices,
   portfolio: Portfolio,
+  provider: WalletProvider | null,
 ): Promise<Server> {
   const { config, overrides, clock, logger, undo } = builder;
   const { store, hash, owners, rooms, recording, administration } = foundation;
@@ -284,7 +324,6 @@ async function listen(
   undo.push(() => auth.stop());
   const version = overrides.version ?? VERSION;
   const operator = { loopbackOnly: config.trustsLoopback && isLoopback(config.host), open: false };
-  const provider = overrides.walletProvider ?? null;
   const wallets = joinedWallets(overrides.wallets ?? new MemoryCredentials(), provider);
   const recordAct = recordActs(administration, logger);
   const server = await startServer(

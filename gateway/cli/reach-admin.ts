@@ -75,7 +75,10 @@ async function openDirectly(parts: ReachParts, creates: boolean): Promise<Admin 
     const administration = await parts.openAdministration({ store, access: config, clock, logger: silentLogger });
     const { keys, audit, sealRotation, kekId } = administration;
     const status = () => ({ ...NO_SERVICE, authMode: config.authMode, kekId });
-    const operations = new AdminOperations({ keys, audit, sealRotation, tls: null, status }, silentLogger);
+    const operations = new AdminOperations(
+      { keys, audit, sealRotation, tls: null, wallets: null, status },
+      silentLogger,
+    );
     return directAdmin(operations, async () => {
       await administration.close();
       await store.close();

@@ -9,6 +9,7 @@
 import type { TLSSocket } from "node:tls";
 import type { Party } from "../../engine/custody/mpc/base/parameters.js";
 import { encodeHeader, type Message } from "../../engine/custody/mpc/wire/header.js";
+import type { Clock } from "../../engine/domain/clock.js";
 import { FrameReader, type FrameSource } from "./frame-reader.js";
 import type { LinkProblem } from "./link-status.js";
 
@@ -16,6 +17,8 @@ export interface ConnectionLimits {
   readonly waitingMax: number;
   readonly outgoingBytesMax: number;
   readonly keepAliveMs: number;
+  /** For what was sent before an end. */
+  readonly lingerMs: number;
 }
 
 export const CONNECTION_LIMITS: ConnectionLimits = {
@@ -23,10 +26,12 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   // State and StateReply of 100,000 wallets are 30 MB, the messages of 32 sessions 9 MB.
   outgoingBytesMax: 48 * 1024 * 1024,
   keepAliveMs: 10_000,
+  lingerMs: 1_000,
 };
 
 export interface ConnectionParts {
   readonly self: Party;
+  readonly clock: Clock;
   readonly limits: ConnectionLimits;
   /** `handled` is to be called when it is. */
   received(connection: LinkConnection, message: Message): void;
@@ -91,9 +96,12 @@ export class LinkConnection {
     if (!this.#hasEnded) this.#readOn();
   }
 
-  /** Nothing is read or sent any more; `ended` is called later in this turn of the event loop. */
+  /**
+   * Nothing is read or sent any more; `ended` is called later in this turn of the event loop. What was sent before still
+   * goes out, for as long as the peer takes it: a `Hello` that does not fit has to be read to be understood.
+   */
   end(problem: LinkProblem): void {
-    if (!this.#close()) return;
+    if (!this.#close(true)) return;
     queueMicrotask(() => this.#parts.ended(this, problem));
   }
 
@@ -107,11 +115,18 @@ export class LinkConnection {
   }
 
   /** Returns false where it has ended already. */
-  #close(): boolean {
+  #close(flushes = false): boolean {
     if (this.#hasEnded) return false;
     this.#hasEnded = true;
     this.#rest = null;
-    this.#socket.destroy();
+    if (!flushes || this.#socket.destroyed) {
+      this.#socket.destroy();
+      return true;
+    }
+    const { clock, limits } = this.#parts;
+    const lingering = clock.setTimer(() => this.#socket.destroy(), limits.lingerMs);
+    this.#socket.once("close", () => clock.clearTimer(lingering));
+    this.#socket.destroySoon();
     return true;
   }
 

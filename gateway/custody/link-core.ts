@@ -36,6 +36,7 @@ export class LinkCore {
     this.book = new LinkBook(parts.clock);
     this.#connectionParts = {
       self: parts.self,
+      clock: parts.clock,
       limits: parts.limits,
       received: (connection, message) => this.#received(connection, message),
       malformed: (_, walletId) => this.#listening().malformed(walletId),

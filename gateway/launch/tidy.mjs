@@ -51,7 +51,7 @@ const RULES = [
 function isWireFact(line) {
   return (
     /https?:\/\/|wss?:\/\//.test(line) ||
-    /HyperliquidTransaction|HyperliquidSignTransaction|hyperliquidChain|AsterSignTransaction|asterChain|aster chain|name: "Aster"|\/aster\/|Register Lighter Account|_RECORDING = "/.test(
+    /HyperliquidTransaction|HyperliquidSignTransaction|hyperliquidChain|AsterSignTransaction|asterChain|aster chain|name: "Aster"|\/aster\/|Register Lighter Account|_RECORDING = "|const SIGNED_(?:NAMES?|TYPES|TEXTS) = /.test(
       line,
     ) ||
     /ccxt|tardis/.test(line)

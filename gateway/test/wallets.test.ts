@@ -5,6 +5,8 @@
  */
 import { recoverMessageAddress, recoverTypedDataAddress } from "viem";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createApiClient } from "../../client/api/api-client.js";
+import { systemFetch } from "../../client/api/fetch-port.js";
 import { ServiceError, type ErrorCode } from "../../engine/domain/errors.js";
 import type { Reply } from "./client.js";
 import { type Harness, startHarness } from "./harness.js";
@@ -563,6 +565,47 @@ describe("an Idempotency-Key", () => {
       expect.stringMatching(key.length > 255 ? /Idempotency-Key/i : new RegExp(problem)),
     ]);
     expect(wallets.creates).toEqual([]);
+  });
+});
+
+describe("the client of the API", () => {
+  /** `lostReplies`: how many replies to writes never arrive. */
+  function client(lostReplies: number) {
+    let left = lostReplies;
+    return createApiClient({
+      baseUrl: harness.server.url,
+      keys: { apiKey: ALICE.keyId, secret: ALICE.secret },
+      random: () => 0,
+      async fetch(url, request) {
+        const reply = await systemFetch(url, request);
+        if (request.method === "POST" && left-- > 0) throw new TypeError("connection lost");
+        return reply;
+      },
+    });
+  }
+
+  it("repeats a creation with a key whose reply was lost, and gets that wallet", async () => {
+    const body = { userId: "by the client" };
+    const result = await client(1).call("walletCreate", { body, idempotencyKey: "client-1" });
+    expect(result).toMatchObject({ ok: true, data: { userId: "by the client", state: "ACTIVE" } });
+    expect(wallets.creates).toEqual(["by the client"]);
+  });
+
+  it("repeats none without a key: its outcome is unknown", async () => {
+    const result = await client(1).call("walletCreate", { body: { userId: "once" } });
+    expect(result).toMatchObject({ ok: false, outcome: "unknown" });
+    expect(wallets.creates).toEqual(["once"]);
+  });
+
+  it("signs, looks up and lists by the types of the table, with a user id that has a slash", async () => {
+    const { userId, address } = await made(ALICE, "team/42");
+    const api = client(0);
+    const parameters = { walletIdOrAddress: userId ?? "" };
+    const signature = await api.call("walletSign", { parameters, body: { message: "m" }, idempotencyKey: "client-2" });
+    expect(signature).toMatchObject({ ok: true, data: { address, kind: "message" } });
+    expect(await api.call("wallet", { parameters })).toMatchObject({ ok: true, data: { address, exchanges: [] } });
+    const listed = await api.call("walletList", { query: { limit: 1 } });
+    expect(listed.ok && listed.data.wallets).toHaveLength(1);
   });
 });
 

@@ -65,7 +65,6 @@ const FIELDS: Readonly<Record<string, unknown>> = {
   timeoutMs: 60_000,
   active: false,
   reason: "",
-  userId: "canary-user",
   message: "canary",
 };
 const QUERY_OF: Readonly<Record<string, string>> = { side: "SELL", size: "0.001", symbol: "BTC", exchange: "venuetwo" };
@@ -170,7 +169,9 @@ function fieldsOf({ body }: Operation): string[] {
 
 function bodyOf(operation: Operation, { credentials, walletAddress }: SweepParts): string | undefined {
   if (operation.body === null) return undefined;
-  const values: Readonly<Record<string, unknown>> = { ...FIELDS, credentials, walletAddress };
+  // Elsewhere a user id must name the wallet of the request.
+  const names = operation.tag === "wallets" ? { userId: "canary-user" } : {};
+  const values: Readonly<Record<string, unknown>> = { ...FIELDS, ...names, credentials, walletAddress };
   return JSON.stringify(
     Object.fromEntries(fieldsOf(operation).flatMap((name) => (name in values ? [[name, values[name]]] : []))),
   );

@@ -14,7 +14,7 @@ import { ContractJudge, TestClient } from "../../../gateway/test/client.js";
 import { createService, type Service, type ServiceOverrides } from "../../../gateway/app/wiring.js";
 import { FOLLOWED, FOUR_VENUES, type FourTrader, type FourVenues } from "./four-venues.js";
 import { RecordedOrders, type RecordedState } from "./recorded-orders.js";
-import { reachedAreRecorded } from "./judge/later.js";
+import { unrecordedCount } from "./judge/later.js";
 import { pause, waitUntil } from "./system.js";
 import { SCENES } from "./scenes/scenes.js";
 import { SceneOver, Stage } from "./scenes/stage.js";
@@ -225,7 +225,7 @@ async function switchesEnd(four: FourVenues, asks: readonly Ask[], withinMs: num
   for (const ask of armed) ask.workingAtEnd = working(ask);
 }
 
-/** Each followed order gets a read within that time, where its stream reports nothing. */
+/** Each followed order gets a read within that time and its turn, where its stream reports nothing. */
 const RECORD_END_MS = 60_000;
 
 /**
@@ -234,7 +234,10 @@ const RECORD_END_MS = 60_000;
  */
 const UNRECORDED_MS = Number(process.env.UNRECORDED_SECONDS ?? 10) * 1_000;
 
-/** Waits until the record has the current state of the orders that the market reached, and reads it. */
+/**
+ * Waits until the record has the current state of the orders that the market reached, and reads it. The service reads a
+ * venue's orders one after the other, each as slowly as the machine is: so long as ends come in, the others may be in line.
+ */
 async function recordEnds(
   four: FourVenues,
   system: TradeSystem,
@@ -243,16 +246,17 @@ async function recordEnds(
 ): Promise<readonly RecordedState[]> {
   const restingCount = trials.filter(({ answers }) => answers.at(-1)?.data?.execution.state === "RESTING").length;
   const awaited = trials.filter((trial) => !isUnrecorded(trial));
-  // The service reads a venue's orders one after the other.
-  let endMs = four.nowMs() + RECORD_END_MS + restingCount * READ_GAP_MS;
-  let othersCame = false;
+  let endMs = 0;
+  let left = Number.POSITIVE_INFINITY;
   for (;;) {
     const recorded = await system.recorded();
-    if (four.nowMs() > endMs || reachedAreRecorded(four, trials, recorded)) return recorded;
-    if (!othersCame && reachedAreRecorded(four, awaited, recorded)) {
-      othersCame = true;
-      endMs = Math.min(endMs, four.nowMs() + UNRECORDED_MS);
+    if (unrecordedCount(four, trials, recorded) === 0) return recorded;
+    const awaitedLeft = unrecordedCount(four, awaited, recorded);
+    if (awaitedLeft < left) {
+      left = awaitedLeft;
+      endMs = four.nowMs() + (left > 0 ? RECORD_END_MS + restingCount * READ_GAP_MS : UNRECORDED_MS);
     }
+    if (four.nowMs() > endMs) return recorded;
     await pause(RECORD_LOOK_MS);
   }
 }
@@ -378,6 +382,7 @@ async function runPhase(
   const client = (index: number): TradeClient => clients[index % clients.length] as TradeClient;
   const endFaults = four.fault(venues, faults);
   const isCalm = faults.length === 0 && clockOffMs === 0;
+  const isReadable = clockOffMs === 0 && faults.every(({ scope }) => scope?.every((one) => one === "user") === true);
   const goForEnds = (batch: readonly TradeTrial[]): void => {
     for (const trial of firstAnswersOnly ? [] : batch) {
       const end = untilFinal(four, client(-1 + clients.length), trial, trial.besides !== null, askAgain);
@@ -407,7 +412,8 @@ async function runPhase(
     const own: TradeTrial[] = [];
     try {
       const way = clientOf(trader, client(seed));
-      await SCENES[kind].play(new Stage({ four, client: way, trader, random, name, down, isCalm, trials: own, asks }));
+      const parts = { four, client: way, trader, random, name, down, isCalm, isReadable, trials: own, asks };
+      await SCENES[kind].play(new Stage(parts));
     } catch (error) {
       if (!(error instanceof SceneOver)) throw error;
     }

@@ -28,6 +28,17 @@ export interface TradeTrial {
    * stops.
    */
   reached?: Reached;
+  /** For an entry with a stop that filled on arrival. */
+  arrived?: Arrived;
+}
+
+interface Arrived {
+  readonly venue: FourVenue;
+  readonly orderId: number;
+  /** What it filled by then. */
+  readonly filledLots: number;
+  /** Nothing kept its venue from being read or from taking orders. */
+  readonly isReadable: boolean;
 }
 
 export interface Reached {

@@ -306,6 +306,8 @@ class Planner {
 interface WorkloadOptions {
   readonly weathers?: readonly Weather[];
   readonly scenes?: readonly SceneKind[];
+  /** Scenes of each kind, over all phases; absent: by the count of trades. */
+  readonly scenesEach?: number | undefined;
 }
 
 /** Spreads the second list over the first. */
@@ -324,13 +326,13 @@ export const MANY_TRADES = 2_000;
 export function planWorkload(
   seed: number,
   tradeCount: number,
-  { weathers: kinds, scenes: sceneKinds = [] }: WorkloadOptions = {},
+  { weathers: kinds, scenes: sceneKinds = [], scenesEach }: WorkloadOptions = {},
 ): Workload {
   const planner = new Planner(seed, tradeCount >= MANY_TRADES);
   const rounds = Math.max(1, Math.round(tradeCount / 6_000));
   const each = kinds ?? (sceneKinds.length === 0 ? WEATHERS : interleaved(WEATHERS, SCENE_WEATHERS));
   const weathers = Array.from({ length: rounds }, () => each).flat();
-  const sceneCount = Math.max(1, Math.floor((tradeCount * SCENES_PER_HUNDRED) / 100));
+  const sceneCount = scenesEach ?? Math.max(1, Math.floor((tradeCount * SCENES_PER_HUNDRED) / 100));
   const scenes = [...planner.scenes(sceneKinds, sceneCount)];
   const phases = weathers.map((weather, index) =>
     planner.phase(

@@ -1,7 +1,7 @@
 /** The policy file: what is unknown, missing or in doubt is refused with its path, and the example of the docs is read. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { CUSTODY_ACTS } from "../../../feeds/registry.js";
+import { CUSTODY_ACTS } from "../../../feeds/custody-acts.js";
 import { jsonBytes } from "../digest/test/typed-data-cases.js";
 import { DEFAULT_POLICY } from "./policy.js";
 import { readPolicyConfig } from "./policy-config.js";

@@ -14,7 +14,8 @@ import type { DayBook } from "./day-book-port.js";
 import type { HeldWallet } from "./held-wallet.js";
 import { abortMessage } from "./host-messages.js";
 import type { LiveSession, SessionNames } from "./live-session.js";
-import { type HostPorts, PartyHost, type PartyRole } from "./party-host.js";
+import { PartyHost } from "./party-host.js";
+import type { HostPorts, PartyRole } from "./party-ports.js";
 import type { StoredShare } from "./party-store.js";
 import { type RestoredWallet, restoreWallet } from "./restored-wallet.js";
 import type { CosignerRequest } from "./session-runner.js";
@@ -51,8 +52,8 @@ export class CosignerHost {
   }
 
   async start(): Promise<void> {
-    await this.host.load();
-    this.host.listen();
+    await this.host.rows.load();
+    this.host.ports.link.listen(this.host);
   }
 
   stop(): Promise<void> {
@@ -146,7 +147,7 @@ export class CosignerHost {
     const isNew = kind.name === "kg1";
     if (host.isStopped) return REFUSED_BUSY;
     if (!host.rows.isOpen) return { class: "fault" };
-    if (host.violations.isRefused(isNew ? NEW_WALLETS : wallet.id)) return refusal("RATE");
+    if (host.reports.violations.isRefused(isNew ? NEW_WALLETS : wallet.id)) return refusal("RATE");
     if (!host.exchange.isOpen || !wallet.isSettled) return refusal("STATE");
     if (host.driver.sessionCount >= SESSIONS_MAX) return REFUSED_BUSY;
     return isNew && host.driver.keygenCount >= KEYGENS_MAX ? REFUSED_BUSY : null;
@@ -181,7 +182,7 @@ export class CosignerHost {
     try {
       return await this.host.rows.share(wallet, epoch);
     } catch {
-      this.host.alert("FAULT", wallet.id);
+      this.host.reports.alert("FAULT", wallet.id);
       return "unreadable";
     }
   }
@@ -196,7 +197,7 @@ export class CosignerHost {
   async #refuse({ header }: Message, abort: AbortBody): Promise<void> {
     const { walletId, epoch, ctr } = header;
     if (abort.class === "refused")
-      this.host.emit({
+      this.host.reports.emit({
         ...{ kind: "refused", code: abort.code, rule: abort.detail },
         walletId: this.host.rows.get(walletId)?.id ?? "",
       });

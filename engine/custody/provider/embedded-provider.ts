@@ -2,24 +2,17 @@
  * Server wallets whose key two parties hold: this is party S behind the port that the rest of the service knows
  * (wallet-provider.ts). Creation is here; what is signed and refreshed is in wallet-acts.ts.
  */
-import { Deadline } from "../../domain/deadline.js";
 import { ServiceError } from "../../domain/errors.js";
-import type { Owners } from "../../domain/owner.js";
-import type { StateStore } from "../../storage/state-store.js";
 import type { FailureKind } from "../mpc/base/outcome.js";
-import type { RandomSource } from "../mpc/base/random.js";
 import type { RefreshMode } from "../mpc/state/state-row.js";
 import type { HeldWallet } from "./held-wallet.js";
 import type { SessionOutcome } from "./live-session.js";
-import type { HostPorts } from "./party-host.js";
 import type { RestoredWallet } from "./restored-wallet.js";
 import { ServiceHost } from "./service-host.js";
-import { errorOfEnd, isTransport, type PolicyRules, unavailable } from "./session-outcomes.js";
-import { Turns } from "./session-queue.js";
+import { type ProviderPorts, walletOf } from "./provider-ports.js";
 import type { BackupOwner } from "./open-backup.js";
-import type { ServiceRequest } from "./session-runner.js";
-import { RETRIES_MAX, WalletActs } from "./wallet-acts.js";
-import { markedWalletId, walletIdText } from "./wallet-names.js";
+import { WalletActs } from "./wallet-acts.js";
+import { WalletCreations } from "./wallet-creations.js";
 import type {
   SignerProblem,
   SigningOrigin,
@@ -29,41 +22,18 @@ import type {
   WalletProvider,
   WalletProviderStatus,
   WalletSignature,
-  WalletState,
 } from "./wallet-provider.js";
 import { type WalletRow, WalletRows } from "./wallet-rows.js";
-
-export const KEYGENS_MAX = 2;
-export const CREATIONS_QUEUED_MAX = 16;
-/** Of a creation with its place in the queue. */
-export const CREATE_MS = 60_000;
-
-/** What S makes of a request: the bytes that C reads, and the digest that S reads out of them itself. */
-export interface ServiceIntents {
-  /** Throws INVALID_PARAMETERS for what is no intent. */
-  encode(origin: SigningOrigin, request: SigningRequest): { readonly intent: Uint8Array; readonly digest: Uint8Array };
-}
-
-export interface ProviderPorts extends HostPorts<ServiceRequest> {
-  readonly owners: Owners;
-  readonly rows: Pick<StateStore, "scan">;
-  readonly intents: ServiceIntents;
-  readonly rules: PolicyRules;
-  readonly random: RandomSource;
-  /** What the connection itself knows of its state while none stands. */
-  linkProblem(): SignerProblem | null;
-}
 
 export class EmbeddedProvider implements WalletProvider {
   readonly #ports: ProviderPorts;
   readonly #rows: WalletRows;
   readonly #service: ServiceHost;
   readonly #acts: WalletActs;
-  readonly #creations: Turns;
-  /** By effective owner and user id. */
-  readonly #creating = new Map<string, Promise<Wallet>>();
+  readonly #creations: WalletCreations;
   readonly #failed: Record<FailureKind, number> = { transport: 0, refused: 0, violation: 0, cheat: 0, fault: 0 };
   #signedCount = 0;
+  #wasReady = false;
 
   constructor(ports: ProviderPorts) {
     this.#ports = ports;
@@ -71,9 +41,12 @@ export class EmbeddedProvider implements WalletProvider {
     this.#service = new ServiceHost(ports, this.#rows, {
       sessionEnded: (wallet, outcome) => this.#sessionEnded(wallet, outcome),
       settled: (wallet) => this.#settled(wallet),
+      lost: () => {
+        this.#wasReady = false;
+      },
     });
     this.#acts = new WalletActs(this.#service, ports.clock, ports.rules);
-    this.#creations = new Turns(ports.clock, KEYGENS_MAX, CREATIONS_QUEUED_MAX);
+    this.#creations = new WalletCreations(ports, this.#service, this.#rows);
   }
 
   /** Rejects where a row of the store cannot be read. */
@@ -86,17 +59,8 @@ export class EmbeddedProvider implements WalletProvider {
     return this.#service.stop();
   }
 
-  async create(userId: string, ownerId: string | null): Promise<Wallet> {
-    const key = `${this.#ports.owners.effectiveOwner(ownerId)}\0${userId}`;
-    const running = this.#creating.get(key);
-    if (running !== undefined) throw exists((await running).walletId);
-    const creation = this.#create(userId, ownerId);
-    this.#creating.set(key, creation);
-    try {
-      return await creation;
-    } finally {
-      this.#creating.delete(key);
-    }
+  create(userId: string, ownerId: string | null): Promise<Wallet> {
+    return this.#creations.create(userId, ownerId);
   }
 
   find(name: string, ownerId: string | null): Wallet | null {
@@ -113,6 +77,11 @@ export class EmbeddedProvider implements WalletProvider {
       wallets.push(wallet);
     }
     return { wallets, next: null };
+  }
+
+  /** Of all owners, for the operator. */
+  all(): readonly Wallet[] {
+    return [...this.#rows.all()].flatMap((row) => this.#walletOf(row) ?? []);
   }
 
   async sign(walletId: string, origin: SigningOrigin, request: SigningRequest): Promise<WalletSignature> {
@@ -147,85 +116,23 @@ export class EmbeddedProvider implements WalletProvider {
     return this.#service.restore(wallet, owner);
   }
 
-  async #create(userId: string, ownerId: string | null): Promise<Wallet> {
-    const deadline = new Deadline(this.#ports.clock, CREATE_MS);
-    this.#assertFree(userId, ownerId);
-    if (!this.#service.host.isReady) throw unavailable();
-    return this.#creations.run(deadline.leftMs(), async () => {
-      for (let retry = 0; ; retry++) {
-        this.#assertFree(userId, ownerId);
-        const made = await this.#attempt({ ownerId, userId, createdAt: this.#ports.clock.wallMs() }, deadline);
-        if (made instanceof ServiceError) throw made;
-        if (made !== null) return made;
-        if (retry >= RETRIES_MAX || deadline.leftMs() === 0) throw unavailable();
-      }
-    });
-  }
-
-  /** Null: a transport failure, and nothing of the attempt is left. */
-  async #attempt(owner: BackupOwner, deadline: Deadline): Promise<Wallet | ServiceError | null> {
-    const { random, rules } = this.#ports;
-    const drawn = Buffer.alloc(16);
-    random.fill("walletId", drawn);
-    const walletId = markedWalletId(drawn);
-    const id = walletIdText(walletId);
-    const outcome = await this.#service.keygen(walletId, owner);
-    if (outcome.end.kind === "done") return this.#acknowledged(id);
-    // Decided, or in doubt: what both agree on is the answer, if the caller's time is enough for it.
-    const isAgreed = () => this.#service.host.isReady && (this.#held(id)?.isSettled ?? true);
-    const isKnown = await this.#service.whenReady(isAgreed, deadline.leftMs());
-    if (isKnown && this.#held(id)?.isPlain === true) return this.#acknowledged(id);
-    if (isKnown && this.#held(id) === null && isTransport(outcome.end)) return null;
-    if (this.#service.lostCount > 0) return new ServiceError("RESTORED_STORE");
-    // A cheat in the test signature froze nothing: there is no wallet.
-    const isCheat = outcome.end.kind === "failed" && outcome.end.failure.kind === "cheat";
-    if (isCheat) return new ServiceError("FAILED_TO_SIGN");
-    return errorOfEnd(outcome.end, rules, !this.#service.host.rows.isOpen) ?? unavailable();
-  }
-
-  #acknowledged(id: string): Wallet {
-    const row = this.#rows.get(id);
-    const wallet = row === null ? null : this.#walletOf(row);
-    if (wallet === null) throw new ServiceError("INTERNAL", { problem: "custody: wallet without a row" });
-    return wallet;
-  }
-
-  #assertFree(userId: string, ownerId: string | null): void {
-    const row = this.#rows.ofUser(userId, ownerId);
-    if (row !== null && this.#walletOf(row) !== null) throw exists(row.walletId);
-    // An attempt of before is not settled with C: it may become the wallet, or go.
-    if (row !== null) throw unavailable();
-    if (this.#service.lostCount > 0) throw new ServiceError("RESTORED_STORE");
-  }
-
   #known(walletId: string): HeldWallet {
     const wallet = this.#service.wallet(walletId);
     if (wallet === null) throw new ServiceError("WALLET_NOT_FOUND");
     return wallet;
   }
 
-  #held(id: string): HeldWallet | null {
-    return this.#service.host.rows.byId(id);
-  }
-
-  /** Null: an attempt that no epoch was ever active of. */
   #walletOf(row: WalletRow): Wallet | null {
-    const held = this.#service.wallet(row.walletId);
-    const name = held?.activeName ?? null;
-    if (held === null || held.row === null || name === null) return null;
-    const { ownerId, walletId, userId, address, createdAt } = row;
-    const publicKey = `0x${Buffer.from(name.publicKey).toString("hex")}`;
-    const { state, epoch } = { state: STATES[held.row.status], epoch: held.row.activeEpoch };
-    return { ownerId, walletId, userId, address, publicKey, createdAt, state, epoch };
+    return walletOf(row, this.#service.wallet(row.walletId));
   }
 
   #problem(): SignerProblem | null {
     const { host } = this.#service;
     if (host.isStopped) return "STOPPED";
     if (!host.rows.isOpen) return "STORE";
-    if (host.helloProblem !== null) return host.helloProblem;
+    if (host.greeting.problem !== null) return host.greeting.problem;
     if (host.isReady) return null;
-    return (host.isConnected ? null : this.#ports.linkProblem()) ?? "CONNECTING";
+    return (host.greeting.isConnected ? null : this.#ports.linkProblem()) ?? "CONNECTING";
   }
 
   #sessionEnded(wallet: HeldWallet, { end, signature }: SessionOutcome): void {
@@ -235,21 +142,11 @@ export class EmbeddedProvider implements WalletProvider {
   }
 
   #settled(wallet: HeldWallet | null): void {
-    for (const each of wallet === null ? [...this.#service.host.rows.all()] : [wallet]) this.#acts.refreshIfDue(each);
-    // The wallets that waited for the last of the first answers.
-    if (wallet !== null && this.#service.host.isReady)
-      for (const each of this.#service.host.rows.all()) this.#acts.refreshIfDue(each);
+    const { isReady, rows } = this.#service.host;
+    // The last of the first answers lets all begin that are due.
+    const hasOpened = isReady && !this.#wasReady;
+    this.#wasReady = isReady;
+    if (hasOpened) for (const each of rows.all()) this.#acts.refreshIfDue(each);
+    else if (wallet !== null) this.#acts.refreshIfDue(wallet);
   }
-}
-
-const STATES: Readonly<Record<"new" | "active" | "frozen" | "restored" | "refreshDue", WalletState>> = {
-  new: "ACTIVE",
-  active: "ACTIVE",
-  frozen: "FROZEN",
-  restored: "RESTORED",
-  refreshDue: "REFRESH_DUE",
-};
-
-function exists(walletId: string): ServiceError {
-  return new ServiceError("WALLET_EXISTS", { walletId });
 }

@@ -28,6 +28,8 @@ export class HeldWallet {
   row: StateRow | null = null;
   isRowWritten = true;
   debt: Debt | null = null;
+  /** A freeze that is not durable yet: the peer hears of it once it is. */
+  owesNotice = false;
   session: LiveSession | null = null;
   /** The own `State` is not answered yet. */
   isAsked = false;

@@ -21,17 +21,63 @@ export function helloBody(identity: PartyIdentity, wallets: Iterable<HeldWallet>
   return encodeHello({ suite: SUITE, ...identity, inventory: inventoryOf(wallets) });
 }
 
-/** Throws a violation for a body that is none. */
-export function readHello(body: Uint8Array): Hello {
-  return decodeHello(body);
-}
-
-export function problemOfHello(own: PartyIdentity, hello: Hello): HelloProblem | null {
+function problemOfHello(own: PartyIdentity, hello: Hello): HelloProblem | null {
   if (!sameBytes(hello.suite, SUITE)) return "SUITE";
   if (hello.party !== otherParty(own.party)) return "SAME_PARTY";
   if (sameBytes(hello.kekId, own.kekId)) return "SAME_KEK";
   if (sameBytes(hello.backupKeyId, own.backupKeyId)) return "SAME_BACKUP_KEY";
   return null;
+}
+
+/** What is known of the peer of the present connection. */
+export class Greeting {
+  readonly #own: PartyIdentity;
+  #isConnected = false;
+  #isGreeted = false;
+  #problem: HelloProblem | null = null;
+
+  constructor(own: PartyIdentity) {
+    this.#own = own;
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
+  get isGreeted(): boolean {
+    return this.#isGreeted;
+  }
+
+  /** Of the last greeting. */
+  get problem(): HelloProblem | null {
+    return this.#problem;
+  }
+
+  connected(): void {
+    this.#isConnected = true;
+  }
+
+  lost(): void {
+    this.#isConnected = false;
+    this.#isGreeted = false;
+  }
+
+  /** Null: the connection is of no use. */
+  received(body: Uint8Array): Hello | null {
+    const hello = tryDecoded(body);
+    if (hello === null || this.#isGreeted) return null;
+    this.#problem = problemOfHello(this.#own, hello);
+    this.#isGreeted = this.#problem === null;
+    return this.#isGreeted ? hello : null;
+  }
+}
+
+function tryDecoded(body: Uint8Array): Hello | null {
+  try {
+    return decodeHello(body);
+  } catch {
+    return null;
+  }
 }
 
 /** SHA-256 over id, active epoch and tag of every wallet with an active epoch, in ascending order of the id. */

@@ -4,69 +4,44 @@
  *
  * Invariant: a wallet is changed in its own turn alone, one task after the other (held-wallet.ts).
  */
-import type { Clock } from "../../domain/clock.js";
-import type { StateWrite } from "../../storage/state-store.js";
 import { failureOf } from "../mpc/base/outcome.js";
-import type { RowChange, WalletView } from "../mpc/state/two-phase.js";
+import { type SessionEnd, SIGN_DEADLINES } from "../mpc/sessions/effects.js";
+import type { RowChange } from "../mpc/state/two-phase.js";
 import { type Message, sameBytes } from "../mpc/wire/header.js";
-import { decodeTag, encodeTag } from "../mpc/wire/link-bodies.js";
 import { kindOfType, type MessageKind } from "../mpc/wire/message-types.js";
-import { activation } from "../mpc/state/two-phase.js";
-import type { CustodyAlert, CustodyEvent, CustodyEvents } from "./custody-events.js";
 import { FreezeNotices } from "./freeze-notices.js";
 import type { HeldWallet } from "./held-wallet.js";
-import { type HelloProblem, helloBody, inventoryOf, type PartyIdentity, problemOfHello, readHello } from "./hello.js";
+import { Greeting, helloBody, inventoryOf } from "./hello.js";
 import { linkMessage } from "./host-messages.js";
 import type { LiveSession, SessionOutcome } from "./live-session.js";
-import type { LinkListener, PartyLink } from "./party-link.js";
+import { lateActivation } from "./late-activation.js";
+import type { LinkListener } from "./party-link.js";
+import type { HostPorts, PartyRole } from "./party-ports.js";
+import { PartyReports } from "./party-reports.js";
 import { PartyRows, type RowWrite } from "./party-rows.js";
-import type { BackupFolder, PartyStore, StoredShare } from "./party-store.js";
+import type { StoredShare } from "./party-store.js";
 import { type DriverHooks, SessionDriver } from "./session-driver.js";
-import type { SessionRunner } from "./session-runner.js";
 import { StateExchange } from "./state-exchange.js";
-import { NEW_WALLETS, ViolationCount } from "./violation-count.js";
 import { walletIdText } from "./wallet-names.js";
 
 const NO_WALLET = new Uint8Array(16);
-
-export interface HostPorts<Request> {
-  readonly identity: PartyIdentity;
-  readonly link: PartyLink;
-  readonly store: PartyStore;
-  readonly backups: BackupFolder;
-  readonly runner: SessionRunner<Request>;
-  readonly clock: Clock;
-  readonly events: CustodyEvents;
-}
-
-export interface PartyRole {
-  readonly beside: DriverHooks["beside"];
-  /** Rows beside the write of a rule, an operator or the peer. */
-  besideChange(wallet: HeldWallet, change: RowChange): readonly StateWrite[];
-  /** A message that opens a session. S gets none. */
-  opening(message: Message, kind: MessageKind): Promise<void>;
-  sessionEnded(wallet: HeldWallet, session: LiveSession, outcome: SessionOutcome): void;
-  /** The peer has a wallet that this party has not. */
-  unknown(walletId: Uint8Array, view: WalletView): void;
-  /** The wallet is settled with the peer, or all are (null). */
-  settled(wallet: HeldWallet | null): void;
-  greeted(): void;
-  lost(): void;
-}
 
 export class PartyHost<Request> implements LinkListener {
   readonly rows: PartyRows;
   readonly driver: SessionDriver<Request>;
   readonly exchange: StateExchange;
   readonly freezes: FreezeNotices;
-  readonly violations: ViolationCount;
+  readonly reports: PartyReports;
+  readonly greeting: Greeting;
   readonly ports: HostPorts<Request>;
   readonly #role: PartyRole;
-  #isConnected = false;
-  #isGreeted = false;
-  #problem: HelloProblem | null = null;
   #isStopped = false;
+  #lastFrameNs = Number.NEGATIVE_INFINITY;
   #droppedCount = 0;
+  readonly malformed = (walletId: Uint8Array | null): void => this.reports.violated(walletId);
+  readonly #dropped = (): void => {
+    this.#droppedCount++;
+  };
 
   constructor(ports: HostPorts<Request>, role: PartyRole) {
     const { clock, link, identity, runner, backups } = ports;
@@ -74,17 +49,19 @@ export class PartyHost<Request> implements LinkListener {
     const send = (message: Message): void => link.send(message);
     this.ports = ports;
     this.#role = role;
-    this.violations = new ViolationCount(clock);
+    this.greeting = new Greeting(identity);
     this.rows = new PartyRows(ports.store, clock, {
       closed: () => {
-        this.alert("STORE_FAILED", null);
+        this.reports.alert("STORE_FAILED", null);
         void this.driver.endAll("store failed");
       },
       healed: (wallet) => {
+        if (wallet.owesNotice) void this.#frozenHere(wallet);
         if (!wallet.isPlain) this.exchange.ask(wallet);
       },
     });
     const { rows } = this;
+    this.reports = new PartyReports(party, ports.events, clock, rows);
     this.freezes = new FreezeNotices({ party, rows, clock, send });
     this.driver = new SessionDriver({ party, runner, rows, backups, clock, send }, this.#driverHooks());
     this.exchange = new StateExchange(
@@ -92,36 +69,18 @@ export class PartyHost<Request> implements LinkListener {
       {
         changed: (wallet, change) => this.#changed(wallet, change),
         unknown: (walletId, view) => role.unknown(walletId, view),
-        settled: (wallet) => this.#settled(wallet),
-        neverSettles: (wallet) => this.alert("NEVER_SETTLES", wallet.id),
+        settled: (wallet) => {
+          if (wallet !== null) this.reports.settled(wallet);
+          role.settled(wallet);
+        },
+        neverSettles: (wallet) => this.reports.alert("NEVER_SETTLES", wallet.id),
         dropped: () => this.#dropped(),
       },
     );
   }
 
-  /** Rejects where a row cannot be read: a party that may have forgotten a freeze must not run. */
-  async load(): Promise<void> {
-    await this.rows.load();
-  }
-
-  listen(): void {
-    this.ports.link.listen(this);
-  }
-
-  get isGreeted(): boolean {
-    return this.#isGreeted;
-  }
-
-  get isConnected(): boolean {
-    return this.#isConnected;
-  }
-
   get isStopped(): boolean {
     return this.#isStopped;
-  }
-
-  get helloProblem(): HelloProblem | null {
-    return this.#problem;
   }
 
   get droppedCount(): number {
@@ -130,43 +89,41 @@ export class PartyHost<Request> implements LinkListener {
 
   /** Sessions may begin, as far as the connection goes. */
   get isReady(): boolean {
-    return this.#isGreeted && this.exchange.isOpen && this.rows.isOpen && !this.#isStopped;
+    return this.greeting.isGreeted && this.exchange.isOpen && this.rows.isOpen && !this.#isStopped;
   }
 
   connected(): void {
-    if (this.#isConnected) this.lost();
-    this.#isConnected = true;
+    if (this.greeting.isConnected) this.lost();
+    this.greeting.connected();
     const { identity } = this.ports;
-    this.#send(linkMessage(identity.party, "hello", NO_WALLET, 0, helloBody(identity, this.rows.all())));
+    this.ports.link.send(linkMessage(identity.party, "hello", NO_WALLET, 0, helloBody(identity, this.rows.all())));
   }
 
   lost(): void {
-    this.#isConnected = false;
-    this.#isGreeted = false;
+    this.greeting.lost();
     this.exchange.lost();
     void this.driver.endAll("lost");
     this.#role.lost();
   }
 
-  malformed(walletId: Uint8Array | null): void {
-    this.violated(walletId);
-  }
-
   async message(message: Message): Promise<void> {
+    this.#lastFrameNs = this.ports.clock.monoNs();
     if (this.#isStopped) return;
     const kind = kindOfType(message.header.type);
     const { party } = this.ports.identity;
     const { from, to, seq, length, walletId } = message.header;
-    if (kind === null || kind.from === party || length !== message.body.byteLength) return this.violated(walletId);
+    if (kind === null || kind.from === party || length !== message.body.byteLength)
+      return this.reports.violated(walletId);
     if (kind.name === "hello") return this.#hello(message);
-    if (!this.#isGreeted) return this.#closed();
+    if (!this.greeting.isGreeted) return this.#closed();
     const isForSession = kind.scope !== "link" || kind.name === "activate" || kind.name === "activated";
-    if (!isForSession && (from !== 1 - party || to !== party || seq !== kind.seq)) return this.violated(walletId);
+    if (!isForSession && (from !== 1 - party || to !== party || seq !== kind.seq))
+      return this.reports.violated(walletId);
     try {
       await (isForSession ? this.#ofSession(message, kind) : this.#ofLink(message, kind));
     } catch (error) {
-      if (failureOf(error).kind === "violation") this.violated(walletId);
-      else this.alert("FAULT", walletIdText(walletId));
+      if (failureOf(error).kind === "violation") this.reports.violated(walletId);
+      else this.reports.alert("FAULT", walletIdText(walletId));
     }
   }
 
@@ -185,91 +142,63 @@ export class PartyHost<Request> implements LinkListener {
     return this.rows.write(wallet, { ...this.#changed(wallet, change), put });
   }
 
-  violated(walletId: Uint8Array | null): void {
-    const wallet = walletId === null ? null : this.rows.get(walletId);
-    const isKnown = wallet !== null && wallet.row !== null && wallet.row.activeEpoch !== 0;
-    const id = isKnown ? wallet.id : null;
-    this.emit({ kind: "violation", walletId: id });
-    if (this.violations.note(id ?? NEW_WALLETS)) this.alert("VIOLATIONS", id);
-  }
-
-  emit(event: CustodyEvent): void {
-    this.ports.events.emit(this.ports.identity.party, event);
-  }
-
-  alert(alert: CustodyAlert, walletId: string | null): void {
-    this.emit({ kind: "alert", alert, walletId });
+  #frozenHere(wallet: HeldWallet): Promise<void> {
+    wallet.owesNotice = false;
+    this.reports.frozen(wallet.id, wallet.row, "cheat");
+    return this.freezes.tell(wallet);
   }
 
   #driverHooks(): DriverHooks {
     return {
       beside: (wallet, session, effect) => this.#role.beside(wallet, session, effect),
-      frozen: (wallet) => {
-        const atMs = wallet.row?.frozenAtMs ?? 0;
-        this.emit({ kind: "frozen", walletId: wallet.id, by: "cheat", atMs });
-        return this.freezes.tell(wallet);
-      },
+      frozen: (wallet) => this.#frozenHere(wallet),
       ended: (wallet, session, outcome) => this.#ended(wallet, session, outcome),
-      backupFailed: (wallet) => this.alert("BACKUP_FAILED", wallet.id),
+      backupFailed: (wallet) => this.reports.alert("BACKUP_FAILED", wallet.id),
       dropped: () => this.#dropped(),
     };
   }
 
-  #ended(wallet: HeldWallet, session: LiveSession, outcome: SessionOutcome): void {
-    const { end } = outcome;
-    if (end.kind === "failed") {
-      const { failure, by } = end;
-      if (failure.kind === "violation") this.violated(wallet.walletId);
-      if (failure.kind === "fault" && this.rows.isOpen) this.alert("FAULT", wallet.id);
-      if (failure.kind === "refused") {
-        this.emit({ kind: "refused", walletId: wallet.id, code: failure.code, rule: failure.detail });
-        if (failure.code === "DIGEST") this.alert("DIGESTS_DIFFER", wallet.id);
-        if (failure.code === "TAG") this.alert("TAGS_DIFFER", wallet.id);
-        if (failure.code === "STATE" && by === "peer") this.exchange.ask(wallet);
-      }
-    }
-    if (end.kind === "done" && session.isEpoch) this.#made(wallet, session);
-    // An epoch that is prepared or kept is settled with the peer, whatever ended the session.
-    if (wallet.row !== null && (wallet.row.stage !== "none" || wallet.row.keptEpoch !== 0)) this.exchange.ask(wallet);
-    this.#role.sessionEnded(wallet, session, outcome);
+  /** No message is a sign of life: a peer that is gone without a word is found by a deadline that it let pass in silence. */
+  #dropIfDead(end: SessionEnd): void {
+    const isLate = end.kind === "failed" && end.failure.kind === "transport" && end.failure.cause === "timeout";
+    const silentNs = this.ports.clock.monoNs() - this.#lastFrameNs;
+    if (isLate && end.by === "self" && silentNs >= SIGN_DEADLINES.flightMs * 1e6) this.ports.link.drop();
   }
 
-  #made(wallet: HeldWallet, { names }: LiveSession): void {
-    if (names.kind === "keygen") this.emit({ kind: "created", walletId: wallet.id });
-    else this.emit({ kind: "refreshed", walletId: wallet.id, epoch: names.epoch, mode: names.mode ?? 0 });
+  #ended(wallet: HeldWallet, session: LiveSession, outcome: SessionOutcome): void {
+    const { end } = outcome;
+    this.#dropIfDead(end);
+    this.reports.ended(wallet, session.names, end, this.rows.isOpen);
+    const isRefusedState = end.kind === "failed" && end.failure.kind === "refused" && end.failure.code === "STATE";
+    if (isRefusedState && end.by === "peer") this.exchange.ask(wallet);
+    // An epoch that is prepared, kept, or active without the peer's word is settled, whatever ended the session.
+    const isUnanswered = outcome.isDecided && end.kind !== "done";
+    const { row } = wallet;
+    if (row !== null && (isUnanswered || row.stage !== "none" || row.keptEpoch !== 0)) this.exchange.ask(wallet);
+    this.#role.sessionEnded(wallet, session, outcome);
   }
 
   #changed(wallet: HeldWallet, change: RowChange): RowWrite {
     const { row, erase } = change;
-    if (row?.status === "frozen" && wallet.row?.status !== "frozen")
-      this.emit({ kind: "frozen", walletId: wallet.id, by: "peer", atMs: row.frozenAtMs });
+    if (row?.status === "frozen" && wallet.row?.status !== "frozen") this.reports.frozen(wallet.id, row, "peer");
     return { row, erase, beside: this.#role.besideChange(wallet, change) };
   }
 
-  #settled(wallet: HeldWallet | null): void {
-    if (wallet !== null && wallet.verdict === "alert") this.alert("TAGS_DIFFER", wallet.id);
-    else if (wallet !== null && wallet.verdict !== "settled") this.alert("RESTORED_STORE", wallet.id);
-    this.#role.settled(wallet);
-  }
-
-  #hello(message: Message): void {
-    try {
-      const hello = readHello(message.body);
-      const problem = problemOfHello(this.ports.identity, hello);
-      if (problem === null && this.#isGreeted) return this.#closed();
-      this.#problem = problem;
-      if (problem !== null) return this.#closed();
-      this.#isGreeted = true;
-      this.#role.greeted();
-      this.exchange.begin(!sameBytes(hello.inventory, inventoryOf(this.rows.all())));
-    } catch {
-      this.#closed();
+  #hello({ body }: Message): void {
+    const hello = this.greeting.received(body);
+    // Two parties that may not work together break no rule of the wire.
+    if (hello === null) {
+      if (this.greeting.problem === null) this.#closed();
+      else this.ports.link.drop();
+      return;
     }
+    this.#role.greeted();
+    this.exchange.begin(!sameBytes(hello.inventory, inventoryOf(this.rows.all())));
   }
 
   /** The connection cannot be used: it is closed, and the client tries again. */
   #closed(): void {
-    this.violated(null);
+    this.reports.violated(null);
     this.ports.link.drop();
   }
 
@@ -283,13 +212,12 @@ export class PartyHost<Request> implements LinkListener {
   }
 
   async #frozenByPeer(wallet: HeldWallet, epoch: number): Promise<void> {
-    if (this.freezes.isTooMany()) this.alert("FREEZE_NOTICES", wallet.id);
+    if (this.freezes.isTooMany()) this.reports.alert("FREEZE_NOTICES", wallet.id);
     const { session, row } = wallet;
     if (session !== null && row?.activeEpoch === epoch) await this.driver.endNow(wallet, session, "freeze notice");
     const result = await this.freezes.noticed(wallet, epoch);
-    if (result === "refused") this.violated(wallet.walletId);
-    if (result === "frozen")
-      this.emit({ kind: "frozen", walletId: wallet.id, by: "peer", atMs: wallet.row?.frozenAtMs ?? 0 });
+    if (result === "refused") this.reports.violated(wallet.walletId);
+    if (result === "frozen") this.reports.frozen(wallet.id, wallet.row, "peer");
     if (wallet.row !== null && wallet.row.stage !== "none") this.exchange.ask(wallet);
   }
 
@@ -297,41 +225,25 @@ export class PartyHost<Request> implements LinkListener {
     if (kind.scope === "opening") return this.#role.opening(message, kind);
     const wallet = this.rows.get(message.header.walletId);
     if (wallet === null) return this.#dropped();
-    await this.toSession(wallet, message, () => this.#withoutSession(wallet, message, kind));
+    const { party } = this.ports.identity;
+    const write = (held: HeldWallet, change: RowChange) => this.write(held, change);
+    const send = (reply: Message) => this.ports.link.send(reply);
+    await this.toSession(wallet, message, async () => {
+      const result = await lateActivation({ party, write, send }, wallet, message);
+      if (result === "dropped") this.#dropped();
+      if (result === "violation") this.reports.violated(wallet.walletId);
+    });
   }
 
   /** In time or late is judged now, the rest in the wallet's turn. */
   async toSession(wallet: HeldWallet, message: Message, otherwise: () => Promise<void>): Promise<void> {
     const { session } = wallet;
     if (session !== null && !session.arrived()) this.driver.endSoon(session, "deadline");
+    const isInTime = session !== null && session.waiting === null;
     await wallet.inTurn(() =>
-      wallet.session === null ? otherwise() : this.driver.receive(wallet, wallet.session, message),
+      wallet.session === null
+        ? otherwise()
+        : this.driver.receive(wallet, wallet.session, message, isInTime && wallet.session === session),
     );
-  }
-
-  /** `Activate` may come after C's session has ended, `Activated` after S's; anything else is late. */
-  async #withoutSession(wallet: HeldWallet, { header, body }: Message, { name }: MessageKind): Promise<void> {
-    const { row } = wallet;
-    if ((name !== "activate" && name !== "activated") || row === null) return this.#dropped();
-    const tag = wallet.epochs.get(header.epoch)?.tag;
-    if (tag === undefined) return this.#dropped();
-    if (!sameBytes(decodeTag(body), tag)) return this.violated(wallet.walletId);
-    const { party } = this.ports.identity;
-    if (name === "activated") {
-      if (row.activeEpoch !== header.epoch || row.keptEpoch === 0) return this.#dropped();
-      await this.write(wallet, { row: { ...row, keptEpoch: 0 }, erase: [row.keptEpoch] });
-      return;
-    }
-    if (row.preparedEpoch === header.epoch && !(await this.write(wallet, activation(party, row)))) return;
-    if (wallet.row?.activeEpoch === header.epoch && wallet.debt === null)
-      this.#send(linkMessage(party, "activated", wallet.walletId, header.epoch, encodeTag(tag)));
-  }
-
-  #send(message: Message): void {
-    this.ports.link.send(message);
-  }
-
-  #dropped(): void {
-    this.#droppedCount++;
   }
 }

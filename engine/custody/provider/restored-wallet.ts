@@ -25,12 +25,12 @@ export async function restoreWallet<Request>(
   const wallet = host.rows.get(walletId) ?? host.rows.attempt(walletId);
   await wallet.inTurn(async () => {
     if (wallet.session !== null) throw new ServiceError("INVALID_PARAMETERS", { problem: "a session is under way" });
-    if (wallet.row !== null && wallet.row.activeEpoch >= row.activeEpoch)
+    if (wallet.row !== null && Math.max(wallet.row.activeEpoch, wallet.row.preparedEpoch) >= row.activeEpoch)
       throw new ServiceError("INVALID_PARAMETERS", { problem: "the store has this epoch or a later one" });
     const erase = [...wallet.epochs.keys()].filter((epoch) => epoch !== share.epoch);
     if (!(await host.rows.write(wallet, { row, put: share, erase, beside })))
       throw new ServiceError("STORE_UNAVAILABLE", { reason: "COMMIT_FAILED" });
   });
-  host.emit({ kind: "restored", walletId: wallet.id, epoch: row.activeEpoch });
+  host.reports.emit({ kind: "restored", walletId: wallet.id, epoch: row.activeEpoch });
   host.exchange.ask(wallet);
 }

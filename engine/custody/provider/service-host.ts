@@ -2,21 +2,21 @@
  * Party S: begins sessions once the parties have met and agreed, and keeps the wallet's own row in their commits
  * (docs/mpc.md, 5.3, 8, 9, 11). Queues and retries are above (wallet-acts.ts).
  */
-import { delay } from "../../domain/clock.js";
 import { ServiceError } from "../../domain/errors.js";
 import { isRefreshDue } from "../mpc/state/abort-count.js";
 import { allowsRefresh } from "../mpc/state/refresh-mode.js";
 import type { RefreshMode } from "../mpc/state/state-row.js";
-import type { WalletView } from "../mpc/state/two-phase.js";
 import type { HeldWallet } from "./held-wallet.js";
 import type { LiveSession, SessionNames, SessionOutcome } from "./live-session.js";
-import { type HostPorts, PartyHost, type PartyRole } from "./party-host.js";
+import { PartyHost } from "./party-host.js";
+import type { HostPorts, PartyRole } from "./party-ports.js";
 import type { StoredShare } from "./party-store.js";
 import { type RestoredWallet, restoreWallet } from "./restored-wallet.js";
 import { unavailable } from "./session-outcomes.js";
 import type { BackupOwner } from "./open-backup.js";
 import type { ServiceRequest } from "./session-runner.js";
 import { NEW_WALLETS } from "./violation-count.js";
+import { Waiters } from "./waiters.js";
 import { addressBytesOf, addressText, walletIdText } from "./wallet-names.js";
 import type { WalletRows } from "./wallet-rows.js";
 
@@ -24,6 +24,7 @@ export interface ServiceListener {
   sessionEnded(wallet: HeldWallet, outcome: SessionOutcome): void;
   /** A wallet is settled with C, or all are. */
   settled(wallet: HeldWallet | null): void;
+  lost(): void;
 }
 
 export class ServiceHost {
@@ -32,21 +33,22 @@ export class ServiceHost {
   readonly #listener: ServiceListener;
   /** Wallets that C has and S lost, by UUID. */
   readonly #lost = new Set<string>();
-  readonly #waiting = new Set<() => void>();
+  readonly waiters: Waiters;
 
   constructor(ports: HostPorts<ServiceRequest>, walletRows: WalletRows, listener: ServiceListener) {
     this.#walletRows = walletRows;
     this.#listener = listener;
+    this.waiters = new Waiters(ports.clock);
     this.host = new PartyHost(ports, this.#role());
   }
 
   /** Wallet rows are loaded before. Rejects where a wallet has a share and no owner. */
   async start(): Promise<void> {
-    await this.host.load();
+    await this.host.rows.load();
     for (const { id } of this.host.rows.all())
       if (this.#walletRows.get(id) === null)
         throw new ServiceError("INTERNAL", { problem: `custody: wallet ${id} has no owner` });
-    this.host.listen();
+    this.host.ports.link.listen(this.host);
   }
 
   get lostCount(): number {
@@ -60,7 +62,7 @@ export class ServiceHost {
   }
 
   async keygen(walletId: Uint8Array, owner: BackupOwner): Promise<SessionOutcome> {
-    if (!this.host.isReady || this.host.violations.isRefused(NEW_WALLETS)) throw unavailable();
+    if (!this.host.isReady || this.host.reports.violations.isRefused(NEW_WALLETS)) throw unavailable();
     if (this.#lost.size > 0) throw new ServiceError("RESTORED_STORE");
     const wallet = this.host.rows.attempt(walletId);
     const names: SessionNames = { kind: "keygen", epoch: 1, ctr: 0n, mode: null, owner };
@@ -106,26 +108,6 @@ export class ServiceHost {
     return row !== null && allowsRefresh(row, 0) && (row.status === "refreshDue" || isRefreshDue(row));
   }
 
-  /** False: it is not by then. */
-  async whenReady(isReady: () => boolean, waitMs: number): Promise<boolean> {
-    if (isReady()) return true;
-    const { clock } = this.host.ports;
-    let isOver = false;
-    const over = delay(clock, waitMs).then(() => {
-      isOver = true;
-    });
-    while (!isOver && !this.host.isStopped && !isReady()) {
-      let wake: () => void = () => {};
-      const woken = new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-      this.#waiting.add(wake);
-      await Promise.race([woken, over]);
-      this.#waiting.delete(wake);
-    }
-    return isReady();
-  }
-
   /** With its owner, which the backup has. */
   async restore(wallet: RestoredWallet, owner: BackupOwner): Promise<void> {
     const walletId = walletIdText(wallet.walletId);
@@ -143,12 +125,12 @@ export class ServiceHost {
 
   async stop(): Promise<void> {
     await this.host.stop();
-    this.#wake();
+    this.waiters.wake();
   }
 
   #mayBegin(wallet: HeldWallet): boolean {
-    const { isReady, violations } = this.host;
-    return isReady && wallet.isSettled && wallet.session === null && !violations.isRefused(wallet.id);
+    const { isReady, reports } = this.host;
+    return isReady && wallet.isSettled && wallet.session === null && !reports.violations.isRefused(wallet.id);
   }
 
   #assertRefreshes(wallet: HeldWallet, mode: RefreshMode): void {
@@ -163,18 +145,13 @@ export class ServiceHost {
 
   async #active(wallet: HeldWallet) {
     const { row } = wallet;
-    const share = row === null ? null : await this.#share(wallet, row.activeEpoch);
+    const unreadable = (): StoredShare | null => {
+      this.host.reports.alert("FAULT", wallet.id);
+      return null;
+    };
+    const share = row === null ? null : await this.host.rows.share(wallet, row.activeEpoch).catch(unreadable);
     if (row === null || share === null) throw new ServiceError("FAILED_TO_SIGN");
     return { row, share };
-  }
-
-  async #share(wallet: HeldWallet, epoch: number): Promise<StoredShare | null> {
-    try {
-      return await this.host.rows.share(wallet, epoch);
-    } catch {
-      this.host.alert("FAULT", wallet.id);
-      return null;
-    }
   }
 
   /** The outcome is waited for outside of the wallet's turn, which the session's messages need. */
@@ -204,25 +181,22 @@ export class ServiceHost {
       opening: async () => {},
       sessionEnded: (wallet, _session, outcome) => {
         this.#listener.sessionEnded(wallet, outcome);
-        this.#wake();
+        this.waiters.wake();
       },
-      unknown: (walletId, view) => this.#unknown(walletId, view),
+      unknown: (walletId, { active }) => {
+        if (active === null) return;
+        this.#lost.add(walletIdText(walletId));
+        this.host.reports.alert("RESTORED_STORE", walletIdText(walletId));
+      },
       settled: (wallet) => {
         this.#listener.settled(wallet);
-        this.#wake();
+        this.waiters.wake();
       },
       greeted: () => this.#lost.clear(),
-      lost: () => this.#wake(),
+      lost: () => {
+        this.#listener.lost();
+        this.waiters.wake();
+      },
     };
-  }
-
-  #unknown(walletId: Uint8Array, { active }: WalletView): void {
-    if (active === null) return;
-    this.#lost.add(walletIdText(walletId));
-    this.host.alert("RESTORED_STORE", walletIdText(walletId));
-  }
-
-  #wake(): void {
-    for (const wake of this.#waiting) wake();
   }
 }

@@ -77,9 +77,14 @@ export class SessionDriver<Request> {
     await this.#advance(wallet, session, this.#ports.runner.open(session.id, request));
   }
 
-  async receive(wallet: HeldWallet, session: LiveSession, message: Message): Promise<void> {
+  /**
+   * `isInTime`: it arrived before anything that ends the session. Then it is judged, so that a peer that closes the
+   * connection right behind a bad message does not get its failure tolerated.
+   */
+  async receive(wallet: HeldWallet, session: LiveSession, message: Message, isInTime: boolean): Promise<void> {
     if (session.hasEnded) return this.#hooks.dropped();
-    if (session.waiting !== null) return this.#endNow(wallet, session, session.waiting);
+    if (session.waiting !== null && (!isInTime || session.waiting === "store failed"))
+      return this.endNow(wallet, session, session.waiting);
     await this.#advance(wallet, session, this.#ports.runner.receive(session.id, message));
     session.stillAwaits();
   }
@@ -89,24 +94,21 @@ export class SessionDriver<Request> {
     const wallet = this.#live.get(session);
     if (wallet === undefined) return;
     session.waiting ??= cause;
-    void wallet.inTurn(() => this.endNow(wallet, session, cause));
+    void wallet.inTurn(() => this.endNow(wallet, session, session.waiting ?? cause));
   }
 
   /** All sessions, whose ends are done when this resolves. */
   async endAll(cause: EndCause): Promise<void> {
     const ending = [...this.#live].map(([session, wallet]) => {
       session.waiting ??= cause;
-      return wallet.inTurn(() => this.endNow(wallet, session, cause));
+      return wallet.inTurn(() => this.endNow(wallet, session, session.waiting ?? cause));
     });
     await Promise.all(ending);
   }
 
   /** In the wallet's turn. */
   async endNow(wallet: HeldWallet, session: LiveSession, cause: EndCause): Promise<void> {
-    if (!session.hasEnded) await this.#endNow(wallet, session, session.waiting ?? cause);
-  }
-
-  async #endNow(wallet: HeldWallet, session: LiveSession, cause: EndCause): Promise<void> {
+    if (session.hasEnded) return;
     const step = await this.#result(this.#ports.runner.end(session.id, cause));
     await (step === null ? this.#unanswered(wallet, session) : this.#perform(wallet, session, step));
   }
@@ -117,8 +119,8 @@ export class SessionDriver<Request> {
     if (step.dropped) this.#hooks.dropped();
     const isDurable = await this.#perform(wallet, session, step);
     if (session.hasEnded) return;
-    if (!isDurable) return this.#endNow(wallet, session, "store failed");
-    if (session.waiting !== null) return this.#endNow(wallet, session, session.waiting);
+    if (!isDurable) return this.endNow(wallet, session, "store failed");
+    if (session.waiting !== null) return this.endNow(wallet, session, session.waiting);
   }
 
   /** Null: the thread died, or gives no answer. */
@@ -148,7 +150,9 @@ export class SessionDriver<Request> {
         this.#concluded(wallet, session, effect, isDurable);
       } else if (effect.kind === "send") {
         const isAbort = effect.message.header.type === MESSAGE.abort;
-        if (isDurable ? isLast || session.waiting === null : isAbort) this.#send(session, effect);
+        if (isDurable ? !isLast && session.waiting !== null : !isAbort) continue;
+        if (effect.awaits !== null) session.awaits(effect.awaits);
+        this.#ports.send(effect.message);
       } else if (isDurable || effect.kind === "commit" || effect.kind === "freeze") {
         isDurable = (await this.#effect(wallet, session, effect)) && isDurable;
         if (!isDurable && !isLast) return false;
@@ -187,11 +191,6 @@ export class SessionDriver<Request> {
     }
   }
 
-  #send(session: LiveSession, { message, awaits }: Extract<Effect, { kind: "send" }>): void {
-    if (awaits !== null) session.awaits(awaits);
-    this.#ports.send(message);
-  }
-
   async #backup(wallet: HeldWallet, { epoch, tag, file }: Extract<Effect, { kind: "backup" }>): Promise<boolean> {
     try {
       await this.#ports.backups.write({ walletId: wallet.walletId, epoch, tag }, file);
@@ -212,7 +211,8 @@ export class SessionDriver<Request> {
     const change = dropsPrepared ? freezeDroppingPrepared(row, nowMs) : freezeChange(this.#ports.party, row, nowMs);
     if (change === null) return true;
     session.hasFrozen = true;
-    if (!(await this.#ports.rows.write(wallet, change))) return false;
+    wallet.owesNotice = !(await this.#ports.rows.write(wallet, change));
+    if (wallet.owesNotice) return false;
     session.told = this.#hooks.frozen(wallet);
     return true;
   }

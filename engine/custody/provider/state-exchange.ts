@@ -150,8 +150,11 @@ export class StateExchange {
     const rounds = (this.#rounds.get(wallet.id) ?? 0) + 1;
     this.#rounds.set(wallet.id, rounds);
     if (rounds === ROUNDS_MAX) this.#hooks.neverSettles(wallet);
+    if (rounds < ROUNDS_MAX) {
+      this.ask(wallet);
+      return;
+    }
     // Asked for at the slow pace of the repeats from there on.
-    if (rounds < ROUNDS_MAX) return this.ask(wallet);
     wallet.isAsked = true;
     this.#asked.set(wallet.id, wallet);
   }
@@ -175,7 +178,8 @@ export class StateExchange {
     if (wallet.row === null) {
       this.#asked.delete(wallet.id);
       wallet.isAsked = false;
-      return this.#answered(wallet);
+      this.#answered(wallet);
+      return;
     }
     if (wallet.session === null || wallet.session.isDecided) this.#ports.send(this.#message("state", wallet));
   }

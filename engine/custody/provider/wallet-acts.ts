@@ -95,7 +95,8 @@ export class WalletActs {
     if (outcome.end.kind !== "done") {
       const error = await this.#errorOf(wallet, outcome, deadline);
       // Decided, and the peer's answer was lost: both have the new epoch once they are settled.
-      const isMade = outcome.isDecided && (await this.#host.whenReady(() => this.#isMade(wallet), deadline.leftMs()));
+      const isMade =
+        outcome.isDecided && (await this.#host.waiters.until(() => this.#isMade(wallet), deadline.leftMs()));
       if (!isMade) throw error;
     }
     return wallet.row?.activeEpoch ?? 0;
@@ -112,14 +113,14 @@ export class WalletActs {
       if (outcome.end.kind === "done") return outcome;
       if (!isTransport(outcome.end) || retry >= RETRIES_MAX) throw await this.#errorOf(wallet, outcome, deadline);
       const isBack = () => this.#host.host.isReady && wallet.isSettled;
-      if (!(await this.#host.whenReady(isBack, Math.min(RECONNECT_MS, deadline.leftMs())))) throw unavailable();
+      if (!(await this.#host.waiters.until(isBack, Math.min(RECONNECT_MS, deadline.leftMs())))) throw unavailable();
     }
   }
 
   /** C that refuses by its state may be frozen: S asks, takes the freeze over, and its caller hears of it. */
   async #errorOf(wallet: HeldWallet, { end }: SessionOutcome, deadline: Deadline): Promise<ServiceError> {
     if (isRefusedState(end))
-      await this.#host.whenReady(() => !wallet.isAsked, Math.min(RECONNECT_MS, deadline.leftMs()));
+      await this.#host.waiters.until(() => !wallet.isAsked, Math.min(RECONNECT_MS, deadline.leftMs()));
     if (wallet.row?.status === "frozen" && end.kind === "failed" && end.failure.kind !== "fault")
       return new ServiceError("WALLET_FROZEN");
     return errorOfEnd(end, this.#rules, !this.#host.host.rows.isOpen) ?? unavailable();

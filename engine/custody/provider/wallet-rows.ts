@@ -93,6 +93,10 @@ export class WalletRows {
     }
   }
 
+  all(): Iterable<WalletRow> {
+    return this.#byId.values();
+  }
+
   #add(row: WalletRow): void {
     this.#byId.set(row.walletId, row);
     this.#byAddress.set(row.address.toLowerCase(), row);

@@ -5,7 +5,9 @@ import { VirtualClock } from "../../domain/virtual-clock.js";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { createMemoryStore } from "../../storage/test/memory-store.js";
 import { Background } from "../background.js";
-import { ConclusionCommits } from "./conclusion-commits.js";
+import type { RunLike } from "../durable/idempotency.js";
+import { recordingLogger, runUntil } from "../test/harness.js";
+import { COMMIT_TRIES, ConclusionCommits } from "./conclusion-commits.js";
 
 function start() {
   const clock = new VirtualClock();
@@ -51,4 +53,41 @@ it("commits of a conclusion whose second try began before the stop are waited fo
   await background.settled();
   await clock.advanceAsync(300_000);
   expect([tries(), background.size, clock.pendingTimerCount]).toEqual([2, 0, 0]);
+});
+
+/** Of a run whose record changes under its update as often as it is said. */
+function contended(changes: number) {
+  const clock = new VirtualClock();
+  const logLines: string[] = [];
+  const logger = recordingLogger(logLines);
+  const update = { kind: "update", condition: {}, write: () => ({}) };
+  const idempotency = { readForUpdate: async () => update as never };
+  const parts = { clock, logger, background: new Background(clock, logger), store: createMemoryStore(), idempotency };
+  const commits = new ConclusionCommits<RunLike, string>(parts);
+  const run = { routeId: "rt_1", attempts: [] };
+  let left = changes;
+  let storedCount = 0;
+  const commit = async (): Promise<boolean> => {
+    if (left-- > 0) return false;
+    storedCount++;
+    return true;
+  };
+  const store = (tries: number): Promise<void> => commits.store(run, tries, "key", commit);
+  return { clock, commits, logLines, store, storedCount: () => storedCount };
+}
+
+it("commits of a conclusion whose record keeps changing under it are tried again a little later", async () => {
+  const { clock, logLines, store, storedCount } = contended(12);
+  await runUntil(clock, store(COMMIT_TRIES), 20_000);
+  expect(storedCount()).toBe(1);
+  expect(logLines.filter((line) => line.includes("conclusion_contended"))).toHaveLength(2);
+});
+
+it("commits of a conclusion whose record never stays the same end as those that the store refuses", async () => {
+  const { clock, commits, store, storedCount } = contended(8);
+  const again = (): Promise<void> => commits.orAgain(store(1), again);
+  await expect(again()).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  expect(storedCount()).toBe(0);
+  await clock.advanceAsync(120_000);
+  expect(storedCount()).toBe(1);
 });

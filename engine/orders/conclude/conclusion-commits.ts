@@ -3,8 +3,9 @@
  * idempotency key, which may change meanwhile; a store that refuses for a moment is asked again. An end that was found
  * after its reply, which no other caller repeats, is stored again every AGAIN_MS while this process lives (`orAgain`).
  *
- * Bounds: MAX_UPDATE_TRIES readings of a record that changes under its update; as many tries as the caller says;
- * MAX_AGAIN ends that wait for the store (one more stays with its open intent, for the next start).
+ * Bounds: MAX_UPDATE_TRIES readings of a record that changes under its update, which then counts as refused by the store;
+ * as many tries as the caller says; MAX_AGAIN ends that wait for the store (one more stays with its open intent, for the
+ * next start).
  */
 import { type Clock, delay, type TimerHandle } from "../../domain/clock.js";
 import { ServiceError } from "../../domain/errors.js";
@@ -101,11 +102,15 @@ export class ConclusionCommits<Run extends RunLike, Result> {
   ): Promise<void> {
     for (let tries = 0; tries < MAX_UPDATE_TRIES; tries++) {
       const record = recordKey === null ? null : await this.#parts.idempotency.readForUpdate(recordKey, run);
-      // Whoever wrote the newer record tells of all its orders.
-      if (record?.kind === "newer") return;
+      // Whoever wrote the newer record tells of all its orders: what a copy with fewer of them knows is not stored.
+      if (record?.kind === "newer") {
+        this.#parts.logger.warn("conclusion_of_older_copy", { routeId: run.routeId });
+        return;
+      }
       if (await commit(record)) return;
     }
-    this.#parts.logger.error("conclusion_not_stored", { routeId: run.routeId });
+    this.#parts.logger.warn("conclusion_contended", { routeId: run.routeId });
+    throw new ServiceError("STORE_UNAVAILABLE", { reason: "CONTENDED" });
   }
 
   /** After a failed commit, or closed, the store refuses until the next start. */

@@ -24,6 +24,8 @@ export interface TradeConclusionParts extends ConclusionParts<TradeRun, TradeRes
   readonly observer: RouteObserver;
   readonly records: RecordSink;
   readonly decisions: TradeDecisions;
+  /** Called once the outcome of an order that its reply had as unknown is published: what it filled may need protection. */
+  readonly onLateEnd: (run: TradeRun) => void;
 }
 
 /** A trade whose outcome was unknown at its reply has found its end. Holds no credential. */
@@ -215,6 +217,7 @@ export class TradeConclusion {
     }
     this.#followResting(execution, run);
     const data = await this.publishResolved(run, execution.ticket?.recordKey ?? null);
+    this.#parts.onLateEnd(run);
     if (unsettledAttempt(run) === null)
       this.#parts.decisions.emit("resolved", execution.request, context, execution.deadline, { data });
   }

@@ -236,14 +236,16 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
   /**
    * What brings a stored reply of unknown outcome up to date after its order was resolved: the condition that it is
    * still as read here, and the write, for one batch with what else tells of the end. A record that knows of more
-   * orders than `run` is newer, and stays.
+   * orders than `run` is newer, and stays. That of another run is none of this one's: its order outlived the record, and
+   * the key was used again.
    */
   async readForUpdate(recordKey: string, run: Run): Promise<RecordUpdate<Result>> {
     const row = await this.#store.get(this.#namespace, recordKey);
     if (row === null) return { kind: "gone" };
     const record = decodeRecord<Result>(row);
     const known = decodeRun<Run>(record.run);
-    if (known.routeId !== run.routeId || known.attempts.length > run.attempts.length) return { kind: "newer" };
+    if (known.routeId !== run.routeId) return { kind: "gone" };
+    if (known.attempts.length > run.attempts.length) return { kind: "newer" };
     return {
       kind: "update",
       condition: { namespace: this.#namespace, key: recordKey, expected: row },
@@ -330,6 +332,7 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
 }
 
 export type RecordUpdate<Result = TradeResult> =
+  /** The run has none, or none any more: what else tells of its end is stored without it. */
   | { readonly kind: "gone" }
   | { readonly kind: "newer" }
   /** `write` encodes the run as it is when called. */

@@ -10,8 +10,9 @@
  * order. Credentials are not stored: they are in memory for CREDENTIALS_MS after they were last used, and after
  * that time, or a restart, an order waits for the next request with credentials of its account.
  *
- * Bounds: MAX_FOLLOWED runs (one more is reported in the log), FOLLOW_MAX_MS each; reads on the background lane, one at
- * a time and READ_GAP_MS apart for each venue, MAX_PAUSE_MS apart for one order.
+ * Bounds: MAX_FOLLOWED runs at once, FOLLOW_MAX_MS each; what is more waits until one of them ends (waiting-runs.ts),
+ * with its row and without credentials, and one beyond that too is reported in the log; reads on the background lane, one
+ * at a time and READ_GAP_MS apart for each venue, MAX_PAUSE_MS apart for one order.
  */
 import type { Clock } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";
@@ -39,6 +40,7 @@ import {
   type FollowRow,
 } from "./followed-run.js";
 import { ownerOf } from "../run.js";
+import { WaitingRuns, type WaitingRun } from "./waiting-runs.js";
 import { markUnfollowed } from "../run-writes.js";
 
 export const MAX_FOLLOWED = 1_024;
@@ -53,6 +55,8 @@ interface FollowParts {
   readonly hash: KeyedHash;
   readonly owners: Owners;
   readonly background: Background;
+  /** Runs at once; MAX_FOLLOWED where absent. */
+  readonly maxFollowed?: number | undefined;
   /** Shared with whoever else follows orders of the same accounts; absent: own ones. */
   readonly listeners?: OrderListeners | undefined;
 }
@@ -62,6 +66,7 @@ export class OrderFollows<Run extends FollowedRun> {
   readonly #owner: FollowOwner<Run>;
   readonly #listeners: OrderListeners;
   readonly #entries = new Map<string, FollowEntry<Run>>();
+  readonly #waiting: WaitingRuns<Run>;
   /** An order of an account without waits for them. */
   readonly #keys: FollowKeys;
   readonly #reads: FollowReads<Run>;
@@ -73,6 +78,11 @@ export class OrderFollows<Run extends FollowedRun> {
     this.#parts = parts;
     this.#owner = owner;
     this.#listeners = parts.listeners ?? new OrderListeners(parts);
+    this.#waiting = new WaitingRuns<Run>(parts, {
+      namespace: owner.namespace,
+      hasRoom: () => !this.#stopped && this.#entries.size < (parts.maxFollowed ?? MAX_FOLLOWED),
+      take: (row) => void this.#take(row),
+    });
     this.#keys = new FollowKeys(parts);
     this.#reads = new FollowReads<Run>(parts, {
       orders: () => ordersIn(this.#entries.values()),
@@ -95,14 +105,14 @@ export class OrderFollows<Run extends FollowedRun> {
     });
   }
 
-  /** Runs with orders that are followed, those that wait for credentials included. */
+  /** Runs with orders that are followed, those that wait for credentials or for their turn included. */
   get count(): number {
-    return this.#entries.size;
+    return this.#entries.size + this.#waiting.size;
   }
 
-  /** Orders that are not read until a request brings credentials of their account. */
+  /** Orders that are not read until a request brings credentials of their account, or until it is their turn. */
   get waitingCount(): number {
-    return waitingIn(this.#entries.values(), this.#keys);
+    return waitingIn(this.#entries.values(), this.#keys) + restingIn(this.#waiting.values());
   }
 
   /** The run that all readers of a followed order share; null: it is not followed. */
@@ -125,6 +135,7 @@ export class OrderFollows<Run extends FollowedRun> {
   async load(): Promise<readonly Run[]> {
     const { clock, store, logger } = this.#parts;
     const { namespace } = this.#owner;
+    let leftCount = 0;
     for (let after = ""; ; ) {
       const page = await store.scan(namespace, { prefix: "", limit: SCAN_ROWS, ...(after === "" ? {} : { after }) });
       for (const { key, value } of page) {
@@ -133,14 +144,20 @@ export class OrderFollows<Run extends FollowedRun> {
         if (clock.wallMs() - row.sinceMs > FOLLOW_MAX_MS) {
           logger.warn("order_follow_ended", { routeId: key });
           await store.commit({ writes: [{ namespace, key, value: null }] });
-        } else if (this.#entries.size < MAX_FOLLOWED) this.#take({ ...row, owners: { ...row.owners } });
+        } else if (this.#waiting.hasRoom) this.#take({ ...row, owners: { ...row.owners } });
+        else if (!this.#waiting.isFull) this.#waiting.put(row, false);
+        else leftCount++;
       }
-      if (page.length < SCAN_ROWS) return [...this.#entries.values()].map(({ run }) => run);
+      if (page.length < SCAN_ROWS) break;
     }
+    if (this.#waiting.size > 0) logger.warn("order_follows_wait", { count: this.#waiting.size, leftCount });
+    return [...this.#entries.values()].map(({ run }) => run);
   }
 
   /** Of two copies of a run after a crash the one that knows more is the one that all share from here on. */
   adopt(run: Run): void {
+    const waiting = this.#waiting.get(run.routeId);
+    if (waiting !== undefined) this.#waiting.put({ ...waiting, run }, true);
     const entry = this.#entries.get(run.routeId);
     if (entry === undefined || entry.run === run || !knowsMore(run, entry.run)) return;
     const accounts = new Set([...entry.orders.values()].map(({ account }) => account));
@@ -151,21 +168,24 @@ export class OrderFollows<Run extends FollowedRun> {
     for (const account of accounts) this.#forgetKeys(account);
   }
 
-  /** Follows the orders of the run that rest and are not followed yet. `accountOf`: of the venues it can name. */
+  /**
+   * Follows the orders of the run that rest and are not followed yet. `accountOf`: of the venues it can name. After `stop`
+   * they have their row alone, for the next start: a reply may come later than its process waits for.
+   */
   consider(run: Run, recordKey: string | null, accountOf: (venue: RoutableVenue) => Account | null): void {
-    if (this.#stopped) return;
     this.adopt(run);
     const resting = run.attempts.filter(isResting);
     if (resting.length === 0) return;
-    const { clock, hash, logger } = this.#parts;
-    let entry = this.#entries.get(run.routeId);
-    if (entry === undefined) {
-      if (this.#entries.size >= MAX_FOLLOWED) {
-        logger.warn("order_not_followed", { routeId: run.routeId });
-        return;
-      }
-      entry = this.#take({ run, recordKey, sinceMs: clock.wallMs(), owners: {} });
+    const { clock, hash } = this.#parts;
+    const { routeId } = run;
+    const begun = { recordKey, sinceMs: clock.wallMs(), owners: {}, ...this.#waiting.get(routeId), run };
+    let entry = this.#entries.get(routeId);
+    if (entry === undefined && !this.#waiting.hasRoom) {
+      this.#waiting.wait(begun, accountOf);
+      return;
     }
+    this.#waiting.delete(routeId);
+    entry ??= this.#take(begun);
     for (const { clientIdHex, venue } of resting) {
       const account = accountOf(venue);
       if (account === null) continue;
@@ -173,7 +193,7 @@ export class OrderFollows<Run extends FollowedRun> {
       entry.owners[venue] ??= key;
       // Whoever asks for an order that is followed already shows nothing of what its keys may do.
       const isNew = !entry.orders.has(clientIdHex);
-      if (this.#keys.meet(key, venue, account, isNew)) this.#sights.renew(key);
+      if (!this.#stopped && this.#keys.meet(key, venue, account, isNew)) this.#sights.renew(key);
     }
     this.#update(entry);
     // Credentials are kept for orders that are looked at alone.
@@ -182,7 +202,8 @@ export class OrderFollows<Run extends FollowedRun> {
 
   /** Credentials came by: orders of that account that the caller reaches and that waited for them are followed again. */
   meet(venue: RoutableVenue, account: Account, ownerId: string | null): void {
-    if (this.#entries.size === 0 || this.#stopped) return;
+    if (this.count === 0 || this.#stopped) return;
+    this.#waiting.takeNext();
     for (const entry of this.#entries.values()) if (entry.unlistedCount > 0) this.#update(entry);
     for (const owner of this.#parts.owners.reachedBy(ownerId)) {
       const key = sessionHash(this.#parts.hash, account.session, owner);
@@ -198,8 +219,13 @@ export class OrderFollows<Run extends FollowedRun> {
     seesAll: boolean,
   ): { readonly followedCount: number; readonly unattendedCount: number } {
     if (seesAll) return { followedCount: this.count, unattendedCount: this.waitingCount };
-    const reached = [...this.#entries.values()].filter(({ run }) => this.#parts.owners.reaches(ownerId, run.ownerId));
-    return { followedCount: reached.length, unattendedCount: waitingIn(reached, this.#keys) };
+    const { owners } = this.#parts;
+    const reached = [...this.#entries.values()].filter(({ run }) => owners.reaches(ownerId, run.ownerId));
+    const waiting = [...this.#waiting.values()].filter((one) => owners.reaches(ownerId, one.ownerId));
+    return {
+      followedCount: reached.length + waiting.length,
+      unattendedCount: waitingIn(reached, this.#keys) + restingIn(waiting),
+    };
   }
 
   /** With the commit of whatever is concluded of the run. */
@@ -207,11 +233,12 @@ export class OrderFollows<Run extends FollowedRun> {
     const entry = this.#entries.get(run.routeId);
     // A copy that another path brought further: the older one here would be published over it.
     this.adopt(run);
-    if (entry === undefined || entry.run !== run) return [];
+    const followed = entry === undefined || entry.run === run ? (entry ?? this.#waiting.get(run.routeId)) : undefined;
+    if (followed === undefined) return [];
     const { namespace } = this.#owner;
     const key = run.routeId;
     if (!run.attempts.some(isResting)) return [{ namespace, key, value: null }];
-    const { recordKey, sinceMs, owners } = entry;
+    const { recordKey, sinceMs, owners } = followed;
     return [{ namespace, key, value: encodeJson({ recordKey, sinceMs, owners, run } satisfies FollowRow<Run>) }];
   }
 
@@ -219,6 +246,10 @@ export class OrderFollows<Run extends FollowedRun> {
   settle(run: Run): void {
     const entry = this.#entries.get(run.routeId);
     if (entry?.run === run && !entry.isDirty) this.#update(entry);
+    if (this.#waiting.size === 0) return;
+    if (!run.attempts.some(isResting)) this.#waiting.delete(run.routeId);
+    // Its own row may have been what was missing.
+    this.#waiting.takeNext();
   }
 
   /** Bounded by one read. */
@@ -283,7 +314,9 @@ export class OrderFollows<Run extends FollowedRun> {
       orders.set(clientIdHex, order);
       this.#sights.begin(order);
     }
-    if (!run.attempts.some(isResting) && !entry.isPublishing && entry.again === null) this.#entries.delete(run.routeId);
+    if (run.attempts.some(isResting) || entry.isPublishing || entry.again !== null) return;
+    this.#entries.delete(run.routeId);
+    this.#waiting.takeNext();
   }
 
   #unfollow({ orders }: FollowEntry<Run>, clientIdHex: string): void {
@@ -323,5 +356,11 @@ function waitingIn<Run extends FollowedRun>(entries: Iterable<FollowEntry<Run>>,
     count += unlistedCount;
     for (const { account } of orders.values()) if (!keys.has(account)) count++;
   }
+  return count;
+}
+
+function restingIn<Run extends object>(waiting: Iterable<WaitingRun<Run>>): number {
+  let count = 0;
+  for (const { restingCount } of waiting) count += restingCount;
   return count;
 }

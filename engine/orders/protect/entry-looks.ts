@@ -1,6 +1,7 @@
 /** Reads of a watched entry's orders: one look at all of them that may still fill, but for those the resolver reads. */
 import { within } from "../../domain/deadline.js";
 import type { VenueOrder } from "../../domain/order.js";
+import type { CallOptions, ReadFailure } from "../../ports.js";
 import type { KeyedHash } from "../../storage/keyed-hash.js";
 import type { TradeAccounts } from "../accounts.js";
 import { filledLots, isOpen, mayYetFill } from "../attempt-figures.js";
@@ -9,6 +10,7 @@ import { isOfPosition, positionAttempts, type OrderAttempt, type TradeRun } from
 import { dropOtherId } from "../run-writes.js";
 import { isYoungCancel } from "../send/absence-proof.js";
 import { readPriceLater } from "../send/fill-price.js";
+import { isUnsent } from "../send/look-pause.js";
 import { applyResolution } from "../send/outcome.js";
 import type { UnknownOrder } from "../send/resolver.js";
 import { unknownOrderOf, type LookupParts } from "../send/unknown-order.js";
@@ -20,21 +22,47 @@ interface LookParts extends LookupParts {
   readonly hash: KeyedHash;
 }
 
-const READ_TIMEOUT_MS = 3_000;
+/** One order, and how it is looked at. */
+interface Look {
+  readonly attempt: OrderAttempt;
+  readonly account: NonNullable<ReturnType<TradeAccounts["get"]>>;
+  readonly order: UnknownOrder;
+  readonly options: CallOptions;
+}
 
-/** Those that are with the resolver are its to end. */
-export async function lookAtAll(parts: LookParts, entry: Watched): Promise<void> {
+const READ_TIMEOUT_MS = 3_000;
+/** Looks on the lane of exits at an entry that should have traded on arrival. */
+const URGENT_LOOKS = 5;
+/** More reads with the same credentials end as this one. */
+const REFUSED: ReadonlySet<ReadFailure> = new Set(["AUTH", "NEEDS_CREDENTIALS"]);
+
+/** Of an entry whose reply shows less than the decision saw as marketable. */
+export function urgentLooksOf(run: TradeRun): number {
+  const isBehind = (attempt: OrderAttempt): boolean => filledLots(attempt) < (attempt.marketableLots ?? 0);
+  return positionAttempts(run).some((attempt) => mayFill(attempt) && isBehind(attempt)) ? URGENT_LOOKS : 0;
+}
+
+/** Those that are with the resolver are its to end. Returns false where the venue did not answer, and may soon. */
+export async function lookAtAll(parts: LookParts, entry: Watched): Promise<boolean> {
   const { run } = entry;
   const { resolver } = parts;
   const open = positionAttempts(run).filter((attempt) => mayFill(attempt) && !resolver.isActive(attempt.clientIdHex));
-  if (open.length === 0) return;
+  if (open.length === 0) return true;
+  const isUrgent = entry.urgentLooks > 0;
+  const options = { timeoutMs: READ_TIMEOUT_MS, lane: isUrgent ? "exit" : "reconcile" } as const;
+  let isAnswered = true;
+  let isSent = false;
   await withAccounts(parts, entry, async (accounts) => {
     for (const attempt of open) {
       const isUnsettled = mayYetFill(attempt);
-      await look(parts, run, accounts, attempt);
+      const failure = await look(parts, run, accounts, attempt, options);
+      if (failure !== null && !REFUSED.has(failure)) isAnswered = false;
+      if (failure === null || !isUnsent(failure)) isSent = true;
       if (isUnsettled && !mayYetFill(attempt)) entry.reportsEnd = true;
     }
   });
+  if (isUrgent && isSent) entry.urgentLooks--;
+  return isAnswered;
 }
 
 /** Does an order of it rest, is one with the resolver, or is anything to be sent for it? */
@@ -47,18 +75,31 @@ export function isInHand({ resolver }: Pick<LookParts, "resolver">, run: TradeRu
   );
 }
 
-/** One read of one order; what it says less than is known already is left out. */
-async function look(parts: LookParts, run: TradeRun, accounts: TradeAccounts, attempt: OrderAttempt): Promise<void> {
+/** One read of one order; what it says less than is known already is left out. Returns why it was not answered, else null. */
+async function look(
+  parts: LookParts,
+  run: TradeRun,
+  accounts: TradeAccounts,
+  attempt: OrderAttempt,
+  options: CallOptions,
+): Promise<ReadFailure | null> {
   const account = accounts.get(attempt.venue);
   const order = unknownOrderOf(parts, run, attempt, parts.rooms.get(attempt.venue));
-  if (account === null || order === null) return;
+  if (account === null || order === null) return null;
   const ref = { clientIdHex: attempt.clientIdHex };
-  const options = { timeoutMs: READ_TIMEOUT_MS, lane: "reconcile" } as const;
   const reading = account.room.reader.readOrder(account.session, order.instrument, ref, options);
-  const read = await within(parts.clock, reading, READ_TIMEOUT_MS);
-  const seen = read.done && read.value.ok ? read.value.value : null;
-  if (seen === null || isYoungCancel(attempt, seen, account.room.venueClock.nowAtLeastMs())) return;
-  if (!(await lookAtOtherIds(parts, account, order, attempt, seen))) return;
+  const read = await within(parts.clock, reading, options.timeoutMs);
+  if (!read.done) return "TIMEOUT";
+  if (!read.value.ok) return read.value.code;
+  const seen = read.value.value;
+  if (seen !== null && !isYoungCancel(attempt, seen, account.room.venueClock.nowAtLeastMs()))
+    await see(parts, accounts, { attempt, account, order, options }, seen);
+  return null;
+}
+
+async function see(parts: LookParts, accounts: TradeAccounts, made: Look, seen: VenueOrder): Promise<void> {
+  const { attempt, order } = made;
+  if (!(await lookAtOtherIds(parts, made, seen))) return;
   if (wholeOrder(attempt, seen).order.filledLots < filledLots(attempt)) return;
   if (seen.status === "UNKNOWN") applyResolution(parts, attempt, { kind: "unknown", reason: "TIMED_OUT", order: seen });
   else {
@@ -73,15 +114,12 @@ async function look(parts: LookParts, run: TradeRun, accounts: TradeAccounts, at
 /** What ids filled that `seen` is in the place of. Returns false where that cannot be learnt now. */
 async function lookAtOtherIds(
   parts: LookParts,
-  { room, session }: NonNullable<ReturnType<TradeAccounts["get"]>>,
-  { instrument }: UnknownOrder,
-  attempt: OrderAttempt,
+  { account: { room, session }, attempt, options, order: { instrument } }: Look,
   seen: VenueOrder,
 ): Promise<boolean> {
-  const options = { timeoutMs: READ_TIMEOUT_MS, lane: "reconcile" } as const;
   for (const venueOrderId of unreadIds(attempt, seen)) {
     const reading = room.reader.readOrder(session, instrument, { venueOrderId }, options);
-    const read = await within(parts.clock, reading, READ_TIMEOUT_MS);
+    const read = await within(parts.clock, reading, options.timeoutMs);
     if (!read.done || !read.value.ok) return false;
     const other = read.value.value;
     const isKnown = venueOrderId === attempt.order?.venueOrderId;

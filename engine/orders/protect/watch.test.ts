@@ -206,7 +206,87 @@ describe("an entry that rests with protection", () => {
   });
 });
 
+describe("an entry with protection that its venue fills while nothing of it can be read", () => {
+  /** Above the best ask of 100010: it fills on arrival. */
+  const ARRIVES = { orderType: "LIMIT", limitPrice: "100100", preferredExchange: "venueone" } as const;
+  /** After the venue can be read again: a second or a tenth of the time without an answer, and the order. */
+  const guardedWithinMs = (refusedMs: number): number => Math.max(1_000, refusedMs / 10) + 500;
+  const acknowledged = (): Harness => {
+    const harness = flat();
+    harness.one.fate = ({ reduceOnly }) => ({ kind: "fill", ...(reduceOnly ? {} : { liquidity: 1, ackOnlyMs: 80 }) });
+    return harness;
+  };
+  const guardedAfterMs = async (harness: Harness, fromMs: number): Promise<number> => {
+    for (let turn = 0; turn < 6_000 && guards(harness).length === 0; turn++) await harness.clock.advanceAsync(20);
+    expect(guards(harness)).toMatchObject([{ qtyLots: 250, trigger: { kind: "STOP" } }]);
+    return harness.clock.wallMs() - fromMs;
+  };
+
+  it.each([3_000, 8_000, 31_000])("has its stop soon after reads that were refused for %i ms", async (refusedMs) => {
+    for (const failure of ["BREAKER_OPEN", "RATE_LIMITED", "TIMEOUT"] as const) {
+      const harness = acknowledged();
+      const readableMs = harness.clock.wallMs() + refusedMs;
+      harness.one.orderReadFailure = () => (harness.clock.wallMs() < readableMs ? failure : null);
+      const data = await harness.openData(STOP, { ...ARRIVES, deadlineMs: 1_000 });
+      expect(data.execution).toMatchObject({ state: "RESTING", filledSize: "0", protectionReason: "WATCHED" });
+      expect(await guardedAfterMs(harness, readableMs)).toBeLessThan(guardedWithinMs(refusedMs));
+      expect(await later(harness, data)).toMatchObject({ state: "COMPLETED", protection: "PLACED" });
+    }
+  });
+
+  it("is read on the exit lane until the venue shows it, a bounded number of times", async () => {
+    const harness = acknowledged();
+    harness.one.orderReadFailure = () => "TIMEOUT";
+    await harness.openData(STOP, { ...ARRIVES, deadlineMs: 1_000 });
+    harness.one.lanes.length = 0;
+    await harness.clock.advanceAsync(60_000);
+    const exits = harness.one.lanes.filter((lane) => lane === "exit").length;
+    expect(exits).toBeGreaterThan(0);
+    expect(exits).toBeLessThanOrEqual(5);
+    expect(harness.one.lanes.length).toBeGreaterThan(20);
+  });
+
+  it("is read on the exit lane when its account's stream tells of a fill without its price", async () => {
+    const prepareVenue = (venue: FakeVenue): void => {
+      venue.streams = new FakeStreams();
+    };
+    const harness = flat({ service: { records: createRowSink() }, prepareVenue });
+    await harness.openData(STOP, RESTS);
+    await harness.clock.advanceAsync(40_000);
+    fillEntry(harness, 250);
+    harness.one.lanes.length = 0;
+    const order = harness.one.log[0]?.order;
+    if (order == null) throw new Error("no entry is there");
+    (harness.one.streams as FakeStreams).tell("acct-venueone", {
+      kind: "order",
+      order: { ...order, averagePrice: null },
+    });
+    await harness.clock.advanceAsync(1_000);
+    expect(harness.one.lanes[0]).toBe("exit");
+    expect(guards(harness)).toMatchObject([{ qtyLots: 250, trigger: { kind: "STOP" } }]);
+  });
+
+  it("is asked for seldom where its key is refused: no read of it will be answered", async () => {
+    const harness = acknowledged();
+    harness.one.orderReadFailure = () => "AUTH";
+    await harness.openData(STOP, { ...ARRIVES, deadlineMs: 1_000 });
+    const before = harness.one.calls.orders;
+    await harness.clock.advanceAsync(60_000);
+    expect(harness.one.calls.orders - before).toBeLessThanOrEqual(8);
+  });
+});
+
 describe("an entry of unknown outcome with protection", () => {
+  it("has its stop soon after reads that were refused for half a minute", async () => {
+    const harness = flat();
+    harness.one.fate = (command) => (command.reduceOnly ? { kind: "fill" } : { kind: "loseReply" });
+    const readableMs = harness.clock.wallMs() + 33_000;
+    harness.one.orderReadFailure = () => (harness.clock.wallMs() < readableMs ? "BREAKER_OPEN" : null);
+    await harness.openData(STOP, { preferredExchange: "venueone", deadlineMs: 1_000 });
+    while (harness.clock.wallMs() < readableMs + 4_000) await harness.clock.advanceAsync(20);
+    expect(guards(harness)).toMatchObject([{ qtyLots: 250, trigger: { kind: "STOP" } }]);
+  });
+
   it("is protected when it turns out to have filled after the reply", async () => {
     const harness = flat();
     harness.one.fate = (command) => (command.reduceOnly ? { kind: "fill" } : { kind: "loseReply" });

@@ -9,8 +9,9 @@
  * that was refused it; what ends without the entry's own end is reported, never silent.
  *
  * Bounds: MAX_WATCHED entries (one more is NOT_WATCHED, which its reply says); WATCH_MAX_MS each, and where nothing
- * rests as long as the resolver has its orders, with one look more; reads on the lane of reconciliation (entry-looks.ts),
- * MAX_POLL_MS apart at most; rounds of protection as protection-rounds.ts bounds them.
+ * rests as long as the resolver has its orders, with one look more; reads on the lane of reconciliation, on that of exits
+ * where it has probably filled (entry-looks.ts), MAX_POLL_MS apart at most, sooner while the venue does not answer
+ * (look-pause.ts); rounds of protection as protection-rounds.ts bounds them.
  *
  * A crash ends all watches, because credentials are not stored: an execution is then WATCH_LOST (`watchedReport`).
  */
@@ -24,8 +25,9 @@ import { collectSecrets } from "../redact.js";
 import { TradeAccounts } from "../accounts.js";
 import type { TradeConclusion } from "../conclude/trade-conclusion.js";
 import type { TradeExecution } from "../send/execution.js";
+import { unansweredPauseMs } from "../send/look-pause.js";
 import { awaitsProtection } from "../conclude/protection-parts.js";
-import { isInHand, lookAtAll } from "./entry-looks.js";
+import { isInHand, lookAtAll, urgentLooksOf } from "./entry-looks.js";
 import type { ProtectParts } from "./protect.js";
 import { MAX_RETRIES, ProtectionRounds } from "./protection-rounds.js";
 import {
@@ -98,6 +100,7 @@ export class ProtectionWatch {
       retryAtNs: this.#clock.monoNs() + FIRST_POLL_MS * 1e6,
       hint: null,
       wake: null,
+      urgentLooks: urgentLooksOf(run),
     });
   }
 
@@ -134,6 +137,7 @@ export class ProtectionWatch {
       retryAtNs: this.#clock.monoNs() + FIRST_POLL_MS * 1e6,
       hint: "SEEN",
       wake: null,
+      urgentLooks: 0,
     });
   }
 
@@ -174,6 +178,15 @@ export class ProtectionWatch {
       return;
     }
     entry.hint = isSeen && entry.hint !== "LOOK" ? "SEEN" : "LOOK";
+    if (entry.hint === "LOOK") entry.urgentLooks = Math.max(1, entry.urgentLooks);
+    entry.wake?.();
+  }
+
+  /** What its last look waited for is in the run. */
+  wake(routeId: string): void {
+    const entry = this.#byRoute.get(routeId);
+    if (entry === undefined) return;
+    entry.hint ??= "SEEN";
     entry.wake?.();
   }
 
@@ -197,6 +210,7 @@ export class ProtectionWatch {
   async #follow(entry: Watched): Promise<void> {
     const { run } = entry;
     const startNs = this.#clock.monoNs();
+    let answeredNs = startNs;
     for (let pollMs = FIRST_POLL_MS; ; ) {
       const leftMs = WATCH_MAX_MS - (this.#clock.monoNs() - startNs) / 1e6;
       // Unknown, and given up by the resolver: credentials are kept for such an order no longer than it keeps them.
@@ -207,7 +221,8 @@ export class ProtectionWatch {
       const { hint } = entry;
       entry.hint = null;
       const before = stateText(run);
-      if (hint !== "SEEN") await lookAtAll(this.#parts, entry);
+      const isAnswered = hint === "SEEN" || (await lookAtAll(this.#parts, entry));
+      if (isAnswered) answeredNs = this.#clock.monoNs();
       const coveredLots = filledText(run);
       const isProtected = await this.#rounds.protectWhatIsDue(entry, isLast());
       // What was seen to fill while that round was on its way has none yet, although the entry may be over by now.
@@ -224,6 +239,7 @@ export class ProtectionWatch {
         await this.#conclusion.publishProgress(run, keyOf(entry));
         pollMs = FIRST_POLL_MS;
       } else pollMs = Math.min(2 * pollMs, MAX_POLL_MS);
+      if (!isAnswered) pollMs = Math.min(pollMs, unansweredPauseMs((this.#clock.monoNs() - answeredNs) / 1e6));
     }
   }
 

@@ -28,6 +28,8 @@ export interface Watched {
   hint: "LOOK" | "SEEN" | null;
   /** Ends the pause it is in. */
   wake: (() => void) | null;
+  /** Looks that are made on the lane of exits, because an order of it has probably filled and no read shows it yet. */
+  urgentLooks: number;
 }
 
 /** Without a credential, a session or a text of a request. */

@@ -88,6 +88,7 @@ export interface TradeServiceOptions {
   readonly maxRecent?: number;
   readonly maxUnresolved?: number;
   readonly maxWatched?: number;
+  readonly maxFollowed?: number;
   /** For a store that several services share: is the service of that boot still at work? */
   readonly isBootAlive?: (bootId: string) => boolean;
 }
@@ -163,7 +164,7 @@ export class TradeService {
       names: options.names ?? new ClientOrderIdIndex(store, hash, clock),
       registry: new ExecutionRegistry(store, clock, owners, options.maxRecent),
       follows: new OrderFollows<TradeRun>(
-        { bounds, clock, logger, rooms, store, hash, owners, background, listeners },
+        { ...sending, rooms, listeners, maxFollowed: options.maxFollowed },
         this.#followOwner(),
       ),
       feeCache: new FeeCache(clock),
@@ -171,6 +172,7 @@ export class TradeService {
       decisions: new TradeDecisions({ ...sending, records }, options.onDecision ?? (() => {})),
       quotes: new QuoteBook(clock, new QuoteIds(hash, randomIds.randomHex128()), owners),
       observer,
+      onLateEnd: ({ routeId }) => this.#watch.wake(routeId),
     };
     this.#conclusion = new TradeConclusion(this.#parts);
     this.#watch = new ProtectionWatch(this.#parts, this.#conclusion, options.maxWatched);

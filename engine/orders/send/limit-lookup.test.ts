@@ -77,6 +77,21 @@ describe("a LIMIT entry that the decision saw as marketable", () => {
     expect(brief.clock.wallMs() - beganMs).toBeLessThanOrEqual(310);
   });
 
+  it("is looked for until a refused read is answered, within the caller's time", async () => {
+    const harness = flat({ kind: "fill", liquidity: 1, ackOnlyMs: 80 });
+    const answeredFromMs = harness.clock.wallMs() + 4_000;
+    harness.one.orderReadFailure = () => (harness.clock.wallMs() < answeredFromMs ? "BREAKER_OPEN" : null);
+    const data = await harness.openData({ stopLoss: "95000" }, { ...MARKETABLE, deadlineMs: 8_000 });
+    expect(data.execution).toMatchObject({ state: "COMPLETED", filledSize: "0.25", protection: "PLACED" });
+    expect(harness.clock.wallMs() - answeredFromMs).toBeLessThan(1_500);
+    const never = flat({ kind: "fill", liquidity: 1, ackOnlyMs: 80 });
+    never.one.orderReadFailure = () => "BREAKER_OPEN";
+    const beganMs = never.clock.wallMs();
+    expect((await never.openData({}, { ...MARKETABLE, deadlineMs: 8_000 })).execution.state).toBe("RESTING");
+    expect(never.clock.wallMs() - beganMs).toBeLessThanOrEqual(8_010);
+    expect(never.one.calls.orders).toBeLessThanOrEqual(16);
+  });
+
   it("is not looked at where nothing of it is marketable, where the answer says the fill, or after an ACK", async () => {
     const resting = flat({ kind: "fill" });
     await resting.openData({}, { ...MARKETABLE, limitPrice: "99000" });

@@ -3,9 +3,10 @@
  * say that they did: some venues only acknowledge, some say "resting" and not what filled before.
  *
  * One that shows as much as was marketable, or its end, is settled by one read; one that shows less is read again until a
- * read surely later than the first, because fills can be shown later than their order. Nothing is sent.
+ * read surely later than the first, because fills can be shown later than their order. A read that is not answered shows
+ * nothing, and is repeated. Nothing is sent.
  *
- * Bounds: MAX_LOOKS reads an order, and the caller's deadline.
+ * Bounds: MAX_LOOKS reads of an order that are answered, and the caller's deadline; UNANSWERED_PAUSE_MS between others.
  */
 import { delay } from "../../domain/clock.js";
 import type { VenueOrder } from "../../domain/order.js";
@@ -23,6 +24,8 @@ const MAX_LOOKS = 5;
 const FIRST_LOOK_MS = 60;
 /** Longer each time: after 250, 500, 750 ms. */
 const NEXT_LOOK_MS = 250;
+/** Longest pause after a read that was not answered. */
+const UNANSWERED_PAUSE_MS = 1_000;
 /** From the first read that shows it on: the venues' reads lag by up to 1.1 s (measured on order look-ups). */
 const BELIEVED_AFTER_MS = 1_500;
 
@@ -61,27 +64,32 @@ async function look(
   run: TradeRun,
   attempt: OrderAttempt,
 ): Promise<Unclear | null> {
-  const { clock } = parts;
   const { accounts, deadline } = execution;
   const account = accounts.isTaken(attempt.venue) ? null : accounts.get(attempt.venue);
   const known = unknownOrderOf(parts, run, attempt, parts.rooms.get(attempt.venue));
   if (account === null || known === null) return null;
   // The venue acknowledged it: that it does not show it yet proves nothing.
   const order = { ...known, bound: () => null };
-  const { reader } = account.room;
   const ref = { clientIdHex: attempt.clientIdHex };
   let ended: VenueOrder | null = null;
-  const followed = reader.followOrder?.(account.session, order.instrument, ref, (end) => {
+  const followed = account.room.reader.followOrder?.(account.session, order.instrument, ref, (end) => {
     ended = end;
   });
   try {
     let firstSightNs: number | null = null;
-    for (let looks = 0; looks < MAX_LOOKS && mayHaveTraded(attempt); looks++) {
-      const waitMs = looks === 0 ? (followed?.lookAfterMs ?? FIRST_LOOK_MS) : looks * NEXT_LOOK_MS;
-      if (deadline.leftMs() <= waitMs) return null;
-      await delay(clock, waitMs);
-      const beganNs = clock.monoNs();
-      const seen = ended ?? (await readOnce(parts, order, account.session, deadline.leftMs()));
+    let isAnswered = true;
+    let waitMs = followed?.lookAfterMs ?? FIRST_LOOK_MS;
+    for (let looks = 0; looks < MAX_LOOKS && mayHaveTraded(attempt); ) {
+      const leftMs = deadline.leftMs();
+      // While nothing is answered all of the caller's time is used.
+      if (leftMs <= (isAnswered ? waitMs : 0)) return null;
+      await delay(parts.clock, Math.min(waitMs, leftMs));
+      const beganNs = parts.clock.monoNs();
+      const read = ended === null ? await readOnce(parts, order, account.session, deadline.leftMs()) : { order: ended };
+      isAnswered = read !== null;
+      if (isAnswered) looks++;
+      waitMs = read === null ? Math.min(waitMs + NEXT_LOOK_MS, UNANSWERED_PAUSE_MS) : looks * NEXT_LOOK_MS;
+      const seen = read?.order ?? null;
       // A read that lags behind the answer proves nothing yet.
       if (seen === null || seen.filledLots < filledLots(attempt)) continue;
       firstSightNs ??= beganNs;
@@ -101,13 +109,14 @@ async function look(
   }
 }
 
-/** Null means not shown, or not answered in time. */
+/** Returns null when the venue does not answer in time; an order of null is not shown. */
 async function readOnce(
   parts: LookupParts,
   order: Parameters<typeof lookUpOrder>[1],
   session: Parameters<typeof lookUpOrder>[2],
   leftMs: number,
-): Promise<VenueOrder | null> {
+): Promise<{ readonly order: VenueOrder | null } | null> {
   const looked = await within(parts.clock, lookUpOrder(parts, order, session, leftMs), leftMs);
-  return looked.done && looked.value.kind !== "notPlaced" ? looked.value.order : null;
+  if (!looked.done || (looked.value.kind === "open" && !looked.value.answered)) return null;
+  return { order: looked.value.kind === "notPlaced" ? null : looked.value.order };
 }

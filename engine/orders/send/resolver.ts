@@ -28,6 +28,7 @@ import {
   type ExpectedOrder,
 } from "./absence-proof.js";
 import { isOneIdAlone } from "../order-parts.js";
+import { isUnsent, unansweredPauseMs } from "./look-pause.js";
 import { isPriced, isSettled } from "../run.js";
 
 export const MAX_UNRESOLVED = 256;
@@ -272,6 +273,7 @@ export class Resolver {
     const untilProofMs = proofMs() + POLL_TIMEOUT_MS;
     const lifeMs = Math.min(RESOLVE_MAX_MS, Math.max(RESOLVE_MIN_MS, untilProofMs));
     let seen: VenueOrder | null = null;
+    let sentNs = startNs;
     let laterMs = Math.min(firstDelayMs, FIRST_POLL_DELAY_MS);
     for (let delayMs = firstDelayMs; ; delayMs = laterMs) {
       const leftMs = lifeMs - (this.#clock.monoNs() - startNs) / 1e6;
@@ -290,6 +292,8 @@ export class Resolver {
       seen = look.order ?? seen;
       if (this.#stopping) return { kind: "unknown", reason: "SHUT_DOWN", order: seen };
       laterMs *= 2;
+      if (look.isUnsent !== true) sentNs = this.#clock.monoNs();
+      else laterMs = Math.min(laterMs, unansweredPauseMs((this.#clock.monoNs() - sentNs) / 1e6));
     }
   }
 
@@ -316,7 +320,13 @@ export type LookUp =
   | { readonly kind: "found"; readonly order: VenueOrder }
   | { readonly kind: "notPlaced" }
   /** The venue did not answer, or does not know the order yet, or shows it still working. */
-  | { readonly kind: "open"; readonly order: VenueOrder | null; readonly answered: boolean };
+  | {
+      readonly kind: "open";
+      readonly order: VenueOrder | null;
+      readonly answered: boolean;
+      /** Nothing went out: it was no look. */
+      readonly isUnsent?: true;
+    };
 
 interface LookParts {
   readonly clock: Clock;
@@ -345,7 +355,10 @@ export async function lookUpOrder(
 }
 
 function judge(order: UnknownOrder, read: Read<VenueOrder | null>, began: ReturnType<typeof momentOf>): LookUp {
-  if (!read.ok) return { kind: "open", order: null, answered: false };
+  if (!read.ok) {
+    const unsent = isUnsent(read.code) ? { isUnsent: true as const } : {};
+    return { kind: "open", order: null, answered: false, ...unsent };
+  }
   if (read.value === null) {
     return isProvenAbsent(order.bound(), began) ? { kind: "notPlaced" } : { kind: "open", order: null, answered: true };
   }

@@ -14,6 +14,7 @@ import { createRowSink, rowFaults } from "./row-sink.js";
 import { createDesk, type DeskHarness, orderContext, orderName } from "../single/test/desk-harness.js";
 import { ExecutionLookup } from "../request/execution-lookup.js";
 import { OrderFollows } from "../follow/order-follows.js";
+import { ProtectionWatch } from "../protect/watch.js";
 import { Resolver } from "../send/resolver.js";
 
 type Fault =
@@ -24,6 +25,7 @@ type Fault =
   | "older price"
   | "older is taken"
   | "unpriced is taken"
+  | "pauses grow"
   | null;
 
 const planted = vi.hoisted((): { fault: Fault; isPushed: boolean } => ({ fault: null, isPushed: false }));
@@ -71,6 +73,15 @@ vi.mock(import("../send/fill-price.js"), async (load) => {
       const taken = planted.fault === "older price" && isOlder ? { ...found, filledLots } : found;
       return prices.applyPrice(parts, attempt, taken);
     },
+  };
+});
+
+vi.mock(import("../send/look-pause.js"), async (load) => {
+  const pauses = await load();
+  return {
+    ...pauses,
+    unansweredPauseMs: (silentMs) =>
+      planted.fault === "pauses grow" ? Number.POSITIVE_INFINITY : pauses.unansweredPauseMs(silentMs),
   };
 });
 
@@ -266,6 +277,24 @@ const MUTANTS: readonly Mutant[] = [
     scene: "passingRefusal",
     checks: ["BARE"],
     plant: trustEveryRefusal,
+  },
+  {
+    name: "looks that are not answered put off the next one as others do",
+    scene: "arrivesUnread",
+    checks: ["TIMELY"],
+    plant: fault("pauses grow"),
+  },
+  {
+    name: "the same in the search for an order of unknown outcome",
+    scene: "unknownUnread",
+    checks: ["TIMELY"],
+    plant: fault("pauses grow"),
+  },
+  {
+    name: "the end of an unknown order waits for the next look at its entry",
+    scene: "unknownUnread",
+    checks: ["TIMELY"],
+    plant: () => vi.spyOn(ProtectionWatch.prototype, "wake").mockReturnValue(),
   },
   {
     name: "the status counts no orders that are followed",

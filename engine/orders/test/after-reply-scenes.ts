@@ -4,7 +4,7 @@ import type { Market } from "../../market/market.js";
 import { ACCOUNT, change, MINUTE_MS, type Played, tell } from "./after-reply.js";
 import { FakeStreams } from "./fake-streams.js";
 import type { PlaceFate } from "./fake-matching.js";
-import { ASKER, closeContext, closeRequest, createHarness, type Harness } from "./harness.js";
+import { ASKER, closeContext, closeRequest, createHarness, type Harness, type HarnessOptions } from "./harness.js";
 import type { OpenTerms } from "../types.js";
 import { createRowSink } from "./row-sink.js";
 
@@ -26,13 +26,14 @@ export function played(left: Left): Played {
     isRefusedForGood: false,
     followedCount: null,
     replayed: null,
+    guardDueMs: null,
     ...left,
   };
 }
 
-export function recorded(): Harness {
+export function recorded(service: HarnessOptions["service"] = {}): Harness {
   return createHarness({
-    service: { records: createRowSink() },
+    service: { records: createRowSink(), ...service },
     prepareVenue: (venue) => {
       venue.streams = new FakeStreams();
     },
@@ -187,6 +188,23 @@ async function olderPushed(): Promise<Played> {
   return played({ harness, routeId: routing.routeId });
 }
 
+/** For so long a venue cannot be read after an order went out. */
+const UNREAD_MS = 33_000;
+/** A tenth of it, and the time of a read and an order. */
+const GUARDED_WITHIN_MS = UNREAD_MS / 10 + 500;
+
+/** An entry that fills at once, which its venue's answer does not tell, and cannot be read by `failure`. */
+async function unreadEntry(fate: PlaceFate, failure: "BREAKER_OPEN" | "VENUE_ERROR", terms: object): Promise<Played> {
+  const harness = recorded();
+  harness.one.setPosition(ACCOUNT, "LONG", 0);
+  harness.one.fate = ({ reduceOnly }) => (reduceOnly ? { kind: "fill" } : fate);
+  const readableMs = harness.one.nowMs() + UNREAD_MS;
+  harness.one.orderReadFailure = () => (harness.one.nowMs() < readableMs ? failure : null);
+  const { routing } = await harness.openData({ stopLoss: "95000" }, { ...MARKET, ...terms });
+  await harness.clock.advanceAsync(5 * MINUTE_MS);
+  return played({ harness, routeId: routing.routeId, isGuarded: true, guardDueMs: readableMs + GUARDED_WITHIN_MS });
+}
+
 /** A stop that is refused; `isLasting`: for what it is. */
 async function refusedStop(reason: RejectReason, isLasting: boolean): Promise<Played> {
   const harness = recorded();
@@ -215,6 +233,12 @@ export const AFTER_SCENES = {
     halfGuarded({}, (count) => (count < 2 ? { kind: "reject", reason: "RATE_LIMITED" } : { kind: "fill" })),
   /** No order is left but an undo, which never arrived. */
   undoLost: () => halfGuarded({ takeProfit: null }, (count) => ({ kind: count < 2 ? "loseRequest" : "fill" })),
+  arrivesUnread: () =>
+    unreadEntry({ kind: "fill", liquidity: 1, ackOnlyMs: 80 }, "VENUE_ERROR", {
+      orderType: "LIMIT",
+      limitPrice: "100100",
+    }),
+  unknownUnread: () => unreadEntry({ kind: "loseReply" }, "BREAKER_OPEN", {}),
   passingRefusal: () => refusedStop("VENUE_STATE", false),
   lastingRefusal: () => refusedStop("VENUE_STATE", true),
 } as const satisfies Readonly<Record<string, () => Promise<Played>>>;

@@ -32,6 +32,8 @@ export interface Played {
   readonly followedCount: number | null;
   /** What its key was answered with, used again at the end; null: it was not. */
   readonly replayed: TradeData | null;
+  /** By the venue's time all that filled has its stop by then; null: no such time is known. */
+  readonly guardDueMs: number | null;
 }
 
 /**
@@ -42,7 +44,7 @@ export interface Played {
  * itself is sent once. FOLLOWED: the status counts an order that rests. KNOWN: no protection is reported as of unknown outcome
  * whose venue answers. STORED: no intent is open of an order that ended. PLACED: stops for all
  * that is held are reported as placed. REPLAYED: the reply to a key that was used again names the orders that the execution
- * names, each with its outcome.
+ * names, each with its outcome. TIMELY: what filled while its venue could not be read has its stop soon after that is over.
  */
 const AFTER_CHECKS = {
   TOLD: async ({ harness, routeId, service }: Played) => {
@@ -103,6 +105,14 @@ const AFTER_CHECKS = {
     const data = await harness.run(service.execution(routeId, ASKER));
     const [answered, is] = [replayed, data].map((one) => legsOf(one).map(outcomeText).join(", "));
     return answered === is ? [] : [`a key used again is answered with ${answered}, the execution has ${is}`];
+  },
+  TIMELY: async ({ guardDueMs, harness: { one } }: Played) => {
+    if (guardDueMs === null) return [];
+    const stops = one.log.filter(({ command, sentAtMs }) => command.trigger?.kind === "STOP" && sentAtMs <= guardDueMs);
+    const stopLots = stops.reduce((sum, { command }) => sum + command.qtyLots, 0);
+    const entries = one.log.filter(({ command }) => !command.reduceOnly);
+    const filledLots = entries.reduce((sum, entry) => sum + entry.filledLots, 0);
+    return stopLots === filledLots ? [] : [`${filledLots} lots filled, stops of ${stopLots} lots in time`];
   },
   STORED: async ({ harness }: Played) => {
     const rows = await harness.store.scan("intent-open", { prefix: "", limit: 1_000 });

@@ -10,9 +10,11 @@ import { type AfterCheck, judgeAfter, MINUTE_MS } from "./after-reply.js";
 import { guardsCloseInParts, OUTLIVED_SCENES, type OutlivedScene } from "./outlived-scenes.js";
 import { createRowSink, rowFaults } from "./row-sink.js";
 import { ConclusionCommits } from "../conclude/conclusion-commits.js";
+import { IdempotencyRecords } from "../durable/idempotency.js";
 import { ExecutionRegistry } from "../durable/execution-registry.js";
 import { FollowKeys } from "../follow/follow-keys.js";
 import { OrderFollows } from "../follow/order-follows.js";
+import { WaitingRuns } from "../follow/waiting-runs.js";
 import { TradeReplays } from "../request/replays.js";
 import { type OrderAttempt, isGuard } from "../run.js";
 import { markTakenBack } from "../run-writes.js";
@@ -130,6 +132,39 @@ function readCopies(): void {
   });
 }
 
+/** Whatever has the key of a run by now tells of its orders. */
+function trustAnyRecord(): void {
+  const { readForUpdate } = IdempotencyRecords.prototype;
+  vi.spyOn(IdempotencyRecords.prototype, "readForUpdate").mockImplementation(async function (
+    this: IdempotencyRecords,
+    ...read
+  ) {
+    const update = await readForUpdate.apply(this, read);
+    return update.kind === "gone" ? { kind: "newer" } : update;
+  });
+}
+
+/** Of what is beyond the bound of those that are followed, what this process had is left, or what the one before left. */
+function leaveWaiting(isOfThisProcess: boolean): void {
+  const { put } = WaitingRuns.prototype;
+  vi.spyOn(WaitingRuns.prototype, "put").mockImplementation(function (this: WaitingRuns<never>, row, isAtWork) {
+    if (isAtWork !== isOfThisProcess) put.call(this, row, isAtWork);
+  });
+}
+
+/** What rests by a reply that comes after the drain is nobody's. */
+function leaveLateReplies(): void {
+  const { consider, stop } = OrderFollows.prototype;
+  let isStopped = false;
+  vi.spyOn(OrderFollows.prototype, "stop").mockImplementation(function (this: OrderFollows<never>) {
+    isStopped = true;
+    return stop.call(this);
+  });
+  vi.spyOn(OrderFollows.prototype, "consider").mockImplementation(function (this: OrderFollows<never>, ...considered) {
+    if (!isStopped) consider.apply(this, considered);
+  });
+}
+
 /** A stored reply is the last word, whatever was sent since. */
 function replayFirstWord(): void {
   vi.spyOn(TradeReplays.prototype, "replay").mockImplementation(async (_execution, _context, stored) => ({
@@ -205,6 +240,30 @@ const MUTANTS: readonly Mutant[] = [
     scene: "storeRefuses",
     checks: ["STORED"],
     plant: storeOnce,
+  },
+  {
+    name: "what fills after its key was used for another trade is not recorded",
+    scene: "keyUsedForAnother",
+    checks: ["RECORDED"],
+    plant: trustAnyRecord,
+  },
+  {
+    name: "an order beyond those that are followed at once is never looked for",
+    scene: "waitsForItsTurn",
+    checks: ["RECORDED", "TOLD"],
+    plant: () => leaveWaiting(true),
+  },
+  {
+    name: "an order beyond those that are followed at once is left by the next start",
+    scene: "waitsOverRestart",
+    checks: ["RECORDED", "TOLD"],
+    plant: () => leaveWaiting(false),
+  },
+  {
+    name: "an order whose reply came after the drain is left by the next start",
+    scene: "restsAfterDrain",
+    checks: ["RECORDED", "TOLD"],
+    plant: leaveLateReplies,
   },
   {
     name: "a key used again works on a copy of the run that is at work",

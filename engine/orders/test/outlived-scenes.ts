@@ -6,6 +6,7 @@ import { storeUnavailable } from "../../storage/state-store.js";
 import { ACCOUNT, change, MINUTE_MS, type Played, tell } from "./after-reply.js";
 import { played, recorded } from "./after-reply-scenes.js";
 import { ASKER, closeContext, closeRequest, openRequest, type Harness } from "./harness.js";
+import { RETENTION_MS } from "../durable/idempotency.js";
 import { OrderFollows } from "../follow/order-follows.js";
 import type { TradeRun } from "../run.js";
 
@@ -232,6 +233,59 @@ async function fillsDuringStop(): Promise<Played> {
   return played({ harness, routeId: routing.routeId, isGuarded: true });
 }
 
+/** A close rests longer than the record of its key lives; the key is used for another one, and then the first fills. */
+async function keyUsedForAnother(): Promise<Played> {
+  const harness = recorded();
+  const { clock } = harness;
+  const rests = { orderType: "LIMIT", limitPrice: "101000", preferredExchange: "venueone" } as const;
+  const { routing } = await harness.closeData(rests, KEY);
+  await clock.advanceAsync(1_000);
+  clock.advance(RETENTION_MS + MINUTE_MS);
+  await harness.closeData({ ...rests, preferredExchange: "venuetwo" }, KEY);
+  await clock.advanceAsync(MINUTE_MS);
+  // Its credentials are as old as its key was.
+  await harness.close({ size: "0.01", preferredExchange: "venueone", dryRun: true });
+  tell(harness, change(harness, 0, { status: "FILLED", filledLots: 250 }));
+  await clock.advanceAsync(10 * MINUTE_MS);
+  return played({ harness, routeId: routing.routeId });
+}
+
+/** No more is followed than the order that came first. It ends after the other one filled; `isRestarted`: in a later process. */
+async function waitsForItsTurn(isRestarted: boolean): Promise<Played> {
+  const harness = recorded({ maxFollowed: 1 });
+  const { clock, two } = harness;
+  const rests = { orderType: "LIMIT", limitPrice: "101000" } as const;
+  await harness.closeData({ ...rests, preferredExchange: "venuetwo" });
+  const { routing } = await harness.closeData({ ...rests, preferredExchange: "venueone" });
+  await clock.advanceAsync(MINUTE_MS);
+  const service = isRestarted ? await harness.restart() : harness.service;
+  const asked = closeRequest({ size: "0.01", dryRun: true });
+  await harness.run(service.trade(asked, closeContext(clock)));
+  change(harness, 0, { status: "FILLED", filledLots: 250 });
+  change({ one: two }, 0, { status: "CANCELED" });
+  await clock.advanceAsync(5 * MINUTE_MS);
+  await harness.run(service.trade(asked, closeContext(clock)));
+  await clock.advanceAsync(5 * MINUTE_MS);
+  return played({ harness, service, routeId: routing.routeId });
+}
+
+/** Its venue's answer comes after the process gave up waiting for it; it fills in the time of the next one. */
+async function restsAfterDrain(): Promise<Played> {
+  const harness = recorded();
+  const { clock, one, run } = harness;
+  one.fate = () => ({ kind: "fill", latencyMs: 3_000 });
+  const closing = harness.closeData({ orderType: "LIMIT", limitPrice: "101000", preferredExchange: "venueone" });
+  for (let ms = 0; one.calls.place === 0 && ms < MINUTE_MS; ms += 5) await clock.advanceAsync(5);
+  await run(harness.service.drain(1_000));
+  const { routing } = await closing;
+  await clock.advanceAsync(1_000);
+  const service = await harness.restart();
+  change(harness, 0, { status: "FILLED", filledLots: 250 });
+  await run(service.trade(closeRequest({ size: "0.01", dryRun: true }), closeContext(clock)));
+  await clock.advanceAsync(MINUTE_MS);
+  return played({ harness, service, routeId: routing.routeId });
+}
+
 export const OUTLIVED_SCENES = {
   takeProfitCloses: () => guardCloses(1),
   guardClosesPart,
@@ -242,6 +296,10 @@ export const OUTLIVED_SCENES = {
   storeRefuses,
   copyTakesPlace,
   fillsDuringStop,
+  keyUsedForAnother,
+  restsAfterDrain,
+  waitsForItsTurn: () => waitsForItsTurn(false),
+  waitsOverRestart: () => waitsForItsTurn(true),
   usedAgainAtStop,
   usedAgainAfterCrash: () => usedAgainAfterCrash(false),
   usedAgainAfterAsk: () => usedAgainAfterCrash(true),

@@ -200,7 +200,10 @@ export class AccountReconciler<S> {
       feed.lost(false);
       this.#enter("SYNCING");
     }
-    if (!this.#isLive && reads.isAlive && !this.isRunning) this.start();
+    if (this.isRunning) return;
+    // A move that no order of ours explains comes with no frame of an order.
+    if (this.#isLive && reads.isOverdue) this.start("positions");
+    else if (!this.#isLive && reads.isAlive) this.start();
   }
 
   #checkTruth(): void {

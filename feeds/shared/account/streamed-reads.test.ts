@@ -31,30 +31,84 @@ function setUp() {
 }
 
 describe("streamed positions after an order of ours", () => {
-  it("count for all again only when its end, its fills and the move of its position were reported, in any order", () => {
-    const steps = ["answer", "end", "move"] as const;
-    for (const [first, second, third] of [
-      [0, 1, 2],
-      [0, 2, 1],
-      [1, 0, 2],
-      [1, 2, 0],
-      [2, 0, 1],
-      [2, 1, 0],
-    ] as const) {
+  it("count for all again only when its answer said what it filled and its position moved by that, in any order", () => {
+    for (const isMovedFirst of [false, true]) {
       const { reads, sent, wait } = setUp();
       sent("1", "BUY", 10);
-      const take = (step: (typeof steps)[number]): void => {
-        if (step === "answer") reads.answered("1", order("1", "FILLED", 6));
-        else if (step === "end") reads.told(order("1", "FILLED", 6));
-        else reads.moved(held(0), held(6));
-      };
-      take(steps[first]);
-      take(steps[second]);
+      const answer = (): void => reads.answered("1", order("1", "FILLED", 6));
+      const move = (): void => reads.moved(held(0), held(6));
+      (isMovedFirst ? move : answer)();
       wait(60_000);
       expect(reads.isTrusted(held(6), null)).toBe(false);
-      take(steps[third]);
+      (isMovedFirst ? answer : move)();
       expect([reads.isTrusted(held(6), null), reads.isPending]).toEqual([true, false]);
     }
+  });
+
+  it("count again when the streams show what it filled, where its answer did not", () => {
+    const { reads, sent } = setUp();
+    sent("1", "BUY", 10);
+    reads.answered("1", null);
+    reads.moved(held(0), held(6));
+    expect(reads.isTrusted(held(6), null)).toBe(false);
+    reads.told(order("1", "CANCELED", 6));
+    expect(reads.isTrusted(held(6), null)).toBe(true);
+  });
+
+  it("count for nothing after one that rests by an answer that does not say what it filled, until it is streamed", () => {
+    const { reads, sent } = setUp();
+    sent("1", "BUY", 10, true);
+    reads.answered("1", order("1", "OPEN", 0));
+    expect([reads.isTrusted(held(0), null), reads.isPending]).toEqual([false, true]);
+    reads.told(order("1", "OPEN", 0));
+    expect([reads.isTrusted(held(0), null), reads.isPending]).toEqual([true, false]);
+  });
+
+  it("do not count while a move comes that none of them explains, until a read settles it", () => {
+    const { reads, sent, wait } = setUp();
+    sent("1", "BUY", 10);
+    reads.answered("1", order("1", "FILLED", 10));
+    reads.moved(held(0), held(10));
+    expect(reads.isTrusted(held(10), null)).toBe(true);
+    // Another's, or a late picture of before.
+    reads.moved(held(10), held(4));
+    expect([reads.isTrusted(held(4), null), reads.isPending, reads.isOverdue]).toEqual([false, true, false]);
+    wait(SURELY_LATER_MS);
+    expect(reads.isOverdue).toBe(true);
+    reads.agreed(reads.begin());
+    expect([reads.isTrusted(held(4), null), reads.isPending]).toEqual([true, false]);
+    // With no order of ours about, it is another's, and shown.
+    reads.moved(held(4), held(2));
+    expect(reads.isTrusted(held(2), null)).toBe(true);
+  });
+
+  it("count for nothing where the order went out while they were in doubt, until a read shows it alone", () => {
+    const { reads, sent, wait } = setUp();
+    reads.doubt();
+    sent("1", "BUY", 10);
+    reads.answered("1", order("1", "FILLED", 10));
+    reads.moved(held(0), held(10));
+    wait(SURELY_LATER_MS);
+    sent("2", "BUY", 1);
+    reads.agreed(reads.begin());
+    expect(reads.isTrusted(held(10), want(1))).toBe(false);
+    reads.answered("2", order("2", "FILLED", 1));
+    reads.moved(held(10), held(11));
+    expect(reads.isTrusted(held(11), want(1))).toBe(false);
+    wait(SURELY_LATER_MS);
+    reads.agreed(reads.begin());
+    expect(reads.isTrusted(held(11), null)).toBe(true);
+  });
+
+  it("count for nothing after an order of a hedge, whose side the sum of both does not show, until a read", () => {
+    const { reads, wait } = setUp();
+    reads.sent({ clientId: "1", coin: "BTC", side: "BUY", qtyLots: 5, rests: false, isHedged: true });
+    reads.sent({ clientId: "2", coin: "BTC", side: "SELL", qtyLots: 5, rests: false, isHedged: true });
+    for (const clientId of ["1", "2"]) reads.answered(clientId, order(clientId, "FILLED", 5));
+    expect([reads.isTrusted([], null), reads.isTrusted(held(9), want(1))]).toEqual([false, false]);
+    wait(SURELY_LATER_MS);
+    reads.agreed(reads.begin());
+    expect(reads.isTrusted([], null)).toBe(true);
   });
 
   it("count for what remains after a reducing order, whatever it did, and for no more", () => {

@@ -2,9 +2,9 @@
  * May the streamed positions of an account be used in place of a live read, and as of when are they proven? One policy for
  * all rooms, pure state: a room notes what it sends, what it is answered, what its streams show and what it reads.
  *
- *   order sent ──► in doubt ──► answered, and its end, its fills and the moves of its position streamed ──► trusted
- *                     │                                                                              ▲
- *                     └── not streamed for SURELY_LATER_MS: overdue ── a read begun surely later ────┘
+ *   order sent ──► in doubt ──► answered, and its position moved by what our orders filled in all ──► trusted
+ *                     │                                                                          ▲
+ *                     └── not streamed for SURELY_LATER_MS: overdue ── a read begun surely later ┘
  *
  * Invariants: they are trusted only while the connection lives (connection-life.ts), nothing is in doubt as a whole, and
  * orders of ours that the streams do not show yet leave what is wanted whatever they did (unconfirmed-fills.ts): a
@@ -71,7 +71,8 @@ export class StreamedReads {
   // ---------------------------------------------------------------- orders of ours
 
   sent(order: SentOrder): void {
-    if (!this.fills.sent(order)) this.doubt();
+    const isTrusted = this.#isFollowed && this.#doubtMs === null && this.#missedMs === null;
+    if (!this.fills.sent(order, isTrusted)) this.doubt();
   }
 
   /** The venue has taken it; `order` null: its answer does not say what it filled. */
@@ -81,9 +82,13 @@ export class StreamedReads {
 
   /** Its outcome is unknown; or it was refused, which says that the position may not be what was held. */
   unclear(clientId: string, isRefused = false): void {
-    this.fills.forget(clientId);
-    if (isRefused) this.doubtPositions();
-    else this.doubt();
+    if (isRefused) {
+      this.fills.forget(clientId);
+      this.doubtPositions();
+      return;
+    }
+    this.fills.unclear(clientId);
+    this.doubt();
   }
 
   /** Something of ours went out or was answered, or frames were lost, and no order shows what that changed. */
@@ -106,11 +111,10 @@ export class StreamedReads {
   }
 
   /**
-   * False until a first whole picture is held: what changes before then is nobody's move. That picture may include orders
-   * that are under way, or not (unconfirmed-fills.ts).
+   * False until a first whole picture is held: what changes before then is nobody's move, and that picture may include orders
+   * that are under way, or not.
    */
   follow(isFollowed: boolean): void {
-    if (isFollowed && !this.#isFollowed) this.fills.untrace();
     this.#isFollowed = isFollowed;
   }
 
@@ -181,33 +185,33 @@ export class StreamedReads {
   }
 
   get isPending(): boolean {
-    return this.#doubtMs !== null || this.#missedMs !== null || this.fills.size > 0;
+    return this.#doubtMs !== null || this.#missedMs !== null || this.fills.isPending;
   }
 
   /** Is the venue to be asked, because the streams have not shown what is surely done? */
   get isOverdue(): boolean {
     const untilMs = monoMs(this.#clock) - SURELY_LATER_MS;
     const wasBy = (atMs: number | null): boolean => atMs !== null && atMs <= untilMs;
-    return wasBy(this.#missedMs) || wasBy(this.#doubtMs) || this.fills.hasAnsweredBy(untilMs);
+    return wasBy(this.#missedMs) || wasBy(this.#doubtMs) || this.fills.isOwedBy(untilMs);
   }
 
   /** The venue was asked, or could not be, and still nothing showed it. */
   get isUnshown(): boolean {
     const untilMs = monoMs(this.#clock) - UNSHOWN_AFTER_MS;
-    return (this.#doubtMs !== null && this.#doubtMs <= untilMs) || this.fills.hasAnsweredBy(untilMs);
+    return (this.#doubtMs !== null && this.#doubtMs <= untilMs) || this.fills.isOwedBy(untilMs);
   }
 
   /** May these positions be used in place of a live read? `wanted` null: exact sizes count. */
   isTrusted(positions: readonly VenuePosition[], wanted: WantedLots | null): boolean {
     if (!this.isAlive || this.#doubtMs !== null || this.#missedMs !== null) return false;
-    if (this.fills.size === 0) return true;
+    if (!this.fills.isPending) return true;
     return wanted !== null && this.fills.coversAtLeast(positions, wanted.coin, wanted.lots);
   }
 
   /** These positions, each as it surely is, where they may be used in place of a live read of `wanted`; else null. */
   trusted(positions: readonly VenuePosition[], wanted: WantedLots | null): readonly VenuePosition[] | null {
     if (!this.isTrusted(positions, wanted)) return null;
-    if (this.fills.size === 0) return positions;
+    if (!this.fills.isPending) return positions;
     return positions.map((position) => this.fills.surelyOf(position)).filter((position) => position !== null);
   }
 }

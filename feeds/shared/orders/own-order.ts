@@ -65,10 +65,11 @@ export async function placeTold(
 ): Promise<PlaceOutcome> {
   const { instrument, qtyLots, side, timeInForce, trigger, type } = command;
   const rests = trigger !== undefined || (type === "LIMIT" && timeInForce !== "IOC");
+  const isHedged = command.positionSide === "LONG" || command.positionSide === "SHORT";
   const before = audience.streamed();
   audience.note();
   for (const { reads } of before) {
-    reads.sent({ clientId, coin: instrument.nativeSymbol, side, qtyLots, rests });
+    reads.sent({ clientId, coin: instrument.nativeSymbol, side, qtyLots, rests, isHedged });
     if (rests) reads.orders.expect(clientId, false);
   }
   let outcome: PlaceOutcome | null = null;

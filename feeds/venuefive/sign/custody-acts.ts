@@ -2,10 +2,10 @@
 import type { RoomActs } from "../../../engine/custody/policy/venue-acts.js";
 import { readKnownAct } from "../../shared/sign/custody-acts.js";
 
-const LIKENESS = { domain: /^(?:avantis|veranta)/ };
+const SIGNED_NAMES = /^(?:avantis|veranta)/;
 
 export const custodyActs: RoomActs<never> = {
   acts: {},
-  readTypedData: (typed) => readKnownAct<never>([], LIKENESS, typed),
+  readTypedData: (typed) => readKnownAct<never>([], { domain: SIGNED_NAMES }, typed),
   readText: () => ({ kind: "none" }),
 };

@@ -105,11 +105,14 @@ const TABLE: readonly KnownAct<Act>[] = [
   },
 ];
 
-const LIKENESS = { domain: /^(?:exchange$|hyperliquid)/, type: /^hyperliquid|^agent$/, chainIds: [ACTION_CHAIN_ID] };
-const TEXT_LIKENESSES = ["hyperliquidtransaction", "hyperliquidsigntransaction"];
+/** Letters of names in typed data and of texts that read like the venue's. */
+const SIGNED_NAMES = /^(?:exchange$|hyperliquid)/;
+const SIGNED_TYPES = /^hyperliquid|^agent$/;
+const SIGNED_TEXTS = ["hyperliquidtransaction", "hyperliquidsigntransaction"];
+const LIKENESS = { domain: SIGNED_NAMES, type: SIGNED_TYPES, chainIds: [ACTION_CHAIN_ID] };
 
 export const custodyActs: RoomActs<Act> = {
   acts: ACTS,
   readTypedData: (typed) => readKnownAct(TABLE, LIKENESS, typed),
-  readText: (text, letters) => readKnownText<Act>(null, TEXT_LIKENESSES, { text, letters }),
+  readText: (text, letters) => readKnownText<Act>(null, SIGNED_TEXTS, { text, letters }),
 };

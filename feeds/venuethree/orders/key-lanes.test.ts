@@ -4,37 +4,9 @@ import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { Lane, Read } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
+import { never, nonceRead, settle, submit, take } from "../test/key-turns.js";
 import { KeyLanes, type LaneJob, type Turn } from "./key-lanes.js";
 import type { Way } from "./nonce-window.js";
-
-type Taken = { readonly ok: true; readonly turn: Turn } | Exclude<Read<never>, { ok: true }>;
-
-function nonceRead(value: number): Promise<Read<number>> {
-  return Promise.resolve({ ok: true, value, asOfMs: 0, source: "venue" });
-}
-
-const never = (): Promise<Read<number>> => Promise.reject(new Error("asked"));
-const settle = async (): Promise<void> => {
-  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
-};
-
-function submit(lanes: KeyLanes, load = never, lane: Lane = "trade", leftMs = 1_000, key = "1:4"): Promise<Taken> {
-  return new Promise((resolve) => {
-    lanes.submit(key, {
-      lane,
-      leftMs: () => leftMs,
-      load,
-      start: (turn) => resolve({ ok: true, turn }),
-      fail: (why) => resolve(why),
-    });
-  });
-}
-
-async function take(lanes: KeyLanes, load = never, lane: Lane = "trade"): Promise<Turn> {
-  const taken = await submit(lanes, load, lane);
-  if (!taken.ok) throw new Error(taken.code);
-  return taken.turn;
-}
 
 describe("KeyLanes", () => {
   it("asks for the nonce once, then counts by itself", async () => {

@@ -5,9 +5,8 @@
  *   waiting --turn--> (nonce known? else nextNonce) --> signed, written --answer--> spent | kept | refused | doubtful
  *
  * Invariant: turns start in the order of their nonces, and a start has written before the next begins. A nonce that the
- * venue accepted is never signed again. One whose outcome is open is read from the venue again before the next is
- * signed: if the open transaction did not get through, another may take its nonce, and the venue executes at most one
- * of the two.
+ * venue accepted is never signed again. One of a lost transaction, which may have spent it, is signed again only where
+ * the venue names it just then: if the lost one comes after all, the venue executes at most one of the two.
  */
 import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
 import type { Lane, Read } from "../../../engine/ports.js";
@@ -58,8 +57,8 @@ export const MAX_IN_FLIGHT = 8;
  * missing one is late already; it stays of unknown outcome by itself.
  */
 const DRAIN_MS = 250;
-/** A transaction whose outcome is open may come to the venue for so long: all of ours are over by then. */
-const LOST_FOR_MS = 60_000;
+/** A lost transaction may come to the venue for so long: a cancel, the longest, lives for 599 s (orders.ts). */
+const LOST_FOR_MS = 605_000;
 const MAX_WAITING = 512;
 const MAX_KEYS = 4096;
 
@@ -74,13 +73,13 @@ interface KeyState {
   readonly window: NonceWindow;
   /** In no order; the most important lane goes first, then the first that came. */
   readonly waiting: Set<Waiter>;
+  /** Turns that have not ended, those given up included. */
+  turnCount: number;
   isLoading: boolean;
   isPumping: boolean;
   drain: TimerHandle | null;
   /** Of its last transaction, or when one in flight was given up. */
   endedNs: number;
-  /** Until then one of open outcome may come, and spend the nonce that the venue names now. */
-  lostUntilNs: number;
 }
 
 export class KeyLanes {
@@ -91,7 +90,7 @@ export class KeyLanes {
   /** In order of use, oldest first. */
   readonly #keys = new Map<string, KeyState>();
   #arrivals = 0;
-  /** When the last transaction of a key that is forgotten was over, or given up. */
+  /** When the last transaction of a key that is forgotten was over. */
   #forgottenEndedNs = -1;
 
   constructor(options: KeyLanesOptions) {
@@ -110,8 +109,8 @@ export class KeyLanes {
     const known = this.#keys.get(key);
     if (known === undefined) {
       // It may have been known, and its last transaction may have spent the nonce.
-      if (this.#forgottenEndedNs < askedNs) this.#touch(key).window.next = nonce;
-    } else if (isIdle(known) && known.endedNs < askedNs && !this.#isAnyLost(known)) known.window.next ??= nonce;
+      if (this.#forgottenEndedNs < askedNs) this.#touch(key).window.hint(nonce);
+    } else if (isIdle(known) && known.endedNs < askedNs) known.window.hint(nonce);
   }
 
   /** Starts the job in its turn, within the time it has, or fails it. */
@@ -165,6 +164,7 @@ export class KeyLanes {
 
   #start(state: KeyState, { job, arrival }: Waiter, flight: Flight): void {
     let isEnded = false;
+    state.turnCount++;
     job.start({
       nonce: flight.nonce,
       wayId: flight.wayId,
@@ -172,8 +172,8 @@ export class KeyLanes {
       end: (outcome, again) => {
         if (isEnded) return;
         isEnded = true;
+        state.turnCount--;
         state.endedNs = this.#clock.monoNs();
-        if (outcome === "doubtful") this.#lost(state);
         state.window.end(flight, outcome);
         if (again !== undefined) this.#enqueue(state, again, arrival);
         this.#watchDrain(state);
@@ -188,7 +188,6 @@ export class KeyLanes {
       state.drain = this.#clock.setTimer(() => {
         state.drain = null;
         state.endedNs = this.#clock.monoNs();
-        this.#lost(state);
         window.abandon();
         this.#pump(state);
       }, DRAIN_MS);
@@ -202,18 +201,11 @@ export class KeyLanes {
     state.isLoading = true;
     const loaded = await settled(waiter.job);
     state.isLoading = false;
-    // Good for those that wait now: the venue executes one of two at most. For later ones it is asked again.
-    if (loaded.ok && (state.waiting.size > 0 || !this.#isAnyLost(state))) state.window.next = loaded.value;
-    else if (!loaded.ok && this.#remove(state, waiter)) waiter.job.fail(loaded);
+    if (!loaded.ok) {
+      if (this.#remove(state, waiter)) waiter.job.fail(loaded);
+    } else if (state.waiting.size > 0) state.window.name(loaded.value);
+    else state.window.hint(loaded.value);
     this.#pump(state);
-  }
-
-  #lost(state: KeyState): void {
-    state.lostUntilNs = this.#clock.monoNs() + LOST_FOR_MS * 1e6;
-  }
-
-  #isAnyLost({ lostUntilNs }: KeyState): boolean {
-    return this.#clock.monoNs() < lostUntilNs;
   }
 
   #remove(state: KeyState, waiter: Waiter): boolean {
@@ -228,11 +220,11 @@ export class KeyLanes {
       state = {
         window,
         waiting: new Set(),
+        turnCount: 0,
         isLoading: false,
         isPumping: false,
         drain: null,
         endedNs: -1,
-        lostUntilNs: -1,
       };
     } else this.#keys.delete(key);
     this.#keys.set(key, state);
@@ -240,11 +232,13 @@ export class KeyLanes {
     return state;
   }
 
-  /** Busy ones stay, and then exceed the bound by themselves alone. */
+  /** Those with transactions under way stay, lost ones included, and then exceed the bound by themselves alone. */
   #forgetOldest(keep: string): void {
+    const lostSinceNs = this.#clock.monoNs() - LOST_FOR_MS * 1e6;
     for (const [key, state] of this.#keys) {
-      if (key === keep || !isIdle(state)) continue;
-      this.#forgottenEndedNs = Math.max(this.#forgottenEndedNs, state.endedNs);
+      const { endedNs, window } = state;
+      if (key === keep || !isIdle(state) || (window.isAnyLost && endedNs >= lostSinceNs)) continue;
+      this.#forgottenEndedNs = Math.max(this.#forgottenEndedNs, endedNs);
       this.#keys.delete(key);
       return;
     }
@@ -253,8 +247,8 @@ export class KeyLanes {
 
 const TOO_LATE = failedRead("TIMEOUT", "the key was busy for too long");
 
-function isIdle({ window, waiting, isLoading }: KeyState): boolean {
-  return window.isIdle && waiting.size === 0 && !isLoading;
+function isIdle({ turnCount, waiting, isLoading }: KeyState): boolean {
+  return turnCount === 0 && waiting.size === 0 && !isLoading;
 }
 
 function first(waiting: ReadonlySet<Waiter>): Waiter | null {

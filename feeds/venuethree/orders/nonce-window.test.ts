@@ -6,7 +6,7 @@ const WAY: Way = { id: 1, width: 8 };
 
 function flying(count: number, from = 10, width = 8): { window: NonceWindow; flights: Flight[] } {
   const window = new NonceWindow(width);
-  window.next = from;
+  window.name(from);
   return { window, flights: Array.from({ length: count }, () => window.start(WAY)) };
 }
 
@@ -64,24 +64,64 @@ describe("the window of nonces:", () => {
     for (const width of [4, 2, 1, 1]) {
       const flights = [window.start(WAY), window.start(WAY)];
       endAll(window, [flights[1] as Flight, flights[0] as Flight], ["refused", "spent"]);
-      window.next = 50;
+      window.name(50);
       for (let count = 0; count < 6; count++) window.end(window.start(WAY), "spent");
       expect(window.width).toBe(width);
     }
   });
 
-  it("does not wait for what was dropped, which counts only if it was taken after all", () => {
+  it("does not wait for what was dropped, whose late answer counts more than a read that was asked before it", () => {
     const { window, flights } = flying(3);
     window.end(flights[1] as Flight, "refused");
     window.end(flights[2] as Flight, "refused");
     window.abandon();
     expect([window.isHeld, window.isIdle, window.next]).toEqual([false, true, null]);
-    window.next = 10;
     window.end(flights[0] as Flight, "spent");
+    window.name(10);
     expect(window.next).toBeNull();
-    window.next = 11;
+    // The next read was asked after it. A transaction that expires at the venue may give its nonce back.
+    window.name(10);
+    expect(window.next).toBe(10);
     window.end(flights[0] as Flight, "doubtful");
-    expect(window.next).toBe(11);
+    expect(window.next).toBe(10);
+  });
+
+  it("counts for itself only beyond the highest one lost", () => {
+    const { window, flights } = flying(3);
+    endAll(window, flights, ["doubtful", "doubtful", "doubtful"]);
+    const nextAfter = (outcome: NonceOutcome): number | null => {
+      window.end(window.start(WAY), outcome);
+      return window.next;
+    };
+    for (const [named, outcome] of [
+      [10, "kept"],
+      [10, "spent"],
+      [11, "spent"],
+      [12, "kept"],
+    ] as const) {
+      window.hint(named);
+      expect([window.next, window.isAnyLost]).toEqual([null, true]);
+      window.name(named);
+      expect(nextAfter(outcome)).toBeNull();
+    }
+    window.name(12);
+    expect([nextAfter("spent"), window.isAnyLost]).toEqual([13, false]);
+    expect([nextAfter("kept"), nextAfter("spent")]).toEqual([13, 14]);
+  });
+
+  it("what is given up is lost as well, and a gap at a lost nonce is no place to go on from", () => {
+    const { window, flights } = flying(3);
+    window.end(flights[0] as Flight, "spent");
+    window.end(flights[2] as Flight, "refused");
+    window.abandon();
+    window.name(11);
+    window.end(window.start(WAY), "spent");
+    endAll(window, [window.start(WAY), window.start(WAY)], ["kept", "refused"]);
+    expect(window.next).toBe(12);
+    window.end(window.start(WAY), "doubtful");
+    window.name(12);
+    endAll(window, [window.start(WAY), window.start(WAY)], ["kept", "refused"]);
+    expect(window.next).toBeNull();
   });
 
   it("only transactions of one way are in flight together", () => {

@@ -10,6 +10,9 @@
  *                                        twice as many after each success
  *
  * Invariant: a nonce is given out again only after a refusal proved that it was not spent, or after the venue named it.
+ * One that is doubtful or given up is lost: it may have spent its nonce, or may do so at any moment until the venue
+ * counts beyond it. So the count is certain only beyond the highest one lost; up to there the venue names each nonce,
+ * for one start at once.
  */
 
 /** Spent; not spent and nothing executed; refused for the nonce alone; not known. */
@@ -28,9 +31,14 @@ export interface Flight {
   readonly wayId: number;
 }
 
+/** Below every nonce. */
+const NONE = -1;
+
 export class NonceWindow {
-  /** Of the next to start; null where only the venue knows. */
-  next: number | null = null;
+  #next: number | null = null;
+  #highestLost = NONE;
+  /** The highest of those given up that were reported as spent since the venue last named a nonce. */
+  #highestSpentLate = NONE;
   /** In order of their nonces. */
   readonly #flights = new Set<Flight>();
   #width: number;
@@ -46,6 +54,16 @@ export class NonceWindow {
   constructor(maxWidth: number) {
     this.#maxWidth = maxWidth;
     this.#width = maxWidth;
+  }
+
+  /** Of the next to start; null where only the venue knows. */
+  get next(): number | null {
+    return this.#next;
+  }
+
+  /** Returns whether one that is lost may yet spend its nonce. */
+  get isAnyLost(): boolean {
+    return this.#next === null && this.#highestLost > NONE;
   }
 
   get isIdle(): boolean {
@@ -67,11 +85,22 @@ export class NonceWindow {
     return true;
   }
 
+  /** The venue was asked for the next nonce, which one starts with at once. A late answer is newer than the question. */
+  name(nonce: number): void {
+    this.#next = nonce > this.#highestSpentLate ? nonce : null;
+    this.#highestSpentLate = NONE;
+  }
+
+  /** The venue named the next nonce, which waits for the next to start. */
+  hint(nonce: number): void {
+    this.#next ??= this.#counted(nonce);
+  }
+
   /** Takes the next nonce, which must be known. */
   start(way: Way): Flight {
-    const nonce = this.next ?? Number.NaN;
+    const nonce = this.#next ?? Number.NaN;
     const flight: Flight = { nonce, wayId: way.id };
-    this.next = nonce + 1;
+    this.#next = this.#counted(nonce + 1);
     this.#flights.add(flight);
     return flight;
   }
@@ -86,12 +115,13 @@ export class NonceWindow {
   end(flight: Flight, outcome: NonceOutcome): void {
     const wasBehind = this.isBehind(flight);
     if (!this.#flights.delete(flight)) {
-      this.#endLate(flight, outcome);
+      if (outcome === "spent") this.#highestSpentLate = Math.max(this.#highestSpentLate, flight.nonce);
       return;
     }
     if (outcome === "spent") this.#taken(flight);
     else if (outcome === "kept") this.#notTaken(flight);
     else {
+      if (outcome === "doubtful") this.#lose(flight);
       const isConsequence =
         outcome === "refused" && this.#isHeld && this.#resume !== null && flight.nonce > this.#resume;
       if (!isConsequence) this.#resume = null;
@@ -101,15 +131,25 @@ export class NonceWindow {
     this.#settle();
   }
 
-  /** Waits no longer for those in flight. What they were becomes known, or not, by themselves. */
+  /** Waits no longer for those in flight: they are lost, unless a late answer of theirs comes. */
   abandon(): void {
     if (!this.#isHeld) return;
+    for (const flight of this.#flights) this.#lose(flight);
     if (this.#flights.size > 0) {
       this.#resume = null;
       this.#isOvertaken = false;
     }
     this.#flights.clear();
     this.#settle();
+  }
+
+  #lose({ nonce }: Flight): void {
+    this.#highestLost = Math.max(this.#highestLost, nonce);
+  }
+
+  /** The nonce as the next one, where that is certain. */
+  #counted(nonce: number): number | null {
+    return nonce > this.#highestLost ? nonce : null;
   }
 
   #taken({ nonce }: Flight): void {
@@ -124,27 +164,20 @@ export class NonceWindow {
 
   #notTaken({ nonce }: Flight): void {
     // The last one alone: nothing was sent behind it, so its nonce is simply the next again.
-    if (!this.#isHeld && this.next === nonce + 1) {
-      this.next = nonce;
+    if (!this.#isHeld && this.#next === this.#counted(nonce + 1)) {
+      this.#next = this.#counted(nonce);
       return;
     }
-    if (!this.#isHeld) this.#resume = nonce;
-    else if (this.#resume !== null) this.#resume = Math.min(this.#resume, nonce);
+    if (!this.#isHeld) this.#resume = this.#counted(nonce);
+    else if (this.#resume !== null) this.#resume = this.#counted(Math.min(this.#resume, nonce));
     this.#isOvertaken = false;
     this.#isHeld = true;
-  }
-
-  /** It was given up: the count follows later answers of the venue, unless this one turns out to have been taken. */
-  #endLate({ nonce }: Flight, outcome: NonceOutcome): void {
-    if (outcome !== "spent") return;
-    if (this.#isHeld) this.#resume = null;
-    else if (this.next !== null && this.next <= nonce) this.next = null;
   }
 
   #settle(): void {
     if (!this.#isHeld || this.#flights.size > 0) return;
     this.#isHeld = false;
-    this.next = this.#resume;
+    this.#next = this.#resume;
     this.#resume = null;
     // A venue that takes what we write in another order: fewer at once from now on, in the end one.
     if (this.#isReordered && this.#isOvertaken) this.#maxWidth = Math.max(1, this.#maxWidth >> 1);

@@ -13,13 +13,13 @@ const REGISTER_KEY = {
       `api key index: ${HEX_16}\nOnly sign this message for a trusted client!$`,
   ),
 } as const;
-const TEXT_LIKENESSES = ["registerlighter", "lighteraccount", "onlysignthismessageforatrustedclient"];
+const SIGNED_TEXTS = ["registerlighter", "lighteraccount", "onlysignthismessageforatrustedclient"];
 
 /** The venue has no typed data: whatever has its name is none of its acts. */
-const LIKENESS = { domain: /^(?:lighter|zklighter)/ };
+const SIGNED_NAMES = /^(?:lighter|zklighter)/;
 
 export const custodyActs: RoomActs<Act> = {
   acts: ACTS,
-  readTypedData: (typed) => readKnownAct<Act>([], LIKENESS, typed),
-  readText: (text, letters) => readKnownText<Act>(REGISTER_KEY, TEXT_LIKENESSES, { text, letters }),
+  readTypedData: (typed) => readKnownAct<Act>([], { domain: SIGNED_NAMES }, typed),
+  readText: (text, letters) => readKnownText<Act>(REGISTER_KEY, SIGNED_TEXTS, { text, letters }),
 };

@@ -36,6 +36,8 @@ const ACTS = {
 } as const;
 type Act = keyof typeof ACTS;
 
+/** The domain of withdrawals. */
+const SIGNED_NAME = "Aster";
 const REQUEST_DOMAIN = "AsterSignTransaction";
 const REQUEST_CHAIN_ID = 1666n;
 const MANAGEMENT_CHAIN_ID = 56n;
@@ -62,23 +64,23 @@ const TABLE: readonly KnownAct<Act>[] = [
   {
     act: "withdraw",
     type: "Action(string type,address destination,string destination Chain,string token,string amount,string fee,uint256 nonce,string aster chain)",
-    domainName: "Aster",
+    domainName: SIGNED_NAME,
     chainId: null,
     decode: withdrawal,
   },
 ];
 
-/** The name of the venue now and before, as domains of it begin. */
+/** Letters of names in typed data and of texts that read like the venue's: its name now and before, old texts. */
+const SIGNED_NAMES = /^(?:aster|asther|apx)/;
+const SIGNED_TEXTS = ["youaresigningintoast", "signingintoaster", "astherus", "asterdex", "createapikey"];
 const LIKENESS = {
-  domain: /^(?:aster|asther|apx)/,
+  domain: SIGNED_NAMES,
   type: /^(?:approve|update|del|delete|register)agent/,
   chainIds: [REQUEST_CHAIN_ID],
 };
 
 /** One text serves the login and the creation of keys alike. */
 const LOGIN = { act: "login", pattern: /^You are signing into Astherus [0-9]{1,20}$/ } as const;
-/** Old forms of the text are among them. */
-const TEXT_LIKENESSES = ["youaresigningintoast", "signingintoaster", "astherus", "asterdex", "createapikey"];
 
 /** One domain serves requests of agents on one chain id, and what makes agents on another. */
 function readRequestDomain(typed: TypedData): ActReading<Act> {
@@ -97,5 +99,5 @@ export const custodyActs: RoomActs<Act> = {
   acts: ACTS,
   readTypedData: (typed) =>
     isPlainDomain(typed.domain, REQUEST_DOMAIN) ? readRequestDomain(typed) : readKnownAct(TABLE, LIKENESS, typed),
-  readText: (text, letters) => readKnownText<Act>(LOGIN, TEXT_LIKENESSES, { text, letters }),
+  readText: (text, letters) => readKnownText<Act>(LOGIN, SIGNED_TEXTS, { text, letters }),
 };

@@ -70,6 +70,7 @@ export function memoryPorts(changes: Partial<AdminPorts> = {}) {
   const ports: AdminPorts = {
     keys,
     audit,
+    wallets: null,
     status: () => ({
       running: true,
       version: "0.1.0",

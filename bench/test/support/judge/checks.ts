@@ -11,7 +11,7 @@ import { claims, fills, instructions, nonces, positions, sizes } from "./orders.
 import { exitBudgets } from "./budgets.js";
 import { askedSecrets, closeAlls, cancels, switches } from "./sweeps.js";
 import { allClosed, flatness, positionsRead, splits, toldPositions } from "./holds.js";
-import { fillsRecorded, stopsInTime } from "./later.js";
+import { fillsRecorded, stopsInTime, stopsOnArrival } from "./later.js";
 import { callerLimits } from "./limits.js";
 import { listedOrders, singleOrders } from "./single-orders.js";
 import { protections, undoPrices } from "./protection.js";
@@ -57,6 +57,7 @@ export const TRADE_CHECKS = {
   "listed orders": listedOrders,
   "fills recorded": fillsRecorded,
   "stops in time": stopsInTime,
+  "stops on arrival": stopsOnArrival,
   "secrets in answers": askedSecrets,
 } as const satisfies Readonly<Record<string, TradeCheck>>;
 

@@ -15,12 +15,13 @@ export const STOP_BOUND_MS = 25_000;
 export const fillsRecorded: TradeCheck = ({ four, recorded, trials }) =>
   recorded === null ? [] : trials.flatMap((trial) => recordProblems(four, trial, recorded));
 
-export function reachedAreRecorded(
+/** Trades of which the record lacks something that the market did. */
+export function unrecordedCount(
   four: FourVenues,
   trials: readonly TradeTrial[],
   recorded: readonly RecordedState[],
-): boolean {
-  return trials.every((trial) => recordProblems(four, trial, recorded).length === 0);
+): number {
+  return trials.filter((trial) => recordProblems(four, trial, recorded).length > 0).length;
 }
 
 function recordProblems(four: FourVenues, { key, reached, trader }: TradeTrial, all: readonly RecordedState[]) {
@@ -66,6 +67,24 @@ export const stopsInTime: TradeCheck = ({ four, trials }) =>
       : [
           `${key}: ${filledLots} lots filled on ${reached.venue}, stops of ${lots} lots there ${STOP_BOUND_MS} ms later`,
         ];
+  });
+
+/**
+ * After the venue took an entry that fills on arrival: the looks before its reply, the first one after it, and a pause of the
+ * machine.
+ */
+export const ARRIVAL_BOUND_MS = 15_000;
+
+/** What an entry filled on arrival has its stop within the bound, where its venue could be read. */
+export const stopsOnArrival: TradeCheck = ({ four, trials }) =>
+  trials.flatMap((trial) => {
+    const { arrived, key } = trial;
+    if (arrived?.isReadable !== true) return [];
+    const { filledLots, orderId, venue } = arrived;
+    const createdMs = four.venues[venue].exchange.orders.find(orderId)?.createdMs ?? 0;
+    const lots = stopLotsOf(four, trial, venue, createdMs + ARRIVAL_BOUND_MS);
+    if (lots >= filledLots) return [];
+    return [`${key}: ${filledLots} lots on arrival at ${venue}, stops of ${lots} lots ${ARRIVAL_BOUND_MS} ms later`];
   });
 
 function endOf({ atMs }: Reached): number {

@@ -1,9 +1,10 @@
 /** Faults that miss what comes after the reply: fills of orders that rest, and refusals that would have passed. */
 import type { PlaceOutcome, VenueOrder } from "../../../../engine/domain/order.js";
-import type { VenueRoom } from "../../../../engine/ports.js";
+import type { AccountReader, VenueRoom } from "../../../../engine/ports.js";
+import { ARRIVAL_BOUND_MS } from "../judge/later.js";
 import { seeing } from "./holdings.js";
 import type { TradeAnswer, TradeClient } from "../trade-trial.js";
-import { placing, type Plant } from "./planting.js";
+import { placing, type Plant, replaced } from "./planting.js";
 
 type Reply = Awaited<ReturnType<TradeClient["send"]>>;
 
@@ -28,6 +29,27 @@ function isRefusal({ endReason, status }: VenueOrder): boolean {
 function standingOnceTaken(room: VenueRoom): VenueRoom {
   const standing = ({ endReason: _, ...order }: VenueOrder): VenueOrder => ({ ...order, status: "OPEN" });
   return seeing((order) => (order.triggerPrice !== null && order.filledLots === 0 ? standing(order) : order))(room);
+}
+
+/** An entry is acknowledged with nothing filled, and no look at it is answered before its stop is late. */
+function lookingLate(room: VenueRoom): VenueRoom {
+  let untilMs = Number.POSITIVE_INFINITY;
+  const acknowledging = placing((place) => async (session, command, options): Promise<PlaceOutcome> => {
+    const outcome = await place(session, command, options);
+    if (outcome.outcome !== "accepted" || command.reduceOnly) return outcome;
+    untilMs = performance.now() + ARRIVAL_BOUND_MS;
+    return { ...outcome, order: { ...outcome.order, status: "OPEN", filledLots: 0, averagePrice: null } };
+  });
+  return replaced(acknowledging(room), {
+    reader: (reader) =>
+      replaced<AccountReader>(reader, {
+        readOrder: (read) => async (session, instrument, ref, options) =>
+          performance.now() < untilMs
+            ? { ok: false, code: "VENUE_ERROR", message: "planted", retryAfterMs: null }
+            : read.call(reader, session, instrument, ref, options),
+        followOrder: () => () => ({ lookAfterMs: 0, stop: () => {} }),
+      }),
+  });
 }
 
 /** A key that is used again gets the first final reply, whatever was sent for its trade since. */
@@ -75,5 +97,13 @@ export const LATER_PLANTS: readonly Plant[] = [
     checks: ["named orders", "ends of orders"],
     seen: /final without \w+ \S+, which was named before/,
     wrong: () => ({ client: repeatingFirstEnd }),
+  },
+  {
+    name: "an entry that filled on arrival is looked at late",
+    scene: "limit",
+    checks: ["stops on arrival"],
+    seen: /stops of 0 lots/,
+    // Otherwise the account's stream would report what it filled.
+    wrong: () => ({ room: lookingLate, isUnfollowed: true }),
   },
 ];

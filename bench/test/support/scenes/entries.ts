@@ -28,20 +28,6 @@ export const protectScene: Scene = {
   },
 };
 
-/** A LIMIT that reaches into the book: it fills on arrival and gets its protection. */
-export const limitScene: Scene = {
-  positions: {},
-  async play(stage) {
-    const market = stage.market();
-    const { venue, stopLoss } = protectionOf(stage, market.direction, market.symbol);
-    const limitPrice = stage.price(venue, market.symbol, market.direction === "LONG" ? 0.005 : -0.005);
-    const terms = { orderType: "LIMIT", limitPrice, stopLoss } as const;
-    const size = SIZES[market.symbol] ?? "1";
-    const trial = await stage.tradeToEnd({ kind: "OPEN", ...market, size, preferred: venue, terms });
-    await stage.refresh(trial);
-  },
-};
-
 /** The venue refuses the protection: the entry is undone, or reported as unprotected. */
 export const bareScene: Scene = {
   positions: {},

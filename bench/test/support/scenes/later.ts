@@ -1,7 +1,7 @@
 /** Scenes about what comes after the reply: the market reaches orders, and a venue refuses stops at first. */
 import type { SimOrder } from "../../../sim/core/model/types.js";
 import { FOUR_VENUES, type FourVenue } from "../four-venues.js";
-import { STOP_BOUND_MS, stopLotsOf } from "../judge/later.js";
+import { ARRIVAL_BOUND_MS, STOP_BOUND_MS, stopLotsOf } from "../judge/later.js";
 import { pause } from "../system.js";
 import type { TradeTrial } from "../trade-trial.js";
 import { protectionOf, SIZES } from "./entries.js";
@@ -64,6 +64,30 @@ async function untilStopped(stage: Stage, trial: TradeTrial): Promise<void> {
   )
     await pause(LOOK_MS);
 }
+
+/** A LIMIT that reaches into the book: it fills on arrival and gets its protection. */
+export const limitScene: Scene = {
+  positions: {},
+  async play(stage) {
+    const market = stage.market();
+    const { venue, stopLoss } = protectionOf(stage, market.direction, market.symbol);
+    const limitPrice = stage.price(venue, market.symbol, market.direction === "LONG" ? 0.005 : -0.005);
+    const terms = { orderType: "LIMIT", limitPrice, stopLoss } as const;
+    const size = SIZES[market.symbol] ?? "1";
+    const trial = await stage.tradeToEnd({ kind: "OPEN", ...market, size, preferred: venue, terms });
+    await stage.refresh(trial);
+    const { venue: at, order } = orderOf(stage, trial);
+    trial.arrived = {
+      venue: at,
+      orderId: order.orderId,
+      filledLots: order.filledLots,
+      isReadable: stage.isReadable,
+    };
+    const dueMs = order.createdMs + ARRIVAL_BOUND_MS;
+    const hasStop = (): boolean => stopLotsOf(stage.four, trial, at, stage.four.nowMs()) >= order.filledLots;
+    while (stage.isReadable && !hasStop() && stage.four.nowMs() < dueMs) await pause(LOOK_MS);
+  },
+};
 
 /** An entry with a stop, which fills after its reply. */
 export const reachedEntryScene: Scene = {

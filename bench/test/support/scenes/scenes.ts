@@ -8,9 +8,9 @@ import {
   switchScene,
   thinScene,
 } from "./accounts.js";
-import { bareScene, limitScene, protectScene } from "./entries.js";
+import { bareScene, protectScene } from "./entries.js";
 import { allScene, outsideScene, ownScene } from "./holdings.js";
-import { reachedCloseScene, reachedEntryScene, refusedStopScene, endedStopScene } from "./later.js";
+import { limitScene, reachedCloseScene, reachedEntryScene, refusedStopScene, endedStopScene } from "./later.js";
 import { listedScene, singleScene } from "./orders.js";
 import { bandScene, quoteScene, retryScene, splitScene, stopScene } from "./prices.js";
 import { reduceOnlyScene, splitGoneScene } from "./reduce-only.js";

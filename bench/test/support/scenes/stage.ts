@@ -53,6 +53,8 @@ export interface StageParts {
   readonly down: FourVenue | null;
   /** No venue fails while the scene plays. */
   readonly isCalm: boolean;
+  /** Venues answer and take orders, whatever their streams do. Default: where it is calm. */
+  readonly isReadable?: boolean;
   readonly trials: TradeTrial[];
   readonly asks: Ask[];
 }
@@ -74,6 +76,7 @@ export class Stage {
   readonly random: Random;
   readonly down: FourVenue | null;
   readonly isCalm: boolean;
+  readonly isReadable: boolean;
   readonly #parts: StageParts;
   #keys = 0;
 
@@ -84,6 +87,7 @@ export class Stage {
     this.random = parts.random;
     this.down = parts.down;
     this.isCalm = parts.isCalm;
+    this.isReadable = parts.isReadable ?? parts.isCalm;
   }
 
   pick<T>(items: readonly T[]): T {

@@ -116,9 +116,13 @@ export class SignService {
     return [this.core.send("f3", material.scope.sid, encodeF3(messageA, messageB), "f4")];
   }
 
-  /** C's store was put back: it heals in a refresh, which takes the greater ctr. C has used secrets, so it hears 1. */
+  /**
+   * C's store was put back: it heals in a refresh, which takes the greater ctr. C has used secrets, so it hears 1. F1
+   * gave C the present ctr, so the own one is raised: RF1 tells by it that C's amounts of the day are older too.
+   */
   #peerIsOlder(): readonly Effect[] {
-    this.#row = refreshDueRow(this.#row);
+    const { ctr } = this.#row;
+    this.#row = { ...refreshDueRow(this.#row), ctr: ctr < CTR_MAX ? ctr + 1n : ctr };
     const told = this.core.fail(transport("busy").failure, "self");
     const failure = refused("CTR").failure;
     const renamed = told.map(

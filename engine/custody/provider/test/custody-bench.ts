@@ -2,21 +2,20 @@
 import { VirtualClock } from "../../../domain/virtual-clock.js";
 import { Owners } from "../../../domain/owner.js";
 import { ServiceError } from "../../../domain/errors.js";
-import { createHash } from "node:crypto";
 import type { Party } from "../../mpc/base/parameters.js";
 import { labelled, type RandomSource } from "../../mpc/base/random.js";
 import { portableVerifier } from "../../mpc/parts/final-signature.js";
-import type { Reservation } from "../../mpc/sessions/effects.js";
-import { digestOf, textIntents } from "../../mpc/test/link.js";
+import type { Message } from "../../mpc/wire/header.js";
+import { digestOf } from "../../mpc/test/link.js";
 import { seededBytes } from "../../mpc/test/seeded-random.js";
 import { CosignerHost } from "../cosigner-host.js";
 import type { CustodyEvent } from "../custody-events.js";
-import type { DayBook } from "../day-book-port.js";
 import { EmbeddedProvider } from "../embedded-provider.js";
 import type { PartyIdentity } from "../hello.js";
 import { createCosignerRunner, createServiceRunner, type RunnerPorts } from "../local-runner.js";
 import type { SessionRunner } from "../session-runner.js";
 import type { Wallet, WalletSignature } from "../wallet-provider.js";
+import { cloning, plainDayBook } from "./bench-doubles.js";
 import { MemoryLink } from "./memory-link.js";
 import { copyOfRows, emptyRows, MemoryParty, type MemoryRows } from "./memory-party.js";
 import { plainSealer } from "./plain-sealer.js";
@@ -86,7 +85,7 @@ export class CustodyBench {
     };
     if (party === 1) {
       const runner = this.mortal(memory, createCosignerRunner(ports));
-      this.cosigner = new CosignerHost({ ...shared, runner, dayBook: this.#dayBook() });
+      this.cosigner = new CosignerHost({ ...shared, runner, dayBook: plainDayBook(this.judged) });
       await this.cosigner.start();
       return;
     }
@@ -128,10 +127,7 @@ export class CustodyBench {
   }
 
   async pass(ms: number): Promise<void> {
-    for (let left = ms; left > 0; left -= STEP_MS) {
-      this.clock.advance(Math.min(STEP_MS, left));
-      await this.quiet();
-    }
+    await this.clock.advanceAsync(ms);
   }
 
   /** Lets time pass until the call is answered. */
@@ -149,7 +145,7 @@ export class CustodyBench {
     for (let ms = 0; ms < WAIT_MS_MAX; ms += STEP_MS) {
       await this.quiet();
       if (answer !== null) return (answer as { readonly told: Told<Value> }).told;
-      this.clock.advance(STEP_MS);
+      await this.clock.advanceAsync(STEP_MS);
     }
     throw new Error("never answered");
   }
@@ -201,31 +197,6 @@ export class CustodyBench {
     };
     return labelled(source, `${party}/`);
   }
-
-  #dayBook(): DayBook {
-    const row = (key: string, value: string) => [{ namespace: "day", key, value: Buffer.from(value) }];
-    const keyOf = (reservation: Reservation) => String(reservation["text"]);
-    return {
-      reader: () => ({
-        read: (intent) => {
-          const read = textIntents.read(intent);
-          if (read === null) return null;
-          const digest = Buffer.from(read.digest).toString("hex");
-          return {
-            digest: read.digest,
-            judge: () => {
-              const verdict = read.judge();
-              if (verdict.allowed) this.judged.push(digest);
-              return verdict;
-            },
-          };
-        },
-      }),
-      writeOf: (_walletId, reservation) => row(keyOf(reservation), "reserved"),
-      releaseOf: (_walletId, reservation) => row(keyOf(reservation), "released"),
-      spentOf: () => row("all", "spent"),
-    };
-  }
 }
 
 function detailOf(event: CustodyEvent): string {
@@ -239,16 +210,21 @@ function encoded(request: Parameters<EmbeddedProvider["sign"]>[2]) {
   return { intent: Buffer.from(request.bytes), digest: digestOf(request.bytes) };
 }
 
-/** As a worker has it: nothing but what structured clone carries crosses. */
-function cloning<Request>(runner: SessionRunner<Request>): SessionRunner<Request> {
-  return {
-    open: async (id, request) => structuredClone(await runner.open(id, structuredClone(request))),
-    receive: async (id, message) => structuredClone(await runner.receive(id, structuredClone(message))),
-    end: async (id, cause) => structuredClone(await runner.end(id, cause)),
-    close: () => runner.close(),
-  };
+/** One bit of the other's extension: an honest peer never sends this. */
+export function flipped(message: Message, at = 200): Message {
+  const body = Buffer.from(message.body);
+  body.writeUInt8(body.readUInt8(at) ^ 1, at);
+  return { header: message.header, body };
 }
 
-export function sha256Hex(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+export function walletOf(told: Told<Wallet>): Wallet {
+  if (typeof told === "string") throw new Error(told);
+  return told;
+}
+
+/** Made once for a file: rows of both parties with one wallet. */
+export async function madeRows(): Promise<{ readonly rows: [MemoryRows, MemoryRows]; readonly wallet: Wallet }> {
+  const bench = await new CustodyBench().up();
+  const wallet = walletOf(await bench.create());
+  return { rows: bench.copyOfRows(), wallet };
 }

@@ -41,7 +41,9 @@ export class MemoryLink {
       },
       drop: () => {
         this.dropCount++;
-        if (isOwn()) this.cut();
+        // What was sent before is read by the other side.
+        const connection = this.#connection;
+        if (isOwn()) queueMicrotask(() => this.#connection === connection && this.cut());
       },
       close: async () => this.cut(),
     };
@@ -78,8 +80,8 @@ export class MemoryLink {
     this.log.push(`${from} ${name}`);
     const fate = this.fate(message, name, from);
     if (fate === "drop") return;
-    if (fate === "cut") return this.cut();
-    if (Array.isArray(fate)) for (const each of fate as readonly Message[]) this.#deliver(each, from, 0);
+    if (fate === "cut") this.cut();
+    else if (Array.isArray(fate)) for (const each of fate as readonly Message[]) this.#deliver(each, from, 0);
     else this.#deliver(message, from, typeof fate === "object" && "delayMs" in fate ? fate.delayMs : 0);
     if (fate === "last") queueMicrotask(() => this.cut());
   }

@@ -1,0 +1,108 @@
+/**
+ * Makes wallets: one for an owner and user id whatever is asked for at once, two at a time, each attempt under a new
+ * wallet id (docs/mpc.md, 5.3, 11). What an attempt that failed came to is what both parties agree on afterwards.
+ */
+import { Deadline } from "../../domain/deadline.js";
+import { ServiceError } from "../../domain/errors.js";
+import { type ProviderPorts, walletOf } from "./provider-ports.js";
+import type { ServiceHost } from "./service-host.js";
+import { errorOfEnd, isTransport, unavailable } from "./session-outcomes.js";
+import { Turns } from "./session-queue.js";
+import type { BackupOwner } from "./open-backup.js";
+import { RETRIES_MAX } from "./wallet-acts.js";
+import { markedWalletId, walletIdText } from "./wallet-names.js";
+import type { Wallet } from "./wallet-provider.js";
+import type { WalletRows } from "./wallet-rows.js";
+
+export const KEYGENS_MAX = 2;
+export const CREATIONS_QUEUED_MAX = 16;
+/** Of a creation with its place in the queue. */
+export const CREATE_MS = 60_000;
+
+export class WalletCreations {
+  readonly #ports: ProviderPorts;
+  readonly #service: ServiceHost;
+  readonly #rows: WalletRows;
+  readonly #turns: Turns;
+  /** By effective owner and user id. */
+  readonly #creating = new Map<string, Promise<Wallet>>();
+
+  constructor(ports: ProviderPorts, service: ServiceHost, rows: WalletRows) {
+    this.#ports = ports;
+    this.#service = service;
+    this.#rows = rows;
+    this.#turns = new Turns(ports.clock, KEYGENS_MAX, CREATIONS_QUEUED_MAX);
+  }
+
+  get waitingCount(): number {
+    return this.#turns.waitingCount;
+  }
+
+  async create(userId: string, ownerId: string | null): Promise<Wallet> {
+    const key = `${this.#ports.owners.effectiveOwner(ownerId)}\0${userId}`;
+    const running = this.#creating.get(key);
+    if (running !== undefined) throw exists((await running).walletId);
+    const creation = this.#create(userId, ownerId);
+    this.#creating.set(key, creation);
+    try {
+      return await creation;
+    } finally {
+      this.#creating.delete(key);
+    }
+  }
+
+  async #create(userId: string, ownerId: string | null): Promise<Wallet> {
+    const deadline = new Deadline(this.#ports.clock, CREATE_MS);
+    this.#assertFree(userId, ownerId);
+    if (!this.#service.host.isReady) throw unavailable();
+    return this.#turns.run(deadline.leftMs(), async () => {
+      for (let retry = 0; ; retry++) {
+        this.#assertFree(userId, ownerId);
+        const made = await this.#attempt({ ownerId, userId, createdAt: this.#ports.clock.wallMs() }, deadline);
+        if (made instanceof ServiceError) throw made;
+        if (made !== null) return made;
+        if (retry >= RETRIES_MAX || deadline.leftMs() === 0) throw unavailable();
+      }
+    });
+  }
+
+  /** Null: a transport failure, and nothing of the attempt is left. */
+  async #attempt(owner: BackupOwner, deadline: Deadline): Promise<Wallet | ServiceError | null> {
+    const { random, rules } = this.#ports;
+    const drawn = Buffer.alloc(16);
+    random.fill("walletId", drawn);
+    const walletId = markedWalletId(drawn);
+    const id = walletIdText(walletId);
+    const outcome = await this.#service.keygen(walletId, owner);
+    if (outcome.end.kind === "done") return this.#acknowledged(id);
+    // Decided, or in doubt: what both agree on is the answer, if the caller's time is enough for it.
+    const isAgreed = () => this.#service.host.isReady && (this.#service.host.rows.byId(id)?.isSettled ?? true);
+    const isKnown = await this.#service.waiters.until(isAgreed, deadline.leftMs());
+    if (isKnown && this.#service.host.rows.byId(id)?.isPlain === true) return this.#acknowledged(id);
+    if (isKnown && this.#service.host.rows.byId(id) === null && isTransport(outcome.end)) return null;
+    if (this.#service.lostCount > 0) return new ServiceError("RESTORED_STORE");
+    // A cheat in the test signature froze nothing: there is no wallet.
+    const isCheat = outcome.end.kind === "failed" && outcome.end.failure.kind === "cheat";
+    if (isCheat) return new ServiceError("FAILED_TO_SIGN");
+    return errorOfEnd(outcome.end, rules, !this.#service.host.rows.isOpen) ?? unavailable();
+  }
+
+  #acknowledged(id: string): Wallet {
+    const row = this.#rows.get(id);
+    const wallet = row === null ? null : walletOf(row, this.#service.wallet(row.walletId));
+    if (wallet === null) throw new ServiceError("INTERNAL", { problem: "custody: wallet without a row" });
+    return wallet;
+  }
+
+  #assertFree(userId: string, ownerId: string | null): void {
+    const row = this.#rows.ofUser(userId, ownerId);
+    if (row !== null && walletOf(row, this.#service.wallet(row.walletId)) !== null) throw exists(row.walletId);
+    // An attempt of before is not settled with C: it may become the wallet, or go.
+    if (row !== null) throw unavailable();
+    if (this.#service.lostCount > 0) throw new ServiceError("RESTORED_STORE");
+  }
+}
+
+function exists(walletId: string): ServiceError {
+  return new ServiceError("WALLET_EXISTS", { walletId });
+}

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { Owners } from "../../domain/owner.js";
+import { encodeJson } from "../../storage/state-store.js";
+import { addressText, markedWalletId, walletIdBytes, walletIdText } from "./wallet-names.js";
+import { type WalletRow, WalletRows } from "./wallet-rows.js";
+
+const ROW: WalletRow = {
+  ...{ walletId: "00010203-0405-4607-8809-0a0b0c0d0e0f", ownerId: null, userId: "ada", createdAt: 1_764_000_000_000 },
+  address: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+};
+
+async function loaded(value: unknown, key = ROW.walletId, owners = new Owners()): Promise<WalletRows> {
+  const rows = new WalletRows(owners);
+  await rows.load({ scan: async () => [{ key, value: value instanceof Uint8Array ? value : encodeJson(value) }] });
+  return rows;
+}
+
+describe("a wallet row", () => {
+  const cases: readonly { readonly name: string; readonly value: unknown; readonly key?: string }[] = [
+    { name: "is not JSON", value: Buffer.from("{") },
+    { name: "is null", value: null },
+    { name: "has another id than its key", value: ROW, key: "00010203-0405-4607-8809-0a0b0c0d0e10" },
+    {
+      name: "has an id in capitals",
+      value: { ...ROW, walletId: ROW.walletId.toUpperCase() },
+      key: ROW.walletId.toUpperCase(),
+    },
+    { name: "has a field too many", value: { ...ROW, more: 1 } },
+    { name: "has no user id", value: { ...ROW, userId: "" } },
+    { name: "has an owner of no name", value: { ...ROW, ownerId: "" } },
+    { name: "has no address", value: { ...ROW, address: "0x12" } },
+    { name: "has a broken time", value: { ...ROW, createdAt: 1.5 } },
+  ];
+  it.each(cases)("that $name is not read", async ({ value, key }) => {
+    await expect(loaded(value, key)).rejects.toMatchObject({ code: "INTERNAL" });
+  });
+
+  it("is found by each of its names by its owner, by who adopted it, and by nobody else", async () => {
+    const rows = await loaded(ROW, ROW.walletId, new Owners({ adoptedBy: () => "eve" }));
+    for (const name of ["ada", ROW.walletId, ROW.walletId.toUpperCase(), ROW.address.toLowerCase()]) {
+      expect([rows.find(name, null), rows.find(name, "eve"), rows.find(name, "bob")]).toEqual([ROW, ROW, null]);
+    }
+    rows.remove(ROW.walletId);
+    expect([rows.find("ada", null), [...rows.after(null, null)]]).toEqual([null, []]);
+  });
+
+  it("keeps what it was written as", async () => {
+    const rows = new WalletRows(new Owners());
+    const { value } = rows.put(ROW);
+    expect([...(await loaded(value)).after(null, null)]).toEqual([ROW]);
+  });
+});
+
+describe("names", () => {
+  it("are those of the standards", () => {
+    const bytes = markedWalletId(Buffer.from("000102030405ff07ff090a0b0c0d0e0f", "hex"));
+    expect(walletIdText(bytes)).toBe("00010203-0405-4f07-bf09-0a0b0c0d0e0f");
+    expect(walletIdBytes(walletIdText(bytes))).toEqual(bytes);
+    expect(walletIdBytes("00010203040546078809")).toBeNull();
+    // From the text of EIP-55.
+    for (const address of [ROW.address, "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"])
+      expect(addressText(Buffer.from(address.slice(2), "hex"))).toBe(address);
+  });
+});

@@ -1,0 +1,107 @@
+/** More runs with orders that rest than are followed at once: each waits for its turn, none is lost. */
+import { describe, expect, it } from "vitest";
+import type { TradeService } from "../request/service.js";
+import { closeContext, closeRequest, createHarness, type Harness } from "../test/harness.js";
+import { createRowSink, recordedRows } from "../test/row-sink.js";
+
+const RESTING_CLOSE = {
+  orderType: "LIMIT",
+  limitPrice: "101000",
+  preferredExchange: "venueone",
+  size: "0.01",
+} as const;
+const MINUTE_MS = 60_000;
+/** Followed at once. */
+const MOST = 2;
+
+function narrow(): Harness {
+  return createHarness({ service: { records: createRowSink(), maxFollowed: MOST } });
+}
+
+async function restAll(harness: Harness, count: number): Promise<void> {
+  for (let index = 0; index < count; index++) await harness.closeData(RESTING_CLOSE);
+  await harness.clock.advanceAsync(1_000);
+}
+
+/** These orders fill at their venue. */
+function fill({ one }: Harness, ...indexes: readonly number[]): void {
+  for (const index of indexes) {
+    const logged = one.log[index];
+    if (logged?.order == null) throw new Error("no such order");
+    logged.order = { ...logged.order, status: "FILLED", filledLots: 10, averagePrice: "101000" };
+    logged.filledLots = 10;
+  }
+}
+
+/** Places, in the venue's log, of the orders whose end is recorded, and how often it is. */
+async function endsIn({ one, store }: Harness): Promise<readonly number[]> {
+  const rows = await recordedRows(store);
+  return one.log.map(
+    ({ command }) =>
+      rows.filter((row) => row.table === "event" && row.order === command.clientIdHex && row.status === "FILLED")
+        .length,
+  );
+}
+
+async function bringCredentials({ clock, run }: Harness, service: TradeService): Promise<void> {
+  const request = closeRequest({ size: "0.01", preferredExchange: "venueone", dryRun: true });
+  await run(service.trade(request, closeContext(clock)));
+}
+
+describe("orders beyond those that are followed at once", () => {
+  it("are followed as soon as earlier ones end", async () => {
+    const harness = narrow();
+    const { clock, logLines, service } = harness;
+    await restAll(harness, MOST + 2);
+    expect(service.status()).toMatchObject({ followedCount: MOST + 2, unattendedCount: 2 });
+    expect(logLines.filter((line) => line.includes("order_follow_waits"))).toHaveLength(2);
+    fill(harness, 2, 3);
+    await clock.advanceAsync(5 * MINUTE_MS);
+    expect(await endsIn(harness)).toEqual([0, 0, 0, 0]);
+    fill(harness, 0, 1);
+    await clock.advanceAsync(5 * MINUTE_MS);
+    await bringCredentials(harness, service);
+    await clock.advanceAsync(5 * MINUTE_MS);
+    expect(await endsIn(harness)).toEqual([1, 1, 1, 1]);
+    expect(service.status()).toMatchObject({ followedCount: 0, unattendedCount: 0 });
+    // Nothing of them is left for the next start.
+    expect((await harness.restart()).status()).toMatchObject({ followedCount: 0, unattendedCount: 0 });
+  });
+
+  it("wait over a restart, and count as those that nobody reads", async () => {
+    const harness = narrow();
+    await restAll(harness, MOST + 3);
+    const next = await harness.restart();
+    expect(next.status()).toMatchObject({ followedCount: MOST + 3, unattendedCount: MOST + 3 });
+    expect(harness.logLines.filter((line) => line.includes("order_follows_wait"))).toHaveLength(1);
+    fill(harness, 0, 1, 2, 3, 4);
+    for (let round = 0; round < 3; round++) {
+      await bringCredentials(harness, next);
+      await harness.clock.advanceAsync(5 * MINUTE_MS);
+    }
+    expect(await endsIn(harness)).toEqual([1, 1, 1, 1, 1]);
+    expect(next.status()).toMatchObject({ followedCount: 0, unattendedCount: 0 });
+    expect((await harness.restart()).status()).toMatchObject({ followedCount: 0 });
+  });
+
+  it("have their turn when the store is back that refused it", async () => {
+    const harness = narrow();
+    const { clock, service, store } = harness;
+    await restAll(harness, MOST + 1);
+    const next = await harness.restart();
+    const { get } = store;
+    let refusals = 0;
+    store.get = async (namespace, key) => {
+      if (namespace === "followed-trade" && refusals++ < 1) throw new Error("refused");
+      return get.call(store, namespace, key);
+    };
+    fill(harness, 0, 1, 2);
+    for (let round = 0; round < 3; round++) {
+      await bringCredentials(harness, next);
+      await clock.advanceAsync(5 * MINUTE_MS);
+    }
+    expect(refusals).toBeGreaterThan(1);
+    expect(await endsIn(harness)).toEqual([1, 1, 1]);
+    expect(service.status().draining).toBe(false);
+  });
+});

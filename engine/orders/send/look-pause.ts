@@ -1,0 +1,19 @@
+/**
+ * Pauses between looks at an order while its venue answers none. A look without an answer shows nothing, so it must not put
+ * off the next one as a look does that showed no news: what filled meanwhile may be without its stop.
+ */
+import type { ReadFailure } from "../../ports.js";
+
+const MIN_PAUSE_MS = 1_000;
+/** Of the time without an answer: what may have happened is seen that much later than the venue can be asked again. */
+const SHARE = 0.1;
+
+/** `silentMs`: since the first look that was not answered. Grows with it, so that a venue that is away for long is asked seldom. */
+export function unansweredPauseMs(silentMs: number): number {
+  return Math.max(MIN_PAUSE_MS, silentMs * SHARE);
+}
+
+/** Did nothing go out? By our breaker, or by a limit that keeps us out. */
+export function isUnsent(failure: ReadFailure): boolean {
+  return failure === "BREAKER_OPEN" || failure === "RATE_LIMITED";
+}

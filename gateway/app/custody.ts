@@ -1,0 +1,154 @@
+/**
+ * Server wallets of this service: party S over the service's own store and keyring, the link to the co-signer, and the
+ * co-signer's process where it runs beside this one (docs/custody.md).
+ */
+import { refusalReply } from "../../engine/custody/policy/refusals.js";
+import { DurablePartyStore } from "../../engine/custody/provider/durable-party-store.js";
+import { EmbeddedProvider } from "../../engine/custody/provider/embedded-provider.js";
+import type { PartyStore } from "../../engine/custody/provider/party-store.js";
+import { signingIntent } from "../../engine/custody/provider/signing-intent.js";
+import type { SignerProblem } from "../../engine/custody/provider/wallet-provider.js";
+import { systemRandom } from "../../engine/custody/mpc/base/random.js";
+import { shareContext } from "../../engine/custody/mpc/state/share-record.js";
+import type { Keyring } from "../../engine/custody/sealing/keyring.js";
+import { type Clock, delay } from "../../engine/domain/clock.js";
+import type { Owners } from "../../engine/domain/owner.js";
+import type { Random } from "../../engine/domain/random.js";
+import type { StateStore } from "../../engine/storage/state-store.js";
+import type { WalletAdmin } from "../admin/wallet-admin.js";
+import type { AuditLog } from "../auth/audit.js";
+import { StartError } from "../children/start-error.js";
+import { openBackupFolder } from "../custody/backup-folder.js";
+import { CustodyRecord } from "../custody/custody-record.js";
+import { LinkClient, type LinkPlace } from "../custody/link-client.js";
+import type { LinkStatus } from "../custody/link-status.js";
+import { openIdentity } from "../custody/link-tls.js";
+import { PartyCertificateError } from "../custody/party-certificate.js";
+import { identityOfParty } from "../custody/party-parts.js";
+import { WorkerRunner } from "../custody/worker-runner.js";
+import type { CustodyConfig } from "./config-custody.js";
+import { CosignerProcess } from "./cosigner-process.js";
+import { serviceWallets } from "./custody-admin.js";
+import type { ServiceLogger } from "./log.js";
+
+export interface CustodyParts {
+  readonly config: CustodyConfig;
+  readonly store: StateStore;
+  readonly ring: Keyring;
+  readonly owners: Owners;
+  readonly audit: Pick<AuditLog, "append">;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: ServiceLogger;
+  readonly logLevel: string;
+  /** Compiled mains; by default those of this build. */
+  readonly workerPath?: string;
+  readonly cosignerPath?: string;
+}
+
+export interface Custody {
+  readonly provider: EmbeddedProvider;
+  readonly admin: WalletAdmin;
+  readonly record: CustodyRecord;
+  link(): LinkStatus;
+  stop(): Promise<void>;
+}
+
+/** A co-signer that is slow to come is waited for no longer than this: the service trades without it. */
+const MEETING_MS = 5_000;
+const LOOK_MS = 25;
+/** What the two parties' configurations have to change; waiting mends none of it. */
+const MISFITS: ReadonlyMap<SignerProblem, string> = new Map([
+  ["SUITE", "the co-signer is of another version of the protocol"],
+  ["SAME_PARTY", "the other side of the link is a service, not a co-signer: COSIGNER_DIR or COSIGNER_URL is wrong"],
+  ["SAME_KEK", "both parties seal with one key-encryption key: whoever has it has both shares"],
+  ["SAME_BACKUP_KEY", "both parties have one backup key: whoever has its private half has both shares"],
+]);
+
+/** Rejects with StartError, or with ServiceError where a row or the backup folder cannot be used. */
+export async function openCustody(parts: CustodyParts): Promise<Custody> {
+  const undo: (() => Promise<void>)[] = [];
+  const stop = async () => {
+    for (const close of undo.splice(0).reverse()) await close();
+  };
+  try {
+    return await opened(parts, undo, stop);
+  } catch (error) {
+    await stop();
+    throw error instanceof PartyCertificateError ? new StartError([`CUSTODY_DIR: ${error.message}`]) : error;
+  }
+}
+
+async function opened(parts: CustodyParts, undo: (() => Promise<void>)[], stop: () => Promise<void>): Promise<Custody> {
+  const { config, store, ring, owners, audit, clock, random, logger } = parts;
+  const { backupKey, backupDirectory, files, peerPins } = config.party;
+  if (backupKey === null) throw new StartError(["CUSTODY_DIR: there is no backup key"]);
+  const record = new CustodyRecord({ audit, logger });
+  const identity = openIdentity(files, peerPins);
+  const backups = await openBackupFolder({ path: backupDirectory, party: 0, clock });
+  const link = new LinkClient({ ...{ place: placeOf(parts, undo), identity, clock, random, logger } });
+  const { workerPath } = parts;
+  const runner = new WorkerRunner({
+    ...{ ring, backupKey: backupKey.bytes, logger },
+    ...(workerPath === undefined ? {} : { workerPath }),
+  });
+  undo.push(() => runner.close());
+  const provider = new EmbeddedProvider({
+    ...{ identity: identityOfParty(0, ring, backupKey), link, backups, runner, clock, events: record, owners },
+    store: takingOver(new DurablePartyStore(store), ring),
+    rows: store,
+    intents: { encode: signingIntent },
+    rules: { explain: refusalReply },
+    random: systemRandom,
+    linkProblem: () => problemOf(link.status()),
+  });
+  await provider.start();
+  undo.push(() => provider.stop());
+  link.start();
+  undo.push(() => link.close());
+  await meeting(provider, clock);
+  return { provider, admin: serviceWallets(provider), record, link: () => link.status(), stop };
+}
+
+function placeOf(parts: CustodyParts, undo: (() => Promise<void>)[]): () => LinkPlace | null {
+  const { config, clock, random, logger, logLevel, cosignerPath } = parts;
+  const { cosigner } = config;
+  if (cosigner.kind === "remote") return () => cosigner;
+  const { directory } = cosigner;
+  const process = new CosignerProcess({
+    ...{ directory, clock, random, logger, logLevel },
+    ...(cosignerPath === undefined ? {} : { childPath: cosignerPath }),
+  });
+  undo.push(() => process.stop());
+  return () => process.place();
+}
+
+/** Epochs that the session's thread sealed are written under the key of the moment (keyring.ts). */
+function takingOver(store: PartyStore, ring: Keyring): PartyStore {
+  return {
+    load: () => store.load(),
+    share: (walletId, epoch) => store.share(walletId, epoch),
+    commit(commit) {
+      const { walletId, put } = commit;
+      if (put === null) return store.commit(commit);
+      const context = shareContext({ walletId, party: 0, epoch: put.epoch, publicKey: put.publicKey });
+      return store.commit({ ...commit, put: { ...put, record: ring.takeOver(context, put.record) } });
+    },
+  };
+}
+
+/** Throws StartError where the two parties may not work together; a co-signer that is away keeps nobody from starting. */
+async function meeting(provider: EmbeddedProvider, clock: Clock): Promise<void> {
+  for (let waitedMs = 0; waitedMs < MEETING_MS; waitedMs += LOOK_MS) {
+    const { problem } = provider.status();
+    if (problem === null) return;
+    const misfit = MISFITS.get(problem);
+    if (misfit !== undefined) throw new StartError([`server wallets: ${misfit}`]);
+    await delay(clock, LOOK_MS);
+  }
+}
+
+function problemOf({ connected, lastProblem }: LinkStatus): SignerProblem | null {
+  if (connected || lastProblem === null) return null;
+  return lastProblem === "PIN" || lastProblem === "REFUSED" || lastProblem === "NO_CERTIFICATE" ? "PIN" : "UNREACHABLE";
+}

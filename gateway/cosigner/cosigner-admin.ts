@@ -1,0 +1,38 @@
+/** What C's operator may do over the admin socket of the co-signer: its wallets, its audit rows, its own key. */
+import { AdminRefusal } from "../admin/protocol.js";
+import type { AdminPorts } from "../admin/operations.js";
+import type { WalletAdmin } from "../admin/wallet-admin.js";
+import type { KeyAdmin } from "../auth/key-admin.js";
+import type { Cosigner } from "./cosigner.js";
+
+const VERSION = "0.1.0";
+
+export function cosignerPorts(cosigner: Cosigner): AdminPorts {
+  const { audit, sealRotation, kekId, port } = cosigner;
+  const startedAtMs = Date.now();
+  return {
+    keys: NO_KEYS,
+    ...{ audit, sealRotation, tls: null, wallets: walletAdmin(cosigner) },
+    status: () => ({
+      ...{ running: true, version: VERSION, profile: "cosigner", authMode: "pinned", url: `tls://:${port}` },
+      ...{ pid: process.pid, startedAtMs, kekId, tls: null },
+    }),
+  };
+}
+
+/** An approval: the refresh itself is begun at the service. */
+function walletAdmin({ host }: Cosigner): WalletAdmin {
+  const approve = async (walletId: string, mode: 1 | 2) => {
+    const approved = host.approve(walletId, mode);
+    if (approved === null) throw new AdminRefusal("WALLET_UNKNOWN", "No such wallet");
+    return { walletId, epoch: approved.epoch, state: "APPROVED" };
+  };
+  return {
+    list: async () => host.wallets().map(({ status, ...wallet }) => ({ ...wallet, state: status, userId: null })),
+    refresh: (walletId) => approve(walletId, 2),
+    unfreeze: (walletId) => approve(walletId, 1),
+  };
+}
+
+const refuse = () => Promise.reject(new AdminRefusal("NOT_AVAILABLE", "Not available: a co-signer has no API keys"));
+const NO_KEYS: KeyAdmin = { create: refuse, list: refuse, rotate: refuse, revoke: refuse };

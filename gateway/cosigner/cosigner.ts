@@ -1,0 +1,169 @@
+/**
+ * The co-signer's process: party C over its own folder, store, key-encryption key and policy. It trusts the service for
+ * nothing but the link: what it signs it reads itself, and what it allows stands in its own file.
+ *
+ * Invariant: after `stop` no socket, file or key is open.
+ */
+import { mkdirSync, readFileSync } from "node:fs";
+import { CosignerHost, type CosignerWallet } from "../../engine/custody/provider/cosigner-host.js";
+import { DAY_NAMESPACE, PolicyDayBook } from "../../engine/custody/provider/day-book.js";
+import { DurablePartyStore } from "../../engine/custody/provider/durable-party-store.js";
+import { createCosignerRunner } from "../../engine/custody/provider/local-runner.js";
+import { sealedShares } from "../../engine/custody/provider/share-row.js";
+import { walletIdText } from "../../engine/custody/provider/wallet-names.js";
+import { DEFAULT_POLICY, type Policy } from "../../engine/custody/policy/policy.js";
+import { readPolicyConfig } from "../../engine/custody/policy/policy-config.js";
+import type { VenueActs } from "../../engine/custody/policy/venue-acts.js";
+import type { Keyring } from "../../engine/custody/sealing/keyring.js";
+import type { Clock } from "../../engine/domain/clock.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
+import { MAX_SCAN_ROWS, type StateRow, type StateStore } from "../../engine/storage/state-store.js";
+import { openKeyring, rotationOf, type SealParts } from "../admin/seals.js";
+import type { SealRotation } from "../admin/operations.js";
+import { AuditStore } from "../auth/audit-store.js";
+import { systemFillRandom } from "../auth/secret-text.js";
+import { openBackupFolder } from "../custody/backup-folder.js";
+import { CustodyRecord } from "../custody/custody-record.js";
+import { LinkServer } from "../custody/link-server.js";
+import { openIdentity } from "../custody/link-tls.js";
+import type { CosignerConfig, PartyConfig } from "../custody/party-config.js";
+import { identityOfParty, runnerPorts } from "../custody/party-parts.js";
+
+export interface CosignerParts {
+  readonly config: PartyConfig;
+  /** The one of the configuration, or the one it had before. */
+  readonly port: number;
+  readonly acts: VenueActs;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** A commit failed: the process must be restarted. */
+  readonly onStoreFailure: () => void;
+}
+
+/** Why it cannot start; lines for the operator. */
+export class CosignerRefused extends Error {
+  override readonly name = "CosignerRefused";
+}
+
+export interface Cosigner {
+  readonly port: number;
+  readonly host: CosignerHost;
+  readonly audit: AuditStore;
+  readonly sealRotation: SealRotation;
+  readonly kekId: string;
+  wallets(): readonly CosignerWallet[];
+  stop(): Promise<void>;
+}
+
+/** Rejects with CosignerRefused, ServiceError, LinkListenError or PartyCertificateError; nothing is open then. */
+export async function openCosigner(parts: CosignerParts): Promise<Cosigner> {
+  const undo: (() => Promise<void> | void)[] = [];
+  const stop = async () => {
+    for (const close of undo.splice(0).reverse()) await close();
+  };
+  try {
+    return await opened(parts, undo, stop);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function opened(
+  parts: CosignerParts,
+  undo: (() => Promise<void> | void)[],
+  stop: () => Promise<void>,
+): Promise<Cosigner> {
+  const { config, clock, logger } = parts;
+  const own = config.cosigner;
+  const { backupKey } = config;
+  if (own === null || backupKey === null) throw new CosignerRefused("the folder is not the co-signer's");
+  const policy = readPolicy(own, parts.acts);
+  const link = new LinkServer({
+    ...{ host: own.host, port: parts.port, identity: openIdentity(config.files, config.peerPins), clock, logger },
+  });
+  const store = openStore(own, parts);
+  undo.push(() => store.close());
+  const sealed: SealParts = {
+    ...{ store, clock, kek: { kind: "file", path: own.kekFile }, formerKek: null, places: [sealedShares(1)] },
+  };
+  const ring = await openRing(sealed);
+  undo.push(() => ring.close());
+  const audit = await AuditStore.open(store, clock, systemFillRandom);
+  const record = new CustodyRecord({ audit, logger });
+  const host = new CosignerHost({
+    ...{ identity: identityOfParty(1, ring, backupKey), link, clock, events: record },
+    store: new DurablePartyStore(store),
+    backups: await openBackupFolder({ path: config.backupDirectory, party: 1, clock }),
+    runner: createCosignerRunner(runnerPorts(ring, backupKey)),
+    dayBook: await openDayBook(store, policy, parts),
+  });
+  await host.start();
+  undo.push(() => host.stop());
+  const { port } = await link.start();
+  undo.push(() => link.close());
+  logger.info("cosigner.listening", { host: own.host, port });
+  const wallets = () => host.wallets();
+  return { port, host, audit, sealRotation: rotationOf(sealed, ring), kekId: ring.kekId, wallets, stop };
+}
+
+function openStore({ dataDirectory }: CosignerConfig, { clock, logger, onStoreFailure }: CosignerParts): StateStore {
+  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+  return openLmdbStore({
+    ...{ directory: dataDirectory, clock },
+    onFailure: () => {
+      logger.error("store.commit_failed");
+      onStoreFailure();
+    },
+  });
+}
+
+async function openRing(parts: SealParts): Promise<Keyring> {
+  const ring = await openKeyring(parts);
+  if (ring === null) throw new CosignerRefused("there is no key to seal shares with");
+  return ring;
+}
+
+/** Read at the start alone: what is signed does not change because a file did. */
+function readPolicy({ policyFile }: CosignerConfig, acts: VenueActs): Policy {
+  if (policyFile === null) return DEFAULT_POLICY;
+  let file: Buffer;
+  try {
+    file = readFileSync(policyFile);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+    throw new CosignerRefused(`${policyFile} cannot be read (${code})`);
+  }
+  const read = readPolicyConfig(file, acts);
+  if (read.ok) return read.policy;
+  const lines = read.problems.map(
+    ({ path, problem }) => `${policyFile}: ${path === "" ? "the file" : path} ${problem}`,
+  );
+  throw new CosignerRefused(lines.join("\n"));
+}
+
+async function openDayBook(store: StateStore, policy: Policy, { acts, clock, logger }: CosignerParts) {
+  const book = new PolicyDayBook({
+    ...{ book: { policy, acts }, nowMs: () => clock.wallMs() },
+    refused: (walletId, { rule, reason }) =>
+      logger.info("custody.refused", { what: rule, reason, name: walletIdText(walletId) }),
+  });
+  for (const key of book.load(await allRows(store, DAY_NAMESPACE)))
+    logger.error("custody.day_unreadable", { name: key });
+  return book;
+}
+
+async function allRows(store: StateStore, namespace: string): Promise<readonly StateRow[]> {
+  const rows: StateRow[] = [];
+  for (let after: string | null = null; ; ) {
+    const page: StateRow[] = await store.scan(namespace, {
+      ...{ prefix: "", limit: MAX_SCAN_ROWS },
+      ...(after === null ? {} : { after }),
+    });
+    rows.push(...page);
+    const last = page.at(-1);
+    if (last === undefined || page.length < MAX_SCAN_ROWS) return rows;
+    after = last.key;
+  }
+}
