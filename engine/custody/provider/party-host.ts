@@ -158,16 +158,9 @@ export class PartyHost<Request> implements LinkListener {
     };
   }
 
-  /** No message is a sign of life: a peer that is gone without a word is found by a deadline that it let pass in silence. */
-  #dropIfDead(end: SessionEnd): void {
-    const isLate = end.kind === "failed" && end.failure.kind === "transport" && end.failure.cause === "timeout";
-    const silentNs = this.ports.clock.monoNs() - this.#lastFrameNs;
-    if (isLate && end.by === "self" && silentNs >= SIGN_DEADLINES.flightMs * 1e6) this.ports.link.drop();
-  }
-
   #ended(wallet: HeldWallet, session: LiveSession, outcome: SessionOutcome): void {
     const { end } = outcome;
-    this.#dropIfDead(end);
+    if (isDead(end, this.ports.clock.monoNs() - this.#lastFrameNs)) this.ports.link.drop();
     this.reports.ended(wallet, session.names, end, this.rows.isOpen);
     const isRefusedState = end.kind === "failed" && end.failure.kind === "refused" && end.failure.code === "STATE";
     if (isRefusedState && end.by === "peer") this.exchange.ask(wallet);
@@ -246,4 +239,10 @@ export class PartyHost<Request> implements LinkListener {
         : this.driver.receive(wallet, wallet.session, message, isInTime && wallet.session === session),
     );
   }
+}
+
+/** No message is a sign of life: a peer that is gone without a word is found by a deadline that it let pass in silence. */
+function isDead(end: SessionEnd, silentNs: number): boolean {
+  const isLate = end.kind === "failed" && end.failure.kind === "transport" && end.failure.cause === "timeout";
+  return isLate && end.by === "self" && silentNs >= SIGN_DEADLINES.flightMs * 1e6;
 }
