@@ -144,7 +144,7 @@ module.exports = {
       from: { path: "^gateway/custody/", pathNot: TEST },
       to: {
         path: "^(gateway|feeds|schemas|engine)/",
-        pathNot: "^(gateway/custody|engine/(custody|domain|storage))/|^feeds/shared/net/backoff\\.ts$",
+        pathNot: "^(gateway/custody|engine/(custody|domain|storage))/|^feeds/shared/(net/backoff|sign/secp256k1)\\.ts$",
       },
     },
     {
