@@ -144,9 +144,9 @@ module.exports = {
       from: { path: "^gateway/custody/", pathNot: TEST },
       to: {
         path: "^(gateway|feeds|schemas|engine)/",
-        // Ports and messages, the pauses of a connection, and the native curve.
+        // A port, the pauses of a connection, and the native curve.
         pathNot:
-          "^(gateway/custody|engine/(custody|domain|storage))/|^(feeds/shared/(net/backoff|sign/secp256k1)|gateway/(auth/audit|children/custody-messages))\\.ts$",
+          "^(gateway/custody|engine/(custody|domain|storage))/|^(feeds/shared/(net/backoff|sign/secp256k1)|gateway/auth/audit)\\.ts$",
       },
     },
     {

@@ -4,7 +4,6 @@
  */
 import { join } from "node:path";
 import { type PartyConfig, readPartyConfig } from "../custody/party-config.js";
-import type { AuthMode } from "./config-access.js";
 
 export interface CustodyConfig {
   readonly party: PartyConfig;
@@ -24,7 +23,7 @@ interface Values {
 /** Null: no server wallets. */
 export function readCustody(
   values: Values,
-  authMode: AuthMode,
+  isPublic: boolean,
   readFile: (path: string) => string | null,
   problems: string[],
 ): CustodyConfig | null {
@@ -33,7 +32,7 @@ export function readCustody(
     if (folder !== "" || url !== "") problems.push("COSIGNER_DIR and COSIGNER_URL need CUSTODY_DIR");
     return null;
   }
-  if (authMode === "public")
+  if (isPublic)
     problems.push("CUSTODY_DIR with AUTH_MODE=public would let anyone sign who reaches the port: set AUTH_MODE=signed");
   if (folder !== "" && url !== "") problems.push("COSIGNER_DIR and COSIGNER_URL are set together: keep one of them");
   const cosigner = placeOf(values);

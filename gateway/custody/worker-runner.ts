@@ -12,7 +12,13 @@ import type { Message } from "../../engine/custody/mpc/wire/header.js";
 import type { SessionRunner, ServiceRequest } from "../../engine/custody/provider/session-runner.js";
 import type { Keyring } from "../../engine/custody/sealing/keyring.js";
 import type { Logger } from "../../engine/domain/logger.js";
-import type { FromWorker, ToWorker, WorkerCall, WorkerKeys, WorkerStart } from "../children/custody-messages.js";
+import type {
+  FromWorker,
+  ToWorker,
+  WorkerCall,
+  WorkerKeys,
+  WorkerStart,
+} from "../../engine/custody/provider/worker-messages.js";
 
 export interface WorkerRunnerParts {
   readonly ring: Pick<Keyring, "copyOfKeys" | "watch">;
