@@ -58,6 +58,7 @@ export const ALLOWED_FIELDS: ReadonlySet<string> = new Set([
   "to",
   "outcome",
   "answer",
+  "leftCount",
   "leftOut",
   "kind",
   "problem",
