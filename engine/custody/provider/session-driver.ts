@@ -133,8 +133,12 @@ export class SessionDriver<Request> {
     }
   }
 
-  /** The row of the last commit stays, which counts the abort; what is prepared is settled with the peer. */
+  /**
+   * The row of the last commit stays, which counts the abort; what is prepared is settled with the peer. A thread that
+   * is slow and lives wipes the session behind its step, and what the step came to is not used.
+   */
   #unanswered(wallet: HeldWallet, session: LiveSession): void {
+    this.#ports.runner.end(session.id, "stopped").catch(() => {});
     const { epoch, ctr } = session.names;
     this.#ports.send(abortMessage(this.#ports.party, { walletId: wallet.walletId, epoch, ctr }, { class: "fault" }));
     const { failure } = fault(new Error("no result"));
