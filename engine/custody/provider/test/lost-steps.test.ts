@@ -1,4 +1,4 @@
-/** A thread that dies within a step, or gives no result in time: counted, wiped behind it, and a refresh is due after ten. */
+/** A thread that dies within a step, or a part that gives no result in time: counted, wiped behind it, and a refresh is due after ten. */
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { decodeStateRow } from "../../mpc/state/state-row.js";
 import { MESSAGE } from "../../mpc/wire/message-types.js";
@@ -98,4 +98,15 @@ describe("a step without a result", () => {
     expect(both.link.log).toContain("0 rf1");
     expect(both.link.log.filter((line) => line === "0 f1").length).toBe(sessions);
   });
+});
+
+it("a backup folder that gives no answer fails the creation, and nothing of it is left", async () => {
+  const both = await new CustodyBench().up();
+  both.parties[0].write = () => new Promise(() => {});
+  expect(await both.create()).toMatch(/^(FAILED_TO_SIGN|SIGNER_UNAVAILABLE)$/);
+  expect(both.eventsOf("alert")).toContain("0 BACKUP_FAILED");
+  await both.pass(60_000);
+  await both.quiet();
+  expect([both.rows[0].wallets.size, both.rows[1].wallets.size]).toEqual([0, 0]);
+  await both.service.stop();
 });
