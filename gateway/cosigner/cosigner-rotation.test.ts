@@ -32,7 +32,11 @@ beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "unwind-cosigner-"));
   makeParties({ directory: root, backupKeys: { service: null, cosigner: null }, random: systemRandom });
   directory = join(root, "cosigner");
-  writeFileSync(join(directory, "next"), Uint8Array.from({ length: 32 }, (_, index) => 200 + index), { mode: 0o600 });
+  writeFileSync(
+    join(directory, "next"),
+    Uint8Array.from({ length: 32 }, (_, index) => 200 + index),
+    { mode: 0o600 },
+  );
   running = null;
 });
 afterEach(async () => {

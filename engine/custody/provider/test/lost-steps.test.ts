@@ -24,7 +24,10 @@ class LosingBench extends CustodyBench {
   override mortal<Request>(memory: MemoryParty, runner: SessionRunner<Request>): SessionRunner<Request> {
     const inner = super.mortal(memory, runner);
     if (memory !== this.parties[0]) return inner;
-    const seen = <Value extends { readonly effects: readonly { readonly kind: string }[] }>(id: number, step: Value) => {
+    const seen = <Value extends { readonly effects: readonly { readonly kind: string }[] }>(
+      id: number,
+      step: Value,
+    ) => {
       if (step.effects.some(({ kind }) => kind === "end")) this.open.delete(id);
       return step;
     };
