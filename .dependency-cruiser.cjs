@@ -144,7 +144,19 @@ module.exports = {
       from: { path: "^gateway/custody/", pathNot: TEST },
       to: {
         path: "^(gateway|feeds|schemas|engine)/",
-        pathNot: "^(gateway/custody|engine/(custody|domain|storage))/|^feeds/shared/net/backoff\\.ts$",
+        // A port, the pauses of a connection, and the native curve.
+        pathNot:
+          "^(gateway/custody|engine/(custody|domain|storage))/|^(feeds/shared/(net/backoff|sign/secp256k1)|gateway/auth/audit)\\.ts$",
+      },
+    },
+    {
+      name: "cosigner-knows-no-service",
+      comment: "It may run on another host; of the shell it has the log alone.",
+      severity: "error",
+      from: { path: "^gateway/cosigner/", pathNot: TEST },
+      to: {
+        path: "^gateway/",
+        pathNot: "^gateway/(cosigner|custody|admin|auth|children)/|^gateway/app/log\\.ts$",
       },
     },
     {

@@ -2,6 +2,7 @@
 import type { Scenario } from "../lib/types.js";
 import { auth } from "./auth.js";
 import { close } from "./close.js";
+import { custody } from "./custody.js";
 import { decision } from "./decision.js";
 import { fanout } from "./fanout.js";
 import { http } from "./http.js";
@@ -29,6 +30,7 @@ export const SCENARIOS: readonly Scenario[] = [
   quietStore,
   sign,
   sealing,
+  custody,
   auth,
   signed,
   sockets,

@@ -40,6 +40,14 @@ export const FORMAT_STEPS: readonly FormatStep[] = [
       // everybody's rows to everybody, so it may not open the folder any more.
     },
   },
+  {
+    format: 3,
+    name: "key shares are sealed in it",
+    run() {
+      // The rows are unchanged: a folder of format 2 has no shares. A program that does not know where they lie would
+      // not rewrap them when the key-encryption key is rotated, and all would be lost with the former key.
+    },
+  },
 ];
 
 export type FormatPlan =

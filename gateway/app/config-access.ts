@@ -10,7 +10,7 @@ import { isOrigin } from "../http/origin-guard.js";
 import type { OptionValues } from "./config-options.js";
 import type { Machine } from "./machine.js";
 
-export type AuthMode = "public" | "signed" | "secret";
+type AuthMode = "public" | "signed" | "secret";
 
 /** Assignable to KekSource of engine/custody/sealing. What is a secret in it is there until `forgetKek`. */
 export type KekSetting =

@@ -8,10 +8,10 @@ const SERVICE = { format: 1, party: "service", peerPins: [PIN], backupPublicKey:
 const COSIGNER = { ...SERVICE, party: "cosigner", port: 7_443 };
 const NONE = { CUSTODY_DIR: "", COSIGNER_DIR: "", COSIGNER_URL: "" };
 
-function read(values: Partial<typeof NONE>, file: unknown = SERVICE, authMode: "public" | "signed" = "signed") {
+function read(values: Partial<typeof NONE>, file: unknown = SERVICE, isPublic = false) {
   const problems: string[] = [];
   const text = file === null ? null : JSON.stringify(file);
-  const custody = readCustody({ ...NONE, ...values }, authMode, () => text, problems);
+  const custody = readCustody({ ...NONE, ...values }, isPublic, () => text, problems);
   return { custody, problems };
 }
 
@@ -50,7 +50,7 @@ describe("the options of server wallets", () => {
   );
 
   it("are refused in public mode, and two places at once", () => {
-    expect(read({ CUSTODY_DIR: "/k/s" }, SERVICE, "public").problems.join()).toContain("set AUTH_MODE=signed");
+    expect(read({ CUSTODY_DIR: "/k/s" }, SERVICE, true).problems.join()).toContain("set AUTH_MODE=signed");
     expect(read({ CUSTODY_DIR: "/k/s", COSIGNER_DIR: "/c", COSIGNER_URL: "tls://h:1" }).problems).toEqual([
       "COSIGNER_DIR and COSIGNER_URL are set together: keep one of them",
     ]);

@@ -4,26 +4,6 @@
  */
 import { join } from "node:path";
 import { type PartyConfig, readPartyConfig } from "../custody/party-config.js";
-import type { AuthMode } from "./config-access.js";
-import { option } from "./config-option.js";
-
-export const CUSTODY_OPTIONS = {
-  CUSTODY_DIR: option({
-    kind: "text",
-    default: "",
-    doc: "Folder of the service's side of two-party signing, made by `unwind custody init` (docs/custody.md). Empty: there are no server wallets, and their paths are 404. Not in public mode.",
-  }),
-  COSIGNER_DIR: option({
-    kind: "text",
-    default: "",
-    doc: "Folder of the co-signer's side where the service starts the co-signer itself. Empty: `cosigner` beside CUSTODY_DIR.",
-  }),
-  COSIGNER_URL: option({
-    kind: "text",
-    default: "",
-    doc: "`tls://host:port` of a co-signer on another host (`unwind cosigner`). Empty: the service starts one beside itself, which guards against less: whoever has this machine has both shares.",
-  }),
-};
 
 export interface CustodyConfig {
   readonly party: PartyConfig;
@@ -43,7 +23,7 @@ interface Values {
 /** Null: no server wallets. */
 export function readCustody(
   values: Values,
-  authMode: AuthMode,
+  isPublic: boolean,
   readFile: (path: string) => string | null,
   problems: string[],
 ): CustodyConfig | null {
@@ -52,7 +32,7 @@ export function readCustody(
     if (folder !== "" || url !== "") problems.push("COSIGNER_DIR and COSIGNER_URL need CUSTODY_DIR");
     return null;
   }
-  if (authMode === "public")
+  if (isPublic)
     problems.push("CUSTODY_DIR with AUTH_MODE=public would let anyone sign who reaches the port: set AUTH_MODE=signed");
   if (folder !== "" && url !== "") problems.push("COSIGNER_DIR and COSIGNER_URL are set together: keep one of them");
   const cosigner = placeOf(values);

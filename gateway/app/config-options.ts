@@ -3,7 +3,7 @@
  * docs/configuration.md all use these names; a test compares the document with this table.
  */
 import { AUTH_OPTIONS, NETWORK_OPTIONS } from "./config-access-options.js";
-import { CUSTODY_OPTIONS } from "./config-custody.js";
+import { CUSTODY_OPTIONS } from "./config-custody-options.js";
 import { type Option, option } from "./config-option.js";
 import { STREAM_OPTIONS } from "./config-stream-options.js";
 import { VENUE_OPTIONS } from "./config-venue-options.js";

@@ -204,7 +204,7 @@ function assemble(
     venues: venues.map((one) => venueConfig(one, problems)),
     refusedTickers: new Set(venues.filter(({ reading }) => reading.refusesTicker).map(({ venue }) => venue)),
     recording: recordingConfig(values),
-    custody: readCustody(values, access.authMode, readFile, problems),
+    custody: readCustody(values, access.authMode === "public", readFile, problems),
     guards: readGuards(values, problems),
     serverSecret: values.SERVER_SECRET === "" ? null : Buffer.from(values.SERVER_SECRET, "hex"),
     quoteRatePpm: readQuoteRates(values.QUOTE_RATES, problems),

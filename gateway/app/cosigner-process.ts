@@ -1,7 +1,7 @@
 /** The co-signer that the service starts beside itself, and the port where the link reaches it. */
 import { fileURLToPath } from "node:url";
 import type { LinkPlace } from "../custody/link-client.js";
-import { type CosignerStart, isCosignerReport } from "../cosigner/messages.js";
+import { type CosignerStart, isCosignerReport } from "../custody/cosigner-messages.js";
 import { type ChildProgram, type ChildState, ChildSupervisor, type SupervisorPorts } from "./child-supervisor.js";
 
 /** Its store may be large, and its passes over all rows come first. */

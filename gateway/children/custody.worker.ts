@@ -16,7 +16,13 @@ import type { SealContext } from "../../engine/custody/sealing/sealer.js";
 import { systemSecretRandom } from "../../engine/custody/sealing/secret-bytes.js";
 import { createSystemClock } from "../../engine/domain/clock.js";
 import { secp256k1 } from "../../feeds/shared/sign/secp256k1.js";
-import type { FromWorker, ToWorker, WorkerCall, WorkerKeys, WorkerStart } from "./custody-messages.js";
+import type {
+  FromWorker,
+  ToWorker,
+  WorkerCall,
+  WorkerKeys,
+  WorkerStart,
+} from "../../engine/custody/provider/worker-messages.js";
 
 const { keys, backupKey } = workerData as WorkerStart;
 const parsed = parseBackupPublicKey(Buffer.from(backupKey).toString("hex"));

@@ -3,7 +3,7 @@
  * parent: a co-signer that nobody supervises would keep its store from the next one.
  */
 import { createLogger, type LogLevel } from "../app/log.js";
-import { type CosignerReport, isCosignerStart } from "./messages.js";
+import { type CosignerReport, isCosignerStart } from "../custody/cosigner-messages.js";
 import { CosignerRefused } from "./cosigner.js";
 import { type RunningCosigner, runCosigner } from "./run-cosigner.js";
 

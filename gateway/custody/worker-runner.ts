@@ -13,7 +13,13 @@ import type { SessionRunner, ServiceRequest } from "../../engine/custody/provide
 import type { Keyring } from "../../engine/custody/sealing/keyring.js";
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
-import type { FromWorker, ToWorker, WorkerCall, WorkerKeys, WorkerStart } from "../children/custody-messages.js";
+import type {
+  FromWorker,
+  ToWorker,
+  WorkerCall,
+  WorkerKeys,
+  WorkerStart,
+} from "../../engine/custody/provider/worker-messages.js";
 
 export interface WorkerRunnerParts {
   readonly ring: Pick<Keyring, "copyOfKeys" | "watch">;

@@ -104,6 +104,8 @@ describe("layer rules", () => {
     ["children-know-no-service", "gateway/children", "gateway/app/x.ts"],
     ["custody-knows-no-service", "gateway/custody", "gateway/app/x.ts"],
     ["custody-knows-no-service", "gateway/custody", "feeds/shared/net/x.ts"],
+    ["cosigner-knows-no-service", "gateway/cosigner", "gateway/app/x.ts"],
+    ["cosigner-knows-no-service", "gateway/cosigner", "gateway/http/x.ts"],
     ["views-know-no-routes", "gateway/api", "gateway/api/routes/x.ts"],
     ["views-know-no-routes", "gateway/accounts", "gateway/stream/x.ts"],
     ["routes-and-stream-know-no-wiring", "gateway/api/routes", "gateway/app/x.ts"],

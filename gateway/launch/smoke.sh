@@ -52,6 +52,13 @@ echo "     first close: $state on $first"
 [ "$state" = COMPLETED ]
 check "the printed curl closes the position" $?
 
+base=$(sed -n 's#^ready \(http.*\)#\1#p' "$log" | head -n 1)
+wallet=$(curl -s "$base/api/wallets" -H 'Content-Type: application/json' -d '{"userId":"smoke"}')
+signed=$(curl -s "$base/api/wallets/smoke/sign" -H 'Content-Type: application/json' -d '{"message":"hello"}')
+address=$(printf '%s' "$wallet" | field address)
+[ "${#address}" -eq 42 ] && [ "$(printf '%s' "$signed" | field data.address)" = "$address" ]
+check "a server wallet is made and signs" $?
+
 # Bids 60 bps lower on the venue that won: it is now the worse exit by far more than fees differ.
 curl -s -X POST "$(url_of "$first")/_sim/skew" -d '{"bps":-60}' >/dev/null
 sleep 3

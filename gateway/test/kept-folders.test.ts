@@ -2,10 +2,10 @@
  * Folders that earlier programs kept, one for each format: what a start reads of them is what the program that wrote them
  * read (`kept.json`, written by it). A change of a format adds the folder of the format before.
  */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { createSystemClock } from "../../engine/domain/clock.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
 import { FORMAT_STEPS } from "../../engine/storage/state-format.js";
@@ -20,6 +20,11 @@ interface Written {
   readonly kept: KeptState;
 }
 
+let directory = "";
+afterEach(() => {
+  rmSync(directory, { recursive: true, force: true });
+});
+
 describe("a folder of an earlier format", () => {
   it("is there for each format before this one", () => {
     const formats = [0, ...FORMAT_STEPS.map(({ format }) => format)].slice(0, -1);
@@ -33,7 +38,7 @@ describe("a folder of an earlier format", () => {
       const { atMs, kept } = JSON.parse(readFileSync(join(packed, "kept.json"), "utf8")) as Written;
       const routeIds = Object.keys(kept.executions);
       expect(routeIds.length).toBeGreaterThan(0);
-      const directory = unpackFolder(packed);
+      directory = unpackFolder(packed);
       // The second start finds a folder of this format.
       expect(await readKept(directory, atMs, routeIds, false)).toEqual(kept);
       expect(await readKept(directory, atMs, routeIds, true)).toEqual(kept);
@@ -41,13 +46,25 @@ describe("a folder of an earlier format", () => {
     60_000,
   );
 
-  it.each(FOLDERS)("%s is refused by a program that is older still, and stays as it is", async (name) => {
-    const directory = unpackFolder(join(FIXTURES, name));
+  it.each(FOLDERS)("%s is refused by every program that is older, once this one has opened it", async (name) => {
+    directory = unpackFolder(join(FIXTURES, name));
     const clock = createSystemClock();
     await openLmdbStore({ directory, clock }).close();
-    const known = (FORMAT_STEPS.at(-1)?.format ?? 0) - 1;
-    expect(() => openLmdbStore({ directory, clock, formatSteps: FORMAT_STEPS.slice(0, -1) })).toThrow(
-      expect.objectContaining({ context: { reason: "NEWER_FORMAT", found: known + 1, known, directory } }),
-    );
+    const found = FORMAT_STEPS.length;
+    for (let known = 1; known < found; known++)
+      expect(() => openLmdbStore({ directory, clock, formatSteps: FORMAT_STEPS.slice(0, known) })).toThrow(
+        expect.objectContaining({ context: { reason: "NEWER_FORMAT", found, known, directory } }),
+      );
+  });
+
+  it.each(FOLDERS.slice(1))("%s is of the format that it is named after", async (name) => {
+    directory = unpackFolder(join(FIXTURES, name));
+    const clock = createSystemClock();
+    const format = Number(name.slice("format-".length));
+    if (format > 1)
+      expect(() => openLmdbStore({ directory, clock, formatSteps: FORMAT_STEPS.slice(0, format - 1) })).toThrow(
+        expect.objectContaining({ context: expect.objectContaining({ reason: "NEWER_FORMAT", found: format }) }),
+      );
+    await openLmdbStore({ directory, clock, formatSteps: FORMAT_STEPS.slice(0, format) }).close();
   });
 });

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { ServiceError } from "../../domain/errors.js";
 import { VirtualClock } from "../../domain/virtual-clock.js";
-import { storeUnavailable } from "../../storage/state-store.js";
+import { MAX_SCAN_ROWS, storeUnavailable } from "../../storage/state-store.js";
 import { createMemoryStore, type MemoryStore } from "../../storage/test/memory-store.js";
 import { failureOf } from "../mpc/base/outcome.js";
 import { encodeShareRecord, shareContext } from "../mpc/state/share-record.js";
@@ -15,7 +15,16 @@ import { FAST_SCRYPT, seededRandom } from "../sealing/test/sealing-doubles.js";
 import { KEYS } from "../sealing/test/sealed-things.js";
 import { BESIDE_MAX, DurablePartyStore } from "./durable-party-store.js";
 import type { PartyCommit, StoredShare } from "./party-store.js";
-import { openStoredShare, sealedShares, SHARE_NAMESPACE, shareKey, STATE_NAMESPACE, stateKey } from "./share-row.js";
+import {
+  encodeEpochRow,
+  EPOCH_NAMESPACE,
+  openStoredShare,
+  sealedShares,
+  SHARE_NAMESPACE,
+  shareKey,
+  STATE_NAMESPACE,
+  stateKey,
+} from "./share-row.js";
 import { shareParts, WALLET_ID } from "./test/backups.js";
 import { BESIDE_NAMESPACE, lifeOf, storedShare, walletIdOf } from "./test/party-rows.js";
 
@@ -62,21 +71,40 @@ describe("the rows of a party", () => {
     }
   });
 
-  it("of many wallets are loaded over many pages, without their records", async () => {
-    for (let index = 0; index < 150; index++) await live(1 + (index % 9), 0, walletIdOf(index));
-    const loaded = await store.load();
-    expect(loaded.length).toBe(150);
-    expect(loaded.every(({ epochs }) => epochs.every((name) => !("record" in name)))).toBe(true);
+  it("of many wallets are loaded over many pages, without a read of any share row", async () => {
+    const count = MAX_SCAN_ROWS + 50;
+    const row = encodeStateRow(activatedRow(newWalletRow(), false));
+    for (let index = 0; index < count; index++) {
+      const walletId = walletIdOf(index);
+      const name = { epoch: 1, tag: Buffer.alloc(32, index), publicKey: Buffer.alloc(33, index) };
+      await rows.put(STATE_NAMESPACE, stateKey(walletId), row);
+      await rows.put(EPOCH_NAMESPACE, shareKey(walletId, 1), encodeEpochRow(name));
+    }
+    const scanned: string[] = [];
+    const watched = new DurablePartyStore({
+      ...rows,
+      get: () => Promise.reject(new Error("a single row is read")),
+      scan: (namespace, options) => {
+        scanned.push(namespace);
+        return rows.scan(namespace, options);
+      },
+    });
+    const loaded = await watched.load();
+    expect(loaded.length).toBe(count);
+    expect(scanned).toEqual([...[EPOCH_NAMESPACE, EPOCH_NAMESPACE], ...[STATE_NAMESPACE, STATE_NAMESPACE]]);
     for (const { epochs } of loaded) for (const { tag } of epochs) expect(tag.buffer.byteLength).toBeLessThan(10_000);
   });
 
-  it("lie where the page says: key of wallet and epoch, tag, key, sealed record", async () => {
+  it("lie where the page says: key of wallet and epoch, tag, key, sealed record; tag and key once more", async () => {
     const walletId = walletIdOf(0);
     await live(1);
     const share = storedShare(walletId, 1);
     const hex = walletId.toString("hex");
     expect(await rows.get("custody-share", `${hex}/0000000001`)).toEqual(
       Uint8Array.from(Buffer.concat([share.tag, share.publicKey, share.record])),
+    );
+    expect(await rows.get("custody-epoch", `${hex}/0000000001`)).toEqual(
+      Uint8Array.from(Buffer.concat([share.tag, share.publicKey])),
     );
     expect(await rows.get("custody-state", hex)).toEqual(Uint8Array.from(encodeStateRow(newWalletRow())));
   });
@@ -129,11 +157,14 @@ describe("a commit is refused, with nothing written,", () => {
     ["of a wallet that goes with a share", { ...none, row: null, put: share(2) }, "wallet that goes"],
     ["with too many rows beside", { ...none, row: active, beside: many(BESIDE_MAX + 1) }, "size of a commit"],
     ["with too many epochs", { ...none, row: active, erase: [4, 5, 6, 7] }, "size of a commit"],
-    [
-      "with a row of a party beside",
-      { ...none, row: active, beside: [{ namespace: SHARE_NAMESPACE, key: "k", value: null }] },
-      "row of a party",
-    ],
+    ...[SHARE_NAMESPACE, EPOCH_NAMESPACE, STATE_NAMESPACE].map(
+      (namespace) =>
+        [
+          `with a row of ${namespace} beside`,
+          { ...none, row: active, beside: [{ namespace, key: "k", value: null }] },
+          "row of a party",
+        ] as const,
+    ),
   ];
   it.each(cases)("%s", async (_, commit, problem) => {
     await live(3);
@@ -152,26 +183,75 @@ describe("a commit is refused, with nothing written,", () => {
 describe("a load refuses by name", () => {
   const walletId = walletIdOf(0);
   const hex = stateKey(walletId);
-  const share = shareKey(walletId, 1);
+  const first = shareKey(walletId, 1);
+  const second = shareKey(walletId, 2);
   const cases: readonly (readonly [string, string, string, Uint8Array | null])[] = [
     ["a state row of another length", STATE_NAMESPACE, hex, Buffer.alloc(63)],
     ["a state row that contradicts itself", STATE_NAMESPACE, hex, Buffer.alloc(64, 1)],
     ["a state row of no wallet", STATE_NAMESPACE, "wallet", encodeStateRow(activatedRow(newWalletRow(), false))],
     ["a state row that is missing", STATE_NAMESPACE, hex, null],
-    ["a share row that is missing", SHARE_NAMESPACE, share, null],
-    ["a share row without a record", SHARE_NAMESPACE, share, Buffer.alloc(65)],
-    ["a share row of no epoch", SHARE_NAMESPACE, `${hex}/0000000000`, Buffer.alloc(70)],
-    ["a share row of a short key", SHARE_NAMESPACE, `${hex}/2`, Buffer.alloc(70)],
-    ["a share row of an epoch that nothing names", SHARE_NAMESPACE, shareKey(walletId, 2), Buffer.alloc(70)],
-    ["a share row of another key", SHARE_NAMESPACE, share, Buffer.alloc(3_065, 3)],
+    ["an epoch row that is missing", EPOCH_NAMESPACE, first, null],
+    ["an epoch row that is too short", EPOCH_NAMESPACE, first, Buffer.alloc(64)],
+    ["an epoch row that is too long", EPOCH_NAMESPACE, first, Buffer.alloc(66)],
+    ["an epoch row of no epoch", EPOCH_NAMESPACE, `${hex}/0000000000`, Buffer.alloc(65)],
+    ["an epoch row of a short key", EPOCH_NAMESPACE, `${hex}/2`, Buffer.alloc(65)],
+    ["an epoch row of an epoch that nothing names", EPOCH_NAMESPACE, shareKey(walletId, 3), Buffer.alloc(65)],
+    ["an epoch row of another key", EPOCH_NAMESPACE, second, Buffer.alloc(65, 3)],
   ];
-  it.each(cases)("%s", async (name, namespace, key, value) => {
-    // Two epochs where the keys of two are compared.
-    await live(name.endsWith("another key") ? 4 : 2);
+  it.each(cases)("%s", async (_, namespace, key, value) => {
+    // Two epochs, whose keys are compared.
+    await live(4);
     if (value === null) await rows.remove(namespace, key);
     else await rows.put(namespace, key, value);
-    const found = await refused(store.load());
-    expect(found).toBe(`STORE_UNAVAILABLE ${namespace}/${name.endsWith("another key") ? shareKey(walletId, 2) : key}`);
+    expect(await refused(store.load())).toBe(`STORE_UNAVAILABLE ${namespace}/${key}`);
+  });
+});
+
+describe("a share row and an epoch row that do not belong together are refused by name", () => {
+  const walletId = walletIdOf(0);
+  const key = shareKey(walletId, 1);
+  const { tag, publicKey } = storedShare(walletId, 1);
+  const cases: readonly (readonly [string, string, Uint8Array | null, string])[] = [
+    ["where the share row is missing", SHARE_NAMESPACE, null, SHARE_NAMESPACE],
+    ["where the epoch row is missing", EPOCH_NAMESPACE, null, EPOCH_NAMESPACE],
+    ["where the share row has no record", SHARE_NAMESPACE, Buffer.alloc(65), SHARE_NAMESPACE],
+    ["where the epoch row has another length", EPOCH_NAMESPACE, Buffer.alloc(66), EPOCH_NAMESPACE],
+    [
+      "where the tag differs",
+      EPOCH_NAMESPACE,
+      encodeEpochRow({ epoch: 1, tag: Buffer.alloc(32), publicKey }),
+      SHARE_NAMESPACE,
+    ],
+    [
+      "where the key differs",
+      EPOCH_NAMESPACE,
+      encodeEpochRow({ epoch: 1, tag, publicKey: Buffer.alloc(33) }),
+      SHARE_NAMESPACE,
+    ],
+  ];
+  it.each(cases)("%s: the share is not handed out, and the wallet does not go", async (_, namespace, value, named) => {
+    await live(2);
+    if (value === null) await rows.remove(namespace, key);
+    else await rows.put(namespace, key, value);
+    const before = rows.rowCount();
+    expect(await refused(store.share(walletId, 1))).toBe(`STORE_UNAVAILABLE ${named}/${key}`);
+    const gone = { walletId, row: null, put: null, erase: [], beside: [] };
+    expect(await refused(store.commit(gone))).toBe(`STORE_UNAVAILABLE ${named}/${key}`);
+    expect(rows.rowCount()).toBe(before);
+  });
+
+  it.each([
+    [SHARE_NAMESPACE, EPOCH_NAMESPACE],
+    [EPOCH_NAMESPACE, SHARE_NAMESPACE],
+  ])("where a row of %s is in the way of a new epoch: nothing is written", async (namespace, missing) => {
+    await live(3);
+    const [next] = [...take(lifeOf(walletId, 0), 4)].slice(-1);
+    if (next?.put?.epoch !== 2) throw new Error("no commit that puts epoch 2");
+    const stray = shareKey(walletId, 2);
+    await rows.put(namespace, stray, Buffer.alloc(namespace === EPOCH_NAMESPACE ? 65 : 3_065));
+    const before = rows.rowCount();
+    expect(await refused(store.commit(next))).toBe(`STORE_UNAVAILABLE ${missing}/${stray}`);
+    expect(rows.rowCount()).toBe(before);
   });
 });
 
@@ -189,6 +269,7 @@ describe("share rows are sealed in place", () => {
     plain.fill(0);
     const stored = { epoch, tag: Buffer.from(parts.tag), publicKey: Buffer.from(parts.publicKey), record };
     await rows.put(SHARE_NAMESPACE, shareKey(walletId, epoch), Buffer.concat([stored.tag, stored.publicKey, record]));
+    await rows.put(EPOCH_NAMESPACE, shareKey(walletId, epoch), encodeEpochRow(stored));
     return stored;
   }
 
@@ -241,7 +322,8 @@ describe("share rows are sealed in place", () => {
     await startRotation({ ...setup(KEYS.second), ring }, KEYS.second);
     rows.gate = async ({ writes }) => {
       rows.gate = () => Promise.resolve();
-      if (writes[0]?.namespace === SHARE_NAMESPACE) await rows.remove(SHARE_NAMESPACE, shareKey(WALLET_ID, 7));
+      if (writes[0]?.namespace !== SHARE_NAMESPACE) return;
+      for (const namespace of [SHARE_NAMESPACE, EPOCH_NAMESPACE]) await rows.remove(namespace, shareKey(WALLET_ID, 7));
     };
     let isDone = false;
     const finishing = finishRotation({ store: rows, ring, places: [sealedShares(0)], clock }).finally(() => {

@@ -2,18 +2,29 @@
  * PartyStore over the state store: one batch for each commit, so a kill leaves all of it or nothing.
  *
  * Invariants of what is written, whoever asks: the ctr of a wallet and its active epoch never fall; every epoch that a
- * state row names has its share row, and no other has one; a share row is never written over. A rotation of the KEK may
- * rewrap share rows beside: a commit only adds rows that are absent and removes rows, so it puts no older value back.
+ * state row names has its share row and its epoch row, which say the same, and no other has one; neither is ever
+ * written over. Where one of the two is missing, it is refused by name where it is met: a load meets epoch rows alone.
+ * A rotation of the KEK may rewrap share rows beside: a commit only adds rows that are absent and removes rows, so it
+ * puts no older value back.
  */
 import { ServiceError } from "../../domain/errors.js";
-import type { StateBatch, StateCondition, StateRow as StoredRow, StateStore } from "../../storage/state-store.js";
+import {
+  MAX_SCAN_ROWS,
+  type StateBatch,
+  type StateCondition,
+  type StateRow as StoredRow,
+  type StateStore,
+  type StateWrite,
+} from "../../storage/state-store.js";
 import { isSame } from "../mpc/base/bits.js";
 import { encodeStateRow, type StateRow } from "../mpc/state/state-row.js";
 import type { EpochName, PartyCommit, PartyStore, StoredParty, StoredShare } from "./party-store.js";
 import {
+  encodeEpochRow,
   encodeShareRow,
+  EPOCH_NAMESPACE,
+  readEpochRow,
   readShareKey,
-  readShareName,
   readShareRow,
   readStateRow,
   SHARE_NAMESPACE,
@@ -24,10 +35,11 @@ import {
   unreadable,
 } from "./share-row.js";
 
-/** A row of a share is 25 kB. */
-const PAGE_ROWS = 64;
+/** Of state rows and epoch rows, which are small. */
+const PAGE_ROWS = MAX_SCAN_ROWS;
 /** Active, prepared and kept at most; one more is a store that cannot be read. */
 const EPOCHS_MAX = 3;
+const OWN_NAMESPACES = [SHARE_NAMESPACE, EPOCH_NAMESPACE, STATE_NAMESPACE];
 /** Rows of a caller's in a commit. */
 export const BESIDE_MAX = 32;
 
@@ -38,13 +50,16 @@ export class DurablePartyStore implements PartyStore {
     this.#store = store;
   }
 
-  /** Rejects with STORE_UNAVAILABLE, context `row`: the name of the row that cannot be read, or is missing. */
+  /**
+   * Reads no share row. Rejects with STORE_UNAVAILABLE, context `row`: the name of the row that cannot be read, or is
+   * missing.
+   */
   async load(): Promise<readonly StoredParty[]> {
     const epochs = new Map<string, EpochName[]>();
-    for await (const row of this.#rows(SHARE_NAMESPACE)) {
-      const key = stateKey(readShareKey(row.key).walletId);
+    for await (const row of this.#rows(EPOCH_NAMESPACE)) {
+      const key = stateKey(readShareKey(row.key, EPOCH_NAMESPACE).walletId);
       const known = epochs.get(key) ?? [];
-      known.push(readShareName(row));
+      known.push(readEpochRow(row));
       epochs.set(key, known);
     }
     const parties: StoredParty[] = [];
@@ -56,7 +71,7 @@ export class DurablePartyStore implements PartyStore {
       assertWhole(walletId, row, names);
       parties.push({ walletId, row, epochs: names });
     }
-    // A share without a state row: the freeze of a wallet may have been in the row that is gone.
+    // An epoch without a state row: the freeze of a wallet may have been in the row that is gone.
     for (const key of epochs.keys()) throw unreadable(STATE_NAMESPACE, key);
     return parties;
   }
@@ -71,31 +86,44 @@ export class DurablePartyStore implements PartyStore {
     const gone = row === null ? await this.#epochsOf(walletId) : erase;
     const conditions: StateCondition[] = [{ namespace: STATE_NAMESPACE, key, expected: former }];
     if (put !== null)
-      conditions.push({ namespace: SHARE_NAMESPACE, key: shareKey(walletId, put.epoch), expected: null });
+      for (const { namespace, key } of rowsOf(walletId, put)) conditions.push({ namespace, key, expected: null });
     const batch: StateBatch = {
       conditions,
       writes: [
         { namespace: STATE_NAMESPACE, key, value: row === null ? null : encodeStateRow(row) },
-        ...gone.map((epoch) => ({ namespace: SHARE_NAMESPACE, key: shareKey(walletId, epoch), value: null })),
-        ...(put === null
-          ? []
-          : [{ namespace: SHARE_NAMESPACE, key: shareKey(walletId, put.epoch), value: encodeShareRow(put) }]),
+        ...gone.flatMap((epoch) => rowsGone(walletId, epoch)),
+        ...(put === null ? [] : rowsOf(walletId, put)),
         ...beside,
       ],
     };
-    if (!(await this.#store.commit(batch))) throw misuse("a row of the wallet changed under a commit, or exists");
+    if (await this.#store.commit(batch)) return;
+    // Rejects with the name of the other row where only one of an epoch is there.
+    if (put !== null) await this.share(walletId, put.epoch);
+    throw misuse("a row of the wallet changed under a commit, or exists");
   }
 
+  /** Not beside a commit of the same wallet. Rejects with STORE_UNAVAILABLE where share row and epoch row differ. */
   async share(walletId: Uint8Array, epoch: number): Promise<StoredShare | null> {
     const key = shareKey(walletId, epoch);
-    const value = await this.#store.get(SHARE_NAMESPACE, key);
-    return value === null ? null : readShareRow({ key, value });
+    const [share, name] = await Promise.all([
+      this.#store.get(SHARE_NAMESPACE, key),
+      this.#store.get(EPOCH_NAMESPACE, key),
+    ]);
+    return pairOf(key, share, name);
   }
 
+  /** Of a wallet that goes: no share may stay behind. */
   async #epochsOf(walletId: Uint8Array): Promise<number[]> {
-    const rows = await this.#store.scan(SHARE_NAMESPACE, { prefix: sharePrefix(walletId), limit: EPOCHS_MAX + 1 });
-    if (rows.length > EPOCHS_MAX) throw unreadable(SHARE_NAMESPACE, sharePrefix(walletId));
-    return rows.map(({ key }) => readShareKey(key).epoch);
+    const of = { prefix: sharePrefix(walletId), limit: EPOCHS_MAX + 1 };
+    const [shares, names] = await Promise.all([
+      this.#store.scan(SHARE_NAMESPACE, of),
+      this.#store.scan(EPOCH_NAMESPACE, of),
+    ]);
+    if (shares.length > EPOCHS_MAX) throw unreadable(SHARE_NAMESPACE, sharePrefix(walletId));
+    const valueIn = (rows: readonly StoredRow[], key: string) => rows.find((row) => row.key === key)?.value ?? null;
+    const keys = new Set([...shares, ...names].map(({ key }) => key));
+    for (const key of keys) pairOf(key, valueIn(shares, key), valueIn(names, key));
+    return [...keys].map((key) => readShareKey(key).epoch);
   }
 
   async *#rows(namespace: string): AsyncGenerator<StoredRow> {
@@ -113,15 +141,39 @@ export class DurablePartyStore implements PartyStore {
   }
 }
 
-/** Every epoch that the row names has a share of one and the same key, and no other epoch has one. */
+function rowsOf(walletId: Uint8Array, share: StoredShare): StateWrite[] {
+  const key = shareKey(walletId, share.epoch);
+  return [
+    { namespace: SHARE_NAMESPACE, key, value: encodeShareRow(share) },
+    { namespace: EPOCH_NAMESPACE, key, value: encodeEpochRow(share) },
+  ];
+}
+
+function rowsGone(walletId: Uint8Array, epoch: number): StateWrite[] {
+  const key = shareKey(walletId, epoch);
+  return [SHARE_NAMESPACE, EPOCH_NAMESPACE].map((namespace) => ({ namespace, key, value: null }));
+}
+
+/** Share row and epoch row of one key; null: neither is there. Throws STORE_UNAVAILABLE with the name of a row. */
+function pairOf(key: string, share: Uint8Array | null, name: Uint8Array | null): StoredShare | null {
+  if (share === null && name === null) return null;
+  if (share === null) throw unreadable(SHARE_NAMESPACE, key);
+  if (name === null) throw unreadable(EPOCH_NAMESPACE, key);
+  const [stored, { tag, publicKey }] = [readShareRow({ key, value: share }), readEpochRow({ key, value: name })];
+  // Which of the two is the right one, only the sealed record knows.
+  if (!isSame(stored.tag, tag) || !isSame(stored.publicKey, publicKey)) throw unreadable(SHARE_NAMESPACE, key);
+  return stored;
+}
+
+/** Every epoch that the row names has an epoch row of one and the same key, and no other epoch has one. */
 function assertWhole(walletId: Uint8Array, row: StateRow, names: readonly EpochName[]): void {
   const named = epochsNamed(row);
   for (const epoch of named)
-    if (!names.some((name) => name.epoch === epoch)) throw unreadable(SHARE_NAMESPACE, shareKey(walletId, epoch));
+    if (!names.some((name) => name.epoch === epoch)) throw unreadable(EPOCH_NAMESPACE, shareKey(walletId, epoch));
   const [first] = names;
   for (const { epoch, publicKey } of names) {
     const isOfWallet = first !== undefined && isSame(publicKey, first.publicKey);
-    if (!named.includes(epoch) || !isOfWallet) throw unreadable(SHARE_NAMESPACE, shareKey(walletId, epoch));
+    if (!named.includes(epoch) || !isOfWallet) throw unreadable(EPOCH_NAMESPACE, shareKey(walletId, epoch));
   }
 }
 
@@ -145,9 +197,8 @@ function assertBounds({ row, put, erase, beside }: PartyCommit): void {
   if (row === null && put !== null) throw misuse("a share of a wallet that goes");
   if (erase.length > EPOCHS_MAX || beside.length > BESIDE_MAX) throw misuse("size of a commit");
   if (put !== null && erase.includes(put.epoch)) throw misuse("an epoch put and erased at once");
-  const isOwn = ({ namespace }: { readonly namespace: string }) =>
-    namespace === SHARE_NAMESPACE || namespace === STATE_NAMESPACE;
-  if (beside.some(isOwn)) throw misuse("a row of a party among the rows beside");
+  if (beside.some(({ namespace }) => OWN_NAMESPACES.includes(namespace)))
+    throw misuse("a row of a party among the rows beside");
 }
 
 /** Our own bug: it must not be written. */

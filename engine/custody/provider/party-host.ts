@@ -5,7 +5,7 @@
  * Invariant: a wallet is changed in its own turn alone, one task after the other (held-wallet.ts).
  */
 import { failureOf } from "../mpc/base/outcome.js";
-import { type SessionEnd, SIGN_DEADLINES } from "../mpc/sessions/effects.js";
+import type { SessionEnd } from "../mpc/sessions/effects.js";
 import type { RowChange } from "../mpc/state/two-phase.js";
 import { type Message, sameBytes } from "../mpc/wire/header.js";
 import { kindOfType, type MessageKind } from "../mpc/wire/message-types.js";
@@ -25,6 +25,8 @@ import { StateExchange } from "./state-exchange.js";
 import { walletIdText } from "./wallet-names.js";
 
 const NO_WALLET = new Uint8Array(16);
+/** Longer than any flight may take. */
+const SILENT_MS = 15_000;
 
 export class PartyHost<Request> implements LinkListener {
   readonly rows: PartyRows;
@@ -158,16 +160,9 @@ export class PartyHost<Request> implements LinkListener {
     };
   }
 
-  /** No message is a sign of life: a peer that is gone without a word is found by a deadline that it let pass in silence. */
-  #dropIfDead(end: SessionEnd): void {
-    const isLate = end.kind === "failed" && end.failure.kind === "transport" && end.failure.cause === "timeout";
-    const silentNs = this.ports.clock.monoNs() - this.#lastFrameNs;
-    if (isLate && end.by === "self" && silentNs >= SIGN_DEADLINES.flightMs * 1e6) this.ports.link.drop();
-  }
-
   #ended(wallet: HeldWallet, session: LiveSession, outcome: SessionOutcome): void {
     const { end } = outcome;
-    this.#dropIfDead(end);
+    if (isDead(end, this.ports.clock.monoNs() - this.#lastFrameNs)) this.ports.link.drop();
     this.reports.ended(wallet, session.names, end, this.rows.isOpen);
     const isRefusedState = end.kind === "failed" && end.failure.kind === "refused" && end.failure.code === "STATE";
     if (isRefusedState && end.by === "peer") this.exchange.ask(wallet);
@@ -246,4 +241,10 @@ export class PartyHost<Request> implements LinkListener {
         : this.driver.receive(wallet, wallet.session, message, isInTime && wallet.session === session),
     );
   }
+}
+
+/** No message is a sign of life: a peer that is gone without a word is found by a deadline that it let pass in silence. */
+function isDead(end: SessionEnd, silentNs: number): boolean {
+  const isLate = end.kind === "failed" && end.failure.kind === "transport" && end.failure.cause === "timeout";
+  return isLate && end.by === "self" && silentNs >= SILENT_MS * 1e6;
 }

@@ -11,6 +11,7 @@ import { createSeededRandom } from "../../domain/random.js";
 import { openLmdbStore } from "../../storage/lmdb-store.js";
 import { compileChild } from "../../storage/test/compile-child.js";
 import { DurablePartyStore } from "./durable-party-store.js";
+import { SHARE_NAMESPACE } from "./share-row.js";
 import { BESIDE_NAMESPACE, walletIdOf } from "./test/party-rows.js";
 
 const ROUNDS = Number(process.env["MPC_RUNS"] ?? 4);
@@ -39,9 +40,14 @@ it("has every acknowledged commit after each of several kills, and none that is 
     }
     const rows = openLmdbStore({ directory, clock: createSystemClock() });
     try {
-      // A share row without its state row, or the other way round, is refused by the load.
-      const loaded = await new DurablePartyStore(rows).load();
-      for (const { walletId, row } of loaded) {
+      // An epoch row without its state row, or the other way round, is refused by the load; one without its share row,
+      // or the other way round, where the share is read.
+      const store = new DurablePartyStore(rows);
+      const loaded = await store.load();
+      let epochCount = 0;
+      for (const { walletId, row, epochs } of loaded) {
+        for (const { epoch, tag } of epochs) expect((await store.share(walletId, epoch))?.tag).toEqual(tag);
+        epochCount += epochs.length;
         const key = Buffer.from(walletId).toString("hex");
         const beside = Buffer.from((await rows.get(BESIDE_NAMESPACE, key)) ?? new Uint8Array()).toString();
         const [count, ctr, activeEpoch] = beside.split(" ");
@@ -50,6 +56,7 @@ it("has every acknowledged commit after each of several kills, and none that is 
         acknowledged.delete(key);
       }
       expect([...acknowledged.keys()]).toEqual([]);
+      expect((await rows.scan(SHARE_NAMESPACE, { prefix: "", limit: 1_000 })).length).toBe(epochCount);
       expect((await rows.scan(BESIDE_NAMESPACE, { prefix: "", limit: 1_000 })).length).toBe(loaded.length);
     } finally {
       await rows.close();

@@ -40,7 +40,7 @@ export interface PartyStore {
   load(): Promise<readonly StoredParty[]>;
   /** Rejects with STORE_UNAVAILABLE. */
   commit(commit: PartyCommit): Promise<void>;
-  /** The sealed record of an epoch; null: there is none. */
+  /** The sealed record of an epoch; null: there is none. Not while a commit of the same wallet is under way. */
   share(walletId: Uint8Array, epoch: number): Promise<StoredShare | null>;
 }
 

@@ -30,7 +30,15 @@ import type { OpenBackup } from "./open-backup.js";
 import type { StoredParty } from "./party-store.js";
 import { commitRestored, restoredParty } from "./restore.js";
 import { inventoryOf, planRestore, type WalletInventory } from "./restore-plan.js";
-import { encodeShareRow, SHARE_NAMESPACE, shareKey, STATE_NAMESPACE, stateKey } from "./share-row.js";
+import {
+  encodeEpochRow,
+  encodeShareRow,
+  EPOCH_NAMESPACE,
+  SHARE_NAMESPACE,
+  shareKey,
+  STATE_NAMESPACE,
+  stateKey,
+} from "./share-row.js";
 import { CTR, openShare, OWNER, TAG } from "./test/backups.js";
 
 vi.mock("../mpc/base/point.js", async (original) =>
@@ -38,7 +46,9 @@ vi.mock("../mpc/base/point.js", async (original) =>
 );
 
 const native = createRequire(import.meta.url)("secp256k1") as typeof import("secp256k1");
-const SEED = "restore-1";
+/** One wallet; in the long form one for each hundred, with our own products of points (mpc/test/memo.ts). */
+const RUNS = Math.ceil(Number(process.env["MPC_RUNS"] ?? 1) / 100);
+const SEEDS = Array.from({ length: RUNS }, (_, index) => `restore-${index + 1}`);
 /** Two key generations of arithmetic on a machine that is busy with other things. */
 const PATIENCE_MS = 600_000;
 const PAIRS = [makeBackupPair(seededRandom("pair-0")), makeBackupPair(seededRandom("pair-1"))] as const;
@@ -47,12 +57,13 @@ type Folder = Map<string, Uint8Array>;
 type Folders = readonly [Folder, Folder];
 type Nodes = readonly [Node, Node];
 
+let walletSeed: string;
 /** At epoch 1, with the backups of both. */
 let live: readonly [Store, Store];
 let folders: Folders;
 let address: string;
 
-function node(party: Party, folder: Folder, store?: Store, seed = SEED): Node {
+function node(party: Party, folder: Folder, store?: Store, seed = walletSeed): Node {
   const random = seededRandom(`${seed}/backup/${party}`);
   const owner = party === 0 ? OWNER : null;
   const made = new Node(party, seededRandom(seed), undefined, store, (share, ctr) =>
@@ -76,7 +87,7 @@ function lost(): Store {
   return { row: null, shares: new Map(), backups: [] };
 }
 
-function nodes(stores: readonly [Store, Store], of: Folders = copies(), seed = SEED): Nodes {
+function nodes(stores: readonly [Store, Store], of: Folders = copies(), seed = walletSeed): Nodes {
   return [node(0, of[0], copyOf(stores[0]), seed), node(1, of[1], copyOf(stores[1]), seed)];
 }
 
@@ -86,7 +97,7 @@ function copies(): Folders {
 
 function storedOf({ row, store }: Node): StoredParty | null {
   if (row === null) return null;
-  const own = new Node(0, seededRandom(SEED), undefined, store);
+  const own = new Node(0, seededRandom(walletSeed), undefined, store);
   const epochs = [...store.shares.keys()].map((epoch) => ({ epoch, ...own.peek(epoch) }));
   return { walletId: WALLET, row, epochs };
 }
@@ -121,8 +132,9 @@ async function restored(pair: Nodes, of: Folders, party: Party): Promise<Node> {
   const rows = createMemoryStore();
   if (own.row !== null) await rows.put(STATE_NAMESPACE, stateKey(WALLET), encodeStateRow(own.row));
   for (const [epoch, record] of own.store.shares) {
-    const share = encodeShareRow({ epoch, ...own.peek(epoch), record });
-    await rows.put(SHARE_NAMESPACE, shareKey(WALLET, epoch), share);
+    const share = { epoch, ...own.peek(epoch), record };
+    await rows.put(SHARE_NAMESPACE, shareKey(WALLET, epoch), encodeShareRow(share));
+    await rows.put(EPOCH_NAMESPACE, shareKey(WALLET, epoch), encodeEpochRow(share));
   }
   const store = new DurablePartyStore(rows);
   const beside = [{ namespace: "beside", key: "owner", value: Buffer.from("row") }];
@@ -177,7 +189,7 @@ async function expectHealed(pair: Nodes, epoch: number): Promise<void> {
 
 /** A refresh of mode 0 that is killed at S once its backup is written and before anything else leaves. */
 function killedInRefresh(of: Folders): Nodes {
-  const pair = nodes(live, of, "restore-killed");
+  const pair = nodes(live, of, `${walletSeed}/killed`);
   const keeping = pair[0].onEffect;
   pair[0].onEffect = (before, effect) => {
     keeping(before, effect);
@@ -188,7 +200,8 @@ function killedInRefresh(of: Folders): Nodes {
   return nodes([pair[0].store, pair[1].store], of);
 }
 
-beforeAll(() => {
+function makeWallet(seed: string): void {
+  walletSeed = seed;
   folders = [new Map(), new Map()];
   const pair = [node(0, folders[0]), node(1, folders[1])] as const;
   carry(pair, pair[0].keygen());
@@ -197,11 +210,13 @@ beforeAll(() => {
   address = `0x${addressOf(decodePoint(key, "P")).toString("hex")}`;
   live = [pair[0].store, pair[1].store];
   expect(folders.map((folder) => folder.size)).toEqual([1, 1]);
-}, PATIENCE_MS);
+}
 
-describe("a wallet comes back from its backups and signs for the same address", { timeout: PATIENCE_MS }, () => {
+describe.each(SEEDS)("a wallet of seed %s", { timeout: PATIENCE_MS }, (seed) => {
+  beforeAll(() => makeWallet(seed), PATIENCE_MS);
+
   it.each([0, 1] as const)(
-    "where the disk of party %i is lost, with the private key of that party alone",
+    "comes back where the disk of party %i is lost, with the private key of that party alone",
     async (party) => {
       const of = copies();
       const before = nodes(party === 0 ? [lost(), live[1]] : [live[0], lost()], of);
@@ -215,13 +230,13 @@ describe("a wallet comes back from its backups and signs for the same address", 
     },
   );
 
-  it("where both disks are lost", async () => {
+  it("comes back where both disks are lost", async () => {
     const of = copies();
     const before = nodes([lost(), lost()], of);
     await expectHealed([await restored(before, of, 0), await restored(before, of, 1)], 2);
   });
 
-  it("where an older store was put back at C", async () => {
+  it("comes back where an older store was put back at C", async () => {
     const of = copies();
     const pair = nodes(live, of);
     const older = copyOf(live[1]);
@@ -231,7 +246,7 @@ describe("a wallet comes back from its backups and signs for the same address", 
     await expectHealed([before[0], await restored(before, of, 1)], 3);
   });
 
-  it("where both are lost at a crash inside a refresh: the orphan is left out", async () => {
+  it("comes back where both are lost at a crash inside a refresh: the orphan is left out", async () => {
     const of = copies();
     const killed = killedInRefresh(of);
     expect([of[0].size, of[1].size]).toEqual([2, 1]);
@@ -242,14 +257,14 @@ describe("a wallet comes back from its backups and signs for the same address", 
     await expectHealed(pair, 2);
   });
 
-  it("where S is lost inside a refresh: the epoch that C holds, and C's own attempt is dropped", async () => {
+  it("comes back where S is lost inside a refresh: the epoch that C holds, and C's own attempt is dropped", async () => {
     const of = copies();
     const killed = killedInRefresh(of);
     const before = nodes([lost(), killed[1].store], of);
     await expectHealed([await restored(before, of, 0), before[1]], 2);
   });
 
-  it("where a dropped epoch left its file: the next refresh runs, and of two files the right one is taken", async () => {
+  it("comes back where a dropped epoch left its file: of two files of one epoch the right one is taken", async () => {
     const of = copies();
     const killed = killedInRefresh(of);
     expect(reconnect(killed)).toBe("settled");
@@ -263,10 +278,8 @@ describe("a wallet comes back from its backups and signs for the same address", 
     for (const each of pair) expect(each.peek(2).tag).toEqual(tag);
     await expectHealed(pair, 3);
   });
-});
 
-describe("a restored wallet", { timeout: PATIENCE_MS }, () => {
-  it("has no OT state, so it signs nothing even where its row says that it may", async () => {
+  it("has no OT state once it is restored, so it signs nothing even where its row says that it may", async () => {
     const of = copies();
     for (const party of [0, 1] as const) {
       const before = nodes(party === 0 ? [lost(), live[1]] : [live[0], lost()], of);
@@ -280,7 +293,9 @@ describe("a restored wallet", { timeout: PATIENCE_MS }, () => {
       expect(pair[0].released).toEqual([]);
     }
   });
+});
 
+describe("a restored wallet", { timeout: PATIENCE_MS }, () => {
   it("replaces no row of the same or a higher epoch, is no other backup, and takes no ctr from nowhere", async () => {
     const given = { share: openShare(0), ctr: CTR, owner: OWNER, key: PAIRS[0].publicKey };
     const file = sealBackupFile({ ...given, random: seededRandom("file") });

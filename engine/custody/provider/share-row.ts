@@ -1,6 +1,7 @@
 /**
- * The rows of a wallet at one party (docs/mpc.md, 5.4): share rows (tag 32 ‖ P 33 ‖ sealed record), one for each epoch,
- * and the state row. Invariant: a record opens only in the row of its own wallet, party, epoch and key.
+ * The rows of a wallet at one party (docs/mpc.md, 5.4): for each epoch a share row (tag 32 ‖ P 33 ‖ sealed record) and
+ * an epoch row with the same tag and P, under the same key; and the state row. A start reads epoch rows, which have 65
+ * bytes where a share row has 25 kB. Invariant: a record opens only in the row of its own wallet, party, epoch and key.
  */
 import { ServiceError } from "../../domain/errors.js";
 import type { StateRow as StoredRow } from "../../storage/state-store.js";
@@ -14,6 +15,7 @@ import type { Sealer } from "../sealing/sealer.js";
 import type { EpochName, StoredShare } from "./party-store.js";
 
 export const SHARE_NAMESPACE = "custody-share";
+export const EPOCH_NAMESPACE = "custody-epoch";
 export const STATE_NAMESPACE = "custody-state";
 
 const RECORD_AT = HASH_BYTES + POINT_BYTES;
@@ -31,7 +33,7 @@ export function stateKey(walletId: Uint8Array): string {
   return Buffer.from(walletId).toString("hex");
 }
 
-/** What the keys of all share rows of a wallet begin with. */
+/** What the keys of all share rows, and of all epoch rows, of a wallet begin with. */
 export function sharePrefix(walletId: Uint8Array): string {
   return `${stateKey(walletId)}/`;
 }
@@ -40,11 +42,11 @@ export function shareKey(walletId: Uint8Array, epoch: number): string {
   return sharePrefix(walletId) + String(epoch).padStart(EPOCH_DIGITS, "0");
 }
 
-/** Throws STORE_UNAVAILABLE with the row's name. */
-export function readShareKey(key: string): ShareKey {
+/** Of a share row or an epoch row. Throws STORE_UNAVAILABLE with the row's name. */
+export function readShareKey(key: string, namespace = SHARE_NAMESPACE): ShareKey {
   const [, walletId, digits] = SHARE_KEY.exec(key) ?? [];
   const epoch = Number(digits);
-  if (walletId === undefined || epoch < 1 || epoch > EPOCH_MAX) throw unreadable(SHARE_NAMESPACE, key);
+  if (walletId === undefined || epoch < 1 || epoch > EPOCH_MAX) throw unreadable(namespace, key);
   return { walletId: Buffer.from(walletId, "hex"), epoch };
 }
 
@@ -52,16 +54,28 @@ export function encodeShareRow({ tag, publicKey, record }: StoredShare): Buffer 
   return Buffer.concat([tag, publicKey, record]);
 }
 
-/** Copies, so that a name keeps no record in memory. Throws STORE_UNAVAILABLE with the row's name. */
-export function readShareName({ key, value }: StoredRow): EpochName {
-  const { epoch } = readShareKey(key);
-  if (value.byteLength <= RECORD_AT) throw unreadable(SHARE_NAMESPACE, key);
-  const copy = (from: number, to: number) => Buffer.from(value.subarray(from, to));
-  return { epoch, tag: copy(0, HASH_BYTES), publicKey: copy(HASH_BYTES, RECORD_AT) };
+export function encodeEpochRow({ tag, publicKey }: EpochName): Buffer {
+  return Buffer.concat([tag, publicKey]);
 }
 
-export function readShareRow(row: StoredRow): StoredShare {
-  return { ...readShareName(row), record: Buffer.from(row.value.subarray(RECORD_AT)) };
+/** Throws STORE_UNAVAILABLE with the row's name. */
+export function readEpochRow({ key, value }: StoredRow): EpochName {
+  const { epoch } = readShareKey(key, EPOCH_NAMESPACE);
+  if (value.byteLength !== RECORD_AT) throw unreadable(EPOCH_NAMESPACE, key);
+  return { epoch, ...nameIn(value) };
+}
+
+/** Throws STORE_UNAVAILABLE with the row's name. */
+export function readShareRow({ key, value }: StoredRow): StoredShare {
+  const { epoch } = readShareKey(key);
+  if (value.byteLength <= RECORD_AT) throw unreadable(SHARE_NAMESPACE, key);
+  return { epoch, ...nameIn(value), record: Buffer.from(value.subarray(RECORD_AT)) };
+}
+
+/** Copies, so that a name keeps no page of the store in memory. */
+function nameIn(value: Uint8Array): Omit<EpochName, "epoch"> {
+  const copy = (from: number, to: number) => Buffer.from(value.subarray(from, to));
+  return { tag: copy(0, HASH_BYTES), publicKey: copy(HASH_BYTES, RECORD_AT) };
 }
 
 /** Throws STORE_UNAVAILABLE with the row's name. */

@@ -1,7 +1,7 @@
 /** The messages between the service and the thread that runs its signing sessions. */
-import type { EndCause, Step } from "../../engine/custody/mpc/sessions/effects.js";
-import type { Message } from "../../engine/custody/mpc/wire/header.js";
-import type { ServiceRequest } from "../../engine/custody/provider/session-runner.js";
+import type { EndCause, Step } from "../mpc/sessions/effects.js";
+import type { Message } from "../mpc/wire/header.js";
+import type { ServiceRequest } from "./session-runner.js";
 
 /** Keys are moved, not copied; the thread wipes them. */
 export interface WorkerKeys {
