@@ -151,6 +151,27 @@ describe("wallets that were made without a key", () => {
     await expect(desk.create("old", call({ idempotencyKey: null }))).rejects.toMatchObject({ code: "WALLET_EXISTS" });
   });
 
+  it("are listed once by a provider that knows of the adoption itself", async () => {
+    const { provider, open } = stand();
+    const local = await provider.create("old", null);
+    const own = await provider.create("new", ALICE);
+    const ids = [local.walletId, own.walletId].sort();
+    const exact = provider.list.bind(provider);
+    // As the embedded provider does: the adopter reaches both.
+    provider.list = (ownerId, after, limit) => {
+      if (ownerId !== ALICE) return exact(ownerId, after, limit);
+      const both = [...exact(ALICE, after, 10).wallets, ...exact(null, after, 10).wallets];
+      const wallets = both.sort((a, b) => (a.walletId < b.walletId ? -1 : 1));
+      return { wallets: wallets.slice(0, limit), next: wallets.length > limit ? (ids[limit - 1] ?? null) : null };
+    };
+    const desk = open(ALICE);
+    expect(desk.list(ALICE, null, 10).wallets.map(({ walletId }) => walletId)).toEqual(ids);
+    expect(desk.list(ALICE, null, 2)).toMatchObject({ next: null });
+    const [first, second] = ids;
+    expect(desk.list(ALICE, null, 1)).toMatchObject({ wallets: [{ walletId: first }], next: first });
+    expect(desk.list(ALICE, first ?? null, 1)).toMatchObject({ wallets: [{ walletId: second }], next: null });
+  });
+
   it("by a request that the adopter retries are answered again", async () => {
     const { provider, open } = stand();
     const { value: wallet } = await open().create("u", call({ ownerId: null, keyId: null }));

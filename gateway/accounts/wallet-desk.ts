@@ -106,7 +106,9 @@ export class WalletDesk {
   /** In ascending order of wallet id. `after`: exclusive start. */
   list(ownerId: string | null, after: string | null, limit: number): WalletPage {
     const pages = this.#owners.reachedBy(ownerId).map((owner) => this.#provider.list(owner, after, limit));
-    const all = pages.flatMap(({ wallets }) => wallets).sort((a, b) => (a.walletId < b.walletId ? -1 : 1));
+    // A provider that knows of the adoption itself lists adopted wallets under both owners.
+    const byId = new Map(pages.flatMap(({ wallets }) => wallets).map((wallet) => [wallet.walletId, wallet]));
+    const all = [...byId.values()].sort((a, b) => (a.walletId < b.walletId ? -1 : 1));
     const wallets = all.slice(0, limit);
     const hasMore = all.length > limit || pages.some(({ next }) => next !== null);
     return { wallets, next: hasMore ? (wallets.at(-1)?.walletId ?? null) : null };

@@ -39,7 +39,7 @@ export async function openAdminSocket(parts: AdminSocketParts): Promise<AdminSer
 }
 
 function portsOf({ config, version, clock, logger, administration, server, wallets }: AdminSocketParts): AdminPorts {
-  const { keys, audit, sealRotation, kekId } = administration;
+  const { keys, audit, sealRotation } = administration;
   const startedAtMs = clock.wallMs();
   return {
     keys,
@@ -55,7 +55,7 @@ function portsOf({ config, version, clock, logger, administration, server, walle
       url: server.url,
       pid: process.pid,
       startedAtMs,
-      kekId,
+      kekId: administration.kekId,
       tls: server.certificate,
     }),
   };

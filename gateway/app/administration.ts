@@ -77,7 +77,9 @@ export const openAdministration: OpenAdministration = async (parts) => {
       localRows,
       table: keys.table,
       ring,
-      kekId: ring.kekId,
+      get kekId() {
+        return ring.kekId;
+      },
       sealRotation: rotationOf(sealed, ring),
       close,
     };

@@ -56,8 +56,11 @@ function programOf({ directory, logLevel, childPath }: CosignerProcessOptions): 
     prepare: () => ({ message: { kind: "start", directory, port, logLevel } satisfies CosignerStart }),
     read(message) {
       if (!isCosignerReport(message)) return null;
-      // What it refuses may be mended while the service runs.
-      if (message.kind === "refused") return { kind: "refused", text: message.text, isFinal: false };
+      // What it refuses may be mended while the service runs; a port that is taken meanwhile is not come by again.
+      if (message.kind === "refused") {
+        port = 0;
+        return { kind: "refused", text: message.text, isFinal: false };
+      }
       port = message.port;
       return { kind: "ready", ready: port };
     },

@@ -89,7 +89,7 @@ async function opened(parts: CustodyParts, undo: (() => Promise<void>)[], stop: 
   const link = new LinkClient({ ...{ place: placeOf(parts, undo), identity, clock, random, logger } });
   const { workerPath } = parts;
   const runner = new WorkerRunner({
-    ...{ ring, backupKey: backupKey.bytes, logger },
+    ...{ ring, backupKey: backupKey.bytes, clock, logger },
     ...(workerPath === undefined ? {} : { workerPath }),
   });
   undo.push(() => runner.close());

@@ -167,7 +167,7 @@ export function addSigningMetrics(registry: Registry, status: () => WalletProvid
   ]);
   addCounter(registry, {
     name: "unwind_signatures_total",
-    help: "Signing sessions since start, by how they ended; dropped: never begun.",
+    help: "Signatures made, and sessions of any kind that failed, since start; dropped: messages that came too late.",
     labelNames: ["outcome"],
     *read() {
       const { signed, failed, dropped } = status().sessions;

@@ -73,8 +73,8 @@ async function openDirectly(parts: ReachParts, creates: boolean): Promise<Admin 
   if (store === null) return null;
   try {
     const administration = await parts.openAdministration({ store, access: config, clock, logger: silentLogger });
-    const { keys, audit, sealRotation, kekId } = administration;
-    const status = () => ({ ...NO_SERVICE, authMode: config.authMode, kekId });
+    const { keys, audit, sealRotation } = administration;
+    const status = () => ({ ...NO_SERVICE, authMode: config.authMode, kekId: administration.kekId });
     const operations = new AdminOperations(
       { keys, audit, sealRotation, tls: null, wallets: null, status },
       silentLogger,

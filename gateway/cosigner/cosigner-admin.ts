@@ -8,14 +8,14 @@ import type { Cosigner } from "./cosigner.js";
 const VERSION = "0.1.0";
 
 export function cosignerPorts(cosigner: Cosigner): AdminPorts {
-  const { audit, sealRotation, kekId, port } = cosigner;
+  const { audit, sealRotation, port } = cosigner;
   const startedAtMs = Date.now();
   return {
     keys: NO_KEYS,
     ...{ audit, sealRotation, tls: null, wallets: walletAdmin(cosigner) },
     status: () => ({
       ...{ running: true, version: VERSION, profile: "cosigner", authMode: "pinned", url: `tls://:${port}` },
-      ...{ pid: process.pid, startedAtMs, kekId, tls: null },
+      ...{ pid: process.pid, startedAtMs, kekId: cosigner.kekId, tls: null },
     }),
   };
 }

@@ -19,7 +19,7 @@ import type { Clock } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
 import { MAX_SCAN_ROWS, type StateRow, type StateStore } from "../../engine/storage/state-store.js";
-import { openKeyring, rotationOf, type SealParts } from "../admin/seals.js";
+import { continueRotation, openKeyring, rotationOf, type SealParts } from "../admin/seals.js";
 import type { SealRotation } from "../admin/operations.js";
 import { AuditStore } from "../auth/audit-store.js";
 import { systemFillRandom } from "../auth/secret-text.js";
@@ -51,6 +51,7 @@ export interface Cosigner {
   readonly host: CosignerHost;
   readonly audit: AuditStore;
   readonly sealRotation: SealRotation;
+  /** Of the key that seals now. */
   readonly kekId: string;
   wallets(): readonly CosignerWallet[];
   stop(): Promise<void>;
@@ -86,10 +87,12 @@ async function opened(
   const store = openStore(own, parts);
   undo.push(() => store.close());
   const sealed: SealParts = {
-    ...{ store, clock, kek: { kind: "file", path: own.kekFile }, formerKek: null, places: [sealedShares(1)] },
+    ...{ store, clock, kek: { kind: "file", path: own.kekFile }, places: [sealedShares(1)] },
+    formerKek: own.formerKekFile === null ? null : { kind: "file", path: own.formerKekFile },
   };
   const ring = await openRing(sealed);
   undo.push(() => ring.close());
+  continueRotation(sealed, ring, logger);
   const audit = await AuditStore.open(store, clock, systemFillRandom);
   const record = new CustodyRecord({ audit, logger });
   const host = new CosignerHost({
@@ -105,7 +108,13 @@ async function opened(
   undo.push(() => link.close());
   logger.info("cosigner.listening", { host: own.host, port });
   const wallets = () => host.wallets();
-  return { port, host, audit, sealRotation: rotationOf(sealed, ring), kekId: ring.kekId, wallets, stop };
+  const sealRotation = rotationOf(sealed, ring);
+  return {
+    ...{ port, host, audit, sealRotation, wallets, stop },
+    get kekId() {
+      return ring.kekId;
+    },
+  };
 }
 
 function openStore({ dataDirectory }: CosignerConfig, { clock, logger, onStoreFailure }: CosignerParts): StateStore {

@@ -1,7 +1,7 @@
 /**
  * The sessions of the service in a thread of its own (engine/custody/provider/session-runner.ts over worker messages).
  * A thread that dies takes its sessions with it: their calls reject, which the host counts as unexplained, and the next
- * call starts another one.
+ * call starts another one. One that gives no answer is ended, and is then one that died.
  *
  * Invariant: the thread has the keys of the ring, also after a rotation: they are sent ahead of any call after it.
  */
@@ -11,6 +11,7 @@ import type { EndCause, Step } from "../../engine/custody/mpc/sessions/effects.j
 import type { Message } from "../../engine/custody/mpc/wire/header.js";
 import type { SessionRunner, ServiceRequest } from "../../engine/custody/provider/session-runner.js";
 import type { Keyring } from "../../engine/custody/sealing/keyring.js";
+import type { Clock } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type {
   FromWorker,
@@ -24,10 +25,15 @@ export interface WorkerRunnerParts {
   readonly ring: Pick<Keyring, "copyOfKeys" | "watch">;
   /** 32 bytes. */
   readonly backupKey: Uint8Array;
+  readonly clock: Clock;
   readonly logger: Logger;
   /** The compiled main of the thread; by default its place in this build. */
   readonly workerPath?: string;
 }
+
+/** Above what the host waits for a step, so that it has decided before. */
+const ANSWER_MS_MAX = 15_000;
+const CLOSE_MS_MAX = 5_000;
 
 interface Waiting {
   resolve(step: Step | null): void;
@@ -68,23 +74,31 @@ export class WorkerRunner implements SessionRunner<ServiceRequest> {
     const worker = this.#worker;
     if (worker === null) return;
     const gone = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
-    await this.#call(worker, { kind: "close" }).catch(() => {});
+    await this.#call(worker, { kind: "close" }, CLOSE_MS_MAX).catch(() => {});
+    // All is wiped by then, or it was given no more time.
+    void worker.terminate();
     await gone;
   }
 
   async #step(call: WorkerCall): Promise<Step> {
     if (this.#isClosed) throw new Error("the runner is closed");
-    const step = await this.#call(this.#started(), call);
+    const step = await this.#call(this.#started(), call, ANSWER_MS_MAX);
     if (step === null) throw new Error("a call without a step");
     return step;
   }
 
-  #call(worker: Worker, call: WorkerCall): Promise<Step | null> {
+  async #call(worker: Worker, call: WorkerCall, answerMs: number): Promise<Step | null> {
+    const { clock } = this.#parts;
     const number = ++this.#lastNumber;
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(number, { resolve, reject });
-      worker.postMessage({ kind: "call", number, call } satisfies ToWorker);
-    });
+    const timer = clock.setTimer(() => void worker.terminate(), answerMs);
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#waiting.set(number, { resolve, reject });
+        worker.postMessage({ kind: "call", number, call } satisfies ToWorker);
+      });
+    } finally {
+      clock.clearTimer(timer);
+    }
   }
 
   #started(): Worker {

@@ -21,6 +21,8 @@ import type { SessionRunner } from "./session-runner.js";
 
 /** A step that gives no result by then is a fault, counted as unexplained. */
 const STEP_MS_MAX = 10_000;
+/** A folder that takes nothing by then has failed; what it writes late is a file of an epoch that is nobody's. */
+const BACKUP_MS_MAX = 10_000;
 
 type CommitEffect = Extract<Effect, { kind: "commit" }>;
 type AmountEffect = Extract<Effect, { kind: "unreserve" | "amounts spent" }>;
@@ -133,8 +135,12 @@ export class SessionDriver<Request> {
     }
   }
 
-  /** The row of the last commit stays, which counts the abort; what is prepared is settled with the peer. */
+  /**
+   * The row of the last commit stays, which counts the abort; what is prepared is settled with the peer. A thread that
+   * is slow and lives wipes the session behind its step, and what the step came to is not used.
+   */
   #unanswered(wallet: HeldWallet, session: LiveSession): void {
+    this.#ports.runner.end(session.id, "stopped").catch(() => {});
     const { epoch, ctr } = session.names;
     this.#ports.send(abortMessage(this.#ports.party, { walletId: wallet.walletId, epoch, ctr }, { class: "fault" }));
     const { failure } = fault(new Error("no result"));
@@ -192,13 +198,14 @@ export class SessionDriver<Request> {
   }
 
   async #backup(wallet: HeldWallet, { epoch, tag, file }: Extract<Effect, { kind: "backup" }>): Promise<boolean> {
-    try {
-      await this.#ports.backups.write({ walletId: wallet.walletId, epoch, tag }, file);
-      return true;
-    } catch {
-      this.#hooks.backupFailed(wallet);
-      return false;
-    }
+    const { backups, clock } = this.#ports;
+    const written = backups.write({ walletId: wallet.walletId, epoch, tag }, file);
+    const isWritten = await within(clock, written, BACKUP_MS_MAX).then(
+      ({ done }) => done,
+      () => false,
+    );
+    if (!isWritten) this.#hooks.backupFailed(wallet);
+    return isWritten;
   }
 
   /** A freeze that the store does not take is kept in memory and owed; nothing of it leaves before it is durable. */

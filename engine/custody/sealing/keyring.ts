@@ -27,6 +27,8 @@ export class Keyring implements Sealer {
   /** Monotonic; null: nothing yet. */
   #lastSealNs: number | null = null;
   #lastFormerSealNs: number | null = null;
+  /** A thread seals with copies of the keys, unseen by this ring. */
+  #isShared = false;
 
   constructor({ present, former, clock, random }: KeyringParts) {
     this.#present = present;
@@ -64,8 +66,9 @@ export class Keyring implements Sealer {
     return rewrapped ?? record;
   }
 
-  /** For a thread that seals with these keys: the caller wipes them. */
+  /** For a thread that seals with these keys: the caller wipes them. What it seals until a rotation counts for that. */
   copyOfKeys(): { readonly present: Buffer; readonly former: Buffer | null } {
+    this.#isShared = true;
     return { present: copyOf(this.#present), former: this.#former === null ? null : copyOf(this.#former) };
   }
 
@@ -85,7 +88,8 @@ export class Keyring implements Sealer {
     if (this.#former !== null) throw new ServiceError("INTERNAL", { problem: "sealing: TWO_FORMER_KEYS" });
     this.#former = this.#present;
     this.#present = next;
-    this.#lastFormerSealNs = this.#lastSealNs;
+    // What a thread seals under the former key may be on its way until the thread has the next one.
+    this.#lastFormerSealNs = this.#isShared ? this.#clock.monoNs() : this.#lastSealNs;
     for (const changed of this.#watchers) changed();
   }
 
@@ -95,7 +99,7 @@ export class Keyring implements Sealer {
     for (const changed of this.#watchers) changed();
   }
 
-  /** Ms since this ring sealed the last time under the former key; null where it never did. */
+  /** Ms since the last seal under the former key, by this ring or a thread of it; null where there was none. */
   formerIdleMs(): number | null {
     return this.#lastFormerSealNs === null ? null : (this.#clock.monoNs() - this.#lastFormerSealNs) / 1e6;
   }

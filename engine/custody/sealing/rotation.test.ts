@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../domain/virtual-clock.js";
 import { decodeJson, encodeJson, type StateStore } from "../../storage/state-store.js";
 import { createMemoryStore } from "../../storage/test/memory-store.js";
-import type { KekSource } from "./kek.js";
-import type { Keyring } from "./keyring.js";
+import { Kek, type KekSource } from "./kek.js";
+import { Keyring } from "./keyring.js";
 import { type KeyringSetup, loadKeyring } from "./load-keyring.js";
 import { recordKekId } from "./record.js";
 import { finishRotation, type RotationReport, startRotation } from "./rotation.js";
@@ -256,6 +256,23 @@ describe("a rotation beside other writers", () => {
     expect(await openAll(world.store, await world.load(KEYS.second))).toEqual(
       expect.arrayContaining([...NAMES, "k9/0", "k9/1"]),
     );
+  });
+
+  it("waits for what a thread still seals with the keys that it was given", async () => {
+    const { world } = await sealedWorld();
+    // Nothing was sealed in this life by the ring itself.
+    const ring = await world.load(KEYS.first);
+    const { present } = ring.copyOfKeys();
+    const thread = new Keyring({ present: new Kek(present), former: null, clock: world.clock, random });
+    await world.start(ring, KEYS.second);
+    const report = finishRotation({ store: world.store, ring, places: PLACES, clock: world.clock });
+    await world.clock.advanceAsync(59_000);
+    const context = { purpose: "share", parts: ["w"], recordVersion: 1 };
+    const record = ring.takeOver(context, thread.seal(context, Buffer.from("late")));
+    expect(recordKekId(record)).toBe(ring.kekId);
+    await world.clock.advanceAsync(1_000);
+    expect(await report).toMatchObject({ isDone: true });
+    expect(ring.open(context, record).toString()).toBe("late");
   });
 
   it("shows the new value of each row to whoever keeps it in memory", async () => {
