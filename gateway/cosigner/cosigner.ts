@@ -11,6 +11,7 @@ import { DurablePartyStore } from "../../engine/custody/provider/durable-party-s
 import { createCosignerRunner } from "../../engine/custody/provider/local-runner.js";
 import { sealedShares } from "../../engine/custody/provider/share-row.js";
 import { walletIdText } from "../../engine/custody/provider/wallet-names.js";
+import { systemRandom } from "../../engine/custody/mpc/base/random.js";
 import { DEFAULT_POLICY, type Policy } from "../../engine/custody/policy/policy.js";
 import { readPolicyConfig } from "../../engine/custody/policy/policy-config.js";
 import type { VenueActs } from "../../engine/custody/policy/venue-acts.js";
@@ -29,6 +30,7 @@ import { LinkServer } from "../custody/link-server.js";
 import { openIdentity } from "../custody/link-tls.js";
 import type { CosignerConfig, PartyConfig } from "../custody/party-config.js";
 import { identityOfParty, runnerPorts } from "../custody/party-parts.js";
+import { WalletRestores } from "../custody/wallet-restores.js";
 
 export interface CosignerParts {
   readonly config: PartyConfig;
@@ -49,6 +51,7 @@ export class CosignerRefused extends Error {
 export interface Cosigner {
   readonly port: number;
   readonly host: CosignerHost;
+  readonly restores: WalletRestores;
   readonly audit: AuditStore;
   readonly sealRotation: SealRotation;
   readonly kekId: string;
@@ -99,13 +102,20 @@ async function opened(
     runner: createCosignerRunner(runnerPorts(ring, backupKey)),
     dayBook: await openDayBook(store, policy, parts),
   });
+  const restores = new WalletRestores({
+    ...{ party: 1, sealer: ring, random: systemRandom, clock },
+    stored: (walletId) => host.stored(walletId),
+    restore: (wallet) => host.restore(wallet),
+  });
+  undo.push(() => restores.close());
   await host.start();
   undo.push(() => host.stop());
   const { port } = await link.start();
   undo.push(() => link.close());
   logger.info("cosigner.listening", { host: own.host, port });
   const wallets = () => host.wallets();
-  return { port, host, audit, sealRotation: rotationOf(sealed, ring), kekId: ring.kekId, wallets, stop };
+  const sealRotation = rotationOf(sealed, ring);
+  return { port, host, restores, audit, sealRotation, kekId: ring.kekId, wallets, stop };
 }
 
 function openStore({ dataDirectory }: CosignerConfig, { clock, logger, onStoreFailure }: CosignerParts): StateStore {
