@@ -45,6 +45,7 @@ async function run(args: string, reach: Parameters<typeof runCli>[1]["reach"], o
         stderr += text;
       },
       reach,
+      untilStopped: async () => {},
     },
   );
   return { code, stdout, stderr };
