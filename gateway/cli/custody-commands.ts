@@ -91,9 +91,11 @@ async function runUntilStopped(directory: string, level: LogLevel, { out, untilS
   const failure = new Promise<"failed">((settle) => {
     storeFailed = () => settle("failed");
   });
+  // Heard from now on: a signal that comes during the start ends it in order too.
+  const stopped = untilStopped().then(() => "stopped" as const);
   const running = await started({ directory, level, onStoreFailure: storeFailed });
   await out(`ready tls://${hostText(running.host)}:${running.port}\n`);
-  const end = await Promise.race([failure, untilStopped().then(() => "stopped" as const)]);
+  const end = await Promise.race([failure, stopped]);
   if (end === "failed")
     throw new CliFailure(EXIT_FAULT, "STORE_UNAVAILABLE", `the store of ${directory} failed: start it again`);
   await running.stop();

@@ -76,7 +76,9 @@ export function partiesText(made: unknown): string {
   const steps = [
     ...(offline.length === 0
       ? []
-      : [`Carry ${offline.join(" and ")} away to two different people, and delete them here: together they are every key.`]),
+      : [
+          `Carry ${offline.join(" and ")} away to two different people, and delete them here: together they are every key.`,
+        ]),
     "Give the service a key-encryption key of its own (KEK_FILE); the co-signer has one in its folder.",
     `Set CUSTODY_DIR=${service.directory} and start the service. It starts the co-signer beside itself.`,
     `Or move ${cosigner.directory} to another host, set host and port in its party.json, run \`unwind cosigner <folder>\` there, and set COSIGNER_URL.`,

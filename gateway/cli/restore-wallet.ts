@@ -73,7 +73,11 @@ async function resealed(
 ): Promise<Buffer> {
   const name = names.find((each) => each.epoch === epoch && tag.startsWith(tagText(each)));
   if (name === undefined)
-    throw new CliFailure(EXIT_REFUSED, "BACKUP_MISSING", `${folder} has no backup of epoch ${epoch} that both sides have`);
+    throw new CliFailure(
+      EXIT_REFUSED,
+      "BACKUP_MISSING",
+      `${folder} has no backup of epoch ${epoch} that both sides have`,
+    );
   const target = parseBackupPublicKey(publicKey);
   if (!target.ok) throw new CliFailure(EXIT_FAULT, "INTERNAL", "the process gave no key to seal to");
   const file = await readFile(folder, name);
@@ -81,9 +85,14 @@ async function resealed(
   try {
     const opened = openBackupFile(name, file, privateKey);
     if (!opened.ok)
-      throw new CliFailure(EXIT_REFUSED, "BACKUP_REFUSED", `the backup of epoch ${epoch} ${BACKUP_TEXTS[opened.reason]}`, {
-        reason: opened.reason,
-      });
+      throw new CliFailure(
+        EXIT_REFUSED,
+        "BACKUP_REFUSED",
+        `the backup of epoch ${epoch} ${BACKUP_TEXTS[opened.reason]}`,
+        {
+          reason: opened.reason,
+        },
+      );
     try {
       return resealBackup(opened.backup, target.key, systemRandom);
     } finally {
@@ -137,7 +146,8 @@ function readPrivateKey(path: string): Buffer {
   }
   try {
     const key = readBackupPrivateKey(content);
-    if (key === null) throw new CliFailure(EXIT_USAGE, "KEY_FILE", `${path} holds no backup key: 32 bytes or 64 hex digits`);
+    if (key === null)
+      throw new CliFailure(EXIT_USAGE, "KEY_FILE", `${path} holds no backup key: 32 bytes or 64 hex digits`);
     return key;
   } finally {
     content.fill(0);

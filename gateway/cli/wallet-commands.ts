@@ -40,7 +40,9 @@ export function addWallets(wallets: Command, parts: ProgramParts): void {
     withBackups(
       wallets
         .command("inventory <walletId>")
-        .description("what this side has of a wallet, as JSON for the operator of the other side; nothing in it is secret"),
+        .description(
+          "what this side has of a wallet, as JSON for the operator of the other side; nothing in it is secret",
+        ),
     ),
   ).action((walletId: string, options: Options) =>
     parts.act({

@@ -144,7 +144,8 @@ async function worded(act: Promise<void>): Promise<void> {
   try {
     await act;
   } catch (error) {
-    const problem = error instanceof ServiceError && error.code === "INVALID_PARAMETERS" ? error.context["problem"] : "";
+    const problem =
+      error instanceof ServiceError && error.code === "INVALID_PARAMETERS" ? error.context["problem"] : "";
     throw typeof problem === "string" && problem !== "" ? refused("STATE", problem) : error;
   }
 }
