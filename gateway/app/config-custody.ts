@@ -11,7 +11,7 @@ export const CUSTODY_OPTIONS = {
   CUSTODY_DIR: option({
     kind: "text",
     default: "",
-    doc: "Folder of the service's side of two-party signing, made by `unwind custody init` (docs/custody.md). Empty: there are no server wallets, and their paths are 404. Not in public mode.",
+    doc: "Folder of the service's side of two-party signing, made by `unwind custody init` (docs/custody.md). Empty: there are no server wallets, and their routes answer 404. Not in public mode.",
   }),
   COSIGNER_DIR: option({
     kind: "text",
