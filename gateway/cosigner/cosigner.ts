@@ -20,7 +20,7 @@ import type { Clock } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
 import { MAX_SCAN_ROWS, type StateRow, type StateStore } from "../../engine/storage/state-store.js";
-import { openKeyring, rotationOf, type SealParts } from "../admin/seals.js";
+import { continueRotation, openKeyring, rotationOf, type SealParts } from "../admin/seals.js";
 import type { SealRotation } from "../admin/operations.js";
 import { AuditStore } from "../auth/audit-store.js";
 import { systemFillRandom } from "../auth/secret-text.js";
@@ -89,7 +89,8 @@ async function opened(
   const store = openStore(own, parts);
   undo.push(() => store.close());
   const sealed: SealParts = {
-    ...{ store, clock, kek: { kind: "file", path: own.kekFile }, formerKek: null, places: [sealedShares(1)] },
+    ...{ store, clock, places: [sealedShares(1)], kek: { kind: "file", path: own.kekFile } },
+    formerKek: own.kekFormerFile === null ? null : { kind: "file", path: own.kekFormerFile },
   };
   const ring = await openRing(sealed);
   undo.push(() => ring.close());
@@ -110,6 +111,7 @@ async function opened(
   undo.push(() => restores.close());
   await host.start();
   undo.push(() => host.stop());
+  continueRotation(sealed, ring, logger);
   const { port } = await link.start();
   undo.push(() => link.close());
   logger.info("cosigner.listening", { host: own.host, port });
