@@ -77,7 +77,7 @@ export function partiesText(made: unknown): string {
     ...(offline.length === 0
       ? []
       : [
-          `Carry ${offline.join(" and ")} away to two different people, and delete them here: together they are every key.`,
+          `Carry ${offline.join(" and ")} away to two different people, and delete them here: with the backups of both sides they open every key.`,
         ]),
     "Give the service a key-encryption key of its own (KEK_FILE); the co-signer has one in its folder.",
     `Set CUSTODY_DIR=${service.directory} and start the service. It starts the co-signer beside itself.`,
