@@ -4,7 +4,7 @@ import type { EmbeddedProvider } from "../../engine/custody/provider/embedded-pr
 import { ServiceError } from "../../engine/domain/errors.js";
 import { AdminRefusal } from "../admin/protocol.js";
 import type { WalletAdmin } from "../admin/wallet-admin.js";
-import { restoreActs, type WalletRestores } from "../custody/wallet-restores.js";
+import { restoreActs, type WalletRestores } from "../admin/wallet-restores.js";
 
 export function serviceWallets(provider: EmbeddedProvider, restores: WalletRestores): WalletAdmin {
   const stateOf = (walletId: string) => provider.all().find((wallet) => wallet.walletId === walletId)?.state ?? null;

@@ -26,7 +26,7 @@ import type { LinkStatus } from "../custody/link-status.js";
 import { openIdentity } from "../custody/link-tls.js";
 import { PartyCertificateError } from "../custody/party-certificate.js";
 import { identityOfParty } from "../custody/party-parts.js";
-import { WalletRestores } from "../custody/wallet-restores.js";
+import { WalletRestores } from "../admin/wallet-restores.js";
 import { WorkerRunner } from "../custody/worker-runner.js";
 import type { CustodyConfig } from "./config-custody.js";
 import { CosignerProcess } from "./cosigner-process.js";

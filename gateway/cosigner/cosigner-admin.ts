@@ -4,7 +4,7 @@ import { AdminRefusal } from "../admin/protocol.js";
 import type { AdminPorts } from "../admin/operations.js";
 import type { WalletAdmin } from "../admin/wallet-admin.js";
 import type { KeyAdmin } from "../auth/key-admin.js";
-import { restoreActs } from "../custody/wallet-restores.js";
+import { restoreActs } from "../admin/wallet-restores.js";
 import type { Cosigner } from "./cosigner.js";
 
 const VERSION = "0.1.0";

@@ -30,7 +30,7 @@ import { LinkServer } from "../custody/link-server.js";
 import { openIdentity } from "../custody/link-tls.js";
 import type { CosignerConfig, PartyConfig } from "../custody/party-config.js";
 import { identityOfParty, runnerPorts } from "../custody/party-parts.js";
-import { WalletRestores } from "../custody/wallet-restores.js";
+import { WalletRestores } from "../admin/wallet-restores.js";
 
 export interface CosignerParts {
   readonly config: PartyConfig;

@@ -36,7 +36,7 @@ import { readPartyConfig } from "../../custody/party-config.js";
 import type { PartyName } from "../../custody/party-names.js";
 import { identityOfParty, runnerPorts } from "../../custody/party-parts.js";
 import { makeParties } from "../../custody/party-setup.js";
-import { WalletRestores } from "../../custody/wallet-restores.js";
+import { WalletRestores } from "../../admin/wallet-restores.js";
 import { runCli } from "../run-cli.js";
 
 const NAMES: readonly [PartyName, PartyName] = ["service", "cosigner"];

@@ -24,8 +24,8 @@ import type { RandomSource } from "../../engine/custody/mpc/base/random.js";
 import type { Sealer } from "../../engine/custody/sealing/sealer.js";
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
-import { AdminRefusal } from "../admin/protocol.js";
-import type { BackupEpoch, RestoreOffer, WalletActReport, WalletAdmin } from "../admin/wallet-admin.js";
+import { AdminRefusal } from "./protocol.js";
+import type { BackupEpoch, RestoreOffer, WalletActReport, WalletAdmin } from "./wallet-admin.js";
 
 const KEY_MS = 600_000;
 /** Restores begun and not ended, of all wallets. */
