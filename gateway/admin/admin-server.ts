@@ -19,7 +19,7 @@ export interface AdminLimits extends ConnectionLimits {
   /** Those that did not end in time included. */
   readonly operationsMax: number;
   readonly operationMs: number;
-  /** For one that goes over all rows of the store. */
+  /** For one that goes over all rows of the store, or runs a session with the co-signer, which ends by itself. */
   readonly longOperationMs: number;
 }
 
@@ -35,7 +35,7 @@ export const ADMIN_LIMITS: AdminLimits = {
 
 /** Clients beyond the limit that get an answer; more of them at once are closed without one. */
 const REFUSED_MAX = 16;
-const LONG_OPERATIONS: ReadonlySet<string> = new Set(["seal.rotate"]);
+const LONG_OPERATIONS: ReadonlySet<string> = new Set(["seal.rotate", "wallets.refresh", "wallets.unfreeze"]);
 /** Nobody but the owner may connect. */
 const UMASK = 0o177;
 

@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { silentLogger } from "../../engine/domain/logger.js";
 import { AdminOperations } from "./operations.js";
+import type { WalletAdmin } from "./wallet-admin.js";
 import { AdminRefusal, decodeReply, decodeRequest, refusalOf } from "./protocol.js";
 import { memoryPorts } from "./test/admin-doubles.js";
 
 const REPORT = { kekId: "k2", isDone: true, rewrappedRows: 3, leftRows: 0, foreignRows: 0 };
+const WALLET = "0f0e0d0c-0b0a-4908-8706-050403020100";
+const TAGGED = "7.0011223344556677";
 
 function make(changes: Parameters<typeof memoryPorts>[0] = {}) {
   const { keys, audit, ports } = memoryPorts(changes);
@@ -41,6 +44,15 @@ describe("the administrative operations", () => {
     ["audit.page", { limit: 501, cursor: "" }, ["limit", "cursor"]],
     ["status", { x: 1 }, ["x"]],
     ["seal.rotate", { nextKeyFile: "kek.next" }, ["nextKeyFile"]],
+    ["wallets.list", { all: true }, ["all"]],
+    ["wallets.refresh", { walletId: "ada", afterRestore: 1 }, ["walletId", "afterRestore"]],
+    ["wallets.unfreeze", {}, ["walletId"]],
+    ["wallets.inventory", { walletId: WALLET, backups: ["7.zz"] }, ["backups"]],
+    ["wallets.inventory", { walletId: WALLET, backups: Array.from({ length: 257 }, () => TAGGED) }, ["backups"]],
+    ["wallets.restoreKey", { walletId: WALLET, backups: [TAGGED], peer: { walletId: WALLET } }, ["peer"]],
+    ["wallets.restore", { walletId: WALLET, backup: "AA" }, ["backup"]],
+    ["wallets.restore", { walletId: WALLET }, ["backup"]],
+    ["wallets.restore", { walletId: WALLET, backup: "AAAA".repeat(2_732) }, ["backup", "backup"]],
   ])("%s refuses the parameters %j by name, and does nothing", async (op, params, paths) => {
     const { keys, operations } = make();
     await expect(operations.run(op, params)).rejects.toMatchObject({
@@ -80,6 +92,52 @@ describe("the administrative operations", () => {
       ["seal.rotate", "k2", "done"],
       ["tls.reload", "02", "done"],
       ["tls.reload", "", "refused"],
+    ]);
+  });
+
+  it("act on wallets, with a row for each act and each refusal that names the wallet", async () => {
+    const asked: unknown[] = [];
+    const report = (state: string) => ({ walletId: WALLET, epoch: 2, state });
+    const wallets: WalletAdmin = {
+      list: async () => [],
+      refresh: async (...args) => {
+        asked.push(args);
+        return report("ACTIVE");
+      },
+      unfreeze: () => Promise.reject(new AdminRefusal("WALLET_STATE", "no")),
+      inventory: async (walletId, backups) => {
+        asked.push([walletId, backups]);
+        return { walletId, active: null, prepared: null, ctr: "0", epochs: [] };
+      },
+      beginRestore: async () => ({ kind: "keep", epoch: 1 }),
+      restore: async (_walletId, file) => {
+        asked.push(Buffer.from(file));
+        return report("RESTORED");
+      },
+    };
+    const { audit, operations } = make({ wallets });
+    expect(await operations.run("wallets.list", {})).toEqual({ wallets: [] });
+    await operations.run("wallets.refresh", { walletId: WALLET.toUpperCase() });
+    await operations.run("wallets.refresh", { walletId: WALLET, afterRestore: true });
+    await expect(operations.run("wallets.unfreeze", { walletId: WALLET })).rejects.toMatchObject({
+      code: "WALLET_STATE",
+    });
+    await operations.run("wallets.inventory", { walletId: WALLET, backups: [TAGGED] });
+    await operations.run("wallets.restore", { walletId: WALLET, backup: "AAEC" });
+    const tag = Buffer.from("0011223344556677", "hex");
+    expect(asked).toEqual([
+      ...[
+        [WALLET, false],
+        [WALLET, true],
+        [WALLET, [{ epoch: 7, tag }]],
+      ],
+      Buffer.of(0, 1, 2),
+    ]);
+    expect(audit.rows.map(({ what, subject, outcome }) => [what, subject, outcome])).toEqual([
+      ["wallet.refresh", WALLET, "done"],
+      ["wallet.refresh", WALLET, "done"],
+      ["wallet.unfreeze", WALLET, "refused"],
+      ["wallet.restore", WALLET, "done"],
     ]);
   });
 

@@ -12,7 +12,11 @@ import {
   readKeyWish,
   readNextKeyFile,
   readNothing,
+  readInventoryWish,
   readPage,
+  readRefresh,
+  readRestore,
+  readRestoreWish,
   readRotation,
   readWalletId,
 } from "./parameters.js";
@@ -135,12 +139,36 @@ export class AdminOperations {
         if (tls === null) throw notAvailable("no running service speaks TLS itself (TLS_CERT_FILE)");
         return await this.#audited("tls.reload", tls.reload(), ({ serial, changed }) => [serial, { changed }]);
       },
+      ...this.#walletTable(),
+    };
+  }
+
+  #walletTable(): Readonly<Record<Extract<AdminOperation, `wallets.${string}`>, Run>> {
+    return {
       "wallets.list": async (params) => {
         readNothing(params);
         return { wallets: await this.#wallets().list() };
       },
-      "wallets.refresh": (params) => this.#walletAct("wallet.refresh", params, (wallets, id) => wallets.refresh(id)),
-      "wallets.unfreeze": (params) => this.#walletAct("wallet.unfreeze", params, (wallets, id) => wallets.unfreeze(id)),
+      "wallets.refresh": async (params) => {
+        const { walletId, afterRestore } = readRefresh(params);
+        return await this.#walletAct("refresh", walletId, (wallets) => wallets.refresh(walletId, afterRestore));
+      },
+      "wallets.unfreeze": async (params) => {
+        const walletId = readWalletId(params);
+        return await this.#walletAct("unfreeze", walletId, (wallets) => wallets.unfreeze(walletId));
+      },
+      "wallets.inventory": async (params) => {
+        const { walletId, backups } = readInventoryWish(params);
+        return await this.#wallets().inventory(walletId, backups);
+      },
+      "wallets.restoreKey": async (params) => {
+        const { walletId, backups, peer } = readRestoreWish(params);
+        return await this.#wallets().beginRestore(walletId, backups, peer);
+      },
+      "wallets.restore": async (params) => {
+        const { walletId, file } = readRestore(params);
+        return await this.#walletAct("restore", walletId, (wallets) => wallets.restore(walletId, file));
+      },
     };
   }
 
@@ -151,13 +179,12 @@ export class AdminOperations {
   }
 
   async #walletAct(
-    what: string,
-    params: Params,
-    act: (wallets: WalletAdmin, walletId: string) => Promise<WalletActReport>,
+    act: "refresh" | "unfreeze" | "restore",
+    walletId: string,
+    run: (wallets: WalletAdmin) => Promise<WalletActReport>,
   ): Promise<WalletActReport> {
-    const walletId = readWalletId(params);
-    const wallets = this.#wallets();
-    return await this.#audited(what, act(wallets, walletId), ({ epoch, state }) => [walletId, { epoch, state }]);
+    const done = run(this.#wallets());
+    return await this.#audited(`wallet.${act}`, done, ({ epoch, state }) => [walletId, { epoch, state }], walletId);
   }
 
   /** Keys keep their own rows; these acts have theirs from here. A row that cannot be written takes nothing back. */
@@ -165,6 +192,7 @@ export class AdminOperations {
     what: string,
     act: Promise<T>,
     rowOf: (result: T) => readonly [subject: string, details: AuditRow["details"]],
+    refusedSubject = "",
   ): Promise<T> {
     try {
       const result = await act;
@@ -175,7 +203,7 @@ export class AdminOperations {
       const isKnown = error instanceof AdminRefusal || error instanceof ServiceError;
       const code = isKnown ? error.code : "INTERNAL";
       const outcome = isKnown ? "refused" : "failed";
-      await this.#append({ who: ADMIN, what, subject: "", outcome, details: { code } });
+      await this.#append({ who: ADMIN, what, subject: refusedSubject, outcome, details: { code } });
       throw error;
     }
   }

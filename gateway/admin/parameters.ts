@@ -1,9 +1,12 @@
 /** The parameters of the admin operations, checked: every wrong one is named, nothing is guessed. Pure. */
+import { BACKUP_FILE_BYTES_MAX } from "../../engine/custody/provider/backup-file.js";
+import { readInventory, type WalletInventory } from "../../engine/custody/provider/restore-plan.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import { SCOPES, type Scope } from "../../schemas/operation.js";
 import { AUDIT_PAGE_MAX } from "../auth/audit-store.js";
 import type { KeyWish } from "../auth/key-admin.js";
 import { OVERLAP_MAX_MS } from "../auth/key-wish.js";
+import type { BackupEpoch } from "./wallet-admin.js";
 
 export const AUDIT_LIMIT_DEFAULT = 100;
 export const OVERLAP_MS_DEFAULT = 86_400_000;
@@ -70,6 +73,10 @@ class Reading {
       return value as readonly string[];
     this.problem(name, `must be a list of at most ${max} texts`);
     return [];
+  }
+
+  value(name: string): unknown {
+    return this.#take(name);
   }
 
   problem(path: string, problem: string): void {
@@ -148,15 +155,74 @@ export function readNextKeyFile(params: Params): string | null {
   return path;
 }
 
+/** Of one wallet: with the inventory of the other side they fit into a line. */
+export const BACKUPS_MAX = 256;
+const BACKUP_CHARS_MAX = Math.ceil(BACKUP_FILE_BYTES_MAX / 3) * 4;
+const BACKUP_EPOCH = /^([1-9]\d{0,9})\.([0-9a-f]{16})$/;
+
 const WALLET_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** A UUID, in lower case. */
 export function readWalletId(params: Params): string {
   const reading = new Reading(params);
-  const walletId = reading.text("walletId").toLowerCase();
-  if (walletId !== "" && !WALLET_ID.test(walletId)) reading.problem("walletId", "must be the UUID of a wallet");
+  const walletId = walletIdOf(reading);
   reading.end();
   return walletId;
+}
+
+export function readRefresh(params: Params): { readonly walletId: string; readonly afterRestore: boolean } {
+  const reading = new Reading(params);
+  const refresh = { walletId: walletIdOf(reading), afterRestore: reading.boolean("afterRestore") };
+  reading.end();
+  return refresh;
+}
+
+export interface InventoryWish {
+  readonly walletId: string;
+  readonly backups: readonly BackupEpoch[];
+}
+
+export function readInventoryWish(params: Params): InventoryWish {
+  const reading = new Reading(params);
+  const wish = { walletId: walletIdOf(reading), backups: backupsOf(reading) };
+  reading.end();
+  return wish;
+}
+
+export function readRestoreWish(params: Params): InventoryWish & { readonly peer: WalletInventory } {
+  const reading = new Reading(params);
+  const wish = { walletId: walletIdOf(reading), backups: backupsOf(reading) };
+  const peer = readInventory(reading.value("peer"));
+  if (peer === null) reading.problem("peer", "must be what `unwind wallets inventory` printed at the other side");
+  reading.end();
+  // `end` throws where there is none.
+  return { ...wish, peer: peer as WalletInventory };
+}
+
+/** Base64 of a backup. */
+export function readRestore(params: Params): { readonly walletId: string; readonly file: Buffer } {
+  const reading = new Reading(params);
+  const walletId = walletIdOf(reading);
+  const text = reading.textOr("backup", "", BACKUP_CHARS_MAX);
+  const file = Buffer.from(text, "base64");
+  if (file.byteLength === 0 || file.toString("base64") !== text)
+    reading.problem("backup", "must be Base64 of a backup file");
+  reading.end();
+  return { walletId, file };
+}
+
+function walletIdOf(reading: Reading): string {
+  const walletId = reading.text("walletId").toLowerCase();
+  if (walletId !== "" && !WALLET_ID.test(walletId)) reading.problem("walletId", "must be the UUID of a wallet");
+  return walletId;
+}
+
+/** `<epoch>.<first 16 hex digits of the tag>` each, as in the names of the files. */
+function backupsOf(reading: Reading): readonly BackupEpoch[] {
+  const texts = reading.texts("backups", BACKUPS_MAX);
+  const parts = texts.map((text) => BACKUP_EPOCH.exec(text));
+  if (parts.includes(null)) reading.problem("backups", "must be epoch and tag of backups");
+  return parts.map((part) => ({ epoch: Number(part?.[1] ?? 0), tag: Buffer.from(part?.[2] ?? "", "hex") }));
 }
 
 export function readNothing(params: Params): void {

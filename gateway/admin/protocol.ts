@@ -20,6 +20,9 @@ export const ADMIN_OPERATIONS = [
   "wallets.list",
   "wallets.refresh",
   "wallets.unfreeze",
+  "wallets.inventory",
+  "wallets.restoreKey",
+  "wallets.restore",
 ] as const;
 export type AdminOperation = (typeof ADMIN_OPERATIONS)[number];
 
@@ -46,6 +49,18 @@ export type ProtocolCode =
   | "SHUTTING_DOWN"
   | "INTERNAL";
 
+/** Of acts on wallets; those of the HTTP API are said in words for the operator. */
+export type WalletCode =
+  | "WALLET_UNKNOWN"
+  /** The state of the wallet does not allow the act. */
+  | "WALLET_STATE"
+  /** The co-signer refused, or did not answer: most likely its operator has not allowed it. */
+  | "APPROVAL_NEEDED"
+  | "RESTORE_REFUSED"
+  | "WALLET_FROZEN"
+  | "RESTORED_STORE"
+  | "SIGNER_UNAVAILABLE";
+
 /** A refusal by a decision, with plain details for the operator. */
 export class AdminRefusal extends Error {
   override readonly name = "AdminRefusal";
@@ -53,7 +68,7 @@ export class AdminRefusal extends Error {
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(
-    code: ProtocolCode | "TLS_RELOAD_FAILED" | "WALLET_UNKNOWN",
+    code: ProtocolCode | "TLS_RELOAD_FAILED" | WalletCode,
     message: string,
     details: Readonly<Record<string, unknown>> = {},
   ) {

@@ -2,6 +2,11 @@
  * Acts of an operator on the wallets of one signing party (docs/mpc.md, 9, 10, 13). At the service they are done; at the
  * co-signer they are allowed, ten minutes and once, and the service's act uses that up.
  */
+import type { BackupName } from "../../engine/custody/provider/backup-name.js";
+import type { WalletInventory } from "../../engine/custody/provider/restore-plan.js";
+
+/** A backup of the party, by what its file name says beside the wallet. */
+export type BackupEpoch = Pick<BackupName, "epoch" | "tag">;
 
 export interface WalletLine {
   /** UUID. */
@@ -21,11 +26,30 @@ export interface WalletActReport {
   readonly state: string;
 }
 
+export type RestoreOffer =
+  | {
+      readonly kind: "restore";
+      /** The backup that is to be sealed again. */
+      readonly epoch: number;
+      /** 64 hex digits, or the first 16. */
+      readonly tag: string;
+      /** X25519, 64 hex digits: of this process, for one restore of this wallet within ten minutes. */
+      readonly publicKey: string;
+    }
+  /** This side has what it needs. */
+  | { readonly kind: "keep"; readonly epoch: number };
+
 /** Rejects with AdminRefusal WALLET_UNKNOWN, or with the ServiceError of the act. */
 export interface WalletAdmin {
   list(): Promise<readonly WalletLine[]>;
-  /** New shares of the same address; after a restore too. */
-  refresh(walletId: string): Promise<WalletActReport>;
+  /** New shares of the same address. `afterRestore`: of a side that this one does not know to be restored. */
+  refresh(walletId: string, afterRestore: boolean): Promise<WalletActReport>;
   /** The way out of a freeze: a refresh with a test signature. */
   unfreeze(walletId: string): Promise<WalletActReport>;
+  /** What this side has, for the operator of the other. Public. */
+  inventory(walletId: string, backups: readonly BackupEpoch[]): Promise<WalletInventory>;
+  /** Rejects with AdminRefusal RESTORE_REFUSED, as the next. */
+  beginRestore(walletId: string, backups: readonly BackupEpoch[], peer: WalletInventory): Promise<RestoreOffer>;
+  /** `file`: the backup that was offered, sealed to the key of the offer. */
+  restore(walletId: string, file: Uint8Array): Promise<WalletActReport>;
 }

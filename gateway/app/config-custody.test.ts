@@ -75,7 +75,7 @@ describe("the configuration of a party", () => {
         backupKey: { bytes: Buffer.from(KEY, "hex"), id: expect.any(Buffer) },
         cosigner: {
           ...{ host: "127.0.0.1", port: 7_443, kekFile: "/secrets/kek", dataDirectory: "/k/data" },
-          ...{ formerKekFile: null, policyFile: "/k/policy.json" },
+          ...{ kekFormerFile: null, policyFile: "/k/policy.json" },
         },
       },
     });

@@ -12,6 +12,7 @@ import { systemRandom } from "../../engine/custody/mpc/base/random.js";
 import { shareContext } from "../../engine/custody/mpc/state/share-record.js";
 import type { Keyring } from "../../engine/custody/sealing/keyring.js";
 import { type Clock, delay } from "../../engine/domain/clock.js";
+import { ServiceError } from "../../engine/domain/errors.js";
 import type { Owners } from "../../engine/domain/owner.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
@@ -25,6 +26,7 @@ import type { LinkStatus } from "../custody/link-status.js";
 import { openIdentity } from "../custody/link-tls.js";
 import { PartyCertificateError } from "../custody/party-certificate.js";
 import { identityOfParty } from "../custody/party-parts.js";
+import { WalletRestores } from "../admin/wallet-restores.js";
 import { WorkerRunner } from "../custody/worker-runner.js";
 import type { CustodyConfig } from "./config-custody.js";
 import { CosignerProcess } from "./cosigner-process.js";
@@ -102,12 +104,21 @@ async function opened(parts: CustodyParts, undo: (() => Promise<void>)[], stop: 
     random: systemRandom,
     linkProblem: () => problemOf(link.status()),
   });
+  const restores = new WalletRestores({
+    ...{ party: 0, sealer: ring, random: systemRandom, clock },
+    stored: (walletId) => provider.stored(walletId),
+    restore: async (wallet, owner) => {
+      if (owner === null) throw new ServiceError("INTERNAL", { problem: "custody: a backup of S without owner" });
+      await provider.restore(wallet, owner);
+    },
+  });
+  undo.push(async () => restores.close());
   await provider.start();
   undo.push(() => provider.stop());
   link.start();
   undo.push(() => link.close());
   await meeting(provider, clock);
-  return { provider, admin: serviceWallets(provider), record, link: () => link.status(), stop };
+  return { provider, admin: serviceWallets(provider, restores), record, link: () => link.status(), stop };
 }
 
 function placeOf(parts: CustodyParts, undo: (() => Promise<void>)[]): () => LinkPlace | null {

@@ -4,6 +4,9 @@
  */
 import type { AuditPage } from "../auth/audit.js";
 import type { KeyView, NewSecret } from "../auth/key-admin.js";
+import type { WalletLine } from "../admin/wallet-admin.js";
+import type { PartyName } from "../custody/party-names.js";
+import type { MadeParty } from "../custody/party-setup.js";
 
 const NEVER = "-";
 
@@ -54,6 +57,35 @@ export function auditText({ rows, nextCursor }: AuditPage): string {
     ]),
   );
   return nextCursor === null ? text : `${text}\nmore: --cursor ${printable(nextCursor)}\n`;
+}
+
+export function walletsText(wallets: readonly WalletLine[]): string {
+  if (wallets.length === 0) return "no wallets\n";
+  return table(
+    ["wallet", "address", "user", "state", "epoch"],
+    wallets.map(({ walletId, address, userId, state, epoch }) => [
+      ...[walletId, address, userId ?? NEVER, state, String(epoch)],
+    ]),
+  );
+}
+
+/** What was made, and what its operator does next. */
+export function partiesText(made: unknown): string {
+  const { service, cosigner } = made as Readonly<Record<PartyName, MadeParty>>;
+  const offline = [service, cosigner].flatMap(({ backupPrivateFile }) => backupPrivateFile ?? []);
+  const steps = [
+    ...(offline.length === 0
+      ? []
+      : [
+          `Carry ${offline.join(" and ")} away to two different people, and delete them here: with the backups of both sides they open every key.`,
+        ]),
+    "Give the service a key-encryption key of its own (KEK_FILE); the co-signer has one in its folder.",
+    `Set CUSTODY_DIR=${service.directory} and start the service. It starts the co-signer beside itself.`,
+    `Or move ${cosigner.directory} to another host, set host and port in its party.json, run \`unwind cosigner <folder>\` there, and set COSIGNER_URL.`,
+    "Write the co-signer's policy.json before anything but messages is to be signed (docs/custody.md).",
+  ];
+  const numbered = steps.map((step, at) => `${at + 1}. ${printable(step)}\n`).join("");
+  return `${fieldsText({ service, cosigner })}\nNext:\n${numbered}`;
 }
 
 /** Name and value of each member, those within a member too. */

@@ -1,5 +1,5 @@
 /**
- * The commands of `unwind` and their options. Each makes one operation of the administration; what it prints and how it
+ * The commands of `unwind` and their options. Most make one operation of the administration; what is printed and how it
  * ends are in run-cli.ts.
  */
 import { Command } from "commander";
@@ -9,36 +9,25 @@ import type { AuditPage } from "../auth/audit.js";
 import type { KeyView, NewSecret } from "../auth/key-admin.js";
 import { SCOPES } from "../../schemas/operation.js";
 import { addToList, durationMs, wholeNumber } from "./arguments.js";
+import {
+  call,
+  COSIGNER_FLAG,
+  COSIGNER_TEXT,
+  defined,
+  JSON_FLAG,
+  JSON_TEXT,
+  type Options,
+  type ProgramParts,
+} from "./cli-call.js";
+import { addCosigner, addCustody } from "./custody-commands.js";
 import { auditText, fieldsText, keysText, secretText } from "./output.js";
-
-/** One operation, asked for on the command line. */
-export interface CliCall {
-  readonly op: AdminOperation;
-  readonly params: Readonly<Record<string, unknown>>;
-  readonly json: boolean;
-  /** May begin a store where there is none. */
-  readonly creates: boolean;
-  textOf(result: unknown): string;
-}
-
-export interface ProgramParts {
-  readonly version: string;
-  /** What commander prints: help and version to `out`, refusals to `error`. */
-  readonly out: (text: string) => void;
-  readonly error: (text: string) => void;
-  run(call: CliCall): Promise<void>;
-}
-
-const JSON_FLAG = "--json";
-const JSON_TEXT = "one JSON document on stdout; failures as JSON on stderr";
+import { addWallets } from "./wallet-commands.js";
 
 const EXITS = `
 Exit codes: 0 done; 1 a fault, or an outcome that is not known; 2 wrong use or configuration; 3 refused;
 4 no service answers and its store cannot be opened.
 
 Settings are those of the service (docs/configuration.md): DATA_DIR, ADMIN_SOCKET, and KEK_FILE where no service runs.`;
-
-type Options = Readonly<Record<string, unknown>>;
 
 export function createProgram(parts: ProgramParts): Command {
   const program = new Command("unwind")
@@ -53,6 +42,7 @@ export function createProgram(parts: ProgramParts): Command {
   audit
     .option("--limit <count>", "rows at most", wholeNumber, AUDIT_LIMIT_DEFAULT)
     .option("--cursor <cursor>", "from the page before")
+    .option(COSIGNER_FLAG, COSIGNER_TEXT)
     .option(JSON_FLAG, JSON_TEXT)
     .action((options: Options) =>
       parts.run(
@@ -61,7 +51,11 @@ export function createProgram(parts: ProgramParts): Command {
         ),
       ),
     );
-  addFields(program.command("status").description("what runs on DATA_DIR"), "status", parts);
+  addFields(
+    program.command("status").description("what runs on DATA_DIR").option(COSIGNER_FLAG, COSIGNER_TEXT),
+    "status",
+    parts,
+  );
   addSeal(program.command("seal").description("sealed secrets"), parts);
   addFields(
     program
@@ -72,6 +66,9 @@ export function createProgram(parts: ProgramParts): Command {
     "tls.reload",
     parts,
   );
+  addWallets(program.command("wallets").description("server wallets, which two parties sign for"), parts);
+  addCustody(program.command("custody").description("the two signing parties"), parts);
+  addCosigner(program.command("cosigner <folder>").description("run the co-signer of this folder"), parts);
   return program;
 }
 
@@ -137,6 +134,7 @@ function addSeal(seal: Command, parts: ProgramParts): void {
     .command("rotate")
     .description("seal every secret again under the present key, or under a new one")
     .option("--to-file <path>", "file with the new key-encryption key (absolute path); set KEK_FILE to it afterwards")
+    .option(COSIGNER_FLAG, COSIGNER_TEXT)
     .option(JSON_FLAG, JSON_TEXT)
     .action((options: Options) =>
       parts.run(
@@ -152,17 +150,4 @@ function addFields(command: Command, op: AdminOperation, parts: ProgramParts): v
   command
     .option(JSON_FLAG, JSON_TEXT)
     .action((options: Options) => parts.run(call(op, {}, options, (result) => fieldsText(result as object))));
-}
-
-function call(
-  op: AdminOperation,
-  params: Readonly<Record<string, unknown>>,
-  options: Options,
-  textOf: (result: unknown) => string,
-): CliCall {
-  return { op, params, json: options["json"] === true, creates: false, textOf };
-}
-
-function defined(members: Options): Options {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

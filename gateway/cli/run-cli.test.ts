@@ -45,6 +45,7 @@ async function run(args: string, reach: Parameters<typeof runCli>[1]["reach"], o
         stderr += text;
       },
       reach,
+      untilStopped: async () => {},
     },
   );
   return { code, stdout, stderr };
@@ -126,6 +127,15 @@ describe("the command line", () => {
     ["seal rotate --to-file kek", 2, "nextKeyFile must be an absolute path"],
     ["seal rotate", 3, "NOT_AVAILABLE"],
     ["tls reload", 3, "NOT_AVAILABLE"],
+    ["wallets", 2, "Usage: unwind wallets"],
+    ["wallets list", 3, "NOT_AVAILABLE"],
+    ["wallets refresh", 2, "missing required argument 'walletId'"],
+    ["wallets refresh x", 2, "walletId must be the UUID of a wallet"],
+    ["wallets unfreeze x", 2, "walletId must be the UUID of a wallet"],
+    ["wallets inventory x", 2, "required option '--backups <folder>'"],
+    ["wallets inventory x --backups /", 2, "walletId must be the UUID of a wallet"],
+    ["wallets restore x --backups / --key-file k", 2, "required option '--peer <file>'"],
+    ["wallets restore x --backups / --key-file k --peer /nowhere", 2, "is not what `unwind wallets inventory` printed"],
   ])("ends `unwind %s` with %i and says why on stderr", async (args, code, text) => {
     const { reach } = world();
     const result = await run(args, reach);
@@ -141,6 +151,13 @@ describe("the command line", () => {
     ["audit --help", "--cursor"],
     ["seal rotate --help", "--to-file"],
     ["tls reload --help", "--json"],
+    ["wallets --help", "unfreeze"],
+    ["wallets refresh --help", "--after-restore"],
+    ["wallets restore --help", "--key-file"],
+    ["custody --help", "backup-key"],
+    ["custody init --help", "--service-backup-key"],
+    ["cosigner --help", "--log-level"],
+    ["seal rotate --help", "--cosigner"],
     ["status --help", "DATA_DIR"],
     ["--version", "0.1.0"],
   ])("answers `unwind %s` on stdout and asks nobody", async (args, text) => {

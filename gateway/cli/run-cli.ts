@@ -3,19 +3,16 @@
  * what goes wrong goes to stderr and never holds one.
  */
 import { CommanderError } from "commander";
-import { type Admin, AdminUnreachable } from "../admin/admin-client.js";
-import type { AdminReply } from "../admin/protocol.js";
-import { CliFailure, EXIT_FAULT, EXIT_OK, EXIT_REFUSED, EXIT_UNREACHABLE, EXIT_USAGE } from "./exit-codes.js";
+import { AdminUnreachable } from "../admin/admin-client.js";
+import { ask } from "./ask.js";
+import type { CliAct, CliCall, CliTools } from "./cli-call.js";
+import { CliFailure, EXIT_FAULT, EXIT_OK, EXIT_USAGE } from "./exit-codes.js";
 import { printable } from "./output.js";
-import { type CliCall, createProgram } from "./program.js";
+import { createProgram } from "./program.js";
 
-export interface CliParts {
+export interface CliParts extends CliTools {
   readonly version: string;
-  /** Rejects where the text could not be written. */
-  out(text: string): Promise<void>;
   error(text: string): void;
-  /** Rejects with CliFailure. */
-  reach(creates: boolean): Promise<Admin>;
 }
 
 /** Returns the exit code. */
@@ -27,6 +24,7 @@ export async function runCli(args: readonly string[], parts: CliParts): Promise<
     out: (text) => helpTexts.push(text),
     error: (text) => parts.error(text),
     run,
+    act: async (act) => await print(act, await act.run(parts), parts),
   });
   try {
     await program.parseAsync([...args], { from: "user" });
@@ -43,19 +41,18 @@ export async function runCli(args: readonly string[], parts: CliParts): Promise<
 }
 
 async function perform(call: CliCall, parts: CliParts): Promise<void> {
-  const admin = await parts.reach(call.creates);
-  let reply: AdminReply;
+  const admin = await parts.reach(call);
+  let result: unknown;
   try {
-    reply = await admin.call(call.op, call.params);
+    result = await ask(admin, call.op, call.params);
   } finally {
     await admin.close();
   }
-  if (!reply.ok) throw refusal(reply);
-  await print(call, reply.result, parts);
+  await print(call, result, parts);
 }
 
 /** A secret that could not be shown is lost: the key that it belongs to is named. */
-async function print(call: CliCall, result: unknown, { out }: CliParts): Promise<void> {
+async function print(call: Pick<CliAct, "json" | "textOf">, result: unknown, { out }: CliParts): Promise<void> {
   const text = call.json ? `${JSON.stringify(result)}\n` : call.textOf(result);
   try {
     await out(text);
@@ -70,20 +67,6 @@ function keyIdOf(result: unknown): string | null {
   const key =
     typeof result === "object" && result !== null && "secret" in result && "key" in result ? result.key : null;
   return typeof key === "object" && key !== null && "keyId" in key ? String(key.keyId) : null;
-}
-
-const FAULTS: ReadonlySet<string> = new Set(["INTERNAL", "OUTCOME_UNKNOWN"]);
-const BUSY: ReadonlySet<string> = new Set(["SHUTTING_DOWN", "TOO_MANY_CONNECTIONS", "OVERLOADED", "IDLE_TIMEOUT"]);
-
-function refusal({ code, message, details }: Extract<AdminReply, { ok: false }>): CliFailure {
-  const exitCode = FAULTS.has(code)
-    ? EXIT_FAULT
-    : code === "INVALID_PARAMETERS"
-      ? EXIT_USAGE
-      : BUSY.has(code)
-        ? EXIT_UNREACHABLE
-        : EXIT_REFUSED;
-  return new CliFailure(exitCode, code, message, details);
 }
 
 function asFailure(error: unknown): CliFailure {

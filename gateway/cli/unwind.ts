@@ -5,9 +5,12 @@ import { silentLogger } from "../../engine/domain/logger.js";
 import { readAdminConfig } from "../app/admin-config.js";
 import { openAdministration } from "../app/administration.js";
 import { takeEnvironment } from "../app/process-environment.js";
+import { exitCodeOf, onStopSignals } from "../app/stop-signals.js";
 import { checkStateFile } from "../children/state-check.js";
+import type { AdminPlace } from "./cli-call.js";
 import { CliFailure, EXIT_USAGE } from "./exit-codes.js";
 import { reachAdmin } from "./reach-admin.js";
+import { reachCosigner } from "./reach-cosigner.js";
 import { runCli } from "./run-cli.js";
 
 const VERSION = "0.1.0";
@@ -19,19 +22,34 @@ export async function main(args: readonly string[]): Promise<void> {
   // `out` reports a reader that has gone.
   process.stdout.on("error", () => {});
   try {
-    process.exitCode = await runCli(args, {
+    const code = await runCli(args, {
       version: VERSION,
       out: (text) =>
         new Promise((resolve, reject) => process.stdout.write(text, (lost) => (lost ? reject(lost) : resolve()))),
       error: (text) => void process.stderr.write(text),
       reach,
+      untilStopped,
     });
+    process.exitCode = code;
+    // A co-signer whose store failed has it open still.
+    if (args[0] === "cosigner") process.exit(code);
   } finally {
     clearInterval(keepAlive);
   }
 }
 
-async function reach(creates: boolean) {
+/** A second signal ends the process at once. */
+function untilStopped(): Promise<void> {
+  return new Promise((resolve) => {
+    onStopSignals((signal, force) => {
+      if (force) process.exit(exitCodeOf(signal));
+      resolve();
+    });
+  });
+}
+
+async function reach({ creates, cosigner }: AdminPlace) {
+  if (cosigner !== null) return await reachCosigner(cosigner, createSystemClock());
   const result = readAdminConfig(takeEnvironment(process.env), (path) => {
     try {
       return readFileSync(path, "utf8");

@@ -1,8 +1,10 @@
 /** What C's operator may do over the admin socket of the co-signer: its wallets, its audit rows, its own key. */
+import type { CosignerWallet } from "../../engine/custody/provider/cosigner-host.js";
 import { AdminRefusal } from "../admin/protocol.js";
 import type { AdminPorts } from "../admin/operations.js";
 import type { WalletAdmin } from "../admin/wallet-admin.js";
 import type { KeyAdmin } from "../auth/key-admin.js";
+import { restoreActs } from "../admin/wallet-restores.js";
 import type { Cosigner } from "./cosigner.js";
 
 const VERSION = "0.1.0";
@@ -12,7 +14,7 @@ export function cosignerPorts(cosigner: Cosigner): AdminPorts {
   const startedAtMs = Date.now();
   return {
     keys: NO_KEYS,
-    ...{ audit, sealRotation, tls: null, wallets: walletAdmin(cosigner) },
+    ...{ audit, sealRotation, tls: null, wallets: cosignerWallets(cosigner) },
     status: () => ({
       ...{ running: true, version: VERSION, profile: "cosigner", authMode: "pinned", url: `tls://:${port}` },
       ...{ pid: process.pid, startedAtMs, kekId: cosigner.kekId, tls: null },
@@ -21,18 +23,27 @@ export function cosignerPorts(cosigner: Cosigner): AdminPorts {
 }
 
 /** An approval: the refresh itself is begun at the service. */
-function walletAdmin({ host }: Cosigner): WalletAdmin {
+export function cosignerWallets({ host, restores }: Pick<Cosigner, "host" | "restores">): WalletAdmin {
   const approve = async (walletId: string, mode: 1 | 2) => {
     const approved = host.approve(walletId, mode);
-    if (approved === null) throw new AdminRefusal("WALLET_UNKNOWN", "No such wallet");
+    if (approved === null) throw new AdminRefusal("WALLET_UNKNOWN", "No such wallet at the co-signer");
     return { walletId, epoch: approved.epoch, state: "APPROVED" };
   };
   return {
-    list: async () => host.wallets().map(({ status, ...wallet }) => ({ ...wallet, state: status, userId: null })),
+    list: async () =>
+      host.wallets().map(({ walletId, address, status, epoch }) => ({
+        ...{ walletId, address, userId: null, state: STATES[status], epoch },
+      })),
     refresh: (walletId) => approve(walletId, 2),
     unfreeze: (walletId) => approve(walletId, 1),
+    ...restoreActs(restores),
   };
 }
+
+/** As the service names them. */
+const STATES: Readonly<Record<CosignerWallet["status"], string>> = {
+  ...{ new: "ACTIVE", active: "ACTIVE", frozen: "FROZEN", restored: "RESTORED", refreshDue: "REFRESH_DUE" },
+};
 
 const refuse = () => Promise.reject(new AdminRefusal("NOT_AVAILABLE", "Not available: a co-signer has no API keys"));
 const NO_KEYS: KeyAdmin = { create: refuse, list: refuse, rotate: refuse, revoke: refuse };

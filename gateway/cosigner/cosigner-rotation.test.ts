@@ -71,7 +71,7 @@ async function killedInRotation(): Promise<void> {
 it("a rotation that was killed goes on at the next start, with the key before named beside", async () => {
   await killedInRotation();
   await expect(open({ kekFile: "next" })).rejects.toMatchObject({ code: "SEAL_KEY_REFUSED" });
-  const cosigner = await open({ kekFile: "next", formerKekFile: "kek" });
+  const cosigner = await open({ kekFile: "next", kekFormerFile: "kek" });
   expect(await cosigner.sealRotation.rotate(null)).toMatchObject({ isDone: true, leftRows: 0, foreignRows: 0 });
   await cosigner.stop();
   // Nothing is left under the key before.

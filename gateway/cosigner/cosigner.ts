@@ -11,6 +11,7 @@ import { DurablePartyStore } from "../../engine/custody/provider/durable-party-s
 import { createCosignerRunner } from "../../engine/custody/provider/local-runner.js";
 import { sealedShares } from "../../engine/custody/provider/share-row.js";
 import { walletIdText } from "../../engine/custody/provider/wallet-names.js";
+import { systemRandom } from "../../engine/custody/mpc/base/random.js";
 import { DEFAULT_POLICY, type Policy } from "../../engine/custody/policy/policy.js";
 import { readPolicyConfig } from "../../engine/custody/policy/policy-config.js";
 import type { VenueActs } from "../../engine/custody/policy/venue-acts.js";
@@ -29,6 +30,7 @@ import { LinkServer } from "../custody/link-server.js";
 import { openIdentity } from "../custody/link-tls.js";
 import type { CosignerConfig, PartyConfig } from "../custody/party-config.js";
 import { identityOfParty, runnerPorts } from "../custody/party-parts.js";
+import { WalletRestores } from "../admin/wallet-restores.js";
 
 export interface CosignerParts {
   readonly config: PartyConfig;
@@ -49,6 +51,7 @@ export class CosignerRefused extends Error {
 export interface Cosigner {
   readonly port: number;
   readonly host: CosignerHost;
+  readonly restores: WalletRestores;
   readonly audit: AuditStore;
   readonly sealRotation: SealRotation;
   /** Of the key that seals now. */
@@ -87,8 +90,8 @@ async function opened(
   const store = openStore(own, parts);
   undo.push(() => store.close());
   const sealed: SealParts = {
-    ...{ store, clock, kek: { kind: "file", path: own.kekFile }, places: [sealedShares(1)] },
-    formerKek: own.formerKekFile === null ? null : { kind: "file", path: own.formerKekFile },
+    ...{ store, clock, places: [sealedShares(1)], kek: { kind: "file", path: own.kekFile } },
+    formerKek: own.kekFormerFile === null ? null : { kind: "file", path: own.kekFormerFile },
   };
   const ring = await openRing(sealed);
   undo.push(() => ring.close());
@@ -102,15 +105,22 @@ async function opened(
     runner: createCosignerRunner(runnerPorts(ring, backupKey)),
     dayBook: await openDayBook(store, policy, parts),
   });
+  const restores = new WalletRestores({
+    ...{ party: 1, sealer: ring, random: systemRandom, clock },
+    stored: (walletId) => host.stored(walletId),
+    restore: (wallet) => host.restore(wallet),
+  });
+  undo.push(() => restores.close());
   await host.start();
   undo.push(() => host.stop());
+  continueRotation(sealed, ring, logger);
   const { port } = await link.start();
   undo.push(() => link.close());
   logger.info("cosigner.listening", { host: own.host, port });
   const wallets = () => host.wallets();
   const sealRotation = rotationOf(sealed, ring);
   return {
-    ...{ port, host, audit, sealRotation, wallets, stop },
+    ...{ port, host, restores, audit, sealRotation, wallets, stop },
     get kekId() {
       return ring.kekId;
     },

@@ -3,13 +3,13 @@
  * `unwind cosigner` on another host. Opens everything, prints or reports where it listens, and stops in order.
  */
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { ServiceError } from "../../engine/domain/errors.js";
 import { createSystemClock } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import { CUSTODY_ACTS } from "../../feeds/custody-acts.js";
 import { AdminServer, AdminSocketError } from "../admin/admin-server.js";
 import { AdminOperations } from "../admin/operations.js";
+import { socketPath } from "../admin/socket-path.js";
 import { checkStateFile } from "../children/state-check.js";
 import { StartError } from "../children/start-error.js";
 import { LinkListenError } from "../custody/link-server.js";
@@ -22,6 +22,7 @@ import { cosignerPorts } from "./cosigner-admin.js";
 const ADMIN_GRACE_MS = 5_000;
 
 export interface RunningCosigner {
+  readonly host: string;
   readonly port: number;
   stop(): Promise<void>;
 }
@@ -49,7 +50,7 @@ export async function runCosigner({ directory, port, logger, onStoreFailure }: C
     const cosigner = await openCosigner(parts);
     const admin = await openAdmin(cosigner, own.dataDirectory, logger);
     return {
-      port: cosigner.port,
+      ...{ host: own.host, port: cosigner.port },
       async stop() {
         await admin.stop(ADMIN_GRACE_MS);
         await cosigner.stop();
@@ -61,16 +62,18 @@ export async function runCosigner({ directory, port, logger, onStoreFailure }: C
 }
 
 async function openAdmin(cosigner: Cosigner, dataDirectory: string, logger: Logger): Promise<AdminServer> {
-  const operations = new AdminOperations(cosignerPorts(cosigner), logger);
-  const path = join(dataDirectory, "admin.sock");
-  const admin = new AdminServer({ path, operations, clock: createSystemClock(), logger });
   try {
+    const place = socketPath(dataDirectory, "");
+    if (!place.ok)
+      throw new CosignerRefused(`the path of dataDirectory is too long for a socket in it: ${dataDirectory}`);
+    const operations = new AdminOperations(cosignerPorts(cosigner), logger);
+    const admin = new AdminServer({ path: place.path, operations, clock: createSystemClock(), logger });
     await admin.start();
+    return admin;
   } catch (error) {
     await cosigner.stop();
     throw error;
   }
-  return admin;
 }
 
 function textOf(path: string): string | null {

@@ -32,8 +32,8 @@ export interface CosignerConfig {
   readonly host: string;
   readonly port: number;
   readonly kekFile: string;
-  /** The key before, while a rotation of it is unfinished; null: none. It may stay named afterwards. */
-  readonly formerKekFile: string | null;
+  /** The key before, while a rotation that began is not done; null: none. It may stay afterwards. */
+  readonly kekFormerFile: string | null;
   readonly dataDirectory: string;
   /** Null: the default policy, which signs messages of callers and nothing else. */
   readonly policyFile: string | null;
@@ -44,7 +44,7 @@ export type PartyConfigResult =
   | { readonly ok: false; readonly problems: readonly string[] };
 
 const COMMON = ["format", "party", "peerPins", "backupPublicKey", "backupDirectory"] as const;
-const OF_COSIGNER = ["host", "port", "kekFile", "formerKekFile", "dataDirectory", "policyFile"] as const;
+const OF_COSIGNER = ["host", "port", "kekFile", "kekFormerFile", "dataDirectory", "policyFile"] as const;
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -108,7 +108,7 @@ function cosignerOf(
     host: String(host),
     port: Number(port),
     kekFile: pathOf("kekFile", "kek"),
-    formerKekFile: members["formerKekFile"] === undefined ? null : pathOf("formerKekFile", "kek"),
+    kekFormerFile: members["kekFormerFile"] === undefined ? null : pathOf("kekFormerFile", "kek"),
     dataDirectory: pathOf("dataDirectory", "data"),
     policyFile: members["policyFile"] === undefined ? null : pathOf("policyFile", "policy.json"),
   };

@@ -16,7 +16,7 @@ import { abortMessage } from "./host-messages.js";
 import type { LiveSession, SessionNames } from "./live-session.js";
 import { PartyHost } from "./party-host.js";
 import type { HostPorts, PartyRole } from "./party-ports.js";
-import type { StoredShare } from "./party-store.js";
+import type { StoredParty, StoredShare } from "./party-store.js";
 import { type RestoredWallet, restoreWallet } from "./restored-wallet.js";
 import type { CosignerRequest } from "./session-runner.js";
 import { NEW_WALLETS } from "./violation-count.js";
@@ -81,6 +81,11 @@ export class CosignerHost {
     const epoch = row.activeEpoch + 1;
     this.#approvals.open(walletId, mode, epoch);
     return { epoch };
+  }
+
+  /** What C's store has of a wallet, for the plan of a restore; null: nothing. */
+  stored(walletId: string): StoredParty | null {
+    return this.host.rows.byId(walletId)?.stored() ?? null;
   }
 
   /** The amounts of the day count as spent, since they are not known any more. */

@@ -7,6 +7,7 @@ import type { FailureKind } from "../mpc/base/outcome.js";
 import type { RefreshMode } from "../mpc/state/state-row.js";
 import type { HeldWallet } from "./held-wallet.js";
 import type { SessionOutcome } from "./live-session.js";
+import type { StoredParty } from "./party-store.js";
 import type { RestoredWallet } from "./restored-wallet.js";
 import { ServiceHost } from "./service-host.js";
 import { type ProviderPorts, walletOf } from "./provider-ports.js";
@@ -109,6 +110,11 @@ export class EmbeddedProvider implements WalletProvider {
   /** An operator's refresh: 0 routine, 1 unfreeze, 2 after a restore. Returns the epoch that is active then. */
   refresh(walletId: string, mode: RefreshMode): Promise<number> {
     return this.#acts.refresh(this.#known(walletId), mode);
+  }
+
+  /** What S's store has of a wallet, for the plan of a restore; null: nothing. */
+  stored(walletId: string): StoredParty | null {
+    return this.#service.host.rows.byId(walletId)?.stored() ?? null;
   }
 
   /** An operator's restore from S's backup. */

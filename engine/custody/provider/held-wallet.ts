@@ -64,6 +64,12 @@ export class HeldWallet {
     return { row, activeTag: tagOf(row.activeEpoch), preparedTag: tagOf(row.preparedEpoch) };
   }
 
+  /** As the store has it, for the plan of a restore; null: no row. */
+  stored(): StoredParty | null {
+    const { walletId, row } = this;
+    return row === null ? null : { walletId, row, epochs: [...this.epochs.values()] };
+  }
+
   get activeName(): EpochName | null {
     return this.row === null ? null : (this.epochs.get(this.row.activeEpoch) ?? null);
   }

@@ -1,0 +1,147 @@
+/** `unwind custody …`, and the way to a co-signer's own socket. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readBackupPrivateKey } from "../../engine/custody/provider/backup-key.js";
+import { createSystemClock } from "../../engine/domain/clock.js";
+import { silentLogger } from "../../engine/domain/logger.js";
+import { AdminServer } from "../admin/admin-server.js";
+import { AdminOperations } from "../admin/operations.js";
+import { memoryPorts } from "../admin/test/admin-doubles.js";
+import { readPartyConfig } from "../custody/party-config.js";
+import { formatPin } from "../custody/pins.js";
+import { reachCosigner } from "./reach-cosigner.js";
+import { runCli } from "./run-cli.js";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "unwind-custody-cli-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const clock = createSystemClock();
+
+async function run(...words: string[]) {
+  let stdout = "";
+  let stderr = "";
+  const code = await runCli(words, {
+    version: "0.1.0",
+    out: async (text) => {
+      stdout += text;
+    },
+    error: (text) => {
+      stderr += text;
+    },
+    reach: ({ cosigner }) =>
+      cosigner === null ? Promise.reject(new Error("the service is not asked")) : reachCosigner(cosigner, clock),
+    untilStopped: async () => {},
+  });
+  return { code, stdout, stderr };
+}
+
+const text = (path: string) => readFileSync(path, "utf8");
+
+describe("unwind custody init", () => {
+  it("makes two folders that pin each other, says what to do next, and shows no private key", async () => {
+    const { code, stdout, stderr } = await run("custody", "init", join(folder, "new"));
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toContain(`Set CUSTODY_DIR=${join(folder, "new", "service")}`);
+    expect(stdout).toContain("two different people");
+    expect(stdout).toContain("KEK_FILE");
+    for (const [party, peer] of [
+      ["service", "cosigner"],
+      ["cosigner", "service"],
+    ] as const) {
+      const read = readPartyConfig(join(folder, "new", party), party, text);
+      if (!read.ok) throw new Error(read.problems.join());
+      const pin = JSON.parse((await run("custody", "pin", join(folder, "new", peer), "--json")).stdout) as {
+        pin: string;
+      };
+      expect(read.config.peerPins.map(formatPin)).toEqual([pin.pin]);
+      const privateFile = join(folder, "new", "offline", `${party}-backup.key`);
+      expect(statSync(privateFile).mode & 0o777).toBe(0o600);
+      const key = readBackupPrivateKey(readFileSync(privateFile));
+      expect(stdout).not.toContain(key?.toString("hex"));
+    }
+  });
+
+  it("takes public keys whose private halves are elsewhere, and makes none then", async () => {
+    const keys = [join(folder, "a.key"), join(folder, "b.key")];
+    const made = await Promise.all(keys.map((file) => run("custody", "backup-key", file, "--json")));
+    const [service, cosigner] = made.map(({ stdout }) => (JSON.parse(stdout) as { publicKey: string }).publicKey);
+    const told = await run(
+      ...["custody", "init", join(folder, "new"), "--json", "--service-backup-key", String(service)],
+      ...["--cosigner-backup-key", String(cosigner)],
+    );
+    expect(JSON.parse(told.stdout)).toMatchObject({
+      service: { backupPublicKey: service, backupPrivateFile: null },
+      cosigner: { backupPublicKey: cosigner, backupPrivateFile: null },
+    });
+    expect(existsSync(join(folder, "new", "offline"))).toBe(false);
+    const same = await run(
+      ...["custody", "init", join(folder, "same"), "--service-backup-key", String(service)],
+      ...["--cosigner-backup-key", String(service)],
+    );
+    expect(same).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining("one key") });
+  });
+
+  it("writes over nothing", async () => {
+    await run("custody", "init", join(folder, "new"));
+    const before = text(join(folder, "new", "service", "party.json"));
+    expect(await run("custody", "init", join(folder, "new"))).toMatchObject({ code: 3, stdout: "" });
+    expect(text(join(folder, "new", "service", "party.json"))).toBe(before);
+    writeFileSync(join(folder, "there"), "mine");
+    const there = await run("custody", "backup-key", join(folder, "there"));
+    expect(there).toMatchObject({ code: 3, stderr: expect.stringContaining("exists already") });
+    expect(text(join(folder, "there"))).toBe("mine");
+  });
+
+  it.each([
+    [["custody", "init"], "missing required argument"],
+    [["custody", "init", "x", "--service-backup-key", "12"], "32 bytes"],
+    [["custody", "init", "x", "--service-backup-key", "00".repeat(32)], "low order"],
+    [["custody", "pin", "/nowhere"], "cannot be read"],
+    [["cosigner"], "missing required argument"],
+    [["cosigner", "x", "--log-level", "loud"], "Allowed choices"],
+    [["cosigner", "/nowhere"], "unwind custody init"],
+  ])("and its neighbours end `unwind %j` with 2 and say why", async (words, why) => {
+    const result = await run(...words);
+    expect(result).toMatchObject({ code: 2, stdout: "" });
+    expect(result.stderr).toContain(why);
+  });
+});
+
+describe("the way to a co-signer", () => {
+  it("is its own socket while it runs, and exit code 4 while it does not", async () => {
+    await run("custody", "init", join(folder, "new"));
+    const cosigner = join(folder, "new", "cosigner");
+    const away = await run("wallets", "list", "--cosigner", cosigner);
+    expect(away).toMatchObject({ code: 4, stdout: "", stderr: expect.stringContaining("COSIGNER_NOT_RUNNING") });
+    expect(existsSync(join(cosigner, "data"))).toBe(false);
+    mkdirSync(join(cosigner, "data"), { mode: 0o700 });
+    const { ports, audit } = memoryPorts({
+      sealRotation: {
+        rotate: async () => ({ kekId: "k2", isDone: true, rewrappedRows: 0, leftRows: 0, foreignRows: 0 }),
+      },
+    });
+    const operations = new AdminOperations(ports, silentLogger);
+    const path = join(cosigner, "data", "admin.sock");
+    const server = new AdminServer({ path, operations, clock, logger: silentLogger });
+    await server.start();
+    try {
+      expect((await run("seal", "rotate", "--cosigner", cosigner)).stdout).toContain("k2");
+      expect((await run("audit", "--cosigner", cosigner)).stdout).toContain("seal.rotate");
+      expect((await run("status", "--cosigner", cosigner)).code).toBe(0);
+      expect(audit.rows.length).toBe(1);
+    } finally {
+      await server.stop(1_000);
+    }
+  });
+
+  it("needs the co-signer's folder, not the service's", async () => {
+    await run("custody", "init", join(folder, "new"));
+    const result = await run("wallets", "list", "--cosigner", join(folder, "new", "service"));
+    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining("this folder is the service's") });
+  });
+});

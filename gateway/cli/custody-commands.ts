@@ -1,0 +1,127 @@
+/** `unwind custody …`, which sets the two signing parties up, and `unwind cosigner`, which is one of them. */
+import { resolve } from "node:path";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { type BackupPublicKey, parseBackupPublicKey } from "../../engine/custody/provider/backup-key.js";
+import { systemRandom } from "../../engine/custody/mpc/base/random.js";
+import { createLogger, LOG_LEVELS, type LogLevel } from "../app/log.js";
+import { CosignerRefused } from "../cosigner/cosigner.js";
+import { type RunningCosigner, runCosigner } from "../cosigner/run-cosigner.js";
+import { PartyCertificateError, pinOfCertificateFile } from "../custody/party-certificate.js";
+import { filesOf } from "../custody/party-config.js";
+import { makeParties, SetupError, writeBackupPair } from "../custody/party-setup.js";
+import { type CliTools, JSON_FLAG, JSON_TEXT, type Options, type ProgramParts } from "./cli-call.js";
+import { CliFailure, EXIT_FAULT, EXIT_REFUSED, EXIT_USAGE } from "./exit-codes.js";
+import { fieldsText, partiesText } from "./output.js";
+
+export function addCustody(custody: Command, parts: ProgramParts): void {
+  custody
+    .command("init <folder>")
+    .description("make the folders of both signing parties in a new folder")
+    .option("--service-backup-key <public>", "its private half is elsewhere already", backupKey)
+    .option("--cosigner-backup-key <public>", "likewise", backupKey)
+    .option(JSON_FLAG, JSON_TEXT)
+    .action((folder: string, options: Options) =>
+      act(parts, options, () => init(resolve(folder), options), partiesText),
+    );
+  custody
+    .command("backup-key <file>")
+    .description("make a pair: the private half goes into this new file, the public one is printed")
+    .option(JSON_FLAG, JSON_TEXT)
+    .action((file: string, options: Options) => act(parts, options, () => makeBackupKey(resolve(file))));
+  custody
+    .command("pin <folder>")
+    .description("what the other party's party.json has in peerPins for the party of this folder")
+    .option(JSON_FLAG, JSON_TEXT)
+    .action((folder: string, options: Options) => act(parts, options, () => pinOfParty(resolve(folder))));
+}
+
+export function addCosigner(cosigner: Command, parts: ProgramParts): void {
+  cosigner
+    .addOption(new Option("--log-level <level>", "lowest level written to stderr").choices(LOG_LEVELS).default("info"))
+    .action((folder: string, options: Options) =>
+      parts.act({
+        json: false,
+        run: (tools) => runUntilStopped(resolve(folder), String(options["logLevel"]) as LogLevel, tools),
+        // What there is to say was said when it listened.
+        textOf: () => "",
+      }),
+    );
+}
+
+function act(
+  parts: ProgramParts,
+  options: Options,
+  run: () => unknown,
+  textOf: (result: unknown) => string = (result) => fieldsText(result as object),
+): Promise<void> {
+  return parts.act({ json: options["json"] === true, run: async () => run(), textOf });
+}
+
+function init(directory: string, options: Options) {
+  const given = (name: string) => (options[name] as BackupPublicKey | undefined) ?? null;
+  const backupKeys = { service: given("serviceBackupKey"), cosigner: given("cosignerBackupKey") };
+  try {
+    return makeParties({ directory, backupKeys, random: systemRandom });
+  } catch (error) {
+    throw error instanceof SetupError ? new CliFailure(EXIT_REFUSED, "SETUP_REFUSED", error.message) : error;
+  }
+}
+
+function makeBackupKey(path: string) {
+  try {
+    const { file, key } = writeBackupPair(path, systemRandom);
+    return { privateFile: file, publicKey: key.bytes.toString("hex") };
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+    const problem = code === "EEXIST" ? "exists already: name a new file" : `cannot be written (${code})`;
+    throw new CliFailure(EXIT_REFUSED, "SETUP_REFUSED", `${path} ${problem}`);
+  }
+}
+
+function pinOfParty(directory: string) {
+  try {
+    return { pin: pinOfCertificateFile(filesOf(directory).certFile) };
+  } catch (error) {
+    throw error instanceof PartyCertificateError ? new CliFailure(EXIT_USAGE, error.reason, error.message) : error;
+  }
+}
+
+async function runUntilStopped(directory: string, level: LogLevel, { out, untilStopped }: CliTools): Promise<null> {
+  let storeFailed: () => void = () => {};
+  const failure = new Promise<"failed">((settle) => {
+    storeFailed = () => settle("failed");
+  });
+  // Heard from now on: a signal that comes during the start ends it in order too.
+  const stopped = untilStopped().then(() => "stopped" as const);
+  const running = await started({ directory, level, onStoreFailure: storeFailed });
+  await out(`ready tls://${hostText(running.host)}:${running.port}\n`);
+  const end = await Promise.race([failure, stopped]);
+  if (end === "failed")
+    throw new CliFailure(EXIT_FAULT, "STORE_UNAVAILABLE", `the store of ${directory} failed: start it again`);
+  await running.stop();
+  return null;
+}
+
+interface CosignerStart {
+  readonly directory: string;
+  readonly level: LogLevel;
+  readonly onStoreFailure: () => void;
+}
+
+async function started({ directory, level, onStoreFailure }: CosignerStart): Promise<RunningCosigner> {
+  try {
+    return await runCosigner({ directory, port: 0, logger: createLogger(level), onStoreFailure });
+  } catch (error) {
+    throw error instanceof CosignerRefused ? new CliFailure(EXIT_USAGE, "COSIGNER_REFUSED", error.message) : error;
+  }
+}
+
+function hostText(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+function backupKey(text: string): BackupPublicKey {
+  const parsed = parseBackupPublicKey(text);
+  if (parsed.ok) return parsed.key;
+  throw new InvalidArgumentError(parsed.problem);
+}
