@@ -57,15 +57,23 @@ export class ServeBench {
   readonly #children = new Set<ChildProcess>();
   readonly #pair: LocalPair;
 
-  constructor(pair: LocalPair) {
+  readonly #program = join(this.#folder, "program");
+
+  /** `others`: programs that the service of this test starts beside the usual ones. */
+  constructor(pair: LocalPair, others: readonly string[] = []) {
     this.#pair = pair;
-    const program = join(this.#folder, "program");
-    this.main = compileChild("gateway/main.ts", program, [
+    this.main = compileChild("gateway/main.ts", this.#program, [
       "gateway/children/storage.child.ts",
       "gateway/children/state-check.child.ts",
       "gateway/cli/unwind.ts",
+      ...others,
     ]);
-    this.cli = join(program, "gateway", "cli", "unwind.js");
+    this.cli = this.compiled("gateway/cli/unwind.ts");
+  }
+
+  /** Path of the compiled form of a source. */
+  compiled(source: string): string {
+    return join(this.#program, source.replace(/\.ts$/, ".js"));
   }
 
   /** An installation of its own, set up as README says. */
