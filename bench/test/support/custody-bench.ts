@@ -97,8 +97,10 @@ export class CustodyBench {
     await this.serve.stop(service, signal);
   }
 
-  createKey(place: Place): Promise<MadeKey> {
-    return this.serve.createKey(place, "--scope", "read,sign");
+  async createKey(place: CustodyPlace, scopes: readonly string[] = ["read", "sign"]): Promise<MadeKey> {
+    const made = await this.admin(place, "service", "keys.create", { scopes });
+    const { key, secret } = made as { readonly key: Omit<MadeKey, "secret">; readonly secret: string };
+    return { keyId: key.keyId, ownerId: key.ownerId, secret };
   }
 
   caller(service: ServeProcess, key: MadeKey): WalletCaller {
