@@ -56,8 +56,7 @@ function programOf({ directory, logLevel, childPath }: CosignerProcessOptions): 
     prepare: () => ({ message: { kind: "start", directory, port, logLevel } satisfies CosignerStart }),
     read(message) {
       if (!isCosignerReport(message)) return null;
-      // What it refuses may be mended while the service runs.
-      if (message.kind === "refused") return { kind: "refused", text: message.text, isFinal: false };
+      if (message.kind === "refused") return { kind: "refused", text: message.text, isFinal: message.isFinal };
       port = message.port;
       return { kind: "ready", ready: port };
     },

@@ -21,6 +21,8 @@ export interface Place {
   readonly dataDir: string;
   readonly kekFile: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** Turns the service's command into the one to run, such as on another volume. */
+  readonly inside?: (command: readonly string[]) => readonly string[];
 }
 
 export interface Ended {
@@ -126,7 +128,8 @@ export class ServeBench {
     const environment = Object.fromEntries(
       Object.entries({ ...place.environment, ...changes }).filter(([, value]) => value !== ""),
     );
-    return this.run([process.execPath, this.main], place.folder, environment);
+    const [program = "", ...args] = place.inside?.([process.execPath, this.main]) ?? [process.execPath, this.main];
+    return this.run([program, ...args], place.folder, environment);
   }
 
   /** Resolves once the service listens. */
