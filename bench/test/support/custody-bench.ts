@@ -215,14 +215,26 @@ export class WalletCaller {
   }
 }
 
-/** The reply to a request that is sent again while it says that nothing was done: right after a crash, or without C. */
+/** Refusals that end by themselves: C is away, or a commit took too long on a machine that stood still. */
+const PASSING: ReadonlySet<string | undefined> = new Set(["SIGNER_UNAVAILABLE", "STORE_UNAVAILABLE"]);
+
+/** The reply to a request that is sent again while it is refused for a moment, such as right after a crash. */
 export async function onceServed(send: () => Promise<Reply>): Promise<Reply> {
   for (;;) {
     const reply = await send();
     const { code, details } = toldBy(reply);
-    if (code !== "SIGNER_UNAVAILABLE" && details?.["reason"] !== "BEFORE_START") return reply;
+    if (!PASSING.has(code) && details?.["reason"] !== "BEFORE_START") return reply;
     await pause(RETRY_MS);
   }
+}
+
+/** The wallet of a new user; a creation that was refused for a moment may have made it all the same. */
+export async function madeWallet(caller: WalletCaller, userId: string): Promise<WalletFields> {
+  const made = await onceServed(() => caller.create(userId));
+  if (made.status === 200) return walletIn(made);
+  const found = toldBy(made).code === "WALLET_EXISTS" ? await caller.find(userId) : made;
+  if (found.status !== 200) throw new Error(`no wallet for ${userId}: ${found.text}`);
+  return walletIn(found);
 }
 
 export class RemoteCosigner {

@@ -12,6 +12,7 @@ import {
   CustodyBench,
   type CustodyPlace,
   editParty,
+  madeWallet,
   onceServed,
   outcomeOf,
   toldBy,
@@ -74,9 +75,7 @@ describe("a co-signer that changes one bit of its last share of the arithmetic",
     const service = await bench.start(place, remote);
     const key = await bench.createKey(place, ["read", "sign", "admin"]);
     const caller = bench.caller(service, key);
-    const made = await onceServed(() => caller.create("alice"));
-    expect(outcomeOf(made)).toEqual([200, "ok"]);
-    const wallet = walletIn(made);
+    const wallet = await madeWallet(caller, "alice");
     const { walletId, address } = wallet;
     expect(await signerOf(await sign(caller))).toBe(address);
 
@@ -208,7 +207,7 @@ describe("two parties that may not work together", () => {
     const place = bench.place("other-kek");
     const service = await bench.start(place);
     const key = await bench.createKey(place);
-    const { address } = walletIn(await onceServed(() => bench.caller(service, key).create("alice")));
+    const { address } = await madeWallet(bench.caller(service, key), "alice");
     await bench.stop(service, "SIGTERM");
 
     const otherKek = bench.serve.kek(place.folder, "kek-other");

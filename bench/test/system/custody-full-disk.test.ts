@@ -6,7 +6,7 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { recoverMessageAddress } from "viem";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { CustodyBench, type CustodyPlace, onceServed, outcomeOf, toldBy, walletIn } from "../support/custody-bench.js";
+import { CustodyBench, type CustodyPlace, madeWallet, onceServed, outcomeOf, toldBy } from "../support/custody-bench.js";
 import { type LocalPair, startLocalPair } from "../support/local-pair.js";
 import { MOUNT_MISSING, NEEDS_MOUNT, SmallVolume } from "../support/small-volume.js";
 
@@ -56,16 +56,14 @@ describe.skipIf(MOUNT_MISSING)(`a wallet is made on a full volume ${MOUNT_MISSIN
       const service = await bench.start(place);
       const key = await bench.createKey(place);
       const caller = bench.caller(service, key);
-      expect(outcomeOf(await onceServed(() => caller.create("first")))).toEqual([200, "ok"]);
+      await madeWallet(caller, "first");
 
       volume.fillTo(0);
       const refused = await caller.create("second");
       expect([refused.status, Number(refused.headers["retry-after"]) > 0]).toEqual([503, true]);
       expect((await caller.list()).map(({ userId }) => userId)).toEqual(["first"]);
       volume.clear();
-      const made = await onceServed(() => caller.create("second"));
-      expect(outcomeOf(made)).toEqual([200, "ok"]);
-      const { address, walletId } = walletIn(made);
+      const { address, walletId } = await madeWallet(caller, "second");
       const signed = await onceServed(() => caller.sign("second", { message: MESSAGE }));
       expect(outcomeOf(signed)).toEqual([200, "ok"]);
       const signature = toldBy(signed).data?.signature ?? "0x";

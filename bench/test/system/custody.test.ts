@@ -13,6 +13,7 @@ import {
   CustodyBench,
   type CustodyPlace,
   FORUM_POST,
+  madeWallet,
   onceServed,
   outcomeOf,
   toldBy,
@@ -160,7 +161,7 @@ describe("server wallets of npm run serve", () => {
     const place = bench.place("restarted");
     const before = await bench.start(place);
     const key = await bench.createKey(place);
-    const wallet = walletIn(await bench.caller(before, key).create("bob"));
+    const wallet = await madeWallet(bench.caller(before, key), "bob");
     await bench.stop(before, "SIGTERM");
 
     const service = await bench.start(place);
@@ -196,7 +197,7 @@ describe("server wallets of npm run serve", () => {
       let service = await bench.start(place);
       const key = await bench.createKey(place);
       const startedMs = performance.now();
-      expect((await bench.caller(service, key).create("first")).status).toBe(200);
+      await madeWallet(bench.caller(service, key), "first");
       const createMs = performance.now() - startedMs;
 
       await killedDuring(service, random.next() * createMs, bench.caller(service, key).create("carol"));
