@@ -136,8 +136,8 @@ function reachOf(parts: CustodyParts, undo: (() => Promise<void>)[]): CosignerRe
     isOwn: true,
     place: () => process.place(),
     refusal() {
-      const { state, reason } = process.state();
-      return state === "off" ? `the co-signer does not start: ${reason}` : null;
+      const { refusal } = process;
+      return refusal === null ? null : `the co-signer does not start: ${refusal}`;
     },
   };
 }

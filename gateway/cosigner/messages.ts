@@ -23,5 +23,8 @@ export function isCosignerStart(message: unknown): message is CosignerStart {
 export function isCosignerReport(message: unknown): message is CosignerReport {
   if (typeof message !== "object" || message === null) return false;
   const { kind, port, text, isFinal } = message as Readonly<Record<string, unknown>>;
-  return (kind === "ready" && typeof port === "number") || (kind === "refused" && typeof text === "string" && typeof isFinal === "boolean");
+  return (
+    (kind === "ready" && typeof port === "number") ||
+    (kind === "refused" && typeof text === "string" && typeof isFinal === "boolean")
+  );
 }

@@ -6,7 +6,14 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { recoverMessageAddress } from "viem";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { CustodyBench, type CustodyPlace, madeWallet, onceServed, outcomeOf, toldBy } from "../support/custody-bench.js";
+import {
+  CustodyBench,
+  type CustodyPlace,
+  madeWallet,
+  onceServed,
+  outcomeOf,
+  toldBy,
+} from "../support/custody-bench.js";
 import { type LocalPair, startLocalPair } from "../support/local-pair.js";
 import { MOUNT_MISSING, NEEDS_MOUNT, SmallVolume } from "../support/small-volume.js";
 
