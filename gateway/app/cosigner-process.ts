@@ -20,8 +20,18 @@ export interface CosignerProcessOptions extends SupervisorPorts {
 export class CosignerProcess {
   readonly #supervisor: ChildSupervisor<number>;
 
+  #refusal: string | null = null;
+
   constructor(options: CosignerProcessOptions) {
-    this.#supervisor = new ChildSupervisor(programOf(options), options);
+    const program = programOf(options, (refusal) => {
+      this.#refusal = refusal;
+    });
+    this.#supervisor = new ChildSupervisor(program, options);
+  }
+
+  /** What its operator has to change before it starts, for people; null: nothing known. It is started again all the same. */
+  get refusal(): string | null {
+    return this.#refusal;
   }
 
   /** Null while no child listens. */
@@ -44,7 +54,10 @@ export class CosignerProcess {
   }
 }
 
-function programOf({ directory, logLevel, childPath }: CosignerProcessOptions): ChildProgram<number> {
+function programOf(
+  { directory, logLevel, childPath }: CosignerProcessOptions,
+  noteRefusal: (refusal: string | null) => void,
+): ChildProgram<number> {
   let port = 0;
   return {
     name: "the co-signer",
@@ -56,6 +69,7 @@ function programOf({ directory, logLevel, childPath }: CosignerProcessOptions): 
     prepare: () => ({ message: { kind: "start", directory, port, logLevel } satisfies CosignerStart }),
     read(message) {
       if (!isCosignerReport(message)) return null;
+      noteRefusal(message.kind === "refused" && message.isFinal ? message.text : null);
       // What it refuses may be mended while the service runs; a port that is taken meanwhile is not come by again.
       if (message.kind === "refused") {
         port = 0;

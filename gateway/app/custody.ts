@@ -67,6 +67,9 @@ const MISFITS: ReadonlyMap<SignerProblem, string> = new Map([
   ["SAME_BACKUP_KEY", "both parties have one backup key: whoever has its private half has both shares"],
 ]);
 
+const WRONG_PIN =
+  "server wallets: the two parties do not pin each other's certificates: peerPins in the party.json of one of them is wrong";
+
 /** Rejects with StartError, or with ServiceError where a row or the backup folder cannot be used. */
 export async function openCustody(parts: CustodyParts): Promise<Custody> {
   const undo: (() => Promise<void>)[] = [];
@@ -88,7 +91,8 @@ async function opened(parts: CustodyParts, undo: (() => Promise<void>)[], stop: 
   const record = new CustodyRecord({ audit, logger });
   const identity = openIdentity(files, peerPins);
   const backups = await openBackupFolder({ path: backupDirectory, party: 0, clock });
-  const link = new LinkClient({ ...{ place: placeOf(parts, undo), identity, clock, random, logger } });
+  const cosigner = reachOf(parts, undo);
+  const link = new LinkClient({ ...{ place: () => cosigner.place(), identity, clock, random, logger } });
   const { workerPath } = parts;
   const runner = new WorkerRunner({
     ...{ ring, backupKey: backupKey.bytes, clock, logger },
@@ -117,21 +121,36 @@ async function opened(parts: CustodyParts, undo: (() => Promise<void>)[], stop: 
   undo.push(() => provider.stop());
   link.start();
   undo.push(() => link.close());
-  await meeting(provider, clock);
+  await meeting(provider, cosigner, clock);
   return { provider, admin: serviceWallets(provider, restores), record, link: () => link.status(), stop };
 }
 
-function placeOf(parts: CustodyParts, undo: (() => Promise<void>)[]): () => LinkPlace | null {
+/** Where the co-signer is. One that this service starts may say why it does not, and both folders are at hand here. */
+interface CosignerReach {
+  readonly isOwn: boolean;
+  place(): LinkPlace | null;
+  /** What its operator has to change before it starts; null: nothing known. */
+  refusal(): string | null;
+}
+
+function reachOf(parts: CustodyParts, undo: (() => Promise<void>)[]): CosignerReach {
   const { config, clock, random, logger, logLevel, cosignerPath } = parts;
   const { cosigner } = config;
-  if (cosigner.kind === "remote") return () => cosigner;
+  if (cosigner.kind === "remote") return { isOwn: false, place: () => cosigner, refusal: () => null };
   const { directory } = cosigner;
   const process = new CosignerProcess({
     ...{ directory, clock, random, logger, logLevel },
     ...(cosignerPath === undefined ? {} : { childPath: cosignerPath }),
   });
   undo.push(() => process.stop());
-  return () => process.place();
+  return {
+    isOwn: true,
+    place: () => process.place(),
+    refusal() {
+      const { refusal } = process;
+      return refusal === null ? null : `the co-signer does not start: ${refusal}`;
+    },
+  };
 }
 
 /** Epochs that the session's thread sealed are written under the key of the moment (keyring.ts). */
@@ -149,14 +168,16 @@ function takingOver(store: PartyStore, ring: Keyring): PartyStore {
 }
 
 /** Throws StartError where the two parties may not work together; a co-signer that is away keeps nobody from starting. */
-async function meeting(provider: EmbeddedProvider, clock: Clock): Promise<void> {
+async function meeting(provider: EmbeddedProvider, cosigner: CosignerReach, clock: Clock): Promise<void> {
   for (let waitedMs = 0; waitedMs < MEETING_MS; waitedMs += LOOK_MS) {
     const { problem } = provider.status();
     if (problem === null) return;
-    const misfit = MISFITS.get(problem);
-    if (misfit !== undefined) throw new StartError([`server wallets: ${misfit}`]);
+    const misfit = MISFITS.get(problem) ?? cosigner.refusal();
+    if (misfit !== null) throw new StartError([`server wallets: ${misfit}`]);
     await delay(clock, LOOK_MS);
   }
+  // Elsewhere a stranger on the way could bring this about, and the service trades without the co-signer.
+  if (cosigner.isOwn && provider.status().problem === "PIN") throw new StartError([WRONG_PIN]);
 }
 
 function problemOf({ connected, lastProblem }: LinkStatus): SignerProblem | null {

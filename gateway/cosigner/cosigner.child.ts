@@ -34,7 +34,8 @@ process.once("message", (message) => {
     },
     (error: unknown) => {
       const text = error instanceof CosignerRefused ? error.message : error instanceof Error ? error.name : "unknown";
-      report({ kind: "refused", text }, () => process.exit(EXIT.refused));
+      const isFinal = error instanceof CosignerRefused && error.isFinal;
+      report({ kind: "refused", text, isFinal }, () => process.exit(EXIT.refused));
     },
   );
 });

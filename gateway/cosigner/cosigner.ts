@@ -46,6 +46,13 @@ export interface CosignerParts {
 /** Why it cannot start; lines for the operator. */
 export class CosignerRefused extends Error {
   override readonly name = "CosignerRefused";
+  /** False where waiting may be enough: another process has the store, the socket or the port. */
+  readonly isFinal: boolean;
+
+  constructor(message: string, isFinal = true) {
+    super(message);
+    this.isFinal = isFinal;
+  }
 }
 
 export interface Cosigner {

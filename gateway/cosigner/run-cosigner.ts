@@ -20,6 +20,11 @@ import { cosignerPorts } from "./cosigner-admin.js";
 
 /** For administrative acts under way at the stop. */
 const ADMIN_GRACE_MS = 5_000;
+/** Reasons of a ServiceError that only an operator changes. */
+const FINAL_REASONS: ReadonlySet<unknown> = new Set([
+  ...["KEY_WRONG", "FORMER_KEY_MISSING", "ROTATION_UNFINISHED", "NEWER_FORMAT"],
+  ...["BACKUP_FOLDER_MISSING", "BACKUP_FOLDER_MODE", "BACKUP_FOLDER_READ_ONLY"],
+]);
 
 export interface RunningCosigner {
   readonly host: string;
@@ -90,12 +95,10 @@ function refusalOf(error: unknown): unknown {
   if (error instanceof ServiceError) {
     const { reason, path } = error.context;
     const details = [reason, path].filter((detail) => typeof detail === "string");
-    return new CosignerRefused(`${error.message}${details.length === 0 ? "" : ` (${details.join(", ")})`}`);
+    const text = `${error.message}${details.length === 0 ? "" : ` (${details.join(", ")})`}`;
+    return new CosignerRefused(text, FINAL_REASONS.has(reason));
   }
-  const isPlain =
-    error instanceof StartError ||
-    error instanceof LinkListenError ||
-    error instanceof PartyCertificateError ||
-    error instanceof AdminSocketError;
-  return isPlain ? new CosignerRefused(error.message) : error;
+  if (error instanceof StartError || error instanceof PartyCertificateError) return new CosignerRefused(error.message);
+  const isPlain = error instanceof LinkListenError || error instanceof AdminSocketError;
+  return isPlain ? new CosignerRefused(error.message, false) : error;
 }

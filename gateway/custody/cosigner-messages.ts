@@ -11,7 +11,8 @@ export interface CosignerStart {
 
 export type CosignerReport =
   | { readonly kind: "ready"; readonly port: number }
-  | { readonly kind: "refused"; readonly text: string };
+  /** `isFinal`: its operator has to change something; waiting helps nothing. */
+  | { readonly kind: "refused"; readonly text: string; readonly isFinal: boolean };
 
 export function isCosignerStart(message: unknown): message is CosignerStart {
   if (typeof message !== "object" || message === null) return false;
@@ -21,6 +22,9 @@ export function isCosignerStart(message: unknown): message is CosignerStart {
 
 export function isCosignerReport(message: unknown): message is CosignerReport {
   if (typeof message !== "object" || message === null) return false;
-  const { kind, port, text } = message as Readonly<Record<string, unknown>>;
-  return (kind === "ready" && typeof port === "number") || (kind === "refused" && typeof text === "string");
+  const { kind, port, text, isFinal } = message as Readonly<Record<string, unknown>>;
+  return (
+    (kind === "ready" && typeof port === "number") ||
+    (kind === "refused" && typeof text === "string" && typeof isFinal === "boolean")
+  );
 }

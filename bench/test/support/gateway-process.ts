@@ -100,7 +100,11 @@ export class GatewayBench {
 
 /** Returns the pid of this gateway's storage sidecar; null without one. */
 export function sidecarPid(gateway: GatewayProcess): number | null {
-  const parent = gateway.child.pid;
+  return pidOfChild(gateway.child.pid, SIDECAR_MAIN);
+}
+
+/** Returns the pid of the child of a process whose command line names `main`; null without one. */
+export function pidOfChild(parent: number | undefined, main: string): number | null {
   for (const name of readdirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;
     try {
@@ -108,7 +112,7 @@ export function sidecarPid(gateway: GatewayProcess): number | null {
       const stat = readFileSync(`/proc/${name}/stat`, "utf8");
       const [state, ppid] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       if (Number(ppid) !== parent || state === "Z") continue;
-      if (readFileSync(`/proc/${name}/cmdline`, "utf8").includes(SIDECAR_MAIN)) return Number(name);
+      if (readFileSync(`/proc/${name}/cmdline`, "utf8").includes(main)) return Number(name);
     } catch {
       // The process ended in the meantime.
     }

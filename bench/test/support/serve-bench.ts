@@ -21,6 +21,8 @@ export interface Place {
   readonly dataDir: string;
   readonly kekFile: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** Turns the service's command into the one to run, such as on another volume. */
+  readonly inside?: (command: readonly string[]) => readonly string[];
 }
 
 export interface Ended {
@@ -57,15 +59,23 @@ export class ServeBench {
   readonly #children = new Set<ChildProcess>();
   readonly #pair: LocalPair;
 
-  constructor(pair: LocalPair) {
+  readonly #program = join(this.#folder, "program");
+
+  /** `others`: programs that the service of this test starts beside the usual ones. */
+  constructor(pair: LocalPair, others: readonly string[] = []) {
     this.#pair = pair;
-    const program = join(this.#folder, "program");
-    this.main = compileChild("gateway/main.ts", program, [
+    this.main = compileChild("gateway/main.ts", this.#program, [
       "gateway/children/storage.child.ts",
       "gateway/children/state-check.child.ts",
       "gateway/cli/unwind.ts",
+      ...others,
     ]);
-    this.cli = join(program, "gateway", "cli", "unwind.js");
+    this.cli = this.compiled("gateway/cli/unwind.ts");
+  }
+
+  /** Path of the compiled form of a source. */
+  compiled(source: string): string {
+    return join(this.#program, source.replace(/\.ts$/, ".js"));
   }
 
   /** An installation of its own, set up as README says. */
@@ -118,7 +128,8 @@ export class ServeBench {
     const environment = Object.fromEntries(
       Object.entries({ ...place.environment, ...changes }).filter(([, value]) => value !== ""),
     );
-    return this.run([process.execPath, this.main], place.folder, environment);
+    const [program = "", ...args] = place.inside?.([process.execPath, this.main]) ?? [process.execPath, this.main];
+    return this.run([program, ...args], place.folder, environment);
   }
 
   /** Resolves once the service listens. */

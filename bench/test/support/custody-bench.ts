@@ -1,0 +1,282 @@
+/**
+ * `npm run serve` with server wallets: both parties' folders as `unwind custody init` makes them, the service and its
+ * co-signer as processes, their callers, and the operators' sockets of both sides.
+ *
+ * Invariant: no process and no connection outlives `dispose`.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { systemRandom } from "../../../engine/custody/mpc/base/random.js";
+import { createSystemClock } from "../../../engine/domain/clock.js";
+import { connectAdmin } from "../../../gateway/admin/admin-client.js";
+import type { AdminOperation } from "../../../gateway/admin/protocol.js";
+import type { WalletLine } from "../../../gateway/admin/wallet-admin.js";
+import { makeParties } from "../../../gateway/custody/party-setup.js";
+import { ContractJudge, type Reply } from "../../../gateway/test/client.js";
+import { pidOfChild } from "./gateway-process.js";
+import type { LocalPair } from "./local-pair.js";
+import { type MadeKey, type Place, ServeBench, type ServeProcess } from "./serve-bench.js";
+import { SignedCaller } from "./signed-caller.js";
+import { pause } from "./system.js";
+
+const COSIGNER_MAIN = "gateway/cosigner/cosigner.child";
+const FALSE_COSIGNER = "bench/test/support/false-cosigner.child.ts";
+const RETRY_MS = 100;
+
+export interface CustodyPlace extends Place {
+  readonly service: string;
+  readonly cosigner: string;
+}
+
+export interface WalletFields {
+  readonly userId: string;
+  readonly walletId: string;
+  readonly address: string;
+  readonly state: string;
+  readonly epoch: number;
+}
+
+/** Typed data that the policy of these tests allows to callers. */
+export const FORUM_POST = {
+  domain: {
+    name: "Forum",
+    version: "1",
+    chainId: 1,
+    verifyingContract: "0x1010101010101010101010101010101010101010",
+  },
+  primaryType: "Post",
+  types: {
+    EIP712Domain: [
+      { name: "name", type: "string" },
+      { name: "version", type: "string" },
+      { name: "chainId", type: "uint256" },
+      { name: "verifyingContract", type: "address" },
+    ],
+    Post: [{ name: "title", type: "string" }],
+  },
+  message: { title: "a first post" },
+} as const;
+
+const POLICY = {
+  format: 1,
+  callers: { messages: ["text"], typedData: [{ domain: FORUM_POST.domain, primaryType: FORUM_POST.primaryType }] },
+};
+
+export class CustodyBench {
+  readonly serve: ServeBench;
+  readonly #judge = new ContractJudge();
+  readonly #services = new Set<ServeProcess>();
+  readonly #callers: SignedCaller[] = [];
+  readonly #cosigners = new Set<RemoteCosigner>();
+
+  constructor(pair: LocalPair) {
+    this.serve = new ServeBench(pair, [`${COSIGNER_MAIN}.ts`, "gateway/children/custody.worker.ts", FALSE_COSIGNER]);
+  }
+
+  /** `changes`: of its environment. */
+  place(name: string, changes: Readonly<Record<string, string>> = {}): CustodyPlace {
+    const place = this.serve.place(name);
+    const directory = join(place.folder, "custody");
+    makeParties({ directory, backupKeys: { service: null, cosigner: null }, random: systemRandom });
+    const [service, cosigner] = [join(directory, "service"), join(directory, "cosigner")];
+    writeFileSync(join(cosigner, "policy.json"), JSON.stringify(POLICY));
+    editParty(cosigner, (members) => ({ ...members, policyFile: "policy.json" }));
+    const environment = { ...place.environment, CUSTODY_DIR: service, ...changes };
+    return { ...place, service, cosigner, environment };
+  }
+
+  async start(place: Place, changes: Readonly<Record<string, string>> = {}): Promise<ServeProcess> {
+    const service = await this.serve.start(place, changes);
+    this.#services.add(service);
+    return service;
+  }
+
+  async stop(service: ServeProcess, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+    this.#services.delete(service);
+    await this.serve.stop(service, signal);
+  }
+
+  async createKey(place: CustodyPlace, scopes: readonly string[] = ["read", "sign"]): Promise<MadeKey> {
+    const made = await this.admin(place, "service", "keys.create", { scopes });
+    const { key, secret } = made as { readonly key: Omit<MadeKey, "secret">; readonly secret: string };
+    return { keyId: key.keyId, ownerId: key.ownerId, secret };
+  }
+
+  caller(service: ServeProcess, key: MadeKey): WalletCaller {
+    const caller = new SignedCaller(service.url, key, this.#judge);
+    this.#callers.push(caller);
+    return new WalletCaller(caller);
+  }
+
+  /** The co-signer that this service started, once it lives. */
+  async cosignerPid(service: ServeProcess): Promise<number> {
+    for (;;) {
+      const pid = pidOfChild(service.child.pid, COSIGNER_MAIN);
+      if (pid !== null) return pid;
+      await pause(RETRY_MS);
+    }
+  }
+
+  /** A co-signer that no service starts. `port` 0: any. */
+  async remoteCosigner(place: CustodyPlace, port = 0): Promise<RemoteCosigner> {
+    const cosigner = await RemoteCosigner.start(this.serve.compiled(FALSE_COSIGNER), place.cosigner, port);
+    this.#cosigners.add(cosigner);
+    return cosigner;
+  }
+
+  /** Wallet ids of both parties, and their states. */
+  async wallets(place: CustodyPlace): Promise<Readonly<Record<"service" | "cosigner", readonly WalletLine[]>>> {
+    const list = async (side: "service" | "cosigner") =>
+      ((await this.admin(place, side, "wallets.list")) as { readonly wallets: readonly WalletLine[] }).wallets;
+    return { service: await list("service"), cosigner: await list("cosigner") };
+  }
+
+  /** An act of one side's operator. Rejects with its refusal. */
+  async admin(
+    place: CustodyPlace,
+    side: "service" | "cosigner",
+    op: AdminOperation,
+    params: Readonly<Record<string, unknown>> = {},
+  ): Promise<unknown> {
+    const folder = side === "service" ? place.dataDir : join(place.cosigner, "data");
+    const admin = await connectAdmin(join(folder, "admin.sock"), createSystemClock());
+    try {
+      const reply = await admin.call(op, params);
+      if (!reply.ok) throw new Error(`${side} ${op}: ${JSON.stringify(reply)}`);
+      return reply.result;
+    } finally {
+      await admin.close();
+    }
+  }
+
+  /** Ends what the test started. */
+  async end(): Promise<void> {
+    await Promise.all(this.#callers.splice(0).map((caller) => caller.stop()));
+    await Promise.all([...this.#services].map((service) => this.stop(service, "SIGKILL")));
+    await Promise.all([...this.#cosigners].map((cosigner) => cosigner.stop("SIGKILL")));
+    this.#cosigners.clear();
+  }
+
+  dispose(): void {
+    this.serve.dispose();
+  }
+}
+
+/** Changes `party.json`. */
+export function editParty(
+  directory: string,
+  change: (members: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>,
+): void {
+  const path = join(directory, "party.json");
+  writeFileSync(path, JSON.stringify(change(JSON.parse(readFileSync(path, "utf8")))));
+}
+
+export interface Told {
+  readonly code?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly data?: {
+    readonly signature?: `0x${string}`;
+    readonly address?: string;
+    readonly wallets?: readonly WalletFields[];
+  };
+}
+
+export const toldBy = ({ body }: Reply) => body as unknown as Told;
+export const walletIn = ({ body }: Reply) => body as unknown as WalletFields;
+export const outcomeOf = (reply: Reply) => [reply.status, toldBy(reply).code ?? "ok"];
+
+export class WalletCaller {
+  readonly #caller: SignedCaller;
+
+  constructor(caller: SignedCaller) {
+    this.#caller = caller;
+  }
+
+  ask(target: string): Promise<Reply> {
+    return this.#caller.ask(target);
+  }
+
+  create(userId: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
+    return this.#caller.ask("/api/wallets", { method: "POST", body: JSON.stringify({ userId }), headers });
+  }
+
+  sign(name: string, what: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
+    const target = `/api/wallets/${encodeURIComponent(name)}/sign`;
+    return this.#caller.ask(target, { method: "POST", body: JSON.stringify(what), headers });
+  }
+
+  find(name: string): Promise<Reply> {
+    return this.#caller.ask(`/api/wallets/${encodeURIComponent(name)}`);
+  }
+
+  async list(): Promise<readonly WalletFields[]> {
+    return toldBy(await this.#caller.ask("/api/wallets")).data?.wallets ?? [];
+  }
+}
+
+/** Refusals that end by themselves: C is away, or a commit took too long on a machine that stood still. */
+const PASSING: ReadonlySet<string | undefined> = new Set(["SIGNER_UNAVAILABLE", "STORE_UNAVAILABLE"]);
+
+/** The reply to a request that is sent again while it is refused for a moment, such as right after a crash. */
+export async function onceServed(send: () => Promise<Reply>): Promise<Reply> {
+  for (;;) {
+    const reply = await send();
+    const { code, details } = toldBy(reply);
+    if (!PASSING.has(code) && details?.["reason"] !== "BEFORE_START") return reply;
+    await pause(RETRY_MS);
+  }
+}
+
+/** The wallet of a new user; a creation that was refused for a moment may have made it all the same. */
+export async function madeWallet(caller: WalletCaller, userId: string): Promise<WalletFields> {
+  const made = await onceServed(() => caller.create(userId));
+  if (made.status === 200) return walletIn(made);
+  const found = toldBy(made).code === "WALLET_EXISTS" ? await caller.find(userId) : made;
+  if (found.status !== 200) throw new Error(`no wallet for ${userId}: ${found.text}`);
+  return walletIn(found);
+}
+
+export class RemoteCosigner {
+  readonly port: number;
+  readonly #child: ChildProcess;
+  readonly #gone: Promise<void>;
+
+  private constructor(child: ChildProcess, gone: Promise<void>, port: number) {
+    this.port = port;
+    this.#child = child;
+    this.#gone = gone;
+  }
+
+  /** Rejects with what it says where it does not start. */
+  static start(main: string, directory: string, port: number): Promise<RemoteCosigner> {
+    const child = fork(main, [directory, String(port)], {
+      env: { PATH: process.env["PATH"] ?? "" },
+      execArgv: [],
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+    });
+    let said = "";
+    child.stderr?.on("data", (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    const gone = new Promise<void>((resolve) => child.once("close", () => resolve()));
+    return new Promise((resolve, reject) => {
+      child.once("message", (message) => {
+        resolve(new RemoteCosigner(child, gone, (message as { readonly port: number }).port));
+      });
+      void gone.then(() => reject(new Error(said)));
+    });
+  }
+
+  /** Resolves once it does. */
+  async behave(how: "cheat" | "honest"): Promise<void> {
+    const heard = new Promise<void>((resolve) => this.#child.once("message", () => resolve()));
+    this.#child.send(how);
+    await heard;
+  }
+
+  async stop(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+    this.#child.kill(signal);
+    await this.#gone;
+  }
+}
