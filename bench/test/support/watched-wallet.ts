@@ -12,7 +12,6 @@ import { Arena } from "../../../engine/custody/mpc/base/arena.js";
 import type { Party } from "../../../engine/custody/mpc/base/parameters.js";
 import { baseTimes, encodePublic } from "../../../engine/custody/mpc/base/point.js";
 import { drawSessionSecrets, systemRandom } from "../../../engine/custody/mpc/base/random.js";
-import { ORDER } from "../../../engine/custody/mpc/base/scalar.js";
 import { signScope } from "../../../engine/custody/mpc/sessions/sign-material.js";
 import type { OpenShare } from "../../../engine/custody/mpc/state/share-record.js";
 import { decodeHeader, HEADER_BYTES, type Message } from "../../../engine/custody/mpc/wire/header.js";
@@ -21,6 +20,8 @@ import { decodeF1, decodeF2, decodeF3, decodeF4 } from "../../../engine/custody/
 import { DurablePartyStore } from "../../../engine/custody/provider/durable-party-store.js";
 import { openStoredShare, sealedShares } from "../../../engine/custody/provider/share-row.js";
 import { createSystemClock } from "../../../engine/domain/clock.js";
+import { openPrivately } from "../../../engine/storage/lmdb-file.js";
+import { OWNER_KEY } from "../../../engine/storage/lmdb-owner.js";
 import { openLmdbStore } from "../../../engine/storage/lmdb-store.js";
 import { compileChild } from "../../../engine/storage/test/compile-child.js";
 import { openKeyring } from "../../../gateway/admin/seals.js";
@@ -32,11 +33,6 @@ const NAMES = ["service", "cosigner"] as const;
 const SUPPORT = "bench/test/support";
 
 type Answer = { readonly result: unknown } | { readonly problem: string };
-
-export interface KeySecrets {
-  readonly shares: readonly [bigint, bigint];
-  readonly joint: bigint;
-}
 
 /** A signature as far as it went: null where the party had drawn no nonce, or had not shown R yet. */
 export interface Signing {
@@ -132,14 +128,6 @@ export class WatchedWallet {
     return frames;
   }
 
-  /** Of the wallet's one epoch, out of copies of both stores. */
-  async secrets(walletId: Uint8Array, epoch: number): Promise<KeySecrets> {
-    const [first, second] = [await this.openShare(0, walletId, epoch), await this.openShare(1, walletId, epoch)];
-    const shares = [first.share, second.share] as const;
-    for (const share of [first, second]) share.wipe();
-    return { shares, joint: (shares[0] + shares[1]) % ORDER };
-  }
-
   /** Nothing is written meanwhile, so a copy of the files is a whole store. */
   async openShare(party: Party, walletId: Uint8Array, epoch: number): Promise<OpenShare> {
     const copy = mkdtempSync(join(this.folder, "copy-"));
@@ -147,6 +135,10 @@ export class WatchedWallet {
       recursive: true,
       filter: (path) => !path.endsWith(".sock"),
     });
+    // The copy belongs to nobody; the row of its owner names a process that lives.
+    const rows = openPrivately(copy);
+    rows.removeSync(OWNER_KEY);
+    await rows.close();
     const clock = createSystemClock();
     const store = openLmdbStore({ directory: copy, clock });
     const kek = { kind: "file", path: join(this.directoryOf(party), "kek") } as const;

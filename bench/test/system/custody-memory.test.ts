@@ -10,10 +10,11 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Party } from "../../../engine/custody/mpc/base/parameters.js";
+import { ORDER } from "../../../engine/custody/mpc/base/scalar.js";
 import type { OpenShare } from "../../../engine/custody/mpc/state/share-record.js";
 import type { MessageName } from "../../../engine/custody/mpc/wire/message-types.js";
 import { countsIn, type Needle } from "../../../engine/custody/sealing/test/process-memory.js";
-import { type KeySecrets, type Signing, type WatchedParty, WatchedWallet } from "../support/watched-wallet.js";
+import { type Signing, type WatchedParty, WatchedWallet } from "../support/watched-wallet.js";
 
 /** An allocator writes over the beginning of what is freed, so the end of each form is looked for. */
 const NEEDLE_BYTES = 16;
@@ -24,7 +25,8 @@ const WAIT = { timeout: 60_000, interval: 20 };
 const bench = new WatchedWallet();
 let parties: readonly [WatchedParty, WatchedParty];
 let shares: readonly [OpenShare, OpenShare];
-let secrets: KeySecrets;
+/** x_0 and x_1. */
+let keyShares: readonly [bigint, bigint];
 let walletId: Buffer;
 let publicKey: Buffer;
 
@@ -35,7 +37,7 @@ beforeAll(async () => {
   walletId = Buffer.from(made.walletId.replaceAll("-", ""), "hex");
   publicKey = Buffer.from(made.publicKey.slice(2), "hex");
   shares = [await bench.openShare(0, walletId, 1), await bench.openShare(1, walletId, 1)];
-  secrets = await bench.secrets(walletId, 1);
+  keyShares = [shares[0].share, shares[1].share];
 });
 afterAll(() => bench.dispose());
 
@@ -73,8 +75,8 @@ function nonceForms(name: string, party: Party, signings: readonly Signing[]): N
 function forbidden(party: Party, signings: readonly Signing[]): Needle[] {
   const other = party === 0 ? 1 : 0;
   return [
-    ...formsOf("the joint key", secrets.joint),
-    ...formsOf("the other's share", secrets.shares[other]),
+    ...formsOf("the joint key", (keyShares[0] + keyShares[1]) % ORDER),
+    ...formsOf("the other's share", keyShares[other]),
     ...nonceForms("a nonce share of the other", other, signings),
   ];
 }
@@ -124,7 +126,7 @@ describe.skipIf(process.platform !== "linux")("two-party signing", () => {
   for (const [party, early, late] of opened)
     it(`shows party ${party} its own share and nonce while they are open, and nothing of the other's`, async () => {
       await parties[0].ask({ kind: "sign", text: "before" });
-      const own = formsOf("the own share", secrets.shares[party]);
+      const own = formsOf("the own share", keyShares[party]);
       // The record is open, a buffer of ours.
       const first = await whileOpen(party, early, () => {
         const signings = bench.signings(shares);
@@ -150,7 +152,7 @@ describe.skipIf(process.platform !== "linux")("two-party signing", () => {
       const signings = bench.signings(shares);
       expect(known(signings.map(({ nonces }) => nonces[party])).length).toBeGreaterThan(SIGNATURES);
       const own = [
-        ...formsOf("the own share", secrets.shares[party]),
+        ...formsOf("the own share", keyShares[party]),
         ...nonceForms("an own nonce share", party, signings),
       ];
       const before = found(party, own);
@@ -167,7 +169,7 @@ describe.skipIf(process.platform !== "linux")("two-party signing", () => {
     for (const party of PARTIES) {
       const needles = [
         ...forbidden(party, signings),
-        ...formsOf("the own share", secrets.shares[party]),
+        ...formsOf("the own share", keyShares[party]),
         ...nonceForms("an own nonce share", party, signings),
       ];
       const files = filesOf(bench.directoryOf(party));
