@@ -2,12 +2,12 @@
 import { createLogger } from "../../../gateway/app/log.js";
 import { runCosigner } from "../../../gateway/cosigner/run-cosigner.js";
 import { LinkServer } from "../../../gateway/custody/link-server.js";
-import { collector, obey, tap, writeDraws } from "./watched-party.js";
+import { obey, ownHeap, tap, writeDraws } from "./watched-party.js";
 
 const [, , directory = "", drawsFile = ""] = process.argv;
 writeDraws(drawsFile);
 const { hold } = tap(LinkServer, null);
-const collect = collector();
+const heap = ownHeap();
 const onStoreFailure = () => process.exit(1);
 
 /** Apart: what a module that waits for ever has in its frame is reachable. */
@@ -19,7 +19,9 @@ obey((command) => {
     case "hold":
       return hold(command.name);
     case "collect":
-      return collect();
+      return heap.collect();
+    case "fill":
+      return heap.fill();
     case "stop":
       return cosigner.stop();
     default:

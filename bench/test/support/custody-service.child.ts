@@ -19,14 +19,14 @@ import { AuditStore } from "../../../gateway/auth/audit-store.js";
 import { systemFillRandom } from "../../../gateway/auth/secret-text.js";
 import { LinkClient } from "../../../gateway/custody/link-client.js";
 import { readPartyConfig } from "../../../gateway/custody/party-config.js";
-import { collector, obey, tap, writeDraws } from "./watched-party.js";
+import { obey, ownHeap, tap, writeDraws } from "./watched-party.js";
 
 const [, , directory = "", port = "", drawsFile = "", framesFile = ""] = process.argv;
 // The thread of the sessions has no environment of its own and reads it from here.
 setEnvironmentData("custody-draws", drawsFile);
 writeDraws(drawsFile);
 const { hold } = tap(LinkClient, framesFile);
-const collectHere = collector();
+const heap = ownHeap();
 const thread = new BroadcastChannel("custody-memory");
 
 async function start() {
@@ -55,11 +55,12 @@ async function start() {
 const { provider, stop } = await start();
 let walletId = "";
 
-async function collect(): Promise<void> {
-  const answer = once(thread as unknown as EventTarget, "message");
-  thread.postMessage("collect");
-  await answer;
-  collectHere();
+/** In the thread of the sessions, then here. */
+async function inBoth(act: "collect" | "fill"): Promise<void> {
+  const done = once(thread as unknown as EventTarget, "message");
+  thread.postMessage(act);
+  await done;
+  heap[act]();
 }
 
 obey(async (command) => {
@@ -71,14 +72,13 @@ obey(async (command) => {
     }
     case "sign":
       return (await provider.sign(walletId, "caller", { kind: "message", bytes: Buffer.from(command.text) })).signature;
-    case "refresh":
-      return provider.refresh(walletId, 0);
     case "ready":
       return provider.status().problem;
     case "hold":
       return hold(command.name);
     case "collect":
-      return collect();
+    case "fill":
+      return inBoth(command.kind);
     case "stop":
       return stop();
   }

@@ -16,15 +16,18 @@ import type { LinkListener, PartyLink } from "../../../engine/custody/provider/p
 const DRAW_BYTES = 64;
 /** One collection frees what an earlier one moved or waited for. */
 const COLLECTIONS = 3;
+/** Numbers of 32 bytes: 20 MB, more than what a party leaves free. */
+const FILLING = 400_000;
 
 export type PartyCommand =
   | { readonly kind: "create"; readonly userId: string }
   | { readonly kind: "sign"; readonly text: string }
-  | { readonly kind: "refresh" }
   | { readonly kind: "ready" }
   /** The process stops when this message comes the next time. */
   | { readonly kind: "hold"; readonly name: MessageName }
   | { readonly kind: "collect" }
+  /** Memory that is free is written over: what is left then is referred to, or lies where nothing is put again. */
+  | { readonly kind: "fill" }
   | { readonly kind: "stop" };
 
 /** The system's generator goes on as it is; the draws of 64 bytes are added to `path`, one behind the other. */
@@ -39,12 +42,29 @@ export function writeDraws(path: string): void {
   syncBuiltinESMExports();
 }
 
-/** The garbage collector of the thread that calls. */
-export function collector(): () => void {
+export interface Heap {
+  collect(): void;
+  fill(): void;
+}
+
+/** That of the thread which calls. */
+export function ownHeap(): Heap {
   setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
-  return () => {
-    for (let index = 0; index < COLLECTIONS; index++) collect();
+  const once = runInNewContext("gc") as () => void;
+  const collect = () => {
+    for (let index = 0; index < COLLECTIONS; index++) once();
+  };
+  return {
+    collect,
+    fill() {
+      const first = 1n << 255n;
+      let numbers = Array.from({ length: FILLING }, (_, index) => first + BigInt(index));
+      collect();
+      numbers = numbers.map((number) => number + 1n);
+      collect();
+      numbers.length = 0;
+      collect();
+    },
   };
 }
 

@@ -3,7 +3,6 @@
  * the joint key, and the nonce shares of each signature. Only the test's own process ever knows these together.
  */
 import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
@@ -40,10 +39,16 @@ export interface Signing {
   readonly nonces: readonly [bigint | null, bigint | null];
 }
 
+interface Waiting {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
 export class WatchedParty {
   readonly child: ChildProcess;
   readonly pid: number;
   output = "";
+  readonly #waiting: Waiting[] = [];
 
   constructor(child: ChildProcess) {
     this.child = child;
@@ -52,15 +57,19 @@ export class WatchedParty {
       stream?.on("data", (chunk: Buffer) => {
         this.output += chunk.toString("latin1");
       });
+    child.on("message", (message: Answer) => {
+      const waiting = this.#waiting.shift();
+      if ("problem" in message) waiting?.reject(new Error(message.problem));
+      else waiting?.resolve(message.result);
+    });
+    child.once("close", () => {
+      for (const { reject } of this.#waiting.splice(0)) reject(new Error(`ended: ${this.output.slice(-2_000)}`));
+    });
   }
 
   /** The next answer. Rejects where the process ends. */
-  async answer(): Promise<unknown> {
-    const gone = once(this.child, "exit").then(() => ({ problem: `ended: ${this.output.slice(-2_000)}` }));
-    const answered = once(this.child, "message").then(([message]) => message as Answer);
-    const answer: Answer = await Promise.race([answered, gone]);
-    if ("problem" in answer) throw new Error(answer.problem);
-    return answer.result;
+  answer(): Promise<unknown> {
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
   }
 
   ask(command: PartyCommand): Promise<unknown> {

@@ -158,7 +158,11 @@ describe.skipIf(process.platform !== "linux")("two-party signing", () => {
       const before = found(party, own);
       await parties[party].ask({ kind: "collect" });
       const after = found(party, own);
-      process.stdout.write(`memory of party ${party}: before ${textOf(before)}; after a collection ${textOf(after)}\n`);
+      await parties[party].ask({ kind: "fill" });
+      const filled = found(party, own);
+      process.stdout.write(
+        `memory of party ${party}: before ${textOf(before)}; after a collection ${textOf(after)}; filled ${textOf(filled)}\n`,
+      );
       expect([...after.keys()].filter((name) => !name.endsWith("number"))).toEqual([]);
       expect([...found(party, forbidden(party, signings)).keys()]).toEqual([]);
     }
