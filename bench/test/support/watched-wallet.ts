@@ -11,11 +11,12 @@ import { Arena } from "../../../engine/custody/mpc/base/arena.js";
 import type { Party } from "../../../engine/custody/mpc/base/parameters.js";
 import { baseTimes, encodePublic } from "../../../engine/custody/mpc/base/point.js";
 import { drawSessionSecrets, systemRandom } from "../../../engine/custody/mpc/base/random.js";
-import { signScope } from "../../../engine/custody/mpc/sessions/sign-material.js";
+import { commit } from "../../../engine/custody/mpc/parts/commitment.js";
+import { type SignNames, signScope } from "../../../engine/custody/mpc/sessions/sign-material.js";
 import type { OpenShare } from "../../../engine/custody/mpc/state/share-record.js";
 import { decodeHeader, HEADER_BYTES, type Message } from "../../../engine/custody/mpc/wire/header.js";
 import { MESSAGE } from "../../../engine/custody/mpc/wire/message-types.js";
-import { decodeF1, decodeF2, decodeF3, decodeF4 } from "../../../engine/custody/mpc/wire/sign-bodies.js";
+import { decodeF1, decodeF2, decodeF3 } from "../../../engine/custody/mpc/wire/sign-bodies.js";
 import { DurablePartyStore } from "../../../engine/custody/provider/durable-party-store.js";
 import { openStoredShare, sealedShares } from "../../../engine/custody/provider/share-row.js";
 import { createSystemClock } from "../../../engine/domain/clock.js";
@@ -33,7 +34,7 @@ const SUPPORT = "bench/test/support";
 
 type Answer = { readonly result: unknown } | { readonly problem: string };
 
-/** A signature as far as it went: null where the party had drawn no nonce, or had not shown R yet. */
+/** A signature as far as it went: null where the party had drawn no nonce share yet. */
 export interface Signing {
   readonly ctr: bigint;
   readonly nonces: readonly [bigint | null, bigint | null];
@@ -92,6 +93,8 @@ export class WatchedWallet {
   readonly folder = mkdtempSync(join(tmpdir(), "unwind-custody-memory-"));
   readonly parties: WatchedParty[] = [];
   readonly #framesFile = join(this.folder, "frames");
+  /** By party and ctr. */
+  readonly #nonces = new Map<string, bigint>();
 
   /** Resolves once both parties run; the link may come up later. */
   async start(): Promise<readonly [WatchedParty, WatchedParty]> {
@@ -163,7 +166,7 @@ export class WatchedWallet {
 
   /**
    * Each nonce share is worked out again from the party's share, the session and the 64 bytes that the party drew; of
-   * all that it ever drew those are the right ones whose k times the base point is the R that it sent.
+   * all that it ever drew those are the right ones whose R and salt give the commitment that it sent.
    */
   signings(shares: readonly [OpenShare, OpenShare]): readonly Signing[] {
     const found: Signing[] = [];
@@ -171,36 +174,39 @@ export class WatchedWallet {
     for (const { header, body } of frames) {
       if (header.type !== MESSAGE.f1 || header.epoch !== shares[0].epoch) continue;
       const flight = (type: number) => frames.find((each) => each.header.type === type && each.header.ctr === header.ctr);
-      const [f2, f3, f4] = [flight(MESSAGE.f2), flight(MESSAGE.f3), flight(MESSAGE.f4)];
+      const [f2, f3] = [flight(MESSAGE.f2), flight(MESSAGE.f3)];
       if (f2 === undefined) continue;
       const { nonce, digest } = decodeF1(body);
-      const names = { ctr: header.ctr, digest, nonces: [nonce, decodeF2(f2.body).nonce] as const };
-      const shown = [
-        f3 === undefined ? null : decodeF3(f3.body).messageB.nonce.bytes,
-        f4 === undefined ? null : decodeF4(f4.body).messageB.nonce.bytes,
-      ] as const;
-      const nonceOf = (party: Party) => this.#nonceShare(party, shares[party], names, shown[party]);
-      found.push({ ctr: header.ctr, nonces: [nonceOf(0), nonceOf(1)] });
+      const answer = decodeF2(f2.body);
+      const names = { ctr: header.ctr, digest, nonces: [nonce, answer.nonce] as const };
+      const ofService = f3 === undefined ? null : decodeF3(f3.body).messageA.commitment;
+      found.push({
+        ctr: header.ctr,
+        nonces: [
+          ofService === null ? null : this.#nonceShare(0, shares[0], names, ofService),
+          this.#nonceShare(1, shares[1], names, answer.messageA.commitment),
+        ],
+      });
     }
     return found;
   }
 
-  #nonceShare(
-    party: Party,
-    share: OpenShare,
-    names: Parameters<typeof signScope>[1],
-    shown: Uint8Array | null,
-  ): bigint | null {
-    if (shown === null) return null;
-    const given = { scope: signScope(share, names), party, share: share.share, ctr: names.ctr, digest: names.digest };
+  #nonceShare(party: Party, share: OpenShare, names: SignNames, sent: Buffer): bigint {
+    const id = `${party}/${names.ctr}`;
+    const known = this.#nonces.get(id);
+    if (known !== undefined) return known;
+    const scope = signScope(share, names);
+    const given = { scope, party, share: share.share, ctr: names.ctr, digest: names.digest };
     const drawn = readFileSync(this.#drawsFile(party));
     // The newest draws first: those of the key generation are some hundred.
     for (let end = drawn.length; end >= DRAW_BYTES; end -= DRAW_BYTES) {
       const fill = (_label: string, target: Uint8Array) => target.set(drawn.subarray(end - DRAW_BYTES, end));
-      const { k } = drawSessionSecrets(given, { fill }, new Arena());
-      if (encodePublic(baseTimes(k)).bytes.equals(shown)) return k;
+      const { k, salt } = drawSessionSecrets(given, { fill }, new Arena());
+      if (!commit(scope, "sign/com", party, [salt, encodePublic(baseTimes(k)).bytes]).equals(sent)) continue;
+      this.#nonces.set(id, k);
+      return k;
     }
-    throw new Error(`no draw of party ${party} gives its R`);
+    throw new Error(`no draw of party ${party} gives its commitment`);
   }
 
   #drawsFile(party: Party): string {

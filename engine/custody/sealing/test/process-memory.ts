@@ -28,28 +28,32 @@ export function countsIn(pid: number, needles: readonly Needle[]): Map<string, n
   return counts;
 }
 
-/** The needles by their first two bytes. */
-function startsOf(needles: readonly Needle[]): readonly (readonly Needle[] | undefined)[] {
-  const starts = new Array<Needle[] | undefined>(1 << 16);
-  for (const needle of needles) (starts[needle[1].readUInt16LE(0)] ??= []).push(needle);
-  return starts;
+/** The needles by their first two bytes, and which two bytes begin one. */
+interface Starts {
+  readonly isStart: Uint8Array;
+  readonly needles: ReadonlyMap<number, readonly Needle[]>;
+}
+
+function startsOf(needles: readonly Needle[]): Starts {
+  const isStart = new Uint8Array(1 << 16);
+  const byStart = new Map<number, Needle[]>();
+  for (const needle of needles) {
+    const start = needle[1].readUInt16LE(0);
+    isStart[start] = 1;
+    byStart.set(start, [...(byStart.get(start) ?? []), needle]);
+  }
+  return { isStart, needles: byStart };
 }
 
 /** Needles that begin before `end`. All are looked for at once: a process has some hundred megabytes. */
-function countIn(
-  block: Buffer,
-  end: number,
-  starts: readonly (readonly Needle[] | undefined)[],
-  counts: Map<string, number>,
-): void {
-  const isStart = Uint8Array.from({ length: starts.length }, (_, start) => (starts[start] === undefined ? 0 : 1));
+function countIn(block: Buffer, end: number, { isStart, needles }: Starts, counts: Map<string, number>): void {
   for (let page = 0; page < end; page += PAGE_BYTES) {
     const pageEnd = Math.min(page + PAGE_BYTES, end, block.byteLength - 1);
     if (pageEnd - page === PAGE_BYTES && ZEROS.compare(block, page, pageEnd) === 0) continue;
     for (let at = page; at < pageEnd; at++) {
       const start = (block[at] ?? 0) | ((block[at + 1] ?? 0) << 8);
       if (isStart[start] === 0) continue;
-      for (const [name, bytes] of starts[start] ?? [])
+      for (const [name, bytes] of needles.get(start) ?? [])
         if (bytes.compare(block, at, Math.min(at + bytes.byteLength, block.byteLength)) === 0)
           counts.set(name, (counts.get(name) ?? 0) + 1);
     }
