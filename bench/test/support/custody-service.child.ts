@@ -19,7 +19,7 @@ import { AuditStore } from "../../../gateway/auth/audit-store.js";
 import { systemFillRandom } from "../../../gateway/auth/secret-text.js";
 import { LinkClient } from "../../../gateway/custody/link-client.js";
 import { readPartyConfig } from "../../../gateway/custody/party-config.js";
-import { obey, ownHeap, tap, writeDraws } from "./watched-party.js";
+import { obey, ownHeap, patientClock, tap, writeDraws } from "./watched-party.js";
 
 const [, , directory = "", port = "", drawsFile = "", framesFile = ""] = process.argv;
 // The thread of the sessions has no environment of its own and reads it from here.
@@ -39,20 +39,15 @@ async function start() {
   const ring = await openKeyring({ store, kek, formerKek: null, places: [sealedShares(0)], clock });
   if (ring === null) throw new Error("no key");
   const custody = await openCustody({
-    ...{ store, ring, clock, random: systemRandom, logger: createLogger("info"), logLevel: "info" },
+    ...{ store, ring, clock: patientClock(), random: systemRandom, logger: createLogger("info"), logLevel: "info" },
     config: { party: read.config, cosigner: { kind: "remote", host: "127.0.0.1", port: Number(port) } },
     ...{ owners: new Owners(), audit: await AuditStore.open(store, clock, systemFillRandom) },
     workerPath: fileURLToPath(new URL("./custody-worker.child.js", import.meta.url)),
   });
-  const stop = async () => {
-    await custody.stop();
-    ring.close();
-    await store.close();
-  };
-  return { provider: custody.provider, stop };
+  return custody.provider;
 }
 
-const { provider, stop } = await start();
+const provider = await start();
 let walletId = "";
 
 /** In the thread of the sessions, then here. */
@@ -79,8 +74,6 @@ obey(async (command) => {
     case "collect":
     case "fill":
       return inBoth(command.kind);
-    case "stop":
-      return stop();
   }
 });
 process.send?.({ result: provider.status().problem });

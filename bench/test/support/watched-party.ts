@@ -10,6 +10,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { encodeHeader, type Message } from "../../../engine/custody/mpc/wire/header.js";
 import { kindOfType, type MessageName } from "../../../engine/custody/mpc/wire/message-types.js";
+import { type Clock, createSystemClock } from "../../../engine/domain/clock.js";
 import type { LinkListener, PartyLink } from "../../../engine/custody/provider/party-link.js";
 
 /** What the root of a hedged nonce and every wide scalar are drawn from. */
@@ -27,8 +28,7 @@ export type PartyCommand =
   | { readonly kind: "hold"; readonly name: MessageName }
   | { readonly kind: "collect" }
   /** Memory that is free is written over: what is left then is referred to, or lies where nothing is put again. */
-  | { readonly kind: "fill" }
-  | { readonly kind: "stop" };
+  | { readonly kind: "fill" };
 
 /** The system's generator goes on as it is; the draws of 64 bytes are added to `path`, one behind the other. */
 export function writeDraws(path: string): void {
@@ -40,6 +40,19 @@ export function writeDraws(path: string): void {
   };
   crypto.randomFillSync = written as typeof randomFillSync;
   syncBuiltinESMExports();
+}
+
+/** Deadlines of the parties are this much longer: a process is stopped for seconds, and so may the machine be. */
+const PATIENCE = 20;
+
+export function patientClock(): Clock {
+  const clock = createSystemClock();
+  return {
+    wallMs: () => clock.wallMs(),
+    monoNs: () => Math.floor(clock.monoNs() / PATIENCE),
+    setTimer: (run, ms) => clock.setTimer(run, ms * PATIENCE),
+    clearTimer: (timer) => clock.clearTimer(timer),
+  };
 }
 
 export interface Heap {

@@ -104,7 +104,6 @@ export class WatchedWallet {
     const main = compileChild(`${SUPPORT}/custody-service.child.ts`, program, [
       `${SUPPORT}/custody-cosigner.child.ts`,
       `${SUPPORT}/custody-worker.child.ts`,
-      "gateway/children/state-check.child.ts",
     ]);
     const other = join(program, SUPPORT, "custody-cosigner.child.js");
     const cosigner = this.#fork(other, [join(this.folder, "cosigner"), this.#drawsFile(1)]);
@@ -173,7 +172,8 @@ export class WatchedWallet {
     const frames = this.frames();
     for (const { header, body } of frames) {
       if (header.type !== MESSAGE.f1 || header.epoch !== shares[0].epoch) continue;
-      const flight = (type: number) => frames.find((each) => each.header.type === type && each.header.ctr === header.ctr);
+      const flight = (type: number) =>
+        frames.find((each) => each.header.type === type && each.header.ctr === header.ctr);
       const [f2, f3] = [flight(MESSAGE.f2), flight(MESSAGE.f3)];
       if (f2 === undefined) continue;
       const { nonce, digest } = decodeF1(body);
@@ -216,7 +216,12 @@ export class WatchedWallet {
   }
 
   #fork(main: string, args: readonly string[]): WatchedParty {
-    const child = fork(main, args, { execArgv: [], env: {}, cwd: this.folder, stdio: ["ignore", "pipe", "pipe", "ipc"] });
+    const child = fork(main, args, {
+      execArgv: [],
+      env: {},
+      cwd: this.folder,
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    });
     const party = new WatchedParty(child);
     this.parties.push(party);
     return party;

@@ -92,8 +92,7 @@ function found(party: Party, needles: readonly Needle[]): ReadonlyMap<string, nu
 async function whileOpen<Result>(party: Party, name: MessageName, look: () => Result): Promise<Result> {
   await untilReady();
   await parties[party].ask({ kind: "hold", name });
-  // The deadline of the session may pass meanwhile: how the signature ends says nothing here.
-  const signed = parties[0].ask({ kind: "sign", text: `held at ${name}` }).catch(() => null);
+  const signed = parties[0].ask({ kind: "sign", text: `held at ${name}` });
   await vi.waitUntil(() => parties[party].isStopped, WAIT);
   try {
     return look();

@@ -32,7 +32,16 @@ type Nodes = readonly [Node, Node];
 let stores: readonly [Store, Store];
 
 const nameOf = (message: Message) => kindOfType(message.header.type)?.name ?? "none";
-const isZero = (buffer: Buffer) => buffer.every((byte) => byte === 0);
+/** As long as the longest: the columns of an extension. */
+const ZEROS = Buffer.alloc(1 << 18);
+const isZero = (buffer: Buffer) => buffer.equals(ZEROS.subarray(0, buffer.byteLength));
+
+const IS_LONG = process.env["MPC_RUNS"] !== undefined;
+/** The short form takes one of them at a flight, another one at the next. */
+function atFlight<Item>(items: readonly Item[], flight: number): readonly Item[] {
+  return IS_LONG ? items : items.slice(flight % items.length).slice(0, 1);
+}
+const CAUSES: readonly EndCause[] = ["deadline", "lost", "stopped", "freeze notice", "store failed"];
 
 beforeAll(() => {
   const open = plainSealer.open.bind(plainSealer);
@@ -71,23 +80,22 @@ function flights(prefix: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}${index + 1}`);
 }
 
-/** Runs a flow and returns how it ended at each side and how many of its buffers were ever written. */
+/** Runs a flow and returns how it ended at each side and how many of its buffers held something at once. */
 function run(flow: FlowName, tamper: (nodes: Nodes) => Tamper, verifier?: SignatureVerifier) {
   const { make, start } = FLOWS[flow];
   const nodes = make(verifier);
   taken.buffers.length = 0;
-  const written = new Set<Buffer>();
+  let writtenMax = 0;
   const change = tamper(nodes);
   carry(nodes, start(nodes), (message, from) => {
-    for (const buffer of taken.buffers) if (!isZero(buffer)) written.add(buffer);
+    writtenMax = Math.max(writtenMax, taken.buffers.filter((buffer) => !isZero(buffer)).length);
     return change(message, from);
   });
   for (const node of nodes) if (node.session !== null && !node.session.ended) node.run(node.session.end("lost"));
-  return { nodes, written: written.size, ends: nodes.map(({ ends }) => classOf(ends[0])) };
+  return { nodes, writtenMax, ends: nodes.map(({ ends }) => classOf(ends[0])) };
 }
 
 function expectZero(where: string): void {
-  expect(taken.buffers.length, where).toBeGreaterThan(0);
   expect(taken.buffers.filter((buffer) => !isZero(buffer)).length, where).toBe(0);
 }
 
@@ -112,32 +120,35 @@ describe.each(Object.keys(FLOWS) as FlowName[])("the buffers of a %s are zero", 
   const { flights: names } = FLOWS[flow];
 
   it("when it is done, and some were not while it ran", () => {
-    const { ends, written } = run(flow, () => HONEST);
+    const { ends, writtenMax } = run(flow, () => HONEST);
     expect(ends).toEqual(["done", "done"]);
-    expect(written).toBeGreaterThan(2);
+    expect(writtenMax).toBeGreaterThan(2);
     expectZero("done");
   });
 
   it("when it is ended at any flight by a deadline, a lost connection, the process or a freeze", () => {
-    for (const name of names.slice(0, -1))
-      for (const cause of ["deadline", "lost", "stopped", "freeze notice", "store failed"] as const) {
+    for (const [index, name] of names.slice(0, -1).entries())
+      for (const cause of flow === "signature" ? CAUSES : atFlight(CAUSES, index)) {
         run(flow, endedAt(name, cause));
         expectZero(`${name} ${cause}`);
       }
   });
 
-  it("when a message of any flight is a violation", () => {
+  it("when a message of any flight is cut: a violation, or a refusal of F1, whose length is its intent's", () => {
     for (const name of names) {
-      const { ends } = run(flow, bodyOf(name, (body) => body.subarray(1)));
-      expect(ends, name).toContain("violation");
+      const { ends } = run(
+        flow,
+        bodyOf(name, (body) => body.subarray(1)),
+      );
+      expect(ends, name).toContain(name === "f1" ? "refused TAG" : "violation");
       expectZero(name);
     }
   });
 
   it("when a bit of any flight is another: cheats, violations and refusals", () => {
     const seen = new Set<string>();
-    for (const name of names)
-      for (const part of [0.02, 0.5, 0.98]) {
+    for (const [index, name] of names.entries())
+      for (const part of atFlight([0.02, 0.5, 0.98], index)) {
         const { ends } = run(
           flow,
           bodyOf(name, (body) => {
