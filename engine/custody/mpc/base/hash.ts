@@ -143,6 +143,8 @@ export class PreparedHash {
     this.#input = arena.take(head.length + body.length);
     this.#input.set(head);
     this.#input.set(body, head.length);
+    // Nothing secret is in them yet; every buffer of a session is zero at its end, so that a test can tell.
+    for (const part of [head, body]) part.fill(0);
     this.#dataLengths = layout.dataLengths;
     let at = head.length;
     for (const [place, field] of fields.entries()) {
