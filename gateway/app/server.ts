@@ -117,6 +117,8 @@ export interface Server {
 
 /** How often a stopping server checks whether the last close has ended. */
 const DRAIN_POLL_MS = 5;
+/** Of one key beside others. */
+const CLOSES_SHARE = 0.5;
 /** Two starts of the service have the same stream epoch with a probability of 2^-48. */
 const EPOCH_BYTES = 6;
 /** The parts that every route and the shutdown share. */
@@ -189,7 +191,7 @@ function createCore(options: ServerOptions, parts: ServerParts): ServerCore {
     edge,
     bodies,
     stream,
-    inFlight: new SharedRoom(options.closesInFlightMax),
+    inFlight: new SharedRoom(options.closesInFlightMax, CLOSES_SHARE, clock),
   };
   const mount = mounting(core, options, parts);
   return core;
