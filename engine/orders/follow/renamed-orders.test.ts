@@ -159,6 +159,27 @@ describe("an order that has a new id since it was amended", () => {
     expect([statesOf(rows).at(-1), fillsOf(rows).at(-1)]).toEqual(["FILLED", 450]);
   });
 
+  it.each([
+    ["filled", { status: "FILLED", filledLots: 450, averagePrice: "95000" }],
+    ["is open", { status: "OPEN" }],
+  ] as const)(
+    "is not over with the cancel of an id, where it %s under one that the index of client ids lacks for long",
+    async (_what, state) => {
+      const desk = await renamingDesk();
+      await desk.order(LIMIT, KEY);
+      await desk.clock.advanceAsync(5 * MINUTE_MS);
+      desk.laggedUntilMs = desk.clock.wallMs() + MINUTE_MS;
+      await desk.amend("0.45");
+      const order = desk.change(state);
+      desk.streams.tell(CREDENTIALS.account, { kind: "order", order });
+      await desk.clock.advanceAsync(10 * MINUTE_MS);
+      const rows = await recordedRows(desk.store);
+      expect([statesOf(rows).at(-1), fillsOf(rows)]).toEqual([state.status, "filledLots" in state ? [450] : []]);
+      expect(desk.guards.status().usedToday).not.toBe("0");
+      expect(desk.desk.status().followedCount).toBe(state.status === "OPEN" ? 1 : 0);
+    },
+  );
+
   it("has one row for what it filled, of more versions, whatever id it has", async () => {
     const desk = await renamingDesk();
     await desk.order(LIMIT, KEY);
