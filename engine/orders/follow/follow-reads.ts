@@ -106,13 +106,14 @@ export class FollowReads<Run extends FollowedRun> {
         order.dueNs = clock.monoNs() + INDEXING_LAG_MS * 1e6;
         return;
       }
-      if (!(await this.#seeOtherIds(order, read.order)) || !isResting(attempt)) return;
-      if (read.order === null && isUnshown(attempt) && isProvenAbsent(this.#parts.bounds.of(attempt), began))
+      const newest = await this.#newestOf(order, read.order);
+      if (newest === undefined || !isResting(attempt)) return;
+      if (newest === null && isUnshown(attempt) && isProvenAbsent(this.#parts.bounds.of(attempt), began))
         return owner.seeAbsent(order);
-      if (read.order === null) order.absentCount++;
+      if (newest === null) order.absentCount++;
       else {
         order.absentCount = 0;
-        if (owner.see(order, read.order, order.unpricedCount >= MAX_UNPRICED)) order.unpricedCount = 0;
+        if (owner.see(order, newest, order.unpricedCount >= MAX_UNPRICED)) order.unpricedCount = 0;
         else order.unpricedCount++;
       }
       if (order.absentCount >= MAX_ABSENT) owner.stopFollowing(order, "NOT_FOUND");
@@ -122,19 +123,32 @@ export class FollowReads<Run extends FollowedRun> {
     }
   }
 
-  /** What ids filled that `found` is in the place of. Returns false where that cannot be learnt now. */
-  async #seeOtherIds(order: Followed<Run>, found: VenueOrder | null): Promise<boolean> {
+  /**
+   * The order under its newest id, once what the others filled is seen: `found`, or one in the place of that which the
+   * venue's index of client ids lacks. Undefined where that cannot be learnt now.
+   */
+  async #newestOf(order: Followed<Run>, found: VenueOrder | null): Promise<VenueOrder | null | undefined> {
     const { attempt } = order;
-    for (const venueOrderId of found === null ? [] : unreadIds(attempt, found)) {
+    if (found === null) return null;
+    let newest = found;
+    for (const venueOrderId of unreadIds(attempt, found)) {
       const read = await this.#read(order, { venueOrderId });
-      if (read === null || !isResting(attempt)) return false;
+      if (read === null || !isResting(attempt)) return undefined;
       const isKnown = venueOrderId === attempt.order?.venueOrderId;
-      // One that is open is newer than what was found: the next look finds it.
-      if (read.order !== null && !isKnown && !isOver(read.order)) continue;
-      if (read.order !== null && !this.#owner.see(order, asProgress(read.order), false, true)) return false;
+      if (read.order !== null && !isKnown && !isOver(read.order)) {
+        // Beside one that is not over it is newer: the next look finds it.
+        if (isOver(found)) newest = read.order;
+        continue;
+      }
+      if (read.order !== null && !this.#seeReplaced(order, read.order)) return undefined;
       dropOtherId(attempt, venueOrderId);
     }
-    return true;
+    return newest === found || this.#seeReplaced(order, found) ? newest : undefined;
+  }
+
+  /** What an id filled that has another in its place. Returns false where its price is to be read first. */
+  #seeReplaced(order: Followed<Run>, replaced: VenueOrder): boolean {
+    return this.#owner.see(order, asProgress(replaced), false, true);
   }
 
   /** Grows while nothing happens. */

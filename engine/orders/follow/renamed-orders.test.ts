@@ -168,7 +168,7 @@ describe("an order that has a new id since it was amended", () => {
       const desk = await renamingDesk();
       await desk.order(LIMIT, KEY);
       await desk.clock.advanceAsync(5 * MINUTE_MS);
-      desk.laggedUntilMs = desk.clock.wallMs() + MINUTE_MS;
+      desk.lagMs = MINUTE_MS;
       await desk.amend("0.45");
       const order = desk.change(state);
       desk.streams.tell(CREDENTIALS.account, { kind: "order", order });
