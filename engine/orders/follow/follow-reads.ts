@@ -13,9 +13,8 @@ import type { FollowKeys } from "./follow-keys.js";
 import { isResting, type Followed, type FollowedRun } from "./followed-run.js";
 import { PacedReads, type PacedLook } from "./paced-reads.js";
 import type { OrderRef } from "../../ports.js";
-import { asProgress, isOver, unreadIds } from "../order-parts.js";
 import { isUnshown, type OrderAttempt } from "../run.js";
-import { dropOtherId } from "../run-writes.js";
+import { newestOf } from "./newest-id.js";
 
 /** Venues keep the record of an order that ended about as long. */
 export const FOLLOW_MAX_MS = 30 * 86_400_000;
@@ -106,8 +105,8 @@ export class FollowReads<Run extends FollowedRun> {
         order.dueNs = clock.monoNs() + INDEXING_LAG_MS * 1e6;
         return;
       }
-      const newest = await this.#newestOf(order, read.order);
-      if (newest === undefined || !isResting(attempt)) return;
+      const newest = read.order === null ? null : await this.#newestOf(order, read.order);
+      if (!isResting(attempt) || (newest === null && read.order !== null)) return;
       if (newest === null && isUnshown(attempt) && isProvenAbsent(this.#parts.bounds.of(attempt), began))
         return owner.seeAbsent(order);
       if (newest === null) order.absentCount++;
@@ -123,32 +122,16 @@ export class FollowReads<Run extends FollowedRun> {
     }
   }
 
-  /**
-   * The order under its newest id, once what the others filled is seen: `found`, or one in the place of that which the
-   * venue's index of client ids lacks. Undefined where that cannot be learnt now.
-   */
-  async #newestOf(order: Followed<Run>, found: VenueOrder | null): Promise<VenueOrder | null | undefined> {
+  /** Null where that cannot be learnt now. */
+  #newestOf(order: Followed<Run>, found: VenueOrder): Promise<VenueOrder | null> {
     const { attempt } = order;
-    if (found === null) return null;
-    let newest = found;
-    for (const venueOrderId of unreadIds(attempt, found)) {
-      const read = await this.#read(order, { venueOrderId });
-      if (read === null || !isResting(attempt)) return undefined;
-      const isKnown = venueOrderId === attempt.order?.venueOrderId;
-      if (read.order !== null && !isKnown && !isOver(read.order)) {
-        // Beside one that is not over it is newer: the next look finds it.
-        if (isOver(found)) newest = read.order;
-        continue;
-      }
-      if (read.order !== null && !this.#seeReplaced(order, read.order)) return undefined;
-      dropOtherId(attempt, venueOrderId);
-    }
-    return newest === found || this.#seeReplaced(order, found) ? newest : undefined;
-  }
-
-  /** What an id filled that has another in its place. Returns false where its price is to be read first. */
-  #seeReplaced(order: Followed<Run>, replaced: VenueOrder): boolean {
-    return this.#owner.see(order, asProgress(replaced), false, true);
+    return newestOf(attempt, found, {
+      read: async (venueOrderId) => {
+        const read = await this.#read(order, { venueOrderId });
+        return isResting(attempt) ? read : null;
+      },
+      seeReplaced: (progress) => this.#owner.see(order, progress, false, true),
+    });
   }
 
   /** Grows while nothing happens. */

@@ -4,9 +4,9 @@ import type { VenueOrder } from "../../domain/order.js";
 import type { KeyedHash } from "../../storage/keyed-hash.js";
 import type { TradeAccounts } from "../accounts.js";
 import { filledLots, isOpen, mayYetFill } from "../attempt-figures.js";
-import { asProgress, isOver, unreadIds, wholeOrder } from "../order-parts.js";
+import { newestOf } from "../follow/newest-id.js";
+import { wholeOrder } from "../order-parts.js";
 import { isOfPosition, positionAttempts, type OrderAttempt, type TradeRun } from "../run.js";
-import { dropOtherId } from "../run-writes.js";
 import { isYoungCancel } from "../send/absence-proof.js";
 import { readPriceLater } from "../send/fill-price.js";
 import { applyResolution } from "../send/outcome.js";
@@ -56,9 +56,10 @@ async function look(parts: LookParts, run: TradeRun, accounts: TradeAccounts, at
   const options = { timeoutMs: READ_TIMEOUT_MS, lane: "reconcile" } as const;
   const reading = account.room.reader.readOrder(account.session, order.instrument, ref, options);
   const read = await within(parts.clock, reading, READ_TIMEOUT_MS);
-  const seen = read.done && read.value.ok ? read.value.value : null;
-  if (seen === null || isYoungCancel(attempt, seen, account.room.venueClock.nowAtLeastMs())) return;
-  if (!(await lookAtOtherIds(parts, account, order, attempt, seen))) return;
+  const shown = read.done && read.value.ok ? read.value.value : null;
+  if (shown === null || isYoungCancel(attempt, shown, account.room.venueClock.nowAtLeastMs())) return;
+  const seen = await newestSeen(parts, account, order, attempt, shown);
+  if (seen === null) return;
   if (wholeOrder(attempt, seen).order.filledLots < filledLots(attempt)) return;
   if (seen.status === "UNKNOWN") applyResolution(parts, attempt, { kind: "unknown", reason: "TIMED_OUT", order: seen });
   else {
@@ -70,29 +71,27 @@ async function look(parts: LookParts, run: TradeRun, accounts: TradeAccounts, at
   }
 }
 
-/** What ids filled that `seen` is in the place of. Returns false where that cannot be learnt now. */
-async function lookAtOtherIds(
+/** What its ids filled that have another in their place, and how it is under the newest. Null where that cannot be learnt now. */
+function newestSeen(
   parts: LookParts,
   { room, session }: NonNullable<ReturnType<TradeAccounts["get"]>>,
   { instrument }: UnknownOrder,
   attempt: OrderAttempt,
-  seen: VenueOrder,
-): Promise<boolean> {
+  found: VenueOrder,
+): Promise<VenueOrder | null> {
   const options = { timeoutMs: READ_TIMEOUT_MS, lane: "reconcile" } as const;
-  for (const venueOrderId of unreadIds(attempt, seen)) {
-    const reading = room.reader.readOrder(session, instrument, { venueOrderId }, options);
-    const read = await within(parts.clock, reading, READ_TIMEOUT_MS);
-    if (!read.done || !read.value.ok) return false;
-    const other = read.value.value;
-    const isKnown = venueOrderId === attempt.order?.venueOrderId;
-    // One that is open is newer than what was found: the next look finds it.
-    if (other !== null && !isKnown && !isOver(other)) continue;
-    const shown = other === null ? null : asProgress(other);
-    if (shown !== null && wholeOrder(attempt, shown, true).order.filledLots > filledLots(attempt))
-      applyResolution(parts, attempt, { kind: "found", order: shown, isReplaced: true });
-    dropOtherId(attempt, venueOrderId);
-  }
-  return true;
+  return newestOf(attempt, found, {
+    async read(venueOrderId) {
+      const reading = room.reader.readOrder(session, instrument, { venueOrderId }, options);
+      const read = await within(parts.clock, reading, READ_TIMEOUT_MS);
+      return read.done && read.value.ok ? { order: read.value.value } : null;
+    },
+    seeReplaced(progress) {
+      if (wholeOrder(attempt, progress, true).order.filledLots > filledLots(attempt))
+        applyResolution(parts, attempt, { kind: "found", order: progress, isReplaced: true });
+      return true;
+    },
+  });
 }
 
 function mayFill(attempt: OrderAttempt): boolean {
