@@ -6,6 +6,7 @@ import { type Harness, startHarness } from "./harness.js";
 import { ADMIN, ALICE, ALICE_TRADES, BOB, createTestAuth, signed, type TestKey } from "./test-keys.js";
 
 const CLOSE_PATH = "/api/trade/position/close";
+const OPEN_PATH = "/api/trade/position/open";
 const CREDENTIALS = { venueone: { privateKey: "0xkey-of-one" } };
 const CLOSE = JSON.stringify({ symbol: "BTC", direction: "LONG", size: "0.1", credentials: CREDENTIALS });
 const WALLET = "0xf39fd6e51aad88f6f4ce6ab88272";
@@ -25,10 +26,10 @@ function freshMs(): number {
   return lastMs;
 }
 
-function close({ client }: Harness, by: TestKey): Promise<Reply> {
-  const asked = { method: "POST", target: CLOSE_PATH, body: CLOSE, timestamp: freshMs() };
-  const headers = { "content-type": "application/json", ...signed(by, asked) };
-  return client.send(CLOSE_PATH, { method: "POST", headers, body: CLOSE });
+function close({ client }: Harness, by: TestKey, target = CLOSE_PATH): Promise<Reply> {
+  const headers = { "content-type": "application/json" };
+  const proof = signed(by, { method: "POST", target, body: CLOSE, timestamp: freshMs() });
+  return client.send(target, { method: "POST", headers: { ...headers, ...proof }, body: CLOSE });
 }
 
 interface Flood {
@@ -37,11 +38,17 @@ interface Flood {
 }
 
 /** Closes that their venue leaves unanswered; each is in flight or refused. `before`: in flight already. */
-async function hanging(harness: Harness, by: TestKey, count: number, before: number): Promise<Flood> {
+async function hanging(
+  harness: Harness,
+  by: TestKey,
+  count: number,
+  before: number,
+  target = CLOSE_PATH,
+): Promise<Flood> {
   harness.one.placeMode = "hang";
   let refusedCount = 0;
   const closes = Array.from({ length: count }, async () => {
-    const { status } = await close(harness, by);
+    const { status } = await close(harness, by, target);
     if (status === 503) refusedCount++;
     return status;
   });
@@ -99,6 +106,18 @@ describe("one key that sends as much as it may", () => {
     harness.one.release();
     expect(await third.statuses).toEqual([200]);
     await Promise.all([first.statuses, second.statuses, more.statuses]);
+  });
+
+  it.each([ALICE, BOB])("has places for its own exits, whatever it opens: $keyId", async (other) => {
+    running = await startHarness({ auth: createTestAuth(), server: { closesInFlightMax: 16 } });
+    const harness = running;
+    expect((await close(harness, other)).status).toBe(200);
+    const openings = await hanging(harness, ALICE, 16, 0, OPEN_PATH);
+    const exits = await hanging(harness, ALICE, 2, 16 - openings.refusedCount());
+    expect(exits.refusedCount()).toBe(0);
+    harness.one.release();
+    expect(await exits.statuses).toEqual([200, 200]);
+    await openings.statuses;
   });
 
   it("leaves half of the account topics of the stream to the others", async () => {
