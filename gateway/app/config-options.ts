@@ -196,7 +196,7 @@ const LATER_OPTIONS = {
     min: 1,
     max: 100_000,
     default: 2000,
-    doc: "Closes and other orders running at the same time, half of them for one API key, seven eighths while no other key has sent one for a minute; one more gets 503, nothing sent.",
+    doc: "Closes and other orders running at the same time, half of them for one API key, seven eighths while no other key has sent one for a minute; what is no exit leaves a quarter of these to exits. One more gets 503, nothing sent.",
   }),
   EXECUTIONS_IN_MEMORY_MAX: option({
     kind: "integer",
