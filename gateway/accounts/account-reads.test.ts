@@ -108,8 +108,12 @@ describe("a read of an account", () => {
       );
     };
     const refused = expect.objectContaining({ code: "OVERLOADED" });
-    expect((await ask("pk_busy", 20)).filter((answer) => answer === "runs")).toHaveLength(4);
-    expect(await ask("pk_other", 1)).toEqual(["runs"]);
+    const runCount = async (payer: string, count: number) =>
+      (await ask(payer, count)).filter((answer) => answer === "runs").length;
+    // Nobody else is there: all but the place that another finds.
+    expect([await runCount("pk_busy", 20), await runCount("pk_other", 20)]).toEqual([7, 1]);
+    await clock.advanceAsync(1_250);
+    expect([await runCount("pk_busy", 20), await runCount("pk_other", 1)]).toEqual([4, 1]);
     // Callers without a key cannot be told apart: all places are there for all.
     expect(await ask(null, 4)).toEqual(["runs", "runs", "runs", refused]);
     await clock.advanceAsync(1_250);

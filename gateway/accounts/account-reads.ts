@@ -45,11 +45,12 @@ export type AccountRead<T> = (Extract<Read<T>, { ok: true }> & { readonly accoun
 
 export interface ReadLimits {
   readonly timeoutMs: number;
-  /** Maximum of reads over all requests, half of it for one API key; one more fails at once. */
+  /** Maximum of reads over all requests, half of it for one API key beside others; one more fails at once. */
   readonly inFlightMax: number;
 }
 
 export const DEFAULT_READ_LIMITS: ReadLimits = { timeoutMs: 4_000, inFlightMax: 256 };
+const KEY_SHARE = 0.5;
 /** Time a room may need after its own timeout to report it. */
 const GRACE_MS = 250;
 
@@ -61,7 +62,7 @@ export class AccountReads {
   constructor(clock: Clock, limits: ReadLimits = DEFAULT_READ_LIMITS) {
     this.#clock = clock;
     this.#limits = limits;
-    this.#inFlight = new SharedRoom(limits.inFlightMax);
+    this.#inFlight = new SharedRoom(limits.inFlightMax, KEY_SHARE, clock);
   }
 
   get inFlight(): number {

@@ -15,6 +15,8 @@ export const CONTROL_NAMES = ["UNWIND_CONFIG", "UNWIND_PROFILE"];
 
 /** No other program's names begin like this. */
 const OUR_PREFIX = /^(?:VENUE(?:ONE|TWO|THREE|FOUR|FIVE)|UNWIND|STREAM|RATE|RECORD)_/i;
+/** Names that other programs read and that look like ours: OpenSSL's certificates of those it calls, not of this service. */
+const OF_OTHERS = new Set(["SSL_CERT_FILE"]);
 /** Largest number of slips in a name; a short name is too close to many unrelated words. */
 const SLIPS_MAX = 2;
 const ONE_SLIP_CHARS_MIN = 6;
@@ -25,7 +27,7 @@ export function unknownNames(names: readonly string[]): readonly UnknownName[] {
   const known = [...Object.keys(ALL_OPTIONS), ...CONTROL_NAMES];
   const isKnown = new Set(known);
   return names
-    .filter((name) => !isKnown.has(name))
+    .filter((name) => !isKnown.has(name) && !OF_OTHERS.has(name))
     .map((name) => ({ name, meant: known.find((one) => isNear(name, one)) ?? null }))
     .filter(({ name, meant }) => meant !== null || OUR_PREFIX.test(name))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));

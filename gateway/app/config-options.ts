@@ -189,14 +189,14 @@ const LATER_OPTIONS = {
     min: 1,
     max: 100_000,
     default: 2048,
-    doc: "Bodies arriving at the same time; one more gets 503. Where keys are needed, half of them are for keys that were proven from their address before, a quarter for one such key, and one address has an eighth for all others.",
+    doc: "Bodies arriving at the same time; one more gets 503. Where keys are needed, half of them are for keys that were proven from their address before, a quarter for one such key, and one address has an eighth for all others; a body that comes whole with its head needs none of these.",
   }),
   CLOSES_IN_FLIGHT_MAX: option({
     kind: "integer",
     min: 1,
     max: 100_000,
     default: 2000,
-    doc: "Closes and other orders running at the same time, half of them for one API key; one more gets 503, nothing sent.",
+    doc: "Closes and other orders running at the same time, half of them for one API key, seven eighths while no other key has sent one for a minute; what is no exit leaves a quarter of these to exits. One more gets 503, nothing sent.",
   }),
   EXECUTIONS_IN_MEMORY_MAX: option({
     kind: "integer",

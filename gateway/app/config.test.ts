@@ -218,7 +218,8 @@ describe("names of the environment that are no option", () => {
     expect(
       unknown(
         ...["PATH", "HOME", "HOSTNAME", "LOGNAME", "PWD", "SHLVL", "TERM", "LANG", "NODE_ENV", "npm_config_port"],
-        ...["HTTP_PROXY", "SSL_CERT_DIR", "XDG_DATA_DIRS", "FUZZ_SEED", "SIM_SEED", "AWS_REGION", "TZ", "PORTS"],
+        ...["HTTP_PROXY", "SSL_CERT_DIR", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "SSLKEYLOGFILE", "XDG_DATA_DIRS"],
+        ...["FUZZ_SEED", "SIM_SEED", "AWS_REGION", "TZ", "PORTS"],
         ...["PGHOST", "GIT_SSL_CAINFO", "npm_package_name", "CLICKHOUSE_DB", "DISPLAY", "VENUE"],
       ),
     ).toEqual([]);

@@ -11,7 +11,6 @@ import type { TemplatedApp } from "uWebSockets.js";
 import { type Clock, delay } from "../../engine/domain/clock.js";
 import { HiddenCounter } from "../../engine/domain/hidden-counter.js";
 import type { Owners } from "../../engine/domain/owner.js";
-import { SharedRoom } from "../../engine/domain/shared-room.js";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import { callerOfAsk } from "../accounts/ask-caller.js";
 import type { Portfolio } from "../../engine/portfolio/portfolio.js";
@@ -23,6 +22,7 @@ import type { CloseDefaults } from "../api/close-request.js";
 import { BodyReader } from "../http/body.js";
 import type { CallerAuth } from "../http/caller.js";
 import { Edge } from "../http/edge.js";
+import { InFlight } from "../http/in-flight.js";
 import { type BucketRules, RateLimiter } from "../http/limiter.js";
 import { mountRoutes } from "../http/mount.js";
 import { OriginGuard } from "../http/origin-guard.js";
@@ -131,7 +131,7 @@ interface ServerCore {
   readonly edge: Edge;
   readonly bodies: BodyReader;
   readonly stream: StreamHub;
-  readonly inFlight: SharedRoom;
+  readonly inFlight: InFlight;
 }
 
 export async function startServer(options: ServerOptions, parts: ServerParts): Promise<Server> {
@@ -193,7 +193,7 @@ function createCore(options: ServerOptions, parts: ServerParts): ServerCore {
     edge,
     bodies,
     stream,
-    inFlight: new SharedRoom(options.closesInFlightMax),
+    inFlight: new InFlight(options.closesInFlightMax, clock),
   };
   const mount = mounting(core, options, parts);
   return core;

@@ -5,6 +5,8 @@ import { decodeJson, encodeJson } from "../../engine/storage/state-store.js";
 import type { NewSecret } from "./key-admin.js";
 import { type AuthHarness, outcome, signedBy, startAuth, WISH } from "./test/auth-harness.js";
 
+const HOUR_MS = 3_600_000;
+
 let harness: AuthHarness;
 
 beforeEach(async () => {
@@ -15,7 +17,8 @@ const ask = (made: NewSecret): string =>
   outcome(harness.auth.authenticate(signedBy(made, harness.clock.wallMs(), { target: "/api/limits" })));
 
 async function restart(options: { kek?: string; logger?: Logger } = {}): Promise<void> {
-  const { clock, store } = harness;
+  const { clock, keys, store } = harness;
+  await keys.stop();
   harness = await startAuth({ clock, store, seed: 77, ...options });
 }
 
@@ -114,6 +117,29 @@ describe("a restart", () => {
     await restart();
     harness.clock.stepWall(-60_000);
     expect([ask(first), ask(second)]).toEqual(["AUTH_BAD_SIGNATURE", "ok"]);
+  });
+
+  it("ends an overlap that was over at a start: a clock set back before the next one does not bring it back", async () => {
+    const first = await harness.keys.create(WISH);
+    const second = await harness.keys.rotate(first.key.keyId, 60_000);
+    harness.clock.stepWall(120_000);
+    await restart();
+    await harness.clock.advanceAsync(2 * HOUR_MS);
+    harness.clock.stepWall(-2 * HOUR_MS - 120_000);
+    await restart();
+    expect([ask(first), ask(second)]).toEqual(["AUTH_BAD_SIGNATURE", "ok"]);
+  });
+
+  it("ends none for good whose time is over by a clock that was set forward, and is set right again soon", async () => {
+    const first = await harness.keys.create(WISH);
+    const second = await harness.keys.rotate(first.key.keyId, 24 * HOUR_MS);
+    harness.clock.stepWall(365 * 24 * HOUR_MS);
+    await restart();
+    await harness.clock.advanceAsync(5 * 60_000);
+    expect([ask(first), ask(second)]).toEqual(["AUTH_BAD_SIGNATURE", "ok"]);
+    harness.clock.stepWall(-365 * 24 * HOUR_MS);
+    await restart();
+    expect([ask(first), ask(second)]).toEqual(["ok", "ok"]);
   });
 
   it("after a clock was set back prolongs no overlap beyond what was chosen", async () => {

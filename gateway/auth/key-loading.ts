@@ -13,6 +13,12 @@ import { type KeyStore, logBrokenKey } from "./key-store.js";
 import { type KeyTable, LiveKey, overlapUntil } from "./key-table.js";
 import { storedUse } from "./key-uses.js";
 
+/**
+ * A clock that is wrong at a start is set right within this time. Until then an overlap that is over by it is not ended in
+ * the store; it would be for good.
+ */
+const MISTAKEN_CLOCK_MS = 10 * 60_000;
+
 export interface KeyLoading {
   readonly store: StateStore;
   readonly rows: KeyStore;
@@ -41,7 +47,11 @@ export async function loadKeys(parts: KeyLoading, table: KeyTable): Promise<void
 function openSecrets({ seals, clock, logger }: KeyLoading, row: KeyRow, live: LiveKey): void {
   try {
     live.present = seals.openSigning(row, "present");
-    if (row.formerUntilMs === null || clock.wallMs() > row.formerUntilMs) return;
+    if (row.formerUntilMs === null) return;
+    if (clock.wallMs() > row.formerUntilMs) {
+      live.outliveFormer(clock.monoNs() + MISTAKEN_CLOCK_MS * 1e6);
+      return;
+    }
     // A clock set back since the rotation leaves no more than what was chosen.
     const chosenMs = row.formerUntilMs - (row.rotatedAtMs ?? row.formerUntilMs);
     const untilMs = Math.min(row.formerUntilMs, clock.wallMs() + chosenMs);

@@ -39,6 +39,8 @@ export class LiveKey {
   former: SigningSecret | null = null;
   /** The former secret works up to both: a clock set forward ends it, one set back does not prolong it. */
   #formerUntil = NEVER;
+  /** Its row has one, opened here or not. */
+  #isFormerStored = false;
   /** Wall ms; 0: it is not revoked. */
   revokedAtMs = 0;
   /**
@@ -76,6 +78,13 @@ export class LiveKey {
   keepFormer(former: SigningSecret, until: Overlap): void {
     this.former = former;
     this.#formerUntil = until;
+    this.#isFormerStored = true;
+  }
+
+  /** One that is stored and does not work here is over from then on, by the monotonic clock. */
+  outliveFormer(untilNs: number): void {
+    this.#formerUntil = { ...NEVER, monoNs: untilNs };
+    this.#isFormerStored = true;
   }
 
   /** The secret before the rotation, where it works still. */
@@ -85,13 +94,14 @@ export class LiveKey {
 
   /** Its time is over for good, whatever the wall clock shows. */
   isFormerOver(nowNs: number): boolean {
-    return this.former !== null && nowNs > this.#formerUntil.monoNs;
+    return this.#isFormerStored && nowNs > this.#formerUntil.monoNs;
   }
 
   dropFormer(): void {
     this.former?.wipe();
     this.former = null;
     this.#formerUntil = NEVER;
+    this.#isFormerStored = false;
   }
 
   wipe(): void {

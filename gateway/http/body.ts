@@ -24,8 +24,8 @@ interface OpenBody {
   expire(): void;
 }
 
-/** Half of all is the strangers'; so one key leaves as much to the others as it has. */
-const KNOWN_SHARE = 0.25;
+/** The strangers have the other half. */
+const KNOWN_PART = 0.5;
 /** How often deadlines are checked while a body is open: one timer for all instead of one per request. */
 const SWEEP_MS = 100;
 
@@ -43,7 +43,7 @@ export class BodyReader {
     this.#clock = clock;
     this.#limits = limits;
     this.strangers = new StrangerBodies(limits.openBodiesMax);
-    this.known = new SharedRoom(limits.openBodiesMax, KNOWN_SHARE);
+    this.known = new SharedRoom(Math.max(1, Math.floor(limits.openBodiesMax * KNOWN_PART)));
   }
 
   get openCount(): number {

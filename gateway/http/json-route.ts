@@ -2,13 +2,12 @@
  * A route whose reply takes time: the request is read completely while its handler runs, then the reply is awaited.
  *
  * Invariants: the native request is not used after the handler. There is exactly one reply. Work that began continues
- * when its caller leaves. Requests that may send something run within a room that callers share (SharedRoom); one for
- * which there is none is refused before anything is sent.
+ * when its caller leaves. Requests that may send something run within bounds (in-flight.ts); one for which there is no
+ * place is refused before anything is sent.
  */
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import type { Clock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
-import type { SharedRoom } from "../../engine/domain/shared-room.js";
 import type { Operation } from "../../schemas/operation.js";
 import type { Validator } from "../../schemas/validate.js";
 import type { RequestOrigin } from "./operator-access.js";
@@ -17,6 +16,7 @@ import type { Asked, Payers } from "./caller-tags.js";
 import { type Edge, forwardedFor } from "./edge.js";
 import { asServiceError } from "./error-reply.js";
 import { parseJsonBody } from "./json-body.js";
+import { type InFlight, isExit } from "./in-flight.js";
 import type { PendingReply } from "./pending-reply.js";
 import { askedTimeMs, decodeComponent, invalidParameters, parseQuery } from "./query.js";
 import {
@@ -43,8 +43,8 @@ export interface JsonRouteParts extends BodyParts {
   readonly strictFields: boolean;
   /** Whose buckets a request with credentials uses; null means its address's. */
   readonly callerOfAsk?: (asked: Asked) => Payers;
-  /** Requests that may send something and have no reply yet, by the key that sent them; shutdown and status read it too. */
-  readonly inFlight: SharedRoom;
+  /** Shutdown and status read it too. */
+  readonly inFlight: InFlight;
 }
 
 /** Everything of one request that a route may read. */
@@ -155,6 +155,7 @@ function originOf(request: HttpRequest): RequestOrigin {
 function starter(context: JsonRouteParts, options: JsonRouteOptions) {
   const { operation, sends } = options;
   const { inFlight } = context;
+  const exits = isExit(operation);
   const checkFields = fieldCheck(operation, context.strictFields);
   const callerOf = context.callerOfAsk ?? (() => null);
 
@@ -176,13 +177,13 @@ function starter(context: JsonRouteParts, options: JsonRouteOptions) {
       checkIdempotencyKey(ask.idempotencyKey);
       reply.charge(callerOf({ ...ask, body }));
       const boundBytes = Buffer.concat([Buffer.from(`${operation.method} ${path}\n`), rawBody]);
-      if (sends && !inFlight.enter(caller.keyId)) throw new ServiceError("OVERLOADED", { limit: inFlight.max });
+      if (sends && !inFlight.enter(caller.keyId, exits)) throw new ServiceError("OVERLOADED", { limit: inFlight.max });
       const { settled } = reply;
       // Inside a promise, so that an error before its first wait is also counted down.
       Promise.resolve({ ...ask, caller, body, rawBody, boundBytes })
         .then(settled === null ? options.answer : (whole) => settled.then(() => options.answer(whole)))
         .finally(() => {
-          if (sends) inFlight.leave(caller.keyId);
+          if (sends) inFlight.leave(caller.keyId, exits);
         })
         .then((answer) => reply.json(answer.text, answer.replayed === true ? ignored + REPLAYED : ignored))
         .catch((error: unknown) =>

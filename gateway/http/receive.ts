@@ -41,45 +41,63 @@ export function receiveBody(
     reply.fail(new ServiceError("OVERLOADED", { limit: limits.openBodiesMax }), "", true);
     return;
   }
-  const leave = entered(bodies, reply);
-  if (leave === null) return;
+  const place = placeOf(bodies, reply);
+  const hasPlace = place.enter();
+  let isOver = false;
+  const end = (): void => {
+    // A caller may also leave after its body has come.
+    if (!isOver && hasPlace) place.leave();
+    isOver = true;
+  };
   const drop = bodies.read(
     response,
     announced,
     (body) => {
-      leave();
+      end();
       onBody(body);
     },
     (failure) => {
-      leave();
+      end();
       const { bodyBytesMax: limitBytes, bodyDeadlineMs: deadlineMs } = limits;
       reply.fail(new ServiceError(failure, { limitBytes, deadlineMs }), "", true);
     },
   );
   reply.whenAborted(() => {
-    leave();
+    end();
     drop();
+  });
+  if (hasPlace) return;
+  // Whoever shows the id of a key can take its places, but not those of a body that came whole with its head: that has
+  // been handed over by the end of this poll of the sockets.
+  setImmediate(() => {
+    if (isOver) return;
+    end();
+    drop();
+    reply.fail(new ServiceError("OVERLOADED", { of: place.what }), "", true);
   });
 }
 
-/** Takes the place of one who needs one of a kind. Returns what gives it back, once; null: refused. */
-function entered(bodies: BodyReader, reply: PendingReply): (() => void) | null {
-  const { stranger, knownKey } = reply;
-  if (stranger !== null && !bodies.strangers.enter(stranger)) {
-    reply.fail(new ServiceError("OVERLOADED", { of: "bodies of keys that are not known here yet" }), "", true);
-    return null;
-  }
-  if (knownKey !== null && !bodies.known.enter(knownKey)) {
-    reply.fail(new ServiceError("OVERLOADED", { of: "bodies of this key" }), "", true);
-    return null;
-  }
-  let isInside = true;
-  // A caller may also leave after its body has come.
-  return () => {
-    if (isInside && stranger !== null) bodies.strangers.leave(stranger);
-    if (isInside && knownKey !== null) bodies.known.leave(knownKey);
-    isInside = false;
-  };
+interface BodyPlace {
+  /** Whose places there are too few of, for the refusal. */
+  readonly what: string;
+  /** False: there is none. */
+  enter(): boolean;
+  leave(): void;
+}
+
+const NO_PLACE_NEEDED: BodyPlace = { what: "", enter: () => true, leave: () => {} };
+
+/** Of one who needs one of a kind. */
+function placeOf({ known, strangers }: BodyReader, { knownKey, stranger }: PendingReply): BodyPlace {
+  if (stranger !== null)
+    return {
+      what: "bodies of keys that are not known here yet",
+      enter: () => strangers.enter(stranger),
+      leave: () => strangers.leave(stranger),
+    };
+  if (knownKey !== null)
+    return { what: "bodies of this key", enter: () => known.enter(knownKey), leave: () => known.leave(knownKey) };
+  return NO_PLACE_NEEDED;
 }
 
 /** A media type, with or without parameters. A simple request of a foreign page cannot send it. */

@@ -3,9 +3,10 @@ import { afterEach, describe, expect, it } from "vitest";
 import { StreamClient } from "../stream/test/stream-client.js";
 import type { Reply } from "./client.js";
 import { type Harness, startHarness } from "./harness.js";
-import { ADMIN, ALICE, BOB, createTestAuth, signed, type TestKey } from "./test-keys.js";
+import { ADMIN, ALICE, ALICE_TRADES, BOB, createTestAuth, signed, type TestKey } from "./test-keys.js";
 
 const CLOSE_PATH = "/api/trade/position/close";
+const OPEN_PATH = "/api/trade/position/open";
 const CREDENTIALS = { venueone: { privateKey: "0xkey-of-one" } };
 const CLOSE = JSON.stringify({ symbol: "BTC", direction: "LONG", size: "0.1", credentials: CREDENTIALS });
 const WALLET = "0xf39fd6e51aad88f6f4ce6ab88272";
@@ -25,10 +26,34 @@ function freshMs(): number {
   return lastMs;
 }
 
-function close({ client }: Harness, by: TestKey): Promise<Reply> {
-  const asked = { method: "POST", target: CLOSE_PATH, body: CLOSE, timestamp: freshMs() };
-  const headers = { "content-type": "application/json", ...signed(by, asked) };
-  return client.send(CLOSE_PATH, { method: "POST", headers, body: CLOSE });
+function close({ client }: Harness, by: TestKey, target = CLOSE_PATH): Promise<Reply> {
+  const headers = { "content-type": "application/json" };
+  const proof = signed(by, { method: "POST", target, body: CLOSE, timestamp: freshMs() });
+  return client.send(target, { method: "POST", headers: { ...headers, ...proof }, body: CLOSE });
+}
+
+interface Flood {
+  readonly statuses: Promise<readonly number[]>;
+  refusedCount(): number;
+}
+
+/** Closes that their venue leaves unanswered; each is in flight or refused. `before`: in flight already. */
+async function hanging(
+  harness: Harness,
+  by: TestKey,
+  count: number,
+  before: number,
+  target = CLOSE_PATH,
+): Promise<Flood> {
+  harness.one.placeMode = "hang";
+  let refusedCount = 0;
+  const closes = Array.from({ length: count }, async () => {
+    const { status } = await close(harness, by, target);
+    if (status === 503) refusedCount++;
+    return status;
+  });
+  await untilAsync(async () => (await closesInFlight(harness)) + refusedCount >= before + count);
+  return { statuses: Promise.all(closes), refusedCount: () => refusedCount };
 }
 
 async function closesInFlight({ client }: Harness): Promise<number> {
@@ -47,25 +72,52 @@ async function opened({ server }: Harness, by: TestKey): Promise<StreamClient> {
 }
 
 describe("one key that sends as much as it may", () => {
-  it("leaves half of the closes in flight to the others, whose exits go on", async () => {
-    running = await startHarness({ auth: createTestAuth(), server: { closesInFlightMax: 4 } });
+  it("has but one of eight closes in flight while no other key is there, whose first exit finds that place", async () => {
+    running = await startHarness({ auth: createTestAuth(), server: { closesInFlightMax: 8 } });
     const harness = running;
-    harness.one.placeMode = "hang";
-    let refusedCount = 0;
-    const flood = Array.from({ length: 4 }, async () => {
-      const { status } = await close(harness, ALICE);
-      if (status === 503) refusedCount++;
-      return status;
-    });
-    await untilAsync(async () => (await closesInFlight(harness)) + refusedCount === 4);
-    let isAnswered = false;
-    const exit = close(harness, BOB).finally(() => {
-      isAnswered = true;
-    });
-    await untilAsync(async () => isAnswered || (await closesInFlight(harness)) === 3);
+    const flood = await hanging(harness, ALICE, 8, 0);
+    expect(flood.refusedCount()).toBe(1);
+    const exit = await hanging(harness, BOB, 1, 7);
     harness.one.release();
-    expect((await exit).status).toBe(200);
-    expect((await Promise.all(flood)).sort()).toEqual([200, 200, 503, 503]);
+    expect([...(await flood.statuses), ...(await exit.statuses)].toSorted()).toEqual([...Array(8).fill(200), 503]);
+  });
+
+  it("leaves half of the closes in flight to the others once one was there, whose exits go on", async () => {
+    running = await startHarness({ auth: createTestAuth(), server: { closesInFlightMax: 8 } });
+    const harness = running;
+    expect((await close(harness, BOB)).status).toBe(200);
+    const flood = await hanging(harness, ALICE, 8, 0);
+    expect(flood.refusedCount()).toBe(4);
+    const exits = await hanging(harness, BOB, 3, 4);
+    expect(exits.refusedCount()).toBe(0);
+    harness.one.release();
+    expect(await exits.statuses).toEqual([200, 200, 200]);
+    await flood.statuses;
+  });
+
+  it("does not fill the closes in flight together with another: a third key's exit goes on", async () => {
+    running = await startHarness({ auth: createTestAuth(), server: { closesInFlightMax: 8 } });
+    const harness = running;
+    const first = await hanging(harness, ALICE, 1, 0);
+    const second = await hanging(harness, BOB, 8, 1);
+    const more = await hanging(harness, ALICE, 8, 1 + 8 - second.refusedCount());
+    const third = await hanging(harness, ALICE_TRADES, 1, 7);
+    expect([second.refusedCount() + more.refusedCount(), third.refusedCount()]).toEqual([10, 0]);
+    harness.one.release();
+    expect(await third.statuses).toEqual([200]);
+    await Promise.all([first.statuses, second.statuses, more.statuses]);
+  });
+
+  it.each([ALICE, BOB])("has places for its own exits, whatever it opens: $keyId", async (other) => {
+    running = await startHarness({ auth: createTestAuth(), server: { closesInFlightMax: 16 } });
+    const harness = running;
+    expect((await close(harness, other)).status).toBe(200);
+    const openings = await hanging(harness, ALICE, 16, 0, OPEN_PATH);
+    const exits = await hanging(harness, ALICE, 2, 16 - openings.refusedCount());
+    expect(exits.refusedCount()).toBe(0);
+    harness.one.release();
+    expect(await exits.statuses).toEqual([200, 200]);
+    await openings.statuses;
   });
 
   it("leaves half of the account topics of the stream to the others", async () => {

@@ -2,7 +2,7 @@
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Harness, startHarness } from "./harness.js";
-import { ALICE, BOB, createTestAuth, signed } from "./test-keys.js";
+import { ADMIN, ALICE, BOB, createTestAuth, signed, type TestKey } from "./test-keys.js";
 
 const OPEN_BODIES_MAX = 16;
 const READ = "/api/limits";
@@ -46,6 +46,33 @@ function slowBody({ server }: Harness, from: string, keyId = "pk_anything"): Pro
   });
 }
 
+/** One whose body comes in two parts, the second when the first was taken in. */
+async function closeInParts(running: Harness, from: string, by: TestKey): Promise<string> {
+  const proof = signed(by, { method: "POST", target: CLOSE_PATH, body: DRY });
+  const fields = { Host: "localhost", "Content-Type": "application/json", "X-Forwarded-For": from, ...proof };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`);
+  const head = [`POST ${CLOSE_PATH} HTTP/1.1`, ...lines, `Content-Length: ${DRY.length}`].join("\r\n");
+  const before = await openBodies(running);
+  const socket = connect(running.server.port, "127.0.0.1");
+  sockets.push(socket);
+  socket.on("error", () => {});
+  let reply = "";
+  socket.on("data", (bytes) => {
+    reply += bytes.toString("latin1");
+  });
+  socket.write(`${head}\r\n\r\n${DRY.slice(0, 9)}`);
+  await expect.poll(async () => reply !== "" || (await openBodies(running)) > before, { timeout: 60_000 }).toBe(true);
+  if (reply === "") socket.write(DRY.slice(9));
+  await expect.poll(() => reply, { timeout: 60_000 }).not.toBe("");
+  return reply;
+}
+
+async function openBodies({ client }: Harness): Promise<number> {
+  const target = "/metrics";
+  const { text } = await client.send(target, { headers: signed(ADMIN, { target }) });
+  return Number(/^unwind_open_bodies (\d+)$/m.exec(text)?.[1]);
+}
+
 /** As many as there may be bodies, and one more: then one of them has been refused, and there is no room for another. */
 async function flood(running: Harness, addressOf: (index: number) => string, keyId?: string): Promise<string> {
   const all = Array.from({ length: OPEN_BODIES_MAX + 1 }, (_, index) => slowBody(running, addressOf(index), keyId));
@@ -84,8 +111,8 @@ describe("slow bodies of callers whose keys are not known", () => {
     for (let round = 0; round < 3; round++) {
       expect(await flood(running, () => "198.51.100.1")).toContain("OVERLOADED");
       for (const socket of sockets.splice(0)) socket.destroy();
-      const status = async () => (await close(running, "198.51.100.1", unknown)).status;
-      await expect.poll(status, { timeout: 60_000 }).toBe(401);
+      const text = async () => closeInParts(running, "198.51.100.1", unknown);
+      await expect.poll(text, { timeout: 60_000 }).toContain("AUTH_UNKNOWN_KEY");
     }
   });
 });
@@ -103,5 +130,14 @@ describe("slow bodies of a caller whose key is known", () => {
     expect(await flood(running, (index) => `198.51.100.${index}`)).toContain("OVERLOADED");
     expect(await flood(running, () => "203.0.113.9", ALICE.keyId)).toContain("OVERLOADED");
     expect((await close(running, "203.0.113.10", BOB)).status).toBe(200);
+  });
+
+  it("leave its own closes room, whose bodies come with their heads", async () => {
+    const running = await start();
+    const headers = { "x-forwarded-for": "203.0.113.9", ...signed(ALICE, { target: READ }) };
+    expect((await running.client.send(READ, { headers })).status).toBe(200);
+    expect(await flood(running, () => "203.0.113.9", ALICE.keyId)).toContain("OVERLOADED");
+    expect((await close(running, "203.0.113.9")).status).toBe(200);
+    expect(await closeInParts(running, "203.0.113.9", ALICE)).toContain("bodies of this key");
   });
 });

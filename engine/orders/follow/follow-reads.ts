@@ -13,9 +13,8 @@ import type { FollowKeys } from "./follow-keys.js";
 import { isResting, type Followed, type FollowedRun } from "./followed-run.js";
 import { PacedReads, type PacedLook } from "./paced-reads.js";
 import type { OrderRef } from "../../ports.js";
-import { asProgress, isOver, unreadIds } from "../order-parts.js";
 import { isUnshown, type OrderAttempt } from "../run.js";
-import { dropOtherId } from "../run-writes.js";
+import { newestOf } from "./newest-id.js";
 
 /** Venues keep the record of an order that ended about as long. */
 export const FOLLOW_MAX_MS = 30 * 86_400_000;
@@ -106,13 +105,14 @@ export class FollowReads<Run extends FollowedRun> {
         order.dueNs = clock.monoNs() + INDEXING_LAG_MS * 1e6;
         return;
       }
-      if (!(await this.#seeOtherIds(order, read.order)) || !isResting(attempt)) return;
-      if (read.order === null && isUnshown(attempt) && isProvenAbsent(this.#parts.bounds.of(attempt), began))
+      const newest = read.order === null ? null : await this.#newestOf(order, read.order);
+      if (!isResting(attempt) || (newest === null && read.order !== null)) return;
+      if (newest === null && isUnshown(attempt) && isProvenAbsent(this.#parts.bounds.of(attempt), began))
         return owner.seeAbsent(order);
-      if (read.order === null) order.absentCount++;
+      if (newest === null) order.absentCount++;
       else {
         order.absentCount = 0;
-        if (owner.see(order, read.order, order.unpricedCount >= MAX_UNPRICED)) order.unpricedCount = 0;
+        if (owner.see(order, newest, order.unpricedCount >= MAX_UNPRICED)) order.unpricedCount = 0;
         else order.unpricedCount++;
       }
       if (order.absentCount >= MAX_ABSENT) owner.stopFollowing(order, "NOT_FOUND");
@@ -122,19 +122,16 @@ export class FollowReads<Run extends FollowedRun> {
     }
   }
 
-  /** What ids filled that `found` is in the place of. Returns false where that cannot be learnt now. */
-  async #seeOtherIds(order: Followed<Run>, found: VenueOrder | null): Promise<boolean> {
+  /** Null where that cannot be learnt now. */
+  #newestOf(order: Followed<Run>, found: VenueOrder): Promise<VenueOrder | null> {
     const { attempt } = order;
-    for (const venueOrderId of found === null ? [] : unreadIds(attempt, found)) {
-      const read = await this.#read(order, { venueOrderId });
-      if (read === null || !isResting(attempt)) return false;
-      const isKnown = venueOrderId === attempt.order?.venueOrderId;
-      // One that is open is newer than what was found: the next look finds it.
-      if (read.order !== null && !isKnown && !isOver(read.order)) continue;
-      if (read.order !== null && !this.#owner.see(order, asProgress(read.order), false, true)) return false;
-      dropOtherId(attempt, venueOrderId);
-    }
-    return true;
+    return newestOf(attempt, found, {
+      read: async (venueOrderId) => {
+        const read = await this.#read(order, { venueOrderId });
+        return isResting(attempt) ? read : null;
+      },
+      seeReplaced: (progress) => this.#owner.see(order, progress, false, true),
+    });
   }
 
   /** Grows while nothing happens. */

@@ -79,6 +79,14 @@ export class OrderListeners {
         if (one.venueClientOrderId === venueClientOrderId) one.onOtherId?.(venueOrderId);
   }
 
+  /** An order of this client id is followed: it was sent here, so no other order of the account has that id. */
+  hasListener(venue: RoutableVenue, venueClientOrderId: string): boolean {
+    for (const { listeners, room } of this.#accounts.values())
+      for (const one of room.venue === venue ? listeners.keys() : [])
+        if (one.venueClientOrderId === venueClientOrderId) return true;
+    return false;
+  }
+
   #unlisten(account: ListenedAccount, one: OrderListener): void {
     account.listeners.delete(one);
     if (this.#accounts.get(account.key) !== account) return;

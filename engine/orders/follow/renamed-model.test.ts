@@ -101,8 +101,10 @@ async function play(seed: number): Promise<Played> {
   }
   desk.isHidden = false;
   if (random.next() < 0.5) {
+    // Of one whose new id is known it may lag for longer.
+    desk.isUnnamed = random.next() < 0.5;
+    desk.lagMs = random.next() * (desk.isUnnamed ? INDEXING_LAG_MS : MINUTE_MS);
     await amend(desk, random);
-    desk.laggedUntilMs = desk.clock.wallMs() + random.next() * INDEXING_LAG_MS;
   }
   const { qtyLots } = desk.change({});
   const isFilled = random.next() < 0.5;

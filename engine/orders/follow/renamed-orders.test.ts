@@ -1,6 +1,6 @@
 /** Orders at a venue that puts another, of a new id and what is left, in the place of one that is amended. */
 import { describe, expect, it } from "vitest";
-import { CREDENTIALS } from "../single/test/desk-harness.js";
+import { CREDENTIALS, orderContext, orderName } from "../single/test/desk-harness.js";
 import { renamingDesk } from "../single/test/renaming-desk.js";
 import { recordedRows, type RecordedRow } from "../test/row-sink.js";
 
@@ -157,6 +157,45 @@ describe("an order that has a new id since it was amended", () => {
     await desk.clock.advanceAsync(10 * MINUTE_MS);
     const rows = await recordedRows(desk.store);
     expect([statesOf(rows).at(-1), fillsOf(rows).at(-1)]).toEqual(["FILLED", 450]);
+  });
+
+  it.each([
+    ["filled", { status: "FILLED", filledLots: 450, averagePrice: "95000" }],
+    ["is open", { status: "OPEN" }],
+  ] as const)(
+    "is not over with the cancel of an id, where it %s under one that the index of client ids lacks for long",
+    async (_what, state) => {
+      const desk = await renamingDesk();
+      await desk.order(LIMIT, KEY);
+      await desk.clock.advanceAsync(5 * MINUTE_MS);
+      desk.lagMs = MINUTE_MS;
+      await desk.amend("0.45");
+      const order = desk.change(state);
+      desk.streams.tell(CREDENTIALS.account, { kind: "order", order });
+      await desk.clock.advanceAsync(10 * MINUTE_MS);
+      const rows = await recordedRows(desk.store);
+      expect([statesOf(rows).at(-1), fillsOf(rows)]).toEqual([state.status, "filledLots" in state ? [450] : []]);
+      expect(desk.guards.status().usedToday).not.toBe("0");
+      expect(desk.desk.status().followedCount).toBe(state.status === "OPEN" ? 1 : 0);
+    },
+  );
+
+  it.each([true, false])("is canceled by an id that it had before, looked at since: %s", async (isLookedAt) => {
+    const desk = await renamingDesk();
+    await desk.order(LIMIT, KEY);
+    const { venueOrderId } = desk.change({});
+    if (!isLookedAt) desk.isUnnamed = true;
+    await desk.amend("0.45");
+    await desk.clock.advanceAsync(isLookedAt ? 5 * MINUTE_MS : 3_000);
+    const name = orderName(venueOrderId, { symbol: "BTC" });
+    const answer = await desk.run(desk.desk.cancel(name, orderContext(desk.clock)));
+    expect(answer).toMatchObject({ ok: true, outcome: "ACCEPTED" });
+    expect(desk.change({}).status).toBe("CANCELED");
+    // Of one that is over nothing is left to be canceled, whatever has its client id.
+    await desk.clock.advanceAsync(5 * MINUTE_MS);
+    desk.change({ status: "OPEN", venueOrderId: "77" });
+    const again = await desk.run(desk.desk.cancel(name, orderContext(desk.clock)));
+    expect([again, desk.change({}).status]).toMatchObject([{ ok: false, code: "ORDER_NOT_OPEN" }, "OPEN"]);
   });
 
   it("has one row for what it filled, of more versions, whatever id it has", async () => {

@@ -5,9 +5,9 @@ import type { CallOptions, ReadFailure } from "../../ports.js";
 import type { KeyedHash } from "../../storage/keyed-hash.js";
 import type { TradeAccounts } from "../accounts.js";
 import { filledLots, isOpen, mayYetFill } from "../attempt-figures.js";
-import { asProgress, isOver, unreadIds, wholeOrder } from "../order-parts.js";
+import { newestOf } from "../follow/newest-id.js";
+import { wholeOrder } from "../order-parts.js";
 import { isOfPosition, positionAttempts, type OrderAttempt, type TradeRun } from "../run.js";
-import { dropOtherId } from "../run-writes.js";
 import { isYoungCancel } from "../send/absence-proof.js";
 import { readPriceLater } from "../send/fill-price.js";
 import { isUnsent } from "../send/look-pause.js";
@@ -91,15 +91,16 @@ async function look(
   const read = await within(parts.clock, reading, options.timeoutMs);
   if (!read.done) return "TIMEOUT";
   if (!read.value.ok) return read.value.code;
-  const seen = read.value.value;
-  if (seen !== null && !isYoungCancel(attempt, seen, account.room.venueClock.nowAtLeastMs()))
-    await see(parts, accounts, { attempt, account, order, options }, seen);
+  const shown = read.value.value;
+  if (shown !== null && !isYoungCancel(attempt, shown, account.room.venueClock.nowAtLeastMs()))
+    await see(parts, accounts, { attempt, account, order, options }, shown);
   return null;
 }
 
-async function see(parts: LookParts, accounts: TradeAccounts, made: Look, seen: VenueOrder): Promise<void> {
+async function see(parts: LookParts, accounts: TradeAccounts, made: Look, shown: VenueOrder): Promise<void> {
   const { attempt, order } = made;
-  if (!(await lookAtOtherIds(parts, made, seen))) return;
+  const seen = await newestSeen(parts, made, shown);
+  if (seen === null) return;
   if (wholeOrder(attempt, seen).order.filledLots < filledLots(attempt)) return;
   if (seen.status === "UNKNOWN") applyResolution(parts, attempt, { kind: "unknown", reason: "TIMED_OUT", order: seen });
   else {
@@ -111,26 +112,24 @@ async function see(parts: LookParts, accounts: TradeAccounts, made: Look, seen: 
   }
 }
 
-/** What ids filled that `seen` is in the place of. Returns false where that cannot be learnt now. */
-async function lookAtOtherIds(
+/** What its ids filled that have another in their place, and how it is under the newest. Null where that cannot be learnt now. */
+function newestSeen(
   parts: LookParts,
   { account: { room, session }, attempt, options, order: { instrument } }: Look,
-  seen: VenueOrder,
-): Promise<boolean> {
-  for (const venueOrderId of unreadIds(attempt, seen)) {
-    const reading = room.reader.readOrder(session, instrument, { venueOrderId }, options);
-    const read = await within(parts.clock, reading, options.timeoutMs);
-    if (!read.done || !read.value.ok) return false;
-    const other = read.value.value;
-    const isKnown = venueOrderId === attempt.order?.venueOrderId;
-    // One that is open is newer than what was found: the next look finds it.
-    if (other !== null && !isKnown && !isOver(other)) continue;
-    const shown = other === null ? null : asProgress(other);
-    if (shown !== null && wholeOrder(attempt, shown, true).order.filledLots > filledLots(attempt))
-      applyResolution(parts, attempt, { kind: "found", order: shown, isReplaced: true });
-    dropOtherId(attempt, venueOrderId);
-  }
-  return true;
+  found: VenueOrder,
+): Promise<VenueOrder | null> {
+  return newestOf(attempt, found, {
+    async read(venueOrderId) {
+      const reading = room.reader.readOrder(session, instrument, { venueOrderId }, options);
+      const read = await within(parts.clock, reading, options.timeoutMs);
+      return read.done && read.value.ok ? { order: read.value.value } : null;
+    },
+    seeReplaced(progress) {
+      if (wholeOrder(attempt, progress, true).order.filledLots > filledLots(attempt))
+        applyResolution(parts, attempt, { kind: "found", order: progress, isReplaced: true });
+      return true;
+    },
+  });
 }
 
 function mayFill(attempt: OrderAttempt): boolean {

@@ -50,13 +50,12 @@ export interface CancelParts extends OwnTermsParts, NameParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly recent: RecentOrders;
+  /** Who follows the order learns of a new id of it. */
+  readonly listeners: Pick<OrderListeners, "hasListener" | "name">;
 }
 
 /** What amends an order. */
-export interface AmendParts extends CancelParts, AmendGuardParts, SettleParts {
-  /** Who follows the order learns of a new id of it. */
-  readonly listeners: Pick<OrderListeners, "name">;
-}
+export type AmendParts = CancelParts & AmendGuardParts & SettleParts;
 
 export async function cancelOrder(
   parts: CancelParts,
@@ -87,7 +86,7 @@ async function cancelFound(
   tried: Instrument | null,
 ): Promise<CancelAnswer> {
   const { orderId, venue } = request;
-  const look = await lookUp(parts, opened, named, deadline);
+  const look = await lookUpNewest(parts, opened, named, deadline);
   if (look.kind === "failed") return lookRefusal(venue, look);
   if (look.kind === "absent") {
     const { unsettled } = named;
@@ -109,6 +108,27 @@ async function cancelFound(
   const outcome = await sendCancel(parts, opened, instrument, ref, deadline);
   const answer = cancelAnswer(opened, request, instrument, outcome);
   return answer.ok ? { ...answer, order: facts } : answer;
+}
+
+/**
+ * Where the id is a canceled one of an order of ours that its venue has under another since it was amended, that: whoever
+ * has not learnt the new id is told of no end that is none.
+ */
+async function lookUpNewest(
+  parts: Pick<CancelParts, "clock" | "listeners">,
+  opened: OpenedAccount,
+  named: NamedOrder,
+  deadline: Deadline,
+): Promise<Look> {
+  const look = await lookUp(parts, opened, named, deadline);
+  const { newIdPerChange, orders, venue } = opened.room;
+  if (look.kind !== "found" || newIdPerChange !== true || look.order.status !== "CANCELED") return look;
+  const { venueClientOrderId } = look.order;
+  if (venueClientOrderId === null || !parts.listeners.hasListener(venue, venueClientOrderId)) return look;
+  const clientIdHex = orders.parseClientOrderId?.(venueClientOrderId) ?? null;
+  if (clientIdHex === null) return look;
+  const newest = await lookUp(parts, opened, { ...named, refs: [{ clientIdHex }] }, deadline);
+  return newest.kind === "absent" ? look : newest;
 }
 
 async function sendCancel(

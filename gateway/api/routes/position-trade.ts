@@ -12,6 +12,7 @@ import { payersOf } from "../../http/caller-tags.js";
 import { asServiceError } from "../../http/error-reply.js";
 import { parseJsonBody } from "../../http/json-body.js";
 import type { PendingReply } from "../../http/pending-reply.js";
+import { isExit } from "../../http/in-flight.js";
 import { checkIdempotencyKey, checkMediaType, headerOrNull, receiveBody } from "../../http/receive.js";
 import type { Route } from "../../http/route.js";
 import { type Completing, fieldCheck, queryCheck } from "../../http/unknown-fields.js";
@@ -55,7 +56,8 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
 /** Returns the function that proves the caller, checks a whole request, charges its payers and hands it over. */
 function receiver(context: RouteContext, parts: TradeRouteParts) {
   const checkFields = fieldCheck(parts.operation, context.strictFields, parts.complete);
-  const batch = new TradeBatch(context, parts.replySchema);
+  const exits = isExit(parts.operation);
+  const batch = new TradeBatch(context, parts.replySchema, exits);
   const { inFlight } = context;
 
   /** What is wrong is refused at once: a request that follows on the same connection is then answered too. */
@@ -80,7 +82,7 @@ function receiver(context: RouteContext, parts: TradeRouteParts) {
       const boundBytes = idempotencyKey === null ? NO_BYTES : Buffer.copyBytesFrom(body);
       const one = { request, boundBytes, idempotencyKey, receivedAtMs, reply, ignored, result: null };
       // A stopping service waits for it from here on.
-      if (!inFlight.enter(keyId)) throw new ServiceError("OVERLOADED", { limit: inFlight.max });
+      if (!inFlight.enter(keyId, exits)) throw new ServiceError("OVERLOADED", { limit: inFlight.max });
       if (reply.settled === null) batch.add(one);
       else void reply.settled.then(() => batch.add(one));
     } catch (error) {

@@ -38,14 +38,17 @@ const REFUSED = new ServiceError("VENUE_REJECTED");
 
 export class TradeBatch {
   readonly #context: RouteContext;
+  readonly #exits: boolean;
   readonly #serialise: ReturnType<typeof compileSerialiser<typeof closeReplySchema>>;
   readonly #serialiseRefused = compileSerialiser(tradeRefusedReplySchema, OWN_DECIMALS);
   /** Requests of this turn of the event loop: at most as many as one poll of the sockets brings. */
   #arrived: Arrived[] = [];
   readonly #takeArrived = () => this.#decideAll();
 
-  constructor(context: RouteContext, replySchema: typeof closeReplySchema) {
+  /** `exits`: what its requests are, among those in flight. */
+  constructor(context: RouteContext, replySchema: typeof closeReplySchema, exits: boolean) {
     this.#context = context;
+    this.#exits = exits;
     this.#serialise = compileSerialiser(replySchema, OWN_DECIMALS);
   }
 
@@ -74,7 +77,7 @@ export class TradeBatch {
     const { keyId, ownerId } = reply.caller;
     const startedNs = clock.monoNs();
     const settled = () => {
-      inFlight.leave(keyId);
+      inFlight.leave(keyId, this.#exits);
       metrics.observeClose(clock.monoNs() - startedNs);
     };
     const fault = (error: unknown) => reply.fail(asServiceError(error), ignored);

@@ -14,10 +14,12 @@ export interface RenamingDesk extends DeskHarness {
   isHidden: boolean;
   /** Its amends bring no new id and no event. */
   isSilent: boolean;
+  /** Its amends bring the cancel of the old id, and no new one. */
+  isUnnamed: boolean;
   /** The orders that others are in the place of, oldest first. */
   replaced(): readonly VenueOrder[];
-  /** Until then, of the virtual clock, its index of client ids has the order before the last amend. */
-  laggedUntilMs: number;
+  /** For so long from an amend on its index of client ids has the order before that. */
+  lagMs: number;
   /** Of all ids, whatever has an end. */
   filledLots(): number;
   /** Something happens to the order that the venue has now. */
@@ -31,6 +33,7 @@ export async function renamingDesk(): Promise<RenamingDesk> {
   const streams = new FakeStreams();
   const ended = new Map<string, VenueOrder>();
   let desk: RenamingDesk;
+  let laggedUntilMs = 0;
   const renaming = (room: VenueRoom): VenueRoom => ({
     ...room,
     newIdPerChange: true,
@@ -39,7 +42,7 @@ export async function renamingDesk(): Promise<RenamingDesk> {
       readOrder: async (session, instrument, ref, options) => {
         if (desk.isHidden && options.lane === "background")
           return { ok: false, code: "TIMEOUT", message: "", retryAfterMs: null };
-        const isLate = options.lane === "background" && desk.clock.wallMs() < desk.laggedUntilMs;
+        const isLate = options.lane === "background" && desk.clock.wallMs() < laggedUntilMs;
         const last = [...ended.values()].at(-1);
         const value = "venueOrderId" in ref ? ended.get(ref.venueOrderId) : isLate ? last : undefined;
         if (value === undefined) return room.reader.readOrder(session, instrument, ref, options);
@@ -53,6 +56,7 @@ export async function renamingDesk(): Promise<RenamingDesk> {
         const filledLots = Math.max(before.filledLots, desk.filledMeanwhile);
         const averagePrice = filledLots > 0 ? "95000" : null;
         const tsVenueMs = desk.clock.wallMs();
+        laggedUntilMs = tsVenueMs + desk.lagMs;
         ended.set(before.venueOrderId, { ...before, status: "CANCELED", filledLots, averagePrice, tsVenueMs });
         const next = { qtyLots: change.qtyLots - current.filledLots, filledLots: 0, averagePrice: null };
         const venueOrderId = String(Number(before.venueOrderId) + 1_000_000);
@@ -60,7 +64,7 @@ export async function renamingDesk(): Promise<RenamingDesk> {
         const [canceled] = [...ended.values()].slice(-1);
         if (desk.isSilent) return { outcome: "accepted", order: null };
         if (canceled !== undefined) streams.tell(CREDENTIALS.account, { kind: "order", order: canceled });
-        return { outcome: "accepted", order };
+        return { outcome: "accepted", order: desk.isUnnamed ? null : order };
       },
     },
   });
@@ -82,8 +86,9 @@ export async function renamingDesk(): Promise<RenamingDesk> {
     filledMeanwhile: 0,
     isHidden: false,
     isSilent: false,
+    isUnnamed: false,
     replaced: () => [...ended.values()],
-    laggedUntilMs: 0,
+    lagMs: 0,
     filledLots: () => [...ended.values(), desk.change({})].reduce((sum, order) => sum + order.filledLots, 0),
     change: (changes: Partial<VenueOrder>): VenueOrder => {
       const [entry] = harness.venue.log;
