@@ -8,6 +8,7 @@ import { WebSocket } from "ws";
 import { OPERATIONS } from "../../schemas/operations.js";
 import type { Operation } from "../../schemas/operation.js";
 import { type Harness, type HarnessOptions, startHarness } from "./harness.js";
+import { TestWallets } from "./test-wallets.js";
 import { buildClient } from "./dashboard-build.js";
 import { createFakeDesk } from "./fake-desk.js";
 import { tradingWith } from "./fake-trading.js";
@@ -20,7 +21,8 @@ afterEach(async () => {
 });
 
 async function start(options: HarnessOptions = {}): Promise<Harness> {
-  harness = await startHarness({ trading: tradingWith(createFakeDesk()), ...options });
+  const wallets = { provider: new TestWallets(), appendAct: async () => {} };
+  harness = await startHarness({ trading: tradingWith(createFakeDesk()), wallets, ...options });
   return harness;
 }
 

@@ -13,6 +13,7 @@ import type { Reply, RequestOptions } from "./client.js";
 import { closeLeg, createFakeDesk, FRESH_SCRIPT, orderFacts } from "./fake-desk.js";
 import { tradingWith } from "./fake-trading.js";
 import { type Harness, startHarness } from "./harness.js";
+import { TestWallets } from "./test-wallets.js";
 
 const ADDRESS = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
 const STRANGER = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8";
@@ -27,6 +28,7 @@ let harness: Harness;
 
 beforeAll(async () => {
   harness = await startHarness({
+    wallets: { provider: new TestWallets(), appendAct: async () => {} },
     // Let in, and no operator for all that.
     server: { allowedHosts: ["unwind.example"], allowedOrigins: ["https://elsewhere.example"] },
     trading: tradingWith(desk, [

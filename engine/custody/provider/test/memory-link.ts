@@ -9,6 +9,9 @@ import type { LinkListener, PartyLink } from "../party-link.js";
 /** What becomes of a message. `cut`: it is lost with the connection; `last`: it arrives, then the connection is lost. */
 export type Fate = "pass" | "drop" | "cut" | "last" | { readonly delayMs: number } | readonly Message[];
 
+/** The longest pause of the client. */
+const RECONNECT_MS = 5_000;
+
 export class MemoryLink {
   readonly #clock: Clock;
   readonly #listeners: [LinkListener | null, LinkListener | null] = [null, null];
@@ -44,6 +47,8 @@ export class MemoryLink {
         // What was sent before is read by the other side.
         const connection = this.#connection;
         if (isOwn()) queueMicrotask(() => this.#connection === connection && this.cut());
+        // As the client does, after its pause.
+        this.#clock.setTimer(() => this.connect(), RECONNECT_MS);
       },
       close: async () => this.cut(),
     };
