@@ -36,6 +36,10 @@ export function addWallets(wallets: Command, parts: ProgramParts): void {
   ).action((walletId: string, options: Options) =>
     parts.run(call("wallets.unfreeze", { walletId }, options, reportText)),
   );
+  addRestores(wallets, parts);
+}
+
+function addRestores(wallets: Command, parts: ProgramParts): void {
   withFlags(
     withBackups(
       wallets

@@ -102,7 +102,6 @@ async function opened(
   };
   const ring = await openRing(sealed);
   undo.push(() => ring.close());
-  continueRotation(sealed, ring, logger);
   const audit = await AuditStore.open(store, clock, systemFillRandom);
   const record = new CustodyRecord({ audit, logger });
   const host = new CosignerHost({
@@ -112,11 +111,7 @@ async function opened(
     runner: createCosignerRunner(runnerPorts(ring, backupKey)),
     dayBook: await openDayBook(store, policy, parts),
   });
-  const restores = new WalletRestores({
-    ...{ party: 1, sealer: ring, random: systemRandom, clock },
-    stored: (walletId) => host.stored(walletId),
-    restore: (wallet) => host.restore(wallet),
-  });
+  const restores = restoresOf(host, ring, clock);
   undo.push(() => restores.close());
   await host.start();
   undo.push(() => host.stop());
@@ -132,6 +127,14 @@ async function opened(
       return ring.kekId;
     },
   };
+}
+
+function restoresOf(host: CosignerHost, ring: Keyring, clock: Clock): WalletRestores {
+  return new WalletRestores({
+    ...{ party: 1, sealer: ring, random: systemRandom, clock },
+    stored: (walletId) => host.stored(walletId),
+    restore: (wallet) => host.restore(wallet),
+  });
 }
 
 function openStore({ dataDirectory }: CosignerConfig, { clock, logger, onStoreFailure }: CosignerParts): StateStore {

@@ -96,7 +96,7 @@ export class EmbeddedProvider implements WalletProvider {
   status(): WalletProviderStatus {
     const held = [...this.#service.host.rows.all()].filter(({ row }) => row !== null && row.activeEpoch !== 0);
     return {
-      problem: this.#problem(),
+      problem: problemOf(this.#service, this.#ports),
       wallets: held.length,
       frozen: held.filter(({ row }) => row?.status === "frozen").length,
       lost: this.#service.lostCount,
@@ -132,15 +132,6 @@ export class EmbeddedProvider implements WalletProvider {
     return walletOf(row, this.#service.wallet(row.walletId));
   }
 
-  #problem(): SignerProblem | null {
-    const { host } = this.#service;
-    if (host.isStopped) return "STOPPED";
-    if (!host.rows.isOpen) return "STORE";
-    if (host.greeting.problem !== null) return host.greeting.problem;
-    if (host.isReady) return null;
-    return (host.greeting.isConnected ? null : this.#ports.linkProblem()) ?? "CONNECTING";
-  }
-
   #sessionEnded(wallet: HeldWallet, { end, signature }: SessionOutcome): void {
     if (signature !== null) this.#signedCount++;
     if (end.kind === "failed") this.#failed[end.failure.kind]++;
@@ -155,4 +146,12 @@ export class EmbeddedProvider implements WalletProvider {
     if (hasOpened) for (const each of rows.all()) this.#acts.refreshIfDue(each);
     else if (wallet !== null) this.#acts.refreshIfDue(wallet);
   }
+}
+
+function problemOf({ host }: ServiceHost, { linkProblem }: ProviderPorts): SignerProblem | null {
+  if (host.isStopped) return "STOPPED";
+  if (!host.rows.isOpen) return "STORE";
+  if (host.greeting.problem !== null) return host.greeting.problem;
+  if (host.isReady) return null;
+  return (host.greeting.isConnected ? null : linkProblem()) ?? "CONNECTING";
 }
