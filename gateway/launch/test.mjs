@@ -17,6 +17,9 @@ const WHOLE_SYSTEMS = ["bench/test/", "gateway/test/dashboard.browser.test.ts", 
 /** Of them, those that fill the machine by themselves, or whose subject is time: one at a time, at the end. */
 const ALONE = [
   "bench/test/system/canary-signed.test.ts",
+  "bench/test/system/custody-faults.test.ts",
+  "bench/test/system/custody-memory.test.ts",
+  "bench/test/system/custody.test.ts",
   "bench/test/system/fuzz-sockets.test.ts",
   "bench/test/system/fuzz-whole.test.ts",
   "bench/test/system/kill-closes.test.ts",
