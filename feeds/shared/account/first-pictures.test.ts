@@ -110,6 +110,10 @@ describe("the first picture of a stream by credentials", () => {
     expect(bench.streams.positionsOf(session, WANTED)).toBeNull();
     expect(bench.streams.positionsOf(session, null)).toBeNull();
     bench.network.last.receive("306");
+    // Whether the picture had the order already is not known: a read has to say so.
+    expect(bench.streams.positionsOf(session, WANTED)).toBeNull();
+    await bench.clock.advanceAsync(2_000);
+    await bench.answer(306);
     expect(bench.streams.positionsOf(session, WANTED)?.value).toMatchObject([{ qtyLots: 306 }]);
   });
 });
