@@ -22,7 +22,7 @@ afterEach(async () => {
 /** Listens on the port it is given, or on 4001; a port that it had before is somebody else's where it is taken. */
 const CHILD = (isTaken: boolean) => `process.on("disconnect", () => process.exit(0));
 process.once("message", ({ port }) => {
-  if (${isTaken} && port !== 0) process.send({ kind: "refused", text: "EADDRINUSE" }, () => process.exit(2));
+  if (${isTaken} && port !== 0) process.send({ kind: "refused", text: "EADDRINUSE", isFinal: false }, () => process.exit(2));
   else process.send({ kind: "ready", port: port || ${isTaken ? 4002 : 4001} });
 });`;
 

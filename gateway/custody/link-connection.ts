@@ -97,11 +97,11 @@ export class LinkConnection {
   }
 
   /**
-   * Nothing is read or sent any more; `ended` is called later in this turn of the event loop. What was sent before still
-   * goes out, for as long as the peer takes it: a `Hello` that does not fit has to be read to be understood.
+   * Nothing is read or sent any more; `ended` is called later in this turn of the event loop. Of a connection that the
+   * runner drops what was sent before still goes out: a `Hello` that does not fit has to be read to be understood.
    */
   end(problem: LinkProblem): void {
-    if (!this.#close(true)) return;
+    if (!this.#close(problem === "DROPPED")) return;
     queueMicrotask(() => this.#parts.ended(this, problem));
   }
 
