@@ -155,6 +155,30 @@ export function storeUnavailable(reason: StoreProblem, cause?: unknown): Service
   return new ServiceError("STORE_UNAVAILABLE", { reason }, cause === undefined ? {} : { cause });
 }
 
+export interface AllRowsOptions {
+  /** Default: all keys. */
+  readonly prefix?: string;
+  /** Of one look; fewer where rows are large. Default: MAX_SCAN_ROWS. */
+  readonly pageRows?: number;
+}
+
+/** In the order of their keys, page by page. Rows that are added meanwhile may be missing. */
+export async function* allRows(
+  store: Pick<StateStoreCore, "scan">,
+  namespace: string,
+  { prefix = "", pageRows = MAX_SCAN_ROWS }: AllRowsOptions = {},
+): AsyncGenerator<StateRow> {
+  for (let after: string | undefined; ; ) {
+    const page: StateRow[] = await store.scan(namespace, {
+      ...{ prefix, limit: pageRows },
+      ...(after === undefined ? {} : { after }),
+    });
+    yield* page;
+    after = page.at(-1)?.key;
+    if (after === undefined || page.length < pageRows) return;
+  }
+}
+
 export function encodeJson(value: unknown): Uint8Array {
   return Buffer.from(JSON.stringify(value), "utf8");
 }

@@ -1,7 +1,7 @@
 /** The rows of the keys in the state store: read page by page, changed in one commit with the audit row of the change. */
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
-import { MAX_SCAN_ROWS, type StateRow, type StateStore, type StateWrite } from "../../engine/storage/state-store.js";
+import { allRows, type StateStore, type StateWrite } from "../../engine/storage/state-store.js";
 import type { AuditRow } from "./audit.js";
 import type { AuditStore } from "./audit-store.js";
 import { decodeKeyRow, encodeKeyRow, KEY_NAMESPACE, type KeyRow, USED_NAMESPACE } from "./key-rows.js";
@@ -29,17 +29,9 @@ export class KeyStore {
 
   /** In the order of their ids. A row that cannot be read is logged and left out. */
   async *all(): AsyncGenerator<KeyRow> {
-    let after: string | null = null;
-    while (true) {
-      const options = { prefix: "", limit: MAX_SCAN_ROWS, ...(after === null ? {} : { after }) };
-      const page: StateRow[] = await this.#store.scan(KEY_NAMESPACE, options);
-      for (const { key, value } of page) {
-        const row = this.#decoded(key, value);
-        if (row !== null) yield row;
-      }
-      const last = page.at(-1);
-      if (last === undefined || page.length < MAX_SCAN_ROWS) return;
-      after = last.key;
+    for await (const { key, value } of allRows(this.#store, KEY_NAMESPACE)) {
+      const row = this.#decoded(key, value);
+      if (row !== null) yield row;
     }
   }
 

@@ -19,7 +19,7 @@ import type { Keyring } from "../../engine/custody/sealing/keyring.js";
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
-import { MAX_SCAN_ROWS, type StateRow, type StateStore } from "../../engine/storage/state-store.js";
+import { allRows, type StateRow, type StateStore } from "../../engine/storage/state-store.js";
 import { continueRotation, openKeyring, rotationOf, type SealParts } from "../admin/seals.js";
 import type { SealRotation } from "../admin/operations.js";
 import { AuditStore } from "../auth/audit-store.js";
@@ -178,21 +178,8 @@ async function openDayBook(store: StateStore, policy: Policy, { acts, clock, log
     refused: (walletId, { rule, reason }) =>
       logger.info("custody.refused", { what: rule, reason, name: walletIdText(walletId) }),
   });
-  for (const key of book.load(await allRows(store, DAY_NAMESPACE)))
-    logger.error("custody.day_unreadable", { name: key });
-  return book;
-}
-
-async function allRows(store: StateStore, namespace: string): Promise<readonly StateRow[]> {
   const rows: StateRow[] = [];
-  for (let after: string | null = null; ; ) {
-    const page: StateRow[] = await store.scan(namespace, {
-      ...{ prefix: "", limit: MAX_SCAN_ROWS },
-      ...(after === null ? {} : { after }),
-    });
-    rows.push(...page);
-    const last = page.at(-1);
-    if (last === undefined || page.length < MAX_SCAN_ROWS) return rows;
-    after = last.key;
-  }
+  for await (const row of allRows(store, DAY_NAMESPACE)) rows.push(row);
+  for (const key of book.load(rows)) logger.error("custody.day_unreadable", { name: key });
+  return book;
 }

@@ -9,7 +9,7 @@
  */
 import { ServiceError } from "../../domain/errors.js";
 import {
-  MAX_SCAN_ROWS,
+  allRows,
   type StateBatch,
   type StateCondition,
   type StateRow as StoredRow,
@@ -35,8 +35,6 @@ import {
   unreadable,
 } from "./share-row.js";
 
-/** Of state rows and epoch rows, which are small. */
-const PAGE_ROWS = MAX_SCAN_ROWS;
 /** Active, prepared and kept at most; one more is a store that cannot be read. */
 const EPOCHS_MAX = 3;
 const OWN_NAMESPACES = [SHARE_NAMESPACE, EPOCH_NAMESPACE, STATE_NAMESPACE];
@@ -56,14 +54,14 @@ export class DurablePartyStore implements PartyStore {
    */
   async load(): Promise<readonly StoredParty[]> {
     const epochs = new Map<string, EpochName[]>();
-    for await (const row of this.#rows(EPOCH_NAMESPACE)) {
+    for await (const row of allRows(this.#store, EPOCH_NAMESPACE)) {
       const key = stateKey(readShareKey(row.key, EPOCH_NAMESPACE).walletId);
       const known = epochs.get(key) ?? [];
       known.push(readEpochRow(row));
       epochs.set(key, known);
     }
     const parties: StoredParty[] = [];
-    for await (const stored of this.#rows(STATE_NAMESPACE)) {
+    for await (const stored of allRows(this.#store, STATE_NAMESPACE)) {
       const row = readStateRow(stored);
       const walletId = Buffer.from(stored.key, "hex");
       const names = epochs.get(stored.key) ?? [];
@@ -124,20 +122,6 @@ export class DurablePartyStore implements PartyStore {
     const keys = new Set([...shares, ...names].map(({ key }) => key));
     for (const key of keys) pairOf(key, valueIn(shares, key), valueIn(names, key));
     return [...keys].map((key) => readShareKey(key).epoch);
-  }
-
-  async *#rows(namespace: string): AsyncGenerator<StoredRow> {
-    let after: string | null = null;
-    while (true) {
-      const page: StoredRow[] = await this.#store.scan(namespace, {
-        ...{ prefix: "", limit: PAGE_ROWS },
-        ...(after === null ? {} : { after }),
-      });
-      yield* page;
-      const last = page.at(-1);
-      if (last === undefined || page.length < PAGE_ROWS) return;
-      after = last.key;
-    }
   }
 }
 

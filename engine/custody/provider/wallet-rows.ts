@@ -4,7 +4,7 @@
  */
 import type { Owners } from "../../domain/owner.js";
 import { ServiceError } from "../../domain/errors.js";
-import { decodeJson, encodeJson, MAX_SCAN_ROWS, type StateStore, type StateWrite } from "../../storage/state-store.js";
+import { allRows, decodeJson, encodeJson, type StateStore, type StateWrite } from "../../storage/state-store.js";
 import { walletIdBytes } from "./wallet-names.js";
 
 export const WALLET_NAMESPACE = "custody-wallet";
@@ -34,17 +34,7 @@ export class WalletRows {
   }
 
   async load(store: Pick<StateStore, "scan">): Promise<void> {
-    let after: string | null = null;
-    while (true) {
-      const page = await store.scan(WALLET_NAMESPACE, {
-        ...{ prefix: "", limit: MAX_SCAN_ROWS },
-        ...(after === null ? {} : { after }),
-      });
-      for (const { key, value } of page) this.#add(readRow(key, value));
-      const last = page.at(-1);
-      if (last === undefined || page.length < MAX_SCAN_ROWS) return;
-      after = last.key;
-    }
+    for await (const { key, value } of allRows(store, WALLET_NAMESPACE)) this.#add(readRow(key, value));
   }
 
   get(walletId: string): WalletRow | null {

@@ -2,7 +2,7 @@
  * Where sealed records lie. A rotation and the checks of the start know nothing of the rows but what is handed in here;
  * the list must be whole: a record that no place names is not rewrapped, and is lost with the former key.
  */
-import type { StateRow, StateStore } from "../../storage/state-store.js";
+import { allRows, type StateRow, type StateStore } from "../../storage/state-store.js";
 import { recordKekId } from "./record.js";
 import type { SealContext } from "./sealer.js";
 
@@ -30,19 +30,9 @@ export interface SealedPlace {
 /** Rows of a page: small, so that a row of a mebibyte does not make a page of a gibibyte. */
 const PAGE_ROWS = 64;
 
-/** All rows of a place, page by page. Rows that are added meanwhile may be missing. */
-export async function* rowsOf(store: StateStore, place: SealedPlace): AsyncGenerator<StateRow> {
-  let after: string | null = null;
-  while (true) {
-    const page: StateRow[] = await store.scan(place.namespace, {
-      ...{ prefix: place.prefix, limit: PAGE_ROWS },
-      ...(after === null ? {} : { after }),
-    });
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE_ROWS) return;
-    after = last.key;
-  }
+/** All rows of a place. Rows that are added meanwhile may be missing. */
+export function rowsOf(store: StateStore, { namespace, prefix }: SealedPlace): AsyncGenerator<StateRow> {
+  return allRows(store, namespace, { prefix, pageRows: PAGE_ROWS });
 }
 
 /** Finds a sealed record, under the KEK of this id (null: under any). A row that cannot be read may hold one. */
