@@ -1,6 +1,6 @@
 /**
  * The co-signer as on another host, for a test that drives it over the channel to its parent: it listens where it says,
- * and while it is told to cheat one bit of each F4 that it sends is another (psi, docs/mpc.md 8).
+ * and while the test has it cheat, one bit of each F4 that it sends is another (psi, docs/mpc.md 8).
  */
 import type { Effect, Step } from "../../../engine/custody/mpc/sessions/effects.js";
 import { SignCosigner } from "../../../engine/custody/mpc/sessions/sign-cosigner.js";
