@@ -51,8 +51,6 @@ export interface CustodyParts {
 export interface Custody {
   readonly provider: EmbeddedProvider;
   readonly admin: WalletAdmin;
-  readonly record: CustodyRecord;
-  link(): LinkStatus;
   stop(): Promise<void>;
 }
 
@@ -122,7 +120,7 @@ async function opened(parts: CustodyParts, undo: (() => Promise<void>)[], stop: 
   link.start();
   undo.push(() => link.close());
   await meeting(provider, cosigner, clock);
-  return { provider, admin: serviceWallets(provider, restores), record, link: () => link.status(), stop };
+  return { provider, admin: serviceWallets(provider, restores), stop };
 }
 
 /** Where the co-signer is. One that this service starts may say why it does not, and both folders are at hand here. */

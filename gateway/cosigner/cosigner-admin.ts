@@ -9,9 +9,9 @@ import type { Cosigner } from "./cosigner.js";
 
 const VERSION = "0.1.0";
 
-export function cosignerPorts(cosigner: Cosigner): AdminPorts {
+/** `startedAtMs`: Unix epoch. */
+export function cosignerPorts(cosigner: Cosigner, startedAtMs: number): AdminPorts {
   const { audit, sealRotation, port } = cosigner;
-  const startedAtMs = Date.now();
   return {
     keys: NO_KEYS,
     ...{ audit, sealRotation, tls: null, wallets: cosignerWallets(cosigner) },

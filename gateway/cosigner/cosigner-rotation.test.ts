@@ -83,5 +83,5 @@ it("the status names the key that seals now", async () => {
   const before = cosigner.kekId;
   const { kekId } = await cosigner.sealRotation.rotate(join(directory, "next"));
   expect(kekId).not.toBe(before);
-  expect(cosignerPorts(cosigner).status()).toMatchObject({ kekId });
+  expect(cosignerPorts(cosigner, clock.wallMs()).status()).toMatchObject({ kekId });
 });

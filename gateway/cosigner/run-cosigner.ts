@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { ServiceError } from "../../engine/domain/errors.js";
-import { createSystemClock } from "../../engine/domain/clock.js";
+import { type Clock, createSystemClock } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import { CUSTODY_ACTS } from "../../feeds/custody-acts.js";
 import { AdminServer, AdminSocketError } from "../admin/admin-server.js";
@@ -53,7 +53,7 @@ export async function runCosigner({ directory, port, logger, onStoreFailure }: C
     const listenPort = port === 0 ? own.port : port;
     const parts = { config, port: listenPort, acts: CUSTODY_ACTS, clock, logger, onStoreFailure };
     const cosigner = await openCosigner(parts);
-    const admin = await openAdmin(cosigner, own.dataDirectory, logger);
+    const admin = await openAdmin(cosigner, own.dataDirectory, clock, logger);
     return {
       ...{ host: own.host, port: cosigner.port },
       async stop() {
@@ -66,13 +66,18 @@ export async function runCosigner({ directory, port, logger, onStoreFailure }: C
   }
 }
 
-async function openAdmin(cosigner: Cosigner, dataDirectory: string, logger: Logger): Promise<AdminServer> {
+async function openAdmin(
+  cosigner: Cosigner,
+  dataDirectory: string,
+  clock: Clock,
+  logger: Logger,
+): Promise<AdminServer> {
   try {
     const place = socketPath(dataDirectory, "");
     if (!place.ok)
       throw new CosignerRefused(`the path of dataDirectory is too long for a socket in it: ${dataDirectory}`);
-    const operations = new AdminOperations(cosignerPorts(cosigner), logger);
-    const admin = new AdminServer({ path: place.path, operations, clock: createSystemClock(), logger });
+    const operations = new AdminOperations(cosignerPorts(cosigner, clock.wallMs()), logger);
+    const admin = new AdminServer({ path: place.path, operations, clock, logger });
     await admin.start();
     return admin;
   } catch (error) {

@@ -22,7 +22,7 @@ import { ServiceError } from "../../engine/domain/errors.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import { compileChild } from "../../engine/storage/test/compile-child.js";
-import { listBackups, makeBackupFolder, openBackupFolder, readBackup, reasonOf } from "./backup-folder.js";
+import { listBackups, openBackupFolder, readBackup, reasonOf } from "./backup-folder.js";
 import { backupOf, nameOf } from "./test/backup-files.js";
 
 const clock = createSystemClock();
@@ -42,7 +42,7 @@ afterAll(() => {
 
 async function newFolder(): Promise<string> {
   const path = join(workDirectory, `folder-${folders++}`);
-  await makeBackupFolder(path);
+  mkdirSync(path, { mode: 0o700 });
   return path;
 }
 
@@ -113,7 +113,7 @@ describe("the backup folder", () => {
     const folder = await openBackupFolder({ path, party: 0, clock });
     rmSync(path, { recursive: true });
     expect(await reason(folder.write(nameOf(0), backupOf(0)))).toBe("BACKUP_FOLDER_MISSING");
-    await makeBackupFolder(path);
+    mkdirSync(path, { mode: 0o700 });
     await folder.write(nameOf(0), backupOf(0));
     expect(readdirSync(path)).toEqual([file(0)]);
   });

@@ -7,7 +7,7 @@
  * a backup beside it would be lost with the machine.
  */
 import { constants } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, opendir, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, lstat, open, opendir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { BACKUP_FILE_BYTES_MAX } from "../../engine/custody/provider/backup-file.js";
 import { backupFileName, type BackupName, parseBackupFileName } from "../../engine/custody/provider/backup-name.js";
@@ -16,7 +16,6 @@ import type { Party } from "../../engine/custody/mpc/base/parameters.js";
 import type { Clock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 
-const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 /** Others who may write could take a backup away, or put another in its place. */
 const OTHERS_WRITE = 0o022;
@@ -59,13 +58,6 @@ export async function openBackupFolder({ path, party, clock }: BackupFolderOptio
       await within(clock, path, () => translated(target, () => writeDurably(path, target, file)));
     },
   };
-}
-
-/** For the command that sets a party up. An existing folder is left as it is. */
-export async function makeBackupFolder(path: string): Promise<void> {
-  await translated(path, async () => {
-    await mkdir(path, { recursive: true, mode: FOLDER_MODE });
-  });
 }
 
 /** The backups of a party, by their names; whatever else lies there is left out. For a restore. */

@@ -3,7 +3,7 @@
  * for what he should look at. No check, no field of the protocol and no secret is in an event.
  */
 import type { Party } from "../../engine/custody/mpc/base/parameters.js";
-import type { CustodyAlert, CustodyEvent, CustodyEvents } from "../../engine/custody/provider/custody-events.js";
+import type { CustodyEvent, CustodyEvents } from "../../engine/custody/provider/custody-events.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { AuditLog, AuditRow } from "../auth/audit.js";
 import { PARTY_NAMES } from "./party-names.js";
@@ -15,15 +15,9 @@ export interface CustodyRecordParts {
 
 export class CustodyRecord implements CustodyEvents {
   readonly #parts: CustodyRecordParts;
-  readonly #alerts = new Map<CustodyAlert, number>();
 
   constructor(parts: CustodyRecordParts) {
     this.#parts = parts;
-  }
-
-  /** Since the start, for metrics. */
-  get alerts(): ReadonlyMap<CustodyAlert, number> {
-    return this.#alerts;
   }
 
   emit(party: Party, event: CustodyEvent): void {
@@ -34,7 +28,6 @@ export class CustodyRecord implements CustodyEvents {
         logger.warn("custody.violation", { part: who });
         return;
       case "alert":
-        this.#alerts.set(event.alert, (this.#alerts.get(event.alert) ?? 0) + 1);
         logger.error("custody.alert", { part: who, what: event.alert });
         return;
       default:

@@ -1,15 +1,9 @@
 /** The bytes of an intent: one encoding each, and nothing is guessed. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { TEST_INTENT } from "../mpc/sessions/sign-cosigner.js";
 import { concat, uintToBytes } from "./bytes.js";
-import {
-  decodeIntent,
-  encodeIntent,
-  type IntentInput,
-  MAX_INTENT_BYTES,
-  MAX_PAYLOAD_BYTES,
-  testIntent,
-} from "./intent.js";
+import { decodeIntent, encodeIntent, type IntentInput, MAX_INTENT_BYTES, MAX_PAYLOAD_BYTES } from "./intent.js";
 import { rlpEncode, rlpInteger } from "./rlp.js";
 import type { Transaction } from "./transaction.js";
 
@@ -84,7 +78,7 @@ describe("an intent", () => {
   });
 
   it("of kind 0 is one byte", () => {
-    expect(decodeIntent(testIntent())).toEqual({ ok: true, intent: { kind: "test" } });
+    expect(decodeIntent(TEST_INTENT)).toEqual({ ok: true, intent: { kind: "test" } });
     expect(problemOf(Uint8Array.of(0, 0))).not.toBeNull();
   });
 

@@ -55,10 +55,6 @@ const FIELD_LENGTHS: ReadonlyMap<number, readonly (number | null)[]> = new Map<n
   [DIGEST, [WORD_BYTES]],
 ]);
 
-export function testIntent(): Uint8Array {
-  return Uint8Array.of(TEST);
-}
-
 /** Throws RangeError for an integer that its field cannot hold. What is refused otherwise `decodeIntent` says. */
 export function encodeIntent(input: IntentInput): Uint8Array {
   const [kind, fields] = fieldsOf(input);

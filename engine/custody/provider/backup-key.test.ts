@@ -2,14 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { systemRandom } from "../mpc/base/random.js";
 import { seededRandom } from "../mpc/test/seeded-random.js";
-import {
-  agreed,
-  backupPublicKey,
-  makeBackupPair,
-  parseBackupPublicKey,
-  readBackupPrivateKey,
-  writeBackupPrivateKey,
-} from "./backup-key.js";
+import { agreed, backupPublicKey, makeBackupPair, parseBackupPublicKey, readBackupPrivateKey } from "./backup-key.js";
 import { slowX25519 } from "./test/slow-backup.js";
 
 /** Points of low order in all their reduced forms, and forms above the field (RFC 7748, cr.yp.to/ecdh.html). */
@@ -62,10 +55,9 @@ describe("a private backup key", () => {
     expect(makeBackupPair(systemRandom).publicKey.id).not.toEqual(makeBackupPair(systemRandom).publicKey.id);
   });
 
-  it("is read raw, and from the hex digits that are written for it", () => {
+  it("is read raw, and from hex digits with a line end or without", () => {
     const { privateKey, publicKey } = makeBackupPair(seededRandom("file"));
-    const written = writeBackupPrivateKey(privateKey);
-    expect(written.toString("latin1")).toBe(`${privateKey.toString("hex")}\n`);
+    const written = Buffer.from(`${privateKey.toString("hex")}\n`, "latin1");
     for (const content of [privateKey, written, written.subarray(0, -1)]) {
       const read = readBackupPrivateKey(content);
       expect(read !== null && backupPublicKey(read).id.equals(publicKey.id)).toBe(true);

@@ -5,7 +5,7 @@
 import { createPrivateKey, createPublicKey, diffieHellman, type KeyObject } from "node:crypto";
 import { sha256 } from "../mpc/base/hash.js";
 import type { RandomSource } from "../mpc/base/random.js";
-import { hexDigits, readHexInto, secretBuffer } from "../sealing/secret-bytes.js";
+import { readHexInto, secretBuffer } from "../sealing/secret-bytes.js";
 
 export const BACKUP_KEY_BYTES = 32;
 
@@ -70,16 +70,6 @@ export function readBackupPrivateKey(content: Uint8Array): Buffer | null {
   }
   // A device of zeros, or a placeholder that nobody replaced.
   return key.some((byte) => byte !== key[0]) ? key : null;
-}
-
-/** The file of a private key: 64 hex digits and a line end, in a secret buffer that the caller wipes. */
-export function writeBackupPrivateKey(privateKey: Uint8Array): Buffer {
-  const digits = hexDigits(privateKey);
-  const content = secretBuffer(digits.byteLength + 1);
-  content.set(digits);
-  content.writeUInt8(0x0a, digits.byteLength);
-  digits.fill(0);
-  return content;
 }
 
 /** X25519. Fresh bytes that the caller wipes; null for a zero result, which a point of low order gives. */

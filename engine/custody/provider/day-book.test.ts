@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { StateRow, StateWrite } from "../../storage/state-store.js";
-import { encodeIntent, type IntentInput, testIntent } from "../digest/intent.js";
+import { encodeIntent, type IntentInput } from "../digest/intent.js";
 import type { Reservation } from "../mpc/sessions/effects.js";
-import type { PolicyVerdict } from "../mpc/sessions/sign-cosigner.js";
+import { type PolicyVerdict, TEST_INTENT } from "../mpc/sessions/sign-cosigner.js";
 import { POLICY_RULES, type PolicyRefusal } from "../policy/refusals.js";
 import { ACTS, CHAIN, FRIEND, policyOf, STRANGER, WALLET } from "../policy/test/policies.js";
 import { DAY_NAMESPACE, PolicyDayBook } from "./day-book.js";
@@ -206,7 +206,7 @@ describe("an intent", () => {
   it.each<[string, Uint8Array]>([
     ["nothing", new Uint8Array()],
     ["an unknown kind", Uint8Array.of(9, 0)],
-    ["a test", testIntent()],
+    ["a test", TEST_INTENT],
     ["an intent with a byte more", Buffer.concat([encodeIntent(pay(1n)), Buffer.alloc(1)])],
   ])("that is %s is not read, and its reason is reported", (_, bytes) => {
     const ledger = new Ledger();

@@ -4,7 +4,6 @@
  */
 import { ServiceError } from "../../domain/errors.js";
 import type { Sealer } from "../sealing/sealer.js";
-import type { Party } from "../mpc/base/parameters.js";
 import type { RandomSource } from "../mpc/base/random.js";
 import type { SignatureVerifier } from "../mpc/parts/final-signature.js";
 import type { EndCause, Step } from "../mpc/sessions/effects.js";
@@ -16,11 +15,10 @@ import { RefreshService } from "../mpc/sessions/refresh-service.js";
 import { type CosignedWallet, SignCosigner } from "../mpc/sessions/sign-cosigner.js";
 import { computedGadgets, type GadgetSource } from "../mpc/sessions/sign-material.js";
 import { SignService } from "../mpc/sessions/sign-service.js";
-import { OpenShare, shareContext } from "../mpc/state/share-record.js";
+import type { OpenShare } from "../mpc/state/share-record.js";
 import type { StateRow } from "../mpc/state/state-row.js";
 import type { Message } from "../mpc/wire/header.js";
 import type { BackupOwner } from "./open-backup.js";
-import type { StoredShare } from "./party-store.js";
 import {
   type CosignerRequest,
   type HeldShare,
@@ -29,6 +27,7 @@ import {
   type SessionRunner,
   unopened,
 } from "./session-runner.js";
+import { openStoredShare } from "./share-row.js";
 
 export interface RunnerPorts {
   readonly sealer: Pick<Sealer, "seal" | "open">;
@@ -109,7 +108,7 @@ export function createServiceRunner(ports: RunnerPorts): SessionRunner<ServiceRe
       return { session, first: () => session.start() };
     }
     const { row } = request;
-    const share = opened(0, request.walletId, request.share, ports.sealer);
+    const share = openStoredShare(ports.sealer, request.walletId, 0, request.share);
     if (request.kind === "refresh") {
       const session = new RefreshService({ row, mode: request.mode, share }, portsFor(request.owner));
       return { session, first: () => session.start() };
@@ -126,7 +125,7 @@ export function createCosignerRunner(ports: RunnerPorts): SessionRunner<Cosigner
   const walletOf = (walletId: Uint8Array, held: HeldShare | null): CosignedWallet | null =>
     held === null
       ? null
-      : { row: held.row, tag: held.share.tag, openShare: () => opened(1, walletId, held.share, ports.sealer) };
+      : { row: held.row, tag: held.share.tag, openShare: () => openStoredShare(ports.sealer, walletId, 1, held.share) };
   const begin = (request: CosignerRequest): Begun => {
     const session = cosignerSession(request, walletOf, all);
     return { session, first: () => session.receive(request.message) };
@@ -147,11 +146,6 @@ function cosignerSession(
   if (request.kind === "sign")
     return new SignCosigner({ ...shared, testDigest: null, intents: request.intents }, ports);
   return new RefreshCosigner({ ...shared, useApproval: (mode, epoch) => request.useApproval(mode, epoch) }, ports);
-}
-
-function opened(party: Party, walletId: Uint8Array, share: StoredShare, sealer: Pick<Sealer, "open">): OpenShare {
-  const name = { walletId, party, epoch: share.epoch, publicKey: share.publicKey };
-  return new OpenShare(sealer.open(shareContext(name), share.record), name);
 }
 
 function epochPorts(ports: RunnerPorts, gadgets: GadgetSource, owner: BackupOwner | null): EpochPorts {

@@ -28,7 +28,7 @@ import { backupFileName, parseBackupFileName } from "./backup-name.js";
 import { DurablePartyStore } from "./durable-party-store.js";
 import type { OpenBackup } from "./open-backup.js";
 import type { StoredParty } from "./party-store.js";
-import { commitRestored, restoredParty } from "./restore.js";
+import { restoredParty } from "./restore.js";
 import { inventoryOf, planRestore, type WalletInventory } from "./restore-plan.js";
 import {
   encodeEpochRow,
@@ -138,7 +138,8 @@ async function restored(pair: Nodes, of: Folders, party: Party): Promise<Node> {
   }
   const store = new DurablePartyStore(rows);
   const beside = [{ namespace: "beside", key: "owner", value: Buffer.from("row") }];
-  await commitRestored(store, result.restored, beside);
+  const { walletId, row, share: put, erase } = result.restored;
+  await store.commit({ walletId, row, put, erase, beside });
   const [party0] = await store.load();
   const share = await store.share(WALLET, plan.epoch);
   if (party0 === undefined || share === null) throw new Error("nothing was restored");

@@ -1,14 +1,13 @@
 /**
- * A wallet out of its backup (docs/mpc.md, section 13): the rows that a plan makes of an opened file, and their commit.
+ * A wallet out of its backup (docs/mpc.md, section 13): the rows that a plan makes of an opened file.
  * Invariants: no row of the same or a higher epoch is replaced; what is restored can be refreshed and not sign.
  */
-import type { StateWrite } from "../../storage/state-store.js";
 import { CTR_STEP_MAX } from "../mpc/state/abort-count.js";
 import { shareContext } from "../mpc/state/share-record.js";
 import type { StateRow } from "../mpc/state/state-row.js";
 import type { Sealer } from "../sealing/sealer.js";
 import type { OpenBackup } from "./open-backup.js";
-import type { PartyStore, StoredParty, StoredShare } from "./party-store.js";
+import type { StoredParty, StoredShare } from "./party-store.js";
 import { isSameEpoch, type RestorePlan, restoredRow } from "./restore-plan.js";
 
 /**
@@ -62,16 +61,4 @@ export function restoredParty(
   } finally {
     share.wipe();
   }
-}
-
-/**
- * `beside`: S's wallet row out of `backup.owner`; C's row of the day with its amounts spent, since a restored C knows
- * them no longer. All in one commit. Rejects with STORE_UNAVAILABLE.
- */
-export async function commitRestored(
-  store: Pick<PartyStore, "commit">,
-  { walletId, row, share, erase }: RestoredParty,
-  beside: readonly StateWrite[],
-): Promise<void> {
-  await store.commit({ walletId, row, put: share, erase, beside });
 }

@@ -28,22 +28,8 @@ export function readHexInto(digits: Uint8Array, target: Uint8Array): boolean {
   return true;
 }
 
-/** A secret buffer that the caller wipes. */
-export function hexDigits(bytes: Uint8Array): Buffer {
-  const digits = secretBuffer(bytes.byteLength * 2);
-  for (const [at, byte] of bytes.entries()) {
-    digits[2 * at] = hexDigit(byte >> 4);
-    digits[2 * at + 1] = hexDigit(byte & 15);
-  }
-  return digits;
-}
-
 function hexValue(digit: number): number {
   if (digit >= 0x30 && digit <= 0x39) return digit - 0x30;
   const lower = digit | 0x20;
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x61 + 10 : -1;
-}
-
-function hexDigit(value: number): number {
-  return value < 10 ? 0x30 + value : 0x61 + value - 10;
 }

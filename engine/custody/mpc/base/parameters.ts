@@ -24,7 +24,9 @@ export const MULTIPLY_INPUTS = 2;
 export const CHECK_SLOTS = 1;
 export const SLOTS = MULTIPLY_INPUTS + CHECK_SLOTS;
 
+/** Then a refresh is due. */
 export const SESSIONS_PER_EPOCH = 2 ** 20;
+/** Unexplained ones; then a refresh is due. */
 export const ABORTS_PER_EPOCH = 10;
 
 export const HASH_BYTES = 32;

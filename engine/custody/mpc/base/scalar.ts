@@ -68,12 +68,6 @@ export function decodeScalar(bytes: Uint8Array, field: string): bigint {
   return value;
 }
 
-export function decodeNonzeroScalar(bytes: Uint8Array, field: string): bigint {
-  const value = decodeScalar(bytes, field);
-  if (value === 0n) throw violation(field);
-  return value;
-}
-
 /** `count` scalars one behind the other. All are looked at before the decision. */
 export function decodeScalars(bytes: Uint8Array, count: number, field: string): bigint[] {
   if (bytes.length !== count * SCALAR_BYTES) throw violation(field);

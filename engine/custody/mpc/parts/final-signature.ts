@@ -101,7 +101,7 @@ export function signatureHash(signature: FinalSignature): Buffer {
   return sha256(Buffer.concat([signature.bytes, Uint8Array.of(signature.recoveryId)]));
 }
 
-/** By the curve library, for platforms without the native binding. */
+/** @testonly By the curve library alone. The processes have that of feeds/shared/sign. */
 export const portableVerifier: SignatureVerifier = {
   recover(digest, rs, recoveryId) {
     try {

@@ -3,10 +3,9 @@
  * it as aborted, an end that is explained takes that back in memory, and the next commit writes it. A crash between a
  * failed check and its freeze is worth one bit of Delta to the other party; so is a fault there.
  */
-import { SESSIONS_MAX, type StateRow } from "./state-row.js";
+import { ABORTS_PER_EPOCH, SESSIONS_PER_EPOCH } from "../base/parameters.js";
+import type { StateRow } from "./state-row.js";
 
-/** Unexplained aborts of an epoch; then a refresh is due. */
-export const ABORTS_MAX = 10;
 /** A greater step would leave no room for later sessions. */
 export const CTR_STEP_MAX = 2n ** 20n;
 export const CTR_MAX = 2n ** 64n - 1n;
@@ -26,7 +25,7 @@ export function sessionExplained(row: StateRow, epoch: number, isTest: boolean):
 
 /** The counts of the epoch allow no further session. */
 export function isRefreshDue(row: StateRow): boolean {
-  return row.openAborts >= ABORTS_MAX || row.sessions >= SESSIONS_MAX;
+  return row.openAborts >= ABORTS_PER_EPOCH || row.sessions >= SESSIONS_PER_EPOCH;
 }
 
 export function isCtrAccepted(stored: bigint, offered: bigint): boolean {

@@ -5,8 +5,6 @@
 import { ServiceError } from "../../../domain/errors.js";
 
 export const STATE_ROW_BYTES = 64;
-/** Sessions of an epoch; then a refresh is due. */
-export const SESSIONS_MAX = 2 ** 20;
 
 /** `none` is the status of a wallet without a row, on the wire only. */
 export const STATUS_CODES = { none: 0, new: 1, active: 2, frozen: 3, restored: 4, refreshDue: 5 } as const;
