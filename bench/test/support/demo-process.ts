@@ -31,7 +31,12 @@ export class DemoBench {
   readonly #demos: DemoProcess[] = [];
 
   constructor() {
-    this.#mainPath = compileChild("gateway/demo/main.ts", this.#directory, [`${VENUES_MAIN}.ts`, `${SIDECAR_MAIN}.ts`]);
+    this.#mainPath = compileChild("gateway/demo/main.ts", this.#directory, [
+      `${VENUES_MAIN}.ts`,
+      `${SIDECAR_MAIN}.ts`,
+      "gateway/children/custody.worker.ts",
+      "gateway/cosigner/cosigner.child.ts",
+    ]);
   }
 
   start(): DemoProcess {
