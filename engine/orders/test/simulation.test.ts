@@ -320,6 +320,15 @@ describe("the checker, without one of its checks, misses", () => {
       return decided.workingMs === undefined ? decided : { ...decided, workingMs: 30 * 86_400_000 };
     };
   };
+  const losingEveryTenthTaken = (venue: FakeVenue): void => {
+    const { fate } = venue;
+    let taken = 0;
+    venue.fate = (command, account) => {
+      const decided = fate(command, account);
+      if (decided.kind === "fill") taken++;
+      return decided.kind === "fill" && taken % 10 === 0 ? { kind: "drop", latencyMs: 20 } : decided;
+    };
+  };
   const takingOrdersForAMinute = (venue: FakeVenue): void => {
     venue.validityMs = 63_000;
   };
@@ -346,6 +355,7 @@ describe("the checker, without one of its checks, misses", () => {
       "an acknowledgement that forgets how long its order may be taken",
       ["ENDS", "SETTLED"],
       () => ({
+        mutateVenue: losingEveryTenthTaken,
         mutateRoom: (room) => ({
           ...room,
           orders: {

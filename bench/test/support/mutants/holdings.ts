@@ -111,7 +111,7 @@ export const HOLDING_PLANTS: readonly Plant[] = [
   {
     name: "what a limit took when it came is looked at by nobody",
     scene: "limit",
-    checks: ["fills"],
+    checks: ["fills", "stops on arrival"],
     wrong: () => ({
       room: seeing((order) =>
         order.reduceOnly || order.triggerPrice !== null
