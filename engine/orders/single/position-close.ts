@@ -19,6 +19,7 @@ import { storeUnavailable, type StateStore } from "../../storage/state-store.js"
 import { problemOf, type Background } from "../background.js";
 import { within, type Deadline } from "../../domain/deadline.js";
 import type { IdempotencyRecords, IdempotencyTicket } from "../durable/idempotency.js";
+import { beginOwned, scopeOf } from "../durable/owned-key.js";
 import { mintRouteId } from "../route-ids.js";
 import { STORE_TIMEOUT_MS } from "../limits.js";
 import { sessionHash } from "../accounts.js";
@@ -49,7 +50,7 @@ import type {
   OrderRequestContext,
   OrderRefusal,
 } from "./order-desk.js";
-import { beginOwned, scopeOf, type SinglePlacements } from "./single-place.js";
+import type { SinglePlacements } from "./single-place.js";
 
 /** What closes positions of an account. */
 export interface CloseParts extends AccountParts {

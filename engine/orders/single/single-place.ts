@@ -13,7 +13,8 @@ import type { RandomIds } from "../../storage/keyed-hash.js";
 import type { AccountSession, VenueRoom } from "../../ports.js";
 import { problemOf } from "../background.js";
 import { type Deadline, within } from "../../domain/deadline.js";
-import type { IdempotencyBegin, IdempotencyRecords, IdempotencyTicket, RunLike } from "../durable/idempotency.js";
+import type { IdempotencyBegin, IdempotencyTicket } from "../durable/idempotency.js";
+import { beginOwned, scopeOf } from "../durable/owned-key.js";
 import { collectSecrets } from "../redact.js";
 import { mintRouteId } from "../route-ids.js";
 import type { OrderAttempt, PositionBefore } from "../run.js";
@@ -404,39 +405,4 @@ function heldTicks({ side }: CheckedOrder, { held }: OrderJob, earlier: SingleRu
   for (const { priceTicks } of earlier?.attempts ?? [])
     ticks = ticks === null ? priceTicks : tighterPrice(side, ticks, priceTicks);
   return ticks;
-}
-
-/** Apart from the scopes of closes and opens: the same key there derives other client ids. */
-export function scopeOf(ownerId: string | null, accountHash: string): string {
-  return ownerId === null ? `order:account:${accountHash}` : `order:owner:${ownerId}`;
-}
-
-/**
- * Takes the key as the caller's. Where that is new and the caller adopted the rows of public mode, a request of that time
- * with the same key is carried on as what it was. A ticket must be ended as one of `begin`.
- */
-export async function beginOwned<Run extends RunLike, Result>(
-  idempotency: IdempotencyRecords<Run, Result>,
-  owners: Owners,
-  asked: {
-    readonly ownerId: string | null;
-    readonly key: string;
-    readonly rawBody: Uint8Array;
-    /** Of the same accounts without an owner. */
-    readonly publicScope: string;
-  },
-): Promise<{ readonly begun: IdempotencyBegin<Run, Result>; readonly ownerId: string | null }> {
-  const { key, ownerId, publicScope, rawBody } = asked;
-  const scope = ownerId === null ? publicScope : scopeOf(ownerId, "");
-  const begun = await idempotency.begin({ scope, key }, rawBody);
-  if (begun.kind !== "fresh" || ownerId === null || !owners.reaches(ownerId, null)) return { begun, ownerId };
-  try {
-    const earlier = { scope: publicScope, key };
-    if (!(await idempotency.has(earlier))) return { begun, ownerId };
-    idempotency.release(begun.ticket);
-    return { begun: await idempotency.begin(earlier, rawBody), ownerId: null };
-  } catch (error) {
-    idempotency.release(begun.ticket);
-    throw error;
-  }
 }
