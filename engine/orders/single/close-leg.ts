@@ -25,7 +25,8 @@ import type {
   OrderFacts,
   OrderRefusal,
 } from "./order-desk.js";
-import type { HeldBound, Planned, SinglePlacements } from "./single-place.js";
+import type { HeldBound } from "./order-price.js";
+import type { Planned, SinglePlacements } from "./single-place.js";
 
 /** Which position, and how much of it. Plain data: kept with an idempotency key. */
 export interface LegPlan {
