@@ -24,16 +24,9 @@ import { accountHashesOf, callOptions } from "./open-account.js";
 import { waitForPrices } from "../send/fill-price.js";
 import { applyResolution } from "../send/outcome.js";
 import { refusal, type CheckedOrder } from "./order-check.js";
-import {
-  domainOrderType,
-  type OrderAccount,
-  type OrderAdjustment,
-  type OrderAnswer,
-  type OrderRequestContext,
-  type OrderRefusal,
-} from "./order-desk.js";
+import type { OrderAccount, OrderAdjustment, OrderAnswer, OrderRequestContext, OrderRefusal } from "./order-desk.js";
 import { freshBound, isBandRefusal, bandAdjustment } from "../send/band-retry.js";
-import { answerOf, unsentAnswer } from "./order-facts.js";
+import { answerOf, domainOrderType, unsentAnswer } from "./order-facts.js";
 import { beyondBand, boundOf, liveDoubleMidOf, priceOrder, tightestBound, type HeldBound } from "./order-price.js";
 import type { SingleConclusion } from "./single-conclude.js";
 import type { OrderContext } from "./single-context.js";
