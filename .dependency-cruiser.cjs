@@ -151,12 +151,12 @@ module.exports = {
     },
     {
       name: "cosigner-knows-no-service",
-      comment: "It may run on another host; of the shell it has the log alone.",
+      comment: "It may run on another host; of the shell it has the log and the version alone.",
       severity: "error",
       from: { path: "^gateway/cosigner/", pathNot: TEST },
       to: {
         path: "^gateway/",
-        pathNot: "^gateway/(cosigner|custody|admin|auth|children)/|^gateway/app/log\\.ts$",
+        pathNot: "^gateway/(cosigner|custody|admin|auth|children)/|^gateway/app/(log|version)\\.ts$",
       },
     },
     {
