@@ -25,6 +25,7 @@ import {
 } from "./account-reads.js";
 import { credentialsSchema } from "./close.js";
 import type { Operation } from "./operation.js";
+import { BODY_ERRORS } from "./operation-errors.js";
 import {
   allPositionsReplySchema,
   nativePositionsQuerySchema,
@@ -37,10 +38,9 @@ import { NATIVE_VENUE, WALLET_VENUE } from "./venues.js";
 const body = credentialsBody(credentialsSchema, "AccountCredentials");
 
 const READ_ERRORS = {
+  ...BODY_ERRORS,
   401: "Missing or invalid credentials for the venue (MISSING_CREDENTIALS), or x-wallet-id names another wallet (INVALID_WALLET_ID).",
   404: "Wallet not found (WALLET_NOT_FOUND), or unknown symbol (UNKNOWN_SYMBOL).",
-  408: "The body did not arrive in time (REQUEST_TIMEOUT).",
-  413: "The body is too large (BODY_TOO_LARGE).",
 } as const;
 
 /** A read of a venue costs its budget, a read of all of them four budgets. */

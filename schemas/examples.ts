@@ -1,7 +1,10 @@
 /** Examples of the OpenAPI document. A test validates each against its schema. Keys are operation ids. */
-import { ACCOUNT_REPLY_EXAMPLES, ACCOUNT_REQUEST_EXAMPLES, EXAMPLE_CREDENTIALS } from "./account-examples.js";
+import { ACCOUNT_REPLY_EXAMPLES } from "./account-examples.js";
 import { ROUTABLE_VENUE_WORDS } from "./common.js";
+import { EXAMPLE_CREDENTIALS, EXAMPLE_TIMESTAMP, exampleReply } from "./example-parts.js";
+import { ORDER_REPLY_EXAMPLES, ORDER_REQUEST_EXAMPLES } from "./order-examples.js";
 import { CONTRACTS, named, perVenue } from "./venues.js";
+import { WALLET_REPLY_EXAMPLES, WALLET_REQUEST_EXAMPLES } from "./wallet-examples.js";
 
 const [FIRST, SECOND, THIRD, FOURTH] = ROUTABLE_VENUE_WORDS;
 
@@ -218,7 +221,8 @@ const OPEN_DATA = {
 };
 
 export const REQUEST_EXAMPLES: Readonly<Record<string, unknown>> = {
-  ...ACCOUNT_REQUEST_EXAMPLES,
+  ...ORDER_REQUEST_EXAMPLES,
+  ...WALLET_REQUEST_EXAMPLES,
   positionClose: {
     symbol: "BTC",
     direction: "LONG",
@@ -243,60 +247,45 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, unknown>> = {
   },
 };
 
-const TIMESTAMP = 1_790_000_000_422;
 /** The last of them. */
 const NOT_CONFIGURED = ROUTABLE_VENUE_WORDS.at(-1);
 const FAILURE = { error: `${NOT_CONFIGURED} is not configured`, code: "NOT_CONFIGURED", availableSymbols: [] };
 
 export const REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
+  ...ORDER_REPLY_EXAMPLES,
   ...ACCOUNT_REPLY_EXAMPLES,
-  positionClose: { success: true, data: CLOSE_DATA, timestamp: TIMESTAMP },
-  positionOpen: { success: true, data: OPEN_DATA, timestamp: TIMESTAMP },
-  execution: { success: true, data: CLOSE_DATA, timestamp: TIMESTAMP },
-  routingDryRun: {
-    success: true,
-    data: {
-      routing: {
-        ...ROUTING,
-        candidates: ROUTING.candidates.map((candidate) => ({ ...candidate, positionSize: null })),
-      },
-      quote: QUOTE,
+  ...WALLET_REPLY_EXAMPLES,
+  positionClose: exampleReply(CLOSE_DATA),
+  positionOpen: exampleReply(OPEN_DATA),
+  execution: exampleReply(CLOSE_DATA),
+  routingDryRun: exampleReply({
+    routing: {
+      ...ROUTING,
+      candidates: ROUTING.candidates.map((candidate) => ({ ...candidate, positionSize: null })),
     },
-    timestamp: TIMESTAMP,
-  },
-  aggregatedTicker: {
-    success: true,
-    data: {
-      ...perVenue(({ ticker }, venue) => (venue === NOT_CONFIGURED ? FAILURE : ticker.example)),
-      best: { bid: "97421", ask: "97421.8", venueBid: FIRST, venueAsk: SECOND },
-    },
-    timestamp: TIMESTAMP,
-  },
-  ...named(ROUTABLE_VENUE_WORDS, "Ticker", (venue) => ({
-    success: true,
-    data: CONTRACTS[venue].ticker.example,
-    timestamp: TIMESTAMP,
-  })),
-  venueBook: {
-    success: true,
-    data: {
-      exchange: SECOND,
-      symbol: "BTC",
-      nativeSymbol: "BTCUSDT",
-      state: "LIVE",
-      bids: [["97421.5", "0.82"]],
-      asks: [["97421.8", "1.4"]],
-      bidLevels: 1000,
-      askLevels: 1000,
-      tier: "main",
-      venueSeq: "990817263",
-      venueTimestamp: 1_790_000_000_350,
-      ageMs: 74,
-      quoteAsset: "USDT",
-    },
-    timestamp: TIMESTAMP,
-  },
-  time: { success: true, data: { serverTime: TIMESTAMP, iso: "2026-09-21T14:13:20.422Z" }, timestamp: TIMESTAMP },
+    quote: QUOTE,
+  }),
+  aggregatedTicker: exampleReply({
+    ...perVenue(({ ticker }, venue) => (venue === NOT_CONFIGURED ? FAILURE : ticker.example)),
+    best: { bid: "97421", ask: "97421.8", venueBid: FIRST, venueAsk: SECOND },
+  }),
+  ...named(ROUTABLE_VENUE_WORDS, "Ticker", (venue) => exampleReply(CONTRACTS[venue].ticker.example)),
+  venueBook: exampleReply({
+    exchange: SECOND,
+    symbol: "BTC",
+    nativeSymbol: "BTCUSDT",
+    state: "LIVE",
+    bids: [["97421.5", "0.82"]],
+    asks: [["97421.8", "1.4"]],
+    bidLevels: 1000,
+    askLevels: 1000,
+    tier: "main",
+    venueSeq: "990817263",
+    venueTimestamp: 1_790_000_000_350,
+    ageMs: 74,
+    quoteAsset: "USDT",
+  }),
+  time: exampleReply({ serverTime: EXAMPLE_TIMESTAMP, iso: "2026-09-21T14:13:20.422Z" }),
 };
 
 export const ERROR_EXAMPLE = {
@@ -305,5 +294,5 @@ export const ERROR_EXAMPLE = {
   code: "INVALID_PARAMETERS",
   details: { fields: [{ path: "size", problem: 'must be plain decimal text without an exponent, or "ALL"' }] },
   requestId: "k3v9x1-2f",
-  timestamp: TIMESTAMP,
+  timestamp: EXAMPLE_TIMESTAMP,
 };

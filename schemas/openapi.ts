@@ -9,7 +9,8 @@ import { ERROR_EXAMPLE, REPLY_EXAMPLES, REQUEST_EXAMPLES } from "./examples.js";
 import { type Operation, refusesUnknownFields } from "./operation.js";
 import { OPERATION_NOTES, type OperationNote } from "./operation-notes.js";
 import { scopeText, SECURITY_SCHEMES, securityOf } from "./openapi-security.js";
-import { errorsOf, OPERATIONS } from "./operations.js";
+import { errorsOf } from "./operation-errors.js";
+import { OPERATIONS } from "./operations.js";
 import { TICKER_SCHEMAS, tickerFailureSchema } from "./ticker.js";
 
 /** Interface spec section 9. */

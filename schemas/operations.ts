@@ -26,6 +26,7 @@ import {
 } from "./history.js";
 import { instrumentsQuerySchema, instrumentsReplySchema } from "./instruments.js";
 import { idempotencyKeySchema, OPEN, type Operation, symbolParameter, UNKNOWN_SYMBOL_ERROR } from "./operation.js";
+import { BODY_ERRORS, KEY_ERRORS } from "./operation-errors.js";
 import { ORDER_OPERATIONS } from "./order-operations.js";
 import { routingQuerySchema, routingReplySchema } from "./routing.js";
 import {
@@ -39,42 +40,6 @@ import { streamTicketReplySchema } from "./stream.js";
 import { aggregatedTickerReplySchema, venueTickerReply } from "./ticker.js";
 import { CONTRACTS, named } from "./venues.js";
 import { WALLET_OPERATIONS } from "./wallet-operations.js";
-
-/** Any route may answer these. */
-export const COMMON_ERRORS: Readonly<Record<number, string>> = {
-  400: "Parameters are missing or wrong (MISSING_PARAMETERS, INVALID_PARAMETERS), or the request can be read in two ways (AMBIGUOUS_REQUEST).",
-  401: "A key is shown that is none or not valid now (AUTH_UNKNOWN_KEY, KEY_REVOKED), or not proven (AUTH_MISSING_HEADER, AUTH_BAD_SIGNATURE, AUTH_TIMESTAMP_OUT_OF_WINDOW).",
-  403: "A page of another origin asks (FOREIGN_ORIGIN), or the key is not valid from this address (IP_NOT_ALLOWED).",
-  414: "The request target is too long (URI_TOO_LONG).",
-  421: "The Host is none that this service answers under (FOREIGN_HOST).",
-  429: "Our own rate limit (RATE_LIMITED); Retry-After says when to come back.",
-  500: "A fault of ours (INTERNAL), or a stored secret cannot be opened (SEAL_BROKEN).",
-  503: "The service is overloaded or shutting down (OVERLOADED, SHUTTING_DOWN), or a venue, the store or the record (RECORDS_UNAVAILABLE) is unavailable, or a stored secret is sealed under a key that is not loaded (SEAL_KEY_UNKNOWN).",
-};
-
-const BODY_TYPE_ERROR = { 415: "The body is not application/json (UNSUPPORTED_MEDIA_TYPE)." } as const;
-
-/** Statuses whose common text goes with that of an operation instead of making way for it. */
-const ADDED_STATUSES: ReadonlySet<number> = new Set([401, 403]);
-
-/** What any operation of this method and scope may answer. */
-function commonErrors({ method, access }: Operation): Readonly<Record<number, string>> {
-  const all: Record<number, string> = { ...COMMON_ERRORS, ...(method === "GET" ? {} : BODY_TYPE_ERROR) };
-  if (access.scope !== "open") all[403] = `The key lacks the scope \`${access.scope}\` (SCOPE_MISSING). ${all[403]}`;
-  if (method !== "GET") all[401] = `${all[401]} The signature was accepted before (AUTH_REPLAY).`;
-  return all;
-}
-
-/** What an operation may answer: with what is its own beside what any route may. */
-export function errorsOf(operation: Operation): Readonly<Record<number, string>> {
-  const all: Record<number, string> = { ...commonErrors(operation) };
-  for (const [key, text] of Object.entries(operation.errors)) {
-    const status = Number(key);
-    const common = ADDED_STATUSES.has(status) ? all[status] : undefined;
-    all[status] = common === undefined ? text : `${text} ${common}`;
-  }
-  return all;
-}
 
 const symbol = symbolParameter;
 const UNKNOWN_SYMBOL = UNKNOWN_SYMBOL_ERROR;
@@ -170,6 +135,22 @@ function operatorRead<const N extends string, Q extends TSchema, R extends TSche
   } as const satisfies Operation;
 }
 
+const IDEMPOTENCY_HEADER = {
+  name: "Idempotency-Key",
+  description:
+    "Same key and same body: the stored reply with Idempotent-Replayed: true, kept 24 h; after a crash of this service that of the request it cut short, carried on. Same key, other body: 422.",
+  schema: idempotencyKeySchema,
+} as const;
+
+/** What may become of a close or an open. */
+const TRADE_ERRORS = {
+  ...BODY_ERRORS,
+  ...KEY_ERRORS,
+  ...UNKNOWN_SYMBOL,
+  401: "Missing or invalid credentials for the preferred venue (MISSING_CREDENTIALS).",
+  409: "A request with this Idempotency-Key is still running (IDEMPOTENCY_IN_PROGRESS), the quote is over, used or left behind by the market (QUOTE_EXPIRED), or was never given (QUOTE_UNKNOWN).",
+} as const;
+
 export const OPERATIONS = {
   positionClose: {
     id: "positionClose",
@@ -182,25 +163,11 @@ export const OPERATIONS = {
     weight: 1,
     pathParameters: {},
     query: null,
-    headers: [
-      {
-        name: "Idempotency-Key",
-        description:
-          "Same key and same body: the stored reply with Idempotent-Replayed: true, kept 24 h; after a crash of this service that of the request it cut short, carried on. Same key, other body: 422.",
-        schema: idempotencyKeySchema,
-      },
-    ],
+    headers: [IDEMPOTENCY_HEADER],
     body: closeRequestSchema,
     reply: closeReplySchema,
     refusedReply: tradeRefusedReplySchema,
-    errors: {
-      401: "Missing or invalid credentials for the preferred venue (MISSING_CREDENTIALS).",
-      ...UNKNOWN_SYMBOL,
-      408: "The body did not arrive in time (REQUEST_TIMEOUT).",
-      409: "A request with this Idempotency-Key is still running (IDEMPOTENCY_IN_PROGRESS), the quote is over, used or left behind by the market (QUOTE_EXPIRED), or was never given (QUOTE_UNKNOWN).",
-      413: "The body is too large (BODY_TOO_LARGE).",
-      422: "The Idempotency-Key was used with another body (IDEMPOTENCY_MISMATCH).",
-    },
+    errors: TRADE_ERRORS,
   },
   positionOpen: {
     id: "positionOpen",
@@ -213,25 +180,13 @@ export const OPERATIONS = {
     weight: 1,
     pathParameters: {},
     query: null,
-    headers: [
-      {
-        name: "Idempotency-Key",
-        description:
-          "Same key and same body: the stored reply with Idempotent-Replayed: true, kept 24 h; after a crash of this service that of the request it cut short, carried on. Same key, other body: 422.",
-        schema: idempotencyKeySchema,
-      },
-    ],
+    headers: [IDEMPOTENCY_HEADER],
     body: openRequestSchema,
     reply: openReplySchema,
     refusedReply: tradeRefusedReplySchema,
     errors: {
-      401: "Missing or invalid credentials for the preferred venue (MISSING_CREDENTIALS).",
+      ...TRADE_ERRORS,
       403: "The symbol or the venue is not allowed (SYMBOL_NOT_ALLOWED, VENUE_NOT_ALLOWED).",
-      ...UNKNOWN_SYMBOL,
-      408: "The body did not arrive in time (REQUEST_TIMEOUT).",
-      409: "A request with this Idempotency-Key is still running (IDEMPOTENCY_IN_PROGRESS), the quote is over, used or left behind by the market (QUOTE_EXPIRED), or was never given (QUOTE_UNKNOWN).",
-      413: "The body is too large (BODY_TOO_LARGE).",
-      422: "The Idempotency-Key was used with another body (IDEMPOTENCY_MISMATCH).",
     },
   },
   routingDryRun: {
@@ -393,10 +348,7 @@ export const OPERATIONS = {
     headers: [],
     body: null,
     reply: streamTicketReplySchema,
-    errors: {
-      408: "The body did not arrive in time (REQUEST_TIMEOUT).",
-      413: "The body is too large (BODY_TOO_LARGE).",
-    },
+    errors: BODY_ERRORS,
   },
   status: {
     ...serviceRead("status", "/api/status", "State of every venue, orders of unknown outcome", statusReplySchema),

@@ -11,6 +11,7 @@ import {
 } from "./account-common.js";
 import type { HeaderParameter, Operation } from "./operation.js";
 import { symbolParameter } from "./operation.js";
+import { BODY_ERRORS, KEY_ERRORS } from "./operation-errors.js";
 import {
   amendBodySchema,
   amendReplySchema,
@@ -47,14 +48,9 @@ import {
 } from "./venue-orders.js";
 import { CALLER_VENUES, KEY_VENUE, named, NATIVE_VENUE, OWN_KEY, WALLET_VENUE } from "./venues.js";
 
-const BODY_ERRORS = {
-  408: "The body did not arrive in time (REQUEST_TIMEOUT).",
-  413: "The body is too large (BODY_TOO_LARGE).",
-} as const;
-
 const IDEMPOTENCY_ERRORS = {
   409: "A request with this Idempotency-Key is still running (IDEMPOTENCY_IN_PROGRESS), or the clientOrderId names another order (DUPLICATE_CLIENT_ORDER_ID).",
-  422: "The Idempotency-Key was used with another body (IDEMPOTENCY_MISMATCH).",
+  ...KEY_ERRORS,
 } as const;
 
 /** What may become of an order. 500 with VENUE_REJECTED is a clean refusal; an unknown outcome is a 200. */

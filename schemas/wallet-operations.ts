@@ -1,6 +1,7 @@
 /** Routes of server wallets (interface spec 4.1). They exist where the service has a wallet provider. */
 import { idempotencyHeader } from "./account-common.js";
 import type { Operation } from "./operation.js";
+import { BODY_ERRORS, KEY_ERRORS } from "./operation-errors.js";
 import {
   walletCreateRequestSchema,
   walletListQuerySchema,
@@ -11,11 +12,6 @@ import {
   walletSignRequestSchema,
 } from "./wallets.js";
 
-const BODY_ERRORS = {
-  408: "The body did not arrive in time (REQUEST_TIMEOUT).",
-  413: "The body is too large (BODY_TOO_LARGE).",
-} as const;
-const KEY_ERRORS = { 422: "The Idempotency-Key was used with another body (IDEMPOTENCY_MISMATCH)." } as const;
 /** Where keys are not needed only the demo has a provider. */
 const NO_PROVIDER = { 404: "This service has no wallet provider (NOT_FOUND)." } as const;
 const UNKNOWN_WALLET = { 404: `The owner has no such wallet (WALLET_NOT_FOUND). ${NO_PROVIDER[404]}` } as const;

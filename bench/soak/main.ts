@@ -18,7 +18,7 @@ import { isNetworkError } from "../test/support/close-judge.js";
 import { PAIR_VENUES } from "../test/support/local-pair.js";
 import { ShownBookJudge } from "../test/support/shown-book.js";
 import { pause } from "../test/support/system.js";
-import { fourEnvironment } from "../test/support/trade-run.js";
+import { fourEnvironment } from "../test/support/trade-system.js";
 import { MemoryLines } from "./memory-lines.js";
 import { playRounds, SoakCounts, type SoakParts } from "./rounds.js";
 import { ServiceProcess } from "./service-process.js";

@@ -9,7 +9,7 @@ import { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Owners } from "../../engine/domain/owner.js";
 import { IdempotencyRecords, type IdempotencyTicket } from "../../engine/orders/durable/idempotency.js";
-import { beginOwned } from "../../engine/orders/single/single-place.js";
+import { beginOwned } from "../../engine/orders/durable/owned-key.js";
 import type { KeyedHash, RandomIds } from "../../engine/storage/keyed-hash.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 

@@ -7,12 +7,8 @@ import { ServiceError } from "../../engine/domain/errors.js";
 import { formatRatio, ratioFromText, subtractRatio } from "../../engine/domain/decimal-ratio.js";
 import type { TimeInForce } from "../../engine/domain/order.js";
 import type { NormalizedOrder } from "../../engine/orders/types.js";
-import {
-  type CloseLeg,
-  domainOrderType,
-  type OrderFacts,
-  type SingleOrderType,
-} from "../../engine/orders/single/order-desk.js";
+import type { CloseLeg, OrderFacts, SingleOrderType } from "../../engine/orders/single/order-desk.js";
+import { domainOrderType } from "../../engine/orders/single/order-facts.js";
 import type { CloseItem, OrderRecord, NativeOrder } from "../../schemas/venue-orders.js";
 import { scrub } from "../../engine/domain/scrub.js";
 import { scaleText } from "../../engine/domain/decimal.js";

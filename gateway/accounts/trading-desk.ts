@@ -4,6 +4,7 @@ import type { CredentialSource } from "../../engine/custody/credential-source.js
 import type { Owners } from "../../engine/domain/owner.js";
 import type { GuardBook } from "../../engine/guards/guard-book.js";
 import type { OrderDesk } from "../../engine/orders/single/order-desk.js";
+import type { SwitchDesk } from "../../engine/orders/single/switch-desk.js";
 import type { OperatorAccess } from "../http/operator-access.js";
 import type { OwnedWallets } from "./account-access.js";
 import { AccountReads, type ReadLimits } from "./account-reads.js";
@@ -25,7 +26,7 @@ export type RecordAct = (act: OperatorAct) => Promise<void>;
 
 export interface TradingDesk {
   readonly wallets: OwnedWallets;
-  readonly orders: OrderDesk;
+  readonly orders: OrderDesk & SwitchDesk;
   readonly reads: AccountReads;
   readonly killSwitch: KillSwitch;
   readonly operator: OperatorAccess;
@@ -36,7 +37,7 @@ export interface TradingDeskParts {
   readonly clock: Clock;
   readonly wallets: CredentialSource;
   readonly owners: Owners;
-  readonly orders: OrderDesk;
+  readonly orders: OrderDesk & SwitchDesk;
   readonly killSwitch: KillSwitch;
   readonly operator: OperatorAccess;
   readonly recordAct: RecordAct;

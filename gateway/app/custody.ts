@@ -25,7 +25,7 @@ import { LinkClient, type LinkPlace } from "../custody/link-client.js";
 import type { LinkStatus } from "../custody/link-status.js";
 import { openIdentity } from "../custody/link-tls.js";
 import { PartyCertificateError } from "../custody/party-certificate.js";
-import { identityOfParty } from "../custody/party-parts.js";
+import { identityOfParty } from "../custody/party-identity.js";
 import { WalletRestores } from "../admin/wallet-restores.js";
 import { WorkerRunner } from "../custody/worker-runner.js";
 import type { CustodyConfig } from "./config-custody.js";

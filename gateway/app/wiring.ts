@@ -46,12 +46,12 @@ import { type Server, startServer } from "./server.js";
 import { isLoopback } from "../http/server-address.js";
 import { allResolved, resolvedOrders } from "../stream/resolved-orders.js";
 import { createTradeDesk } from "./trade-desk.js";
+import { VERSION } from "./version.js";
 
 /** Time the services may need after the last HTTP reply: a last look-up of unknown orders, and writes. */
 const DRAIN_EXTRA_MS = 5_000;
 /** For administrative acts under way at the stop. */
 const ADMIN_GRACE_MS = 5_000;
-const VERSION = "0.1.0";
 
 export interface ServiceOverrides {
   readonly clock?: Clock;

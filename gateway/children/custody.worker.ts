@@ -5,10 +5,9 @@
  * Invariant: after `close` no share and no key-encryption key is open in this thread.
  */
 import { parentPort, workerData } from "node:worker_threads";
-import { systemRandom } from "../../engine/custody/mpc/base/random.js";
-import { sealBackupFile } from "../../engine/custody/provider/backup-file.js";
 import { parseBackupPublicKey } from "../../engine/custody/provider/backup-key.js";
 import { createServiceRunner } from "../../engine/custody/provider/local-runner.js";
+import { runnerPorts } from "../../engine/custody/provider/runner-ports.js";
 import type { SessionRunner, ServiceRequest } from "../../engine/custody/provider/session-runner.js";
 import { Kek } from "../../engine/custody/sealing/kek.js";
 import { Keyring } from "../../engine/custody/sealing/keyring.js";
@@ -27,20 +26,16 @@ import type {
 const { keys, backupKey } = workerData as WorkerStart;
 const parsed = parseBackupPublicKey(Buffer.from(backupKey).toString("hex"));
 if (!parsed.ok || parentPort === null) throw new Error("not a custody worker");
-const { key } = parsed;
 const port = parentPort;
 const clock = createSystemClock();
 let ring = ringOf(keys);
 
-const runner: SessionRunner<ServiceRequest> = createServiceRunner({
-  sealer: {
-    seal: (context: SealContext, plaintext: Uint8Array) => ring.seal(context, plaintext),
-    open: (context: SealContext, record: Uint8Array) => ring.open(context, record),
-  },
-  random: systemRandom,
-  verifier: secp256k1,
-  sealBackup: (share, ctr, owner) => sealBackupFile({ share, ctr, owner, key, random: systemRandom }),
-});
+/** Of the keys of the moment. */
+const sealer = {
+  seal: (context: SealContext, plaintext: Uint8Array) => ring.seal(context, plaintext),
+  open: (context: SealContext, record: Uint8Array) => ring.open(context, record),
+};
+const runner: SessionRunner<ServiceRequest> = createServiceRunner(runnerPorts(sealer, parsed.key, secp256k1));
 
 port.on("message", (message: ToWorker) => {
   if (message.kind === "call") void answer(message.number, message.call);

@@ -6,14 +6,13 @@ import { readAdminConfig } from "../app/admin-config.js";
 import { openAdministration } from "../app/administration.js";
 import { takeEnvironment } from "../app/process-environment.js";
 import { exitCodeOf, onStopSignals } from "../app/stop-signals.js";
+import { VERSION } from "../app/version.js";
 import { checkStateFile } from "../children/state-check.js";
 import type { AdminPlace } from "./cli-call.js";
 import { CliFailure, EXIT_USAGE } from "./exit-codes.js";
 import { reachAdmin } from "./reach-admin.js";
 import { reachCosigner } from "./reach-cosigner.js";
 import { runCli } from "./run-cli.js";
-
-const VERSION = "0.1.0";
 
 /** Sets the exit code. */
 export async function main(args: readonly string[]): Promise<void> {

@@ -3,11 +3,10 @@ import type { CosignerWallet } from "../../engine/custody/provider/cosigner-host
 import { AdminRefusal } from "../admin/protocol.js";
 import type { AdminPorts } from "../admin/operations.js";
 import type { WalletAdmin } from "../admin/wallet-admin.js";
+import { VERSION } from "../app/version.js";
 import type { KeyAdmin } from "../auth/key-admin.js";
 import { restoreActs } from "../admin/wallet-restores.js";
 import type { Cosigner } from "./cosigner.js";
-
-const VERSION = "0.1.0";
 
 /** `startedAtMs`: Unix epoch. */
 export function cosignerPorts(cosigner: Cosigner, startedAtMs: number): AdminPorts {

@@ -9,6 +9,7 @@ import { CosignerHost, type CosignerWallet } from "../../engine/custody/provider
 import { DAY_NAMESPACE, PolicyDayBook } from "../../engine/custody/provider/day-book.js";
 import { DurablePartyStore } from "../../engine/custody/provider/durable-party-store.js";
 import { createCosignerRunner } from "../../engine/custody/provider/local-runner.js";
+import { runnerPorts } from "../../engine/custody/provider/runner-ports.js";
 import { sealedShares } from "../../engine/custody/provider/share-row.js";
 import { walletIdText } from "../../engine/custody/provider/wallet-names.js";
 import { systemRandom } from "../../engine/custody/mpc/base/random.js";
@@ -20,6 +21,7 @@ import type { Clock } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
 import { allRows, type StateRow, type StateStore } from "../../engine/storage/state-store.js";
+import { secp256k1 } from "../../feeds/shared/sign/secp256k1.js";
 import { continueRotation, openKeyring, rotationOf, type SealParts } from "../admin/seals.js";
 import type { SealRotation } from "../admin/operations.js";
 import { AuditStore } from "../auth/audit-store.js";
@@ -29,7 +31,7 @@ import { CustodyRecord } from "../custody/custody-record.js";
 import { LinkServer } from "../custody/link-server.js";
 import { openIdentity } from "../custody/link-tls.js";
 import type { CosignerConfig, PartyConfig } from "../custody/party-config.js";
-import { identityOfParty, runnerPorts } from "../custody/party-parts.js";
+import { identityOfParty } from "../custody/party-identity.js";
 import { WalletRestores } from "../admin/wallet-restores.js";
 
 export interface CosignerParts {
@@ -108,7 +110,7 @@ async function opened(
     ...{ identity: identityOfParty(1, ring, backupKey), link, clock, events: record },
     store: new DurablePartyStore(store),
     backups: await openBackupFolder({ path: config.backupDirectory, party: 1, clock }),
-    runner: createCosignerRunner(runnerPorts(ring, backupKey)),
+    runner: createCosignerRunner(runnerPorts(ring, backupKey, secp256k1)),
     dayBook: await openDayBook(store, policy, parts),
   });
   const restores = restoresOf(host, ring, clock);

@@ -13,11 +13,11 @@ import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
-import type { OrderDesk, SwitchFacts } from "../../engine/orders/single/order-desk.js";
+import type { SwitchDesk, SwitchFacts } from "../../engine/orders/single/switch-desk.js";
 import { refusalError } from "../accounts/order-refusal.js";
 import type { Connection } from "./connection.js";
 
-export type SwitchDesk = Pick<OrderDesk, "armSwitches" | "heartbeat" | "expireSwitch" | "disarmSwitch">;
+export type DisconnectDesk = Omit<SwitchDesk, "armSwitch">;
 
 export interface DisconnectWish {
   readonly venues: readonly RoutableVenue[];
@@ -54,13 +54,13 @@ const RETRY_AFTER_MS = 1_000;
 export class DisconnectSwitches {
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #desk: SwitchDesk;
+  readonly #desk: DisconnectDesk;
   readonly #holders = new Map<Connection, Holder>();
   /** Notifies a connection that one of its switches has ended. */
   readonly #onEnded: (connection: Connection, error: ServiceError) => void;
 
   constructor(
-    parts: { readonly clock: Clock; readonly logger: Logger; readonly desk: SwitchDesk },
+    parts: { readonly clock: Clock; readonly logger: Logger; readonly desk: DisconnectDesk },
     onEnded: (connection: Connection, error: ServiceError) => void,
   ) {
     this.#clock = parts.clock;

@@ -19,7 +19,7 @@ import type { StreamAccounts } from "./account-topics.js";
 import type { Revocations } from "../http/caller.js";
 import { PUBLIC_AUTH, type StreamAuth } from "./auth.js";
 import { StreamCallers } from "./callers.js";
-import { DisconnectSwitches, type SwitchDesk } from "./disconnect-switches.js";
+import { DisconnectSwitches, type DisconnectDesk } from "./disconnect-switches.js";
 import { Connection, type ConnectionHost, type StreamSocket } from "./connection.js";
 import { FeedBoard } from "./feed-board.js";
 import {
@@ -60,7 +60,7 @@ export interface HubParts {
   /** Positions and orders; absent: those topics are not served. */
   readonly accounts?: StreamAccounts;
   /** Cancels on disconnect; absent: not served. */
-  readonly orders?: SwitchDesk;
+  readonly orders?: DisconnectDesk;
 }
 
 /** A connection and the rate limit of its client. */

@@ -10,12 +10,12 @@ import type {
   OrderFacts,
   OrderRefusal,
   PlaceRequest,
-  SwitchFacts,
 } from "../../engine/orders/single/order-desk.js";
+import type { SwitchDesk, SwitchFacts } from "../../engine/orders/single/switch-desk.js";
 import { NO_TERMS } from "../../engine/orders/single/order-facts.js";
 
 export interface DeskCall {
-  readonly name: keyof OrderDesk;
+  readonly name: keyof (OrderDesk & SwitchDesk);
   readonly request: Readonly<Record<string, unknown>>;
 }
 
@@ -30,7 +30,7 @@ export interface DeskScript {
   order: Partial<OrderFacts>;
 }
 
-export interface FakeDesk extends OrderDesk {
+export interface FakeDesk extends OrderDesk, SwitchDesk {
   readonly calls: DeskCall[];
   readonly script: DeskScript;
 }
@@ -85,7 +85,7 @@ export function createFakeDesk(): FakeDesk {
   const calls: DeskCall[] = [];
   const script: DeskScript = { ...FRESH_SCRIPT };
 
-  function asked(name: keyof OrderDesk, request: object): OrderRefusal | null {
+  function asked(name: keyof (OrderDesk & SwitchDesk), request: object): OrderRefusal | null {
     calls.push({ name, request: { ...request } });
     return script.refusal === null ? null : { ok: false, replayed: false, ...script.refusal };
   }

@@ -18,7 +18,7 @@ import { waitUntil } from "../support/system.js";
 import type { Ask } from "../support/trade-ask.js";
 import { judgeTrades, type TradeJudgement } from "../support/trade-judge.js";
 import { roomsOf } from "../support/trade-mutants.js";
-import { startTradeSystem, type TradeSystem } from "../support/trade-run.js";
+import { startTradeSystem, type TradeSystem } from "../support/trade-system.js";
 import type { TradeTrial } from "../support/trade-trial.js";
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_122);

@@ -14,7 +14,8 @@ import { judgeTrades, type TradeJudgement } from "../support/trade-judge.js";
 import { roomsOf } from "../support/trade-mutants.js";
 import type { RecordedState } from "../support/recorded-orders.js";
 import type { Ask } from "../support/trade-ask.js";
-import { runWorkload, startTradeSystem, type TradeSystem } from "../support/trade-run.js";
+import { runWorkload } from "../support/trade-run.js";
+import { startTradeSystem, type TradeSystem } from "../support/trade-system.js";
 import type { TradeTrial } from "../support/trade-trial.js";
 import { addTraders, type PlannedScene } from "../support/trade-workload.js";
 

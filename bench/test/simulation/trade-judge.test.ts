@@ -12,7 +12,8 @@ import { LONG_BTC, Stage } from "../support/scenes/stage.js";
 import { pause, waitUntil } from "../support/system.js";
 import { type Ask, EVERYTHING } from "../support/trade-ask.js";
 import { judgeTrades } from "../support/trade-judge.js";
-import { newestWord, startTradeSystem, type TradeSystem } from "../support/trade-run.js";
+import { newestWord } from "../support/trade-ends.js";
+import { startTradeSystem, type TradeSystem } from "../support/trade-system.js";
 import { hasEnd, logLengthsOf, type TradeTrial } from "../support/trade-trial.js";
 
 const SEED = 20_261_122;

@@ -8,7 +8,7 @@ import { type FourVenues, startFourVenues } from "../support/four-venues.js";
 import { baselineOf } from "../support/judge/evidence.js";
 import { judgeTrades } from "../support/trade-judge.js";
 import { MUTANTS, roomsOf } from "../support/trade-mutants.js";
-import { startTradeSystem, type TradeSystem } from "../support/trade-run.js";
+import { startTradeSystem, type TradeSystem } from "../support/trade-system.js";
 import { endless, untilFinal } from "../support/trade-trial.js";
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);

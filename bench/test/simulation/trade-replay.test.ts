@@ -14,7 +14,7 @@ import {
 } from "../support/four-venues.js";
 import { baselineOf } from "../support/judge/evidence.js";
 import { judgeTrades } from "../support/trade-judge.js";
-import { startTradeSystem, type TradeSystem } from "../support/trade-run.js";
+import { startTradeSystem, type TradeSystem } from "../support/trade-system.js";
 import { endless, tradeOutcome, type TradeTrial, untilFinal } from "../support/trade-trial.js";
 import { addTraders, onOrders, type PlannedTrade, type PlannedTrader, trialOf } from "../support/trade-workload.js";
 

@@ -10,7 +10,8 @@ import { FOLLOWED, type FourVenues, startFourVenues, UNFOLLOWED } from "../suppo
 import { bytesBelow, outageProblems, secretProblems } from "../support/isolation-judge.js";
 import { baselineOf } from "../support/judge/evidence.js";
 import { judgeTrades } from "../support/trade-judge.js";
-import { runWorkload, startTradeSystem, type TradeSystem } from "../support/trade-run.js";
+import { runWorkload } from "../support/trade-run.js";
+import { startTradeSystem, type TradeSystem } from "../support/trade-system.js";
 import { CALLER_DAILY_MAX } from "../support/scenes/accounts.js";
 import { SCENE_KINDS } from "../support/scenes/scenes.js";
 import { countOf, countsText, endless, firstOutcomes } from "../support/trade-trial.js";

@@ -5,7 +5,7 @@
 import type { FaultSpec } from "../../sim/core/server/fault-types.js";
 import type { SimRequestRecord } from "../../sim/core/server/request-log.js";
 import { FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues } from "./four-venues.js";
-import { recovered, type TradeSystem } from "./trade-run.js";
+import { recovered, type TradeSystem } from "./trade-system.js";
 import { sendTrade, type TradeLeg, type TradeSender, type TradeTrial } from "./trade-trial.js";
 import { type PlannedTrade, trialOf } from "./trade-workload.js";
 

@@ -5,7 +5,7 @@ import type { Json } from "../../../gateway/test/client.js";
 import type { FaultSpec } from "../../sim/core/server/fault-types.js";
 import { FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues, startFourVenues } from "./four-venues.js";
 import { pause } from "./system.js";
-import { startTradeSystem, type TradeSystem } from "./trade-run.js";
+import { startTradeSystem, type TradeSystem } from "./trade-system.js";
 
 /** Time limit of a test of whole systems, and of their start. */
 export const TEST_MS = 120_000;

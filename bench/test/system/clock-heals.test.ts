@@ -15,7 +15,7 @@ import {
   startFourVenues,
 } from "../support/four-venues.js";
 import { pause } from "../support/system.js";
-import { startTradeSystem, type TradeSystem } from "../support/trade-run.js";
+import { startTradeSystem, type TradeSystem } from "../support/trade-system.js";
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_123);
 const HOUR_MS = 3_600_000;

@@ -5,48 +5,27 @@
 import { randomBytes } from "node:crypto";
 import { cpSync, copyFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { recoverMessageAddress } from "viem";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import type { Reply } from "../../../gateway/test/client.js";
+import { describe, expect, it } from "vitest";
 import {
-  CustodyBench,
+  type CustodyBench,
   type CustodyPlace,
   editParty,
   madeWallet,
   onceServed,
   outcomeOf,
-  toldBy,
   type WalletCaller,
   walletIn,
 } from "../support/custody-bench.js";
-import { type LocalPair, startLocalPair } from "../support/local-pair.js";
+import { benchOfFile, MESSAGE, signerOf } from "../support/custody-file.js";
 import type { Running, ServeProcess } from "../support/serve-bench.js";
 import { pause } from "../support/system.js";
 
-const MESSAGE = "a text to sign";
-
-/** A ceiling: each test starts several processes, and a shared machine may take its cores away for a while. */
-vi.setConfig({ testTimeout: 300_000 });
-
-let pair: LocalPair;
 let bench: CustodyBench;
-
-beforeAll(async () => {
-  pair = await startLocalPair({ seed: 16, symbols: ["BTC", "ETH"] });
-  bench = new CustodyBench(pair);
-}, 240_000);
-afterEach(() => bench.end());
-afterAll(async () => {
-  bench.dispose();
-  await pair.stop();
+benchOfFile(16, (made) => {
+  bench = made;
 });
 
 const sign = (caller: WalletCaller) => onceServed(() => caller.sign("alice", { message: MESSAGE }));
-
-async function signerOf(reply: Reply): Promise<string> {
-  expect(outcomeOf(reply)).toEqual([200, "ok"]);
-  return recoverMessageAddress({ message: MESSAGE, signature: toldBy(reply).data?.signature ?? "0x" });
-}
 
 interface AuditRow {
   readonly what: string;

@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { FOUR_VENUES } from "../support/four-venues.js";
 import { Caller, streamed, streamedSystem, TEST_MS } from "../support/streamed-caller.js";
 import { pause } from "../support/system.js";
-import type { TradeSystem } from "../support/trade-run.js";
+import type { TradeSystem } from "../support/trade-system.js";
 
 const LOOK_EVERY_MS = 50;
 /** `market` frames stay whole: their errors are counted too. */

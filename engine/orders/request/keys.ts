@@ -10,6 +10,7 @@ import type { Clock } from "../../domain/clock.js";
 import type { Owners } from "../../domain/owner.js";
 import type { TradeAccounts } from "../accounts.js";
 import { RETENTION_MS, type IdempotencyBegin, type IdempotencyRecords } from "../durable/idempotency.js";
+import { beginInScopes } from "../durable/owned-key.js";
 import type { TradeContext, TradeRequest } from "../types.js";
 
 /** What scopes a key. */
@@ -42,20 +43,10 @@ export class TradeKeys {
     const accountScope = accounts.scopeHash();
     if (ownerId === null && accountScope === null) return { begun: null, ownerId };
     const scope = ownerId === null ? `accounts:${accountScope}` : `owner:${ownerId}`;
-    const begun = await idempotency.begin({ scope, key }, rawBody);
-    if (begun.kind !== "fresh") return { begun: sameAccounts(idempotency, begun, accounts, ownerId), ownerId };
-    try {
-      for (const earlier of this.#earlierScopes(ownerId, accounts, accountScope)) {
-        const named = { scope: earlier, key };
-        if (!(await idempotency.has(named))) continue;
-        idempotency.release(begun.ticket);
-        return { begun: await idempotency.begin(named, rawBody), ownerId: null };
-      }
-      return { begun, ownerId };
-    } catch (error) {
-      idempotency.release(begun.ticket);
-      throw error;
-    }
+    const earlierScopes = () => this.#earlierScopes(ownerId, accounts, accountScope);
+    const { begun, isEarlier } = await beginInScopes(idempotency, { key, rawBody, scope, earlierScopes });
+    if (isEarlier) return { begun, ownerId: null };
+    return { begun: begun.kind === "fresh" ? begun : sameAccounts(idempotency, begun, accounts, ownerId), ownerId };
   }
 
   /** Under which the same request may have been executed before. */

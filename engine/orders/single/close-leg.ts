@@ -13,7 +13,7 @@ import { within, type Deadline } from "../../domain/deadline.js";
 import { verifiedPositions } from "../decide/readings.js";
 import { POSITIONS_DEADLINE_MS } from "../limits.js";
 import { boundMarket } from "./market-bound.js";
-import { keyRefusal } from "./open-account.js";
+import { readRefusal } from "./open-account.js";
 import { checkBound, checkPrice, refusal } from "./order-check.js";
 import type {
   CloseLeg,
@@ -25,7 +25,8 @@ import type {
   OrderFacts,
   OrderRefusal,
 } from "./order-desk.js";
-import type { HeldBound, Planned, SinglePlacements } from "./single-place.js";
+import type { HeldBound } from "./order-price.js";
+import type { Planned, SinglePlacements } from "./single-place.js";
 
 /** Which position, and how much of it. Plain data: kept with an idempotency key. */
 export interface LegPlan {
@@ -284,11 +285,10 @@ export async function readLive(
 /** Positions that cannot be read: nothing is closed, and that is no "flat". */
 export function positionsRefusal(
   exchange: OrderAccount["venue"],
-  { code, message, retryAfterMs }: Extract<Read<unknown>, { ok: false }>,
+  failure: Extract<Read<unknown>, { ok: false }>,
 ): OrderRefusal {
-  if (code === "AUTH" || code === "NEEDS_CREDENTIALS") return keyRefusal(exchange, { code, message });
-  const details = retryAfterMs === null ? { exchange, reason: code } : { exchange, reason: code, retryAfterMs };
-  return refusal(code === "RATE_LIMITED" ? "VENUE_RATE_LIMITED" : "VENUE_UNAVAILABLE", details);
+  const code = failure.code === "RATE_LIMITED" ? "VENUE_RATE_LIMITED" : "VENUE_UNAVAILABLE";
+  return readRefusal(code, exchange, failure);
 }
 
 /** `held`: what is open of the contract, if only in the other direction. */

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { CancelOutcome } from "../../domain/order.js";
 import { createDesk, CREDENTIALS, orderContext, orderName, type DeskHarness } from "./test/desk-harness.js";
-import type { SwitchFacts } from "./order-desk.js";
+import type { SwitchFacts } from "./switch-desk.js";
 
 const UNCLEAR = { outcome: "unknown", cause: "TIMEOUT" } as const;
 const DONE = { outcome: "accepted" } as const;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { delay } from "../../domain/clock.js";
 import type { CancelOutcome } from "../../domain/order.js";
 import { createDesk, CREDENTIALS, SECRET, type DeskHarness, type DeskHarnessOptions } from "./test/desk-harness.js";
-import type { SwitchFacts } from "./order-desk.js";
+import type { SwitchFacts } from "./switch-desk.js";
 import type { VenueRoom } from "../../ports.js";
 
 const LIMIT = { type: "LIMIT", price: "95000" } as const;

@@ -28,7 +28,8 @@ import type { AccountSession, VenueRoom } from "../../ports.js";
 import type { RandomIds } from "../../storage/keyed-hash.js";
 import { problemOf, type Background } from "../background.js";
 import { cancelAllOrders } from "./cancel-all.js";
-import { type ArmedSwitch, factsOf } from "./switch-facts.js";
+import type { SwitchFacts } from "./switch-desk.js";
+import { factsOf } from "./switch-facts.js";
 import { CALL_TIMEOUT_MS, monoMs, venueOverMs, mayVenueFire, VenueTimers, type TimedAccount } from "./venue-timers.js";
 
 const MAX_SWITCHES = 1_000;
@@ -44,7 +45,7 @@ const MAX_RETRY_MS = 60_000;
 /** Checked, with its place kept. Ends with one call of the two. */
 export interface PreparedSwitch {
   /** Replaces the account's switch. */
-  arm(): Promise<ArmedSwitch>;
+  arm(): Promise<SwitchFacts>;
   /** Closes the session; the switch before it stays. */
   drop(): void;
 }
@@ -121,7 +122,7 @@ export class DeadManSwitches {
     session: AccountSession,
     { accountHash, ownerId }: SwitchHolder,
     timeoutMs: number,
-  ): Promise<ArmedSwitch> {
+  ): Promise<SwitchFacts> {
     const { clock, randomIds } = this.#options;
     const holder = holderKey({ accountHash, ownerId });
     const held = this.#heldBy({ accountHash, ownerId });
@@ -151,7 +152,7 @@ export class DeadManSwitches {
   }
 
   /** Null when there is no such switch, or it fires already. */
-  async heartbeat(switchId: string, ownerId: string | null): Promise<ArmedSwitch | null> {
+  async heartbeat(switchId: string, ownerId: string | null): Promise<SwitchFacts | null> {
     const { clock } = this.#options;
     const armed = this.#reached(switchId, ownerId);
     if (armed?.state !== "armed") return null;
@@ -182,7 +183,7 @@ export class DeadManSwitches {
    * Ends it at the venue too. One that the venue has not confirmed to have ended is ENDING: its end is sent again, here
    * and by the next call. Null when there is no such switch, or it fires already.
    */
-  async disarm(switchId: string, ownerId: string | null): Promise<ArmedSwitch | null> {
+  async disarm(switchId: string, ownerId: string | null): Promise<SwitchFacts | null> {
     const { background, clock } = this.#options;
     const armed = this.#reached(switchId, ownerId);
     if (armed?.state !== "armed" && armed?.state !== "ending") return null;

@@ -94,7 +94,7 @@ export function callOptions(deadline: Deadline, lane: Lane): CallOptions {
 }
 
 /** Credentials that a read was refused for, with the venue's own words. */
-export function keyRefusal(
+function keyRefusal(
   exchange: OrderAccount["venue"],
   { code, message = "" }: { readonly code: ReadFailure; readonly message?: string },
 ): OrderRefusal {

@@ -1,6 +1,6 @@
 /**
- * Orders on one venue, as the shell asks for them: place, cancel, amend, close, status, leverage, dead-man's switch.
- * The contract only; single-order-service.ts keeps it.
+ * Orders on one venue, as the shell asks for them: place, cancel, amend, close, status, leverage. The contract only;
+ * single-order-service.ts keeps it, beside that of dead-man's switches (switch-desk.ts).
  *
  * Values are the public API's: canonical symbols, decimal texts in canonical quoting (a contract's multiplier
  * applied), times in ms. Nothing here rejects for what a caller, a venue or the store does: refusals are answers with
@@ -11,7 +11,6 @@ import type { ErrorCode } from "../../domain/errors.js";
 import type {
   OrderStatus,
   OrderTrigger,
-  OrderType,
   PositionSide,
   Side,
   TimeInForce,
@@ -316,35 +315,6 @@ export type OpenOrdersAnswer =
     }
   | OrderRefusal;
 
-export interface ArmRequest extends OrderAccount {
-  /** Whole ms from now, 5 s to 24 h: all open orders of the account are cancelled then unless a heartbeat comes. */
-  readonly timeoutMs: number;
-  /** As in the context of other calls; also of what the switch sends later. */
-  readonly payer: string | null;
-}
-
-/** One armed switch. */
-export interface SwitchFacts {
-  /** Unguessable; a heartbeat or an end of its owner needs nothing else. */
-  readonly switchId: string;
-  readonly venue: RoutableVenue;
-  /** ENDING: ended here, and the venue has not confirmed that its own is: that one may fire still. */
-  readonly state: "ARMED" | "ENDING" | "ENDED";
-  readonly timeoutMs: number;
-  readonly expiresAtMs: number;
-  /** Armed at the venue too, so that it fires even when this service is gone. */
-  readonly venueArmed: boolean;
-  /** Where the venue arms symbol by symbol: those whose orders its switch covers. Null: all of the account, or none. */
-  readonly venueSymbols: readonly string[] | null;
-}
-
-export type SwitchAnswer = { readonly ok: true; readonly armed: SwitchFacts } | OrderRefusal;
-
-/** In the order of the requests. A refusal is that of `venue`. */
-export type SwitchesAnswer =
-  | { readonly ok: true; readonly armed: readonly SwitchFacts[] }
-  | (OrderRefusal & { readonly venue: RoutableVenue | null });
-
 export interface OrderDeskStatus {
   readonly inFlight: number;
   readonly draining: boolean;
@@ -400,16 +370,6 @@ export interface OrderDesk {
   /** ORDER_NOT_FOUND only when every place that could hold it was read; else FAILED_TO_FETCH_ORDER_STATUS {reason}. */
   orderStatus(request: OrderName, context: OrderRequestContext): Promise<OrderAnswer>;
   openOrders(request: OpenOrdersRequest, context: OrderRequestContext): Promise<OpenOrdersAnswer>;
-  /** Dead-man's switch, `ownerId` being who arms it. Arming an account for which its owner has one replaces it. */
-  armSwitch(request: ArmRequest, ownerId: string | null): Promise<SwitchAnswer>;
-  /** All of them or none: what is refused leaves every armed switch as it was. */
-  armSwitches(requests: readonly ArmRequest[], ownerId: string | null): Promise<SwitchesAnswer>;
-  /** Starts the time again. SWITCH_NOT_FOUND: it fired, was ended, never was, or is another owner's. */
-  heartbeat(switchId: string, ownerId: string | null): Promise<SwitchAnswer>;
-  /** No heartbeat will come: it fires after so many ms, or when its time is up if that is sooner; 0: now. False: no such switch. */
-  expireSwitch(switchId: string, delayMs: number, ownerId: string | null): boolean;
-  /** Ends it, at the venue too, and wipes its credentials. */
-  disarmSwitch(switchId: string, ownerId: string | null): Promise<SwitchAnswer>;
   /**
    * What is known of an order that its venue shows, for lists that cannot wait. `account`: whose it is, for those who may
    * know what its caller had called it; null for all others. `ownerId`: who asks; the order of another owner is as one
@@ -432,16 +392,4 @@ export interface OwnTerms {
   readonly clientOrderId: string | null;
   /** Placed here as a market order, whatever its venue made of it. */
   readonly isMarket: boolean;
-}
-
-/** What the domain calls it: TAKE_PROFIT_* are STOP_* there; the trigger's kind is the difference. */
-export function domainOrderType(type: SingleOrderType): OrderType {
-  switch (type) {
-    case "TAKE_PROFIT_MARKET":
-      return "STOP_MARKET";
-    case "TAKE_PROFIT_LIMIT":
-      return "STOP_LIMIT";
-    default:
-      return type;
-  }
 }

@@ -6,7 +6,7 @@
 import { formatScaled, isPlainDecimal } from "../../domain/decimal.js";
 import { formatRatio, multiplyRatio, ratioFromScaled, ratioFromText, type Ratio } from "../../domain/decimal-ratio.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
-import type { VenueOrder } from "../../domain/order.js";
+import type { OrderType, VenueOrder } from "../../domain/order.js";
 import { orderPrice, submittedLots } from "../attempt-figures.js";
 import { isOfUnknownOutcome, type OrderAttempt } from "../run.js";
 import type { ExecutionState } from "../types.js";
@@ -176,6 +176,18 @@ export function instrumentOf(
 ): Instrument | null {
   for (const { instrument } of markets.values()) if (instrument.nativeSymbol === nativeSymbol) return instrument;
   return null;
+}
+
+/** What the domain calls it: TAKE_PROFIT_* are STOP_* there; the trigger's kind is the difference. */
+export function domainOrderType(type: SingleOrderType): OrderType {
+  switch (type) {
+    case "TAKE_PROFIT_MARKET":
+      return "STOP_MARKET";
+    case "TAKE_PROFIT_LIMIT":
+      return "STOP_LIMIT";
+    default:
+      return type;
+  }
 }
 
 function singleTypeOf({ type, triggerKind }: VenueOrder): SingleOrderType {

@@ -35,7 +35,6 @@ import { checkOrder, refusal } from "./order-check.js";
 import type {
   AmendAnswer,
   AmendRequest,
-  ArmRequest,
   CancelAllAnswer,
   CancelAllRequest,
   CancelAnswer,
@@ -57,21 +56,20 @@ import type {
   PlaceRequest,
   SettingAnswer,
   SettingRequest,
-  SwitchAnswer,
-  SwitchesAnswer,
 } from "./order-desk.js";
 import { planPlaced } from "./hedge-close.js";
 import { openOrders } from "./open-orders.js";
 import type { OrderContext } from "./single-context.js";
 import { singleParts, type SingleOrderServiceOptions, type SingleParts } from "./single-parts.js";
 import type { SingleRun } from "./single-run.js";
+import type { ArmRequest, SwitchAnswer, SwitchDesk, SwitchesAnswer } from "./switch-desk.js";
 import { SwitchRequests } from "./switch-requests.js";
 
 export const MAX_IN_FLIGHT = 2_000;
 /** For metrics, which name nobody. */
 const SERVICE: Asker = { ownerId: null, payer: null, seesAll: true };
 
-export class SingleOrderService implements OrderDesk {
+export class SingleOrderService implements OrderDesk, SwitchDesk {
   readonly #parts: SingleParts;
   readonly #conclusion: SingleConclusion;
   readonly #placements: SinglePlacements;

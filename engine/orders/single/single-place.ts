@@ -8,12 +8,12 @@ import type { GuardReservation } from "../../guards/guards.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { Instrument } from "../../domain/instrument.js";
 import type { Owners } from "../../domain/owner.js";
-import { tighterPrice } from "../../domain/price-grid.js";
 import type { RandomIds } from "../../storage/keyed-hash.js";
 import type { AccountSession, VenueRoom } from "../../ports.js";
 import { problemOf } from "../background.js";
 import { type Deadline, within } from "../../domain/deadline.js";
-import type { IdempotencyBegin, IdempotencyRecords, IdempotencyTicket, RunLike } from "../durable/idempotency.js";
+import type { IdempotencyBegin, IdempotencyTicket } from "../durable/idempotency.js";
+import { beginOwned, scopeOf } from "../durable/owned-key.js";
 import { collectSecrets } from "../redact.js";
 import { mintRouteId } from "../route-ids.js";
 import type { OrderAttempt, PositionBefore } from "../run.js";
@@ -23,22 +23,13 @@ import { sessionHash } from "../accounts.js";
 import { accountHashesOf, callOptions } from "./open-account.js";
 import { waitForPrices } from "../send/fill-price.js";
 import { applyResolution } from "../send/outcome.js";
-import { liveDoubleMid } from "../../routing/market-price.js";
-import { limitBandRefusal } from "./limit-band.js";
-import { boundMarket } from "./market-bound.js";
-import { checkMinNotional, refusal, type CheckedOrder } from "./order-check.js";
-import {
-  domainOrderType,
-  type OrderAccount,
-  type OrderAdjustment,
-  type OrderAnswer,
-  type OrderRequestContext,
-  type OrderRefusal,
-} from "./order-desk.js";
+import { refusal, type CheckedOrder } from "./order-check.js";
+import type { OrderAccount, OrderAdjustment, OrderAnswer, OrderRequestContext, OrderRefusal } from "./order-desk.js";
 import { freshBound, isBandRefusal, bandAdjustment } from "../send/band-retry.js";
-import { answerOf, unsentAnswer } from "./order-facts.js";
+import { answerOf, domainOrderType, unsentAnswer } from "./order-facts.js";
+import { beyondBand, boundOf, liveDoubleMidOf, priceOrder, tightestBound, type HeldBound } from "./order-price.js";
 import type { SingleConclusion } from "./single-conclude.js";
-import { MAX_QUOTE_AGE_MS, type OrderContext } from "./single-context.js";
+import type { OrderContext } from "./single-context.js";
 import { isUnsettled, lastAttempt, type SingleRun, type StoredAnswer } from "./single-run.js";
 import { sendOrder, termsOf, type SingleSendEnd, type SingleSendParts } from "./single-send.js";
 import { recoverOrder, type SettleParts } from "./single-settle.js";
@@ -54,12 +45,6 @@ export interface PlaceParts extends SingleSendParts, SettleParts, CountedAccount
 export type Planned =
   | { readonly ok: true; readonly order: CheckedOrder; readonly positionsBefore: readonly PositionBefore[] }
   | OrderRefusal;
-
-/** The first order's bound holds for those after it. */
-export interface HeldBound {
-  /** Null before the first, and where the caller's own price is the bound. */
-  ticks: number | null;
-}
 
 /** What is to be done, whoever asked for it: a caller's order, or a leg of a close. */
 interface OrderJob {
@@ -179,7 +164,7 @@ export class SinglePlacements {
     const planned = await job.plan(orderContext);
     if (!planned.ok) return planned;
     const { order } = planned;
-    const beyond = this.#beyondBand(orderContext, order);
+    const beyond = beyondBand(orderContext, order, clock.monoNs());
     if (beyond !== null) return beyond;
     const counted = await countedAccount(this.#parts, orderContext.room, orderContext.session, {
       opens: !order.reduceOnly,
@@ -188,7 +173,8 @@ export class SinglePlacements {
       timeoutMs: callOptions(orderContext.deadline, "trade").timeoutMs,
     });
     if (!counted.ok) return refusal(counted.error.code, counted.error.context);
-    const priced = this.#price(orderContext, order, heldTicks(order, job, earlier));
+    const heldTicks = tightestBound(order.side, job.held ?? null, earlier);
+    const priced = priceOrder(orderContext, order, heldTicks, clock.monoNs());
     if (!priced.ok) return priced;
     if (job.held !== undefined && order.priceTicks === null) job.held.ticks = priced.priceTicks;
     const adjustments = [...order.adjustments, ...priced.adjustments];
@@ -218,13 +204,13 @@ export class SinglePlacements {
     { qtyLots, timeInForce }: CheckedOrder,
     { priceTicks, countedHash }: { readonly priceTicks: number; readonly countedHash: string },
   ): Promise<Tried | OrderRefusal> {
-    const { core, logger, names } = this.#parts;
+    const { clock, core, logger, names } = this.#parts;
     const { clientOrderId, routeId } = run;
     const routeIds = job.inPlaceOf === null ? [routeId] : [routeId, job.inPlaceOf];
     const { accountHashes } = orderContext;
     const claim = clientOrderId === null ? null : await names.claim(accountHashes, clientOrderId, ...routeIds);
     if (clientOrderId !== null && claim === null) return refusal("DUPLICATE_CLIENT_ORDER_ID", { clientOrderId });
-    const doubleMidTicks = this.#doubleMid(orderContext);
+    const doubleMidTicks = liveDoubleMidOf(orderContext, clock.monoNs());
     const terms = termsOf(orderContext, run, { qtyLots, timeInForce, priceTicks, doubleMidTicks });
     const attempt = core.mint(run, terms, orderContext, { role: "POSITION", leg: 0 });
     const verdict = core.reserve(run, attempt, terms, orderContext, countedHash);
@@ -286,40 +272,6 @@ export class SinglePlacements {
     applyResolution(this.#parts, attempt, resolved.value);
     await waitForPrices(this.#parts, [attempt], orderContext.deadline.leftMs());
     return this.#conclusion.finish(orderContext, run, null);
-  }
-
-  /** By the mark of now: whatever an earlier order of the key came to has been answered before. */
-  #beyondBand({ room, instrument }: OrderContext, order: CheckedOrder): OrderRefusal | null {
-    if (order.type !== "LIMIT" || order.priceTicks === null) return null;
-    const market = room.markets.get(instrument.symbol);
-    return limitBandRefusal(market, order.side, order.priceTicks, this.#parts.clock.monoNs());
-  }
-
-  /** The price that is sent. A MARKET takes it from the live book, or is not sent. */
-  #price(
-    orderContext: OrderContext,
-    order: CheckedOrder,
-    heldTicks: number | null,
-  ):
-    | { readonly ok: true; readonly priceTicks: number; readonly adjustments: readonly OrderAdjustment[] }
-    | OrderRefusal {
-    if (order.priceTicks !== null) return { ok: true, priceTicks: order.priceTicks, adjustments: [] };
-    const { instrument, room } = orderContext;
-    const market = room.markets.get(instrument.symbol);
-    if (market === undefined)
-      return refusal("VENUE_UNAVAILABLE", { exchange: instrument.venue, reason: "BOOK_INVALID" });
-    const bound = boundMarket(market, { ...order, heldTicks }, this.#parts.clock.monoNs());
-    if (!bound.ok) return bound;
-    // Venues value a market order near the mid: refused is only what falls short at its dearest.
-    const dearest = Math.max(bound.priceTicks, Math.ceil(this.#doubleMid(orderContext) / 2));
-    return checkMinNotional(instrument, order, dearest) ?? bound;
-  }
-
-  /** 0: there is no live one. */
-  #doubleMid({ room, instrument }: OrderContext): number {
-    const market = room.markets.get(instrument.symbol);
-    const doubleMid = market === undefined ? 0 : liveDoubleMid(market, MAX_QUOTE_AGE_MS, this.#parts.clock.monoNs());
-    return typeof doubleMid === "number" ? doubleMid : 0;
   }
 
   /** The stored answer; one of unknown outcome, or of an order that was working still, in its current state. */
@@ -391,52 +343,4 @@ function askedOf(
     trigger: order.trigger,
     clientOrderId,
   };
-}
-
-/** Of an order that a book priced; null: it carried its caller's own price. */
-function boundOf(run: SingleRun): number | null {
-  return run.type === "MARKET" ? (lastAttempt(run)?.priceTicks ?? null) : null;
-}
-
-/** The tightest bound that an order before this one carried, in this request or before a crash; null: none did. */
-function heldTicks({ side }: CheckedOrder, { held }: OrderJob, earlier: SingleRun | null): number | null {
-  let ticks = held?.ticks ?? null;
-  for (const { priceTicks } of earlier?.attempts ?? [])
-    ticks = ticks === null ? priceTicks : tighterPrice(side, ticks, priceTicks);
-  return ticks;
-}
-
-/** Apart from the scopes of closes and opens: the same key there derives other client ids. */
-export function scopeOf(ownerId: string | null, accountHash: string): string {
-  return ownerId === null ? `order:account:${accountHash}` : `order:owner:${ownerId}`;
-}
-
-/**
- * Takes the key as the caller's. Where that is new and the caller adopted the rows of public mode, a request of that time
- * with the same key is carried on as what it was. A ticket must be ended as one of `begin`.
- */
-export async function beginOwned<Run extends RunLike, Result>(
-  idempotency: IdempotencyRecords<Run, Result>,
-  owners: Owners,
-  asked: {
-    readonly ownerId: string | null;
-    readonly key: string;
-    readonly rawBody: Uint8Array;
-    /** Of the same accounts without an owner. */
-    readonly publicScope: string;
-  },
-): Promise<{ readonly begun: IdempotencyBegin<Run, Result>; readonly ownerId: string | null }> {
-  const { key, ownerId, publicScope, rawBody } = asked;
-  const scope = ownerId === null ? publicScope : scopeOf(ownerId, "");
-  const begun = await idempotency.begin({ scope, key }, rawBody);
-  if (begun.kind !== "fresh" || ownerId === null || !owners.reaches(ownerId, null)) return { begun, ownerId };
-  try {
-    const earlier = { scope: publicScope, key };
-    if (!(await idempotency.has(earlier))) return { begun, ownerId };
-    idempotency.release(begun.ticket);
-    return { begun: await idempotency.begin(earlier, rawBody), ownerId: null };
-  } catch (error) {
-    idempotency.release(begun.ticket);
-    throw error;
-  }
 }

@@ -1,19 +1,8 @@
 /** What a caller learns of a dead-man's switch of its own. */
 import type { Clock } from "../../domain/clock.js";
-import type { RoutableVenue } from "../../domain/venue.js";
 import { instrumentOf } from "./order-facts.js";
+import type { SwitchFacts } from "./switch-desk.js";
 import { type TimedAccount, wallMsAt } from "./venue-timers.js";
-
-export interface ArmedSwitch {
-  readonly switchId: string;
-  readonly state: "ARMED" | "ENDING" | "ENDED";
-  readonly venue: RoutableVenue;
-  readonly timeoutMs: number;
-  readonly expiresAtMs: number;
-  readonly venueArmed: boolean;
-  /** Canonical; null: not by symbol. */
-  readonly venueSymbols: readonly string[] | null;
-}
 
 /** What is known of one; times are monotonic. */
 interface KnownSwitch extends Pick<TimedAccount, "atVenue" | "room"> {
@@ -26,7 +15,7 @@ interface KnownSwitch extends Pick<TimedAccount, "atVenue" | "room"> {
 export function factsOf(
   clock: Clock,
   { id: switchId, room, timeoutMs, endsMs, atVenue, state }: KnownSwitch,
-): ArmedSwitch {
+): SwitchFacts {
   const { cover } = atVenue;
   const bySymbol = typeof cover === "string" ? null : cover;
   return {

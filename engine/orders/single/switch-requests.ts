@@ -10,7 +10,8 @@ import { accountBehind } from "../decide/account-behind.js";
 import { MAX_TIMEOUT_MS, MIN_TIMEOUT_MS, type DeadManSwitches, type PreparedSwitch } from "./dead-man.js";
 import { roomOf } from "./open-account.js";
 import { invalid, refusal } from "./order-check.js";
-import type { ArmRequest, OrderRefusal, SwitchAnswer, SwitchesAnswer } from "./order-desk.js";
+import type { OrderRefusal } from "./order-desk.js";
+import type { ArmRequest, SwitchAnswer, SwitchesAnswer } from "./switch-desk.js";
 
 /** What arms a switch. */
 interface SwitchParts {

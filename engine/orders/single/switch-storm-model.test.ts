@@ -16,7 +16,7 @@ import { FakeSession } from "../test/fake-session.js";
 import { seededIds } from "../test/harness.js";
 import { roomDouble } from "../test/room-double.js";
 import { DeadManSwitches } from "./dead-man.js";
-import type { ArmRequest } from "./order-desk.js";
+import type { ArmRequest } from "./switch-desk.js";
 import { createDesk, SECRET, type DeskHarness } from "./test/desk-harness.js";
 import { VenueTimers, type TimedAccount } from "./venue-timers.js";
 

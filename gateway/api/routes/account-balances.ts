@@ -12,7 +12,7 @@ import {
   subtractRatio,
 } from "../../../engine/domain/decimal-ratio.js";
 import type { AccountSummary, VenueBalance } from "../../../engine/domain/position.js";
-import { ROUTABLE_VENUES, type RoutableVenue } from "../../../engine/domain/venue.js";
+import type { RoutableVenue } from "../../../engine/domain/venue.js";
 import {
   type AccountSession,
   type CallOptions,
@@ -20,7 +20,7 @@ import {
   type Read,
   type VenueRoom,
 } from "../../../engine/ports.js";
-import type { Coverage, CoverageByVenue } from "../../../schemas/account-common.js";
+import type { Coverage } from "../../../schemas/account-common.js";
 import {
   type AccountBalance,
   allBalancesReplySchema,
@@ -28,17 +28,12 @@ import {
 } from "../../../schemas/account-reads.js";
 import { OPERATIONS } from "../../../schemas/operations.js";
 import { compileSerialiser } from "../../../schemas/serialise.js";
-import {
-  ACCOUNT_HEADERS,
-  addressBlocks,
-  checkWalletAddress,
-  exchangeOf,
-  tradingRoom,
-} from "../../accounts/account-access.js";
-import { accountAddress, type AccountRef, requirePathsAccount } from "../../accounts/account-reads.js";
-import { coverageOf, isComplete, notConfigured, readError, requireSomeAnswer } from "../../accounts/read-errors.js";
+import { ACCOUNT_HEADERS } from "../../accounts/account-access.js";
+import { accountAddress, type AccountRef } from "../../accounts/account-reads.js";
+import { coverageOf, isComplete, notConfigured, readError } from "../../accounts/read-errors.js";
 import { jsonRoute } from "../../http/json-route.js";
 import type { Route } from "../../http/route.js";
+import { addressOnAll, addressOnVenue } from "./address-reads.js";
 import type { TradingContext } from "./order-desk-call.js";
 
 interface AccountState {
@@ -155,27 +150,8 @@ function allRoute(context: TradingContext): Route {
     headers: ACCOUNT_HEADERS,
     sends: false,
     async answer(ask) {
-      const walletAddress = checkWalletAddress(ask.params["walletAddress"] ?? "", null);
-      const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
-      const parts = await Promise.all(
-        ROUTABLE_VENUES.map((venue) =>
-          readVenue(venue, {
-            walletAddress,
-            block: blocks[venue] ?? null,
-            payer: ask.caller.keyId,
-            takesAnyAccount: true,
-          }),
-        ),
-      );
+      const { walletAddress, parts, coverage } = await addressOnAll(context, ask, "FAILED_TO_FETCH_ACCOUNT", readVenue);
       const accounts = parts.flatMap((part) => (part.row === null ? [] : [part.row]));
-      const coverage = {
-        ...(Object.fromEntries(ROUTABLE_VENUES.map((venue, index) => [venue, parts[index]?.coverage])) as Omit<
-          CoverageByVenue,
-          "venuefive"
-        >),
-        venuefive: notConfigured("venuefive"),
-      };
-      requireSomeAnswer(coverage, "FAILED_TO_FETCH_ACCOUNT");
       const data = { accounts, totals: { ...totalsOf(accounts), complete: isComplete(coverage) } };
       return { text: serialise({ success: true, walletAddress, data, coverage, timestamp: clock.wallMs() }) };
     },
@@ -183,19 +159,14 @@ function allRoute(context: TradingContext): Route {
 }
 
 function venueRoute(context: TradingContext): Route {
-  const { clock, view, trading } = context;
+  const { clock, trading } = context;
   const serialise = compileSerialiser(venueBalancesReplySchema);
   return jsonRoute(context, {
     operation: OPERATIONS.venueBalances,
     headers: ACCOUNT_HEADERS,
     sends: false,
     async answer(ask) {
-      const venue = exchangeOf(ask.params["exchange"] ?? "");
-      const walletAddress = checkWalletAddress(ask.params["walletAddress"] ?? "", venue);
-      const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
-      const room = tradingRoom(view, venue);
-      const ref = { walletAddress, block: blocks[venue] ?? null, payer: ask.caller.keyId };
-      requirePathsAccount(venue, ref);
+      const { venue, room, walletAddress, ref } = await addressOnVenue(context, ask);
       const read = await trading.reads.read(room, ref, (session, options) => readState(room, session, options));
       if (!read.ok) throw readError(venue, read, "FAILED_TO_FETCH_ACCOUNT");
       const data = balanceRow(venue, accountAddress(venue, ref), read.value, read, clock.wallMs());

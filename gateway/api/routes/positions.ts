@@ -7,7 +7,7 @@
  */
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
-import { ROUTABLE_VENUES, type RoutableVenue } from "../../../engine/domain/venue.js";
+import type { RoutableVenue } from "../../../engine/domain/venue.js";
 import {
   type AccountReader,
   type AccountSession,
@@ -15,7 +15,7 @@ import {
   isTradingRoom,
   type Read,
 } from "../../../engine/ports.js";
-import type { Coverage, CoverageByVenue } from "../../../schemas/account-common.js";
+import type { Coverage } from "../../../schemas/account-common.js";
 import { OPERATIONS } from "../../../schemas/operations.js";
 import {
   type AggregatedPosition,
@@ -29,40 +29,28 @@ import { compileValidator } from "../../../schemas/validate.js";
 import { NATIVE_VENUE } from "../../../schemas/venues.js";
 import {
   ACCOUNT_HEADERS,
-  addressBlocks,
-  checkWalletAddress,
-  exchangeOf,
   findWallet,
   requireSameWallet,
   tradingRoom,
-  type VenueBlocks,
   WALLET_HEADER,
   walletBlock,
 } from "../../accounts/account-access.js";
-import {
-  accountAddress,
-  type AccountRead,
-  type AccountRef,
-  requirePathsAccount,
-} from "../../accounts/account-reads.js";
+import { accountAddress, type AccountRead, type AccountRef } from "../../accounts/account-reads.js";
 import {
   aggregatedPosition,
   nativePosition,
   type PositionContract,
   uncountedNative,
 } from "../../accounts/position-views.js";
-import { notConfigured, positionsCoverage, readError, requireSomeAnswer } from "../../accounts/read-errors.js";
-import { type Ask, checkedQuery, jsonRoute } from "../../http/json-route.js";
+import { notConfigured, positionsCoverage, readError } from "../../accounts/read-errors.js";
+import { checkedQuery, jsonRoute } from "../../http/json-route.js";
 import type { MarketView } from "../market-view.js";
 import type { Route } from "../../http/route.js";
+import { addressOnAll, addressOnVenue } from "./address-reads.js";
 import { symbolOn, type TradingContext } from "./order-desk-call.js";
 
 export function positionRoutes(context: TradingContext): Route[] {
   return [allRoute(context), venueRoute(context), nativeRoute(context)];
-}
-
-function refOf(ask: Ask, blocks: VenueBlocks, venue: RoutableVenue, walletAddress: string): AccountRef {
-  return { walletAddress, block: blocks[venue] ?? null, payer: ask.caller.keyId };
 }
 
 function rowsOf(
@@ -100,29 +88,20 @@ async function readVenue(context: TradingContext, venue: RoutableVenue, ref: Acc
   return { rows, coverage: positionsCoverage(venue, read) };
 }
 
-/** `parts` are in the order of ROUTABLE_VENUES. */
-function coverageOf(parts: readonly VenueRows[]): CoverageByVenue {
-  const routable = Object.fromEntries(ROUTABLE_VENUES.map((venue, index) => [venue, parts[index]?.coverage]));
-  return { ...(routable as Omit<CoverageByVenue, "venuefive">), venuefive: notConfigured("venuefive") };
-}
-
 function allRoute(context: TradingContext): Route {
-  const { clock, trading } = context;
+  const { clock } = context;
   const serialise = compileSerialiser(allPositionsReplySchema);
   return jsonRoute(context, {
     operation: OPERATIONS.allPositions,
     headers: ACCOUNT_HEADERS,
     sends: false,
     async answer(ask) {
-      const walletAddress = checkWalletAddress(ask.params["walletAddress"] ?? "", null);
-      const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
-      const parts = await Promise.all(
-        ROUTABLE_VENUES.map((venue) =>
-          readVenue(context, venue, { ...refOf(ask, blocks, venue, walletAddress), takesAnyAccount: true }),
-        ),
+      const { walletAddress, parts, coverage } = await addressOnAll(
+        context,
+        ask,
+        "FAILED_TO_FETCH_POSITIONS",
+        (venue, ref) => readVenue(context, venue, ref),
       );
-      const coverage = coverageOf(parts);
-      requireSomeAnswer(coverage, "FAILED_TO_FETCH_POSITIONS");
       const positions = parts.flatMap((part) => part.rows);
       return {
         text: serialise({
@@ -140,19 +119,14 @@ function allRoute(context: TradingContext): Route {
 }
 
 function venueRoute(context: TradingContext): Route {
-  const { clock, view, trading } = context;
+  const { clock, trading } = context;
   const serialise = compileSerialiser(venuePositionsReplySchema);
   return jsonRoute(context, {
     operation: OPERATIONS.venuePositions,
     headers: ACCOUNT_HEADERS,
     sends: false,
     async answer(ask) {
-      const venue = exchangeOf(ask.params["exchange"] ?? "");
-      const walletAddress = checkWalletAddress(ask.params["walletAddress"] ?? "", venue);
-      const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
-      const room = tradingRoom(view, venue);
-      const ref = refOf(ask, blocks, venue, walletAddress);
-      requirePathsAccount(venue, ref);
+      const { venue, room, walletAddress, ref } = await addressOnVenue(context, ask);
       const read = await trading.reads.read(room, ref, (session, options) =>
         room.reader.readPositions(session, null, options),
       );

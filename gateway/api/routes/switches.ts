@@ -3,7 +3,7 @@
  * cancelled unless a heartbeat comes). Its unguessable id alone prolongs and ends a dead-man's switch of the caller's own.
  */
 import type { Static } from "@sinclair/typebox";
-import type { SwitchAnswer } from "../../../engine/orders/single/order-desk.js";
+import type { SwitchAnswer } from "../../../engine/orders/single/switch-desk.js";
 import { OPERATIONS } from "../../../schemas/operations.js";
 import {
   deadManReplySchema,

@@ -15,6 +15,7 @@ import { PolicyDayBook } from "../../../engine/custody/provider/day-book.js";
 import { DurablePartyStore } from "../../../engine/custody/provider/durable-party-store.js";
 import { EmbeddedProvider } from "../../../engine/custody/provider/embedded-provider.js";
 import { createCosignerRunner, createServiceRunner } from "../../../engine/custody/provider/local-runner.js";
+import { runnerPorts } from "../../../engine/custody/provider/runner-ports.js";
 import { sealedShares } from "../../../engine/custody/provider/share-row.js";
 import { signingIntent } from "../../../engine/custody/provider/signing-intent.js";
 import { MemoryLink } from "../../../engine/custody/provider/test/memory-link.js";
@@ -24,6 +25,7 @@ import { Owners } from "../../../engine/domain/owner.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import { openLmdbStore } from "../../../engine/storage/lmdb-store.js";
 import { CUSTODY_ACTS } from "../../../feeds/custody-acts.js";
+import { secp256k1 } from "../../../feeds/shared/sign/secp256k1.js";
 import { directAdmin } from "../../admin/direct-admin.js";
 import { AdminOperations } from "../../admin/operations.js";
 import { openKeyring } from "../../admin/seals.js";
@@ -34,7 +36,7 @@ import { cosignerWallets } from "../../cosigner/cosigner-admin.js";
 import { openBackupFolder } from "../../custody/backup-folder.js";
 import { readPartyConfig } from "../../custody/party-config.js";
 import type { PartyName } from "../../custody/party-names.js";
-import { identityOfParty, runnerPorts } from "../../custody/party-parts.js";
+import { identityOfParty } from "../../custody/party-identity.js";
 import { makeParties } from "../../custody/party-setup.js";
 import { WalletRestores } from "../../admin/wallet-restores.js";
 import { runCli } from "../run-cli.js";
@@ -123,7 +125,7 @@ export class WalletWorld {
     this.service = new EmbeddedProvider({
       ...rest,
       ...{ rows: store, owners: new Owners(), random: systemRandom },
-      ...{ runner: createServiceRunner(runnerPorts(ring, key)), store: new DurablePartyStore(store) },
+      ...{ runner: createServiceRunner(runnerPorts(ring, key, secp256k1)), store: new DurablePartyStore(store) },
       ...{ intents: { encode: signingIntent }, rules: { explain: refusalReply }, linkProblem: () => null },
     });
     const provider = this.service;
@@ -145,7 +147,7 @@ export class WalletWorld {
     const book = { policy: DEFAULT_POLICY, acts: CUSTODY_ACTS };
     this.cosigner = new CosignerHost({
       ...{ ...rest, store: new DurablePartyStore(store) },
-      runner: createCosignerRunner(runnerPorts(ring, key)),
+      runner: createCosignerRunner(runnerPorts(ring, key, secp256k1)),
       dayBook: new PolicyDayBook({ book, nowMs: () => this.clock.wallMs(), refused() {} }),
     });
     const host = this.cosigner;

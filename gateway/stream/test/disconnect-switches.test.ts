@@ -4,7 +4,12 @@ import { silentLogger } from "../../../engine/domain/logger.js";
 import type { ServiceError } from "../../../engine/domain/errors.js";
 import { createDesk, CREDENTIALS, type DeskHarness, SECRET } from "../../../engine/orders/single/test/desk-harness.js";
 import type { Connection } from "../connection.js";
-import { DisconnectSwitches, type DisconnectWish, type HeldSwitch, type SwitchDesk } from "../disconnect-switches.js";
+import {
+  DisconnectSwitches,
+  type DisconnectWish,
+  type HeldSwitch,
+  type DisconnectDesk,
+} from "../disconnect-switches.js";
 
 const LIMIT = { type: "LIMIT", price: "95000" } as const;
 const TIMEOUT_MS = 30_000;
@@ -102,7 +107,7 @@ describe("a connection that cancels when it is lost", () => {
     await harness.order(LIMIT);
     const client = connection();
     const { clock, desk } = harness;
-    const losing: SwitchDesk = {
+    const losing: DisconnectDesk = {
       armSwitches: (requests) => desk.armSwitches(requests, null),
       disarmSwitch: (switchId) => desk.disarmSwitch(switchId, null),
       expireSwitch: (switchId, delayMs) => desk.expireSwitch(switchId, delayMs, null),
@@ -207,7 +212,7 @@ describe("a connection that cancels when it is lost", () => {
 
   it("reports which of its switches the venue has not confirmed to have ended", async () => {
     const { clock, desk } = harness;
-    const slow: SwitchDesk = {
+    const slow: DisconnectDesk = {
       ...desk,
       armSwitches: (requests) => desk.armSwitches(requests, null),
       heartbeat: (switchId) => desk.heartbeat(switchId, null),

@@ -1,32 +1,19 @@
 /** A freeze and its exit, notices of the peer, and the refresh that is due. */
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Party } from "../../mpc/base/parameters.js";
 import { decodeStateRow, encodeStateRow, type StateRow } from "../../mpc/state/state-row.js";
-import type { Wallet } from "../wallet-provider.js";
-import { CustodyBench, flipped, madeRows } from "./custody-bench.js";
+import { CustodyBench, flipped } from "./custody-bench.js";
+import { madeWallet, SIGNED, storedRow } from "./made-wallet.js";
 import { copyOfRows, type MemoryRows } from "./memory-party.js";
 
 vi.mock("../../mpc/base/point.js", async (original) =>
   (await import("../../mpc/test/memo.js")).memoizedPoints(await original<typeof import("../../mpc/base/point.js")>()),
 );
 
-const SIGNED = { digest: expect.any(String) };
 // A ceiling for a machine that has other work.
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
-let made: { readonly rows: [MemoryRows, MemoryRows]; readonly wallet: Wallet };
-let id: string;
-const up = (): Promise<CustodyBench> => new CustodyBench({}, made.rows).up();
-
-beforeAll(async () => {
-  made = await madeRows();
-  id = made.wallet.walletId;
-});
-
-function storedRow(rows: MemoryRows): StateRow | null {
-  const [wallet] = rows.wallets.values();
-  return wallet === undefined ? null : decodeStateRow(wallet.row);
-}
+const made = madeWallet();
 
 function storedAs(rows: MemoryRows, change: Partial<StateRow>): MemoryRows {
   const copy = copyOfRows(rows);
@@ -46,10 +33,10 @@ function cheated(bench: CustodyBench, party: Party): void {
 describe("a failed check", () => {
   for (const party of [0, 1] as const)
     it(`at party ${party} freezes both before anybody is told, and after a restart too`, async () => {
-      const both = await up();
+      const both = await made.up();
       cheated(both, party);
       let atTold: (string | undefined)[] = [];
-      const call = both.signing(id).catch((error: { code: string }) => {
+      const call = both.signing(made.id).catch((error: { code: string }) => {
         atTold = both.rows.map((rows) => storedRow(rows)?.status);
         return error.code;
       });
@@ -63,33 +50,33 @@ describe("a failed check", () => {
       for (const restarted of [0, 1] as const) {
         await both.restart(restarted);
         const sent = both.link.log.filter((line) => line === "0 f1").length;
-        expect(await both.sign(id)).toBe("WALLET_FROZEN");
+        expect(await both.sign(made.id)).toBe("WALLET_FROZEN");
         expect(both.link.log.filter((line) => line === "0 f1").length).toBe(sent);
       }
-      expect(both.service.find(id, null)?.state).toBe("FROZEN");
+      expect(both.service.find(made.id, null)?.state).toBe("FROZEN");
     });
 
   it.each(["f2", "f3"])("right behind which (%s) the connection is closed freezes all the same", async (name) => {
-    const both = await up();
+    const both = await made.up();
     both.link.fate = (message, sent) => {
       if (sent !== name) return "pass";
       queueMicrotask(() => queueMicrotask(() => both.link.cut()));
       return [flipped(message)];
     };
-    const told = await both.sign(id);
+    const told = await both.sign(made.id);
     expect(storedRow(both.rows[name === "f2" ? 0 : 1])?.status).toBe("frozen");
     expect(["WALLET_FROZEN", "SIGNER_UNAVAILABLE"]).toContain(told);
     both.link.fate = () => "pass";
     await both.meet();
     expect(both.rows.map((rows) => storedRow(rows)?.status)).toEqual(["frozen", "frozen"]);
-    expect(await both.sign(id)).toBe("WALLET_FROZEN");
+    expect(await both.sign(made.id)).toBe("WALLET_FROZEN");
   });
 
   it("is answered after two seconds where the peer gives no answer", async () => {
-    const both = await up();
+    const both = await made.up();
     const startMs = both.clock.trueMs();
     both.link.fate = (message, name) => (name === "f2" ? [flipped(message)] : name === "freeze" ? "drop" : "pass");
-    expect(await both.sign(id)).toBe("WALLET_FROZEN");
+    expect(await both.sign(made.id)).toBe("WALLET_FROZEN");
     const waitedMs = both.clock.trueMs() - startMs;
     expect(waitedMs).toBeGreaterThanOrEqual(2_000);
     expect(waitedMs).toBeLessThan(2_200);
@@ -101,17 +88,17 @@ describe("a failed check", () => {
   });
 
   it("whose freeze the store does not take signs nothing, forgets nothing, and tells nobody before it is durable", async () => {
-    const both = await up();
+    const both = await made.up();
     const memory = both.parties[0];
     both.link.fate = (message, name) => {
       if (name !== "f2") return "pass";
       memory.isFailing = true;
       return [flipped(message)];
     };
-    expect(await both.sign(id)).toBe("SIGNER_UNAVAILABLE");
+    expect(await both.sign(made.id)).toBe("SIGNER_UNAVAILABLE");
     expect(both.service.status().problem).toBe("STORE");
     expect(both.link.log).not.toContain("0 freeze");
-    expect(await both.sign(id)).toBe("WALLET_FROZEN");
+    expect(await both.sign(made.id)).toBe("WALLET_FROZEN");
     both.link.fate = () => "pass";
     memory.isFailing = false;
     await both.pass(1_100);
@@ -123,31 +110,31 @@ describe("a failed check", () => {
 
 describe("an unfreeze", () => {
   it("needs the operators of both sides, once each, and makes a new epoch of the same address", async () => {
-    const both = await up();
+    const both = await made.up();
     cheated(both, 0);
-    await both.sign(id);
+    await both.sign(made.id);
     both.link.fate = () => "pass";
-    expect(await both.told(both.service.refresh(id, 0))).toBe("WALLET_FROZEN");
-    expect(await both.told(both.service.refresh(id, 1))).toBe("WALLET_FROZEN");
-    expect(both.cosigner.approve(id, 1)).toEqual({ epoch: 2 });
+    expect(await both.told(both.service.refresh(made.id, 0))).toBe("WALLET_FROZEN");
+    expect(await both.told(both.service.refresh(made.id, 1))).toBe("WALLET_FROZEN");
+    expect(both.cosigner.approve(made.id, 1)).toEqual({ epoch: 2 });
     both.clock.advance(600_000);
-    expect(await both.told(both.service.refresh(id, 1))).toBe("WALLET_FROZEN");
-    both.cosigner.approve(id, 2);
-    expect(await both.told(both.service.refresh(id, 1))).toBe("WALLET_FROZEN");
-    both.cosigner.approve(id, 1);
-    expect(await both.told(both.service.refresh(id, 1))).toBe(2);
-    expect(both.service.find(id, null)).toMatchObject({ state: "ACTIVE", epoch: 2, address: made.wallet.address });
-    expect(await both.sign(id)).toMatchObject(SIGNED);
+    expect(await both.told(both.service.refresh(made.id, 1))).toBe("WALLET_FROZEN");
+    both.cosigner.approve(made.id, 2);
+    expect(await both.told(both.service.refresh(made.id, 1))).toBe("WALLET_FROZEN");
+    both.cosigner.approve(made.id, 1);
+    expect(await both.told(both.service.refresh(made.id, 1))).toBe(2);
+    expect(both.service.find(made.id, null)).toMatchObject({ state: "ACTIVE", epoch: 2, address: made.wallet.address });
+    expect(await both.sign(made.id)).toMatchObject(SIGNED);
     expect(both.eventsOf("refreshed").length).toBe(2);
     // Used up.
-    expect(await both.told(both.service.refresh(id, 1))).toBe("INVALID_PARAMETERS");
+    expect(await both.told(both.service.refresh(made.id, 1))).toBe("INVALID_PARAMETERS");
   });
 });
 
 describe("a freeze notice", () => {
   it("of another epoch is a violation, and the fourth in a minute raises an alert", async () => {
-    const both = await up();
-    const walletId = Buffer.from(id.replaceAll("-", ""), "hex");
+    const both = await made.up();
+    const walletId = Buffer.from(made.id.replaceAll("-", ""), "hex");
     const notice = (epoch: number) =>
       both.link.inject(0, {
         ...{
@@ -167,10 +154,10 @@ describe("a freeze notice", () => {
         body: Buffer.alloc(0),
       });
     await notice(2);
-    expect(both.service.find(id, null)?.state).toBe("ACTIVE");
+    expect(both.service.find(made.id, null)?.state).toBe("ACTIVE");
     expect(both.eventsOf("violation").length).toBe(1);
     for (let at = 0; at < 2; at++) await notice(1);
-    expect(both.service.find(id, null)?.state).toBe("FROZEN");
+    expect(both.service.find(made.id, null)?.state).toBe("FROZEN");
     expect(both.eventsOf("alert")).toEqual([]);
     await notice(1);
     expect(both.eventsOf("alert")).toEqual(["0 FREEZE_NOTICES"]);
@@ -185,12 +172,12 @@ describe("a refresh that is due", () => {
       const rows: [MemoryRows, MemoryRows] = [copyOfRows(made.rows[0]), copyOfRows(made.rows[1])];
       rows[party] = storedAs(rows[party], { openAborts: 10 });
       const both = await new CustodyBench({}, rows).up();
-      const first = await both.sign(id);
+      const first = await both.sign(made.id);
       await both.quiet();
       await both.pass(1_000);
       if (party === 1) expect(first).toBe("SIGNER_UNAVAILABLE");
-      expect(both.service.find(id, null)).toMatchObject({ state: "ACTIVE", epoch: 2 });
-      expect(await both.sign(id)).toMatchObject(SIGNED);
+      expect(both.service.find(made.id, null)).toMatchObject({ state: "ACTIVE", epoch: 2 });
+      expect(await both.sign(made.id)).toMatchObject(SIGNED);
       expect(storedRow(both.rows[party])?.openAborts).toBeLessThanOrEqual(1);
     },
   );
@@ -204,6 +191,6 @@ describe("a refresh that is due", () => {
     expect(both.link.log.filter((line) => line === "0 rf1").length).toBe(4);
     both.link.fate = () => "pass";
     await both.pass(60_000);
-    expect(both.service.find(id, null)).toMatchObject({ state: "ACTIVE", epoch: 2 });
+    expect(both.service.find(made.id, null)).toMatchObject({ state: "ACTIVE", epoch: 2 });
   });
 });

@@ -4,12 +4,10 @@
  * told truly why it does not; one user id never has two wallets; nothing is signed that C did not agree to; a failed
  * check has frozen the wallet or is counted.
  */
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import type { Party } from "../../mpc/base/parameters.js";
-import { decodeStateRow, type StateRow } from "../../mpc/state/state-row.js";
-import type { Wallet } from "../wallet-provider.js";
-import { CustodyBench, flipped, madeRows } from "./custody-bench.js";
-import type { MemoryRows } from "./memory-party.js";
+import { CustodyBench, flipped } from "./custody-bench.js";
+import { madeWallet, storedRow } from "./made-wallet.js";
 
 vi.mock("../../mpc/base/point.js", async (original) =>
   (await import("../../mpc/test/memo.js")).memoizedPoints(await original<typeof import("../../mpc/base/point.js")>()),
@@ -26,12 +24,8 @@ type Act = (typeof ACTS)[number];
 // Each kill runs up to three key generations' arithmetic: a machine that stands still for seconds must not end it.
 vi.setConfig({ testTimeout: 1_200_000, hookTimeout: 600_000 });
 
-let made: { readonly rows: [MemoryRows, MemoryRows]; readonly wallet: Wallet };
+const made = madeWallet();
 const counts = new Map<string, number>();
-
-beforeAll(async () => {
-  made = await madeRows();
-});
 
 afterAll(() => {
   process.stdout.write(`kills: ${[...counts].map(([name, found]) => `${name} ${found}`).join(", ")}\n`);
@@ -39,9 +33,9 @@ afterAll(() => {
 
 function begun(both: CustodyBench, act: Act): Promise<unknown> {
   if (act === "creation") return both.service.create("ada", null);
-  if (act === "refresh") return both.service.refresh(made.wallet.walletId, 0);
+  if (act === "refresh") return both.service.refresh(made.id, 0);
   if (act === "freeze") both.link.fate = (message, name) => (name === "f2" ? [flipped(message)] : "pass");
-  return both.signing(made.wallet.walletId);
+  return both.signing(made.id);
 }
 
 interface Kill {
@@ -81,11 +75,6 @@ async function killed({ act, party, at }: Kill): Promise<CustodyBench | null> {
   await both.pass(12_000);
   await both.meet();
   return both;
-}
-
-function storedRow(rows: MemoryRows): StateRow | null {
-  const [wallet] = rows.wallets.values();
-  return wallet === undefined ? null : decodeStateRow(wallet.row);
 }
 
 /** What is true afterwards, as a word for the counts. */

@@ -1,11 +1,11 @@
 /** A thread that dies within a step, or a part that gives no result in time: counted, wiped behind it, and a refresh is due after ten. */
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { decodeStateRow } from "../../mpc/state/state-row.js";
 import { MESSAGE } from "../../mpc/wire/message-types.js";
 import type { SessionRunner } from "../session-runner.js";
-import type { Wallet } from "../wallet-provider.js";
-import { CustodyBench, madeRows } from "./custody-bench.js";
-import type { MemoryParty, MemoryRows } from "./memory-party.js";
+import { CustodyBench } from "./custody-bench.js";
+import { madeWallet, SIGNED } from "./made-wallet.js";
+import type { MemoryParty } from "./memory-party.js";
 
 vi.mock("../../mpc/base/point.js", async (original) =>
   (await import("../../mpc/test/memo.js")).memoizedPoints(await original<typeof import("../../mpc/base/point.js")>()),
@@ -52,13 +52,7 @@ class LosingBench extends CustodyBench {
   }
 }
 
-let made: { readonly rows: [MemoryRows, MemoryRows]; readonly wallet: Wallet };
-let id: string;
-
-beforeAll(async () => {
-  made = await madeRows();
-  id = made.wallet.walletId;
-});
+const made = madeWallet();
 
 async function bench(): Promise<LosingBench> {
   const both = new LosingBench({}, made.rows);
@@ -75,14 +69,14 @@ describe("a step without a result", () => {
   it("within ten seconds is a fault that counts, and its session is ended behind it", async () => {
     const both = await bench();
     both.fate = "silence";
-    expect(await both.sign(id)).toBe("FAILED_TO_SIGN");
+    expect(await both.sign(made.id)).toBe("FAILED_TO_SIGN");
     expect(abortsOf(both)).toBe(1);
     await both.quiet();
     expect([...both.open]).toEqual([]);
     both.fate = "result";
     // C waited for F3 in silence, and dropped the connection.
     await both.meet();
-    expect(await both.sign(id)).toMatchObject({ digest: expect.any(String) });
+    expect(await both.sign(made.id)).toMatchObject(SIGNED);
     expect([...both.open]).toEqual([]);
   });
 
@@ -92,12 +86,12 @@ describe("a step without a result", () => {
     both.link.fate = (_message, name) => (name === "rf1" ? "drop" : "pass");
     for (let death = 1; death <= 10; death++) {
       expect(both.link.log).not.toContain("0 rf1");
-      expect(await both.sign(id)).toBe("FAILED_TO_SIGN");
+      expect(await both.sign(made.id)).toBe("FAILED_TO_SIGN");
       expect(abortsOf(both)).toBe(death);
     }
     both.fate = "result";
     const sessions = both.link.log.filter((line) => line === "0 f1").length;
-    expect(await both.sign(id)).toBe("SIGNER_UNAVAILABLE");
+    expect(await both.sign(made.id)).toBe("SIGNER_UNAVAILABLE");
     expect(both.link.log).toContain("0 rf1");
     expect(both.link.log.filter((line) => line === "0 f1").length).toBe(sessions);
   });

@@ -1,56 +1,42 @@
 /** Stores of either side that are put back or lost: noticed, refused, and healed by a refresh or a restore. */
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Party } from "../../mpc/base/parameters.js";
-import { decodeStateRow, type StateRow } from "../../mpc/state/state-row.js";
-import type { Wallet } from "../wallet-provider.js";
-import { CustodyBench, madeRows } from "./custody-bench.js";
-import { emptyRows, type MemoryRows } from "./memory-party.js";
+import { CustodyBench } from "./custody-bench.js";
+import { madeWallet, SIGNED, storedRow } from "./made-wallet.js";
+import { emptyRows } from "./memory-party.js";
 
 vi.mock("../../mpc/base/point.js", async (original) =>
   (await import("../../mpc/test/memo.js")).memoizedPoints(await original<typeof import("../../mpc/base/point.js")>()),
 );
 
-const SIGNED = { digest: expect.any(String) };
 // A ceiling for a machine that has other work.
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
-let made: { readonly rows: [MemoryRows, MemoryRows]; readonly wallet: Wallet };
-let id: string;
-const up = (): Promise<CustodyBench> => new CustodyBench({}, made.rows).up();
-
-beforeAll(async () => {
-  made = await madeRows();
-  id = made.wallet.walletId;
-});
-
-function storedRow(rows: MemoryRows): StateRow | null {
-  const [wallet] = rows.wallets.values();
-  return wallet === undefined ? null : decodeStateRow(wallet.row);
-}
+const made = madeWallet();
 
 describe("a store that is put back", () => {
   it.each([0, 1] as const)("at party %s is noticed, refreshed, and signs on", async (party) => {
-    const both = await up();
+    const both = await made.up();
     const old = both.copyOfRows();
-    for (let at = 0; at < 3; at++) expect(await both.sign(id)).toMatchObject(SIGNED);
+    for (let at = 0; at < 3; at++) expect(await both.sign(made.id)).toMatchObject(SIGNED);
     const rows = both.copyOfRows();
     rows[party] = old[party];
     const back = await new CustodyBench({}, rows).up();
-    expect(await back.sign(id)).toBe("RESTORED_STORE");
+    expect(await back.sign(made.id)).toBe("RESTORED_STORE");
     await back.pass(1_000);
-    expect(back.service.find(id, null)).toMatchObject({ state: "ACTIVE", epoch: 2 });
-    expect(await back.sign(id)).toMatchObject(SIGNED);
+    expect(back.service.find(made.id, null)).toMatchObject({ state: "ACTIVE", epoch: 2 });
+    expect(await back.sign(made.id)).toMatchObject(SIGNED);
     if (party === 1) expect(back.rows[1].beside.get("day/all")).toBeDefined();
   });
 
   it.each([0, 1] as const)("to before a refresh, at party %s, signs nothing until it is restored", async (party) => {
-    const both = await up();
+    const both = await made.up();
     const old = both.copyOfRows();
-    expect(await both.told(both.service.refresh(id, 0))).toBe(2);
+    expect(await both.told(both.service.refresh(made.id, 0))).toBe(2);
     const rows = both.copyOfRows();
     rows[party] = old[party];
     const back = await new CustodyBench({}, rows).up();
-    expect(await back.sign(id)).toBe("RESTORED_STORE");
+    expect(await back.sign(made.id)).toBe("RESTORED_STORE");
     expect(back.eventsOf("alert")).toContain("0 RESTORED_STORE");
     for (const each of back.rows) expect(each.wallets.size).toBe(1);
   });
@@ -70,26 +56,26 @@ describe("a store that is lost", () => {
     await restoreAt(back, 0);
     expect(back.service.status()).toMatchObject({ lost: 0, wallets: 1 });
     expect(await back.create("ada")).toBe("WALLET_EXISTS");
-    expect(await back.sign(id)).toBe("RESTORED_STORE");
-    expect(back.cosigner.approve(id, 2)).toEqual({ epoch: 2 });
-    expect(await back.told(back.service.refresh(id, 2))).toBe(2);
-    expect(await back.sign(id)).toMatchObject(SIGNED);
+    expect(await back.sign(made.id)).toBe("RESTORED_STORE");
+    expect(back.cosigner.approve(made.id, 2)).toEqual({ epoch: 2 });
+    expect(await back.told(back.service.refresh(made.id, 2))).toBe(2);
+    expect(await back.sign(made.id)).toMatchObject(SIGNED);
   });
 
   it("at C signs nothing until the wallet is restored there", async () => {
     const back = await new CustodyBench({}, [made.rows[0], emptyRows()]).up();
-    expect(await back.sign(id)).toBe("RESTORED_STORE");
+    expect(await back.sign(made.id)).toBe("RESTORED_STORE");
     await restoreAt(back, 1);
     expect(back.rows[1].beside.get("day/all")).toBeDefined();
-    expect(back.cosigner.approve(id, 2)).toEqual({ epoch: 2 });
-    expect(await back.told(back.service.refresh(id, 2))).toBe(2);
-    expect(await back.sign(id)).toMatchObject(SIGNED);
+    expect(back.cosigner.approve(made.id, 2)).toEqual({ epoch: 2 });
+    expect(await back.told(back.service.refresh(made.id, 2))).toBe(2);
+    expect(await back.sign(made.id)).toMatchObject(SIGNED);
   });
 });
 
 /** As an operator's restore does, with the share of the store that was lost. */
 async function restoreAt(back: CustodyBench, party: Party): Promise<void> {
-  const walletId = Buffer.from(id.replaceAll("-", ""), "hex");
+  const walletId = Buffer.from(made.id.replaceAll("-", ""), "hex");
   const share = made.rows[party].wallets.get(walletId.toString("hex"))?.shares.get(1);
   const row = storedRow(made.rows[party]);
   if (share === undefined || row === null) throw new Error("nothing to restore");

@@ -1,0 +1,43 @@
+/** One wallet for all tests of a file: its rows are made before the first, and each test starts parties over copies of them. */
+import { beforeAll, expect } from "vitest";
+import { decodeStateRow, type StateRow } from "../../mpc/state/state-row.js";
+import type { Wallet } from "../wallet-provider.js";
+import { CustodyBench, madeRows } from "./custody-bench.js";
+import type { MemoryRows } from "./memory-party.js";
+
+/** What a signature resolves to. */
+export const SIGNED = { digest: expect.any(String) };
+
+export interface MadeWallet {
+  readonly rows: readonly [MemoryRows, MemoryRows];
+  readonly wallet: Wallet;
+  readonly id: string;
+  /** Both parties over copies of the rows, started and met. */
+  up(): Promise<CustodyBench>;
+}
+
+/** Called outside of all tests; has its members from the first one on. */
+export function madeWallet(): MadeWallet {
+  let made: Awaited<ReturnType<typeof madeRows>>;
+  beforeAll(async () => {
+    made = await madeRows();
+  });
+  return {
+    get rows() {
+      return made.rows;
+    },
+    get wallet() {
+      return made.wallet;
+    },
+    get id() {
+      return made.wallet.walletId;
+    },
+    up: () => new CustodyBench({}, made.rows).up(),
+  };
+}
+
+/** The row that a party has stored of the wallet; null: none. */
+export function storedRow({ wallets }: MemoryRows): StateRow | null {
+  const [wallet] = wallets.values();
+  return wallet === undefined ? null : decodeStateRow(wallet.row);
+}
