@@ -26,6 +26,8 @@ interface OpenOrder {
   sureLots: number;
   /** Filled by what was streamed; null while nothing was. */
   shownLots: number | null;
+  /** Sum of the fills that were streamed one by one: states of the order may show the same ones. */
+  fillLots: number;
   /** It rests by its answer, which need not say what it filled on arrival: its state is still to be streamed. */
   isResting: boolean;
   /** Its end was answered or streamed: `boundLots` is what it filled. */
@@ -76,6 +78,7 @@ export class ContractBalance {
       ...order,
       sureLots: 0,
       shownLots: null,
+      fillLots: 0,
       isResting: false,
       hasEnded: false,
       answeredMs: null,
@@ -107,6 +110,14 @@ export class ContractBalance {
     if (isEnd(status)) own.boundLots = filledLots;
     own.hasEnded ||= isEnd(status);
     this.#settle(clientId, own, nowMs);
+  }
+
+  /** One fill of an order is streamed, each once. */
+  filled(clientId: string, qtyLots: number, nowMs: number): void {
+    const own = this.open.get(clientId);
+    if (own === undefined) return;
+    own.fillLots += qtyLots;
+    this.shown(clientId, { filledLots: own.fillLots, status: "PARTIALLY_FILLED" }, nowMs);
   }
 
   moved(signedLots: number, nowMs: number): void {
