@@ -145,14 +145,24 @@ export class ContractBalance {
     return isWhole;
   }
 
-  /** What is held of these at least, whatever our orders that are under way do; null where that is not known. */
+  /**
+   * What is held of these at least, whatever our orders that are under way do; null where that is not known: also where more
+   * is missing than orders of ours can have moved, so that somebody else took it.
+   */
   leastOf(position: VenuePosition): number | null {
+    const isLong = position.direction === "LONG";
     const surely = this.#isTraced ? this.surelyOf(position) : null;
     if (surely === null) return null;
     let takenLots = 0;
-    for (const own of this.open.values())
-      if (own.isBuy !== (position.direction === "LONG")) takenLots += Math.max(0, own.boundLots - own.sureLots);
-    return surely.qtyLots - takenLots;
+    // Added and not shown yet; or taken, shown, and not answered yet.
+    let oursLots = isLong ? this.#boughtLots : this.#soldLots;
+    for (const { boundLots, isBuy, sureLots } of this.open.values()) {
+      if (isBuy === isLong) continue;
+      takenLots += Math.max(0, boundLots - sureLots);
+      oursLots += boundLots;
+    }
+    const missingLots = isLong ? this.#owedLots : -this.#owedLots;
+    return missingLots > oursLots ? null : surely.qtyLots - takenLots;
   }
 
   /** The position with what our orders surely filled and no move shows yet; null where nothing is left of it. */
