@@ -176,10 +176,16 @@ export class ContractBalance {
   leftOf(position: VenuePosition): VenuePosition | null {
     const isLong = position.direction === "LONG";
     const owedLots = this.#surelyOwedLots();
-    // What is held may include them already, or not.
-    const untracedLots = isLong ? this.#soldLots : this.#boughtLots;
-    const takenLots = this.#isTraced ? (isLong ? -owedLots : owedLots) : untracedLots;
+    const tracedLots = isLong ? -owedLots : owedLots;
+    const takenLots = this.#isTraced ? tracedLots : this.#filledLots(!isLong);
     return takenLots <= 0 ? position : changedBy(position, -takenLots);
+  }
+
+  /** By our orders of one side, as far as that is known. What is held may include it already, or not. */
+  #filledLots(isBuy: boolean): number {
+    let lots = isBuy ? this.#boughtLots : this.#soldLots;
+    for (const own of this.open.values()) if (own.isBuy === isBuy) lots += own.sureLots;
+    return lots;
   }
 
   #surelyOwedLots(): number {
