@@ -9,9 +9,12 @@ const ACCOUNT = "acct-venueone";
 const RESTS = { orderType: "LIMIT", limitPrice: "99000", preferredExchange: "venueone" } as const;
 const STOP = { stopLoss: "95000" };
 const NEW_ID = "id-after-the-amend";
+const UNREAD_MS = 33_000;
 
 interface Amended extends Harness {
   readonly streams: FakeStreams;
+  /** Reads of the new id are refused until then. */
+  readonly limit: { untilMs: number };
   /** The venue has the order under another id from here on, which looks by client id do not find. */
   amend(state: Partial<VenueOrder>): VenueOrder;
 }
@@ -19,6 +22,7 @@ interface Amended extends Harness {
 function amendedEntry(): Amended {
   const streams = new FakeStreams();
   const byId = new Map<string, VenueOrder>();
+  const limit = { untilMs: 0 };
   const renaming = (room: VenueRoom): VenueRoom => ({
     ...room,
     newIdPerChange: true,
@@ -26,6 +30,8 @@ function amendedEntry(): Amended {
       ...room.reader,
       readOrder: async (session, instrument, ref, options) => {
         const order = "venueOrderId" in ref ? byId.get(ref.venueOrderId) : undefined;
+        if (order !== undefined && harness.clock.wallMs() < limit.untilMs)
+          return { ok: false, code: "RATE_LIMITED", message: "no token", retryAfterMs: null };
         if (order !== undefined) return { ok: true, value: order, asOfMs: 0, source: "venue" };
         return room.reader.readOrder(session, instrument, ref, options);
       },
@@ -42,6 +48,7 @@ function amendedEntry(): Amended {
   harness.one.setPosition(ACCOUNT, "LONG", 0);
   return Object.assign(harness, {
     streams,
+    limit,
     amend(state: Partial<VenueOrder>): VenueOrder {
       const [entry] = harness.one.log;
       if (entry?.order == null) throw new Error("no entry is there");
@@ -73,4 +80,18 @@ it("is watched on while it rests under its new id", async () => {
   entry.streams.tell(ACCOUNT, { kind: "order", order });
   await entry.clock.advanceAsync(60_000);
   expect(entry.service.status()).toMatchObject({ watchedCount: 1, followedCount: 1 });
+});
+
+it("has its stop soon after its new id can be read, also where each look by its client id was answered", async () => {
+  const entry = amendedEntry();
+  await entry.openData(STOP, RESTS);
+  await entry.clock.advanceAsync(60_000);
+  const order = entry.amend({});
+  entry.limit.untilMs = entry.clock.wallMs() + UNREAD_MS;
+  entry.streams.tell(ACCOUNT, { kind: "order", order });
+  await entry.clock.advanceAsync(10_000);
+  // No frame tells of it.
+  entry.amend({ status: "FILLED", filledLots: 250, averagePrice: "99000" });
+  await entry.clock.advanceAsync(UNREAD_MS - 10_000 + UNREAD_MS / 10 + 500);
+  expect(entry.one.log.slice(1).map(({ command }) => [command.reduceOnly, command.qtyLots])).toEqual([[true, 250]]);
 });

@@ -10,7 +10,7 @@ import { wholeOrder } from "../order-parts.js";
 import { isOfPosition, positionAttempts, type OrderAttempt, type TradeRun } from "../run.js";
 import { isYoungCancel } from "../send/absence-proof.js";
 import { readPriceLater } from "../send/fill-price.js";
-import { isUnsent } from "../send/look-pause.js";
+import { isRefusal, isUnsent } from "../send/look-pause.js";
 import { applyResolution } from "../send/outcome.js";
 import type { UnknownOrder } from "../send/resolver.js";
 import { unknownOrderOf, type LookupParts } from "../send/unknown-order.js";
@@ -28,13 +28,13 @@ interface Look {
   readonly account: NonNullable<ReturnType<TradeAccounts["get"]>>;
   readonly order: UnknownOrder;
   readonly options: CallOptions;
+  /** Why a read of another id of it was not answered; null: all were. */
+  failure: ReadFailure | null;
 }
 
 const READ_TIMEOUT_MS = 3_000;
 /** Looks on the lane of exits at an entry that should have traded on arrival. */
 const URGENT_LOOKS = 5;
-/** More reads with the same credentials end as this one. */
-const REFUSED: ReadonlySet<ReadFailure> = new Set(["AUTH", "NEEDS_CREDENTIALS"]);
 
 /** Of an entry whose reply shows less than the decision saw as marketable. */
 export function urgentLooksOf(run: TradeRun): number {
@@ -56,7 +56,7 @@ export async function lookAtAll(parts: LookParts, entry: Watched): Promise<boole
     for (const attempt of open) {
       const isUnsettled = mayYetFill(attempt);
       const failure = await look(parts, run, accounts, attempt, options);
-      if (failure !== null && !REFUSED.has(failure)) isAnswered = false;
+      if (failure !== null && !isRefusal(failure)) isAnswered = false;
       if (failure === null || !isUnsent(failure)) isSent = true;
       if (isUnsettled && !mayYetFill(attempt)) entry.reportsEnd = true;
     }
@@ -75,7 +75,10 @@ export function isInHand({ resolver }: Pick<LookParts, "resolver">, run: TradeRu
   );
 }
 
-/** One read of one order; what it says less than is known already is left out. Returns why it was not answered, else null. */
+/**
+ * One read of one order, and of its other ids; what they say less than is known already is left out. Returns why one of them
+ * was not answered, else null.
+ */
 async function look(
   parts: LookParts,
   run: TradeRun,
@@ -92,9 +95,10 @@ async function look(
   if (!read.done) return "TIMEOUT";
   if (!read.value.ok) return read.value.code;
   const shown = read.value.value;
-  if (shown !== null && !isYoungCancel(attempt, shown, account.room.venueClock.nowAtLeastMs()))
-    await see(parts, accounts, { attempt, account, order, options }, shown);
-  return null;
+  if (shown === null || isYoungCancel(attempt, shown, account.room.venueClock.nowAtLeastMs())) return null;
+  const made: Look = { attempt, account, order, options, failure: null };
+  await see(parts, accounts, made, shown);
+  return made.failure;
 }
 
 async function see(parts: LookParts, accounts: TradeAccounts, made: Look, shown: VenueOrder): Promise<void> {
@@ -113,16 +117,16 @@ async function see(parts: LookParts, accounts: TradeAccounts, made: Look, shown:
 }
 
 /** What its ids filled that have another in their place, and how it is under the newest. Null where that cannot be learnt now. */
-function newestSeen(
-  parts: LookParts,
-  { account: { room, session }, attempt, options, order: { instrument } }: Look,
-  found: VenueOrder,
-): Promise<VenueOrder | null> {
+function newestSeen(parts: LookParts, made: Look, found: VenueOrder): Promise<VenueOrder | null> {
+  const { account, attempt, options, order } = made;
+  const { room, session } = account;
   return newestOf(attempt, found, {
     async read(venueOrderId) {
-      const reading = room.reader.readOrder(session, instrument, { venueOrderId }, options);
+      const reading = room.reader.readOrder(session, order.instrument, { venueOrderId }, options);
       const read = await within(parts.clock, reading, options.timeoutMs);
-      return read.done && read.value.ok ? { order: read.value.value } : null;
+      if (read.done && read.value.ok) return { order: read.value.value };
+      made.failure = read.done && !read.value.ok ? read.value.code : "TIMEOUT";
+      return null;
     },
     seeReplaced(progress) {
       if (wholeOrder(attempt, progress, true).order.filledLots > filledLots(attempt))

@@ -17,3 +17,8 @@ export function unansweredPauseMs(silentMs: number): number {
 export function isUnsent(failure: ReadFailure): boolean {
   return failure === "BREAKER_OPEN" || failure === "RATE_LIMITED";
 }
+
+/** Does the venue refuse the credentials? More reads with the same ones end as this one. */
+export function isRefusal(failure: ReadFailure): boolean {
+  return failure === "AUTH" || failure === "NEEDS_CREDENTIALS";
+}

@@ -28,7 +28,7 @@ import {
   type ExpectedOrder,
 } from "./absence-proof.js";
 import { isOneIdAlone } from "../order-parts.js";
-import { isUnsent, unansweredPauseMs } from "./look-pause.js";
+import { isRefusal, unansweredPauseMs } from "./look-pause.js";
 import { isPriced, isSettled } from "../run.js";
 
 export const MAX_UNRESOLVED = 256;
@@ -273,7 +273,7 @@ export class Resolver {
     const untilProofMs = proofMs() + POLL_TIMEOUT_MS;
     const lifeMs = Math.min(RESOLVE_MAX_MS, Math.max(RESOLVE_MIN_MS, untilProofMs));
     let seen: VenueOrder | null = null;
-    let sentNs = startNs;
+    let answeredNs = startNs;
     let laterMs = Math.min(firstDelayMs, FIRST_POLL_DELAY_MS);
     for (let delayMs = firstDelayMs; ; delayMs = laterMs) {
       const leftMs = lifeMs - (this.#clock.monoNs() - startNs) / 1e6;
@@ -292,8 +292,8 @@ export class Resolver {
       seen = look.order ?? seen;
       if (this.#stopping) return { kind: "unknown", reason: "SHUT_DOWN", order: seen };
       laterMs *= 2;
-      if (look.isUnsent !== true) sentNs = this.#clock.monoNs();
-      else laterMs = Math.min(laterMs, unansweredPauseMs((this.#clock.monoNs() - sentNs) / 1e6));
+      if (look.answered || look.isRefused === true) answeredNs = this.#clock.monoNs();
+      else laterMs = Math.min(laterMs, unansweredPauseMs((this.#clock.monoNs() - answeredNs) / 1e6));
     }
   }
 
@@ -324,8 +324,8 @@ export type LookUp =
       readonly kind: "open";
       readonly order: VenueOrder | null;
       readonly answered: boolean;
-      /** Nothing went out: it was no look. */
-      readonly isUnsent?: true;
+      /** The venue refuses the credentials: more looks end as this one. */
+      readonly isRefused?: true;
     };
 
 interface LookParts {
@@ -356,8 +356,8 @@ export async function lookUpOrder(
 
 function judge(order: UnknownOrder, read: Read<VenueOrder | null>, began: ReturnType<typeof momentOf>): LookUp {
   if (!read.ok) {
-    const unsent = isUnsent(read.code) ? { isUnsent: true as const } : {};
-    return { kind: "open", order: null, answered: false, ...unsent };
+    const refused = isRefusal(read.code) ? { isRefused: true as const } : {};
+    return { kind: "open", order: null, answered: false, ...refused };
   }
   if (read.value === null) {
     return isProvenAbsent(order.bound(), began) ? { kind: "notPlaced" } : { kind: "open", order: null, answered: true };

@@ -291,6 +291,12 @@ const MUTANTS: readonly Mutant[] = [
     plant: fault("pauses grow"),
   },
   {
+    name: "the same where the reads go out and the venue fails",
+    scene: "unknownFailed",
+    checks: ["TIMELY"],
+    plant: fault("pauses grow"),
+  },
+  {
     name: "the end of an unknown order waits for the next look at its entry",
     scene: "unknownUnread",
     checks: ["TIMELY"],

@@ -239,6 +239,8 @@ export const AFTER_SCENES = {
       limitPrice: "100100",
     }),
   unknownUnread: () => unreadEntry({ kind: "loseReply" }, "BREAKER_OPEN", {}),
+  /** The reads go out, and the venue fails. */
+  unknownFailed: () => unreadEntry({ kind: "loseReply" }, "VENUE_ERROR", {}),
   passingRefusal: () => refusedStop("VENUE_STATE", false),
   lastingRefusal: () => refusedStop("VENUE_STATE", true),
 } as const satisfies Readonly<Record<string, () => Promise<Played>>>;

@@ -248,6 +248,7 @@ export class AccountReconciler<S> {
     const { feed, logger, members, name, reads } = this.#options;
     const wasLive = this.#isLive;
     const before = feed.positions();
+    const mayBeOlder = reads.mayPrecedeMove(beganMs);
     const isChanged = truth.adopt();
     this.#hasPicture = true;
     const held = feed.positions();
@@ -258,6 +259,8 @@ export class AccountReconciler<S> {
       reads.agreed(beganMs);
       reads.proven(truth.asOfMs);
     }
+    // It changed what moved shortly before it, and may be older than that move: another is to begin surely later.
+    if (mayBeOlder && !sameSizes(before, held)) reads.doubtPositions();
     // Only an answer asked for after the unread frame includes what that frame reported.
     if (this.#hasUnread) return false;
     if (reads.isPending) this.refreshSoon();

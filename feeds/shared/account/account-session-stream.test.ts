@@ -48,6 +48,23 @@ async function live(lotsHeld = 5): Promise<void> {
 
 beforeEach(() => setUp());
 
+describe("a regular read of an account session stream", () => {
+  it("may be older than a frame that came shortly before it began: another read, surely later, says what is held", async () => {
+    await live(300);
+    await bench.wait(TRUTH_EVERY_MS - 500);
+    // Its owner closes most of it.
+    bench.network.last.receive("100");
+    expect(standing()).toBe(100);
+    await bench.wait(1_000);
+    expect(bench.loads.length).toBe(1);
+    await bench.answer(300);
+    expect(standing()).toBeNull();
+    await bench.wait(2 * SURELY_LATER_MS);
+    await bench.answer(100);
+    expect(standing()).toBe(100);
+  });
+});
+
 describe("an account session stream that starts", () => {
   it("asks the venue for nothing before its connection is ready, and is readable only after the answer", async () => {
     await bench.clock.advanceAsync(0);

@@ -26,6 +26,8 @@ interface OpenOrder {
   sureLots: number;
   /** Filled by what was streamed; null while nothing was. */
   shownLots: number | null;
+  /** Sum of the fills that were streamed one by one: states of the order may show the same ones. */
+  fillLots: number;
   /** It rests by its answer, which need not say what it filled on arrival: its state is still to be streamed. */
   isResting: boolean;
   /** Its end was answered or streamed: `boundLots` is what it filled. */
@@ -76,6 +78,7 @@ export class ContractBalance {
       ...order,
       sureLots: 0,
       shownLots: null,
+      fillLots: 0,
       isResting: false,
       hasEnded: false,
       answeredMs: null,
@@ -109,6 +112,14 @@ export class ContractBalance {
     this.#settle(clientId, own, nowMs);
   }
 
+  /** One fill of an order is streamed, each once. */
+  filled(clientId: string, qtyLots: number, nowMs: number): void {
+    const own = this.open.get(clientId);
+    if (own === undefined) return;
+    own.fillLots += qtyLots;
+    this.shown(clientId, { filledLots: own.fillLots, status: "PARTIALLY_FILLED" }, nowMs);
+  }
+
   moved(signedLots: number, nowMs: number): void {
     this.#owedLots -= signedLots;
     // An order that is not answered may have done it.
@@ -134,14 +145,24 @@ export class ContractBalance {
     return isWhole;
   }
 
-  /** What is held of these at least, whatever our orders that are under way do; null where that is not known. */
+  /**
+   * What is held of these at least, whatever our orders that are under way do; null where that is not known: also where more
+   * is missing than orders of ours can have moved, so that somebody else took it.
+   */
   leastOf(position: VenuePosition): number | null {
+    const isLong = position.direction === "LONG";
     const surely = this.#isTraced ? this.surelyOf(position) : null;
     if (surely === null) return null;
     let takenLots = 0;
-    for (const own of this.open.values())
-      if (own.isBuy !== (position.direction === "LONG")) takenLots += Math.max(0, own.boundLots - own.sureLots);
-    return surely.qtyLots - takenLots;
+    // Added and not shown yet; or taken, shown, and not answered yet.
+    let oursLots = isLong ? this.#boughtLots : this.#soldLots;
+    for (const { boundLots, isBuy, sureLots } of this.open.values()) {
+      if (isBuy === isLong) continue;
+      takenLots += Math.max(0, boundLots - sureLots);
+      oursLots += boundLots;
+    }
+    const missingLots = isLong ? this.#owedLots : -this.#owedLots;
+    return missingLots > oursLots ? null : surely.qtyLots - takenLots;
   }
 
   /** The position with what our orders surely filled and no move shows yet; null where nothing is left of it. */
@@ -155,10 +176,16 @@ export class ContractBalance {
   leftOf(position: VenuePosition): VenuePosition | null {
     const isLong = position.direction === "LONG";
     const owedLots = this.#surelyOwedLots();
-    // What is held may include them already, or not.
-    const untracedLots = isLong ? this.#soldLots : this.#boughtLots;
-    const takenLots = this.#isTraced ? (isLong ? -owedLots : owedLots) : untracedLots;
+    const tracedLots = isLong ? -owedLots : owedLots;
+    const takenLots = this.#isTraced ? tracedLots : this.#filledLots(!isLong);
     return takenLots <= 0 ? position : changedBy(position, -takenLots);
+  }
+
+  /** By our orders of one side, as far as that is known. What is held may include it already, or not. */
+  #filledLots(isBuy: boolean): number {
+    let lots = isBuy ? this.#boughtLots : this.#soldLots;
+    for (const own of this.open.values()) if (own.isBuy === isBuy) lots += own.sureLots;
+    return lots;
   }
 
   #surelyOwedLots(): number {

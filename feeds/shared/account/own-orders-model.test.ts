@@ -1,8 +1,9 @@
 /**
  * Orders of ours over a watched account while connections are cut, frames and acknowledgements are lost or late, outcomes
  * are lost, reads are slow and the account begins to be followed with orders under way. Nobody else trades. The judge holds
- * what replaces a read against what the venue holds, and counts how often it does and what reads that costs. Virtual time; a
- * seed decides what happens. One planted fault for each rule. FUZZ_SEED replays one seed; FUZZ_RUNS plays so many, from 1 on.
+ * what replaces a read against what the venue holds, and counts how often it does and what reads that costs. Other lives are
+ * shared: strangers trade much on the same account, frames come, and reads lag behind them, undated. Virtual time; a seed
+ * decides what happens. One planted fault for each rule. FUZZ_SEED replays one seed; FUZZ_RUNS plays so many, from 1 on.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { VenueOrder } from "../../../engine/domain/order.js";
@@ -28,16 +29,27 @@ const SETTLED_STEPS = 600;
 /** Far from flat: a position that turned over is another one. */
 const START_LOTS = 50_000;
 
+/** Shared ones: long enough for regular reads, which begin shortly after any move. */
+const SHARED_LIVES = 2;
+const SHARED_STEPS = 2_600;
+/** What strangers trade at least. */
+const STRANGE_LOTS = 1_000;
+/** What orders of ours move within seconds is less. */
+const OWN_LOTS = 100;
+/** Reads lag by so much at most. */
+const LAG_MS = 1_100;
+
 /** Of the moments of calm, with an order a second, so large a part is served without a read. */
 const LEAST_USED = 0.75;
 /** Reads of an account whose streams lose nothing and that sends an order a second. */
 const MOST_CALM_READS_PER_MINUTE = 12;
 
 /**
- * TRUE: what replaces a read is what the venue holds. USED: where nothing fails, what is streamed replaces nearly all reads.
+ * TRUE: what replaces a read is what the venue holds. SHOWN: and in a shared life no more than was streamed, but for orders of
+ * ours. USED: where nothing fails, what is streamed replaces nearly all reads.
  * READ: where nothing fails, hardly a read is made beside it.
  */
-type Check = "TRUE" | "USED" | "READ";
+type Check = "TRUE" | "SHOWN" | "USED" | "READ";
 
 class Play {
   readonly #random: Random;
@@ -50,6 +62,8 @@ class Play {
   readonly #unknown = new Map<string, number>();
   #count = 0;
   #lastFrameMs = 0;
+  /** As streamed last, in a shared life. */
+  #shownLots: number | null = null;
   /** Moments of calm, and those of them in which what is streamed replaces a read of a named size, or of an exact one. */
   readonly counts = { calm: 0, named: 0, exact: 0, calmReads: 0, wild: 0, wildNamed: 0, wildReads: 0 };
   readonly #handled = new Map<object, number>();
@@ -61,6 +75,7 @@ class Play {
 
   async run(): Promise<ReadonlyMap<Check, string>> {
     for (let life = 0; life < LIVES; life++) await this.#life(life);
+    for (let life = 0; life < SHARED_LIVES; life++) await this.#sharedLife(LIVES + life);
     const { calm, calmReads, named } = this.counts;
     if (named < LEAST_USED * calm) this.#blame("USED", `${named} of ${calm} moments are served by the stream`);
     const perMinute = calmReads / ((calm * STEP_MS) / 60_000);
@@ -68,15 +83,20 @@ class Play {
     return this.found;
   }
 
-  /** Begins with an account that nobody watched before. */
-  async #life(life: number): Promise<void> {
+  /** With an account that nobody watched before. */
+  #begin(life: number): void {
     this.#bench = new WatchBench({ seed: this.#seed * 1_000 + life });
     this.#knownLots = START_LOTS;
     this.#unknown.clear();
     this.#lastFrameMs = 0;
-    const { venue, watcher } = this.#bench;
-    venue.lots.set(KEY, START_LOTS);
+    this.#shownLots = null;
+    this.#bench.venue.lots.set(KEY, START_LOTS);
     this.#bench.open(KEY);
+  }
+
+  async #life(life: number): Promise<void> {
+    this.#begin(life);
+    const { venue, watcher } = this.#bench;
     const { counts } = this;
     for (let step = 0; step < WILD_STEPS; step++) {
       await this.#step(true);
@@ -97,6 +117,39 @@ class Play {
     watcher.stop();
   }
 
+  async #sharedLife(life: number): Promise<void> {
+    this.#begin(life);
+    const { clock, venue, watcher } = this.#bench;
+    this.#shownLots = START_LOTS;
+    venue.readMs = 20;
+    for (let step = 0; step < SHARED_STEPS; step++) {
+      const isStrange = this.#happens(0.03) && watcher.get(KEY)?.state === "LIVE";
+      if (isStrange) this.#strangeTrade();
+      if (this.#happens(0.02)) this.#trade(false);
+      await clock.advanceAsync(STEP_MS);
+      this.#connect(false);
+      await clock.advanceAsync(0);
+      this.#judge();
+    }
+    watcher.stop();
+  }
+
+  #strangeTrade(): void {
+    const lots = STRANGE_LOTS + this.#upTo(STRANGE_LOTS);
+    this.#holds(this.#happens(0.5) ? lots : -lots);
+    this.#frames(false, null, 0);
+  }
+
+  /** The venue holds so much more. In a shared life its reads show it later. */
+  #holds(signedLots: number): void {
+    const { clock, venue } = this.#bench;
+    const before = venue.lots.get(KEY) ?? 0;
+    venue.lots.set(KEY, before + signedLots);
+    if (this.#shownLots === null) return;
+    if (!venue.readLots.has(KEY)) venue.readLots.set(KEY, before);
+    clock.setTimer(() => venue.readLots.set(KEY, (venue.readLots.get(KEY) ?? 0) + signedLots), this.#upTo(LAG_MS));
+  }
+
   async #step(isWild: boolean): Promise<void> {
     const { clock, venue } = this.#bench;
     if (this.#happens(0.02)) venue.readMs = isWild ? this.#upTo(2_500) : 20;
@@ -113,7 +166,7 @@ class Play {
   }
 
   #trade(isWild: boolean): void {
-    const { clock, venue, watcher } = this.#bench;
+    const { clock, watcher } = this.#bench;
     const account = watcher.get(KEY);
     if (account === null) return;
     const { reads } = account;
@@ -126,7 +179,7 @@ class Play {
     const fillMs = this.#upTo(200);
     const signedLots = isBuy ? filledLots : -filledLots;
     clock.setTimer(() => {
-      venue.lots.set(KEY, (venue.lots.get(KEY) ?? 0) + signedLots);
+      this.#holds(signedLots);
       this.#unknown.set(clientId, signedLots);
       this.#frames(isWild, clientId, filledLots);
     }, fillMs);
@@ -144,8 +197,8 @@ class Play {
     );
   }
 
-  /** Of one fill, in the order of the connection; those of a connection that is cut meanwhile are lost. */
-  #frames(isWild: boolean, clientId: string, filledLots: number): void {
+  /** Of one fill, null: a stranger's, in the order of the connection; those of a connection that is cut meanwhile are lost. */
+  #frames(isWild: boolean, clientId: string | null, filledLots: number): void {
     const { clock, network, venue } = this.#bench;
     const connection = network.connections.at(-1);
     if (connection === undefined || connection.isEnded || connection.sent.length === 0) return;
@@ -155,14 +208,16 @@ class Play {
       if (isWild && this.#happens(0.2)) return;
       this.#lastFrameMs = Math.max(this.#lastFrameMs, atMs + this.#upTo(isWild ? 250 : 60));
       clock.setTimer(() => {
-        if (!connection.isEnded) connection.receive(JSON.stringify({ key: KEY, ...frame }));
+        const isShared = this.#shownLots !== null && frame["kind"] === "positions";
+        if (isShared) this.#shownLots = lots;
+        // Undated: newer than what was read or asked for before it came.
+        const dated = isShared ? { ...frame, atMs: clock.trueMs() } : frame;
+        if (!connection.isEnded) connection.receive(JSON.stringify({ key: KEY, ...dated }));
         this.#judge();
       }, this.#lastFrameMs - clock.trueMs());
     };
-    const frames = [
-      { kind: "positions", lots, atMs },
-      { kind: "ended", clientId, filledLots },
-    ];
+    const frames: Readonly<Record<string, unknown>>[] = [{ kind: "positions", lots, atMs }];
+    if (clientId !== null) frames.push({ kind: "ended", clientId, filledLots });
     for (const frame of this.#happens(0.5) ? frames : frames.reverse()) send(frame);
   }
 
@@ -192,11 +247,22 @@ class Play {
   #judge(): void {
     const told = this.#replacing();
     if (told === null) return;
+    if (this.#shownLots !== null) {
+      this.#judgeShared(told, this.#shownLots);
+      return;
+    }
     let [least, most] = [this.#knownLots, this.#knownLots];
     for (const lots of this.#unknown.values()) [least, most] = [least + Math.min(0, lots), most + Math.max(0, lots)];
     if (told < least || told > most) this.#blame("TRUE", `${told} replaces a read of ${least} to ${most}`);
     const exact = this.#bench.watcher.livePositions(KEY, null)?.value[0]?.qtyLots ?? told;
     if (exact < least || exact > most) this.#blame("TRUE", `exactly ${exact} replaces a read of ${least} to ${most}`);
+  }
+
+  #judgeShared(told: number, shownLots: number): void {
+    if (told > shownLots + OWN_LOTS) this.#blame("SHOWN", `${told} replaces a read, ${shownLots} were streamed`);
+    const exact = this.#bench.watcher.livePositions(KEY, null)?.value[0]?.qtyLots ?? shownLots;
+    if (Math.abs(exact - shownLots) > OWN_LOTS)
+      this.#blame("SHOWN", `exactly ${exact} replaces a read, ${shownLots} were streamed`);
   }
 
   #blame(check: Check, text: string): void {
@@ -249,10 +315,29 @@ const MUTANTS: readonly { readonly name: string; readonly check: Check; readonly
   {
     name: "a contract is forgotten as soon as it is balanced",
     check: "TRUE",
-    plant: () =>
-      void vi.spyOn(ContractBalance.prototype, "isOver").mockImplementation(function (this: ContractBalance) {
+    plant: () => {
+      vi.spyOn(ContractBalance.prototype, "isOver").mockImplementation(function (this: ContractBalance) {
         return this.isBalanced;
+      });
+      // A read that undoes a late frame would settle it.
+      vi.spyOn(StreamedReads.prototype, "mayPrecedeMove").mockReturnValue(false);
+    },
+  },
+  {
+    name: "what is missing is taken for an order of ours, whoever took it",
+    check: "SHOWN",
+    plant: () =>
+      void vi.spyOn(ContractBalance.prototype, "leastOf").mockImplementation(function (
+        this: ContractBalance,
+        position,
+      ) {
+        return this.surelyOf(position)?.qtyLots ?? null;
       }),
+  },
+  {
+    name: "a read is taken for newer than what moved shortly before it",
+    check: "SHOWN",
+    plant: () => void vi.spyOn(StreamedReads.prototype, "mayPrecedeMove").mockReturnValue(false),
   },
   {
     name: "moves confirm nothing",

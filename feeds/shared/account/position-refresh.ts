@@ -87,9 +87,8 @@ export class PositionRefresh {
     const beganMs = reads.begin();
     const adopt = await this.#load();
     if (adopt === null || state() === "DOWN") return "unknown";
-    const adopted = adopt();
+    const adopted = adoptRead(reads, adopt, beganMs);
     if (!adopted.ok) return "unknown";
-    if (adopted.agrees) reads.agreed(beganMs);
     return adopted.differences === 0 ? "quiet" : "dead";
   }
 
@@ -104,9 +103,7 @@ export class PositionRefresh {
       if (adopt === null) this.#repeatLater();
       else {
         this.#failureCount = 0;
-        const adopted = adopt();
-        if (adopted.ok && adopted.agrees) reads.agreed(beganMs);
-        onAdopted(adopted);
+        onAdopted(adoptRead(reads, adopt, beganMs));
       }
       // An order may have been sent since: its state is still to be shown.
       if (reads.isPending) this.soon();
@@ -132,4 +129,16 @@ export class PositionRefresh {
       return null;
     }
   }
+}
+
+/**
+ * Takes a read that began then. One that changes what moved shortly before it may be older than that move, where the venue
+ * dates neither: another is needed that began surely later.
+ */
+export function adoptRead(reads: StreamedReads, adopt: Adopt, beganMs: number): Adopted {
+  const mayBeOlder = reads.mayPrecedeMove(beganMs);
+  const adopted = adopt();
+  if (adopted.ok && adopted.agrees) reads.agreed(beganMs);
+  if (mayBeOlder && adopted.differences > 0) reads.doubtPositions();
+  return adopted;
 }

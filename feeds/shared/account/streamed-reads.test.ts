@@ -180,6 +180,21 @@ describe("streamed positions after an order of ours", () => {
     expect(reads.isPending).toBe(false);
   });
 
+  it("count for nothing once somebody else took more than any order of ours could have, until a read", () => {
+    const { reads, sent, wait } = setUp();
+    const lots = (streamed: number, wanted: number) =>
+      reads.trusted(held(streamed), want(wanted))?.map(({ qtyLots }) => qtyLots);
+    sent("1", "BUY", 1);
+    reads.answered("1", order("1", "FILLED", 1));
+    reads.moved(held(9), held(10));
+    // Closed by its owner but for one, in the venue's own page.
+    reads.moved(held(10), held(1));
+    expect([lots(1, 5), lots(1, 1)]).toEqual([undefined, undefined]);
+    wait(SURELY_LATER_MS);
+    reads.agreed(reads.begin());
+    expect([lots(1, 5), lots(1, 1)]).toEqual([[1], [1]]);
+  });
+
   it("are what is held, in whatever order pictures and reads come, while no stranger trades", () => {
     const step = fc.oneof(
       {
@@ -386,6 +401,14 @@ describe("a read after an order of ours that the streams do not report", () => {
     expect(heldAtLeast(reads, held(3), [])).toMatchObject(held(2));
     reads.fills.looked(order("close", "OPEN", 0));
     expect(heldAtLeast(reads, held(3), [])).toMatchObject(held(2));
+  });
+
+  it("takes away what an order that rests was answered to have filled, also where its contract is not traced", () => {
+    const { reads, sent } = grown(10);
+    reads.doubt();
+    sent("close", "SELL", 5, true);
+    reads.answered("close", order("close", "PARTIALLY_FILLED", 3));
+    expect(heldAtLeast(reads, held(10), held(7))).toMatchObject(held(7));
   });
 
   it("takes away nothing twice: what the streams reported has lowered the position already", () => {

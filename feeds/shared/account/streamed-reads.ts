@@ -163,6 +163,11 @@ export class StreamedReads {
     this.fills.agreed(untilMs);
   }
 
+  /** A position moved so shortly before a read that began then, that the read may be older than the move. */
+  mayPrecedeMove(beganMs: number): boolean {
+    return this.#movedMs !== null && this.#movedMs > beganMs - SURELY_LATER_MS;
+  }
+
   // ---------------------------------------------------------------- what may be believed
 
   /** Wall ms of the newest whole picture. */

@@ -104,12 +104,11 @@ export class UnconfirmedFills {
     if (!balance.open.has(venueClientOrderId)) this.#byClientId.delete(venueClientOrderId);
   }
 
-  /** One fill, each shown once: for streams that show fills and not the states of orders. */
+  /** One fill, each shown once: for streams that show fills, whatever they show of the states of orders. */
   filled(clientId: string | null, qtyLots: number): void {
     const balance = clientId === null ? undefined : this.#byClientId.get(clientId);
     if (clientId === null || balance === undefined) return;
-    const shownLots = balance.open.get(clientId)?.shownLots ?? 0;
-    balance.shown(clientId, { filledLots: shownLots + qtyLots, status: "PARTIALLY_FILLED" }, monoMs(this.#clock));
+    balance.filled(clientId, qtyLots, monoMs(this.#clock));
     if (!balance.open.has(clientId)) this.#byClientId.delete(clientId);
   }
 

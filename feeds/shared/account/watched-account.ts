@@ -20,8 +20,8 @@ import type { FeedState } from "../../../engine/market/market.js";
 import type { AccountEvent, CallOptions, Read } from "../../../engine/ports.js";
 import { Resync } from "../book/resync.js";
 import { failedRead } from "../net/call-results.js";
-import type { AccountHost, AccountSource, Adopt, Adopted } from "./account-source.js";
-import { PositionRefresh } from "./position-refresh.js";
+import type { AccountHost, AccountSource, Adopt } from "./account-source.js";
+import { adoptRead, PositionRefresh } from "./position-refresh.js";
 import { ConnectionLife } from "./connection-life.js";
 import { sameSizes } from "./held-positions.js";
 import { heldAtLeast, StreamedReads, type WantedLots } from "./streamed-reads.js";
@@ -262,14 +262,13 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
 
   /** False: another read is needed. */
   #adopt({ adopt, beganMs, lostCount }: LoadedAccount): boolean {
-    const adopted: Adopted = adopt();
+    const adopted = adoptRead(this.reads, adopt, beganMs);
     noteDifferences(this.#options, adopted.differences, this.#state);
     if (!adopted.ok) {
       this.#options.counters.decodeErrorCount++;
       return false;
     }
     this.refresh.noteAnswered();
-    if (adopted.agrees) this.reads.agreed(beganMs);
     // Only an answer asked for after the loss includes what was lost.
     if (lostCount !== this.#lostCount) return false;
     // The account is known as of then, and `reverify` looks again when the connection delivers.

@@ -37,6 +37,8 @@ interface Picture {
 export class WatchedVenue {
   readonly clock: VirtualClock;
   readonly lots = new Map<string, number>();
+  /** What reads show where they lag behind that; dated as they are asked. */
+  readonly readLots = new Map<string, number>();
   /** `account alice`, `positions alice`, in the order asked. */
   readonly calls: string[] = [];
   /** Who paid for each of them. */
@@ -62,7 +64,8 @@ export class WatchedVenue {
     this.payers.push(call.payer ?? null);
     const { answers, readMs, refusedMs } = this;
     const asOfMs = this.clock.wallMs();
-    const picture = { lots: this.lots.get(key) ?? 0, atMs: this.clock.trueMs() };
+    const lots = this.readLots.get(key) ?? this.lots.get(key) ?? 0;
+    const picture = { lots, atMs: this.clock.trueMs() };
     const waitMs = answers === "hangs" ? call.timeoutMs : readMs;
     if (waitMs > 0) await new Promise<void>((resolve) => void this.clock.setTimer(resolve, waitMs));
     if (answers === "refuses") return failedRead("BREAKER_OPEN", "shut", refusedMs);
