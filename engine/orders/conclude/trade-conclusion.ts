@@ -127,8 +127,12 @@ export class TradeConclusion {
     this.#parts.background.run("intent_settle", this.#core.settleAbsent(run));
   }
 
-  /** The reply of a run that stays open: its record stays RUNNING, and the next request with the key looks again. */
+  /**
+   * The reply of a run that stays open: its record stays RUNNING, and the next request with the key looks again. What of it
+   * was found at rest is followed meanwhile: whoever finds the rest may have other credentials.
+   */
   leaveOpen(execution: TradeExecution, context: TradeContext, run: TradeRun): Concluded {
+    this.#followResting(execution, run);
     return this.#reply(execution, context, run);
   }
 
