@@ -70,13 +70,23 @@ export class TradeConclusion {
     this.#followResting(execution, run);
     const elapsedMs = roundMs(execution.deadline.elapsedMs());
     const listed = ticket !== null || unsettledAttempt(run) !== null || late.length > 0;
+    // What the store refuses is stored later, and more may be known of the run by then.
+    const latest = atFirst(reply.data, () => this.dataOf(run));
     const rowsOf: RowsOf = (events) => [
-      ...(listed ? registry.persistWrites(reply.data, run) : []),
+      ...(listed ? registry.persistWrites(latest(), run) : []),
       ...this.#core.recordRows(run, () => decisions.rows("replied", run, reply.data, events, elapsedMs)),
     ];
     this.#parts.background.run(
       "conclusion",
-      ticket === null ? this.#core.store(run, rowsOf) : this.#core.complete(ticket, run, reply, rowsOf),
+      ticket === null
+        ? this.#core.storeReply(run, rowsOf)
+        : this.#core.complete(
+            ticket,
+            run,
+            reply,
+            rowsOf,
+            atFirst<TradeResult>(reply, () => toTradeResult(this.dataOf(run), false)),
+          ),
     );
     this.#parts.background.run("names_free", freeNames(this.#parts, execution, run));
     this.followLate(execution, context, run, late);
@@ -232,4 +242,14 @@ function accountsOf(run: TradeRun): ResolvedTrade["accounts"] {
   for (const { venue, accountHash } of run.attempts)
     if (accountHash !== undefined) accounts.set(`${venue} ${accountHash}`, { venue, accountHash });
   return [...accounts.values()];
+}
+
+/** What was given, the first time that it is asked for. */
+function atFirst<T>(given: T, later: () => T): () => T {
+  let isAsked = false;
+  return () => {
+    if (isAsked) return later();
+    isAsked = true;
+    return given;
+  };
 }
