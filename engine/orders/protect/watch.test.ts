@@ -46,6 +46,7 @@ describe("a watch while the store refuses", () => {
   it.each([
     ["for a moment", 5_000],
     ["for minutes", 300_000],
+    ["for hours", 7_200_000],
   ])("%s goes on, and what fills after that has its stop", async (_, refusedMs) => {
     const harness = flat({ service: { records: createRowSink() } });
     const data = await harness.openData(STOP, RESTS);
@@ -59,6 +60,7 @@ describe("a watch while the store refuses", () => {
     fillEntry(harness, 250);
     const execution = await later(harness, data, 120_000);
     expect(guards(harness).map(({ qtyLots }) => qtyLots)).toEqual([100, 150]);
+    expect(execution.protectionOrders?.length).toBeLessThan(20);
     expect(execution).toMatchObject({ state: "COMPLETED", protection: "PLACED", protectionReason: null });
     expect(await rowFaults(harness.store, [harness.one])).toEqual([]);
     expect(harness.service.status()).toMatchObject({ watchedCount: 0, followedCount: 1 });
