@@ -280,6 +280,8 @@ async function startOrderServices(
   await trades.start();
   const orders = new SingleOrderService(common);
   undo.push(() => orders.drain(DRAIN_EXTRA_MS));
+  // Before its switches fire: what a trade sends after them nobody would cancel.
+  undo.push(() => trades.endSending(DRAIN_EXTRA_MS));
   await orders.start();
   return { trades, orders, guards };
 }

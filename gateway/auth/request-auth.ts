@@ -77,6 +77,12 @@ export class RequestAuth implements Authenticator {
     return this.#acceptedCount;
   }
 
+  namedKey({ headers, address }: Pick<SignedRequest, "headers" | "address">): string | null {
+    const key = this.#parts.keys.get(headers.apiKey ?? "");
+    if (key === undefined || key.present === null) return null;
+    return key.ips.isEmpty || key.ips.has(address) ? key.caller.keyId : null;
+  }
+
   authenticate(request: SignedRequest): AuthVerdict {
     return this.#answer(request, isWrite(request.method));
   }

@@ -72,6 +72,8 @@ export type AuthVerdict =
 export interface Authenticator {
   /** `public`: keys are verified where they are shown. */
   readonly mode: "public" | "signed" | "secret";
+  /** Id of the live key that is named, where that allows the address; null: there is none. Proves nothing, and costs no digest. */
+  namedKey(request: Pick<SignedRequest, "headers" | "address">): string | null;
   /** Never throws; answers at once. A signed write is accepted once. */
   authenticate(request: SignedRequest): AuthVerdict;
   /** For the `auth` frame of the stream, signed like a GET of its address: a signature is accepted once. */

@@ -18,7 +18,12 @@ function setUp(pairsMax = 10) {
       return { ok: false, error: new ServiceError("AUTH_BAD_SIGNATURE") };
     return { ok: true, caller: { ownerId: "o", keyId: headers.apiKey, scopes: new Set() }, deprecated: false };
   };
-  const authenticator: Authenticator = { mode: "signed", authenticate, authenticateOnce: authenticate };
+  const authenticator: Authenticator = {
+    mode: "signed",
+    authenticate,
+    authenticateOnce: authenticate,
+    namedKey: ({ headers: { apiKey } }) => (apiKey?.includes("pk_live") === true ? apiKey : null),
+  };
   const verifier = new Verifier(authenticator, pairsMax);
   const full = new TokenBucket("anon", { perSecond: 1, burst: 2 }, 0);
   const empty = new TokenBucket("anon", { perSecond: 1, burst: 2 }, 0);
@@ -39,6 +44,24 @@ describe("the verifier", () => {
     for (const other of [requestOf("pk_2", "10.0.0.1"), requestOf("pk_1", "10.0.0.2"), requestOf("pk_1 10.0.0.1", "")])
       expect(verifier.verify(other, empty, 1, 0)).toBeNull();
     expect(asked).toHaveLength(3);
+  });
+
+  it("checks a live key from an address without tokens once a second until it is proven from there", () => {
+    const { asked, verifier } = setUp();
+    const empty = new TokenBucket("anon", { perSecond: 1 / 3600, burst: 1 }, 0);
+    empty.take(1, 0);
+    const second = 1e9;
+    const flood = requestOf("bad pk_live", "10.0.0.1");
+    expect(verifier.verify(flood, empty, 1, 0)?.ok).toBe(false);
+    // Whoever floods under its id takes its turns, and nobody else's.
+    for (let ns = 0; ns < second; ns += second / 10) expect(verifier.verify(flood, empty, 1, ns)).toBeNull();
+    expect(verifier.verifyOnce(flood, empty, 0)).toBeNull();
+    const first = requestOf("pk_live", "10.0.0.1");
+    expect(verifier.verifyOnce(first, empty, 0)?.ok).toBe(true);
+    for (let index = 0; index < 10; index++) expect(verifier.verify(first, empty, 1, 0)?.ok).toBe(true);
+    expect(verifier.verify(requestOf("pk_live", "10.0.0.2"), empty, 1, 0)).toBeNull();
+    expect(verifier.verify(flood, empty, 1, 2 * second)?.ok).toBe(false);
+    expect(asked).toHaveLength(13);
   });
 
   it("remembers no key that was refused", () => {

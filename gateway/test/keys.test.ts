@@ -372,15 +372,28 @@ describe("a flood of wrong keys", () => {
     // Proven from here before.
     expect((await limits(ALICE)).status).toBe(200);
     const digests = auth.digestCount();
-    const wrong = { ...BOB, secret: "sk_wrong" };
+    const wrong = { ...BOB, keyId: "pk_nobody", secret: "sk_wrong" };
     const seen = [];
     for (let index = 0; index < 8; index++) seen.push(await limits(wrong));
     expect(seen.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401, 429, 429, 429]);
     expect(seen.at(-1)?.headers["ratelimit-policy"]).toContain('"anon"');
     expect(auth.digestCount() - digests).toBe(5);
-    // A neighbour that is known here goes on; one that is not waits.
+    // Neighbours go on: the one that is known here, and one whose first request this is.
     expect((await limits(ALICE)).status).toBe(200);
-    expect((await limits(BOB)).status).toBe(429);
+    expect((await limits(BOB)).status).toBe(200);
+  });
+
+  it("under the id of a live key is answered as any other", async () => {
+    const rateLimits = { read: MANY, trade: MANY, exit: MANY, transfer: MANY, anon: rule(2) };
+    const [harness] = await start({ server: { rateLimits } });
+    const wrong = { ...BOB, secret: "sk_wrong" };
+    const limits = (by: TestKey) => get(harness, "/api/limits", signed(by, { target: "/api/limits" }));
+    const seen = [];
+    for (let index = 0; index < 5; index++) seen.push((await limits(wrong)).status);
+    expect(seen).toEqual([401, 401, 429, 429, 429]);
+    expect((await limits(ALICE)).status).toBe(200);
+    // Its list does not have the address.
+    expect((await limits(LOCAL_ONLY)).status).toBe(429);
   });
 
   it("costs a body nothing but its bytes: no key, no reading of it", async () => {

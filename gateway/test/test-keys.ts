@@ -91,7 +91,10 @@ export function createTestAuth({
       if (text === null || text === "") return refused("AUTH_MISSING_HEADER", { header: name });
     const found = all.find(({ keyId }) => keyId === headers.apiKey);
     const caller = callers.get(headers.apiKey ?? "");
-    if (found === undefined || caller === undefined) return refused("AUTH_UNKNOWN_KEY");
+    if (found === undefined || caller === undefined) {
+      if (isSigned) digests++;
+      return refused("AUTH_UNKNOWN_KEY");
+    }
     if (revoked.has(found.keyId)) return refused("KEY_REVOKED");
     if (isSigned) {
       const problem = signatureProblem(request, found);
@@ -125,6 +128,10 @@ export function createTestAuth({
   return {
     authenticator: {
       mode,
+      namedKey({ headers, address }) {
+        const found = all.find(({ keyId }) => keyId === headers.apiKey && !revoked.has(keyId));
+        return found === undefined || found.ips?.includes(address) === false ? null : found.keyId;
+      },
       authenticate: (request) => judge(request, request.method !== "GET" && request.method !== "HEAD"),
       authenticateOnce: (request) => judge(request, true),
     },

@@ -59,6 +59,11 @@ async function start(all: readonly FakeRoom[], overrides: Readonly<Record<string
   return service;
 }
 
+/** In steps of the event loop: whatever it waits for comes without its doing. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+}
+
 describe("createService", () => {
   it("listens, closes a position, stops, and knows the close after a restart", async () => {
     const { all, one } = rooms();
@@ -148,6 +153,53 @@ describe("createService", () => {
   it("refuses a data folder that another service owns", async () => {
     await start(rooms().all);
     await expect(createService(config(), { rooms: rooms().all })).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  });
+
+  it("fires a dead-man's switch at the stop behind what is still sent", async () => {
+    const { one, two } = rooms();
+    const reached: string[] = [];
+    let goOn = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    let isReading = false;
+    const slow: FakeRoom = {
+      ...one,
+      reader: {
+        ...one.reader,
+        async readPositions(...asked) {
+          isReading = true;
+          await held;
+          return one.reader.readPositions(...asked);
+        },
+      },
+      orders: {
+        ...one.orders,
+        place(...sent) {
+          reached.push("order");
+          return one.orders.place(...sent);
+        },
+        async cancelAll() {
+          reached.push("cancel of all");
+          return { outcome: "accepted", canceledCount: 0, failed: [] };
+        },
+      },
+    };
+    const service = await start([slow, two], { SHUTDOWN_GRACE_MS: "0" });
+    const client = new TestClient(service.url);
+    const armed = await client.send("/api/trading/venueone/dead-man", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ timeoutMs: 60_000, credentials: CREDENTIALS }),
+    });
+    expect(armed.status, armed.text).toBe(200);
+    const closing = client.close({ ...CLOSE, preferredExchange: "venueone" }).catch(() => null);
+    await until(() => isReading);
+    const stopping = service.stop();
+    await until(() => service.closeService.status().draining || reached.length > 0);
+    goOn();
+    await Promise.all([stopping, closing, client.stop()]);
+    expect(reached).toEqual(["order", "cancel of all"]);
   });
 
   it("stops once, whoever asks, and stops every room", async () => {

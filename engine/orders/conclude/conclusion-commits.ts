@@ -1,11 +1,12 @@
 /**
  * How conclusions become durable: those of one run one after the other, each as one batch beside the record of its
- * idempotency key, which may change meanwhile; a store that refuses for a moment is asked again. An end that was found
- * after its reply, which no other caller repeats, is stored again every AGAIN_MS while this process lives (`orAgain`).
+ * idempotency key, which may change meanwhile; a store that refuses for a moment is asked again. A reply, and an end that
+ * was found after it, which no other caller repeats, are stored again every AGAIN_MS while this process lives (`untilStored`,
+ * `orAgain`).
  *
  * Bounds: MAX_UPDATE_TRIES readings of a record that changes under its update, which then counts as refused by the store;
- * as many tries as the caller says; MAX_AGAIN ends that wait for the store (one more stays with its open intent, for the
- * next start).
+ * as many tries as the caller says; MAX_AGAIN replies and ends that wait for the store (one more stays with its open
+ * intent, for the next start).
  */
 import { type Clock, delay, type TimerHandle } from "../../domain/clock.js";
 import { ServiceError } from "../../domain/errors.js";
@@ -34,6 +35,8 @@ export class ConclusionCommits<Run extends RunLike, Result> {
   /** The last conclusion of a run that is being stored: the next one waits for it. */
   readonly #storing = new WeakMap<Run, Promise<void>>();
   readonly #again = new Set<TimerHandle>();
+  /** Ends the pause of each reply that waits for the store. */
+  readonly #pauses = new Set<(isOver: boolean) => void>();
   #stopped = false;
 
   constructor(parts: CommitParts<Run, Result>) {
@@ -67,17 +70,25 @@ export class ConclusionCommits<Run extends RunLike, Result> {
     await storing;
   }
 
+  /** `store` is called until it is done. Rejects with its refusal where the store will not come back, or at the stop. */
+  async untilStored(store: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await store();
+      } catch (error) {
+        if (!this.#isWorthRetrying(error) || !(await this.#pause())) throw error;
+      }
+    }
+  }
+
   /** Rejects as `storing` does; where the store may come back, `again` is called later, with what is known by then. */
   async orAgain(storing: Promise<void>, again: () => Promise<void>): Promise<void> {
-    const { background, clock, logger } = this.#parts;
+    const { background, clock } = this.#parts;
     try {
       await storing;
     } catch (error) {
       if (this.#stopped || !this.#isWorthRetrying(error)) throw error;
-      if (this.#again.size >= MAX_AGAIN) {
-        logger.error("conclusion_not_stored", { reason: "TOO_MANY" });
-        throw error;
-      }
+      if (!this.#mayWait()) throw error;
       const timer = clock.setTimer(() => {
         this.#again.delete(timer);
         background.run("conclusion_again", again());
@@ -92,6 +103,29 @@ export class ConclusionCommits<Run extends RunLike, Result> {
     this.#stopped = true;
     for (const timer of this.#again) this.#parts.clock.clearTimer(timer);
     this.#again.clear();
+    for (const end of [...this.#pauses]) end(false);
+  }
+
+  /** False: as many wait as may. */
+  #mayWait(): boolean {
+    if (this.#again.size + this.#pauses.size < MAX_AGAIN) return true;
+    this.#parts.logger.error("conclusion_not_stored", { reason: "TOO_MANY" });
+    return false;
+  }
+
+  /** False: there is no other try. */
+  async #pause(): Promise<boolean> {
+    if (this.#stopped || !this.#mayWait()) return false;
+    const { clock } = this.#parts;
+    return new Promise((resolve) => {
+      const end = (isOver: boolean): void => {
+        clock.clearTimer(timer);
+        this.#pauses.delete(end);
+        resolve(isOver);
+      };
+      const timer = clock.setTimer(() => end(true), AGAIN_MS);
+      this.#pauses.add(end);
+    });
   }
 
   /** The record may change between its reading and the commit: the reply's own write may still be on its way. */

@@ -79,6 +79,11 @@ export class ConclusionCore<Run extends OrderedRun, Result> {
     return this.#store(run, COMMIT_TRIES, rowsOf, update);
   }
 
+  /** The same for a reply that was given, which nobody repeats: until it is stored. */
+  storeReply(run: Run, rowsOf: RowsOf): Promise<void> {
+    return this.#commits.untilStored(() => this.store(run, rowsOf));
+  }
+
   /**
    * The same, with one try: nobody waits for more. Where the store refuses, what `again` builds is stored later, with
    * what is known by then.
@@ -97,11 +102,17 @@ export class ConclusionCore<Run extends OrderedRun, Result> {
     return this.#store(run, 1, rowsOf, null);
   }
 
-  /** The reply under its idempotency key, with the rows of its conclusion. */
-  async complete(ticket: IdempotencyTicket<Run, Result>, run: Run, result: Result, rowsOf: RowsOf): Promise<void> {
+  /** The same, with the reply under its idempotency key, which is answered with it from memory until then. `latest`: the reply as it is by then. */
+  async complete(
+    ticket: IdempotencyTicket<Run, Result>,
+    run: Run,
+    result: Result,
+    rowsOf: RowsOf,
+    latest: () => Result,
+  ): Promise<void> {
     const { idempotency, logger } = this.#parts;
     const stored = await idempotency.complete(ticket, run, result, (doneWrites) =>
-      this.store(run, async (events) => [...(await rowsOf(events)), ...doneWrites()]),
+      this.storeReply(run, async (events) => [...(await rowsOf(events)), ...doneWrites(latest())]),
     );
     if (!stored) logger.warn("idempotency_not_stored", { routeId: run.routeId });
   }

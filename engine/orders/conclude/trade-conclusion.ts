@@ -70,13 +70,23 @@ export class TradeConclusion {
     this.#followResting(execution, run);
     const elapsedMs = roundMs(execution.deadline.elapsedMs());
     const listed = ticket !== null || unsettledAttempt(run) !== null || late.length > 0;
+    // What the store refuses is stored later, and more may be known of the run by then.
+    const latest = atFirst(reply.data, () => this.dataOf(run));
     const rowsOf: RowsOf = (events) => [
-      ...(listed ? registry.persistWrites(reply.data, run) : []),
+      ...(listed ? registry.persistWrites(latest(), run) : []),
       ...this.#core.recordRows(run, () => decisions.rows("replied", run, reply.data, events, elapsedMs)),
     ];
     this.#parts.background.run(
       "conclusion",
-      ticket === null ? this.#core.store(run, rowsOf) : this.#core.complete(ticket, run, reply, rowsOf),
+      ticket === null
+        ? this.#core.storeReply(run, rowsOf)
+        : this.#core.complete(
+            ticket,
+            run,
+            reply,
+            rowsOf,
+            atFirst<TradeResult>(reply, () => toTradeResult(this.dataOf(run), false)),
+          ),
     );
     this.#parts.background.run("names_free", freeNames(this.#parts, execution, run));
     this.followLate(execution, context, run, late);
@@ -127,8 +137,12 @@ export class TradeConclusion {
     this.#parts.background.run("intent_settle", this.#core.settleAbsent(run));
   }
 
-  /** The reply of a run that stays open: its record stays RUNNING, and the next request with the key looks again. */
+  /**
+   * The reply of a run that stays open: its record stays RUNNING, and the next request with the key looks again. What of it
+   * was found at rest is followed meanwhile: whoever finds the rest may have other credentials.
+   */
   leaveOpen(execution: TradeExecution, context: TradeContext, run: TradeRun): Concluded {
+    this.#followResting(execution, run);
     return this.#reply(execution, context, run);
   }
 
@@ -228,4 +242,14 @@ function accountsOf(run: TradeRun): ResolvedTrade["accounts"] {
   for (const { venue, accountHash } of run.attempts)
     if (accountHash !== undefined) accounts.set(`${venue} ${accountHash}`, { venue, accountHash });
   return [...accounts.values()];
+}
+
+/** What was given, the first time that it is asked for. */
+function atFirst<T>(given: T, later: () => T): () => T {
+  let isAsked = false;
+  return () => {
+    if (isAsked) return later();
+    isAsked = true;
+    return given;
+  };
 }

@@ -191,13 +191,13 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
    * The reply is known: stores it and frees the key. Until it is durable a same request is answered from memory.
    * A failed write leaves the RUNNING record, from which the next request recovers. Never rejects for what the store
    * does; false: not stored. `commit` makes the writes durable, with others of the same conclusion, in one batch; it
-   * builds them at the last moment, so that they hold the run as it is by then.
+   * builds them at the last moment, so that they hold the run as it is by then, and what is to be answered from then on.
    */
   async complete(
     ticket: IdempotencyTicket<Run, Result>,
     run: Run,
     result: Result,
-    commit: (doneWrites: () => StateWrite[]) => Promise<unknown>,
+    commit: (doneWrites: (latest?: Result) => StateWrite[]) => Promise<unknown>,
   ): Promise<boolean> {
     ticket.isEnding = true;
     const stored = ticket.stored;
@@ -210,11 +210,11 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
     ticket.finished = { run, result };
     try {
       // Unconditional: the key is ours, and a write of ours that timed out before may still be ahead in the queue.
-      await commit(() => [
+      await commit((latest = result) => [
         {
           namespace: this.#namespace,
           key: ticket.recordKey,
-          value: this.#encode("DONE", ticket, run, result, stored.createdAtMs, stored.expiresAtMs),
+          value: this.#encode("DONE", ticket, run, latest, stored.createdAtMs, stored.expiresAtMs),
         },
       ]);
       return true;

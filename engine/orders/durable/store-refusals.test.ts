@@ -50,3 +50,42 @@ describe("an end that is found after the reply while the store refuses", () => {
     expect(await desk.store.scan("order-intent-open", { prefix: "", limit: 10 })).toEqual([]);
   });
 });
+
+describe("a reply that was given while the store refuses its conclusion", () => {
+  it.each([
+    ["for a moment", 5_000, null],
+    ["for minutes", 5 * MINUTE_MS, null],
+    ["for minutes, with a key,", 5 * MINUTE_MS, "k"],
+  ])("%s, of a trade, is recorded once when the store is back", async (_, refusedMs, idempotencyKey) => {
+    const harness = createHarness({ service: { records: createRowSink() } });
+    harness.one.fate = () => ({ kind: "fill", latencyMs: 100 });
+    const closing = harness.closeData({ preferredExchange: "venueone" }, { idempotencyKey });
+    for (let ms = 0; harness.one.calls.place === 0 && ms < MINUTE_MS; ms += 5) await harness.clock.advanceAsync(5);
+    harness.store.gate = refuse;
+    expect((await closing).execution.state).toBe("COMPLETED");
+    await harness.clock.advanceAsync(refusedMs);
+    harness.store.gate = async () => {};
+    await harness.clock.advanceAsync(5 * MINUTE_MS);
+    const rows = await recordedRows(harness.store);
+    expect(rows.filter(({ table }) => table === "fill")).toMatchObject([{ lots: 250 }]);
+    expect(rows.filter((row) => row.table === "decision" && row.kind === "replied")).toHaveLength(1);
+    expect(await rowFaults(harness.store, [harness.one])).toEqual([]);
+    expect((await harness.restart()).status().unknownCount).toBe(0);
+  });
+
+  it.each([
+    ["for a moment", 5_000],
+    ["for minutes", 5 * MINUTE_MS],
+  ])("%s, of a single order, is durable when the store is back", async (_, refusedMs) => {
+    const desk = await createDesk();
+    desk.venue.fate = () => ({ kind: "fill", latencyMs: 100 });
+    const placing = desk.order();
+    for (let ms = 0; desk.venue.calls.place === 0 && ms < MINUTE_MS; ms += 5) await desk.clock.advanceAsync(5);
+    desk.store.gate = refuse;
+    expect((await placing).status).toBe("FILLED");
+    await desk.clock.advanceAsync(refusedMs);
+    desk.store.gate = async () => {};
+    await desk.clock.advanceAsync(5 * MINUTE_MS);
+    expect(await desk.store.scan("order-intent-open", { prefix: "", limit: 10 })).toEqual([]);
+  });
+});

@@ -31,11 +31,13 @@ export interface Account {
   readonly credentials: unknown;
 }
 
+/** By venue: the sessionHash of the run's owner and the account. */
+export type FollowOwners = Readonly<Record<string, string>>;
+
 export interface FollowRow<Run> {
   readonly recordKey: string | null;
   readonly sinceMs: number;
-  /** By venue: the sessionHash of the run's owner and the account. */
-  readonly owners: Readonly<Record<string, string>>;
+  readonly owners: FollowOwners;
   readonly run: Run;
 }
 

@@ -4,7 +4,7 @@ import type { AccountSession } from "../../ports.js";
 import { filledLots } from "../attempt-figures.js";
 import { problemOf } from "../background.js";
 import { readPriceLater } from "../send/fill-price.js";
-import type { Account } from "./followed-run.js";
+import type { Account, FollowOwners } from "./followed-run.js";
 import type { OrderFollows } from "./order-follows.js";
 import { FIRST_POLL_DELAY_MS, lookUpOrder, type LookUp, type UnknownOrder } from "../send/resolver.js";
 import { applyResolution } from "../send/outcome.js";
@@ -72,6 +72,8 @@ interface Asked<Run extends FoundRun> extends Sought {
   /** Of its idempotency record; null without one. */
   readonly recordKey: string | null;
   readonly account: Account;
+  /** Of its orders at other venues; absent: there are none. */
+  readonly owners?: FollowOwners;
   readonly timeoutMs: number;
   /** Is this object still the one that all readers of the run share? */
   isShared(): Promise<boolean>;
@@ -88,7 +90,7 @@ export async function findAside<Run extends FoundRun>(
   asked: Asked<Run>,
 ): Promise<boolean> {
   const { clock, follows, idempotency, logger, resolver } = parts;
-  const { account, attempt, order, recordKey, run, timeoutMs } = asked;
+  const { account, attempt, order, owners, recordKey, run, timeoutMs } = asked;
   // A retry with the key may send again once the order is known never to have been placed: never beside this.
   const release = recordKey === null ? null : idempotency.hold(recordKey);
   if (recordKey !== null && release === null) return false;
@@ -109,7 +111,7 @@ export async function findAside<Run extends FoundRun>(
       return opened.ok ? opened.session : null;
     });
     // Found where it rests: from here on as one that rested at its reply.
-    follows.consider(run, recordKey, (venue) => (venue === attempt.venue ? account : null));
+    follows.consider(run, recordKey, (venue) => (venue === attempt.venue ? account : null), owners);
     await asked.publish();
     return true;
   } catch (error) {

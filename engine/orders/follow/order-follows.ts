@@ -37,6 +37,7 @@ import {
   type FollowedRun,
   type FollowEntry,
   type FollowOwner,
+  type FollowOwners,
   type FollowRow,
 } from "./followed-run.js";
 import { ownerOf } from "../run.js";
@@ -169,16 +170,23 @@ export class OrderFollows<Run extends FollowedRun> {
   }
 
   /**
-   * Follows the orders of the run that rest and are not followed yet. `accountOf`: of the venues it can name. After `stop`
-   * they have their row alone, for the next start: a reply may come later than its process waits for.
+   * Follows the orders of the run that rest and are not followed yet. `accountOf`: of the venues it can name; `owners`: by
+   * venue, who owns those of others, which wait for credentials. After `stop` they have their row alone, for the next
+   * start: a reply may come later than its process waits for.
    */
-  consider(run: Run, recordKey: string | null, accountOf: (venue: RoutableVenue) => Account | null): void {
+  consider(
+    run: Run,
+    recordKey: string | null,
+    accountOf: (venue: RoutableVenue) => Account | null,
+    owners: FollowOwners = {},
+  ): void {
     this.adopt(run);
     const resting = run.attempts.filter(isResting);
     if (resting.length === 0) return;
     const { clock, hash } = this.#parts;
     const { routeId } = run;
-    const begun = { recordKey, sinceMs: clock.wallMs(), owners: {}, ...this.#waiting.get(routeId), run };
+    const waiting = this.#waiting.get(routeId);
+    const begun = { recordKey, sinceMs: clock.wallMs(), ...waiting, owners: { ...owners, ...waiting?.owners }, run };
     let entry = this.#entries.get(routeId);
     if (entry === undefined && !this.#waiting.hasRoom) {
       this.#waiting.wait(begun, accountOf);
@@ -188,9 +196,9 @@ export class OrderFollows<Run extends FollowedRun> {
     entry ??= this.#take(begun);
     for (const { clientIdHex, venue } of resting) {
       const account = accountOf(venue);
-      if (account === null) continue;
-      const key = sessionHash(hash, account.session, ownerOf(run));
-      entry.owners[venue] ??= key;
+      const key = account === null ? owners[venue] : sessionHash(hash, account.session, ownerOf(run));
+      if (key !== undefined) entry.owners[venue] ??= key;
+      if (account === null || key === undefined) continue;
       // Whoever asks for an order that is followed already shows nothing of what its keys may do.
       const isNew = !entry.orders.has(clientIdHex);
       if (!this.#stopped && this.#keys.meet(key, venue, account, isNew)) this.#sights.renew(key);

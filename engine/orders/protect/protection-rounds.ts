@@ -3,7 +3,8 @@
  * that is to be closed instead. Each may undo what its venue refuses to guard, and sends nothing else.
  *
  * Bounds: MAX_ROUNDS of protection orders, the last one kept for the entry's end; MAX_RETRIES rounds more for what was
- * refused, FIRST_POLL_MS to MAX_POLL_MS apart.
+ * refused, FIRST_POLL_MS to MAX_POLL_MS apart. A round that the store refused sent nothing and counts for neither: the next
+ * one comes when the store takes what is known of the entry again, or after FIRST_POLL_MS, doubling to MAX_STORE_PAUSE_MS.
  */
 import type { Clock } from "../../domain/clock.js";
 import { Deadline } from "../../domain/deadline.js";
@@ -19,6 +20,7 @@ import { hasWorkLeft, isRetryLeft } from "./work-left.js";
 const MAX_ROUNDS = 16;
 /** About two minutes: longer than a venue's limits and halts of one market last as a rule. */
 export const MAX_RETRIES = 12;
+const MAX_STORE_PAUSE_MS = 900_000;
 /** For the protection orders of one round. */
 const ROUND_MS = 10_000;
 
@@ -41,8 +43,16 @@ export class ProtectionRounds {
     const isRetry = isRetryLeft(run);
     const isRetryDue = isRetry && (isLast || this.untilRetryMs(entry) <= 0);
     if (!isNew && !isRetryDue && !(isOver && run.protection?.problem !== null)) return false;
-    if (isRetryDue) entry.retryCount++;
+    if (!isLast && entry.storeRefusals > 0 && this.#clock.monoNs() < entry.retryAtNs) return false;
     await this.#protect(entry);
+    if (run.protection?.problem === "STORE_UNAVAILABLE") {
+      const pauseMs = Math.min(FIRST_POLL_MS * 2 ** entry.storeRefusals++, MAX_STORE_PAUSE_MS);
+      entry.retryAtNs = this.#clock.monoNs() + pauseMs * 1e6;
+      return true;
+    }
+    entry.storeRefusals = 0;
+    entry.roundCount++;
+    if (isRetryDue) entry.retryCount++;
     entry.retryAtNs = this.#clock.monoNs() + Math.min(FIRST_POLL_MS * 2 ** entry.retryCount, MAX_POLL_MS) * 1e6;
     if (run.protection !== undefined && entry.retryCount >= MAX_RETRIES && hasWorkLeft(run)) {
       giveUpProtection(run.protection);
@@ -68,7 +78,6 @@ export class ProtectionRounds {
 
   async #protect(entry: Watched): Promise<void> {
     const { context, execution, run } = entry;
-    entry.roundCount++;
     const deadline = new Deadline(this.#clock, ROUND_MS);
     await withAccounts(this.#parts, entry, async (accounts) => {
       // Without the ticket: its record is not to be RUNNING again.

@@ -6,7 +6,8 @@ import { ASKER, createHarness, SECRET_ONE, type Harness, type HarnessOptions } f
 import type { PlaceFate } from "../test/fake-matching.js";
 import { FakeStreams } from "../test/fake-streams.js";
 import type { FakeVenue } from "../test/fake-venue.js";
-import { createRowSink } from "../test/row-sink.js";
+import { storeUnavailable } from "../../storage/state-store.js";
+import { createRowSink, recordedRows, rowFaults } from "../test/row-sink.js";
 
 /** Below the market: nothing of it is marketable. */
 const RESTS = { orderType: "LIMIT", limitPrice: "99000", preferredExchange: "venueone" } as const;
@@ -40,6 +41,50 @@ async function later(harness: Harness, data: TradeData, ms = 20_000): Promise<Tr
   if (now === null) throw new Error("the execution is not known");
   return now.execution;
 }
+
+describe("a watch while the store refuses", () => {
+  it.each([
+    ["for a moment", 5_000],
+    ["for minutes", 300_000],
+    ["for hours", 7_200_000],
+  ])("%s goes on, and what fills after that has its stop", async (_, refusedMs) => {
+    const harness = flat({ service: { records: createRowSink() } });
+    const data = await harness.openData(STOP, RESTS);
+    await harness.clock.advanceAsync(5_000);
+    harness.store.gate = () => Promise.reject(storeUnavailable("DISK_FULL"));
+    fillEntry(harness, 100);
+    await harness.clock.advanceAsync(refusedMs);
+    harness.store.gate = async () => {};
+    await later(harness, data, 120_000);
+    expect(guards(harness).map(({ qtyLots }) => qtyLots)).toEqual([100]);
+    fillEntry(harness, 250);
+    const execution = await later(harness, data, 120_000);
+    expect(guards(harness).map(({ qtyLots }) => qtyLots)).toEqual([100, 150]);
+    expect(execution.protectionOrders?.length).toBeLessThan(20);
+    expect(execution).toMatchObject({ state: "COMPLETED", protection: "PLACED", protectionReason: null });
+    expect(await rowFaults(harness.store, [harness.one])).toEqual([]);
+    expect(harness.service.status()).toMatchObject({ watchedCount: 0, followedCount: 1 });
+  });
+
+  it.each([
+    ["for a moment", 5_000],
+    ["for minutes", 300_000],
+  ])("%s reports the end of its entry once the store is back", async (_, refusedMs) => {
+    const harness = flat({ service: { records: createRowSink() } });
+    const data = await harness.openData(STOP, RESTS);
+    await harness.clock.advanceAsync(5_000);
+    harness.store.gate = () => Promise.reject(storeUnavailable("DISK_FULL"));
+    fillEntry(harness, 0, { status: "CANCELED", averagePrice: null });
+    await harness.clock.advanceAsync(refusedMs);
+    harness.store.gate = async () => {};
+    const execution = await later(harness, data, 300_000);
+    expect(execution).toMatchObject({ final: true, protectionReason: "NOTHING_FILLED" });
+    const rows = await recordedRows(harness.store);
+    expect(rows.filter((row) => row.table === "event" && row.status === "CANCELED")).toHaveLength(1);
+    expect(await rowFaults(harness.store, [harness.one])).toEqual([]);
+    expect((await harness.restart()).status()).toMatchObject({ followedCount: 0, unknownCount: 0 });
+  });
+});
 
 describe("an entry that rests with protection", () => {
   it("is protected for each part as it fills, and the session ends with the entry", async () => {

@@ -17,6 +17,7 @@
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../domain/clock.js";
+import { ServiceError } from "../../domain/errors.js";
 import { problemOf } from "../background.js";
 import { filledLots, mayFillMore } from "../attempt-figures.js";
 import { MAX_FOLLOWED, type OrderFollows } from "../follow/order-follows.js";
@@ -99,6 +100,8 @@ export class ProtectionWatch {
       retryCount: 0,
       retryAtNs: this.#clock.monoNs() + FIRST_POLL_MS * 1e6,
       hint: null,
+      isUnpublished: false,
+      storeRefusals: 0,
       wake: null,
       urgentLooks: urgentLooksOf(run),
     });
@@ -136,6 +139,8 @@ export class ProtectionWatch {
       isReportedElsewhere: true,
       retryAtNs: this.#clock.monoNs() + FIRST_POLL_MS * 1e6,
       hint: "SEEN",
+      isUnpublished: false,
+      storeRefusals: 0,
       wake: null,
       urgentLooks: 0,
     });
@@ -228,18 +233,32 @@ export class ProtectionWatch {
       // What was seen to fill while that round was on its way has none yet, although the entry may be over by now.
       if (isProtected && filledText(run) !== coveredLots) {
         entry.hint ??= "SEEN";
-        await this.#conclusion.publishProgress(run, keyOf(entry));
+        await this.#publish(entry);
         pollMs = FIRST_POLL_MS;
         continue;
       }
       const isOver = !mayFillMore(run);
       if (isOver && (!hasWorkLeft(run) || (isLast() && !awaitsProtection(run)))) return this.#end(entry);
       if (isLast()) return this.#stopWatching(entry);
-      if (isProtected || hint !== null || stateText(run) !== before) {
-        await this.#conclusion.publishProgress(run, keyOf(entry));
+      if (isProtected || hint !== null || entry.isUnpublished || stateText(run) !== before) {
+        await this.#publish(entry);
         pollMs = FIRST_POLL_MS;
       } else pollMs = Math.min(2 * pollMs, MAX_POLL_MS);
       if (!isAnswered) pollMs = Math.min(pollMs, unansweredPauseMs((this.#clock.monoNs() - answeredNs) / 1e6));
+    }
+  }
+
+  /** What the store refuses is published with the next look: an entry is protected whatever is remembered of it. */
+  async #publish(entry: Watched): Promise<void> {
+    const { isUnpublished, run } = entry;
+    entry.isUnpublished = false;
+    try {
+      await this.#conclusion.publishProgress(run, keyOf(entry));
+      if (isUnpublished) entry.retryAtNs = Math.min(entry.retryAtNs, this.#clock.monoNs());
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== "STORE_UNAVAILABLE") throw error;
+      entry.isUnpublished = true;
+      this.#parts.logger.warn("protection_not_stored", { routeId: run.routeId });
     }
   }
 

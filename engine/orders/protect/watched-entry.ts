@@ -26,6 +26,10 @@ export interface Watched {
   retryAtNs: number;
   /** Orders of it were seen elsewhere since the last look, which is not needed then. */
   hint: "LOOK" | "SEEN" | null;
+  /** The store refused what is newly known of it. */
+  isUnpublished: boolean;
+  /** Rounds of protection that the store has refused since one that it took. */
+  storeRefusals: number;
   /** Ends the pause it is in. */
   wake: (() => void) | null;
   /** Looks that are made on the lane of exits, because an order of it has probably filled and no read shows it yet. */

@@ -23,7 +23,7 @@ import type { TradeRequest, ExecutionAnswer } from "../types.js";
 import { Deadline } from "../../domain/deadline.js";
 import type { OrderIntent, IntentLog } from "../durable/intent-log.js";
 import type { UnknownOrder } from "../send/resolver.js";
-import type { Account } from "../follow/followed-run.js";
+import type { Account, FollowOwners } from "../follow/followed-run.js";
 
 /** What answers a question for an execution. */
 export interface ExecutionLookupParts extends LookupParts {
@@ -61,6 +61,8 @@ export class ExecutionLookup {
       this.#asking.add(routeId);
       try {
         const problem = await this.#settle(run, credentials, asker.payer);
+        // What was found at rest beside another venue's order is followed with what is at hand for its own.
+        this.#meet(credentials, asker);
         if (problem !== null) return problem;
       } catch (error) {
         // A look that fails, by the store or by a bug of ours, leaves what was known.
@@ -92,6 +94,7 @@ export class ExecutionLookup {
     payer: string | null,
   ): Promise<Extract<ExecutionAnswer, { ok: false }> | null> {
     const deadline = new Deadline(this.#parts.clock, ASK_TIMEOUT_MS);
+    const owners = await this.#ownersOf(run);
     for (let attempt = unsettledAttempt(run); attempt !== null && deadline.leftMs() > 0; ) {
       const raw = credentials[attempt.venue] ?? null;
       const room = this.#parts.rooms.get(attempt.venue);
@@ -108,13 +111,24 @@ export class ExecutionLookup {
         const order = unknownOrderOf(this.#parts, run, attempt, room);
         if (order === null) return null;
         const account = { session, credentials: raw };
-        if (!(await this.#findAside(run, attempt, order, intent, account, deadline.leftMs()))) return null;
+        if (!(await this.#findAside(run, attempt, order, intent, account, owners, deadline.leftMs()))) return null;
       } finally {
         session.close();
       }
       attempt = unsettledAttempt(run);
     }
     return null;
+  }
+
+  /** By venue, whose the orders of the run are, as far as their intents say. */
+  async #ownersOf({ attempts }: TradeRun): Promise<FollowOwners> {
+    const owners: Record<string, string> = {};
+    for (const { clientIdHex, intentAtMs: createdAtMs, venue } of attempts) {
+      if (owners[venue] !== undefined) continue;
+      const intent = await this.#parts.intents.find({ clientIdHex, createdAtMs });
+      if (intent !== null) owners[venue] = intent.accountHash;
+    }
+    return owners;
   }
 
   /** True: the attempt is settled now. */
@@ -124,6 +138,7 @@ export class ExecutionLookup {
     order: UnknownOrder,
     { idempotencyRecord: recordKey }: OrderIntent,
     account: Account,
+    owners: FollowOwners,
     timeoutMs: number,
   ): Promise<boolean> {
     const { registry } = this.#parts;
@@ -133,6 +148,7 @@ export class ExecutionLookup {
       order,
       recordKey,
       account,
+      owners,
       timeoutMs,
       isOpen: () => unsettledAttempt(run) === attempt,
       isShared: async () => (await registry.unsettledRun(run.routeId)) === run,

@@ -280,16 +280,26 @@ export class TradeService {
     return this.#conclusion.onResolved(listener);
   }
 
-  /** Refuses new trades, lets running ones end, gives the resolver a last look, and waits for writes; at most `timeoutMs`. */
-  async drain(timeoutMs: number): Promise<void> {
+  /**
+   * Refuses new trades, and lets whatever may still send an order end: running ones, the resolver's last looks, the watch's;
+   * at most `timeoutMs`. A dead-man's switch that fires after it leaves none of their orders behind.
+   */
+  async endSending(timeoutMs: number): Promise<void> {
     this.#draining = true;
-    const { clock, resolver, background } = this.#parts;
+    const { clock, resolver } = this.#parts;
     const deadline = new Deadline(clock, timeoutMs);
-    background.stopSweeps();
     await within(clock, Promise.all(this.#executions), deadline.leftMs());
     // What the resolver's last looks find is the watch's to protect.
     await within(clock, resolver.stop(), deadline.leftMs());
     await within(clock, this.#watch.stop(), deadline.leftMs());
+  }
+
+  /** The same, and waits for writes; at most `timeoutMs`. */
+  async drain(timeoutMs: number): Promise<void> {
+    const { clock, background } = this.#parts;
+    const deadline = new Deadline(clock, timeoutMs);
+    background.stopSweeps();
+    await this.endSending(deadline.leftMs());
     await within(clock, this.#parts.follows.stop(), deadline.leftMs());
     this.#conclusion.stop();
     while (background.size > 0 && deadline.leftMs() > 0) {

@@ -66,8 +66,8 @@ export class SingleConclusion {
     background.run(
       "order_conclusion",
       ticket === null
-        ? this.#core.store(run, this.#rowsOf(run))
-        : this.#core.complete(ticket, run, answer, this.#rowsOf(run)),
+        ? this.#core.storeReply(run, this.#rowsOf(run))
+        : this.#core.complete(ticket, run, answer, this.#rowsOf(run), () => answerOf(run, clock.wallMs()) ?? answer),
     );
     if (late !== null) background.run("order_late", this.#resolveLate(orderContext, run, late));
     this.#core.followPrices(run, ticket?.recordKey ?? null);
