@@ -1,6 +1,6 @@
 /**
  * Closes and opens, some of them split, through faults and crashes, judged by the venues' logs; and planted faults that
- * the judge must see. 1,000 trades in the usual run, ten thousand with TRADES=10000. Replay one seed:
+ * the judge must see. 1,500 trades in the usual run, ten thousand with TRADES=10000. Replay one seed:
  * FUZZ_SEED=<seed> FUZZ_RUNS=1 npx vitest run engine/orders/test/simulation.test.ts
  */
 import { describe, expect, it, vi } from "vitest";
@@ -35,7 +35,7 @@ vi.mock(import("../follow/order-finder.js"), async (load) => {
 
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 20_260_901);
 const TRADES_PER_RUN = 50;
-const RUNS = Number(process.env.FUZZ_RUNS ?? Math.ceil(Number(process.env.TRADES ?? 1_000) / TRADES_PER_RUN));
+const RUNS = Number(process.env.FUZZ_RUNS ?? Math.ceil(Number(process.env.TRADES ?? 1_500) / TRADES_PER_RUN));
 /** Enough for the rare meetings of a fault, a crash and the weather. */
 const MUTANT_RUNS = 20;
 
