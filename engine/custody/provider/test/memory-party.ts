@@ -35,7 +35,7 @@ export class MemoryParty implements PartyStore, BackupFolder, Pick<StateStore, "
   isBackupFailing = false;
   commitCount = 0;
   /** Before (true) and after a durable effect; it may kill this party. */
-  onDurable: (before: boolean) => void = () => {};
+  onDurable: (before: boolean, isBackup: boolean) => void = () => {};
 
   constructor(rows: MemoryRows) {
     this.rows = rows;
@@ -50,7 +50,7 @@ export class MemoryParty implements PartyStore, BackupFolder, Pick<StateStore, "
   }
 
   async commit(commit: PartyCommit): Promise<void> {
-    await this.#durable(() => {
+    await this.#durable(false, () => {
       if (this.isFailing) throw storeUnavailable("COMMIT_FAILED");
       this.#apply(commit);
       this.commitCount++;
@@ -62,7 +62,7 @@ export class MemoryParty implements PartyStore, BackupFolder, Pick<StateStore, "
   }
 
   async write(name: { walletId: Uint8Array; epoch: number; tag: Uint8Array }): Promise<void> {
-    await this.#durable(() => {
+    await this.#durable(true, () => {
       if (this.isBackupFailing) throw new Error("folder");
       const [walletId, tag] = [name.walletId, name.tag].map((bytes) => Buffer.from(bytes).toString("hex"));
       const file = `${walletId}.${name.epoch}.${tag}`;
@@ -76,11 +76,11 @@ export class MemoryParty implements PartyStore, BackupFolder, Pick<StateStore, "
     return found.map(([key, value]) => ({ key: key.slice(namespace.length + 1), value }));
   }
 
-  async #durable(run: () => void): Promise<void> {
-    if (!this.isDead) this.onDurable(true);
+  async #durable(isBackup: boolean, run: () => void): Promise<void> {
+    if (!this.isDead) this.onDurable(true, isBackup);
     if (!this.isDead) {
       run();
-      this.onDurable(false);
+      this.onDurable(false, isBackup);
     }
     // Nobody is there any more to hear of it.
     if (this.isDead) await new Promise(() => {});

@@ -1,0 +1,108 @@
+/** A store or a backup folder that takes nothing at any durable effect: what callers hear, and what is left behind. */
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { ServiceError } from "../../../domain/errors.js";
+import type { Party } from "../../mpc/base/parameters.js";
+import type { Wallet } from "../wallet-provider.js";
+import { CustodyBench, madeRows } from "./custody-bench.js";
+import type { MemoryRows } from "./memory-party.js";
+
+vi.mock("../../mpc/base/point.js", async (original) =>
+  (await import("../../mpc/test/memo.js")).memoizedPoints(await original<typeof import("../../mpc/base/point.js")>()),
+);
+
+// A ceiling for a machine that has other work.
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
+
+let made: { readonly rows: [MemoryRows, MemoryRows]; readonly wallet: Wallet };
+let id: string;
+
+beforeAll(async () => {
+  made = await madeRows();
+  id = made.wallet.walletId;
+});
+
+type Act = "creation" | "signature" | "refresh";
+const ACTS = ["creation", "signature", "refresh"] as const;
+
+function begun(both: CustodyBench, act: Act): Promise<unknown> {
+  if (act === "creation") return both.service.create("ada", null);
+  return act === "refresh" ? both.service.refresh(id, 0) : both.signing(id);
+}
+
+const upFor = (act: Act): Promise<CustodyBench> => new CustodyBench({}, act === "creation" ? undefined : made.rows).up();
+
+/** The code of a refusal with its reason, or `done`. */
+async function heard(both: CustodyBench, call: Promise<unknown>): Promise<string> {
+  const said = call.then(
+    () => "done",
+    (error: unknown) => {
+      if (!(error instanceof ServiceError)) throw error;
+      return [error.code, error.context["reason"]].filter((word) => word !== undefined).join(" ");
+    },
+  );
+  return both.told(said);
+}
+
+/** From its durable effect `at` on, store and folder of the party take nothing. False: the act has fewer effects. */
+async function failed(act: Act, party: Party, at: number): Promise<{ both: CustodyBench; told: string } | null> {
+  const both = await upFor(act);
+  const memory = both.parties[party];
+  let point = 0;
+  let what: "store" | "folder" | null = null;
+  memory.onDurable = (before, isBackup) => {
+    if (!before || what !== null || point++ !== at) return;
+    what = isBackup ? "folder" : "store";
+    memory.isFailing = true;
+    memory.isBackupFailing = true;
+  };
+  const told = await heard(both, begun(both, act));
+  if (what === null) return null;
+  memory.onDurable = () => {};
+  memory.isFailing = false;
+  memory.isBackupFailing = false;
+  await both.pass(12_000);
+  await both.meet();
+  return { both, told: `${what}: ${told}` };
+}
+
+describe("a store and a folder that take nothing from a durable effect on", () => {
+  for (const act of ACTS)
+    for (const party of [0, 1] as const)
+      it(`in a ${act}, at party ${party}, are 503 with the reason, and nothing is half done`, async () => {
+        let count = 0;
+        for (let at = 0; at < 20; at++) {
+          const found = await failed(act, party, at);
+          if (found === null) break;
+          count++;
+          const { both, told } = found;
+          const name = `effect ${at}: ${told}`;
+          // What the co-signer's store or folder does, its own operator alone is told.
+          const reason = told.startsWith("folder") ? " BACKUP_FAILED" : " STORE_FAILED";
+          expect(told.replace(/^[a-z]+: /, ""), name).toBe(`SIGNER_UNAVAILABLE${party === 0 ? reason : ""}`);
+          const sizes = both.rows.map((rows) => rows.wallets.size);
+          const wallets = both.service.list(null, null, 10).wallets;
+          expect(sizes, name).toEqual([wallets.length, wallets.length]);
+          for (const wallet of wallets) {
+            expect(wallet, name).toMatchObject({ state: "ACTIVE" });
+            expect(await both.sign(wallet.walletId), name).toMatchObject({ digest: expect.any(String) });
+          }
+          if (wallets.length === 0) expect(await both.create("ada"), name).toMatchObject({ userId: "ada" });
+        }
+        expect(count).toBeGreaterThan(0);
+      });
+});
+
+describe("a full backup folder", () => {
+  it("at the service is 503 with its reason, once, and the co-signer has nothing of the wallet", async () => {
+    for (const act of ["creation", "refresh"] as const) {
+      const both = await upFor(act);
+      both.parties[0].isBackupFailing = true;
+      expect(await heard(both, begun(both, act))).toBe("SIGNER_UNAVAILABLE BACKUP_FAILED");
+      expect(both.link.log.filter((line) => line === "0 kg1" || line === "0 rf1").length).toBe(1);
+      expect(both.rows[1].wallets.size).toBe(act === "creation" ? 0 : 1);
+      expect(both.rows[1].backups.length).toBe(act === "creation" ? 0 : 1);
+      both.parties[0].isBackupFailing = false;
+      expect(await heard(both, begun(both, act))).toBe("done");
+    }
+  });
+});
