@@ -111,6 +111,7 @@ export class SessionDriver<Request> {
   /** In the wallet's turn. */
   async endNow(wallet: HeldWallet, session: LiveSession, cause: EndCause): Promise<void> {
     if (session.hasEnded) return;
+    if (cause === "store failed") session.unwritten ??= "STORE_FAILED";
     const step = await this.#result(this.#ports.runner.end(session.id, cause));
     await (step === null ? this.#unanswered(wallet, session) : this.#perform(wallet, session, step));
   }
@@ -161,6 +162,7 @@ export class SessionDriver<Request> {
         this.#ports.send(effect.message);
       } else if (isDurable || effect.kind === "commit" || effect.kind === "freeze") {
         isDurable = (await this.#effect(wallet, session, effect)) && isDurable;
+        if (!isDurable) session.unwritten ??= effect.kind === "backup" ? "BACKUP_FAILED" : "STORE_FAILED";
         if (!isDurable && !isLast) return false;
       }
     }

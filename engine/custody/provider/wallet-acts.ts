@@ -52,7 +52,7 @@ export class WalletActs {
     const deadline = new Deadline(this.#clock, SIGN_MS);
     // What is known at once is said at once: a frozen wallet has no queue.
     if (wallet.row?.status === "frozen") throw new ServiceError("WALLET_FROZEN");
-    if (!this.#host.host.isReady) throw unavailable();
+    if (!this.#host.host.isReady) throw this.#host.notReady();
     return this.#turn(wallet, deadline, async () => {
       const outcome = await this.#tried(wallet, deadline, () => this.#host.sign(wallet, intent, digest));
       if (outcome.signature === null) throw new ServiceError("FAILED_TO_SIGN");
@@ -118,12 +118,13 @@ export class WalletActs {
   }
 
   /** C that refuses by its state may be frozen: S asks, takes the freeze over, and its caller hears of it. */
-  async #errorOf(wallet: HeldWallet, { end }: SessionOutcome, deadline: Deadline): Promise<ServiceError> {
+  async #errorOf(wallet: HeldWallet, outcome: SessionOutcome, deadline: Deadline): Promise<ServiceError> {
+    const { end } = outcome;
     if (isRefusedState(end))
       await this.#host.waiters.until(() => !wallet.isAsked, Math.min(RECONNECT_MS, deadline.leftMs()));
     if (wallet.row?.status === "frozen" && end.kind === "failed" && end.failure.kind !== "fault")
       return new ServiceError("WALLET_FROZEN");
-    return errorOfEnd(end, this.#rules, !this.#host.host.rows.isOpen) ?? unavailable();
+    return errorOfEnd(outcome, this.#rules) ?? unavailable();
   }
 }
 

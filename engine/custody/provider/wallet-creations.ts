@@ -54,7 +54,7 @@ export class WalletCreations {
   async #create(userId: string, ownerId: string | null): Promise<Wallet> {
     const deadline = new Deadline(this.#ports.clock, CREATE_MS);
     this.#assertFree(userId, ownerId);
-    if (!this.#service.host.isReady) throw unavailable();
+    if (!this.#service.host.isReady) throw this.#service.notReady();
     return this.#turns.run(deadline.leftMs(), async () => {
       for (let retry = 0; ; retry++) {
         this.#assertFree(userId, ownerId);
@@ -84,7 +84,7 @@ export class WalletCreations {
     // A cheat in the test signature froze nothing: there is no wallet.
     const isCheat = outcome.end.kind === "failed" && outcome.end.failure.kind === "cheat";
     if (isCheat) return new ServiceError("FAILED_TO_SIGN");
-    return errorOfEnd(outcome.end, rules, !this.#service.host.rows.isOpen) ?? unavailable();
+    return errorOfEnd(outcome, rules) ?? unavailable();
   }
 
   #acknowledged(id: string): Wallet {
