@@ -233,3 +233,44 @@ describe("an intent", () => {
       expect(() => ledger.book.writeOf(ONE, made)).toThrow(TypeError);
   });
 });
+
+describe("memory", () => {
+  it("holds amounts of the present day alone, and a clock set back frees nothing", () => {
+    const ledger = new Ledger();
+    for (let day = 0; day < 5; day++) {
+      for (let at = 0; at < 20; at++) ledger.reserve(pay(60n), Uint8Array.of(...new Uint8Array(15), day * 20 + at));
+      expect(ledger.book.heldCount).toBe(20);
+      ledger.now += DAY_MS;
+    }
+    ledger.restart();
+    expect(ledger.book.heldCount).toBe(0);
+    ledger.reserve(pay(60n));
+    ledger.now -= 5 * DAY_MS;
+    // Of a former day, forgotten: its amounts count as those of the latest day that was seen.
+    const former = Uint8Array.of(...new Uint8Array(15), 3);
+    ledger.reserve(pay(60n, 1n), former);
+    expect(ledger.judge(pay(60n, 2n), former)).toEqual(refusedBy("AMOUNT_DAY"));
+    expect(ledger.judge(pay(60n, 1n), ONE)).toEqual(refusedBy("AMOUNT_DAY"));
+    ledger.now += 5 * DAY_MS;
+    expect(ledger.judge(pay(60n, 3n), former)).toEqual(refusedBy("AMOUNT_DAY"));
+  });
+});
+
+describe("what is logged of a refusal", () => {
+  it("has no word of an intent that cannot be read", () => {
+    const ledger = new Ledger();
+    const words = ["payTheSecretTo", "hunter2hunter2", "callersOwnName"];
+    const [member, value, type] = words;
+    const texts = [
+      `{"types":{"EIP712Domain":[],"${type}":[{"name":"${member}","type":"address"}]},"primaryType":"${type}","domain":{},"message":{"${member}":"${value}"}}`,
+      `{"types":{"EIP712Domain":[]},"primaryType":"EIP712Domain","domain":{},"message":{},"${member}":"${value}"}`,
+      `{"${member}":"${value}"`,
+    ];
+    for (const text of texts) {
+      const intent = encodeIntent({ kind: "typedData", origin: "caller", json: Buffer.from(text) });
+      expect(ledger.book.reader(ONE, ADDRESS).read(intent)).toBeNull();
+    }
+    expect(ledger.refusals.map(({ rule }) => rule)).toEqual(["INTENT", "INTENT", "INTENT"]);
+    for (const word of words) expect(JSON.stringify(ledger.refusals)).not.toContain(word);
+  });
+});
