@@ -81,7 +81,9 @@ export class PolicyDayBook {
       read: (bytes) => {
         const decoded = decodeIntent(bytes);
         if (!decoded.ok || decoded.intent.kind === "test") {
-          this.#parts.refused(walletId, refusal("INTENT", decoded.ok ? "a test outside a refresh" : decoded.problem));
+          // What is wrong with it names parts of it, which are a caller's: S, which read it first, has told him.
+          const reason = decoded.ok ? "a test outside a refresh" : "it cannot be read";
+          this.#parts.refused(walletId, refusal("INTENT", reason));
           return null;
         }
         const { intent } = decoded;
