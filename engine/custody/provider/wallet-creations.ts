@@ -41,7 +41,7 @@ export class WalletCreations {
   async create(userId: string, ownerId: string | null): Promise<Wallet> {
     const key = `${this.#ports.owners.effectiveOwner(ownerId)}\0${userId}`;
     const running = this.#creating.get(key);
-    if (running !== undefined) throw exists((await running).walletId);
+    if (running !== undefined) throw this.#exists(await running, ownerId);
     const creation = this.#create(userId, ownerId);
     this.#creating.set(key, creation);
     try {
@@ -95,14 +95,17 @@ export class WalletCreations {
   }
 
   #assertFree(userId: string, ownerId: string | null): void {
-    const row = this.#rows.ofUser(userId, ownerId);
-    if (row !== null && walletOf(row, this.#service.wallet(row.walletId)) !== null) throw exists(row.walletId);
+    const row = this.#rows.inTheWay(userId, ownerId);
+    if (row !== null && walletOf(row, this.#service.wallet(row.walletId)) !== null) throw this.#exists(row, ownerId);
     // An attempt of before is not settled with C: it may become the wallet, or go.
     if (row !== null) throw unavailable();
     if (this.#service.lostCount > 0) throw new ServiceError("RESTORED_STORE");
   }
+
+  /** Its id is told to whoever reaches it. */
+  #exists(wallet: Pick<Wallet, "walletId" | "ownerId">, ownerId: string | null): ServiceError {
+    const isReached = this.#ports.owners.reaches(ownerId, wallet.ownerId);
+    return new ServiceError("WALLET_EXISTS", isReached ? { walletId: wallet.walletId } : {});
+  }
 }
 
-function exists(walletId: string): ServiceError {
-  return new ServiceError("WALLET_EXISTS", { walletId });
-}
