@@ -30,13 +30,16 @@ beforeAll(async () => {
 type Row = Omit<AuditRow, "atMs">;
 
 /** The service as it is wired: the events of its party and the acts of its desk go into one audit log. */
-function deskOver(both: CustodyBench): { readonly desk: WalletDesk; rows(): Promise<readonly Row[]> } {
+function deskOver(
+  both: CustodyBench,
+  store = createMemoryStore(),
+): { readonly desk: WalletDesk; rows(): Promise<readonly Row[]> } {
   const appended: Row[] = [];
   const append = async (row: Row): Promise<void> => void appended.push(row);
   const record = new CustodyRecord({ audit: { append }, logger: silentLogger });
   let told = 0;
   const desk = new WalletDesk({
-    ...{ provider: both.service, owners: new Owners(), store: createMemoryStore(), clock: both.clock },
+    ...{ provider: both.service, owners: new Owners(), store, clock: both.clock },
     ...{ hash: createKeyedHash(Buffer.alloc(32, 7)), logger: silentLogger, appendAct: append },
     randomIds: { randomHex128: () => "1".repeat(32) },
   });
@@ -74,6 +77,7 @@ describe("a refused signature", () => {
   it("leaves one of a creation that the co-signer refuses, too, and a refused refresh keeps its own", async () => {
     const both = await new CustodyBench({}, made.rows).up();
     const { desk, rows } = deskOver(both);
+    both.seed = "host-2";
     both.link.fate = (_message, name) => (name === "state" || name === "stateReply" ? "drop" : "pass");
     const walletId = Buffer.from(made.wallet.walletId.replaceAll("-", ""), "hex");
     both.cosigner.host.exchange.ask(both.cosigner.host.rows.get(walletId) ?? never());
@@ -94,8 +98,7 @@ describe("a creation that was answered 503 and becomes a wallet later", () => {
       code: "SIGNER_UNAVAILABLE",
       context: { isUnsettled: true },
     });
-    // Still in doubt: not a second one, and the key keeps its request.
-    await expect(refusal(both, desk.create("ada", call()))).resolves.toMatchObject({ code: "SIGNER_UNAVAILABLE" });
+    // The key keeps its request.
     const other = desk.create("ada", call({ boundBytes: Buffer.from("another body") }));
     expect(await both.told(other)).toBe("IDEMPOTENCY_MISMATCH");
     both.link.fate = () => "pass";
@@ -106,6 +109,32 @@ describe("a creation that was answered 503 and becomes a wallet later", () => {
     expect(await both.told(desk.create("ada", call()))).toEqual({ value: wallet, replayed: true });
     expect(await both.told(desk.create("ada", call({ idempotencyKey: null })))).toBe("WALLET_EXISTS");
     for (const rows of both.rows) expect(rows.wallets.size).toBe(1);
+  });
+
+  it("is in doubt to the same request until the parties have met", async () => {
+    const both = await new CustodyBench().up();
+    const store = createMemoryStore();
+    const { desk } = deskOver(both, store);
+    // S has prepared it and dies; C activates on the word that S had decided, which its store has lost.
+    const prepared: [MemoryRows, MemoryRows][] = [];
+    both.link.fate = (_message, name) => {
+      if (name === "f5") prepared.push(both.copyOfRows());
+      return name === "activated" ? "cut" : "pass";
+    };
+    expect(await both.told(desk.create("ada", call()))).toBe("SIGNER_UNAVAILABLE");
+    const back = new CustodyBench({}, [prepared[0]?.[0] ?? never(), both.rows[1]]);
+    await back.start(0);
+    await back.start(1);
+    const again = deskOver(back, store).desk;
+    for (let at = 0; at < 2; at++)
+      await expect(refusal(back, again.create("ada", call()))).resolves.toMatchObject({
+        ...{ code: "SIGNER_UNAVAILABLE", context: { isUnsettled: true } },
+      });
+    await back.meet();
+    const [wallet] = back.service.list(null, null, 10).wallets;
+    expect(wallet).toMatchObject({ userId: "ada" });
+    expect(await back.told(again.create("ada", call()))).toMatchObject({ value: { walletId: wallet?.walletId } });
+    for (const rows of back.rows) expect(rows.wallets.size).toBe(1);
   });
 
   it("and came to nothing instead is made by the same request", async () => {

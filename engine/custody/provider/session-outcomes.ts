@@ -30,6 +30,11 @@ export function unavailable(reason: UnwrittenReason | null = null): ServiceError
   return new ServiceError("SIGNER_UNAVAILABLE", reason === null ? {} : { reason });
 }
 
+/** The wallet may still come to be, or not: the parties have not agreed on the attempt. */
+export function unsettled(reason: UnwrittenReason | null = null): ServiceError {
+  return new ServiceError("SIGNER_UNAVAILABLE", { ...unavailable(reason).context, isUnsettled: true });
+}
+
 /** Only these may be tried again: nothing was refused, and nothing is known to be wrong. */
 export function isTransport(end: SessionEnd): boolean {
   return end.kind === "failed" && end.failure.kind === "transport";

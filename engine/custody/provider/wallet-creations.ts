@@ -6,7 +6,7 @@ import { Deadline } from "../../domain/deadline.js";
 import { ServiceError } from "../../domain/errors.js";
 import { type ProviderPorts, walletOf } from "./provider-ports.js";
 import type { ServiceHost } from "./service-host.js";
-import { errorOfEnd, isTransport, unavailable } from "./session-outcomes.js";
+import { errorOfEnd, isTransport, unavailable, unsettled } from "./session-outcomes.js";
 import { Turns } from "./session-queue.js";
 import type { BackupOwner } from "./open-backup.js";
 import { RETRIES_MAX } from "./wallet-acts.js";
@@ -80,6 +80,7 @@ export class WalletCreations {
     const isKnown = await this.#service.waiters.until(isAgreed, deadline.leftMs());
     if (isKnown && this.#service.host.rows.byId(id)?.isPlain === true) return this.#acknowledged(id);
     if (isKnown && this.#service.host.rows.byId(id) === null && isTransport(outcome.end)) return null;
+    if (this.#service.host.rows.byId(id) !== null) return unsettled(outcome.unwritten);
     if (this.#service.lostCount > 0) return new ServiceError("RESTORED_STORE");
     // A cheat in the test signature froze nothing: there is no wallet.
     const isCheat = outcome.end.kind === "failed" && outcome.end.failure.kind === "cheat";
@@ -98,7 +99,7 @@ export class WalletCreations {
     const row = this.#rows.inTheWay(userId, ownerId);
     if (row !== null && walletOf(row, this.#service.wallet(row.walletId)) !== null) throw this.#exists(row, ownerId);
     // An attempt of before is not settled with C: it may become the wallet, or go.
-    if (row !== null) throw unavailable();
+    if (row !== null) throw unsettled();
     if (this.#service.lostCount > 0) throw new ServiceError("RESTORED_STORE");
   }
 
