@@ -33,6 +33,8 @@ export class MemoryParty implements PartyStore, BackupFolder, Pick<StateStore, "
   isDead = false;
   isFailing = false;
   isBackupFailing = false;
+  /** The thread of the sessions ended: its calls reject. */
+  isThreadGone = false;
   commitCount = 0;
   /** Before (true) and after a durable effect; it may kill this party. */
   onDurable: (before: boolean, isBackup: boolean) => void = () => {};
@@ -91,6 +93,9 @@ export class MemoryParty implements PartyStore, BackupFolder, Pick<StateStore, "
     const shares = new Map(this.rows.wallets.get(key)?.shares);
     for (const epoch of erase) shares.delete(epoch);
     if (put !== null) shares.set(put.epoch, { ...put, record: Buffer.from(put.record) });
+    // As the durable store, which writes no row that a start would refuse.
+    const named = row === null ? [] : [row.activeEpoch, row.preparedEpoch, row.keptEpoch].filter((epoch) => epoch !== 0);
+    if (row !== null && [...shares.keys()].sort().join() !== named.sort().join()) throw new Error("epochs without shares");
     if (row === null) this.rows.wallets.delete(key);
     else this.rows.wallets.set(key, { row: encodeStateRow(row), shares });
     for (const write of beside) this.#beside(write);

@@ -106,3 +106,36 @@ describe("a full backup folder", () => {
     }
   });
 });
+
+describe("a thread that dies while its store takes nothing", () => {
+  for (const act of ["creation", "refresh"] as const)
+    for (const party of [0, 1] as const)
+      it(`in a ${act}, at party ${party}, leaves no epoch without a share, and the store opens again`, async () => {
+        const both = await upFor(act);
+        const memory = both.parties[party];
+        // The commits of an act are its epoch, what its test signature counts, and what it decides.
+        for (let at = 0; at < 3; at++) {
+          let point = 0;
+          memory.onDurable = (before, isBackup) => {
+            if (!before || isBackup || point++ !== at) return;
+            memory.isFailing = true;
+            memory.isThreadGone = true;
+          };
+          const told = await heard(both, begun(both, act));
+          expect(told, `commit ${at}`).toContain("SIGNER_UNAVAILABLE");
+          expect(memory.isFailing).toBe(true);
+          memory.onDurable = () => {};
+          memory.isFailing = false;
+          memory.isThreadGone = false;
+          await both.pass(12_000);
+          await both.meet();
+          expect([both.service.status().problem, both.cosigner.host.isReady], `commit ${at}`).toEqual([null, true]);
+          const wallets = both.service.list(null, null, 10).wallets;
+          expect(both.rows.map((rows) => rows.wallets.size), `commit ${at}`).toEqual([wallets.length, wallets.length]);
+          for (const { walletId } of wallets)
+            expect(await both.sign(walletId), `commit ${at}`).toMatchObject({ digest: expect.any(String) });
+          if (act === "creation" && wallets.length > 0) break;
+        }
+        if (act === "creation") expect(await heard(both, both.service.create("ada", null))).toMatch(/^done$|^WALLET_EXISTS$/);
+      });
+});
