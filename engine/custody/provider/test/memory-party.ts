@@ -33,6 +33,9 @@ export class MemoryParty implements PartyStore, BackupFolder, Pick<StateStore, "
   isDead = false;
   isFailing = false;
   isBackupFailing = false;
+  /** Commits wait for it, and take effect then; null: they do not wait. */
+  hang: Promise<void> | null = null;
+  isReadHanging = false;
   /** The thread of the sessions ended: its calls reject. */
   isThreadGone = false;
   commitCount = 0;
@@ -52,6 +55,7 @@ export class MemoryParty implements PartyStore, BackupFolder, Pick<StateStore, "
   }
 
   async commit(commit: PartyCommit): Promise<void> {
+    if (this.hang !== null) await this.hang;
     await this.#durable(false, () => {
       if (this.isFailing) throw storeUnavailable("COMMIT_FAILED");
       this.#apply(commit);
@@ -60,6 +64,7 @@ export class MemoryParty implements PartyStore, BackupFolder, Pick<StateStore, "
   }
 
   async share(walletId: Uint8Array, epoch: number): Promise<StoredShare | null> {
+    if (this.isReadHanging) await new Promise(() => {});
     return this.rows.wallets.get(Buffer.from(walletId).toString("hex"))?.shares.get(epoch) ?? null;
   }
 

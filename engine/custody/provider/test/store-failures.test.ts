@@ -139,3 +139,84 @@ describe("a thread that dies while its store takes nothing", () => {
         if (act === "creation") expect(await heard(both, both.service.create("ada", null))).toMatch(/^done$|^WALLET_EXISTS$/);
       });
 });
+
+describe("a store that gives no answer", () => {
+  /** From the first commit of the act on; the returned function lets all of them take effect. */
+  function hung(both: CustodyBench, party: Party): () => void {
+    let release = (): void => {};
+    both.parties[party].hang = new Promise((resolve) => {
+      release = () => {
+        both.parties[party].hang = null;
+        resolve();
+      };
+    });
+    return release;
+  }
+
+  for (const act of ACTS)
+    for (const party of [0, 1] as const)
+      it(`in a ${act}, at party ${party}, is 503 in time, and what it writes late is no harm`, async () => {
+        const both = await upFor(act);
+        let release = (): void => {};
+        // In an epoch's act from its prepared row on, of which the late commit makes a share.
+        both.link.fate = (_message, name) => {
+          if ((party === 0 ? /^(kg|rf)8$/ : /^(kg|rf)9$/).test(name) && both.parties[party].hang === null)
+            release = hung(both, party);
+          return "pass";
+        };
+        if (act === "signature") release = hung(both, party);
+        const startMs = both.clock.trueMs();
+        const call = heard(both, begun(both, act));
+        const told = await call;
+        expect(told).toBe(party === 0 ? "SIGNER_UNAVAILABLE STORE_FAILED" : "SIGNER_UNAVAILABLE");
+        // Key generation and refresh have flights of ten seconds, and C's caller is S.
+        expect(both.clock.trueMs() - startMs).toBeLessThanOrEqual(act === "creation" ? 60_000 : 13_000);
+        both.link.fate = () => "pass";
+        const wallet = both.service.list(null, null, 1).wallets[0]?.walletId;
+        if (party === 0) {
+          expect(both.service.status().problem).toBe("STORE");
+          const againMs = both.clock.trueMs();
+          const again = wallet === undefined ? both.service.create("bea", null) : both.signing(wallet);
+          expect(await heard(both, again)).toBe("SIGNER_UNAVAILABLE STORE_FAILED");
+          expect(both.clock.trueMs()).toBe(againMs);
+        }
+        release();
+        await both.pass(12_000);
+        await both.meet();
+        expect([both.service.status().problem, both.cosigner.host.isReady]).toEqual([null, true]);
+        const wallets = both.service.list(null, null, 10).wallets;
+        expect(both.rows.map((rows) => rows.wallets.size)).toEqual([wallets.length, wallets.length]);
+        for (const { walletId } of wallets) expect(await both.sign(walletId)).toMatchObject({ digest: expect.any(String) });
+        if (wallets.length === 0) expect(await both.create("ada")).toMatchObject({ userId: "ada" });
+      });
+
+  it.each([0, 1] as const)("at party %s when a share is read is 503 in time", async (party) => {
+    const both = await upFor("signature");
+    both.parties[party].isReadHanging = true;
+    const startMs = both.clock.trueMs();
+    const told = await heard(both, both.signing(id));
+    expect(told).toBe(party === 0 ? "SIGNER_UNAVAILABLE STORE_FAILED" : "SIGNER_UNAVAILABLE");
+    expect(both.clock.trueMs() - startMs).toBeLessThanOrEqual(12_500);
+    both.parties[party].isReadHanging = false;
+    await both.pass(6_000);
+    expect(await both.sign(id)).toMatchObject({ digest: expect.any(String) });
+  });
+
+  it.each([0, 1] as const)("at party %s does not keep a stop in order from its end", async (party) => {
+    const both = await upFor("signature");
+    hung(both, party);
+    const call = both.signing(id);
+    call.catch(() => {});
+    await both.quiet();
+    let isStopped = false;
+    const stopping = party === 0 ? both.service.stop() : both.cosigner.stop();
+    void stopping.then(() => {
+      isStopped = true;
+    });
+    for (let at = 0; at < 20 && !isStopped; at++) {
+      await both.pass(1_000);
+      await both.quiet();
+    }
+    expect(isStopped).toBe(true);
+  });
+});
