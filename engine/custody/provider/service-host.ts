@@ -150,8 +150,10 @@ export class ServiceHost {
 
   async #active(wallet: HeldWallet) {
     const { row } = wallet;
-    const unreadable = (): StoredShare | null => {
-      this.host.reports.alert("FAULT", wallet.id);
+    const unreadable = (error: unknown): StoredShare | null => {
+      const isLate = error instanceof ServiceError && error.context["reason"] === "TIMEOUT";
+      this.host.reports.alert(isLate ? "STORE_FAILED" : "FAULT", wallet.id);
+      if (isLate) throw unavailable("STORE_FAILED");
       return null;
     };
     const share = row === null ? null : await this.host.rows.share(wallet, row.activeEpoch).catch(unreadable);
