@@ -42,6 +42,12 @@ export class Owners {
     return this.#hasAdopted(ownerId) ? [ownerId, null] : [ownerId];
   }
 
+  /** The owners whose rows are, in effect, those of the same one: what is unique for an owner is unique among them. */
+  sameAs(ownerId: string | null): readonly (string | null)[] {
+    const adopter = this.#adoption.adoptedBy();
+    return adopter !== null && (ownerId === null || ownerId === adopter) ? [adopter, null] : [ownerId];
+  }
+
   #hasAdopted(ownerId: string | null): boolean {
     return ownerId !== null && this.#adoption.adoptedBy() === ownerId;
   }

@@ -34,13 +34,15 @@ export interface KeyedCall {
   readonly boundBytes: Uint8Array;
 }
 
-/** What it resolves to is kept with the key: plain data. What it rejects with is not: a retry acts again. */
+/** What it resolves to is kept with the key: plain data. What it rejects with is not: a retry acts again, or recovers. */
 export interface KeyedAct<T> {
   /** Throws what stands in the way of a request that is no retry. */
   check(): void;
   act(): Promise<T>;
-  /** Instead of `act` for the request that a crash cut short. */
+  /** Instead of `act` for the request that a crash cut short, or whose end was not known. */
   recover(): Promise<T>;
+  /** What it rejected with leaves open whether it acted: the key stays with its request. */
+  isOpen(error: unknown): boolean;
 }
 
 /** The records want to know of their requests that they exist; the rest is in what the key is bound to. */
@@ -88,7 +90,7 @@ export class KeyedRequests {
       if (!isRecovery) work.check();
       const run = isRecovery ? begun.run : { routeId: requestId, attempts: [] };
       await this.#makeDurable(begun.ticket, run);
-      const value = await this.#acted(begun.ticket, isRecovery ? work.recover : work.act);
+      const value = await this.#acted(begun.ticket, isRecovery ? work.recover : work.act, work.isOpen);
       await this.#records.complete(begun.ticket, run, value, (writes) =>
         this.#parts.store.commit({ writes: writes() }),
       );
@@ -113,10 +115,11 @@ export class KeyedRequests {
   }
 
   /** A key whose record cannot be removed recovers at its next use: it acts again, as after a crash. */
-  async #acted<T>(ticket: Ticket, act: () => Promise<T>): Promise<T> {
+  async #acted<T>(ticket: Ticket, act: () => Promise<T>, isOpen: (error: unknown) => boolean): Promise<T> {
     try {
       return await act();
     } catch (error) {
+      if (isOpen(error)) throw error;
       await this.#records
         .discard(ticket, (writes) => this.#parts.store.commit({ writes: writes() }))
         .catch(() => this.#parts.logger.warn("wallets.key_left_behind"));

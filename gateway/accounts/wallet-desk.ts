@@ -3,8 +3,9 @@
  * the signers did or refused.
  *
  * Invariants: a caller reaches the wallets of the owners that it reaches, and no others. No signature leaves without its
- * row. With a key a request acts once, also across a crash: a wallet that was made is answered again; a signature whose
- * reply was lost is made anew, of the same bytes. A refusal is not kept: a retry asks again.
+ * row. With a key a request acts once, also across a crash: a wallet that was made is answered again, also one that was
+ * in doubt at first; a signature whose reply was lost is made anew, of the same bytes. A refusal is not kept: a retry
+ * asks again.
  *
  * Bounds: the requests in flight are bounded by their routes; records live 24 hours.
  */
@@ -132,6 +133,7 @@ export class WalletDesk {
         await this.#noteMade(made, call, { recovered: true });
         return made;
       },
+      isOpen: (error) => error instanceof ServiceError && error.context["isUnsettled"] === true,
     });
   }
 
@@ -158,7 +160,7 @@ export class WalletDesk {
    */
   sign(wallet: Wallet, request: SigningRequest, call: WalletCall): Promise<WalletAnswer<WalletSignature>> {
     const act = () => this.#sign(wallet, request, call);
-    return this.#keyed.perform(call, { check: () => {}, act, recover: act });
+    return this.#keyed.perform(call, { check: () => {}, act, recover: act, isOpen: () => false });
   }
 
   async #sign({ walletId }: Wallet, request: SigningRequest, call: WalletCall): Promise<WalletSignature> {

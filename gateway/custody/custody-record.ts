@@ -1,6 +1,6 @@
 /**
  * What a signing party tells its operator: rows of the audit log for what was done, refused or frozen, lines of the log
- * for what he should look at. No check, no field of the protocol and no secret is in an event.
+ * for what he should look at, and for refusals whose row is that of the caller's act. No check, no field of the protocol and no secret is in an event.
  */
 import type { Party } from "../../engine/custody/mpc/base/parameters.js";
 import type { CustodyEvent, CustodyEvents } from "../../engine/custody/provider/custody-events.js";
@@ -29,6 +29,10 @@ export class CustodyRecord implements CustodyEvents {
         return;
       case "alert":
         logger.error("custody.alert", { part: who, what: event.alert });
+        return;
+      case "refused":
+        if (event.isAsked) logger.info("custody.refused", { part: who, what: event.code });
+        else this.#row(rowOf(who, event));
         return;
       default:
         this.#row(rowOf(who, event));

@@ -90,7 +90,7 @@ export class LinkConnection {
     return true;
   }
 
-  /** The oldest frame that was received is handled. */
+  /** A frame that was received is handled. */
   handled(): void {
     this.#waitingCount--;
     if (!this.#hasEnded) this.#readOn();

@@ -1,6 +1,6 @@
 /**
- * What both ends of the link do once a peer is proven: one connection at a time, its frames handled one after the other,
- * `connected` and `lost` in turns.
+ * What both ends of the link do once a peer is proven: one connection at a time, the frames of a wallet handled one after
+ * the other and those of several beside each other, `connected` and `lost` in turns.
  */
 import type { Party } from "../../engine/custody/mpc/base/parameters.js";
 import type { Message } from "../../engine/custody/mpc/wire/header.js";
@@ -20,6 +20,11 @@ export interface CoreParts {
   readonly onLost: (stoodMs: number) => void;
 }
 
+interface Frame {
+  readonly connection: LinkConnection;
+  readonly message: Message;
+}
+
 export class LinkCore {
   readonly book: LinkBook;
   readonly #parts: CoreParts;
@@ -27,9 +32,8 @@ export class LinkCore {
   #listener: LinkListener | null = null;
   #current: LinkConnection | null = null;
   #connectedNs = 0;
-  /** Of the current connection only. */
-  readonly #inbox: { readonly connection: LinkConnection; readonly message: Message }[] = [];
-  #isHandling = false;
+  /** By wallet of which a frame is being handled: those that came behind it. */
+  readonly #waiting = new Map<string, Frame[]>();
 
   constructor(parts: CoreParts) {
     this.#parts = parts;
@@ -88,7 +92,6 @@ export class LinkCore {
     // A replaced connection may have an end of its own under way; its loss was told.
     if (connection !== this.#current) return;
     this.#current = null;
-    this.#inbox.length = 0;
     this.book.problem(problem);
     this.#parts.logger.info("custody.link_lost", { problem });
     this.#listening().lost();
@@ -97,26 +100,32 @@ export class LinkCore {
 
   #received(connection: LinkConnection, message: Message): void {
     this.book.framesIn++;
-    this.#inbox.push({ connection, message });
-    if (!this.#isHandling) void this.#handleAll();
+    const wallet = Buffer.from(message.header.walletId).toString("latin1");
+    const waiting = this.#waiting.get(wallet);
+    if (waiting === undefined) void this.#handleAll(wallet, { connection, message });
+    else waiting.push({ connection, message });
   }
 
-  /** One after the other over all connections: what a former one began is finished before the next frame. */
-  async #handleAll(): Promise<void> {
-    this.#isHandling = true;
-    for (let next = this.#inbox.shift(); next !== undefined; next = this.#inbox.shift()) {
-      const { connection, message } = next;
-      if (connection.hasEnded) continue;
-      try {
-        await this.#listening().message(message);
-      } catch (error) {
-        // Its message may name what a frame held.
-        const errorName = error instanceof Error ? error.name : "unknown";
-        this.#parts.logger.error("custody.frame_not_handled", { errorName });
-        connection.end("HANDLER");
-      }
-      connection.handled();
+  /** One after the other over all connections: what a former one began is finished before the wallet's next frame. */
+  async #handleAll(wallet: string, first: Frame): Promise<void> {
+    const waiting: Frame[] = [];
+    this.#waiting.set(wallet, waiting);
+    // The first is handed on at once: what comes behind it, such as an end, finds it with the listener.
+    for (let next: Frame | undefined = first; next !== undefined; next = waiting.shift()) await this.#handle(next);
+    this.#waiting.delete(wallet);
+  }
+
+  /** Never rejects. */
+  async #handle({ connection, message }: Frame): Promise<void> {
+    if (connection.hasEnded) return;
+    try {
+      await this.#listening().message(message);
+    } catch (error) {
+      // Its message may name what a frame held.
+      const errorName = error instanceof Error ? error.name : "unknown";
+      this.#parts.logger.error("custody.frame_not_handled", { errorName });
+      connection.end("HANDLER");
     }
-    this.#isHandling = false;
+    connection.handled();
   }
 }

@@ -89,10 +89,15 @@ export function markDaySpent(before: DayState, nowMs: number): DayState {
   return { ...state, spentThrough: Math.max(state.spentThrough, state.day) };
 }
 
+/** Days since 1970-01-01, UTC. Throws RangeError for a clock that gives no time. */
+export function dayNumber(nowMs: number): number {
+  if (!Number.isSafeInteger(nowMs) || nowMs < 0) throw new RangeError("the clock gives no time");
+  return Math.floor(nowMs / MS_PER_DAY);
+}
+
 /** A later day begins with nothing spent; an earlier one does not come back. */
 function onDay(state: DayState, nowMs: number): DayState {
-  if (!Number.isSafeInteger(nowMs) || nowMs < 0) throw new RangeError("the clock gives no time");
-  const day = Math.floor(nowMs / MS_PER_DAY);
+  const day = dayNumber(nowMs);
   return day > state.day ? dayBegun(state, day) : state;
 }
 

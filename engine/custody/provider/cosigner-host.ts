@@ -203,7 +203,7 @@ export class CosignerHost {
     const { walletId, epoch, ctr } = header;
     if (abort.class === "refused")
       this.host.reports.emit({
-        ...{ kind: "refused", code: abort.code, rule: abort.detail },
+        ...{ kind: "refused", code: abort.code, rule: abort.detail, isAsked: false },
         walletId: this.host.rows.get(walletId)?.id ?? "",
       });
     this.host.ports.link.send(abortMessage(1, { walletId, epoch, ctr }, abort));

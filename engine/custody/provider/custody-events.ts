@@ -29,7 +29,14 @@ export type CustodyEvent =
   | { readonly kind: "restored"; readonly walletId: string; readonly epoch: number }
   /** `cheat`: a check of this party failed. `peer`: the other party gave notice. */
   | { readonly kind: "frozen"; readonly walletId: string; readonly by: "cheat" | "peer"; readonly atMs: number }
-  | { readonly kind: "refused"; readonly walletId: string; readonly code: RefusalCode; readonly rule: number }
+  | {
+      readonly kind: "refused";
+      readonly walletId: string;
+      readonly code: RefusalCode;
+      readonly rule: number;
+      /** A caller of this party waits for it: his act leaves a row of its own, with who he is. */
+      readonly isAsked: boolean;
+    }
   | { readonly kind: "violation"; readonly walletId: string | null }
   | { readonly kind: "alert"; readonly alert: CustodyAlert; readonly walletId: string | null };
 

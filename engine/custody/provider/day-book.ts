@@ -5,7 +5,8 @@
  *
  * Invariants: one session a wallet, so nothing is judged between a judgement and the row of its reservation. An amount
  * counts from the commit of its session's `ctr` on, and is given back only where no signature can exist. What is unknown
- * counts as spent: a row that cannot be read, and a store that was put back, allow nothing more on that day.
+ * counts as spent: a row that cannot be read, and a store that was put back, allow nothing more on that day. Memory holds
+ * two days: amounts of a day before them are in the store alone, so a clock that is set back to there allows nothing.
  */
 import type { StateRow, StateWrite } from "../../storage/state-store.js";
 import { toHex } from "../digest/bytes.js";
@@ -13,6 +14,7 @@ import { decodeIntent, intentDigest } from "../digest/intent.js";
 import type { Reservation as OpaqueReservation } from "../mpc/sessions/effects.js";
 import type { IntentReader, PolicyVerdict } from "../mpc/sessions/sign-cosigner.js";
 import {
+  dayNumber,
   type DayState,
   holdReservation,
   markDaySpent,
@@ -38,6 +40,8 @@ export interface DayBookParts {
 export class PolicyDayBook {
   readonly #parts: DayBookParts;
   readonly #days = new Map<string, DayState>();
+  /** A wallet that is not in `#days` has spent nothing on this day and after it. */
+  #firstKnownDay = -1;
 
   constructor(parts: DayBookParts) {
     this.#parts = parts;
@@ -49,6 +53,7 @@ export class PolicyDayBook {
    */
   load(rows: readonly StateRow[]): readonly string[] {
     const damaged: string[] = [];
+    const nowMs = this.#parts.nowMs();
     for (const { key, value } of rows) {
       let day: DayState;
       try {
@@ -56,11 +61,17 @@ export class PolicyDayBook {
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
         damaged.push(key);
-        day = markDaySpent(NEW_DAY_STATE, this.#parts.nowMs());
+        day = markDaySpent(NEW_DAY_STATE, nowMs);
       }
       this.#days.set(key, day);
     }
+    this.#dropFormerDays(nowMs);
     return damaged;
+  }
+
+  /** Wallets that have amounts in memory. */
+  get heldCount(): number {
+    return this.#days.size;
   }
 
   /** `address`: 20 bytes, of the wallet's own row. */
@@ -70,7 +81,9 @@ export class PolicyDayBook {
       read: (bytes) => {
         const decoded = decodeIntent(bytes);
         if (!decoded.ok || decoded.intent.kind === "test") {
-          this.#parts.refused(walletId, refusal("INTENT", decoded.ok ? "a test outside a refresh" : decoded.problem));
+          // What is wrong with it names parts of it, which are a caller's: S, which read it first, has told him.
+          const reason = decoded.ok ? "a test outside a refresh" : "it cannot be read";
+          this.#parts.refused(walletId, refusal("INTENT", reason));
           return null;
         }
         const { intent } = decoded;
@@ -81,8 +94,10 @@ export class PolicyDayBook {
   }
 
   #judge(walletId: Uint8Array, address: string, what: Parameters<typeof decidePolicy>[1]): PolicyVerdict {
-    const { book, nowMs } = this.#parts;
-    const outcome = decidePolicy(book, what, { address, day: this.#dayOf(walletId) }, nowMs());
+    const { book } = this.#parts;
+    const nowMs = this.#parts.nowMs();
+    this.#dropFormerDays(nowMs);
+    const outcome = decidePolicy(book, what, { address, day: this.#dayOf(walletId) }, nowMs);
     if (outcome.ok)
       return { allowed: true, reservation: outcome.reservation === null ? null : { ...outcome.reservation } };
     this.#parts.refused(walletId, outcome);
@@ -107,7 +122,18 @@ export class PolicyDayBook {
   }
 
   #dayOf(walletId: Uint8Array): DayState {
-    return this.#days.get(keyOf(walletId)) ?? NEW_DAY_STATE;
+    const held = this.#days.get(keyOf(walletId));
+    if (held !== undefined) return held;
+    const before = this.#firstKnownDay - 1;
+    return { ...NEW_DAY_STATE, day: before, spentThrough: before };
+  }
+
+  /** The day before is kept too: a clock that is set back over midnight finds its amounts. */
+  #dropFormerDays(nowMs: number): void {
+    const first = dayNumber(nowMs) - 1;
+    if (first <= this.#firstKnownDay) return;
+    this.#firstKnownDay = first;
+    for (const [key, { day }] of this.#days) if (day < first) this.#days.delete(key);
   }
 
   /** Memory goes first: if the commit fails, the amount counts until the store works again, and is read from it then. */

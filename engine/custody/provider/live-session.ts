@@ -30,8 +30,13 @@ export interface SessionNames {
   readonly owner: BackupOwner | null;
 }
 
+/** What this party could not make durable. Callers and operators see it by these words. */
+export type UnwrittenReason = "STORE_FAILED" | "BACKUP_FAILED";
+
 export interface SessionOutcome {
   readonly end: SessionEnd;
+  /** The session was ended because of it; null: all that it asked for is durable. */
+  readonly unwritten: UnwrittenReason | null;
   readonly signature: FinalSignature | null;
   readonly isAcknowledged: boolean;
   /** From the commit that activates on, an epoch session is decided and nothing of it is dropped. */
@@ -50,6 +55,7 @@ export class LiveSession {
   hasFrozen = false;
   isDecided = false;
   isAcknowledged = false;
+  unwritten: UnwrittenReason | null = null;
   signature: FinalSignature | null = null;
   told: Promise<void> = Promise.resolve();
   #resolve: (outcome: SessionOutcome) => void = () => {};
@@ -101,8 +107,8 @@ export class LiveSession {
     this.hasEnded = true;
     this.#disarm();
     this.#clock.clearTimer(this.#limit);
-    const { signature, isAcknowledged, isDecided, told } = this;
-    const outcome = { end, signature, isAcknowledged, isDecided, told };
+    const { unwritten, signature, isAcknowledged, isDecided, told } = this;
+    const outcome = { end, unwritten, signature, isAcknowledged, isDecided, told };
     this.#resolve(outcome);
     return outcome;
   }

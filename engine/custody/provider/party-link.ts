@@ -8,7 +8,7 @@ import type { Message } from "../mpc/wire/header.js";
 export interface LinkListener {
   /** The peer is proven. `Hello` is the first thing to send. */
   connected(): void;
-  /** Header legal for its type and addressed to this party; the body whole. Handled in order, one after the other. */
+  /** Header legal for its type and addressed to this party; the body whole. Those of one wallet in order, one after the other. */
   message(message: Message): Promise<void>;
   /**
    * A frame that no legal header begins: the connection is closed by the link. The runner counts a violation of the

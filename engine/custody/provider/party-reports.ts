@@ -58,7 +58,9 @@ export class PartyReports {
     if (failure.kind === "violation") this.violated(wallet.walletId);
     if (failure.kind === "fault" && isStoreOpen) this.alert("FAULT", walletId);
     if (failure.kind !== "refused") return;
-    this.emit({ kind: "refused", walletId, code: failure.code, rule: failure.detail });
+    // S alone has callers; its refreshes run by themselves too.
+    const isAsked = this.#party === 0 && names.kind !== "refresh";
+    this.emit({ kind: "refused", walletId, code: failure.code, rule: failure.detail, isAsked });
     if (failure.code === "DIGEST") this.alert("DIGESTS_DIFFER", walletId);
     if (failure.code === "TAG") this.alert("TAGS_DIFFER", walletId);
   }

@@ -1,16 +1,21 @@
 /**
  * All wallets of a party, in memory and in its store. What the store does not take is owed: memory goes on with it, so
- * that no freeze is forgotten, the party closes itself for signing, and the debt is written before it opens again.
+ * that no freeze is forgotten, the party closes itself for signing, and the debt is written before it opens again. A
+ * store that gives no answer is one that fails: it holds a wallet no longer than the time of a session.
  */
 import type { Clock, TimerHandle } from "../../domain/clock.js";
-import type { StateWrite } from "../../storage/state-store.js";
+import { within } from "../../domain/deadline.js";
+import { type StateWrite, storeUnavailable } from "../../storage/state-store.js";
+import { SIGN_DEADLINES } from "../mpc/sessions/effects.js";
 import type { StateRow } from "../mpc/state/state-row.js";
 import { HeldWallet } from "./held-wallet.js";
-import type { PartyStore, StoredParty, StoredShare } from "./party-store.js";
+import type { PartyCommit, PartyStore, StoredParty, StoredShare } from "./party-store.js";
 import { walletIdText } from "./wallet-names.js";
 
 /** Between two tries to write what is owed. */
 const STORE_RETRY_MS = 1_000;
+/** Of a commit and of a read. Whatever waits for it has ended by then. */
+const ANSWER_MS_MAX = SIGN_DEADLINES.sessionMs;
 
 export interface RowWrite {
   readonly row: StateRow | null;
@@ -34,6 +39,8 @@ export class PartyRows {
   #isOpen = true;
   #retry: TimerHandle | null = null;
   #isStopped = false;
+  /** Commits that had no answer in time. They may still take effect, so none follows them before they have. */
+  #lateCount = 0;
 
   constructor(store: PartyStore, clock: Clock, listener: RowsListener) {
     this.#store = store;
@@ -78,8 +85,11 @@ export class PartyRows {
     return wallet;
   }
 
-  share(wallet: HeldWallet, epoch: number): Promise<StoredShare | null> {
-    return this.#store.share(wallet.walletId, epoch);
+  /** Rejects with STORE_UNAVAILABLE; `TIMEOUT`: there was no answer in time. */
+  async share(wallet: HeldWallet, epoch: number): Promise<StoredShare | null> {
+    const read = await within(this.#clock, this.#store.share(wallet.walletId, epoch), ANSWER_MS_MAX);
+    if (!read.done) throw storeUnavailable("TIMEOUT");
+    return read.value;
   }
 
   /** One commit. False: it is owed, and may or may not be durable. Memory has it either way. */
@@ -90,7 +100,7 @@ export class PartyRows {
     if (row === null) wallet.epochs.clear();
     if (this.#isOpen || this.#isStopped) {
       try {
-        await this.#store.commit({ walletId: wallet.walletId, row, put, erase, beside });
+        await this.#commit({ walletId: wallet.walletId, row, put, erase, beside });
         wallet.isRowWritten = true;
         this.forgetEmpty(wallet);
         return true;
@@ -119,6 +129,7 @@ export class PartyRows {
     this.#isStopped = true;
     if (this.#retry !== null) this.#clock.clearTimer(this.#retry);
     for (const wallet of [...this.#wallets.values()]) {
+      if (this.#lateCount > 0) return;
       if (wallet.debt !== null) await wallet.inTurn(() => this.#pay(wallet)).catch(() => {});
       else if (!wallet.isRowWritten) await wallet.inTurn(() => this.write(wallet, { row: wallet.row }));
     }
@@ -143,7 +154,23 @@ export class PartyRows {
     this.#retry = this.#clock.setTimer(() => void this.#heal(), STORE_RETRY_MS);
   }
 
+  async #commit(commit: PartyCommit): Promise<void> {
+    const committed = this.#store.commit(commit);
+    const answer = await within(this.#clock, committed, ANSWER_MS_MAX);
+    if (answer.done) return;
+    this.#lateCount++;
+    const answered = () => {
+      this.#lateCount--;
+    };
+    committed.then(answered, answered);
+    throw storeUnavailable("TIMEOUT");
+  }
+
   async #heal(): Promise<void> {
+    if (this.#lateCount > 0) {
+      this.#later();
+      return;
+    }
     const owing = [...this.#wallets.values()].filter(({ debt }) => debt !== null);
     try {
       for (const wallet of owing) await wallet.inTurn(() => this.#pay(wallet));
@@ -164,7 +191,7 @@ export class PartyRows {
     const { debt, row, walletId } = wallet;
     if (debt === null) return;
     const erase = [...debt.erase].filter((epoch) => !wallet.epochs.has(epoch));
-    await this.#store.commit({ walletId, row, put: null, erase, beside: [...debt.beside.values()] });
+    await this.#commit({ walletId, row, put: null, erase, beside: [...debt.beside.values()] });
     wallet.debt = null;
     wallet.isRowWritten = true;
     this.forgetEmpty(wallet);

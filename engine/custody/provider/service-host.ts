@@ -61,8 +61,13 @@ export class ServiceHost {
     return wallet?.row === null || wallet?.row.activeEpoch === 0 ? null : wallet;
   }
 
+  /** What a caller gets while no session may begin. */
+  notReady(): ServiceError {
+    return unavailable(this.host.rows.isOpen ? null : "STORE_FAILED");
+  }
+
   async keygen(walletId: Uint8Array, owner: BackupOwner): Promise<SessionOutcome> {
-    if (!this.host.isReady || this.host.reports.violations.isRefused(NEW_WALLETS)) throw unavailable();
+    if (!this.host.isReady || this.host.reports.violations.isRefused(NEW_WALLETS)) throw this.notReady();
     if (this.#lost.size > 0) throw new ServiceError("RESTORED_STORE");
     const wallet = this.host.rows.attempt(walletId);
     const names: SessionNames = { kind: "keygen", epoch: 1, ctr: 0n, mode: null, owner };
@@ -101,7 +106,7 @@ export class ServiceHost {
     if (row?.status === "frozen") throw new ServiceError("WALLET_FROZEN");
     if (wallet.verdict !== "settled" || row?.status === "restored") throw new ServiceError("RESTORED_STORE");
     const isDue = row === null || row.status !== "active" || row.stage !== "none" || isRefreshDue(row);
-    if (isDue || !this.#mayBegin(wallet)) throw unavailable();
+    if (isDue || !this.#mayBegin(wallet)) throw this.notReady();
   }
 
   needsRefresh({ row }: HeldWallet): boolean {
@@ -140,13 +145,15 @@ export class ServiceHost {
       throw new ServiceError("INVALID_PARAMETERS", { problem: "the state of the wallet does not allow this" });
     }
     if (verdict !== "settled") throw new ServiceError("RESTORED_STORE");
-    if (!this.#mayBegin(wallet)) throw unavailable();
+    if (!this.#mayBegin(wallet)) throw this.notReady();
   }
 
   async #active(wallet: HeldWallet) {
     const { row } = wallet;
-    const unreadable = (): StoredShare | null => {
-      this.host.reports.alert("FAULT", wallet.id);
+    const unreadable = (error: unknown): StoredShare | null => {
+      const isLate = error instanceof ServiceError && error.context["reason"] === "TIMEOUT";
+      this.host.reports.alert(isLate ? "STORE_FAILED" : "FAULT", wallet.id);
+      if (isLate) throw unavailable("STORE_FAILED");
       return null;
     };
     const share = row === null ? null : await this.host.rows.share(wallet, row.activeEpoch).catch(unreadable);

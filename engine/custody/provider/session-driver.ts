@@ -8,8 +8,9 @@ import { within } from "../../domain/deadline.js";
 import type { StateWrite } from "../../storage/state-store.js";
 import { fault } from "../mpc/base/outcome.js";
 import type { Party } from "../mpc/base/parameters.js";
-import type { Effect, EndCause, SessionEnd, Step } from "../mpc/sessions/effects.js";
+import { commitOf, type Effect, type EndCause, type SessionEnd, type Step } from "../mpc/sessions/effects.js";
 import { freezeChange, freezeDroppingPrepared } from "../mpc/state/freeze.js";
+import { droppedRow } from "../mpc/state/state-row.js";
 import type { Message } from "../mpc/wire/header.js";
 import { MESSAGE } from "../mpc/wire/message-types.js";
 import type { HeldWallet } from "./held-wallet.js";
@@ -111,6 +112,7 @@ export class SessionDriver<Request> {
   /** In the wallet's turn. */
   async endNow(wallet: HeldWallet, session: LiveSession, cause: EndCause): Promise<void> {
     if (session.hasEnded) return;
+    if (cause === "store failed") session.unwritten ??= "STORE_FAILED";
     const step = await this.#result(this.#ports.runner.end(session.id, cause));
     await (step === null ? this.#unanswered(wallet, session) : this.#perform(wallet, session, step));
   }
@@ -139,12 +141,25 @@ export class SessionDriver<Request> {
    * The row of the last commit stays, which counts the abort; what is prepared is settled with the peer. A thread that
    * is slow and lives wipes the session behind its step, and what the step came to is not used.
    */
-  #unanswered(wallet: HeldWallet, session: LiveSession): void {
+  async #unanswered(wallet: HeldWallet, session: LiveSession): Promise<void> {
     this.#ports.runner.end(session.id, "stopped").catch(() => {});
+    await this.#dropUnwritten(wallet, session);
     const { epoch, ctr } = session.names;
     this.#ports.send(abortMessage(this.#ports.party, { walletId: wallet.walletId, epoch, ctr }, { class: "fault" }));
     const { failure } = fault(new Error("no result"));
     this.#end(wallet, session, { kind: "failed", failure, by: "self", explained: false });
+  }
+
+  /**
+   * An epoch whose share the store did not take is nobody's: a row that names it is never written. The session itself
+   * drops it where it can still be asked.
+   */
+  async #dropUnwritten(wallet: HeldWallet, session: LiveSession): Promise<void> {
+    const { row, debt } = wallet;
+    const { epoch } = session.names;
+    if (row === null || row.preparedEpoch !== epoch || debt?.erase.has(epoch) !== true) return;
+    const drop = commitOf(droppedRow(row), { erase: [epoch] });
+    await this.#effect(wallet, session, drop);
   }
 
   /** False: something could not be made durable, and what came after it was not done. */
@@ -161,6 +176,7 @@ export class SessionDriver<Request> {
         this.#ports.send(effect.message);
       } else if (isDurable || effect.kind === "commit" || effect.kind === "freeze") {
         isDurable = (await this.#effect(wallet, session, effect)) && isDurable;
+        if (!isDurable) session.unwritten ??= effect.kind === "backup" ? "BACKUP_FAILED" : "STORE_FAILED";
         if (!isDurable && !isLast) return false;
       }
     }

@@ -2,14 +2,18 @@
 import { type ErrorCode, ServiceError } from "../../domain/errors.js";
 import { decideFailure, type RefusalCode } from "../mpc/base/outcome.js";
 import type { SessionEnd } from "../mpc/sessions/effects.js";
+import type { SessionOutcome, UnwrittenReason } from "./live-session.js";
 
 /** What the policy's number of a rule is for callers; piece of the policy, which alone knows its rules. */
 export interface PolicyRules {
   explain(detail: number): { readonly code: "POLICY_REFUSED" | "DESTINATION_NOT_ALLOWED"; readonly rule: string };
 }
 
-/** Null: done. `storeFailed`: a fault because the store took nothing is 503, as nothing is half done. */
-export function errorOfEnd(end: SessionEnd, rules: PolicyRules, storeFailed: boolean): ServiceError | null {
+/** Null: done. A fault because the own store or backup folder took nothing is 503, as nothing is half done. */
+export function errorOfEnd(
+  { end, unwritten }: Pick<SessionOutcome, "end" | "unwritten">,
+  rules: PolicyRules,
+): ServiceError | null {
   if (end.kind === "done") return null;
   if (end.kind === "frozen by peer") return new ServiceError("WALLET_FROZEN");
   return decideFailure<ServiceError>(end.failure, {
@@ -17,12 +21,18 @@ export function errorOfEnd(end: SessionEnd, rules: PolicyRules, storeFailed: boo
     refused: ({ code, detail }) => refusedError(code, detail, rules),
     violation: () => new ServiceError("FAILED_TO_SIGN"),
     cheat: () => new ServiceError("WALLET_FROZEN"),
-    fault: () => (storeFailed ? unavailable() : new ServiceError("FAILED_TO_SIGN")),
+    fault: () => (unwritten === null ? new ServiceError("FAILED_TO_SIGN") : unavailable(unwritten)),
   });
 }
 
-export function unavailable(): ServiceError {
-  return new ServiceError("SIGNER_UNAVAILABLE");
+/** `reason`: what of this service an operator must look at; null where it is the other party, or waiting is enough. */
+export function unavailable(reason: UnwrittenReason | null = null): ServiceError {
+  return new ServiceError("SIGNER_UNAVAILABLE", reason === null ? {} : { reason });
+}
+
+/** The wallet may still come to be, or not: the parties have not agreed on the attempt. */
+export function unsettled(reason: UnwrittenReason | null = null): ServiceError {
+  return new ServiceError("SIGNER_UNAVAILABLE", { ...unavailable(reason).context, isUnsettled: true });
 }
 
 /** Only these may be tried again: nothing was refused, and nothing is known to be wrong. */

@@ -16,6 +16,8 @@ import { Turns, WalletTurns } from "./session-queue.js";
 
 export const SESSIONS_MAX = 32;
 export const QUEUED_MAX = 16;
+/** A refresh holds the thread of either party for most of a second at a time, and signatures of others wait for that. */
+const REFRESHES_MAX = 1;
 /** Of a signature, from the request on: two sessions that run their whole time fit. */
 export const SIGN_MS = 12_000;
 export const REFRESH_MS = 60_000;
@@ -31,6 +33,7 @@ export class WalletActs {
   readonly #rules: PolicyRules;
   readonly #turns: WalletTurns;
   readonly #places: Turns;
+  readonly #refreshes: Turns;
   /** Wallets whose routine refresh is under way or was tried less than a minute ago. */
   readonly #refreshing = new Set<string>();
 
@@ -41,6 +44,8 @@ export class WalletActs {
     this.#turns = new WalletTurns(clock, QUEUED_MAX);
     // Each wallet has its own bound before this one.
     this.#places = new Turns(clock, SESSIONS_MAX, Number.POSITIVE_INFINITY);
+    // One a wallet, by its own turn.
+    this.#refreshes = new Turns(clock, REFRESHES_MAX, Number.POSITIVE_INFINITY);
   }
 
   get queuedCount(): number {
@@ -52,7 +57,7 @@ export class WalletActs {
     const deadline = new Deadline(this.#clock, SIGN_MS);
     // What is known at once is said at once: a frozen wallet has no queue.
     if (wallet.row?.status === "frozen") throw new ServiceError("WALLET_FROZEN");
-    if (!this.#host.host.isReady) throw unavailable();
+    if (!this.#host.host.isReady) throw this.#host.notReady();
     return this.#turn(wallet, deadline, async () => {
       const outcome = await this.#tried(wallet, deadline, () => this.#host.sign(wallet, intent, digest));
       if (outcome.signature === null) throw new ServiceError("FAILED_TO_SIGN");
@@ -63,7 +68,7 @@ export class WalletActs {
   /** An operator's act. Rejects with what it came to; the epoch that is active then. */
   async refresh(wallet: HeldWallet, mode: RefreshMode): Promise<number> {
     const deadline = new Deadline(this.#clock, REFRESH_MS);
-    return this.#turn(wallet, deadline, () => this.#refreshed(wallet, mode, deadline), true);
+    return this.#refreshTurn(wallet, deadline, () => this.#refreshed(wallet, mode, deadline), true);
   }
 
   /** Called whenever a wallet may have become due. At most one try a minute; never throws. */
@@ -78,16 +83,23 @@ export class WalletActs {
     const deadline = new Deadline(this.#clock, ROUTINE_MS);
     const act = async () => (this.#host.needsRefresh(wallet) ? this.#refreshed(wallet, 0, deadline) : 0);
     // Its end is in the events; the next try is the timer's.
-    this.#turn(wallet, deadline, act, true).catch(() => {});
+    this.#refreshTurn(wallet, deadline, act, false).catch(() => {});
   }
 
-  #turn<Result>(wallet: HeldWallet, deadline: Deadline, act: () => Promise<Result>, isFirst = false): Promise<Result> {
-    return this.#turns.run(
-      wallet.id,
-      deadline.leftMs(),
-      () => this.#places.run(deadline.leftMs(), act, isFirst),
-      isFirst,
-    );
+  #turn<Result>(wallet: HeldWallet, deadline: Deadline, act: () => Promise<Result>): Promise<Result> {
+    return this.#turns.run(wallet.id, deadline.leftMs(), () => this.#places.run(deadline.leftMs(), act));
+  }
+
+  /** Before the signatures of its wallet; among refreshes, an operator's goes first. A place is taken last. */
+  #refreshTurn<Result>(
+    wallet: HeldWallet,
+    deadline: Deadline,
+    act: () => Promise<Result>,
+    isOperators: boolean,
+  ): Promise<Result> {
+    const placed = () => this.#places.run(deadline.leftMs(), act, true);
+    const refreshed = () => this.#refreshes.run(deadline.leftMs(), placed, isOperators);
+    return this.#turns.run(wallet.id, deadline.leftMs(), refreshed, true);
   }
 
   async #refreshed(wallet: HeldWallet, mode: RefreshMode, deadline: Deadline): Promise<number> {
@@ -118,12 +130,13 @@ export class WalletActs {
   }
 
   /** C that refuses by its state may be frozen: S asks, takes the freeze over, and its caller hears of it. */
-  async #errorOf(wallet: HeldWallet, { end }: SessionOutcome, deadline: Deadline): Promise<ServiceError> {
+  async #errorOf(wallet: HeldWallet, outcome: SessionOutcome, deadline: Deadline): Promise<ServiceError> {
+    const { end } = outcome;
     if (isRefusedState(end))
       await this.#host.waiters.until(() => !wallet.isAsked, Math.min(RECONNECT_MS, deadline.leftMs()));
     if (wallet.row?.status === "frozen" && end.kind === "failed" && end.failure.kind !== "fault")
       return new ServiceError("WALLET_FROZEN");
-    return errorOfEnd(end, this.#rules, !this.#host.host.rows.isOpen) ?? unavailable();
+    return errorOfEnd(outcome, this.#rules) ?? unavailable();
   }
 }
 

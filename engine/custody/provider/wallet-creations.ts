@@ -6,7 +6,7 @@ import { Deadline } from "../../domain/deadline.js";
 import { ServiceError } from "../../domain/errors.js";
 import { type ProviderPorts, walletOf } from "./provider-ports.js";
 import type { ServiceHost } from "./service-host.js";
-import { errorOfEnd, isTransport, unavailable } from "./session-outcomes.js";
+import { errorOfEnd, isTransport, unavailable, unsettled } from "./session-outcomes.js";
 import { Turns } from "./session-queue.js";
 import type { BackupOwner } from "./open-backup.js";
 import { RETRIES_MAX } from "./wallet-acts.js";
@@ -41,7 +41,7 @@ export class WalletCreations {
   async create(userId: string, ownerId: string | null): Promise<Wallet> {
     const key = `${this.#ports.owners.effectiveOwner(ownerId)}\0${userId}`;
     const running = this.#creating.get(key);
-    if (running !== undefined) throw exists((await running).walletId);
+    if (running !== undefined) throw this.#exists(await running, ownerId);
     const creation = this.#create(userId, ownerId);
     this.#creating.set(key, creation);
     try {
@@ -54,7 +54,7 @@ export class WalletCreations {
   async #create(userId: string, ownerId: string | null): Promise<Wallet> {
     const deadline = new Deadline(this.#ports.clock, CREATE_MS);
     this.#assertFree(userId, ownerId);
-    if (!this.#service.host.isReady) throw unavailable();
+    if (!this.#service.host.isReady) throw this.#service.notReady();
     return this.#turns.run(deadline.leftMs(), async () => {
       for (let retry = 0; ; retry++) {
         this.#assertFree(userId, ownerId);
@@ -80,11 +80,12 @@ export class WalletCreations {
     const isKnown = await this.#service.waiters.until(isAgreed, deadline.leftMs());
     if (isKnown && this.#service.host.rows.byId(id)?.isPlain === true) return this.#acknowledged(id);
     if (isKnown && this.#service.host.rows.byId(id) === null && isTransport(outcome.end)) return null;
+    if (this.#service.host.rows.byId(id) !== null) return unsettled(outcome.unwritten);
     if (this.#service.lostCount > 0) return new ServiceError("RESTORED_STORE");
     // A cheat in the test signature froze nothing: there is no wallet.
     const isCheat = outcome.end.kind === "failed" && outcome.end.failure.kind === "cheat";
     if (isCheat) return new ServiceError("FAILED_TO_SIGN");
-    return errorOfEnd(outcome.end, rules, !this.#service.host.rows.isOpen) ?? unavailable();
+    return errorOfEnd(outcome, rules) ?? unavailable();
   }
 
   #acknowledged(id: string): Wallet {
@@ -95,14 +96,17 @@ export class WalletCreations {
   }
 
   #assertFree(userId: string, ownerId: string | null): void {
-    const row = this.#rows.ofUser(userId, ownerId);
-    if (row !== null && walletOf(row, this.#service.wallet(row.walletId)) !== null) throw exists(row.walletId);
+    const row = this.#rows.inTheWay(userId, ownerId);
+    if (row !== null && walletOf(row, this.#service.wallet(row.walletId)) !== null) throw this.#exists(row, ownerId);
     // An attempt of before is not settled with C: it may become the wallet, or go.
-    if (row !== null) throw unavailable();
+    if (row !== null) throw unsettled();
     if (this.#service.lostCount > 0) throw new ServiceError("RESTORED_STORE");
+  }
+
+  /** Its id is told to whoever reaches it. */
+  #exists(wallet: Pick<Wallet, "walletId" | "ownerId">, ownerId: string | null): ServiceError {
+    const isReached = this.#ports.owners.reaches(ownerId, wallet.ownerId);
+    return new ServiceError("WALLET_EXISTS", isReached ? { walletId: wallet.walletId } : {});
   }
 }
 
-function exists(walletId: string): ServiceError {
-  return new ServiceError("WALLET_EXISTS", { walletId });
-}

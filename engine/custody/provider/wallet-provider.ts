@@ -104,13 +104,17 @@ export interface SessionCounts {
 }
 
 /**
- * Rejections are ServiceErrors: SIGNER_UNAVAILABLE (nothing left, may be asked again), RESTORED_STORE, POLICY_REFUSED or
+ * Rejections are ServiceErrors: SIGNER_UNAVAILABLE (nothing left, may be asked again; context `reason`:
+ * what of this service failed), RESTORED_STORE, POLICY_REFUSED or
  * DESTINATION_NOT_ALLOWED (context `rule`: name of the rule), WALLET_FROZEN, FAILED_TO_SIGN (our fault or a violation),
  * WALLET_NOT_FOUND, INVALID_PARAMETERS (typed data that does not read in exactly one way; context `fields`, as the routes
  * have them).
  */
 export interface WalletProvider {
-  /** Rejects with WALLET_EXISTS, context `walletId`, where the owner has a wallet of this user id. */
+  /**
+   * Rejects with WALLET_EXISTS, context `walletId`, where the owner has a wallet of this user id. SIGNER_UNAVAILABLE with
+   * context `isUnsettled`: the wallet may still come to be; asked for again it is that one, made now, or in doubt still.
+   */
   create(userId: string, ownerId: string | null): Promise<Wallet>;
   /** By user id, wallet id or address (hex in any case). Null: the owner has none of this name. */
   find(name: string, ownerId: string | null): Wallet | null;

@@ -63,11 +63,16 @@ export class WalletRows {
   find(name: string, ownerId: string | null): WalletRow | null {
     const named = this.#byId.get(name.toLowerCase()) ?? this.#byAddress.get(name.toLowerCase());
     if (named !== undefined) return this.#owners.reaches(ownerId, named.ownerId) ? named : null;
-    return this.ofUser(name, ownerId);
+    return this.#ofUser(name, this.#owners.reachedBy(ownerId));
   }
 
-  ofUser(userId: string, ownerId: string | null): WalletRow | null {
-    for (const owner of this.#owners.reachedBy(ownerId)) {
+  /** The wallet in the way of a new one: also that of the adopter, where nobody's is asked for. */
+  inTheWay(userId: string, ownerId: string | null): WalletRow | null {
+    return this.#ofUser(userId, this.#owners.sameAs(ownerId));
+  }
+
+  #ofUser(userId: string, owners: readonly (string | null)[]): WalletRow | null {
+    for (const owner of owners) {
       const found = this.#byUser.get(userKey(owner, userId));
       if (found !== undefined) return found;
     }

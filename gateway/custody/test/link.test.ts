@@ -25,10 +25,15 @@ function framesFrom(party: Party): Message[] {
   });
 }
 
-const textsOf = (messages: readonly Message[]) => messages.map((message) => bytesOf(message).toString("latin1"));
+/** In their order for each wallet. */
+function textsOf(messages: readonly Message[]): readonly string[] {
+  const ofHello = (message: Message) => message.header.walletId.every((byte) => byte === 0);
+  const sorted = [...messages.filter(ofHello), ...messages.filter((message) => !ofHello(message))];
+  return sorted.map((message) => bytesOf(message).toString("latin1"));
+}
 
 describe("the link", () => {
-  it("carries frames of every kind and length both ways at once, in order", async () => {
+  it("carries frames of every kind and length both ways at once, those of a wallet in order", async () => {
     const { service, cosigner } = await pair();
     const fromService = [...framesFrom(0), ...framesFrom(0).reverse(), ...framesFrom(0)];
     const fromCosigner = [...framesFrom(1), ...framesFrom(1).reverse(), ...framesFrom(1)];
@@ -42,7 +47,31 @@ describe("the link", () => {
     expect(cosigner.link.status()).toMatchObject({ framesOut: fromCosigner.length, framesIn: fromService.length });
   });
 
-  it("hands on one frame at a time, the next when the one before it is handled", async () => {
+  it("lets no wallet wait for another: a frame whose handling takes long holds those of its own wallet alone", async () => {
+    const { service, cosigner } = await pair();
+    const other = Buffer.alloc(16, 9);
+    const finishers: (() => void)[] = [];
+    cosigner.listener.handle = ({ header }) =>
+      other.equals(header.walletId) ? Promise.resolve() : new Promise((resolve) => finishers.push(resolve));
+    const frames = [frameOf("f1", 0), frameOf("f3", 0), frameOf("f5", 0)];
+    for (const message of frames) {
+      service.link.send(message);
+      service.link.send({ header: { ...message.header, walletId: other }, body: message.body });
+    }
+    const handed = () => cosigner.listener.messages.map(({ header }) => `${header.walletId[15]} ${header.seq}`);
+    await cosigner.listener.until(() => handed().includes("9 5"));
+    expect(handed()).toEqual(["15 1", "9 1", "9 3", "9 5"]);
+    for (const seq of [3, 5]) {
+      finishers.shift()?.();
+      await cosigner.listener.until(() => handed().includes(`15 ${seq}`));
+    }
+    expect(handed().filter((line) => line.startsWith("15"))).toEqual(["15 1", "15 3", "15 5"]);
+    expect(cosigner.link.status().waitingFrames).toBe(1);
+    finishers.shift()?.();
+    await expect.poll(() => cosigner.link.status().waitingFrames).toBe(0);
+  });
+
+  it("hands on one frame of a wallet at a time, the next when the one before it is handled", async () => {
     const { service, cosigner } = await pair();
     let running = 0;
     let runningMax = 0;
@@ -52,8 +81,9 @@ describe("the link", () => {
       await new Promise((resolve) => setImmediate(resolve));
       running--;
     };
-    for (const message of framesFrom(0)) service.link.send(message);
-    await cosigner.listener.until(() => cosigner.listener.messages.length === framesFrom(0).length);
+    const frames = framesFrom(0).filter(({ header }) => WALLET.equals(header.walletId));
+    for (const message of frames) service.link.send(message);
+    await cosigner.listener.until(() => cosigner.listener.messages.length === frames.length);
     expect(runningMax).toBe(1);
   });
 

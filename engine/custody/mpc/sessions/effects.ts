@@ -80,7 +80,7 @@ export function stepOf(...effects: readonly Effect[]): Step {
 export function commitOf(
   row: StateRow | null,
   more: Partial<Omit<Effect & { kind: "commit" }, "kind" | "row">> = {},
-): Effect {
+): Extract<Effect, { kind: "commit" }> {
   return { kind: "commit", row, put: null, erase: [], reservation: null, ...more };
 }
 

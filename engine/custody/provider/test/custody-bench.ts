@@ -170,7 +170,11 @@ export class CustodyBench {
   /** A killed process computes and answers nothing more. */
   mortal<Request>(memory: MemoryParty, runner: SessionRunner<Request>): SessionRunner<Request> {
     const unless = async <Value>(run: () => Promise<Value>): Promise<Value> =>
-      memory.isDead ? new Promise<Value>(() => {}) : run();
+      memory.isDead
+        ? new Promise<Value>(() => {})
+        : memory.isThreadGone
+          ? Promise.reject(new Error("the thread ended"))
+          : run();
     return {
       open: (id, request) => unless(() => runner.open(id, request)),
       receive: (id, message) => unless(() => runner.receive(id, message)),

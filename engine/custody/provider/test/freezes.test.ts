@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Party } from "../../mpc/base/parameters.js";
 import { decodeStateRow, encodeStateRow, type StateRow } from "../../mpc/state/state-row.js";
-import { CustodyBench, flipped } from "./custody-bench.js";
+import { CustodyBench, flipped, walletOf } from "./custody-bench.js";
 import { madeWallet, SIGNED, storedRow } from "./made-wallet.js";
 import { copyOfRows, type MemoryRows } from "./memory-party.js";
 
@@ -181,6 +181,26 @@ describe("a refresh that is due", () => {
       expect(storedRow(both.rows[party])?.openAborts).toBeLessThanOrEqual(1);
     },
   );
+
+  it("of many wallets runs one after the other, and signing of others goes on meanwhile", async () => {
+    const first = await made.up();
+    for (const seed of ["host-2", "host-3", "host-4"]) {
+      first.seed = seed;
+      walletOf(await first.create(seed));
+    }
+    const rows: [MemoryRows, MemoryRows] = [storedAs(first.rows[0], { status: "refreshDue" }), first.rows[1]];
+    const key = made.id.replaceAll("-", "");
+    const plain = made.rows[0].wallets.get(key);
+    if (plain !== undefined) rows[0].wallets.set(key, { ...plain, shares: plain.shares });
+    const both = await new CustodyBench({ seed: "host-5" }, rows).up();
+    const flights = () => both.link.log.filter((line) => /^0 (rf1|activate)$/.test(line)).map((line) => line.slice(2));
+    expect(flights()[0]).toBe("rf1");
+    expect(await both.sign(made.id)).toMatchObject(SIGNED);
+    await both.pass(30_000);
+    expect(flights().join(" ")).toBe(Array<string>(3).fill("rf1 activate").join(" "));
+    const epochs = both.service.list(null, null, 10).wallets.map(({ epoch, state }) => `${epoch} ${state}`);
+    expect(epochs.sort()).toEqual(["1 ACTIVE", "2 ACTIVE", "2 ACTIVE", "2 ACTIVE"]);
+  });
 
   it("is tried once a minute", async () => {
     const rows: [MemoryRows, MemoryRows] = [storedAs(made.rows[0], { status: "refreshDue" }), made.rows[1]];

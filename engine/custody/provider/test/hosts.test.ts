@@ -62,6 +62,21 @@ describe("creation", () => {
     expect(both.owners).toContain("0 ada");
   });
 
+  it("without an owner, of a user id that the adopter has, makes no second one, and does not name it", async () => {
+    const owners = new Owners({ adoptedBy: () => "eve" });
+    const both = await new CustodyBench({ owners }).up();
+    const { walletId } = walletOf(await both.create("ada", "eve"));
+    await expect(both.service.create("ada", null)).rejects.toMatchObject({ code: "WALLET_EXISTS", context: {} });
+    const named = both.service.create("ada", null).catch((error: { context: unknown }) => error.context);
+    expect(await named).toEqual({});
+    await expect(both.service.create("ada", "eve")).rejects.toMatchObject({ context: { walletId } });
+    expect(both.service.list("eve", null, 10).wallets.length).toBe(1);
+    // At once, too.
+    const told = await Promise.all([both.create("bea", null), both.create("bea", "eve")]);
+    expect(told.filter((each) => each === "WALLET_EXISTS").length).toBe(1);
+    expect(both.service.list("eve", null, 10).wallets.length).toBe(2);
+  });
+
   it("that is asked for several times at once makes one wallet", async () => {
     const both = await new CustodyBench().up();
     const told = await Promise.all([both.create(), both.create(), both.create()]);

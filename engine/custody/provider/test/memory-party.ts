@@ -33,9 +33,14 @@ export class MemoryParty implements PartyStore, BackupFolder, Pick<StateStore, "
   isDead = false;
   isFailing = false;
   isBackupFailing = false;
+  /** Commits wait for it, and take effect then; null: they do not wait. */
+  hang: Promise<void> | null = null;
+  isReadHanging = false;
+  /** The thread of the sessions ended: its calls reject. */
+  isThreadGone = false;
   commitCount = 0;
   /** Before (true) and after a durable effect; it may kill this party. */
-  onDurable: (before: boolean) => void = () => {};
+  onDurable: (before: boolean, isBackup: boolean) => void = () => {};
 
   constructor(rows: MemoryRows) {
     this.rows = rows;
@@ -50,7 +55,8 @@ export class MemoryParty implements PartyStore, BackupFolder, Pick<StateStore, "
   }
 
   async commit(commit: PartyCommit): Promise<void> {
-    await this.#durable(() => {
+    if (this.hang !== null) await this.hang;
+    await this.#durable(false, () => {
       if (this.isFailing) throw storeUnavailable("COMMIT_FAILED");
       this.#apply(commit);
       this.commitCount++;
@@ -58,11 +64,12 @@ export class MemoryParty implements PartyStore, BackupFolder, Pick<StateStore, "
   }
 
   async share(walletId: Uint8Array, epoch: number): Promise<StoredShare | null> {
+    if (this.isReadHanging) await new Promise(() => {});
     return this.rows.wallets.get(Buffer.from(walletId).toString("hex"))?.shares.get(epoch) ?? null;
   }
 
   async write(name: { walletId: Uint8Array; epoch: number; tag: Uint8Array }): Promise<void> {
-    await this.#durable(() => {
+    await this.#durable(true, () => {
       if (this.isBackupFailing) throw new Error("folder");
       const [walletId, tag] = [name.walletId, name.tag].map((bytes) => Buffer.from(bytes).toString("hex"));
       const file = `${walletId}.${name.epoch}.${tag}`;
@@ -76,11 +83,11 @@ export class MemoryParty implements PartyStore, BackupFolder, Pick<StateStore, "
     return found.map(([key, value]) => ({ key: key.slice(namespace.length + 1), value }));
   }
 
-  async #durable(run: () => void): Promise<void> {
-    if (!this.isDead) this.onDurable(true);
+  async #durable(isBackup: boolean, run: () => void): Promise<void> {
+    if (!this.isDead) this.onDurable(true, isBackup);
     if (!this.isDead) {
       run();
-      this.onDurable(false);
+      this.onDurable(false, isBackup);
     }
     // Nobody is there any more to hear of it.
     if (this.isDead) await new Promise(() => {});
@@ -91,6 +98,9 @@ export class MemoryParty implements PartyStore, BackupFolder, Pick<StateStore, "
     const shares = new Map(this.rows.wallets.get(key)?.shares);
     for (const epoch of erase) shares.delete(epoch);
     if (put !== null) shares.set(put.epoch, { ...put, record: Buffer.from(put.record) });
+    // As the durable store, which writes no row that a start would refuse.
+    const named = row === null ? [] : [row.activeEpoch, row.preparedEpoch, row.keptEpoch].filter((epoch) => epoch !== 0);
+    if (row !== null && [...shares.keys()].sort().join() !== named.sort().join()) throw new Error("epochs without shares");
     if (row === null) this.rows.wallets.delete(key);
     else this.rows.wallets.set(key, { row: encodeStateRow(row), shares });
     for (const write of beside) this.#beside(write);
