@@ -19,7 +19,7 @@ import { hasEnd, logLengthsOf, type TradeTrial } from "../support/trade-trial.js
 const SEED = 20_261_122;
 /** Longer than its caller waits, shorter than an order of venuethree lives. */
 const HELD_MS = 1_800;
-const LATER_MS = 30_000;
+const LATER_MS = 90_000;
 
 let four: FourVenues;
 let system: TradeSystem;
