@@ -383,7 +383,7 @@ describe("a flood of wrong keys", () => {
     expect((await limits(BOB)).status).toBe(200);
   });
 
-  it("under the id of a live key is answered like every other", async () => {
+  it("under the id of a live key gets the same refusals", async () => {
     const rateLimits = { read: MANY, trade: MANY, exit: MANY, transfer: MANY, anon: rule(2) };
     const [harness] = await start({ server: { rateLimits } });
     const wrong = { ...BOB, secret: "sk_wrong" };
