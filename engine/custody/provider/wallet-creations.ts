@@ -109,4 +109,3 @@ export class WalletCreations {
     return new ServiceError("WALLET_EXISTS", isReached ? { walletId: wallet.walletId } : {});
   }
 }
-

@@ -5,6 +5,7 @@
 import type { Owners } from "../../domain/owner.js";
 import { ServiceError } from "../../domain/errors.js";
 import { allRows, decodeJson, encodeJson, type StateStore, type StateWrite } from "../../storage/state-store.js";
+import { SortedRows } from "./sorted-rows.js";
 import { walletIdBytes } from "./wallet-names.js";
 
 export const WALLET_NAMESPACE = "custody-wallet";
@@ -27,7 +28,7 @@ export class WalletRows {
   readonly #byAddress = new Map<string, WalletRow>();
   /** By owner of the row and user id: the owner that adopted rows without one is asked for by both. */
   readonly #byUser = new Map<string, WalletRow>();
-  #sorted: readonly WalletRow[] | null = null;
+  readonly #byOwner = new Map<string, SortedRows<WalletRow>>();
 
   constructor(owners: Owners) {
     this.#owners = owners;
@@ -54,7 +55,7 @@ export class WalletRows {
       this.#byAddress.delete(row.address.toLowerCase());
       const user = userKey(row.ownerId, row.userId);
       if (this.#byUser.get(user) === row) this.#byUser.delete(user);
-      this.#sorted = null;
+      this.#byOwner.get(ownerKey(row.ownerId))?.remove(walletId);
     }
     return { namespace: WALLET_NAMESPACE, key: walletId, value: null };
   }
@@ -81,11 +82,12 @@ export class WalletRows {
 
   /** In ascending order of wallet id, from behind `after`. */
   *after(walletId: string | null, ownerId: string | null): Generator<WalletRow> {
-    this.#sorted ??= [...this.#byId.values()].sort((left, right) => (left.walletId < right.walletId ? -1 : 1));
-    for (const row of this.#sorted) {
-      if (walletId !== null && row.walletId <= walletId) continue;
-      if (this.#owners.reaches(ownerId, row.ownerId)) yield row;
-    }
+    const [first, second] = this.#owners
+      .reachedBy(ownerId)
+      .map((owner) => (this.#byOwner.get(ownerKey(owner)) ?? NO_ROWS).after(walletId));
+    if (first === undefined) return;
+    if (second === undefined) yield* first;
+    else yield* merged(first, second);
   }
 
   all(): Iterable<WalletRow> {
@@ -93,15 +95,39 @@ export class WalletRows {
   }
 
   #add(row: WalletRow): void {
+    if (this.#byId.has(row.walletId)) this.remove(row.walletId);
     this.#byId.set(row.walletId, row);
     this.#byAddress.set(row.address.toLowerCase(), row);
     this.#byUser.set(userKey(row.ownerId, row.userId), row);
-    this.#sorted = null;
+    const owner = ownerKey(row.ownerId);
+    const rows = this.#byOwner.get(owner) ?? new SortedRows<WalletRow>();
+    this.#byOwner.set(owner, rows);
+    rows.add(row);
   }
 }
 
+const NO_ROWS = new SortedRows<WalletRow>();
+
+function ownerKey(ownerId: string | null): string {
+  return ownerId === null ? "-" : `+${ownerId}`;
+}
+
 function userKey(ownerId: string | null, userId: string): string {
-  return `${ownerId === null ? "-" : `+${ownerId}`}\0${userId}`;
+  return `${ownerKey(ownerId)}\0${userId}`;
+}
+
+/** Two lists in order as one; no row is in both. */
+function* merged(one: Generator<WalletRow>, two: Generator<WalletRow>): Generator<WalletRow> {
+  let [left, right] = [one.next(), two.next()];
+  while (left.done !== true || right.done !== true) {
+    if (right.done === true || (left.done !== true && left.value.walletId < right.value.walletId)) {
+      if (left.done !== true) yield left.value;
+      left = one.next();
+    } else {
+      yield right.value;
+      right = two.next();
+    }
+  }
 }
 
 function readRow(key: string, value: Uint8Array): WalletRow {

@@ -1,5 +1,6 @@
 /** A party's rows in memory, for tests: commits whole, may fail, hang or be put back, and asks before and after each. */
 import {
+  type ScanOptions,
   type StateRow as StoreRow,
   type StateStore,
   type StateWrite,
@@ -78,9 +79,13 @@ export class MemoryParty implements PartyStore, BackupFolder, Pick<StateStore, "
     });
   }
 
-  async scan(namespace: string): Promise<StoreRow[]> {
-    const found = [...this.rows.beside].filter(([key]) => key.startsWith(`${namespace}/`));
-    return found.map(([key, value]) => ({ key: key.slice(namespace.length + 1), value }));
+  async scan(namespace: string, { after, limit }: ScanOptions): Promise<StoreRow[]> {
+    const first = `${namespace}/${after ?? ""}`;
+    const keys = [...this.rows.beside.keys()].filter((key) => key.startsWith(`${namespace}/`) && key > first).sort();
+    return keys.slice(0, limit).map((key) => ({
+      key: key.slice(namespace.length + 1),
+      value: this.rows.beside.get(key) ?? Buffer.alloc(0),
+    }));
   }
 
   async #durable(isBackup: boolean, run: () => void): Promise<void> {
@@ -99,8 +104,10 @@ export class MemoryParty implements PartyStore, BackupFolder, Pick<StateStore, "
     for (const epoch of erase) shares.delete(epoch);
     if (put !== null) shares.set(put.epoch, { ...put, record: Buffer.from(put.record) });
     // As the durable store, which writes no row that a start would refuse.
-    const named = row === null ? [] : [row.activeEpoch, row.preparedEpoch, row.keptEpoch].filter((epoch) => epoch !== 0);
-    if (row !== null && [...shares.keys()].sort().join() !== named.sort().join()) throw new Error("epochs without shares");
+    const named =
+      row === null ? [] : [row.activeEpoch, row.preparedEpoch, row.keptEpoch].filter((epoch) => epoch !== 0);
+    if (row !== null && [...shares.keys()].sort().join() !== named.sort().join())
+      throw new Error("epochs without shares");
     if (row === null) this.rows.wallets.delete(key);
     else this.rows.wallets.set(key, { row: encodeStateRow(row), shares });
     for (const write of beside) this.#beside(write);

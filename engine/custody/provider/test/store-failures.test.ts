@@ -29,7 +29,8 @@ function begun(both: CustodyBench, act: Act): Promise<unknown> {
   return act === "refresh" ? both.service.refresh(id, 0) : both.signing(id);
 }
 
-const upFor = (act: Act): Promise<CustodyBench> => new CustodyBench({}, act === "creation" ? undefined : made.rows).up();
+const upFor = (act: Act): Promise<CustodyBench> =>
+  new CustodyBench({}, act === "creation" ? undefined : made.rows).up();
 
 /** The code of a refusal with its reason, or `done`. */
 async function heard(both: CustodyBench, call: Promise<unknown>): Promise<string> {
@@ -131,12 +132,16 @@ describe("a thread that dies while its store takes nothing", () => {
           await both.meet();
           expect([both.service.status().problem, both.cosigner.host.isReady], `commit ${at}`).toEqual([null, true]);
           const wallets = both.service.list(null, null, 10).wallets;
-          expect(both.rows.map((rows) => rows.wallets.size), `commit ${at}`).toEqual([wallets.length, wallets.length]);
+          expect(
+            both.rows.map((rows) => rows.wallets.size),
+            `commit ${at}`,
+          ).toEqual([wallets.length, wallets.length]);
           for (const { walletId } of wallets)
             expect(await both.sign(walletId), `commit ${at}`).toMatchObject({ digest: expect.any(String) });
           if (act === "creation" && wallets.length > 0) break;
         }
-        if (act === "creation") expect(await heard(both, both.service.create("ada", null))).toMatch(/^done$|^WALLET_EXISTS$/);
+        if (act === "creation")
+          expect(await heard(both, both.service.create("ada", null))).toMatch(/^done$|^WALLET_EXISTS$/);
       });
 });
 
@@ -186,7 +191,8 @@ describe("a store that gives no answer", () => {
         expect([both.service.status().problem, both.cosigner.host.isReady]).toEqual([null, true]);
         const wallets = both.service.list(null, null, 10).wallets;
         expect(both.rows.map((rows) => rows.wallets.size)).toEqual([wallets.length, wallets.length]);
-        for (const { walletId } of wallets) expect(await both.sign(walletId)).toMatchObject({ digest: expect.any(String) });
+        for (const { walletId } of wallets)
+          expect(await both.sign(walletId)).toMatchObject({ digest: expect.any(String) });
         if (wallets.length === 0) expect(await both.create("ada")).toMatchObject({ userId: "ada" });
       });
 
