@@ -56,6 +56,8 @@ interface OrderCoreParts<Run extends OrderedRun, Result> {
 
 /** What an order belongs to: a trade, or a single order. */
 export interface OrderedRun extends RunLike {
+  /** Take-profit and stop-loss that wait for what it fills. */
+  readonly protection?: object;
   readonly routeId: string;
   readonly symbol: string;
   readonly orderType: OrderType;
@@ -284,14 +286,14 @@ export class OrderCore<Run extends OrderedRun, Result> {
 
   /** The resolver takes the session over, and ends the order by reading its venue. */
   resolve(
-    { routeId }: Run,
+    run: Run,
     attempt: OrderAttempt,
     instrument: Instrument,
     room: VenueRoom,
     session: AccountSession,
   ): Promise<Resolution> {
     const { bounds, resolver } = this.#parts;
-    return resolver.resolve(unknownOrder(bounds, routeId, room, instrument, attempt), session);
+    return resolver.resolve(unknownOrder(bounds, run, room, instrument, attempt), session);
   }
 
   /** Its batch may land late; these writes queue behind it. */

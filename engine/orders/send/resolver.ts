@@ -18,7 +18,7 @@ import type { Clock } from "../../domain/clock.js";
 import type { Instrument } from "../../domain/instrument.js";
 import type { Logger } from "../../domain/logger.js";
 import type { VenueOrder } from "../../domain/order.js";
-import type { AccountSession, Read, VenueRoom } from "../../ports.js";
+import type { AccountSession, Read, ReadFailure, VenueRoom } from "../../ports.js";
 import {
   isOrderSent,
   isProvenAbsent,
@@ -28,7 +28,7 @@ import {
   type ExpectedOrder,
 } from "./absence-proof.js";
 import { isOneIdAlone } from "../order-parts.js";
-import { isRefusal, unansweredPauseMs } from "./look-pause.js";
+import { isRefusal, isUnsent, unansweredPauseMs } from "./look-pause.js";
 import { isPriced, isSettled } from "../run.js";
 
 export const MAX_UNRESOLVED = 256;
@@ -63,6 +63,8 @@ export interface UnknownOrder {
   readonly sent: ExpectedOrder;
   /** A resting order is final for us once the venue shows it. */
   readonly mayRest: boolean;
+  /** Of an entry whose take-profit or stop-loss waits for what it filled. */
+  readonly awaitsProtection?: true;
 }
 
 export type Resolution =
@@ -273,7 +275,7 @@ export class Resolver {
     const untilProofMs = proofMs() + POLL_TIMEOUT_MS;
     const lifeMs = Math.min(RESOLVE_MAX_MS, Math.max(RESOLVE_MIN_MS, untilProofMs));
     let seen: VenueOrder | null = null;
-    let answeredNs = startNs;
+    let lookedNs = startNs;
     let laterMs = Math.min(firstDelayMs, FIRST_POLL_DELAY_MS);
     for (let delayMs = firstDelayMs; ; delayMs = laterMs) {
       const leftMs = lifeMs - (this.#clock.monoNs() - startNs) / 1e6;
@@ -292,8 +294,8 @@ export class Resolver {
       seen = look.order ?? seen;
       if (this.#stopping) return { kind: "unknown", reason: "SHUT_DOWN", order: seen };
       laterMs *= 2;
-      if (look.answered || look.isRefused === true) answeredNs = this.#clock.monoNs();
-      else laterMs = Math.min(laterMs, unansweredPauseMs((this.#clock.monoNs() - answeredNs) / 1e6));
+      if (!isRepeatedSoon(order, look)) lookedNs = this.#clock.monoNs();
+      else laterMs = Math.min(laterMs, unansweredPauseMs((this.#clock.monoNs() - lookedNs) / 1e6));
     }
   }
 
@@ -324,8 +326,8 @@ export type LookUp =
       readonly kind: "open";
       readonly order: VenueOrder | null;
       readonly answered: boolean;
-      /** The venue refuses the credentials: more looks end as this one. */
-      readonly isRefused?: true;
+      /** Why it was not answered. */
+      readonly failure?: ReadFailure;
     };
 
 interface LookParts {
@@ -354,10 +356,18 @@ export async function lookUpOrder(
   return look;
 }
 
+/**
+ * Must such a look not put off the next one? Where nothing went out it was none; where protection waits, one that failed
+ * shows nothing either.
+ */
+function isRepeatedSoon({ awaitsProtection }: UnknownOrder, { failure }: Extract<LookUp, { kind: "open" }>): boolean {
+  if (failure === undefined) return false;
+  return isUnsent(failure) || (awaitsProtection === true && !isRefusal(failure));
+}
+
 function judge(order: UnknownOrder, read: Read<VenueOrder | null>, began: ReturnType<typeof momentOf>): LookUp {
   if (!read.ok) {
-    const refused = isRefusal(read.code) ? { isRefused: true as const } : {};
-    return { kind: "open", order: null, answered: false, ...refused };
+    return { kind: "open", order: null, answered: false, failure: read.code };
   }
   if (read.value === null) {
     return isProvenAbsent(order.bound(), began) ? { kind: "notPlaced" } : { kind: "open", order: null, answered: true };

@@ -28,12 +28,14 @@ export interface FoundRun {
   readonly routeId: string;
   readonly symbol: string;
   readonly attempts: readonly OrderAttempt[];
+  /** Absent: none is wanted. */
+  readonly protection?: object;
 }
 
 /** An order that reading the venue may end. */
 export function unknownOrder(
   bounds: SendBounds,
-  routeId: string,
+  { protection, routeId }: Pick<FoundRun, "protection" | "routeId">,
   room: VenueRoom,
   instrument: Instrument,
   attempt: OrderAttempt,
@@ -49,6 +51,7 @@ export function unknownOrder(
     isAcknowledged: attempt.outcome === "CONFIRMED",
     sent: attempt,
     mayRest: mayRest(attempt),
+    ...(protection === undefined ? {} : { awaitsProtection: true }),
   };
 }
 
@@ -62,5 +65,5 @@ export function unknownOrderOf(
 ): UnknownOrder | null {
   const instrument = listed === undefined ? null : contractOf(attempt, listed);
   if (room === undefined || instrument === null) return null;
-  return unknownOrder(bounds, run.routeId, room, instrument, attempt);
+  return unknownOrder(bounds, run, room, instrument, attempt);
 }

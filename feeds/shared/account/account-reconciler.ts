@@ -20,7 +20,7 @@ import type { BackoffPolicy } from "../net/backoff.js";
 import type { AccountFeed, AccountTruth, LoadFailure, ReconcileScope } from "./account-feed.js";
 import type { StreamMembers } from "./stream-members.js";
 import { sameSizes } from "./held-positions.js";
-import { type StreamedReads, SURELY_LATER_MS } from "./streamed-reads.js";
+import { mayPrecedeMove, type StreamedReads, SURELY_LATER_MS } from "./streamed-reads.js";
 
 /** Between checks whether the stream may still be LIVE. */
 const WATCH_EVERY_MS = 1_000;
@@ -248,7 +248,7 @@ export class AccountReconciler<S> {
     const { feed, logger, members, name, reads } = this.#options;
     const wasLive = this.#isLive;
     const before = feed.positions();
-    const mayBeOlder = reads.mayPrecedeMove(beganMs);
+    const mayBeOlder = mayPrecedeMove(reads, beganMs);
     const isChanged = truth.adopt();
     this.#hasPicture = true;
     const held = feed.positions();

@@ -112,14 +112,6 @@ export class ContractBalance {
     this.#settle(clientId, own, nowMs);
   }
 
-  /** One fill of an order is streamed, each once. */
-  filled(clientId: string, qtyLots: number, nowMs: number): void {
-    const own = this.open.get(clientId);
-    if (own === undefined) return;
-    own.fillLots += qtyLots;
-    this.shown(clientId, { filledLots: own.fillLots, status: "PARTIALLY_FILLED" }, nowMs);
-  }
-
   moved(signedLots: number, nowMs: number): void {
     this.#owedLots -= signedLots;
     // An order that is not answered may have done it.
@@ -177,21 +169,14 @@ export class ContractBalance {
     const isLong = position.direction === "LONG";
     const owedLots = this.#surelyOwedLots();
     const tracedLots = isLong ? -owedLots : owedLots;
-    const takenLots = this.#isTraced ? tracedLots : this.#filledLots(!isLong);
+    // What is held may include them already, or not.
+    const untracedLots = (isLong ? this.#soldLots : this.#boughtLots) + sureLotsOf(this.open, !isLong);
+    const takenLots = this.#isTraced ? tracedLots : untracedLots;
     return takenLots <= 0 ? position : changedBy(position, -takenLots);
   }
 
-  /** By our orders of one side, as far as that is known. What is held may include it already, or not. */
-  #filledLots(isBuy: boolean): number {
-    let lots = isBuy ? this.#boughtLots : this.#soldLots;
-    for (const own of this.open.values()) if (own.isBuy === isBuy) lots += own.sureLots;
-    return lots;
-  }
-
   #surelyOwedLots(): number {
-    let lots = this.#owedLots;
-    for (const { isBuy, sureLots } of this.open.values()) lots += isBuy ? sureLots : -sureLots;
-    return lots;
+    return this.#owedLots + sureLotsOf(this.open, true) - sureLotsOf(this.open, false);
   }
 
   /** Of one that rests, once its state was streamed: what it fills from then on is any fill of the account. */
@@ -216,6 +201,13 @@ export class ContractBalance {
     this.#boughtLots = 0;
     this.#soldLots = 0;
   }
+}
+
+/** By those of one side, as far as that is known. */
+function sureLotsOf(open: ReadonlyMap<string, OpenOrder>, isBuy: boolean): number {
+  let lots = 0;
+  for (const own of open.values()) if (own.isBuy === isBuy) lots += own.sureLots;
+  return lots;
 }
 
 /** UNKNOWN is no end. */

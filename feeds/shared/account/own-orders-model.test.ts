@@ -320,7 +320,7 @@ const MUTANTS: readonly { readonly name: string; readonly check: Check; readonly
         return this.isBalanced;
       });
       // A read that undoes a late frame would settle it.
-      vi.spyOn(StreamedReads.prototype, "mayPrecedeMove").mockReturnValue(false);
+      vi.spyOn(StreamedReads.prototype, "movedMs", "get").mockReturnValue(null);
     },
   },
   {
@@ -337,7 +337,7 @@ const MUTANTS: readonly { readonly name: string; readonly check: Check; readonly
   {
     name: "a read is taken for newer than what moved shortly before it",
     check: "SHOWN",
-    plant: () => void vi.spyOn(StreamedReads.prototype, "mayPrecedeMove").mockReturnValue(false),
+    plant: () => void vi.spyOn(StreamedReads.prototype, "movedMs", "get").mockReturnValue(null),
   },
   {
     name: "moves confirm nothing",

@@ -11,7 +11,7 @@ import { type BackoffPolicy, fullJitterMs } from "../net/backoff.js";
 import type { ProbeResult } from "../net/subscriptions.js";
 import { monoMs } from "../net/weight-window.js";
 import type { Adopt, Adopted } from "./account-source.js";
-import { type StreamedReads, SURELY_LATER_MS } from "./streamed-reads.js";
+import { mayPrecedeMove, type StreamedReads, SURELY_LATER_MS } from "./streamed-reads.js";
 
 /** Comes before each jittered wait: a venue that fails is asked by every account that is watched. */
 const LEAST_REPEAT_MS = 2_000;
@@ -136,7 +136,7 @@ export class PositionRefresh {
  * dates neither: another is needed that began surely later.
  */
 export function adoptRead(reads: StreamedReads, adopt: Adopt, beganMs: number): Adopted {
-  const mayBeOlder = reads.mayPrecedeMove(beganMs);
+  const mayBeOlder = mayPrecedeMove(reads, beganMs);
   const adopted = adopt();
   if (adopted.ok && adopted.agrees) reads.agreed(beganMs);
   if (mayBeOlder && adopted.differences > 0) reads.doubtPositions();

@@ -163,11 +163,6 @@ export class StreamedReads {
     this.fills.agreed(untilMs);
   }
 
-  /** A position moved so shortly before a read that began then, that the read may be older than the move. */
-  mayPrecedeMove(beganMs: number): boolean {
-    return this.#movedMs !== null && this.#movedMs > beganMs - SURELY_LATER_MS;
-  }
-
   // ---------------------------------------------------------------- what may be believed
 
   /** Wall ms of the newest whole picture. */
@@ -184,9 +179,9 @@ export class StreamedReads {
     return this.#moveCount;
   }
 
-  /** So lately that a read of now need not show it. */
-  get hasMovedLately(): boolean {
-    return this.#movedMs !== null && monoMs(this.#clock) - this.#movedMs < 2 * SURELY_LATER_MS;
+  /** Monotonic ms of the last move of a position; null: none was. */
+  get movedMs(): number | null {
+    return this.#movedMs;
   }
 
   get isPending(): boolean {
@@ -221,6 +216,11 @@ export class StreamedReads {
   }
 }
 
+/** Did a position move so shortly before a read that began then, or since, that the read may be older than the move? */
+export function mayPrecedeMove({ movedMs }: StreamedReads, beganMs: number, withinMs = SURELY_LATER_MS): boolean {
+  return movedMs !== null && movedMs > beganMs - withinMs;
+}
+
 /**
  * What is held at least, of what is streamed and what was read. The venues' reads lag: one that comes soon after a
  * position moved may be older than the move, and takes nothing of it away but what orders of ours surely took. What is
@@ -231,7 +231,7 @@ export function heldAtLeast(
   streamed: readonly VenuePosition[],
   read: readonly VenuePosition[],
 ): readonly VenuePosition[] {
-  if (!reads.isAlive || !reads.hasMovedLately) return read;
+  if (!reads.isAlive || !mayPrecedeMove(reads, reads.begin(), 2 * SURELY_LATER_MS)) return read;
   const isSame = (left: VenuePosition, right: VenuePosition): boolean =>
     left.nativeSymbol === right.nativeSymbol && left.direction === right.direction;
   const larger = streamed

@@ -107,8 +107,10 @@ export class UnconfirmedFills {
   /** One fill, each shown once: for streams that show fills, whatever they show of the states of orders. */
   filled(clientId: string | null, qtyLots: number): void {
     const balance = clientId === null ? undefined : this.#byClientId.get(clientId);
-    if (clientId === null || balance === undefined) return;
-    balance.filled(clientId, qtyLots, monoMs(this.#clock));
+    const own = clientId === null ? undefined : balance?.open.get(clientId);
+    if (clientId === null || balance === undefined || own === undefined) return;
+    own.fillLots += qtyLots;
+    balance.shown(clientId, { filledLots: own.fillLots, status: "PARTIALLY_FILLED" }, monoMs(this.#clock));
     if (!balance.open.has(clientId)) this.#byClientId.delete(clientId);
   }
 
