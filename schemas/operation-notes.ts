@@ -51,7 +51,7 @@ const SETTINGS = merged(CHANGES, {
 });
 
 const SIGNER: Refusals = {
-  503: "The other signing party is away, or too many signatures wait (SIGNER_UNAVAILABLE); nothing was signed.",
+  503: "The other signing party is away, too many signatures wait, or what `details.reason` names failed (SIGNER_UNAVAILABLE); nothing was signed.",
 };
 
 const note = (description: string, refusals: Refusals = {}): OperationNote => ({ description, refusals });

@@ -60,10 +60,24 @@ function worded(error: ServiceError, mode: RefreshMode, now: Now): Error {
         state: now.state,
       });
     case "SIGNER_UNAVAILABLE":
-      return unavailable(mode, now);
+      return ownFailure(error) ?? unavailable(mode, now);
     default:
       return error;
   }
+}
+
+/** Null: it is not this side's own store or folder. */
+function ownFailure({ context: { reason } }: ServiceError): AdminRefusal | null {
+  if (reason === "BACKUP_FAILED")
+    return new AdminRefusal("SIGNER_UNAVAILABLE", "The backup folder of this side takes nothing: nothing was made", {
+      reason,
+    });
+  if (reason !== "STORE_FAILED") return null;
+  return new AdminRefusal(
+    "SIGNER_UNAVAILABLE",
+    "The store of this side takes nothing. Look at `unwind wallets list` once it does",
+    { reason },
+  );
 }
 
 function unavailable(mode: RefreshMode, { walletId, isMet }: Now): AdminRefusal {

@@ -108,7 +108,7 @@ export class PartyRows {
         this.#close();
       }
     }
-    this.#owe(wallet, put === null ? erase : [...erase, put.epoch], beside);
+    owe(wallet, put === null ? erase : [...erase, put.epoch], beside);
     return false;
   }
 
@@ -133,13 +133,6 @@ export class PartyRows {
       if (wallet.debt !== null) await wallet.inTurn(() => this.#pay(wallet)).catch(() => {});
       else if (!wallet.isRowWritten) await wallet.inTurn(() => this.write(wallet, { row: wallet.row }));
     }
-  }
-
-  #owe(wallet: HeldWallet, erase: readonly number[], beside: readonly StateWrite[]): void {
-    const debt = wallet.debt ?? { erase: new Set<number>(), beside: new Map<string, StateWrite>() };
-    for (const epoch of erase) debt.erase.add(epoch);
-    for (const write of beside) debt.beside.set(`${write.namespace}/${write.key}`, write);
-    wallet.debt = debt;
   }
 
   #close(): void {
@@ -196,6 +189,13 @@ export class PartyRows {
     wallet.isRowWritten = true;
     this.forgetEmpty(wallet);
   }
+}
+
+function owe(wallet: HeldWallet, erase: readonly number[], beside: readonly StateWrite[]): void {
+  const debt = wallet.debt ?? { erase: new Set<number>(), beside: new Map<string, StateWrite>() };
+  for (const epoch of erase) debt.erase.add(epoch);
+  for (const write of beside) debt.beside.set(`${write.namespace}/${write.key}`, write);
+  wallet.debt = debt;
 }
 
 /** A row that names an epoch without a record belongs to a store that lost rows: the party must not run. */

@@ -61,13 +61,8 @@ export class ServiceHost {
     return wallet?.row === null || wallet?.row.activeEpoch === 0 ? null : wallet;
   }
 
-  /** What a caller gets while no session may begin. */
-  notReady(): ServiceError {
-    return unavailable(this.host.rows.isOpen ? null : "STORE_FAILED");
-  }
-
   async keygen(walletId: Uint8Array, owner: BackupOwner): Promise<SessionOutcome> {
-    if (!this.host.isReady || this.host.reports.violations.isRefused(NEW_WALLETS)) throw this.notReady();
+    if (!this.host.isReady || this.host.reports.violations.isRefused(NEW_WALLETS)) throw notReady(this.host);
     if (this.#lost.size > 0) throw new ServiceError("RESTORED_STORE");
     const wallet = this.host.rows.attempt(walletId);
     const names: SessionNames = { kind: "keygen", epoch: 1, ctr: 0n, mode: null, owner };
@@ -106,7 +101,7 @@ export class ServiceHost {
     if (row?.status === "frozen") throw new ServiceError("WALLET_FROZEN");
     if (wallet.verdict !== "settled" || row?.status === "restored") throw new ServiceError("RESTORED_STORE");
     const isDue = row === null || row.status !== "active" || row.stage !== "none" || isRefreshDue(row);
-    if (isDue || !this.#mayBegin(wallet)) throw this.notReady();
+    if (isDue || !this.#mayBegin(wallet)) throw notReady(this.host);
   }
 
   needsRefresh({ row }: HeldWallet): boolean {
@@ -145,7 +140,7 @@ export class ServiceHost {
       throw new ServiceError("INVALID_PARAMETERS", { problem: "the state of the wallet does not allow this" });
     }
     if (verdict !== "settled") throw new ServiceError("RESTORED_STORE");
-    if (!this.#mayBegin(wallet)) throw this.notReady();
+    if (!this.#mayBegin(wallet)) throw notReady(this.host);
   }
 
   async #active(wallet: HeldWallet) {
@@ -206,4 +201,9 @@ export class ServiceHost {
       },
     };
   }
+}
+
+/** What a caller gets while no session may begin. */
+export function notReady({ rows }: Pick<PartyHost<ServiceRequest>, "rows">): ServiceError {
+  return unavailable(rows.isOpen ? null : "STORE_FAILED");
 }

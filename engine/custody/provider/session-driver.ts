@@ -143,23 +143,12 @@ export class SessionDriver<Request> {
    */
   async #unanswered(wallet: HeldWallet, session: LiveSession): Promise<void> {
     this.#ports.runner.end(session.id, "stopped").catch(() => {});
-    await this.#dropUnwritten(wallet, session);
+    const drop = unwrittenDrop(wallet, session);
+    if (drop !== null) await this.#effect(wallet, session, drop);
     const { epoch, ctr } = session.names;
     this.#ports.send(abortMessage(this.#ports.party, { walletId: wallet.walletId, epoch, ctr }, { class: "fault" }));
     const { failure } = fault(new Error("no result"));
     this.#end(wallet, session, { kind: "failed", failure, by: "self", explained: false });
-  }
-
-  /**
-   * An epoch whose share the store did not take is nobody's: a row that names it is never written. The session itself
-   * drops it where it can still be asked.
-   */
-  async #dropUnwritten(wallet: HeldWallet, session: LiveSession): Promise<void> {
-    const { row, debt } = wallet;
-    const { epoch } = session.names;
-    if (row === null || row.preparedEpoch !== epoch || debt?.erase.has(epoch) !== true) return;
-    const drop = commitOf(droppedRow(row), { erase: [epoch] });
-    await this.#effect(wallet, session, drop);
   }
 
   /** False: something could not be made durable, and what came after it was not done. */
@@ -260,4 +249,13 @@ export class SessionDriver<Request> {
     this.#ports.rows.forgetEmpty(wallet);
     this.#hooks.ended(wallet, session, outcome);
   }
+}
+
+/**
+ * An epoch whose share the store did not take is nobody's: a row that names it is never written. A session that can still
+ * be asked drops it by itself. Null: there is none.
+ */
+function unwrittenDrop({ row, debt }: HeldWallet, { names: { epoch } }: LiveSession): CommitEffect | null {
+  if (row === null || row.preparedEpoch !== epoch || debt?.erase.has(epoch) !== true) return null;
+  return commitOf(droppedRow(row), { erase: [epoch] });
 }

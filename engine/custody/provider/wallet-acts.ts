@@ -10,7 +10,7 @@ import type { FinalSignature } from "../mpc/parts/final-signature.js";
 import type { RefreshMode } from "../mpc/state/state-row.js";
 import type { HeldWallet } from "./held-wallet.js";
 import type { SessionOutcome } from "./live-session.js";
-import type { ServiceHost } from "./service-host.js";
+import { notReady, type ServiceHost } from "./service-host.js";
 import { errorOfEnd, isTransport, type PolicyRules, unavailable } from "./session-outcomes.js";
 import { Turns, WalletTurns } from "./session-queue.js";
 
@@ -57,7 +57,7 @@ export class WalletActs {
     const deadline = new Deadline(this.#clock, SIGN_MS);
     // What is known at once is said at once: a frozen wallet has no queue.
     if (wallet.row?.status === "frozen") throw new ServiceError("WALLET_FROZEN");
-    if (!this.#host.host.isReady) throw this.#host.notReady();
+    if (!this.#host.host.isReady) throw notReady(this.#host.host);
     return this.#turn(wallet, deadline, async () => {
       const outcome = await this.#tried(wallet, deadline, () => this.#host.sign(wallet, intent, digest));
       if (outcome.signature === null) throw new ServiceError("FAILED_TO_SIGN");

@@ -5,7 +5,7 @@
 import { Deadline } from "../../domain/deadline.js";
 import { ServiceError } from "../../domain/errors.js";
 import { type ProviderPorts, walletOf } from "./provider-ports.js";
-import type { ServiceHost } from "./service-host.js";
+import { notReady, type ServiceHost } from "./service-host.js";
 import { errorOfEnd, isTransport, unavailable, unsettled } from "./session-outcomes.js";
 import { Turns } from "./session-queue.js";
 import type { BackupOwner } from "./open-backup.js";
@@ -54,7 +54,7 @@ export class WalletCreations {
   async #create(userId: string, ownerId: string | null): Promise<Wallet> {
     const deadline = new Deadline(this.#ports.clock, CREATE_MS);
     this.#assertFree(userId, ownerId);
-    if (!this.#service.host.isReady) throw this.#service.notReady();
+    if (!this.#service.host.isReady) throw notReady(this.#service.host);
     return this.#turns.run(deadline.leftMs(), async () => {
       for (let retry = 0; ; retry++) {
         this.#assertFree(userId, ownerId);
