@@ -205,13 +205,13 @@ describe("a refresh that is due", () => {
   it.each([0, 1] as const)(
     "after ten kills between a ctr and its end at party %s runs by itself; signatures between them do not reset the count",
     async (party) => {
-      const both = await up();
+      const both = await made.up();
       const openAborts = () => storedRow(both.rows[party])?.openAborts;
       for (let kills = 1; kills <= 10; kills++) {
         both.parties[party].onDurable = (before) => {
           if (!before) both.kill(party);
         };
-        const call = both.signing(id);
+        const call = both.signing(made.id);
         call.catch(() => {});
         await both.quiet();
         expect(both.parties[party].isDead).toBe(true);
@@ -220,16 +220,16 @@ describe("a refresh that is due", () => {
         await both.restart(party);
         await both.pass(12_000);
         await both.meet();
-        if (kills % 4 === 0) expect(await both.sign(id), `after kill ${kills}`).toMatchObject(SIGNED);
+        if (kills % 4 === 0) expect(await both.sign(made.id), `after kill ${kills}`).toMatchObject(SIGNED);
       }
       // The eleventh is refused until the refresh has run.
       const flights = both.link.log.length;
-      expect(await both.sign(id)).toBe("SIGNER_UNAVAILABLE");
+      expect(await both.sign(made.id)).toBe("SIGNER_UNAVAILABLE");
       expect(both.link.log.slice(flights)).not.toContain("0 f3");
       both.link.fate = () => "pass";
       await both.pass(130_000);
-      expect(both.service.find(id, null)).toMatchObject({ state: "ACTIVE", epoch: 2 });
-      expect(await both.sign(id)).toMatchObject(SIGNED);
+      expect(both.service.find(made.id, null)).toMatchObject({ state: "ACTIVE", epoch: 2 });
+      expect(await both.sign(made.id)).toMatchObject(SIGNED);
     },
   );
 
@@ -248,7 +248,7 @@ describe("a refresh that is due", () => {
 
 describe("two parties that agree on nothing", () => {
   it("say so after ten rounds, ask every ten seconds from there on, and settle when they can", async () => {
-    const both = await up();
+    const both = await made.up();
     // C's answers are those from before it activated the epoch that S has decided.
     let stale: Uint8Array | null = null;
     both.link.fate = (message, name, from) => {
@@ -258,7 +258,7 @@ describe("two parties that agree on nothing", () => {
       stale ??= message.body;
       return "drop";
     };
-    const refresh = both.service.refresh(id, 0);
+    const refresh = both.service.refresh(made.id, 0);
     refresh.catch(() => {});
     await both.quiet();
     expect(storedRow(both.rows[0])).toMatchObject({ activeEpoch: 2, keptEpoch: 1 });
@@ -267,7 +267,7 @@ describe("two parties that agree on nothing", () => {
     const states = () => both.link.log.filter((line) => line === "0 state").length;
     expect(both.eventsOf("alert").filter((alert) => alert === "0 NEVER_SETTLES").length).toBe(1);
     expect(states()).toBe(10);
-    expect(await both.sign(id)).toBe("SIGNER_UNAVAILABLE");
+    expect(await both.sign(made.id)).toBe("SIGNER_UNAVAILABLE");
     const before = states();
     await both.pass(60_000);
     expect(states() - before).toBe(6);
@@ -275,6 +275,6 @@ describe("two parties that agree on nothing", () => {
     both.link.fate = () => "pass";
     await both.pass(21_000);
     expect(storedRow(both.rows[0])).toMatchObject({ activeEpoch: 2, keptEpoch: 0 });
-    expect(await both.sign(id)).toMatchObject(SIGNED);
+    expect(await both.sign(made.id)).toMatchObject(SIGNED);
   });
 });
