@@ -14,7 +14,7 @@ import { runWorkload } from "../support/trade-run.js";
 import { startTradeSystem, type TradeSystem } from "../support/trade-system.js";
 import { CALLER_DAILY_MAX } from "../support/scenes/accounts.js";
 import { SCENE_KINDS } from "../support/scenes/scenes.js";
-import { countOf, countsText, endless, firstOutcomes } from "../support/trade-trial.js";
+import { countOf, countsText, endless, firstOutcomes, type TradeTrial } from "../support/trade-trial.js";
 import {
   addTraders,
   MANY_TRADES,
@@ -30,6 +30,14 @@ const SCENES = SCENE_KINDS.filter((kind) => WANTED === "ALL" || WANTED.split(","
 function memoryText(): string {
   const { heapUsed, rss } = process.memoryUsage();
   return `heap ${Math.round(heapUsed / 2 ** 20)} MB, resident ${Math.round(rss / 2 ** 20)} MB`;
+}
+
+/** What a finding is looked into with: the answers of its trade, and every line that the service wrote of it. */
+function historyText({ answers, key, reached }: TradeTrial): string {
+  const routeId = answers.find(({ data }) => data !== null)?.data?.routing.routeId;
+  const lines = routeId === undefined ? [] : system.logLines.filter((line) => line.includes(routeId));
+  const shown = answers.map(({ answeredAtMs, data, status }) => ({ answeredAtMs, status, ...data?.execution }));
+  return `${JSON.stringify({ key, routeId, reached, shown }, null, 1)}\n${lines.join("")}\n`;
 }
 
 /** Of each kind, over all phases; without it by the count of trades. */
@@ -102,6 +110,8 @@ describe(`${TRADES} opens and closes over four venues under faults`, () => {
             .join("")}`,
         );
       const problems = [...endless(trials), ...judged.violations, ...outageProblems(trials)];
+      for (const trial of trials.filter(({ key }) => problems.some((problem) => problem.startsWith(`${key}:`))))
+        process.stdout.write(historyText(trial));
       // The findings are the message itself, because readers of a long log see only its closing lines.
       expect(problems, problems.join("; ")).toEqual([]);
       expect(judged.orderCount).toBeGreaterThan(trials.length / 4);
