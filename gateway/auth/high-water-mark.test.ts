@@ -135,6 +135,16 @@ describe("the mark of accepted writes", () => {
     expect((await open(store, clock)).mark.floorMs).toBe(clock.wallMs() + 1_000);
   });
 
+  it("is opened, and stopped, over a disk that stands still for ten seconds", async () => {
+    const { store, clock } = await open();
+    store.gate = () => new Promise((resolve) => void clock.setTimer(resolve, 10_000));
+    const opening = HighWaterMark.open(store, clock, silentLogger);
+    await clock.advanceAsync(10_000);
+    const stopping = (await opening).stop();
+    await clock.advanceAsync(10_000);
+    await stopping;
+  });
+
   it("is not opened over a row that cannot be read, nor where it cannot be written", async () => {
     const store = createMemoryStore();
     for (const row of [null, {}, { markMs: "1", clean: true }, { markMs: 1.5, clean: true }, { markMs: 1 }]) {

@@ -25,6 +25,8 @@ export const MARK_AHEAD_MS = 3_000;
 const RENEW_BELOW_MS = 2_000;
 /** A write waits no longer for the mark. */
 const COMMIT_TIMEOUT_MS = 2_000;
+/** At the start and at the stop no caller waits: a disk that stands still for seconds keeps no service from starting. */
+const EDGE_TIMEOUT_MS = 15_000;
 const NO_MARK = -1;
 
 interface MarkRow {
@@ -62,7 +64,7 @@ export class HighWaterMark {
     if (row !== null) floorMs = row.clean ? row.markMs : Math.max(row.markMs, nowMs + AHEAD_MAX_MS);
     if (floorMs > nowMs + MARK_AHEAD_MS) logger.warn("auth.mark_ahead", { aheadMs: floorMs - nowMs });
     const mark = new HighWaterMark(store, clock, logger, floorMs);
-    await mark.#put({ markMs: floorMs, clean: false });
+    await mark.#put({ markMs: floorMs, clean: false }, EDGE_TIMEOUT_MS);
     return mark;
   }
 
@@ -85,7 +87,7 @@ export class HighWaterMark {
   /** Call when no write is accepted any more. */
   async stop(): Promise<void> {
     await this.#moving;
-    await this.#put({ markMs: this.#acceptedMs, clean: true });
+    await this.#put({ markMs: this.#acceptedMs, clean: true }, EDGE_TIMEOUT_MS);
   }
 
   /** The commit under way may have begun too early for this timestamp; the one after it has not. */
@@ -101,7 +103,7 @@ export class HighWaterMark {
     // was set back since a write was accepted does not leave that write above the mark.
     const markMs = Math.max(this.#durableMs, this.#acceptedMs, this.#clock.wallMs() + MARK_AHEAD_MS);
     try {
-      await this.#put({ markMs, clean: false });
+      await this.#put({ markMs, clean: false }, COMMIT_TIMEOUT_MS);
       this.#durableMs = Math.max(this.#durableMs, markMs);
       this.#isFailing = false;
     } catch (error) {
@@ -115,10 +117,10 @@ export class HighWaterMark {
   }
 
   /** A store that never answers must not hold up exits. */
-  async #put(row: MarkRow): Promise<void> {
+  async #put(row: MarkRow, timeoutMs: number): Promise<void> {
     let timer: TimerHandle | null = null;
     const late = new Promise<never>((_, reject) => {
-      timer = this.#clock.setTimer(() => reject(storeUnavailable("TIMEOUT")), COMMIT_TIMEOUT_MS);
+      timer = this.#clock.setTimer(() => reject(storeUnavailable("TIMEOUT")), timeoutMs);
     });
     try {
       await Promise.race([this.#store.put(NAMESPACE, KEY, encodeJson(row)), late]);
