@@ -8,6 +8,27 @@ import { createDesk } from "../single/test/desk-harness.js";
 const MINUTE_MS = 60_000;
 const refuse = (): Promise<never> => Promise.reject(storeUnavailable("DISK_FULL"));
 
+/** A store that refuses takes everything again after so long, and for five minutes. */
+async function healAfter(
+  { clock, store }: Pick<ReturnType<typeof createHarness>, "clock" | "store">,
+  refusedMs: number,
+): Promise<void> {
+  await clock.advanceAsync(refusedMs);
+  store.gate = async () => {};
+  await clock.advanceAsync(5 * MINUTE_MS);
+}
+
+async function expectRecordedOnce(
+  harness: ReturnType<typeof createHarness>,
+  kind: "replied" | "resolved",
+): Promise<void> {
+  const rows = await recordedRows(harness.store);
+  expect(rows.filter(({ table }) => table === "fill")).toMatchObject([{ lots: 250 }]);
+  expect(rows.filter((row) => row.table === "decision" && row.kind === kind)).toHaveLength(1);
+  expect(await rowFaults(harness.store, [harness.one])).toEqual([]);
+  expect((await harness.restart()).status().unknownCount).toBe(0);
+}
+
 describe("an end that is found after the reply while the store refuses", () => {
   it.each([
     ["for a moment", 5_000],
@@ -22,14 +43,8 @@ describe("an end that is found after the reply while the store refuses", () => {
     await harness.clock.advanceAsync(5_000);
     harness.store.gate = refuse;
     harness.one.orderReadFailure = () => null;
-    await harness.clock.advanceAsync(refusedMs);
-    harness.store.gate = async () => {};
-    await harness.clock.advanceAsync(5 * MINUTE_MS);
-    const rows = await recordedRows(harness.store);
-    expect(rows.filter(({ table }) => table === "fill")).toMatchObject([{ lots: 250 }]);
-    expect(rows.filter((row) => row.table === "decision" && row.kind === "resolved")).toHaveLength(1);
-    expect(await rowFaults(harness.store, [harness.one])).toEqual([]);
-    expect((await harness.restart()).status().unknownCount).toBe(0);
+    await healAfter(harness, refusedMs);
+    await expectRecordedOnce(harness, "resolved");
   });
 
   it.each([
@@ -44,9 +59,7 @@ describe("an end that is found after the reply while the store refuses", () => {
     expect(desk.desk.status().unknownCount).toBe(1);
     desk.store.gate = refuse;
     desk.venue.orderReadFailure = () => null;
-    await desk.clock.advanceAsync(refusedMs);
-    desk.store.gate = async () => {};
-    await desk.clock.advanceAsync(5 * MINUTE_MS);
+    await healAfter(desk, refusedMs);
     expect(await desk.store.scan("order-intent-open", { prefix: "", limit: 10 })).toEqual([]);
   });
 });
@@ -63,14 +76,8 @@ describe("a reply that was given while the store refuses its conclusion", () => 
     for (let ms = 0; harness.one.calls.place === 0 && ms < MINUTE_MS; ms += 5) await harness.clock.advanceAsync(5);
     harness.store.gate = refuse;
     expect((await closing).execution.state).toBe("COMPLETED");
-    await harness.clock.advanceAsync(refusedMs);
-    harness.store.gate = async () => {};
-    await harness.clock.advanceAsync(5 * MINUTE_MS);
-    const rows = await recordedRows(harness.store);
-    expect(rows.filter(({ table }) => table === "fill")).toMatchObject([{ lots: 250 }]);
-    expect(rows.filter((row) => row.table === "decision" && row.kind === "replied")).toHaveLength(1);
-    expect(await rowFaults(harness.store, [harness.one])).toEqual([]);
-    expect((await harness.restart()).status().unknownCount).toBe(0);
+    await healAfter(harness, refusedMs);
+    await expectRecordedOnce(harness, "replied");
   });
 
   it.each([
@@ -83,9 +90,7 @@ describe("a reply that was given while the store refuses its conclusion", () => 
     for (let ms = 0; desk.venue.calls.place === 0 && ms < MINUTE_MS; ms += 5) await desk.clock.advanceAsync(5);
     desk.store.gate = refuse;
     expect((await placing).status).toBe("FILLED");
-    await desk.clock.advanceAsync(refusedMs);
-    desk.store.gate = async () => {};
-    await desk.clock.advanceAsync(5 * MINUTE_MS);
+    await healAfter(desk, refusedMs);
     expect(await desk.store.scan("order-intent-open", { prefix: "", limit: 10 })).toEqual([]);
   });
 });
