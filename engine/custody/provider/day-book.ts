@@ -81,7 +81,7 @@ export class PolicyDayBook {
       read: (bytes) => {
         const decoded = decodeIntent(bytes);
         if (!decoded.ok || decoded.intent.kind === "test") {
-          // What is wrong with it names parts of it, which are a caller's: S, which read it first, has told him.
+          // What is wrong with it names parts of a caller's request. S read it first and answered the caller.
           const reason = decoded.ok ? "a test outside a refresh" : "it cannot be read";
           this.#parts.refused(walletId, refusal("INTENT", reason));
           return null;

@@ -27,12 +27,16 @@ export function errorOfEnd(
 
 /** `reason`: what of this service an operator must look at; null where it is the other party, or waiting is enough. */
 export function unavailable(reason: UnwrittenReason | null = null): ServiceError {
-  return new ServiceError("SIGNER_UNAVAILABLE", reason === null ? {} : { reason });
+  return new ServiceError("SIGNER_UNAVAILABLE", detailsOf(reason));
 }
 
 /** The wallet may still come to be, or not: the parties have not agreed on the attempt. */
 export function unsettled(reason: UnwrittenReason | null = null): ServiceError {
-  return new ServiceError("SIGNER_UNAVAILABLE", { ...unavailable(reason).context, isUnsettled: true });
+  return new ServiceError("SIGNER_UNAVAILABLE", { ...detailsOf(reason), isUnsettled: true });
+}
+
+function detailsOf(reason: UnwrittenReason | null) {
+  return reason === null ? {} : { reason };
 }
 
 /** Only these may be tried again: nothing was refused, and nothing is known to be wrong. */

@@ -103,7 +103,7 @@ export class WalletCreations {
     if (this.#service.lostCount > 0) throw new ServiceError("RESTORED_STORE");
   }
 
-  /** Its id is told to whoever reaches it. */
+  /** Names the wallet to whoever reaches it. */
   #exists(wallet: Pick<Wallet, "walletId" | "ownerId">, ownerId: string | null): ServiceError {
     const isReached = this.#ports.owners.reaches(ownerId, wallet.ownerId);
     return new ServiceError("WALLET_EXISTS", isReached ? { walletId: wallet.walletId } : {});

@@ -102,7 +102,10 @@ export class ConclusionCore<Run extends OrderedRun, Result> {
     return this.#store(run, 1, rowsOf, null);
   }
 
-  /** The same, with the reply under its idempotency key, which is answered with it from memory until then. `latest`: the reply as it is by then. */
+  /**
+   * The same, with the reply under its idempotency key, which is answered with it from memory until then. `latest`: the
+   * reply as it is by then.
+   */
   async complete(
     ticket: IdempotencyTicket<Run, Result>,
     run: Run,

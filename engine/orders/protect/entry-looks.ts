@@ -76,8 +76,8 @@ export function isInHand({ resolver }: Pick<LookParts, "resolver">, run: TradeRu
 }
 
 /**
- * One read of one order, and of its other ids; what they say less than is known already is left out. Returns why one of them
- * was not answered, else null.
+ * One read of one order, and of its other ids; what they say less than is known already is left out. Returns why one of
+ * them was not answered, else null.
  */
 async function look(
   parts: LookParts,

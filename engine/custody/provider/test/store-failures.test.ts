@@ -77,7 +77,7 @@ describe("a store and a folder that take nothing from a durable effect on", () =
           count++;
           const { both, told } = found;
           const name = `effect ${at}: ${told}`;
-          // What the co-signer's store or folder does, its own operator alone is told.
+          // The co-signer reports its store and folder to its own operator alone.
           const reason = told.startsWith("folder") ? " BACKUP_FAILED" : " STORE_FAILED";
           expect(told.replace(/^[a-z]+: /, ""), name).toBe(`SIGNER_UNAVAILABLE${party === 0 ? reason : ""}`);
           const sizes = both.rows.map((rows) => rows.wallets.size);
