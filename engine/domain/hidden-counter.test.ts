@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { HiddenCounter } from "./hidden-counter.js";
+import { HiddenCounter, hexOf } from "./hidden-counter.js";
 import { createSeededRandom } from "./random.js";
 
 function counter(seed = 1): HiddenCounter {
@@ -10,11 +10,11 @@ function counter(seed = 1): HiddenCounter {
 }
 
 describe("a hidden counter", () => {
-  it("shows no number twice, in digits of base 36", () => {
+  it("shows no number twice, in eight hexadecimal digits", () => {
     const hidden = counter();
     const texts = Array.from({ length: 100_000 }, () => hidden.next());
     expect(new Set(texts).size).toBe(100_000);
-    expect(texts.every((text) => /^[0-9a-z]{1,7}$/.test(text))).toBe(true);
+    expect(texts.every((text) => /^[0-9a-f]{8}$/.test(text))).toBe(true);
   });
 
   it("tells by two numbers in a row neither their distance nor which came first", () => {
@@ -34,6 +34,13 @@ describe("a hidden counter", () => {
     const [one, other] = [counter(1), counter(2)];
     const same = Array.from({ length: 1_000 }, (_, count) => one.shown(count) === other.shown(count));
     expect(same.filter(Boolean).length).toBeLessThan(3);
+  });
+
+  it("writes each number in digits of its own, also above 32 bits", () => {
+    const [shown, texts] = [counter(), counter()];
+    for (let count = 0; count < 1_000; count++) expect(Number.parseInt(texts.next(), 16)).toBe(shown.shown(count));
+    for (const number of [0, 255, 65_536, 2 ** 32 - 1, 2 ** 32, 2 ** 40 + 7])
+      expect(hexOf(number)).toBe(number.toString(16).padStart(8, "0"));
   });
 
   it("goes on above 32 bits, where it shows the rest as it is", () => {

@@ -12,6 +12,8 @@ const HALF_VALUES = 1 << HALF_BITS;
 const HALF_MASK = HALF_VALUES - 1;
 const ROUNDS = 4;
 const PERMUTED = HALF_VALUES * HALF_VALUES;
+/** Both digits of each byte: a text of four of them costs less than half of one that a number makes of itself. */
+const HEX_PAIRS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 export class HiddenCounter {
   readonly #tables: Uint16Array;
@@ -24,9 +26,9 @@ export class HiddenCounter {
     this.#tables = new Uint16Array(bytes.buffer);
   }
 
-  /** Digits of base 36, another text with each call. */
+  /** Hexadecimal digits, another text with each call. */
   next(): string {
-    return this.shown(this.#next++).toString(36);
+    return hexOf(this.shown(this.#next++));
   }
 
   /** `count`: a whole number from 0 on. */
@@ -42,4 +44,15 @@ export class HiddenCounter {
     }
     return count - low + left * HALF_VALUES + right;
   }
+}
+
+/** Eight digits, and more above 32 bits. */
+export function hexOf(number: number): string {
+  const low = number % PERMUTED;
+  const high = (number - low) / PERMUTED;
+  return (high === 0 ? "" : high.toString(16)) + hexOfHalf(Math.floor(low / HALF_VALUES)) + hexOfHalf(low & HALF_MASK);
+}
+
+function hexOfHalf(half: number): string {
+  return (HEX_PAIRS[half >> 8] as string) + (HEX_PAIRS[half & 0xff] as string);
 }
