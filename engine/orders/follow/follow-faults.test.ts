@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../domain/order.js";
 import type { AccountEvent, AccountStreams } from "../../ports.js";
-import { createHarness, type Harness } from "../test/harness.js";
+import { closeContext, closeRequest, createHarness, type Harness } from "../test/harness.js";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { FakeStreams } from "../test/fake-streams.js";
 import { createRowSink, recordedRows } from "../test/row-sink.js";
@@ -143,5 +143,22 @@ describe("the longest time that an order is followed", () => {
       await harness.clock.advanceAsync(MINUTE_MS);
     }
     expect(harness.service.status().followedCount).toBe(0);
+  });
+});
+
+describe("an order whose account is streamed", () => {
+  it("and that filled before the stream was open is read within a minute of the venue's answering again", async () => {
+    const harness = recorded(new FakeStreams());
+    await harness.closeData(RESTING_CLOSE);
+    await harness.clock.advanceAsync(1_000);
+    const next = await harness.restart();
+    change(harness, 0, { status: "FILLED", filledLots: 250 });
+    harness.one.orderReadFailure = () => "OVERLOADED";
+    const request = closeRequest({ size: "0.01", preferredExchange: "venueone", dryRun: true });
+    await harness.run(next.trade(request, closeContext(harness.clock)));
+    await harness.clock.advanceAsync(10 * MINUTE_MS);
+    harness.one.orderReadFailure = () => null;
+    await harness.clock.advanceAsync(MINUTE_MS);
+    expect(await statesIn(harness)).toEqual(["INTENT", "SENT", "OPEN", "FILLED"]);
   });
 });
