@@ -1,6 +1,7 @@
 /**
  * Reads of followed orders: one at a time and READ_GAP_MS apart for each venue, on the background lane, of one order with
- * pauses that grow while nothing happens (STREAMED_PAUSE_MS where its account is streamed, MAX_PAUSE_MS else).
+ * pauses that grow while nothing happens (STREAMED_PAUSE_MS where its account is streamed and the venue answered the last
+ * read, MAX_PAUSE_MS else).
  */
 import type { Clock } from "../../domain/clock.js";
 import { INDEXING_LAG_MS, isProvenAbsent, isYoungCancel, momentOf, type SendBounds } from "../send/absence-proof.js";
@@ -100,7 +101,14 @@ export class FollowReads<Run extends FollowedRun> {
     try {
       const began = momentOf(clock, order.room);
       const read = await this.#read(order);
-      if (read === null || !isResting(attempt)) return;
+      if (read === null) {
+        // Its stream may have missed what there is to see.
+        order.isAnswered = false;
+        order.dueNs = Math.min(order.dueNs, clock.monoNs() + MAX_PAUSE_MS * 1e6);
+        return;
+      }
+      order.isAnswered = true;
+      if (!isResting(attempt)) return;
       if (read.order !== null && isYoungCancel(attempt, read.order, order.room.venueClock.nowAtLeastMs())) {
         order.dueNs = clock.monoNs() + INDEXING_LAG_MS * 1e6;
         return;
@@ -136,7 +144,7 @@ export class FollowReads<Run extends FollowedRun> {
 
   /** Grows while nothing happens. */
   #pauseNs(order: Followed<Run>): number {
-    const maxMs = this.#owner.isLive(order.account) ? STREAMED_PAUSE_MS : MAX_PAUSE_MS;
+    const maxMs = this.#owner.isLive(order.account) && order.isAnswered ? STREAMED_PAUSE_MS : MAX_PAUSE_MS;
     const pauseMs = Math.min(order.pauseMs, maxMs);
     order.pauseMs = Math.min(2 * order.pauseMs, STREAMED_PAUSE_MS);
     return pauseMs * 1e6;

@@ -70,8 +70,7 @@ export class FollowSights<Run extends FollowedRun> {
   resume(account: string): void {
     for (const order of this.#owner.orders())
       if (order.account === account && order.unlisten === null) {
-        order.pauseMs = FIRST_PAUSE_MS;
-        order.dueNs = this.#clock.monoNs();
+        this.#markDue(order);
         this.begin(order);
       }
   }
@@ -119,6 +118,13 @@ export class FollowSights<Run extends FollowedRun> {
     this.#owner.publish(entry);
   }
 
+  /** Something may have happened that nobody has told. */
+  #markDue(order: Followed<Run>): void {
+    order.isAnswered = false;
+    order.pauseMs = FIRST_PAUSE_MS;
+    order.dueNs = this.#clock.monoNs();
+  }
+
   #onChange(order: Followed<Run>, seen: VenueOrder | null): void {
     const listed = order.room.markets.get(order.entry.run.symbol)?.instrument;
     const isOnItsScale = listed !== undefined && isSameScale(listed, order.instrument);
@@ -127,8 +133,7 @@ export class FollowSights<Run extends FollowedRun> {
       noteIn(order.attempt, seen.venueOrderId);
     const isToRead = !isOnItsScale || seen === null || isOneIdAlone(order.attempt, seen);
     if (!isToRead && this.see(order, seen, false)) return;
-    order.pauseMs = FIRST_PAUSE_MS;
-    order.dueNs = this.#clock.monoNs();
+    this.#markDue(order);
     this.#owner.onSight(order.entry.run, null);
     this.#owner.wake(order.room.venue);
   }

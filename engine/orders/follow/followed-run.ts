@@ -64,6 +64,8 @@ export interface Followed<Run> {
   unlisten: (() => void) | null;
   pauseMs: number;
   dueNs: number;
+  /** The last read: what has happened since, its stream tells. */
+  isAnswered: boolean;
   absentCount: number;
   unpricedCount: number;
 }

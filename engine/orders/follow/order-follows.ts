@@ -316,6 +316,7 @@ export class OrderFollows<Run extends FollowedRun> {
         unlisten: null,
         pauseMs: FIRST_PAUSE_MS,
         dueNs: clock.monoNs() + FIRST_PAUSE_MS * 1e6,
+        isAnswered: false,
         absentCount: 0,
         unpricedCount: 0,
       };
