@@ -369,6 +369,18 @@ describe("an entry of unknown outcome with protection", () => {
     return { harness, data };
   };
 
+  it("is protected where its venue is away for nine minutes, within a tenth of that time", async () => {
+    const { harness, data } = await unclear();
+    await harness.clock.advanceAsync(540_000);
+    harness.one.orderReadFailure = () => null;
+    await harness.clock.advanceAsync(54_000);
+    expect(guards(harness)).toMatchObject([{ qtyLots: 250, trigger: { kind: "STOP" } }]);
+    expect((await harness.service.execution(data.routing.routeId, ASKER))?.execution).toMatchObject({
+      state: "COMPLETED",
+      protection: "PLACED",
+    });
+  });
+
   it("is protected at a shutdown too, where only the resolver's last look shows the fill", async () => {
     const { harness, data } = await unclear();
     harness.one.orderReadFailure = () => null;
