@@ -361,8 +361,10 @@ describe("an entry of unknown outcome with protection", () => {
     expect(isAllClosed(harness)).toBe(true);
   });
 
-  const unclear = async (): Promise<{ readonly harness: Harness; readonly data: TradeData }> => {
-    const harness = flat();
+  const unclear = async (
+    options?: Parameters<typeof flat>[0],
+  ): Promise<{ readonly harness: Harness; readonly data: TradeData }> => {
+    const harness = flat(options);
     harness.one.fate = (command) => (command.reduceOnly ? { kind: "fill" } : { kind: "loseReply" });
     harness.one.orderReadFailure = () => "TIMEOUT";
     const data = await harness.openData(STOP, { preferredExchange: "venueone", deadlineMs: 1_000 });
@@ -379,6 +381,14 @@ describe("an entry of unknown outcome with protection", () => {
       state: "COMPLETED",
       protection: "PLACED",
     });
+  });
+
+  it("is given up after a minute where others need the resolver's places", async () => {
+    const { harness } = await unclear({ service: { maxUnresolved: 1 } });
+    await harness.clock.advanceAsync(50_000);
+    expect(harness.service.status()).toMatchObject({ watchedCount: 1, resolver: { active: 1 } });
+    await harness.clock.advanceAsync(20_000);
+    expect(harness.service.status()).toMatchObject({ watchedCount: 0, resolver: { active: 0 } });
   });
 
   it("is protected at a shutdown too, where only the resolver's last look shows the fill", async () => {

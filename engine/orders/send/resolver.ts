@@ -5,7 +5,8 @@
  * One entry per order holds one session, kept for this order alone and closed when the entry ends. It ends in one of
  * three ways: the venue shows the order in a final state; the venue does not know it in a read that proves that it was
  * never placed (absence-proof.ts); or neither, and it stays UNKNOWN. An entry lives until its order's bound, the lag and
- * one look have passed, RESOLVE_MIN_MS at least and RESOLVE_MAX_MS at most.
+ * one look have passed, RESOLVE_MIN_MS at least and RESOLVE_MAX_MS at most; where protection waits for what the order
+ * filled, RESOLVE_MAX_MS, so long as half of the places are free for others.
  *
  * An order that is found ended without the price of its fills ends its entry all the same; the price is read beside it,
  * with the entry's session, for PRICE_LIFE_MS.
@@ -44,6 +45,8 @@ const PROOF_MARGIN_MS = 50;
 const PRICE_LIFE_MS = 60_000;
 /** How long the doubling pauses may put off the first look that proves an absence. */
 const MAX_PROOF_DELAY_MS = 2_000;
+/** Between two looks at an order that protection waits for. */
+const MAX_PROTECTED_PAUSE_MS = 15_000;
 /** Stands in until the first poll has begun, in the same turn. */
 const NOT_STARTED: Promise<Resolution> = new Promise(() => {});
 
@@ -278,7 +281,8 @@ export class Resolver {
     let lookedNs = startNs;
     let laterMs = Math.min(firstDelayMs, FIRST_POLL_DELAY_MS);
     for (let delayMs = firstDelayMs; ; delayMs = laterMs) {
-      const leftMs = lifeMs - (this.#clock.monoNs() - startNs) / 1e6;
+      const livedMs = (this.#clock.monoNs() - startNs) / 1e6;
+      const leftMs = (this.#mayLiveLonger(order) ? RESOLVE_MAX_MS : lifeMs) - livedMs;
       if (leftMs <= 0) return { kind: "unknown", reason: "TIMED_OUT", order: seen };
       if (!this.#stopping && entry.offered === null) {
         const pauseMs = Math.min(delayMs, leftMs);
@@ -296,7 +300,13 @@ export class Resolver {
       laterMs *= 2;
       if (!isRepeatedSoon(order, look)) lookedNs = this.#clock.monoNs();
       else laterMs = Math.min(laterMs, unansweredPauseMs((this.#clock.monoNs() - lookedNs) / 1e6));
+      if (order.awaitsProtection === true && look.answered) laterMs = Math.min(laterMs, MAX_PROTECTED_PAUSE_MS);
     }
+  }
+
+  /** What it filled stands without its stop until its end is known. */
+  #mayLiveLonger({ awaitsProtection }: UnknownOrder): boolean {
+    return awaitsProtection === true && this.#active.size <= this.#maxUnresolved / 2;
   }
 
   /** A look that an offered end makes superfluous is not waited for. */
