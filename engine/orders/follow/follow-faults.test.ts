@@ -153,7 +153,7 @@ describe("an order whose account is streamed", () => {
     await harness.clock.advanceAsync(1_000);
     const next = await harness.restart();
     change(harness, 0, { status: "FILLED", filledLots: 250 });
-    harness.one.orderReadFailure = () => "OVERLOADED";
+    harness.one.orderReadFailure = () => "VENUE_ERROR";
     const request = closeRequest({ size: "0.01", preferredExchange: "venueone", dryRun: true });
     await harness.run(next.trade(request, closeContext(harness.clock)));
     await harness.clock.advanceAsync(10 * MINUTE_MS);

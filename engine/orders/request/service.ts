@@ -9,18 +9,11 @@
  *
  * Bounds: MAX_IN_FLIGHT trades (beyond: OVERLOADED); each part names its own bounds.
  */
-import type { Clock } from "../../domain/clock.js";
-import { Owners } from "../../domain/owner.js";
 import type { ErrorCode } from "../../domain/errors.js";
-import type { Logger } from "../../domain/logger.js";
-import { NO_GUARDS, type Guards } from "../../guards/guards.js";
 import type { RoutingReport } from "../../routing/report.js";
-import type { KeyedHash, RandomIds } from "../../storage/keyed-hash.js";
-import type { StateStore } from "../../storage/state-store.js";
-import { SendBounds } from "../send/absence-proof.js";
+import type { RandomIds } from "../../storage/keyed-hash.js";
 import type { OrderListeners } from "../follow/order-listeners.js";
-import { Background } from "../background.js";
-import { createClientIdSource } from "../send/client-id.js";
+import type { Background } from "../background.js";
 import type { Rooms } from "../accounts.js";
 import { ExecutionLookup, type ExecutionLookupParts } from "./execution-lookup.js";
 import { TradeConclusion, type ResolvedListener, type TradeConclusionParts } from "../conclude/trade-conclusion.js";
@@ -37,7 +30,6 @@ import {
   type RoutingSettings,
 } from "../decide/routing.js";
 import type { FollowOwner } from "../follow/followed-run.js";
-import { OrderCore } from "../send/order-core.js";
 import { OrderFollows } from "../follow/order-follows.js";
 import { isOfPosition, unsettledAttempt, type TradeRun } from "../run.js";
 import type { TradeContext, TradeData, TradeRequest, TradeResult, ExecutionAnswer, Quote } from "../types.js";
@@ -46,14 +38,14 @@ import type { DecisionSink } from "../conclude/decision-event.js";
 import { ExecutionRegistry, type Asker } from "../durable/execution-registry.js";
 import { ProtectionWatch, type WatchParts } from "../protect/watch.js";
 import { FeeCache } from "../decide/fee-cache.js";
-import { IdempotencyRecords } from "../durable/idempotency.js";
-import { IntentLog, type OrderIntent } from "../durable/intent-log.js";
+import type { IntentLog, OrderIntent } from "../durable/intent-log.js";
 import { QuoteBook } from "./quote-book.js";
 import type { ListedOrder } from "../listed-orders.js";
 import { QuoteIds } from "./quote-ids.js";
 import { NO_RECORDS, type RecordSink } from "../conclude/record-sink.js";
 import { NO_OBSERVER, type RouteObserver } from "../decide/route-observer.js";
-import { Resolver, type ResolverCounts } from "../send/resolver.js";
+import type { ResolverCounts } from "../send/resolver.js";
+import { sendingParts, type SendingOptions } from "../send/sending-parts.js";
 import { ClientOrderIdIndex } from "../durable/client-order-id-index.js";
 import { mintRouteId } from "../route-ids.js";
 
@@ -61,23 +53,14 @@ export const MAX_IN_FLIGHT = 2_000;
 /** For metrics, which name nobody. */
 const SERVICE: Asker = { ownerId: null, payer: null, seesAll: true };
 
-export interface TradeServiceOptions {
+export interface TradeServiceOptions extends SendingOptions {
   readonly rooms: Rooms;
   /** For quotes; the rooms above where absent. */
   readonly marketRooms?: MarketRooms;
-  readonly store: StateStore;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly hash: KeyedHash;
-  readonly randomIds: RandomIds;
-  /** Who reaches whose rows; nobody adopted those of public mode where absent. */
-  readonly owners?: Owners;
   readonly onDecision?: DecisionSink;
   /** Where rows of orders and decisions go; none are kept where absent. */
   readonly records?: RecordSink;
   readonly routing?: RoutingSettings;
-  /** Limits on what may be opened; none where absent. */
-  readonly guards?: Guards;
   readonly observer?: RouteObserver;
   /** Shared with the desk of single orders; own ones where absent. */
   readonly listeners?: OrderListeners;
@@ -86,11 +69,8 @@ export interface TradeServiceOptions {
   readonly maxInFlight?: number;
   /** Executions in memory. */
   readonly maxRecent?: number;
-  readonly maxUnresolved?: number;
   readonly maxWatched?: number;
   readonly maxFollowed?: number;
-  /** For a store that several services share: is the service of that boot still at work? */
-  readonly isBootAlive?: (bootId: string) => boolean;
 }
 
 export interface TradeServiceStatus {
@@ -133,36 +113,17 @@ export class TradeService {
   #draining = false;
 
   constructor(options: TradeServiceOptions) {
-    const { clock, store, hash, logger, rooms, randomIds, listeners } = options;
+    const { clock, store, hash, rooms, randomIds, listeners } = options;
     this.#marketRooms = options.marketRooms ?? rooms;
-    const isBootAlive = options.isBootAlive ?? (() => false);
-    const owners = options.owners ?? new Owners();
-    const background = new Background(clock, logger);
-    const bounds = new SendBounds();
-    const sending = {
-      clock,
-      logger,
-      store,
-      hash,
-      owners,
-      background,
-      bounds,
-      clientIds: createClientIdSource(hash, randomIds),
-      intents: new IntentLog(store, clock, logger),
-      idempotency: new IdempotencyRecords({ store, hash, clock, bootId: randomIds.randomHex128(), isBootAlive }),
-      guards: options.guards ?? NO_GUARDS,
-      reservations: new WeakMap(),
-      resolver: new Resolver(clock, logger, options.maxUnresolved),
-    };
+    const { recordOptions: _, ...sending } = sendingParts<TradeRun, TradeResult>(options);
     const records = options.records ?? NO_RECORDS;
     const observer = options.observer ?? NO_OBSERVER;
     this.#parts = {
       ...sending,
-      core: new OrderCore<TradeRun, TradeResult>(sending),
       rooms,
       routing: new TradeRouting(rooms, this.#marketRooms, clock, options.routing ?? DEFAULT_ROUTING_SETTINGS, observer),
       names: options.names ?? new ClientOrderIdIndex(store, hash, clock),
-      registry: new ExecutionRegistry(store, clock, owners, options.maxRecent),
+      registry: new ExecutionRegistry(store, clock, sending.owners, options.maxRecent),
       follows: new OrderFollows<TradeRun>(
         { ...sending, rooms, listeners, maxFollowed: options.maxFollowed },
         this.#followOwner(),
@@ -170,7 +131,7 @@ export class TradeService {
       feeCache: new FeeCache(clock),
       records,
       decisions: new TradeDecisions({ ...sending, records }, options.onDecision ?? (() => {})),
-      quotes: new QuoteBook(clock, new QuoteIds(hash, randomIds.randomHex128()), owners),
+      quotes: new QuoteBook(clock, new QuoteIds(hash, randomIds.randomHex128()), sending.owners),
       observer,
       onLateEnd: ({ routeId }) => this.#watch.wake(routeId),
     };

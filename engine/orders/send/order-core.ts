@@ -38,7 +38,7 @@ import type { AttemptRole, OrderAttempt } from "../run.js";
 import { recordNotSent } from "../run-writes.js";
 import { unknownOrder } from "./unknown-order.js";
 
-interface OrderCoreParts<Run extends OrderedRun, Result> {
+export interface OrderCoreParts<Run extends OrderedRun, Result> {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly hash: KeyedHash;
