@@ -89,7 +89,7 @@ export const DEFAULT_STREAM_LIMITS: StreamLimits = {
 };
 
 /** Private keys retained for returning clients after the last subscriber has left, up to 1 MiB each. */
-export const RESTED_KEYS_MAX = 128;
+export const RETAINED_KEYS_MAX = 128;
 
 /** The one timer of the stream; every interval of a key is a multiple of it. */
 export const PULSE_MS = 50;

@@ -2,15 +2,15 @@
  * Private keys without a subscriber, retained a while for the client that lost its connection and returns.
  *
  * Invariant: a retained key keeps only its sequence numbers and their updates; its accounts are closed and their
- * credentials gone, so whoever resumes it sends them again. Bounds: RESTED_KEYS_MAX keys, the oldest is dropped;
+ * credentials gone, so whoever resumes it sends them again. Bounds: RETAINED_KEYS_MAX keys, the oldest is dropped;
  * RING_AGE_MS each.
  */
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import { RING_AGE_MS } from "./frame-ring.js";
-import { RESTED_KEYS_MAX } from "./limits.js";
+import { RETAINED_KEYS_MAX } from "./limits.js";
 import type { StreamKey } from "./stream-key.js";
 
-interface Rested {
+interface Retained {
   readonly key: StreamKey;
   readonly untilNs: number;
 }
@@ -19,61 +19,61 @@ export class RetainedTopics {
   readonly #clock: Clock;
   readonly #keysMax: number;
   /** The oldest first. */
-  readonly #rested = new Map<string, Rested>();
+  readonly #retained = new Map<string, Retained>();
   #timer: TimerHandle | null = null;
 
-  constructor(clock: Clock, keysMax = RESTED_KEYS_MAX) {
+  constructor(clock: Clock, keysMax = RETAINED_KEYS_MAX) {
     this.#clock = clock;
     this.#keysMax = keysMax;
   }
 
   get count(): number {
-    return this.#rested.size;
+    return this.#retained.size;
   }
 
   /** The last subscriber of the key has left. */
   add(key: StreamKey): void {
     key.rest();
-    this.#rested.delete(key.text);
-    this.#rested.set(key.text, { key, untilNs: this.#clock.monoNs() + RING_AGE_MS * 1e6 });
-    if (this.#rested.size > this.#keysMax) this.#forgetOldest();
+    this.#retained.delete(key.text);
+    this.#retained.set(key.text, { key, untilNs: this.#clock.monoNs() + RING_AGE_MS * 1e6 });
+    if (this.#retained.size > this.#keysMax) this.#forgetOldest();
     this.#await();
   }
 
   get(text: string): StreamKey | null {
-    const rested = this.#rested.get(text);
-    return rested === undefined || rested.untilNs <= this.#clock.monoNs() ? null : rested.key;
+    const retained = this.#retained.get(text);
+    return retained === undefined || retained.untilNs <= this.#clock.monoNs() ? null : retained.key;
   }
 
   /** The key has a subscriber again. */
   remove(key: StreamKey): void {
-    this.#rested.delete(key.text);
+    this.#retained.delete(key.text);
   }
 
   clear(): void {
     if (this.#timer !== null) this.#clock.clearTimer(this.#timer);
     this.#timer = null;
-    while (this.#rested.size > 0) this.#forgetOldest();
+    while (this.#retained.size > 0) this.#forgetOldest();
   }
 
   #forgetOldest(): void {
-    const oldest = this.#rested.values().next();
+    const oldest = this.#retained.values().next();
     if (oldest.done === true) return;
-    this.#rested.delete(oldest.value.key.text);
+    this.#retained.delete(oldest.value.key.text);
     oldest.value.key.close();
   }
 
   /** One timer, for the oldest. */
   #await(): void {
-    const oldest = this.#rested.values().next();
+    const oldest = this.#retained.values().next();
     if (this.#timer !== null || oldest.done === true) return;
     const waitMs = Math.max(0, (oldest.value.untilNs - this.#clock.monoNs()) / 1e6);
     this.#timer = this.#clock.setTimer(() => {
       this.#timer = null;
       const nowNs = this.#clock.monoNs();
-      for (const { key, untilNs } of [...this.#rested.values()]) {
+      for (const { key, untilNs } of [...this.#retained.values()]) {
         if (untilNs > nowNs) break;
-        this.#rested.delete(key.text);
+        this.#retained.delete(key.text);
         key.close();
       }
       this.#await();
