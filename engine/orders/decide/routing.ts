@@ -5,7 +5,6 @@
 import type { Clock } from "../../domain/clock.js";
 import { compareDecimals, formatScaled } from "../../domain/decimal.js";
 import type { ErrorCode } from "../../domain/errors.js";
-import { isSameScale } from "../../domain/instrument.js";
 import type { Side } from "../../domain/order.js";
 import { isRoutableVenue, ROUTABLE_VENUES, type RoutableVenue } from "../../domain/venue.js";
 import type { Market } from "../../market/market.js";
@@ -14,19 +13,11 @@ import { orderAdjustments } from "../../routing/adjustments.js";
 import { holdTogether } from "../../routing/eligibility.js";
 import { decideRoute, decisionErrorCode } from "../../routing/decide.js";
 import { buildRoutingReport, requestedSizeText, sizeMaxima, type RoutingReport } from "../../routing/report.js";
-import {
-  setBoundText,
-  setLimitText,
-  setNotionalText,
-  setSizeAll,
-  setSizePercentText,
-  setSizeText,
-} from "../../routing/route-input.js";
+import { setBoundText, setSizeText } from "../../routing/route-input.js";
 import {
   type Candidate,
   type CandidateResult,
   Decision,
-  ONE_MILLI_BPS,
   RouteInput,
   type RouteKind,
 } from "../../routing/route-types.js";
@@ -34,11 +25,13 @@ import { isLeftBehind } from "../../routing/quote-bound.js";
 import { splitRoute } from "../../routing/split.js";
 import { commonWorstPrice } from "../../routing/worst-price.js";
 import type { Rooms } from "../accounts.js";
-import { heldPosition, isHedged, openLots, type AccountReading } from "./readings.js";
-import type { BoundQuote, ExecutionReport, OpenTerms, TradeRequest } from "../types.js";
+import { addReading } from "./account-facts.js";
+import type { AccountReading } from "./readings.js";
+import { routeKindOf, setPrice, setSize } from "./request-terms.js";
+import type { BoundQuote, ExecutionReport, TradeRequest } from "../types.js";
 import type { RouteObserver } from "./route-observer.js";
 import { stopLimitProblem } from "./stop-limit.js";
-import { firesAtOnce, planOf, slippedPrice, tradeSide, type PlanProblem, type SendPlan } from "./plan.js";
+import { firesAtOnce, planOf, tradeSide, type SendPlan } from "./plan.js";
 
 /** Configuration of the router that the venues' own data does not give. */
 export interface RoutingSettings {
@@ -286,117 +279,8 @@ export class TradeRouting {
   }
 }
 
-/**
- * What the venue's limit, and the account's own budget, leave to one more order, and to the settings that an entry changes before it; entries
- * never draw on what is kept for exits.
- */
-export function orderWaitMs({ account, settings }: AccountReading, open: OpenTerms | null): number {
-  const { room, session } = account;
-  const ofAccount = room.orderWaitMs?.(session, open === null ? "exit" : "trade") ?? 0;
-  const waitMs = Math.max(ofAccount, room.routingHealth?.limitedForMs ?? 0);
-  if (open === null) return waitMs;
-  const { leverage, marginMode } = open;
-  const changes =
-    (leverage !== null && leverage !== (settings?.leverage ?? null)) ||
-    (marginMode !== null && marginMode !== (settings?.marginMode ?? null));
-  return changes ? Math.max(waitMs, room.settings?.waitMs?.(session, "trade") ?? 0) : waitMs;
-}
-
 function healthOf(status: RoomStatus): RoutingHealth {
   return { breaker: status.breaker, exitTokens: status.laneTokens.exit };
-}
-
-function setSize(
-  input: RouteInput,
-  request: TradeRequest,
-  size: string | null,
-): { readonly path: string; readonly problem: string } | null {
-  if (size !== null)
-    return setSizeText(input, size) ? null : { path: "size", problem: "is outside the range that can be held exactly" };
-  if (request.open?.notionalUsd != null)
-    return setNotionalText(input, request.open.notionalUsd)
-      ? null
-      : { path: "notionalUsd", problem: "must be a positive decimal text" };
-  if (request.sizePercent !== null)
-    return setSizePercentText(input, request.sizePercent)
-      ? null
-      : { path: "sizePercent", problem: "must be above 0 and at most 100, with at most 4 decimals" };
-  if (request.size === "ALL" && request.open === null) {
-    setSizeAll(input);
-    return null;
-  }
-  if (request.size !== null && setSizeText(input, request.size)) return null;
-  return { path: "size", problem: "must be a positive decimal text or ALL" };
-}
-
-function routeKindOf(request: TradeRequest): RouteKind {
-  const { orderType } = request;
-  if (request.open !== null) return orderType === "LIMIT" ? "OPEN_LIMIT" : "OPEN_MARKET";
-  return orderType === "MARKET" ? "CLOSE_MARKET" : orderType === "LIMIT" ? "CLOSE_LIMIT" : "CLOSE_STOP";
-}
-
-/** The price that a LIMIT or a stop brings, held to a quote's; null: fine. */
-function setPrice(input: RouteInput, request: TradeRequest, quote: BoundQuote | null): PlanProblem | null {
-  const { orderType, limitPrice, triggerPrice } = request;
-  if (orderType === "LIMIT" || orderType === "STOP_LIMIT") {
-    if (limitPrice === null || !setLimitText(input, limitPrice))
-      return { path: "limitPrice", problem: "must be a positive decimal text" };
-    // A caller's own limit is never moved.
-    return isBeyondQuoted(input, quote, limitPrice)
-      ? { path: "limitPrice", problem: "is beyond the quote's worst price" }
-      : null;
-  }
-  if (orderType !== "STOP_MARKET") return null;
-  const bound = triggerPrice === null ? null : slippedPrice(triggerPrice, input.side, request.maxSlippageBps);
-  const held = bound !== null && isBeyondQuoted(input, quote, bound) ? (quote?.ownPrice ?? bound) : bound;
-  return held !== null && setLimitText(input, held)
-    ? null
-    : { path: "triggerPrice", problem: "must be a positive decimal text" };
-}
-
-/** Would it trade at worse prices than what was quoted? */
-function isBeyondQuoted(input: RouteInput, quote: BoundQuote | null, price: string): boolean {
-  const quoted = quote?.ownPrice ?? null;
-  return quoted !== null && compareDecimals(price, quoted) === (input.side === "SELL" ? -1 : 1);
-}
-
-/** What was read of the account at the venue: its budget, its positions, its fees. */
-function addReading(candidate: Candidate, market: Market | null, request: TradeRequest, reading: AccountReading): void {
-  if (orderWaitMs(reading, request.open) > 0) candidate.budgetAvailable = false;
-  // Listed on another scale since it was read: those lots are not these.
-  const isCurrent = market === null || isSameScale(reading.instrument, market.instrument);
-  const positions = isCurrent ? reading.positions : null;
-  candidate.positionKnown = positions !== null;
-  candidate.longLots = openLots(positions ?? [], "LONG");
-  candidate.shortLots = openLots(positions ?? [], "SHORT");
-  if (reading.fees !== null) {
-    candidate.takerFeeMilliBps = reading.fees.takerFeeMilliBps;
-    candidate.makerFeeMilliBps = reading.fees.makerFeeMilliBps;
-    candidate.feeSource = "account";
-  }
-  if (request.open !== null) addEntryFacts(candidate, request, request.open, reading);
-}
-
-/** What an entry's eligibility and score need beside. */
-function addEntryFacts(candidate: Candidate, request: TradeRequest, terms: OpenTerms, reading: AccountReading): void {
-  const { instrument, settings } = reading;
-  const opposite = request.direction === "LONG" ? candidate.shortLots : candidate.longLots;
-  const nets = opposite > 0 && !isHedged(reading);
-  candidate.netsOpposite = nets && !terms.allowNetting;
-  const canSet = reading.account.room.settings !== undefined;
-  const maxLeverage = Math.min(instrument.maxLeverage, reading.maxLeverage ?? instrument.maxLeverage);
-  candidate.leverageUnsupported =
-    (terms.leverage !== null && (!canSet || terms.leverage > maxLeverage)) || (terms.marginMode !== null && !canSet);
-  const held = heldPosition(reading.positions ?? [], request.direction);
-  const leverage = terms.leverage ?? settings?.leverage ?? held?.leverage ?? instrument.maxLeverage;
-  const free = reading.free === null ? Number.NaN : Number(reading.free);
-  // What nets needs no margin of its own; the venue judges it.
-  if (!nets && Number.isFinite(free)) candidate.buyingPower = Math.max(0, free) * leverage;
-  const ticker = candidate.market?.ticker;
-  if (terms.expectedHoldHours === null || ticker === undefined || !(ticker.fundingIntervalHours > 0)) return;
-  const rate = Number(ticker.fundingRate) / ticker.fundingIntervalHours;
-  const milliBps = Math.round(rate * terms.expectedHoldHours * ONE_MILLI_BPS);
-  if (Number.isSafeInteger(milliBps)) candidate.fundingMilliBps = milliBps;
 }
 
 function eligibleVenues(report: RoutingReport): RoutableVenue[] {

@@ -46,7 +46,8 @@ import {
   turnsOnStreams,
   type Refused,
 } from "./refusals.js";
-import { orderWaitMs, type RouteAnswer, type Routed } from "../decide/routing.js";
+import { orderWaitMs } from "../decide/account-facts.js";
+import type { RouteAnswer, Routed } from "../decide/routing.js";
 import { isOpening, type TradeRun } from "../run.js";
 import { endTimings, recordAbandoned, recordDecision, recordNote, recordTimings, roundMs } from "../run-writes.js";
 import { unreadVenues } from "../decide/unread-venues.js";
