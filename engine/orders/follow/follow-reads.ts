@@ -1,7 +1,6 @@
 /**
  * Reads of followed orders: one at a time and READ_GAP_MS apart for each venue, on the background lane, of one order with
- * pauses that grow while nothing happens (STREAMED_PAUSE_MS where its account is streamed and the venue answered the last
- * read, MAX_PAUSE_MS else).
+ * pauses that grow while nothing happens (look-pause.ts).
  */
 import type { Clock } from "../../domain/clock.js";
 import { INDEXING_LAG_MS, isProvenAbsent, isYoungCancel, momentOf, type SendBounds } from "../send/absence-proof.js";
@@ -15,13 +14,11 @@ import { isResting, type Followed, type FollowedRun } from "./followed-run.js";
 import { PacedReads, type PacedLook } from "./paced-reads.js";
 import type { OrderRef } from "../../ports.js";
 import { isUnshown, type OrderAttempt } from "../run.js";
+import { restingPauseMs } from "../send/look-pause.js";
 import { newestOf } from "./newest-id.js";
 
 /** Venues keep the record of an order that ended about as long. */
 export const FOLLOW_MAX_MS = 30 * 86_400_000;
-const MAX_PAUSE_MS = 60_000;
-/** Between two looks at an order whose account is streamed. */
-const STREAMED_PAUSE_MS = 300_000;
 export const READ_GAP_MS = 1_000;
 const READ_TIMEOUT_MS = 3_000;
 /** "No such order" of one that rested, so often: its end cannot be learnt any more. */
@@ -104,7 +101,7 @@ export class FollowReads<Run extends FollowedRun> {
       if (read === null) {
         // Its stream may have missed what there is to see.
         order.isAnswered = false;
-        order.dueNs = Math.min(order.dueNs, clock.monoNs() + MAX_PAUSE_MS * 1e6);
+        order.dueNs = Math.min(order.dueNs, clock.monoNs() + restingPauseMs(order.pauseMs, false) * 1e6);
         return;
       }
       order.isAnswered = true;
@@ -144,9 +141,9 @@ export class FollowReads<Run extends FollowedRun> {
 
   /** Grows while nothing happens. */
   #pauseNs(order: Followed<Run>): number {
-    const maxMs = this.#owner.isLive(order.account) && order.isAnswered ? STREAMED_PAUSE_MS : MAX_PAUSE_MS;
-    const pauseMs = Math.min(order.pauseMs, maxMs);
-    order.pauseMs = Math.min(2 * order.pauseMs, STREAMED_PAUSE_MS);
+    const isTold = this.#owner.isLive(order.account) && order.isAnswered;
+    const pauseMs = restingPauseMs(order.pauseMs, isTold);
+    order.pauseMs = restingPauseMs(2 * order.pauseMs, true);
     return pauseMs * 1e6;
   }
 

@@ -12,7 +12,7 @@
  *
  * Bounds: MAX_FOLLOWED runs at once, FOLLOW_MAX_MS each; what is more waits until one of them ends (waiting-runs.ts),
  * with its row and without credentials, and one beyond that too is reported in the log; reads on the background lane, one
- * at a time and READ_GAP_MS apart for each venue, MAX_PAUSE_MS apart for one order.
+ * at a time and READ_GAP_MS apart for each venue, as look-pause.ts says for one order.
  */
 import type { Clock } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";

@@ -1,5 +1,5 @@
 /**
- * Pauses between looks at an order while its venue answers none. A look without an answer shows nothing, so it must not put
+ * Pauses between looks at an order that rests, and while its venue answers none. A look without an answer shows nothing, so it must not put
  * off the next one as a look does that showed no news: what filled meanwhile may be without its stop.
  */
 import type { ReadFailure } from "../../ports.js";
@@ -11,6 +11,15 @@ const SHARE = 0.1;
 /** `silentMs`: since the first look that was not answered. Grows with it, so that a venue that is away for long is asked seldom. */
 export function unansweredPauseMs(silentMs: number): number {
   return Math.max(MIN_PAUSE_MS, silentMs * SHARE);
+}
+
+/** Between two looks at an order that rests, while nothing happens. */
+const RESTING_PAUSE_MAX_MS = 60_000;
+const TOLD_PAUSE_MAX_MS = 300_000;
+
+/** `pauseMs`: as it has grown. `isTold`: its account's stream tells what happens, and did so since the last look. */
+export function restingPauseMs(pauseMs: number, isTold: boolean): number {
+  return Math.min(pauseMs, isTold ? TOLD_PAUSE_MAX_MS : RESTING_PAUSE_MAX_MS);
 }
 
 /** Did nothing go out? By our breaker, or by a limit that keeps us out. */

@@ -26,6 +26,8 @@ type Fault =
   | "older is taken"
   | "unpriced is taken"
   | "pauses grow"
+  | "streams tell all"
+  | "given up"
   | null;
 
 const planted = vi.hoisted((): { fault: Fault; isPushed: boolean } => ({ fault: null, isPushed: false }));
@@ -82,6 +84,16 @@ vi.mock(import("../send/look-pause.js"), async (load) => {
     ...pauses,
     unansweredPauseMs: (silentMs) =>
       planted.fault === "pauses grow" ? Number.POSITIVE_INFINITY : pauses.unansweredPauseMs(silentMs),
+    restingPauseMs: (pauseMs, isTold) => pauses.restingPauseMs(pauseMs, planted.fault === "streams tell all" || isTold),
+  };
+});
+
+vi.mock(import("../send/unknown-order.js"), async (load) => {
+  const orders = await load();
+  return {
+    ...orders,
+    unknownOrder: (bounds, run, ...of) =>
+      orders.unknownOrder(bounds, planted.fault === "given up" ? { routeId: run.routeId } : run, ...of),
   };
 });
 
@@ -295,6 +307,18 @@ const MUTANTS: readonly Mutant[] = [
     scene: "unknownFailed",
     checks: ["TIMELY"],
     plant: fault("pauses grow"),
+  },
+  {
+    name: "an entry of unknown outcome is given up as any other order",
+    scene: "unknownForMinutes",
+    checks: ["TIMELY", "BARE", "TOLD", "STORED"],
+    plant: fault("given up"),
+  },
+  {
+    name: "an order whose account is streamed is read seldom, whatever its stream missed",
+    scene: "filledUnstreamed",
+    checks: ["TOLD", "RECORDED"],
+    plant: fault("streams tell all"),
   },
   {
     name: "the end of an unknown order waits for the next look at its entry",

@@ -77,6 +77,22 @@ async function lateListing(): Promise<Played> {
   return played({ harness, service, routeId: routing.routeId });
 }
 
+/** Fills before the stream of its account is open; its venue answers no read for ten minutes, and then does for one. */
+async function filledUnstreamed(): Promise<Played> {
+  const harness = recorded();
+  const { routing } = await harness.closeData(RESTING_CLOSE);
+  await harness.clock.advanceAsync(1_000);
+  const service = await harness.restart();
+  change(harness, 0, { status: "FILLED", filledLots: 250 });
+  harness.one.orderReadFailure = () => "VENUE_ERROR";
+  const request = closeRequest({ size: "0.01", preferredExchange: "venueone", dryRun: true });
+  await harness.run(service.trade(request, closeContext(harness.clock)));
+  await harness.clock.advanceAsync(10 * MINUTE_MS);
+  harness.one.orderReadFailure = () => null;
+  await harness.clock.advanceAsync(MINUTE_MS);
+  return played({ harness, service, routeId: routing.routeId });
+}
+
 /** Of unknown outcome, and beyond the resolver's time; its caller's question finds it, and then it fills. */
 async function askedAfter(): Promise<Played> {
   const harness = recorded();
@@ -190,19 +206,25 @@ async function olderPushed(): Promise<Played> {
 
 /** For so long a venue cannot be read after an order went out. */
 const UNREAD_MS = 33_000;
-/** A tenth of it, and the time of a read and an order. */
-const GUARDED_WITHIN_MS = UNREAD_MS / 10 + 500;
+const LONG_UNREAD_MS = 9 * MINUTE_MS;
 
 /** An entry that fills at once, which its venue's answer does not tell, and cannot be read by `failure`. */
-async function unreadEntry(fate: PlaceFate, failure: "BREAKER_OPEN" | "VENUE_ERROR", terms: object): Promise<Played> {
+async function unreadEntry(
+  fate: PlaceFate,
+  failure: "BREAKER_OPEN" | "VENUE_ERROR",
+  terms: object,
+  unreadMs = UNREAD_MS,
+): Promise<Played> {
   const harness = recorded();
   harness.one.setPosition(ACCOUNT, "LONG", 0);
   harness.one.fate = ({ reduceOnly }) => (reduceOnly ? { kind: "fill" } : fate);
-  const readableMs = harness.one.nowMs() + UNREAD_MS;
+  const readableMs = harness.one.nowMs() + unreadMs;
   harness.one.orderReadFailure = () => (harness.one.nowMs() < readableMs ? failure : null);
   const { routing } = await harness.openData({ stopLoss: "95000" }, { ...MARKET, ...terms });
-  await harness.clock.advanceAsync(5 * MINUTE_MS);
-  return played({ harness, routeId: routing.routeId, isGuarded: true, guardDueMs: readableMs + GUARDED_WITHIN_MS });
+  await harness.clock.advanceAsync(unreadMs + 5 * MINUTE_MS);
+  // A tenth of that time, and the time of a read and an order.
+  const guardDueMs = readableMs + unreadMs / 10 + 500;
+  return played({ harness, routeId: routing.routeId, isGuarded: true, guardDueMs });
 }
 
 /** A stop that is refused; `isLasting`: for what it is. */
@@ -222,6 +244,7 @@ async function refusedStop(reason: RejectReason, isLasting: boolean): Promise<Pl
 export const AFTER_SCENES = {
   pricelessEnd,
   lateListing,
+  filledUnstreamed,
   askedAfter,
   crashAtStop,
   laggingPrice,
@@ -241,6 +264,8 @@ export const AFTER_SCENES = {
   unknownUnread: () => unreadEntry({ kind: "loseReply" }, "BREAKER_OPEN", {}),
   /** The reads go out, and the venue fails. */
   unknownFailed: () => unreadEntry({ kind: "loseReply" }, "VENUE_ERROR", {}),
+  /** Longer than an order without protection is looked for. */
+  unknownForMinutes: () => unreadEntry({ kind: "loseReply" }, "VENUE_ERROR", {}, LONG_UNREAD_MS),
   passingRefusal: () => refusedStop("VENUE_STATE", false),
   lastingRefusal: () => refusedStop("VENUE_STATE", true),
 } as const satisfies Readonly<Record<string, () => Promise<Played>>>;
