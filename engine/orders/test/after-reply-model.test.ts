@@ -136,6 +136,14 @@ function noteTelling(): void {
   });
 }
 
+/** Single trades that a stream tells are nobody's. */
+function dropTrades(): void {
+  const { tell } = FakeStreams.prototype;
+  vi.spyOn(FakeStreams.prototype, "tell").mockImplementation(function (this: FakeStreams, account, event) {
+    if (event.kind !== "fill") tell.call(this, account, event);
+  });
+}
+
 /** Of what is known to have filled the least is remembered that needs a price. */
 function readingAnyPrice(): void {
   const { readPrice } = Resolver.prototype;
@@ -319,6 +327,18 @@ const MUTANTS: readonly Mutant[] = [
     scene: "filledUnstreamed",
     checks: ["TOLD", "RECORDED"],
     plant: fault("streams tell all"),
+  },
+  {
+    name: "what a stream tells trade by trade waits for the next read",
+    scene: "filledByTrades",
+    checks: ["TOLD", "RECORDED"],
+    plant: dropTrades,
+  },
+  {
+    name: "looks that are not answered put off the next one, where its stream showed it open",
+    scene: "shownOpenFirst",
+    checks: ["TIMELY"],
+    plant: fault("pauses grow"),
   },
   {
     name: "the end of an unknown order waits for the next look at its entry",

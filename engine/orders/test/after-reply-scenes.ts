@@ -204,6 +204,42 @@ async function olderPushed(): Promise<Played> {
   return played({ harness, routeId: routing.routeId });
 }
 
+/** Fills trade by trade, each told by its stream alone; the last one ends it. */
+async function filledByTrades(): Promise<Played> {
+  const harness = recorded();
+  const streams = harness.one.streams as FakeStreams;
+  const { routing } = await harness.closeData(RESTING_CLOSE);
+  // The next read of it is minutes away.
+  await harness.clock.advanceAsync(10 * MINUTE_MS);
+  for (const [index, filledLots] of [60, 100, 250].entries()) {
+    const order = change(harness, 0, { status: filledLots < 250 ? "PARTIALLY_FILLED" : "FILLED", filledLots });
+    streams.tellFill(ACCOUNT, order, filledLots, `t${index}`);
+    await harness.clock.advanceAsync(2_000);
+  }
+  return played({ harness, routeId: routing.routeId });
+}
+
+/** Its stream shows it open, as it was taken; that it filled on arrival no read tells for a while. */
+async function shownOpenFirst(): Promise<Played> {
+  const harness = recorded();
+  harness.one.setPosition(ACCOUNT, "LONG", 0);
+  harness.one.fate = ({ reduceOnly }) =>
+    reduceOnly ? { kind: "fill" } : { kind: "fill", liquidity: 1, ackOnlyMs: 80 };
+  const readableMs = harness.one.nowMs() + UNREAD_MS;
+  harness.one.orderReadFailure = () => (harness.one.nowMs() < readableMs ? "VENUE_ERROR" : null);
+  harness.clock.setTimer(() => {
+    const order = harness.one.log[0]?.order;
+    if (order != null) tell(harness, { ...order, status: "OPEN", filledLots: 0, averagePrice: null });
+  }, 40);
+  const { routing } = await harness.openData(
+    { stopLoss: "95000" },
+    { ...MARKET, orderType: "LIMIT", limitPrice: "100100" },
+  );
+  await harness.clock.advanceAsync(UNREAD_MS + 5 * MINUTE_MS);
+  const guardDueMs = readableMs + UNREAD_MS / 10 + 500;
+  return played({ harness, routeId: routing.routeId, isGuarded: true, guardDueMs });
+}
+
 /** For so long a venue cannot be read after an order went out. */
 const UNREAD_MS = 33_000;
 const LONG_UNREAD_MS = 9 * MINUTE_MS;
@@ -250,6 +286,8 @@ export const AFTER_SCENES = {
   laggingPrice,
   olderRead,
   olderPushed,
+  filledByTrades,
+  shownOpenFirst,
   restOfEntry,
   /** The first undo is refused, the second fills: the take-profit has nothing left to guard. */
   guardOutlives: () =>
