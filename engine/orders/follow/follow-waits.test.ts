@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { TradeService } from "../request/service.js";
 import { closeContext, closeRequest, createHarness, type Harness } from "../test/harness.js";
+import type { TradeRequest } from "../types.js";
 import { createRowSink, recordedRows } from "../test/row-sink.js";
 
 const RESTING_CLOSE = {
@@ -20,6 +21,20 @@ function narrow(): Harness {
 
 async function restAll(harness: Harness, count: number): Promise<void> {
   for (let index = 0; index < count; index++) await harness.closeData(RESTING_CLOSE);
+  await harness.clock.advanceAsync(1_000);
+}
+
+/** Credentials of an account of its own. */
+function credentialsOf(account: string): TradeRequest["credentials"] {
+  return { venueone: { account, secret: `secret-${account}` } };
+}
+
+/** One order that rests, each of an account of its own. */
+async function restEach(harness: Harness, accounts: readonly string[]): Promise<void> {
+  for (const account of accounts) {
+    harness.one.setPosition(account, "LONG", 100);
+    await harness.closeData({ ...RESTING_CLOSE, credentials: credentialsOf(account) });
+  }
   await harness.clock.advanceAsync(1_000);
 }
 
@@ -43,8 +58,9 @@ async function endsIn({ one, store }: Harness): Promise<readonly number[]> {
   );
 }
 
-async function bringCredentials({ clock, run }: Harness, service: TradeService): Promise<void> {
-  const request = closeRequest({ size: "0.01", preferredExchange: "venueone", dryRun: true });
+async function bringCredentials({ clock, run }: Harness, service: TradeService, account?: string): Promise<void> {
+  const own = account === undefined ? {} : { credentials: credentialsOf(account) };
+  const request = closeRequest({ size: "0.01", preferredExchange: "venueone", dryRun: true, ...own });
   await run(service.trade(request, closeContext(clock)));
 }
 
@@ -103,5 +119,57 @@ describe("orders beyond those that are followed at once", () => {
     expect(refusals).toBeGreaterThan(1);
     expect(await endsIn(harness)).toEqual([1, 1, 1]);
     expect(service.status().draining).toBe(false);
+  });
+});
+
+describe("places of orders that nobody looks at, for want of credentials, after a restart", () => {
+  it("go to an order whose credentials come by, though it waits behind them", async () => {
+    const harness = narrow();
+    await restEach(harness, ["a", "b", "c"]);
+    const next = await harness.restart();
+    fill(harness, 2);
+    await bringCredentials(harness, next, "c");
+    await harness.clock.advanceAsync(MINUTE_MS);
+    expect(await endsIn(harness)).toEqual([0, 0, 1]);
+    expect(next.status()).toMatchObject({ followedCount: 2, unattendedCount: 2 });
+    fill(harness, 0, 1);
+    for (const account of ["a", "b"]) await bringCredentials(harness, next, account);
+    await harness.clock.advanceAsync(MINUTE_MS);
+    expect(await endsIn(harness)).toEqual([1, 1, 1]);
+    expect(next.status()).toMatchObject({ followedCount: 0, unattendedCount: 0 });
+    expect(harness.one.sessions.every(({ closed }) => closed)).toBe(true);
+  });
+
+  it("go to a new order, and those that were in them are followed when their credentials come by", async () => {
+    const harness = narrow();
+    await restEach(harness, ["a", "b"]);
+    const next = await harness.restart();
+    harness.one.setPosition("c", "LONG", 100);
+    const request = closeRequest({ ...RESTING_CLOSE, credentials: credentialsOf("c") });
+    await harness.run(next.trade(request, closeContext(harness.clock)));
+    expect(next.status()).toMatchObject({ followedCount: 3, unattendedCount: 2 });
+    fill(harness, 0, 1, 2);
+    await harness.clock.advanceAsync(MINUTE_MS);
+    expect(await endsIn(harness)).toEqual([0, 0, 1]);
+    for (const account of ["a", "b"]) await bringCredentials(harness, next, account);
+    await harness.clock.advanceAsync(MINUTE_MS);
+    expect(await endsIn(harness)).toEqual([1, 1, 1]);
+    expect((await harness.restart()).status()).toMatchObject({ followedCount: 0 });
+  });
+
+  it("stay theirs where each of them is looked at: what waits keeps no credentials", async () => {
+    const harness = narrow();
+    await restEach(harness, ["a", "b", "c"]);
+    const { service } = harness;
+    fill(harness, 2);
+    await bringCredentials(harness, service, "c");
+    await harness.clock.advanceAsync(MINUTE_MS);
+    expect(await endsIn(harness)).toEqual([0, 0, 0]);
+    expect(service.status()).toMatchObject({ followedCount: 3, unattendedCount: 1 });
+    fill(harness, 0);
+    await harness.clock.advanceAsync(5 * MINUTE_MS);
+    await bringCredentials(harness, service, "c");
+    await harness.clock.advanceAsync(MINUTE_MS);
+    expect(await endsIn(harness)).toEqual([1, 0, 1]);
   });
 });
