@@ -10,8 +10,8 @@
  * order. Credentials are not stored: they are in memory for CREDENTIALS_MS after they were last used, and after
  * that time, or a restart, an order waits for the next request with credentials of its account.
  *
- * Bounds: MAX_FOLLOWED runs at once, FOLLOW_MAX_MS each; what is more waits until one of them ends (waiting-runs.ts),
- * with its row and without credentials, and one beyond that too is reported in the log; reads on the background lane, one
+ * Bounds: MAX_FOLLOWED runs at once, FOLLOW_MAX_MS each; what is more waits until one of them ends, or has no credentials
+ * where it has (waiting-runs.ts), with its row and without credentials, and one beyond that too is reported in the log; reads on the background lane, one
  * at a time and READ_GAP_MS apart for each venue, as look-pause.ts says for one order.
  */
 import type { Clock } from "../../domain/clock.js";
@@ -76,12 +76,15 @@ export class OrderFollows<Run extends FollowedRun> {
   #stopped = false;
 
   constructor(parts: FollowParts, owner: FollowOwner<Run>) {
+    const maxFollowed = parts.maxFollowed ?? MAX_FOLLOWED;
     this.#parts = parts;
     this.#owner = owner;
     this.#listeners = parts.listeners ?? new OrderListeners(parts);
     this.#waiting = new WaitingRuns<Run>(parts, {
       namespace: owner.namespace,
-      hasRoom: () => !this.#stopped && this.#entries.size < (parts.maxFollowed ?? MAX_FOLLOWED),
+      hasRoom: () => !this.#stopped && this.#entries.size < maxFollowed,
+      makeRoom: () => !this.#stopped && (this.#entries.size < maxFollowed || this.#setOneAside()),
+      settled: (account) => this.#forgetKeys(account),
       take: (row) => void this.#take(row),
     });
     this.#keys = new FollowKeys(parts);
@@ -188,7 +191,7 @@ export class OrderFollows<Run extends FollowedRun> {
     const waiting = this.#waiting.get(routeId);
     const begun = { recordKey, sinceMs: clock.wallMs(), ...waiting, owners: { ...owners, ...waiting?.owners }, run };
     let entry = this.#entries.get(routeId);
-    if (entry === undefined && !this.#waiting.hasRoom) {
+    if (entry === undefined && !this.#waiting.makeRoom()) {
       this.#waiting.wait(begun, accountOf);
       return;
     }
@@ -215,8 +218,9 @@ export class OrderFollows<Run extends FollowedRun> {
     for (const entry of this.#entries.values()) if (entry.unlistedCount > 0) this.#update(entry);
     for (const owner of this.#parts.owners.reachedBy(ownerId)) {
       const key = sessionHash(this.#parts.hash, account.session, owner);
-      if (!hasOrderOf(this.#entries.values(), key)) continue;
+      if (!hasOrderOf(this.#entries.values(), key) && !this.#waiting.hasOrderOf(key)) continue;
       this.#keys.meet(key, venue, account, false);
+      this.#waiting.takeOf(key);
       this.#sights.resume(key);
     }
   }
@@ -328,6 +332,18 @@ export class OrderFollows<Run extends FollowedRun> {
     this.#waiting.takeNext();
   }
 
+  /** One that nobody looks at waits with those that have no place. False: there is none, or no more can wait. */
+  #setOneAside(): boolean {
+    if (this.#waiting.isFull) return false;
+    for (const entry of this.#entries.values()) {
+      if (!isUnattended(entry, this.#keys)) continue;
+      this.#entries.delete(entry.run.routeId);
+      this.#waiting.put(entry, true);
+      return true;
+    }
+    return false;
+  }
+
   #unfollow({ orders }: FollowEntry<Run>, clientIdHex: string): void {
     const order = orders.get(clientIdHex);
     orders.delete(clientIdHex);
@@ -356,6 +372,13 @@ function* ordersIn<Run extends FollowedRun>(entries: Iterable<FollowEntry<Run>>)
 function hasOrderOf<Run extends FollowedRun>(entries: Iterable<FollowEntry<Run>>, account: string): boolean {
   for (const order of ordersIn(entries)) if (order.account === account) return true;
   return false;
+}
+
+/** Nobody looks at its orders, and its row holds all that is known of them. */
+function isUnattended<Run extends FollowedRun>(entry: FollowEntry<Run>, keys: FollowKeys): boolean {
+  const { again, isDirty, isPublishing, orders } = entry;
+  if (isPublishing || isDirty || again !== null) return false;
+  return [...orders.values()].every(({ account }) => !keys.has(account));
 }
 
 /** Orders that are not read until a request brings credentials of their account. */

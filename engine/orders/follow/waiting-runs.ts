@@ -1,6 +1,7 @@
 /**
  * Runs with orders that rest beyond those that are followed at once: each has its row in the store, as a followed one
- * has, and waits until one of those ends.
+ * has, and waits until one of those ends, or takes the place of one that nobody looks at, when credentials of its account
+ * come by.
  *
  * Invariant: one object of a run at a time. While somebody is at work on the run it is that one that is followed later,
  * else the one in its row, which is as new.
@@ -39,6 +40,10 @@ interface WaitingParts {
 interface WaitingOwner<Run> {
   readonly namespace: string;
   hasRoom(): boolean;
+  /** Also by setting one aside that nobody looks at. False: each is looked at. */
+  makeRoom(): boolean;
+  /** Those of the account that had to have a place have it, or there is none. */
+  settled(account: string): void;
   take(row: FollowRow<Run> & { readonly owners: Record<string, string> }): void;
 }
 
@@ -46,8 +51,14 @@ export class WaitingRuns<Run extends FollowedRun> {
   readonly #parts: WaitingParts;
   readonly #owner: WaitingOwner<Run>;
   #isTaking = false;
+  /** Somebody asked while they were taken. */
+  #isAskedAgain = false;
   /** By route id, who waits longest first. */
   readonly #runs = new Map<string, WaitingRun<Run>>();
+  /** Their route ids by account. */
+  readonly #ofAccount = new Map<string, Set<string>>();
+  /** Accounts whose credentials came by. */
+  readonly #wanted = new Set<string>();
 
   constructor(parts: WaitingParts, owner: WaitingOwner<Run>) {
     this.#parts = parts;
@@ -58,6 +69,11 @@ export class WaitingRuns<Run extends FollowedRun> {
     return this.#owner.hasRoom();
   }
 
+  /** For one more, if need be in the place of one that nobody looks at. */
+  makeRoom(): boolean {
+    return this.#owner.makeRoom();
+  }
+
   get size(): number {
     return this.#runs.size;
   }
@@ -66,13 +82,23 @@ export class WaitingRuns<Run extends FollowedRun> {
     return this.#runs.size >= MAX_WAITING;
   }
 
+  hasOrderOf(account: string): boolean {
+    return this.#ofAccount.has(account);
+  }
+
   get(routeId: string): WaitingRun<Run> | undefined {
     return this.#runs.get(routeId);
   }
 
   /** Keeps its place in the line. `isAtWork`: this object is the one that others share. */
   put({ recordKey, sinceMs, owners, run }: FollowRow<Run>, isAtWork: boolean): void {
-    this.#runs.set(run.routeId, {
+    const { routeId } = run;
+    this.#dropAccounts(routeId);
+    for (const account of Object.values(owners)) {
+      const own = this.#ofAccount.get(account) ?? new Set();
+      this.#ofAccount.set(account, own.add(routeId));
+    }
+    this.#runs.set(routeId, {
       ownerId: run.ownerId ?? null,
       restingCount: run.attempts.filter(isResting).length,
       ...{ recordKey, sinceMs, owners: { ...owners } },
@@ -81,7 +107,16 @@ export class WaitingRuns<Run extends FollowedRun> {
   }
 
   delete(routeId: string): void {
+    this.#dropAccounts(routeId);
     this.#runs.delete(routeId);
+  }
+
+  #dropAccounts(routeId: string): void {
+    for (const account of Object.values(this.#runs.get(routeId)?.owners ?? {})) {
+      const own = this.#ofAccount.get(account);
+      own?.delete(routeId);
+      if (own?.size === 0) this.#ofAccount.delete(account);
+    }
   }
 
   values(): IterableIterator<WaitingRun<Run>> {
@@ -108,28 +143,62 @@ export class WaitingRuns<Run extends FollowedRun> {
 
   /** While there is room: those that wait longest, from whoever is at work on them, else from their rows. */
   takeNext(): void {
-    if (this.#isTaking || this.#runs.size === 0 || !this.hasRoom) return;
+    if (this.#runs.size > 0 && this.hasRoom) this.#begin();
+  }
+
+  /** Those of the account first, whose credentials came by. */
+  takeOf(account: string): void {
+    if (!this.hasOrderOf(account)) return;
+    this.#wanted.add(account);
+    this.#begin();
+  }
+
+  #begin(): void {
+    this.#isAskedAgain = this.#isTaking;
+    if (this.#isTaking) return;
     this.#isTaking = true;
     this.#parts.background.run(
       "order_follow_next",
-      this.#take().finally(() => {
+      this.#takeAll().finally(() => {
         this.#isTaking = false;
+        this.#settleWanted();
       }),
     );
   }
 
-  async #take(): Promise<void> {
-    for (const routeId of [...this.#runs.keys()]) {
-      if (!this.hasRoom) return;
-      const stored = await this.#parts.store.get(this.#owner.namespace, routeId);
-      const waiting = this.#runs.get(routeId);
-      if (waiting === undefined || !this.hasRoom) continue;
-      // Its first commit is on its way: `takeNext` is called after it.
-      if (stored === null) continue;
-      const { recordKey, sinceMs, owners } = waiting;
-      this.#runs.delete(routeId);
-      const run = waiting.run?.deref() ?? (decodeJson(stored) as FollowRow<Run>).run;
-      this.#owner.take({ recordKey, sinceMs, owners, run });
-    }
+  async #takeAll(): Promise<void> {
+    do {
+      this.#isAskedAgain = false;
+      await this.#takeWanted();
+      for (const routeId of this.hasRoom ? [...this.#runs.keys()] : [])
+        if (!(await this.#take(routeId, () => this.hasRoom))) break;
+    } while (this.#isAskedAgain);
+  }
+
+  async #takeWanted(): Promise<void> {
+    for (const account of this.#wanted)
+      for (const routeId of [...(this.#ofAccount.get(account) ?? [])])
+        if (!(await this.#take(routeId, () => this.makeRoom()))) break;
+    this.#settleWanted();
+  }
+
+  #settleWanted(): void {
+    const settled = [...this.#wanted];
+    this.#wanted.clear();
+    for (const account of settled) this.#owner.settled(account);
+  }
+
+  /** False: there is no room. */
+  async #take(routeId: string, hasRoom: () => boolean): Promise<boolean> {
+    const stored = await this.#parts.store.get(this.#owner.namespace, routeId);
+    const waiting = this.#runs.get(routeId);
+    // Null: its first commit is on its way, and `takeNext` is called after it.
+    if (stored === null || waiting === undefined) return true;
+    if (!hasRoom()) return false;
+    const { recordKey, sinceMs, owners } = waiting;
+    this.delete(routeId);
+    const run = waiting.run?.deref() ?? (decodeJson(stored) as FollowRow<Run>).run;
+    this.#owner.take({ recordKey, sinceMs, owners, run });
+    return true;
   }
 }
