@@ -200,7 +200,7 @@ export class ConclusionCore<Run extends OrderedRun, Result> {
       }
       return committed;
     } finally {
-      if (!committed) taken.untake();
+      taken.end(committed);
     }
   }
 

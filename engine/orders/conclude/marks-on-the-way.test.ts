@@ -19,8 +19,10 @@ async function closesWhileRowsAreRefused(): Promise<{ readonly lots: unknown[]; 
   const harness = recorded();
   const { clock, one, run, store } = harness;
   one.setPosition(ACCOUNT, "LONG", 0);
-  one.fate = ({ reduceOnly, trigger }) =>
-    trigger === undefined ? { kind: "fill" } : { kind: "reject", reason: "VENUE_STATE", isLasting: true, latencyMs: 50 };
+  one.fate = ({ trigger }) =>
+    trigger === undefined
+      ? { kind: "fill" }
+      : { kind: "reject", reason: "VENUE_STATE", isLasting: true, latencyMs: 50 };
   const terms = { stopLoss: "95000", closeOnProtectionFailure: true };
   const { routing } = await harness.openData(terms, RESTING_ENTRY);
   await clock.advanceAsync(MINUTE_MS);
@@ -31,9 +33,10 @@ async function closesWhileRowsAreRefused(): Promise<{ readonly lots: unknown[]; 
   };
   one.setPosition(ACCOUNT, "LONG", 250);
   tell(harness, change(harness, 0, { status: "FILLED", filledLots: 250, averagePrice: "99000" }));
-  for (let ms = 0; one.log.length < 3 && ms < MINUTE_MS; ms += 5) await clock.advanceAsync(5);
-  for (const refuse of refusals.splice(0)) refuse();
+  for (let ms = 0; one.log.length < 2 && ms < MINUTE_MS; ms += 5) await clock.advanceAsync(5);
   await clock.advanceAsync(100);
+  for (const refuse of refusals.splice(0)) refuse();
+  for (let ms = 0; one.log.length < 3 && ms < MINUTE_MS; ms += 5) await clock.advanceAsync(5);
   harness.kill();
   store.gate = async () => {};
   const next = await harness.restart();

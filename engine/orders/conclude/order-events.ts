@@ -24,24 +24,39 @@ const NOTHING_RECORDED: AttemptRecord = { ver: 0, state: "", filled: false };
 /** Of one order; from then on its end alone is reported. */
 const MAX_VER = 4_000;
 
+/** Their rows are on the way to the store until `end` is called. */
 export interface TakenEvents {
   readonly events: readonly OrderEvent[];
-  /** They did not become durable: they are reported again next time. */
-  untake(): void;
+  /** `isDurable` false: they are reported again next time. */
+  end(isDurable: boolean): void;
+}
+
+type WithAttempts = Pick<TradeRun, "attempts">;
+
+/** By the orders of their run: events whose rows may be refused yet. */
+const onTheWay = new WeakMap<WithAttempts["attempts"], Promise<void>>();
+
+/**
+ * Null: what the run says of its record is durable. Until it resolves nobody else stores the run: with marks of rows that
+ * are refused then, a crash would lose the rows for good.
+ */
+export function eventsOnTheWay({ attempts }: WithAttempts): Promise<void> | null {
+  return onTheWay.get(attempts) ?? null;
 }
 
 /** Returns what is new since the last call and marks it as reported. */
-export function takeOrderEvents(run: Pick<TradeRun, "attempts">, nowMs: number): TakenEvents {
+export function takeOrderEvents({ attempts }: WithAttempts, nowMs: number): TakenEvents {
   const events: OrderEvent[] = [];
-  const before = run.attempts.map((attempt) => attempt.recorded);
-  for (const attempt of run.attempts) takeAttempt(attempt, nowMs, events);
+  const before = attempts.map((attempt) => ({ attempt, recorded: attempt.recorded ?? NOTHING_RECORDED }));
+  for (const attempt of attempts) takeAttempt(attempt, nowMs, events);
+  let arrive = (): void => {};
+  onTheWay.set(attempts, new Promise((resolve) => (arrive = resolve)));
   return {
     events,
-    untake() {
-      for (const [index, recorded] of before.entries()) {
-        const attempt = run.attempts[index];
-        if (attempt !== undefined) markRecorded(attempt, recorded ?? NOTHING_RECORDED);
-      }
+    end(isDurable) {
+      if (!isDurable) for (const { attempt, recorded } of before) markRecorded(attempt, recorded);
+      onTheWay.delete(attempts);
+      arrive();
     },
   };
 }

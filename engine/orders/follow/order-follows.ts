@@ -20,6 +20,7 @@ import type { Owners } from "../../domain/owner.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import type { KeyedHash } from "../../storage/keyed-hash.js";
 import type { SendBounds } from "../send/absence-proof.js";
+import { eventsOnTheWay } from "../conclude/order-events.js";
 import { decodeJson, encodeJson, type StateStore, type StateWrite } from "../../storage/state-store.js";
 import { OrderListeners } from "./order-listeners.js";
 import type { Background } from "../background.js";
@@ -356,11 +357,17 @@ export class OrderFollows<Run extends FollowedRun> {
   }
 
   #stopFollowing({ attempt, entry }: Followed<Run>, reason: string): void {
-    const { background, logger, store } = this.#parts;
+    const { background, logger } = this.#parts;
     const { run } = entry;
     logger.warn("order_follow_ended", { routeId: run.routeId, venue: attempt.venue, reason });
     markUnfollowed(attempt);
-    background.run("order_follow_end", store.commit({ writes: this.rows(run) }));
+    const store = async (): Promise<void> => {
+      // A row that goes says nothing of the record.
+      if (run.attempts.some(isResting))
+        for (let rows = eventsOnTheWay(run); rows !== null; rows = eventsOnTheWay(run)) await rows;
+      await this.#parts.store.commit({ writes: this.rows(run) });
+    };
+    background.run("order_follow_end", store());
     this.#update(entry);
   }
 }
