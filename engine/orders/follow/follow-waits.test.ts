@@ -100,6 +100,37 @@ describe("orders beyond those that are followed at once", () => {
     expect((await harness.restart()).status()).toMatchObject({ followedCount: 0 });
   });
 
+  it("have their turn though their first row becomes durable while it is looked for", async () => {
+    const harness = narrow();
+    const { clock, store } = harness;
+    await restAll(harness, MOST);
+    let land = (): void => {};
+    const isLanded = new Promise<void>((resolve) => (land = resolve));
+    store.gate = ({ writes }) =>
+      writes.some(({ namespace, value }) => namespace === "followed-trade" && value !== null)
+        ? isLanded
+        : Promise.resolve();
+    await harness.closeData(RESTING_CLOSE);
+    const { get } = store;
+    let isLookedFor = false;
+    store.get = async (namespace, key) => {
+      const row = await get.call(store, namespace, key);
+      if (namespace !== "followed-trade" || isLookedFor) return row;
+      isLookedFor = true;
+      land();
+      // Told once what is done with the commit is done.
+      for (let turn = 0; turn < 100; turn++) await Promise.resolve();
+      return row;
+    };
+    fill(harness, 0);
+    await clock.advanceAsync(5 * MINUTE_MS);
+    expect(isLookedFor).toBe(true);
+    // The credentials of its account are there: another of its orders is followed.
+    fill(harness, 2);
+    await clock.advanceAsync(5 * MINUTE_MS);
+    expect(await endsIn(harness)).toEqual([1, 0, 1]);
+  });
+
   it("have their turn when the store is back that refused it", async () => {
     const harness = narrow();
     const { clock, service, store } = harness;
