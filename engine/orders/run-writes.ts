@@ -238,9 +238,11 @@ export function recordDecision(
   written.adjustments = decision.adjustments;
 }
 
-/** The state in which its end was reported after the reply. */
-export function recordReportedEnd(run: TradeRun, state: ExecutionReport["state"]): void {
-  writable(run).toldEnd = state;
+/** The state in which its end was reported after the reply; undefined: it was not. */
+export function recordReportedEnd(run: Pick<TradeRun, "toldEnd">, state: ExecutionReport["state"] | undefined): void {
+  const written = writable(run);
+  if (state === undefined) delete written.toldEnd;
+  else written.toldEnd = state;
 }
 
 /** Sets what a decision took, adds what its orders took. Whole tenths of a ms. */

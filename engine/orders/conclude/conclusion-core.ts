@@ -52,6 +52,8 @@ interface ConclusionOwner<Run> {
   publishProgress(run: Run, recordKey: string | null): Promise<void>;
   /** What goes with the settled orders of the run, beside their intents. */
   settledRows?(run: Run): Promise<ConclusionRows>;
+  /** The batch of the run that was built last is durable. */
+  committed?(run: Run): void;
 }
 
 /** Built at the last moment, so that they hold the run as it is by then. `events`: what is new of its orders. */
@@ -196,6 +198,7 @@ export class ConclusionCore<Run extends OrderedRun, Result> {
       committed = writes.length === 0 || (await store.commit({ conditions, writes }));
       if (committed) {
         records.committed(writes);
+        this.#owner.committed?.(run);
         follows.settle(run);
       }
       return committed;

@@ -4,7 +4,7 @@
  */
 import type { OrderStatus } from "../../domain/order.js";
 import { isPriced, isSettled, mayRest, type OrderAttempt, type AttemptRecord, type TradeRun } from "../run.js";
-import { markRecorded } from "../run-writes.js";
+import { markRecorded, recordReportedEnd } from "../run-writes.js";
 
 export interface OrderEvent {
   readonly attempt: OrderAttempt;
@@ -32,6 +32,8 @@ export interface TakenEvents {
 }
 
 type WithAttempts = Pick<TradeRun, "attempts">;
+/** What of a run says that something was reported. */
+type MarkedRun = Pick<TradeRun, "attempts" | "toldEnd">;
 
 /** By the orders of their run: events whose rows may be refused yet. */
 const onTheWay = new WeakMap<WithAttempts["attempts"], Promise<void>>();
@@ -45,7 +47,8 @@ export function eventsOnTheWay({ attempts }: WithAttempts): Promise<void> | null
 }
 
 /** Returns what is new since the last call and marks it as reported. */
-export function takeOrderEvents({ attempts }: WithAttempts, nowMs: number): TakenEvents {
+export function takeOrderEvents(run: MarkedRun, nowMs: number): TakenEvents {
+  const { attempts, toldEnd } = run;
   const events: OrderEvent[] = [];
   const before = attempts.map((attempt) => ({ attempt, recorded: attempt.recorded ?? NOTHING_RECORDED }));
   for (const attempt of attempts) takeAttempt(attempt, nowMs, events);
@@ -54,7 +57,10 @@ export function takeOrderEvents({ attempts }: WithAttempts, nowMs: number): Take
   return {
     events,
     end(isDurable) {
-      if (!isDurable) for (const { attempt, recorded } of before) markRecorded(attempt, recorded);
+      if (!isDurable) {
+        for (const { attempt, recorded } of before) markRecorded(attempt, recorded);
+        recordReportedEnd(run, toldEnd);
+      }
       onTheWay.delete(attempts);
       arrive();
     },

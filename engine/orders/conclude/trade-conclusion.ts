@@ -9,7 +9,7 @@ import { doubtOrders, faultData } from "./fault.js";
 import type { LateOrder } from "../send/execute.js";
 import { buildTradeData, toTradeResult } from "./reply.js";
 import { ownerOf, unsettledAttempt, type TradeRun } from "../run.js";
-import { endTimings, recordReportedEnd, roundMs } from "../run-writes.js";
+import { endTimings, roundMs } from "../run-writes.js";
 import { freeNames, type FreeNamesParts } from "./free-names.js";
 import { applyResolution } from "../send/outcome.js";
 import type { TradeContext, TradeData, TradeResult } from "../types.js";
@@ -54,7 +54,10 @@ export class TradeConclusion {
   constructor(parts: TradeConclusionParts) {
     this.#parts = parts;
     this.#listeners = new ResolvedListeners(parts.logger);
-    this.#core = new ConclusionCore<TradeRun, TradeResult>(parts, this);
+    this.#core = new ConclusionCore<TradeRun, TradeResult>(parts, {
+      publishProgress: (run, recordKey) => this.publishProgress(run, recordKey),
+      committed: (run) => parts.decisions.committed(run),
+    });
   }
 
   /** Returns the function that ends the subscription. At most MAX_RESOLVED_LISTENERS. */
@@ -72,10 +75,12 @@ export class TradeConclusion {
     const listed = ticket !== null || unsettledAttempt(run) !== null || late.length > 0;
     // What the store refuses is stored later, and more may be known of the run by then.
     const latest = atFirst(reply.data, () => this.dataOf(run));
-    const rowsOf: RowsOf = (events) => [
-      ...(listed ? registry.persistWrites(latest(), run) : []),
-      ...this.#core.recordRows(run, () => decisions.rows("replied", run, reply.data, events, elapsedMs)),
-    ];
+    decisions.noteReply(run, reply.data, elapsedMs);
+    const rowsOf: RowsOf = (events) => {
+      const data = latest();
+      const rows = this.#core.recordRows(run, () => decisions.rows(run, data, events));
+      return [...(listed ? registry.persistWrites(data, run) : []), ...rows];
+    };
     this.#parts.background.run(
       "conclusion",
       ticket === null
@@ -112,16 +117,11 @@ export class TradeConclusion {
 
   /** More is known of a run, or was sent for it, since its reply. No end of it is reported. */
   async publishProgress(run: TradeRun, recordKey: string | null): Promise<void> {
-    const { registry, records } = this.#parts;
     this.#core.followPrices(run, recordKey);
     const data = this.dataOf(run);
-    registry.remember(data, run);
-    const rowsOf: RowsOf = (events) => [
-      ...registry.persistWrites(data, run),
-      ...this.#core.recordRows(run, () => records.eventWrites(run, events)),
-    ];
+    this.#parts.registry.remember(data, run);
     const update = recordKey === null ? null : { recordKey, result: toTradeResult(data, false) };
-    await this.#core.store(run, rowsOf, update);
+    await this.#core.store(run, this.#laterRows(run, data), update);
   }
 
   /** The end of a run none of whose orders left this machine: a retry with the key runs again. */
@@ -148,7 +148,7 @@ export class TradeConclusion {
 
   /** Reports the outcome of the run's last unknown order to whatever remembers the run. */
   async publishResolved(run: TradeRun, recordKey: string | null): Promise<TradeData> {
-    const { registry } = this.#parts;
+    const { decisions, registry } = this.#parts;
     this.#core.followPrices(run, recordKey);
     const data = this.dataOf(run);
     // Still unknown: another leg, or it could not be printed, see dataOf.
@@ -156,24 +156,27 @@ export class TradeConclusion {
     registry.remember(data, run);
     // Another order of it may still be open to be read: then the end is reported later, once.
     // The outcome of its protection since, after a crash too, is no second end.
-    const isEnd = unsettledAttempt(run) === null && run.toldEnd !== data.execution.state;
-    if (isEnd) recordReportedEnd(run, data.execution.state);
-    if (isEnd) this.#listeners.notify({ routeId: run.routeId, data, accounts: accountsOf(run) });
-    await this.#storeResolved(run, recordKey, isEnd, data);
+    if (unsettledAttempt(run) === null && decisions.noteEnd(run, data.execution.state))
+      this.#listeners.notify({ routeId: run.routeId, data, accounts: accountsOf(run) });
+    await this.#storeResolved(run, recordKey, data);
     return data;
   }
 
   /** One try, as no caller waits for more; where the store refuses, it is stored later. */
-  async #storeResolved(run: TradeRun, recordKey: string | null, isEnd: boolean, data: TradeData): Promise<void> {
-    const { decisions, registry, records } = this.#parts;
-    const rowsOf: RowsOf = (events) => [
-      ...registry.persistWrites(data, run),
-      ...this.#core.recordRows(run, () =>
-        isEnd ? decisions.rows("resolved", run, data, events, null) : records.eventWrites(run, events),
-      ),
-    ];
+  async #storeResolved(run: TradeRun, recordKey: string | null, data: TradeData): Promise<void> {
     const update = recordKey === null ? null : { recordKey, result: toTradeResult(data, false) };
-    await this.#core.storeOnce(run, rowsOf, update, () => this.#storeResolved(run, recordKey, isEnd, this.dataOf(run)));
+    await this.#core.storeOnce(run, this.#laterRows(run, data), update, () =>
+      this.#storeResolved(run, recordKey, this.dataOf(run)),
+    );
+  }
+
+  #laterRows(run: TradeRun, data: TradeData): RowsOf {
+    const { decisions, registry } = this.#parts;
+    return (events) => {
+      // First, for they mark in the run what is reported.
+      const rows = this.#core.recordRows(run, () => decisions.rows(run, data, events));
+      return [...registry.persistWrites(data, run), ...rows];
+    };
   }
 
   /** No end waits for the store any more. */

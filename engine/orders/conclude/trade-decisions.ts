@@ -1,7 +1,8 @@
 /**
  * The decisions of the trade path as they are reported: one wide event each to whoever listens (decision-event.ts), and
- * their rows of the record. A decision whose orders were sent has its row in the batch of the conclusion; a refusal after a
- * decision is stored here, beside the reply.
+ * their rows of the record. A decision whose orders were sent has its row in the batch of the conclusion, or where the store
+ * refuses that one, in whichever batch of its run comes next: that settles its intents, and a crash then leaves nobody who
+ * would write the row. A refusal after a decision is stored here, beside the reply.
  */
 import type { Clock } from "../../domain/clock.js";
 import type { Deadline } from "../../domain/deadline.js";
@@ -9,8 +10,8 @@ import type { Logger } from "../../domain/logger.js";
 import type { StateStore, StateWrite } from "../../storage/state-store.js";
 import { problemOf, type Background } from "../background.js";
 import { ownerOf, type TradeRun } from "../run.js";
-import { roundMs } from "../run-writes.js";
-import type { TradeContext, TradeData, TradeRequest } from "../types.js";
+import { recordReportedEnd, roundMs } from "../run-writes.js";
+import type { ExecutionState, TradeContext, TradeData, TradeRequest } from "../types.js";
 import type { DecisionEvent, DecisionSink } from "./decision-event.js";
 import type { OrderEvent } from "./order-events.js";
 import type { ConcludedTrade, RecordSink } from "./record-sink.js";
@@ -24,9 +25,25 @@ interface DecisionParts {
   readonly store: StateStore;
 }
 
+/** A reply as it was given. */
+interface Replied {
+  readonly data: TradeData;
+  readonly elapsedMs: number;
+}
+
+/** Decisions of a run whose rows are not durable yet. */
+interface OwedRows {
+  replied: Replied | null;
+  /** The reply in the batch that was built last. */
+  inBatch: Replied | null;
+  /** The state in which its end was reported after the reply; durable where the run says the same. */
+  end: ExecutionState | null;
+}
+
 export class TradeDecisions {
   readonly #parts: DecisionParts;
   readonly #onDecision: DecisionSink;
+  readonly #owed = new WeakMap<TradeRun, OwedRows>();
 
   constructor(parts: DecisionParts, onDecision: DecisionSink) {
     this.#parts = parts;
@@ -65,8 +82,58 @@ export class TradeDecisions {
     }
   }
 
-  /** For the batch of the conclusion. */
-  rows(
+  /** Its row goes with the next batch of the run. */
+  noteReply(run: TradeRun, data: TradeData, elapsedMs: number): void {
+    this.#owedOf(run).replied = { data, elapsedMs };
+  }
+
+  /** The same of its end after the reply. False: it was reported in this state. */
+  noteEnd(run: TradeRun, state: ExecutionState): boolean {
+    const owed = this.#owedOf(run);
+    if ((owed.end ?? run.toldEnd) === state) return false;
+    owed.end = state;
+    return true;
+  }
+
+  /**
+   * For any batch of the run: the rows of its decisions that are owed, and of what is new of its orders. Marks an end as
+   * reported in the run, which the batch is to hold so.
+   */
+  rows(run: TradeRun, data: TradeData, events: readonly OrderEvent[]): readonly StateWrite[] {
+    const owed = this.#owedOf(run);
+    const { end, replied } = owed;
+    owed.inBatch = replied;
+    const isEnd = end !== null && end !== run.toldEnd;
+    if (isEnd) recordReportedEnd(run, end);
+    // The events go with the first.
+    if (replied !== null && isEnd)
+      return [
+        ...this.#decisionRows("replied", run, replied.data, events, replied.elapsedMs),
+        ...this.#decisionRows("resolved", run, data, [], null),
+      ];
+    if (replied !== null) return this.#decisionRows("replied", run, replied.data, events, replied.elapsedMs);
+    return isEnd
+      ? this.#decisionRows("resolved", run, data, events, null)
+      : this.#parts.records.eventWrites(run, events);
+  }
+
+  /** The batch that was built last is durable. */
+  committed(run: TradeRun): void {
+    const owed = this.#owed.get(run);
+    if (owed === undefined) return;
+    if (owed.replied === owed.inBatch) owed.replied = null;
+    owed.inBatch = null;
+  }
+
+  #owedOf(run: TradeRun): OwedRows {
+    const known = this.#owed.get(run);
+    if (known !== undefined) return known;
+    const owed = { replied: null, inBatch: null, end: null };
+    this.#owed.set(run, owed);
+    return owed;
+  }
+
+  #decisionRows(
     kind: "replied" | "resolved",
     run: TradeRun,
     data: TradeData,
