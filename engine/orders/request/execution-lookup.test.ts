@@ -61,6 +61,21 @@ describe("asking with the account's credentials", () => {
     expect(allSessionsClosed(harness)).toBe(true);
   });
 
+  it("lowers nothing that filled: a read that shows less lags behind", async () => {
+    const harness = createHarness();
+    const { clock, one } = harness;
+    one.fate = () => ({ kind: "loseReply" });
+    const odd = { status: "UNKNOWN", venueStatus: "odd", filledLots: 100, averagePrice: "101000" } as const;
+    one.shownOrder = (order) => ({ ...order, ...odd });
+    const request = { orderType: "LIMIT", limitPrice: "101000", preferredExchange: "venueone" } as const;
+    const { routing } = await harness.closeData({ ...request, deadlineMs: 500 });
+    await clock.advanceAsync(10 * 60_000);
+    expect(harness.service.status().resolver.active).toBe(0);
+    one.shownOrder = (order) => ({ ...order, status: "OPEN", filledLots: 0, averagePrice: null });
+    const data = await ask(harness, routing.routeId);
+    expect(data.execution).toMatchObject({ state: "UNKNOWN", filledSize: "0.1" });
+  });
+
   it("proves by time that an order was never placed", async () => {
     const harness = createHarness();
     const routeId = await givenUp(harness, { kind: "loseRequest" });
