@@ -1,7 +1,6 @@
 import { delay } from "../../domain/clock.js";
 import { type Deadline, within } from "../../domain/deadline.js";
 import type { AccountSession } from "../../ports.js";
-import { filledLots } from "../attempt-figures.js";
 import { problemOf } from "../background.js";
 import { readPriceLater } from "../send/fill-price.js";
 import type { Account, FollowOwners } from "./followed-run.js";
@@ -40,8 +39,6 @@ export async function findEnd(
     const look = await pollUntilKnown(parts, order, by);
     if (look.kind === "open") return "open";
     if (!isOpen()) return "overtaken";
-    // A read that lags behind what filled proves nothing.
-    if (look.kind === "found" && look.order.filledLots < filledLots(attempt)) return "open";
     applyResolution(parts, attempt, look);
     readPrice(look);
     return look.kind;
