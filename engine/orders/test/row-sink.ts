@@ -9,7 +9,8 @@ import type { OrderEvent } from "../conclude/order-events.js";
 import type { RecordSink } from "../conclude/record-sink.js";
 import type { FakeVenue } from "./fake-venue.js";
 
-const NAMESPACE = "test-rows";
+/** Where they are kept. */
+export const ROWS = "test-rows";
 
 export type RecordedRow =
   | { readonly table: "decision"; readonly kind: string; readonly routeId: string; readonly state: string | null }
@@ -38,7 +39,7 @@ export interface RowSink extends RecordSink {
 export function createRowSink(): RowSink {
   let next = 0;
   const write = (row: RecordedRow): StateWrite => ({
-    namespace: NAMESPACE,
+    namespace: ROWS,
     key: String(next++).padStart(8, "0"),
     value: Buffer.from(JSON.stringify(row)),
   });
@@ -61,7 +62,7 @@ export function createRowSink(): RowSink {
     },
     eventWrites,
     committed(writes) {
-      sink.committedCount += writes.filter(({ namespace }) => namespace === NAMESPACE).length;
+      sink.committedCount += writes.filter(({ namespace }) => namespace === ROWS).length;
     },
     note: (event) => void sink.notes.push(event),
   };
@@ -71,7 +72,7 @@ export function createRowSink(): RowSink {
 export async function recordedRows(store: StateStore): Promise<RecordedRow[]> {
   const rows: RecordedRow[] = [];
   for (let after = ""; ; ) {
-    const page = await store.scan(NAMESPACE, { prefix: "", limit: 1000, ...(after === "" ? {} : { after }) });
+    const page = await store.scan(ROWS, { prefix: "", limit: 1000, ...(after === "" ? {} : { after }) });
     rows.push(...page.map(({ value }) => JSON.parse(Buffer.from(value).toString("utf8")) as RecordedRow));
     after = page.at(-1)?.key ?? "";
     if (page.length < 1000) return rows;

@@ -11,6 +11,7 @@ import { TradeConclusion } from "../conclude/trade-conclusion.js";
 import { OrderFollows } from "../follow/order-follows.js";
 import { ProtectionRounds } from "../protect/protection-rounds.js";
 import { giveUpProtection } from "../run-writes.js";
+import { OrderCore } from "../send/order-core.js";
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -61,6 +62,18 @@ function forgetOwners(): void {
   });
 }
 
+/** An intent holds the run as it is, whatever of it is on its way to the store. */
+function waitForNoRows(): void {
+  const { makeDurable } = OrderCore.prototype;
+  vi.spyOn(OrderCore.prototype, "makeDurable").mockImplementation(function (
+    this: OrderCore<never, never>,
+    run,
+    ...rest
+  ) {
+    return makeDurable.call(this, { ...run, attempts: [...run.attempts] }, ...rest);
+  });
+}
+
 interface Mutant {
   readonly name: string;
   readonly scene: StoreScene;
@@ -93,6 +106,12 @@ const MUTANTS: readonly Mutant[] = [
     scene: "refusesWatch",
     checks: ["BARE"],
     plant: countRefusedRounds,
+  },
+  {
+    name: "a fill is marked as recorded beside rows that are refused",
+    scene: "refusesRowsOfFill",
+    checks: ["RECORDED"],
+    plant: waitForNoRows,
   },
   {
     name: "a stop beside what closes another part is not followed after a crash",

@@ -2,7 +2,8 @@
 import { storeUnavailable } from "../../storage/state-store.js";
 import { ACCOUNT, change, MINUTE_MS, type Played, tell } from "./after-reply.js";
 import { played, recorded } from "./after-reply-scenes.js";
-import { ASKER, closeContext, openRequest, type Harness } from "./harness.js";
+import { ASKER, closeContext, closeRequest, openRequest, type Harness } from "./harness.js";
+import { ROWS } from "./row-sink.js";
 
 const RESTING_ENTRY = { orderType: "LIMIT", limitPrice: "99000", preferredExchange: "venueone" } as const;
 
@@ -81,11 +82,44 @@ async function stopBesideUndo(): Promise<Played> {
   return played({ harness, service, routeId });
 }
 
+/**
+ * A volume that is almost full refuses the rows of an entry's fill, and takes the smaller batch behind them: the intent of
+ * the order that closes it again, for its stop was refused. Then the process dies.
+ */
+async function refusesRowsOfFill(): Promise<Played> {
+  const harness = recorded();
+  const { clock, one, run, store } = harness;
+  one.setPosition(ACCOUNT, "LONG", 0);
+  one.fate = ({ trigger }) =>
+    trigger === undefined
+      ? { kind: "fill" }
+      : { kind: "reject", reason: "VENUE_STATE", isLasting: true, latencyMs: 50 };
+  const terms = { stopLoss: "95000", closeOnProtectionFailure: true };
+  const { routing } = await harness.openData(terms, RESTING_ENTRY);
+  await clock.advanceAsync(MINUTE_MS);
+  const refusals: (() => void)[] = [];
+  store.gate = async ({ writes }) => {
+    if (writes.some(({ namespace }) => namespace === ROWS))
+      await new Promise<void>((_, reject) => refusals.push(() => reject(storeUnavailable("DISK_FULL"))));
+  };
+  fillEntry(harness, 250);
+  for (let ms = 0; one.log.length < 2 && ms < MINUTE_MS; ms += 5) await clock.advanceAsync(5);
+  await clock.advanceAsync(100);
+  for (const refuse of refusals.splice(0)) refuse();
+  for (let ms = 0; one.log.length < 3 && ms < MINUTE_MS; ms += 5) await clock.advanceAsync(5);
+  accept(harness);
+  const service = await harness.restart();
+  await run(service.askExecution(routing.routeId, closeRequest().credentials, ASKER));
+  await clock.advanceAsync(5 * MINUTE_MS);
+  return played({ harness, service, routeId: routing.routeId });
+}
+
 export const STORE_SCENES = {
   refusesReply: () => refusesReply(null),
   refusesReplyOfKey: () => refusesReply("k"),
   refusesWatch: () => refusesWatch(true),
   refusesWatchOfPart: () => refusesWatch(false),
+  refusesRowsOfFill,
   stopBesideUndo,
 } as const satisfies Readonly<Record<string, () => Promise<Played>>>;
 
