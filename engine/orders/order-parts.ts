@@ -54,6 +54,11 @@ export function wholeOrder(
   return { order, parts: after };
 }
 
+/** Less filled than is known, with what the other ids filled: a read that lags behind proves nothing. */
+export function isBehind({ order: known = null, ...of }: Partial<PartedOrder>, seen: VenueOrder): boolean {
+  return known !== null && wholeOrder({ ...of, order: known }, seen).order.filledLots < known.filledLots;
+}
+
 /** The id in whose place `seen` is under the same client id; null: that is not seen, or is known already. */
 export function replacedId(
   { newIdPerChange, order: known, parts }: Partial<PartedOrder>,

@@ -6,7 +6,7 @@ import type { KeyedHash } from "../../storage/keyed-hash.js";
 import type { TradeAccounts } from "../accounts.js";
 import { filledLots, isOpen, mayYetFill } from "../attempt-figures.js";
 import { newestOf } from "../follow/newest-id.js";
-import { wholeOrder } from "../order-parts.js";
+import { isBehind, wholeOrder } from "../order-parts.js";
 import { isOfPosition, positionAttempts, type OrderAttempt, type TradeRun } from "../run.js";
 import { isYoungCancel } from "../send/absence-proof.js";
 import { readPriceLater } from "../send/fill-price.js";
@@ -105,7 +105,7 @@ async function see(parts: LookParts, accounts: TradeAccounts, made: Look, shown:
   const { attempt, order } = made;
   const seen = await newestSeen(parts, made, shown);
   if (seen === null) return;
-  if (wholeOrder(attempt, seen).order.filledLots < filledLots(attempt)) return;
+  if (isBehind(attempt, seen)) return;
   if (seen.status === "UNKNOWN") applyResolution(parts, attempt, { kind: "unknown", reason: "TIMED_OUT", order: seen });
   else {
     const found = { kind: "found", order: seen } as const;

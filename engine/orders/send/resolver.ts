@@ -28,7 +28,7 @@ import {
   type AbsenceBound,
   type ExpectedOrder,
 } from "./absence-proof.js";
-import { isOneIdAlone, wholeOrder } from "../order-parts.js";
+import { isBehind, isOneIdAlone } from "../order-parts.js";
 import { isRefusal, isUnsent, unansweredPauseMs } from "./look-pause.js";
 import { isPriced, isSettled } from "../run.js";
 
@@ -390,9 +390,4 @@ function judge(order: UnknownOrder, read: Read<VenueOrder | null>, began: Return
   return isSettled(read.value, order.mayRest)
     ? { kind: "found", order: read.value }
     : { kind: "open", order: read.value, answered: true };
-}
-
-/** Of an order with several ids: with what the others filled. */
-function isBehind({ order: known = null, ...sent }: ExpectedOrder, seen: VenueOrder): boolean {
-  return known !== null && wholeOrder({ ...sent, order: known }, seen).order.filledLots < known.filledLots;
 }

@@ -30,7 +30,17 @@ type Fault =
   | "given up"
   | null;
 
-const planted = vi.hoisted((): { fault: Fault; isPushed: boolean } => ({ fault: null, isPushed: false }));
+/** `takesLagging`: a look takes what shows less than is known. */
+const planted = vi.hoisted((): { fault: Fault; isPushed: boolean; takesLagging: boolean } => ({
+  fault: null,
+  isPushed: false,
+  takesLagging: false,
+}));
+
+vi.mock(import("../order-parts.js"), async (load) => {
+  const parts = await load();
+  return { ...parts, isBehind: (known, seen) => !planted.takesLagging && parts.isBehind(known, seen) };
+});
 
 vi.mock(import("../conclude/protection-parts.js"), async (load) => {
   const parts = await load();
@@ -108,6 +118,7 @@ vi.mock(import("../run.js"), async (load) => {
 
 afterEach(() => {
   planted.fault = null;
+  planted.takesLagging = false;
   vi.restoreAllMocks();
 });
 
@@ -146,6 +157,7 @@ function dropTrades(): void {
 
 /** Of what is known to have filled the least is remembered that needs a price. */
 function readingAnyPrice(): void {
+  planted.takesLagging = true;
   const { readPrice } = Resolver.prototype;
   vi.spyOn(Resolver.prototype, "readPrice").mockImplementation(function (this: Resolver, order, session, end) {
     const known = end.kind === "found" && end.order.filledLots > 0 ? { ...end.order, filledLots: 1 } : null;
@@ -260,7 +272,10 @@ const MUTANTS: readonly Mutant[] = [
     scene: "laggingPrice",
     // The fill is reported again, with that price.
     checks: ["PRICE", "RECORDED"],
-    plant: fault("older price"),
+    plant: () => {
+      planted.fault = "older price";
+      planted.takesLagging = true;
+    },
   },
   {
     name: "any price ends the reading of a price",
