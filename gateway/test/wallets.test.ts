@@ -181,7 +181,7 @@ describe("creating a wallet", () => {
   it.each<[ErrorCode, number, string]>([
     ["SIGNER_UNAVAILABLE", 503, "The signer is unavailable; nothing was signed"],
     ["RESTORED_STORE", 503, "A store of a signing party was restored; an operator must act first"],
-    ["FAILED_TO_SIGN", 500, "Failed to sign message"],
+    ["FAILED_TO_CREATE_WALLET", 500, "Failed to create wallet"],
   ])("that the signers refuse with %s is that, and is written down", async (code, status, text) => {
     wallets.refusal = new ServiceError(code);
     const reply = await post("/api/wallets", { userId: `refused ${code}` });

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import { Owners } from "../../../domain/owner.js";
 import { secp256k1 } from "@noble/curves/secp256k1";
 import type { Wallet } from "../wallet-provider.js";
-import { CustodyBench, madeRows, walletOf } from "./custody-bench.js";
+import { CustodyBench, flipped, madeRows, walletOf } from "./custody-bench.js";
 import type { MemoryRows } from "./memory-party.js";
 import { addressOf, decodePoint } from "../../mpc/base/point.js";
 
@@ -229,6 +229,31 @@ describe("a greeting", () => {
       await both.up();
       expect(both.service.status().problem).toBe(problem);
     }
+  });
+});
+
+/** One bit of the last byte of each such message. */
+function falsify(both: CustodyBench, falsified: string): void {
+  both.link.fate = (message, name) => (name === falsified ? [flipped(message, message.body.byteLength - 1)] : "pass");
+}
+
+describe("a creation that fails", () => {
+  // kg10: a hash that cannot be, a violation. f4: a share of the test signature, a cheat that freezes nothing.
+  it.each(["kg10", "f4"])("by a false %s is a creation's failure to its caller, and leaves no wallet", async (name) => {
+    const both = await new CustodyBench().up();
+    falsify(both, name);
+    expect(await both.create()).toBe("FAILED_TO_CREATE_WALLET");
+    expect(both.service.list(null, null, 10).wallets).toEqual([]);
+    both.link.fate = () => "pass";
+    await both.meet();
+    expect(both.rows.map(({ wallets }) => wallets.size)).toEqual([0, 0]);
+    expect(await both.create()).toMatchObject({ userId: "ada" });
+  });
+
+  it("by a fault of this side's thread is one, too", async () => {
+    const both = await new CustodyBench().up();
+    both.parties[0].isThreadGone = true;
+    expect(await both.create()).toBe("FAILED_TO_CREATE_WALLET");
   });
 });
 
