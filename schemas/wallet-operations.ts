@@ -47,7 +47,7 @@ export const WALLET_OPERATIONS = {
       ...KEY_ERRORS,
       ...NO_PROVIDER,
       409: "The owner has a wallet of this user id (WALLET_EXISTS; its `walletId` is in the details), or a request with this Idempotency-Key is still running (IDEMPOTENCY_IN_PROGRESS).",
-      500: "The test signature of the new key failed, and no wallet was made (FAILED_TO_SIGN), or a fault of ours (INTERNAL).",
+      500: "A fault of ours, or of the co-signer, and no wallet was made (FAILED_TO_CREATE_WALLET), or one outside of the signers (INTERNAL).",
     },
   },
   walletList: {

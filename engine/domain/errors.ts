@@ -95,6 +95,8 @@ const ERROR_TABLE = {
   SETTING_REJECTED: { status: 500, text: "Failed to change account settings" },
   /** Nothing left: a fault of a signing party, or a message of its peer that cannot be. */
   FAILED_TO_SIGN: { status: 500, text: "Failed to sign message" },
+  /** There is no wallet: a fault of a signing party in its creation, or a message of its peer that cannot be. */
+  FAILED_TO_CREATE_WALLET: { status: 500, text: "Failed to create wallet" },
   FAILED_TO_FETCH_POSITIONS: { status: 500, text: "Failed to fetch open positions: {reason}" },
   FAILED_TO_FETCH_ORDER_STATUS: { status: 500, text: "Failed to fetch order status: {reason}" },
   FAILED_TO_FETCH_ACCOUNT: { status: 500, text: "Failed to fetch account: {reason}" },

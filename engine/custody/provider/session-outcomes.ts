@@ -9,19 +9,23 @@ export interface PolicyRules {
   explain(detail: number): { readonly code: "POLICY_REFUSED" | "DESTINATION_NOT_ALLOWED"; readonly rule: string };
 }
 
-/** Null: done. A fault because the own store or backup folder took nothing is 503, as nothing is half done. */
+/**
+ * Null: done. A fault because the own store or backup folder took nothing is 503, as nothing is half done. `failed`: what
+ * any other fault, and a violation, are to the caller.
+ */
 export function errorOfEnd(
   { end, unwritten }: Pick<SessionOutcome, "end" | "unwritten">,
   rules: PolicyRules,
+  failed: "FAILED_TO_SIGN" | "FAILED_TO_CREATE_WALLET" = "FAILED_TO_SIGN",
 ): ServiceError | null {
   if (end.kind === "done") return null;
   if (end.kind === "frozen by peer") return new ServiceError("WALLET_FROZEN");
   return decideFailure<ServiceError>(end.failure, {
     transport: () => unavailable(),
     refused: ({ code, detail }) => refusedError(code, detail, rules),
-    violation: () => new ServiceError("FAILED_TO_SIGN"),
+    violation: () => new ServiceError(failed),
     cheat: () => new ServiceError("WALLET_FROZEN"),
-    fault: () => (unwritten === null ? new ServiceError("FAILED_TO_SIGN") : unavailable(unwritten)),
+    fault: () => (unwritten === null ? new ServiceError(failed) : unavailable(unwritten)),
   });
 }
 

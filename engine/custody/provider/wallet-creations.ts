@@ -84,8 +84,8 @@ export class WalletCreations {
     if (this.#service.lostCount > 0) return new ServiceError("RESTORED_STORE");
     // A cheat in the test signature froze nothing: there is no wallet.
     const isCheat = outcome.end.kind === "failed" && outcome.end.failure.kind === "cheat";
-    if (isCheat) return new ServiceError("FAILED_TO_SIGN");
-    return errorOfEnd(outcome, rules) ?? unavailable();
+    if (isCheat) return new ServiceError("FAILED_TO_CREATE_WALLET");
+    return errorOfEnd(outcome, rules, "FAILED_TO_CREATE_WALLET") ?? unavailable();
   }
 
   #acknowledged(id: string): Wallet {

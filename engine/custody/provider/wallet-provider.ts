@@ -104,11 +104,10 @@ export interface SessionCounts {
 }
 
 /**
- * Rejections are ServiceErrors: SIGNER_UNAVAILABLE (nothing left, may be asked again; context `reason`:
- * what of this service failed), RESTORED_STORE, POLICY_REFUSED or
- * DESTINATION_NOT_ALLOWED (context `rule`: name of the rule), WALLET_FROZEN, FAILED_TO_SIGN (our fault or a violation),
- * WALLET_NOT_FOUND, INVALID_PARAMETERS (typed data that does not read in exactly one way; context `fields`, as the routes
- * have them).
+ * Rejections are ServiceErrors: SIGNER_UNAVAILABLE (nothing left, may be asked again; context `reason`: what an operator
+ * must look at), RESTORED_STORE, POLICY_REFUSED or DESTINATION_NOT_ALLOWED (context `rule`: name of the rule),
+ * WALLET_FROZEN, FAILED_TO_SIGN or FAILED_TO_CREATE_WALLET (our fault or a violation), WALLET_NOT_FOUND,
+ * INVALID_PARAMETERS (typed data that does not read in exactly one way; context `fields`, as the routes have them).
  */
 export interface WalletProvider {
   /**

@@ -100,7 +100,7 @@ describe("a step without a result", () => {
 it("a backup folder that gives no answer fails the creation, and nothing of it is left", async () => {
   const both = await new CustodyBench().up();
   both.parties[0].write = () => new Promise(() => {});
-  expect(await both.create()).toMatch(/^(FAILED_TO_SIGN|SIGNER_UNAVAILABLE)$/);
+  expect(await both.create()).toMatch(/^(FAILED_TO_CREATE_WALLET|SIGNER_UNAVAILABLE)$/);
   expect(both.eventsOf("alert")).toContain("0 BACKUP_FAILED");
   await both.pass(60_000);
   await both.quiet();
