@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import { ServiceError } from "../../../domain/errors.js";
 import type { Party } from "../../mpc/base/parameters.js";
 import type { Wallet } from "../wallet-provider.js";
+import { abortMessage } from "../host-messages.js";
 import { CustodyBench, madeRows } from "./custody-bench.js";
 import type { MemoryRows } from "./memory-party.js";
 
@@ -77,9 +78,12 @@ describe("a store and a folder that take nothing from a durable effect on", () =
           count++;
           const { both, told } = found;
           const name = `effect ${at}: ${told}`;
-          // The co-signer reports its store and folder to its own operator alone.
-          const reason = told.startsWith("folder") ? " BACKUP_FAILED" : " STORE_FAILED";
-          expect(told.replace(/^[a-z]+: /, ""), name).toBe(`SIGNER_UNAVAILABLE${party === 0 ? reason : ""}`);
+          // Which of its parts it was the co-signer tells its own operator alone.
+          const reason = party === 1 ? "COSIGNER_FAILED" : told.startsWith("folder") ? "BACKUP_FAILED" : "STORE_FAILED";
+          const expected = [`SIGNER_UNAVAILABLE ${reason}`];
+          // Once S has decided, C's session has ended: it falls silent, and settles when its store works.
+          if (party === 1 && both.link.log.includes("0 activate")) expected.push("SIGNER_UNAVAILABLE");
+          expect(expected, name).toContain(told.replace(/^[a-z]+: /, ""));
           const sizes = both.rows.map((rows) => rows.wallets.size);
           const wallets = both.service.list(null, null, 10).wallets;
           expect(sizes, name).toEqual([wallets.length, wallets.length]);
@@ -104,6 +108,52 @@ describe("a full backup folder", () => {
       expect(both.rows[1].backups.length).toBe(act === "creation" ? 0 : 1);
       both.parties[0].isBackupFailing = false;
       expect(await heard(both, begun(both, act))).toBe("done");
+    }
+  });
+});
+
+describe("a co-signer that takes nothing", () => {
+  const keygens = (both: CustodyBench) => both.link.log.filter((line) => line === "0 kg1").length;
+
+  it("into its backup folder ends a creation at once, and a refresh: the reason names the co-signer", async () => {
+    for (const act of ["creation", "refresh"] as const) {
+      const both = await upFor(act);
+      both.parties[1].isBackupFailing = true;
+      expect(await heard(both, begun(both, act))).toBe("SIGNER_UNAVAILABLE COSIGNER_FAILED");
+      expect(both.link.log.filter((line) => line === "0 kg1" || line === "0 rf1").length).toBe(1);
+      expect(both.eventsOf("alert")).toContain("1 BACKUP_FAILED");
+      expect(both.rows.map(({ wallets }) => wallets.size)).toEqual(act === "creation" ? [0, 0] : [1, 1]);
+      both.parties[1].isBackupFailing = false;
+      // S keeps the file of the epoch that was dropped; the next one is another.
+      both.seed = "host-2";
+      expect(await heard(both, begun(both, act))).toBe("done");
+    }
+  });
+
+  it("into its store ends a creation at once, too", async () => {
+    const both = await upFor("creation");
+    both.parties[1].isFailing = true;
+    expect(await heard(both, begun(both, "creation"))).toBe("SIGNER_UNAVAILABLE COSIGNER_FAILED");
+    expect(keygens(both)).toBe(1);
+    both.parties[1].isFailing = false;
+    await both.pass(12_000);
+    expect(await heard(both, begun(both, "creation"))).toBe("done");
+  });
+
+  it("is no connection that is lost, or a co-signer that is busy: these are tried again, twice", async () => {
+    for (const how of ["lost", "busy"] as const) {
+      const both = await upFor("creation");
+      both.link.fate = (message, name) => {
+        if (name !== "kg1" || keygens(both) > 2) return "pass";
+        if (how === "lost") return "cut";
+        const { walletId, epoch, ctr } = message.header;
+        void both.link.inject(0, abortMessage(1, { walletId, epoch, ctr }, { class: "transport" }));
+        return "drop";
+      };
+      both.clock.setTimer(() => both.link.connect(), 1_000);
+      both.clock.setTimer(() => both.link.connect(), 2_000);
+      expect(await heard(both, begun(both, "creation"))).toBe("done");
+      expect(keygens(both)).toBe(3);
     }
   });
 });
@@ -173,7 +223,9 @@ describe("a store that gives no answer", () => {
         const startMs = both.clock.trueMs();
         const call = heard(both, begun(both, act));
         const told = await call;
-        expect(told).toBe(party === 0 ? "SIGNER_UNAVAILABLE STORE_FAILED" : "SIGNER_UNAVAILABLE");
+        // Of a signature C's own five seconds are longer than S waits for a flight.
+        const reason = party === 0 ? " STORE_FAILED" : act === "signature" ? "" : " COSIGNER_FAILED";
+        expect(told).toBe(`SIGNER_UNAVAILABLE${reason}`);
         // Key generation and refresh have flights of ten seconds, and C's caller is S.
         expect(both.clock.trueMs() - startMs).toBeLessThanOrEqual(act === "creation" ? 60_000 : 13_000);
         both.link.fate = () => "pass";
