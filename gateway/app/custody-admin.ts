@@ -60,14 +60,20 @@ function worded(error: ServiceError, mode: RefreshMode, now: Now): Error {
         state: now.state,
       });
     case "SIGNER_UNAVAILABLE":
-      return ownFailure(error) ?? unavailable(mode, now);
+      return partFailure(error) ?? unavailable(mode, now);
     default:
       return error;
   }
 }
 
-/** Null: it is not this side's own store or folder. */
-function ownFailure({ context: { reason } }: ServiceError): AdminRefusal | null {
+/** A store or a folder that failed, here or at the co-signer. Null: it is none of them. */
+function partFailure({ context: { reason } }: ServiceError): AdminRefusal | null {
+  if (reason === "COSIGNER_FAILED")
+    return new AdminRefusal(
+      "SIGNER_UNAVAILABLE",
+      "The co-signer met a fault, such as a store or a backup folder that takes nothing: its log says which. Look at `unwind wallets list` once it is mended",
+      { reason },
+    );
   if (reason === "BACKUP_FAILED")
     return new AdminRefusal("SIGNER_UNAVAILABLE", "The backup folder of this side takes nothing: nothing was made", {
       reason,

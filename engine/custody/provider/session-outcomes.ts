@@ -9,6 +9,9 @@ export interface PolicyRules {
   explain(detail: number): { readonly code: "POLICY_REFUSED" | "DESTINATION_NOT_ALLOWED"; readonly rule: string };
 }
 
+/** What an operator must look at. `COSIGNER_FAILED`: the other party's log and alerts say what it is. */
+type UnavailableReason = UnwrittenReason | "COSIGNER_FAILED";
+
 /**
  * Null: done. A fault because the own store or backup folder took nothing is 503, as nothing is half done. `failed`: what
  * any other fault, and a violation, are to the caller.
@@ -21,7 +24,7 @@ export function errorOfEnd(
   if (end.kind === "done") return null;
   if (end.kind === "frozen by peer") return new ServiceError("WALLET_FROZEN");
   return decideFailure<ServiceError>(end.failure, {
-    transport: () => unavailable(),
+    transport: () => unavailable(isPeerFault(end) ? "COSIGNER_FAILED" : null),
     refused: ({ code, detail }) => refusedError(code, detail, rules),
     violation: () => new ServiceError(failed),
     cheat: () => new ServiceError("WALLET_FROZEN"),
@@ -29,23 +32,32 @@ export function errorOfEnd(
   });
 }
 
-/** `reason`: what of this service an operator must look at; null where it is the other party, or waiting is enough. */
-export function unavailable(reason: UnwrittenReason | null = null): ServiceError {
+/** `reason` null: the other party is away, or waiting is enough. */
+export function unavailable(reason: UnavailableReason | null = null): ServiceError {
   return new ServiceError("SIGNER_UNAVAILABLE", detailsOf(reason));
 }
 
 /** The wallet may still come to be, or not: the parties have not agreed on the attempt. */
-export function unsettled(reason: UnwrittenReason | null = null): ServiceError {
+export function unsettled(reason: UnavailableReason | null = null): ServiceError {
   return new ServiceError("SIGNER_UNAVAILABLE", { ...detailsOf(reason), isUnsettled: true });
 }
 
-function detailsOf(reason: UnwrittenReason | null) {
+function detailsOf(reason: UnavailableReason | null) {
   return reason === null ? {} : { reason };
 }
 
 /** Only these may be tried again: nothing was refused, and nothing is known to be wrong. */
 export function isTransport(end: SessionEnd): boolean {
   return end.kind === "failed" && end.failure.kind === "transport";
+}
+
+/**
+ * C ended the session by a fault of its own, such as a store or a backup folder that takes nothing. The cause is the one
+ * that its word for that has here; a lost connection has another.
+ */
+export function isPeerFault(end: SessionEnd): boolean {
+  if (end.kind !== "failed" || end.by !== "peer" || end.failure.kind !== "transport") return false;
+  return end.failure.cause === "peer-restarted";
 }
 
 const BY_REFUSAL: Readonly<Record<Exclude<RefusalCode, "POLICY">, ErrorCode>> = {

@@ -6,7 +6,7 @@ import { Deadline } from "../../domain/deadline.js";
 import { ServiceError } from "../../domain/errors.js";
 import { type ProviderPorts, walletOf } from "./provider-ports.js";
 import { notReady, type ServiceHost } from "./service-host.js";
-import { errorOfEnd, isTransport, unavailable, unsettled } from "./session-outcomes.js";
+import { errorOfEnd, isPeerFault, isTransport, unavailable, unsettled } from "./session-outcomes.js";
 import { Turns } from "./session-queue.js";
 import type { BackupOwner } from "./open-backup.js";
 import { RETRIES_MAX } from "./wallet-acts.js";
@@ -79,8 +79,11 @@ export class WalletCreations {
     const isAgreed = () => this.#service.host.isReady && (this.#service.host.rows.byId(id)?.isSettled ?? true);
     const isKnown = await this.#service.waiters.until(isAgreed, deadline.leftMs());
     if (isKnown && this.#service.host.rows.byId(id)?.isPlain === true) return this.#acknowledged(id);
-    if (isKnown && this.#service.host.rows.byId(id) === null && isTransport(outcome.end)) return null;
-    if (this.#service.host.rows.byId(id) !== null) return unsettled(outcome.unwritten);
+    // What C cannot do now it cannot do in a second either, and each try costs both seconds of arithmetic.
+    const mayRetry = isTransport(outcome.end) && !isPeerFault(outcome.end);
+    if (isKnown && this.#service.host.rows.byId(id) === null && mayRetry) return null;
+    const ofPeer = isPeerFault(outcome.end) ? "COSIGNER_FAILED" : null;
+    if (this.#service.host.rows.byId(id) !== null) return unsettled(outcome.unwritten ?? ofPeer);
     if (this.#service.lostCount > 0) return new ServiceError("RESTORED_STORE");
     // A cheat in the test signature froze nothing: there is no wallet.
     const isCheat = outcome.end.kind === "failed" && outcome.end.failure.kind === "cheat";
