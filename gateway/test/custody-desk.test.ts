@@ -1,5 +1,10 @@
 /** The desk over both signing parties: the rows that an act leaves at the service, and what a repeated request gets. */
 import { beforeAll, describe, expect, it, vi } from "vitest";
+import type { Party } from "../../engine/custody/mpc/base/parameters.js";
+import { systemRandom } from "../../engine/custody/mpc/base/random.js";
+import { abortMessage } from "../../engine/custody/provider/host-messages.js";
+import { storedAs } from "../../engine/custody/provider/test/made-wallet.js";
+import { plainSealer } from "../../engine/custody/provider/test/plain-sealer.js";
 import { CustodyBench, madeRows } from "../../engine/custody/provider/test/custody-bench.js";
 import type { MemoryRows } from "../../engine/custody/provider/test/memory-party.js";
 import type { Wallet } from "../../engine/custody/provider/wallet-provider.js";
@@ -9,7 +14,12 @@ import { Owners } from "../../engine/domain/owner.js";
 import { createKeyedHash } from "../../engine/storage/server-secret.js";
 import { createMemoryStore } from "../../engine/storage/test/memory-store.js";
 import { type WalletCall, WalletDesk } from "../accounts/wallet-desk.js";
-import type { AuditRow } from "../auth/audit.js";
+import { AdminOperations } from "../admin/operations.js";
+import type { AdminRefusal } from "../admin/protocol.js";
+import { memoryPorts } from "../admin/test/admin-doubles.js";
+import { WalletRestores } from "../admin/wallet-restores.js";
+import { serviceWallets } from "../app/custody-admin.js";
+import type { AuditLog, AuditRow } from "../auth/audit.js";
 import { CustodyRecord } from "../custody/custody-record.js";
 
 vi.mock("../../engine/custody/mpc/base/point.js", async (original) =>
@@ -33,11 +43,9 @@ type Row = Omit<AuditRow, "atMs">;
 function deskOver(
   both: CustodyBench,
   store = createMemoryStore(),
-): { readonly desk: WalletDesk; rows(): Promise<readonly Row[]> } {
+): { readonly desk: WalletDesk; readonly append: AuditLog["append"]; rows(party?: Party): Promise<readonly Row[]> } {
   const appended: Row[] = [];
   const append = async (row: Row): Promise<void> => void appended.push(row);
-  const record = new CustodyRecord({ audit: { append }, logger: silentLogger });
-  let told = 0;
   const desk = new WalletDesk({
     ...{ provider: both.service, owners: new Owners(), store, clock: both.clock },
     ...{ hash: createKeyedHash(Buffer.alloc(32, 7)), logger: silentLogger, appendAct: append },
@@ -45,12 +53,30 @@ function deskOver(
   });
   return {
     desk,
-    async rows() {
-      for (const { party, ...event } of both.events.slice(told)) if (party === 0) record.emit(party, event);
-      told = both.events.length;
-      return appended;
+    append,
+    /** What the acts have left, and at the service, or at C, the events of the party. */
+    async rows(party: Party = 0) {
+      const found: Row[] = party === 0 ? [...appended] : [];
+      const record = new CustodyRecord({
+        audit: { append: async (row) => void found.push(row) },
+        logger: silentLogger,
+      });
+      for (const { party: from, ...event } of both.events) if (from === party) record.emit(party, event);
+      return found;
     },
   };
+}
+
+/** The operator's socket of the service, over the same audit log. */
+function operatorOf(both: CustodyBench, append: AuditLog["append"]): AdminOperations {
+  const { audit } = memoryPorts();
+  const restores = new WalletRestores({
+    ...{ party: 0, sealer: plainSealer, random: systemRandom, clock: both.clock },
+    ...{ stored: () => null, restore: async () => {} },
+  });
+  const wallets = serviceWallets(both.service, restores);
+  const page = (limit: number, cursor: string | null) => audit.page(limit, cursor);
+  return new AdminOperations(memoryPorts({ wallets, audit: { append, page } }).ports, silentLogger);
 }
 
 const call = (changes: Partial<WalletCall> = {}): WalletCall => ({
@@ -74,17 +100,68 @@ describe("a refused signature", () => {
     ]);
   });
 
-  it("leaves one of a creation that the co-signer refuses, too, and a refused refresh keeps its own", async () => {
+  it("leaves one of a creation that the co-signer refuses, too, and one of an operator's refresh", async () => {
     const both = await new CustodyBench({}, made.rows).up();
-    const { desk, rows } = deskOver(both);
+    const { desk, append, rows } = deskOver(both);
+    const { walletId } = made.wallet;
     both.seed = "host-2";
     both.link.fate = (_message, name) => (name === "state" || name === "stateReply" ? "drop" : "pass");
-    const walletId = Buffer.from(made.wallet.walletId.replaceAll("-", ""), "hex");
-    both.cosigner.host.exchange.ask(both.cosigner.host.rows.get(walletId) ?? never());
+    both.cosigner.host.exchange.ask(both.cosigner.host.rows.byId(walletId) ?? never());
     expect(await both.told(desk.create("bea", call({ idempotencyKey: null })))).toBe("SIGNER_UNAVAILABLE");
     expect((await rows()).map(({ what, outcome }) => [what, outcome])).toEqual([["wallet.create", "failed"]]);
-    expect(await both.told(both.service.refresh(made.wallet.walletId, 0))).toBe("SIGNER_UNAVAILABLE");
-    expect((await rows()).map(({ what }) => what)).toEqual(["wallet.create", "wallet.refused"]);
+    const refresh = operatorOf(both, append).run("wallets.refresh", { walletId });
+    expect(await both.told(refresh.catch(({ code }: AdminRefusal) => code))).toBe("SIGNER_UNAVAILABLE");
+    expect((await rows()).map(({ what, outcome }) => [what, outcome])).toEqual([
+      ["wallet.create", "failed"],
+      ["wallet.refresh", "refused"],
+    ]);
+  });
+});
+
+describe("what is done", () => {
+  it("leaves one row of a creation at the service: that of the act, with who asked", async () => {
+    const both = await new CustodyBench().up();
+    const { desk, rows } = deskOver(both);
+    const wallet = await both.told(desk.create("ada", call()));
+    expect(await rows()).toEqual([
+      {
+        ...{ who: "pk_alice", what: "wallet.create", outcome: "done", details: {} },
+        subject: typeof wallet === "string" ? never() : wallet.value.walletId,
+      },
+    ]);
+  });
+
+  it("leaves one row of an operator's refresh at the service, and one at the co-signer", async () => {
+    const both = await new CustodyBench({}, made.rows).up();
+    const { append, rows } = deskOver(both);
+    const { walletId } = made.wallet;
+    expect(await both.told(operatorOf(both, append).run("wallets.refresh", { walletId }))).toMatchObject({ epoch: 2 });
+    const row = { subject: walletId, outcome: "done" };
+    expect(await rows()).toEqual([
+      { ...row, who: "admin", what: "wallet.refresh", details: { epoch: 2, state: "ACTIVE" } },
+    ]);
+    expect(await rows(1)).toEqual([
+      { ...row, who: "cosigner", what: "wallet.refreshed", details: { epoch: 2, mode: 0 } },
+    ]);
+  });
+
+  it("leaves one row of a refresh that the service began by itself, done or refused", async () => {
+    const due = storedAs(made.rows[0], { status: "refreshDue" });
+    const both = await new CustodyBench({}, [due, made.rows[1]]).up();
+    const { rows } = deskOver(both);
+    await both.pass(1_000);
+    expect(await rows()).toMatchObject([{ who: "service", what: "wallet.refreshed", details: { epoch: 2, mode: 0 } }]);
+
+    const refused = new CustodyBench({}, [due, made.rows[1]]);
+    refused.link.fate = (message, name) => {
+      if (name !== "rf1") return "pass";
+      void refused.link.inject(0, abortMessage(1, message.header, { class: "refused", code: "STATE", detail: 0 }));
+      return "drop";
+    };
+    await refused.up();
+    expect(await deskOver(refused).rows()).toMatchObject([
+      { who: "service", what: "wallet.refused", outcome: "refused", details: { code: "STATE" } },
+    ]);
   });
 });
 

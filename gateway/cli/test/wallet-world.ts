@@ -34,6 +34,7 @@ import type { WalletAdmin } from "../../admin/wallet-admin.js";
 import { serviceWallets } from "../../app/custody-admin.js";
 import { cosignerWallets } from "../../cosigner/cosigner-admin.js";
 import { openBackupFolder } from "../../custody/backup-folder.js";
+import { CustodyRecord } from "../../custody/custody-record.js";
 import { readPartyConfig } from "../../custody/party-config.js";
 import type { PartyName } from "../../custody/party-names.js";
 import { identityOfParty } from "../../custody/party-identity.js";
@@ -49,6 +50,8 @@ export class WalletWorld {
   readonly audit = memoryPorts().audit;
   service!: EmbeddedProvider;
   cosigner!: CosignerHost;
+  /** What the parties tell goes into the log of their operators' acts, as it is wired. */
+  readonly #record = new CustodyRecord({ audit: this.audit, logger: silentLogger });
   #link = new MemoryLink(this.clock);
   #admins: [WalletAdmin | null, WalletAdmin | null] = [null, null];
   #undo: (() => unknown)[] = [];
@@ -174,7 +177,7 @@ export class WalletWorld {
     this.#undo.push(() => ring.close());
     const backups = await openBackupFolder({ path: backupDirectory, party, clock: this.clock });
     return {
-      ...{ ring, store, key, backups, clock: this.clock, events: { emit() {} } },
+      ...{ ring, store, key, backups, clock: this.clock, events: this.#record },
       ...{ identity: identityOfParty(party, ring, key), link: this.#link.end(party) },
     };
   }

@@ -1,9 +1,8 @@
 /** A freeze and its exit, notices of the peer, and the refresh that is due. */
 import { describe, expect, it, vi } from "vitest";
 import type { Party } from "../../mpc/base/parameters.js";
-import { decodeStateRow, encodeStateRow, type StateRow } from "../../mpc/state/state-row.js";
 import { CustodyBench, flipped, walletOf } from "./custody-bench.js";
-import { madeWallet, SIGNED, storedRow } from "./made-wallet.js";
+import { madeWallet, SIGNED, storedAs, storedRow } from "./made-wallet.js";
 import { copyOfRows, type MemoryRows } from "./memory-party.js";
 
 vi.mock("../../mpc/base/point.js", async (original) =>
@@ -14,15 +13,6 @@ vi.mock("../../mpc/base/point.js", async (original) =>
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
 const made = madeWallet();
-
-function storedAs(rows: MemoryRows, change: Partial<StateRow>): MemoryRows {
-  const copy = copyOfRows(rows);
-  for (const [key, { row, shares }] of copy.wallets) {
-    const decoded = decodeStateRow(row);
-    if (decoded !== null) copy.wallets.set(key, { row: encodeStateRow({ ...decoded, ...change }), shares });
-  }
-  return copy;
-}
 
 /** `party`'s peer sends one bit that no honest one does. */
 function cheated(bench: CustodyBench, party: Party): void {

@@ -1,9 +1,9 @@
 /** One wallet for all tests of a file: its rows are made before the first, and each test starts parties over copies of them. */
 import { beforeAll, expect } from "vitest";
-import { decodeStateRow, type StateRow } from "../../mpc/state/state-row.js";
+import { decodeStateRow, encodeStateRow, type StateRow } from "../../mpc/state/state-row.js";
 import type { Wallet } from "../wallet-provider.js";
 import { CustodyBench, madeRows } from "./custody-bench.js";
-import type { MemoryRows } from "./memory-party.js";
+import { copyOfRows, type MemoryRows } from "./memory-party.js";
 
 /** What a signature resolves to. */
 export const SIGNED = { digest: expect.any(String) };
@@ -40,4 +40,14 @@ export function madeWallet(): MadeWallet {
 export function storedRow({ wallets }: MemoryRows): StateRow | null {
   const [wallet] = wallets.values();
   return wallet === undefined ? null : decodeStateRow(wallet.row);
+}
+
+/** A copy in which each wallet's row is changed. */
+export function storedAs(rows: MemoryRows, change: Partial<StateRow>): MemoryRows {
+  const copy = copyOfRows(rows);
+  for (const [key, { row, shares }] of copy.wallets) {
+    const decoded = decodeStateRow(row);
+    if (decoded !== null) copy.wallets.set(key, { row: encodeStateRow({ ...decoded, ...change }), shares });
+  }
+  return copy;
 }
