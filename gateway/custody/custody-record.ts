@@ -1,6 +1,7 @@
 /**
  * What a signing party tells its operator: rows of the audit log for what was done, refused or frozen, lines of the log
- * for what he should look at, and for refusals whose row is that of the caller's act. No check, no field of the protocol and no secret is in an event.
+ * for what he should look at. What a caller or an operator of this party asked for is a line alone: the row is that of
+ * the act, which says who asked. No check, no field of the protocol and no secret is in an event.
  */
 import type { Party } from "../../engine/custody/mpc/base/parameters.js";
 import type { CustodyEvent, CustodyEvents } from "../../engine/custody/provider/custody-events.js";
@@ -32,16 +33,20 @@ export class CustodyRecord implements CustodyEvents {
         return;
       case "refused":
         if (event.isAsked) logger.info("custody.refused", { part: who, what: event.code });
-        else this.#row(rowOf(who, event));
+        else this.#act(rowOf(who, event), false);
+        return;
+      case "frozen":
+        this.#act(rowOf(who, event), false);
         return;
       default:
-        this.#row(rowOf(who, event));
+        this.#act(rowOf(who, event), event.isAsked);
     }
   }
 
-  #row(row: Omit<AuditRow, "atMs">): void {
+  #act(row: Omit<AuditRow, "atMs">, isAsked: boolean): void {
     const { audit, logger } = this.#parts;
     logger.info("custody.act", { what: row.what, outcome: row.outcome });
+    if (isAsked) return;
     audit.append(row).catch((error: unknown) =>
       logger.error("admin.audit_failed", {
         what: row.what,

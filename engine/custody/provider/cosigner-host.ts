@@ -134,7 +134,7 @@ export class CosignerHost {
     if (problem !== null || share === "unreadable") return this.#refuse(message, problem ?? REFUSED_BUSY);
     const { epoch, ctr } = message.header;
     const names: SessionNames = {
-      ...{ epoch, ctr, owner: null },
+      ...{ epoch, ctr, owner: null, isAsked: false },
       ...(kind.name === "f1"
         ? { kind: "sign", mode: null }
         : kind.name === "kg1"

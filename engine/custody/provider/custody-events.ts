@@ -22,21 +22,30 @@ export type CustodyAlert =
   | "BACKUP_FAILED"
   | "FAULT";
 
+/** A caller or an operator of this party asked for it: that act leaves a row of its own, with who asked. */
+interface Asked {
+  readonly isAsked: boolean;
+}
+
 /** Wallets by UUID. */
 export type CustodyEvent =
-  | { readonly kind: "created"; readonly walletId: string }
-  | { readonly kind: "refreshed"; readonly walletId: string; readonly epoch: number; readonly mode: RefreshMode }
-  | { readonly kind: "restored"; readonly walletId: string; readonly epoch: number }
+  | (Asked & { readonly kind: "created"; readonly walletId: string })
+  | (Asked & {
+      readonly kind: "refreshed";
+      readonly walletId: string;
+      readonly epoch: number;
+      readonly mode: RefreshMode;
+    })
+  /** Always an operator's act. */
+  | (Asked & { readonly kind: "restored"; readonly walletId: string; readonly epoch: number })
   /** `cheat`: a check of this party failed. `peer`: the other party gave notice. */
   | { readonly kind: "frozen"; readonly walletId: string; readonly by: "cheat" | "peer"; readonly atMs: number }
-  | {
+  | (Asked & {
       readonly kind: "refused";
       readonly walletId: string;
       readonly code: RefusalCode;
       readonly rule: number;
-      /** A caller of this party waits for it: his act leaves a row of its own, with who he is. */
-      readonly isAsked: boolean;
-    }
+    })
   | { readonly kind: "violation"; readonly walletId: string | null }
   | { readonly kind: "alert"; readonly alert: CustodyAlert; readonly walletId: string | null };
 

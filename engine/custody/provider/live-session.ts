@@ -28,6 +28,8 @@ export interface SessionNames {
   readonly mode: RefreshMode | null;
   /** S: who the wallet belongs to. */
   readonly owner: BackupOwner | null;
+  /** S: a caller or an operator waits for it; C's sessions, and a refresh that was due, nobody of the party asked for. */
+  readonly isAsked: boolean;
 }
 
 /** What this party could not make durable. Callers and operators see it by these words. */

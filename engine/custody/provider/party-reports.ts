@@ -50,16 +50,15 @@ export class PartyReports {
   /** `isStoreOpen`: otherwise the store has its own alert, and what comes of it needs none. */
   ended(wallet: HeldWallet, names: SessionNames, end: SessionEnd, isStoreOpen: boolean): void {
     const walletId = wallet.id;
-    if (end.kind === "done" && names.kind === "keygen") this.emit({ kind: "created", walletId });
+    const { isAsked } = names;
+    if (end.kind === "done" && names.kind === "keygen") this.emit({ kind: "created", walletId, isAsked });
     if (end.kind === "done" && names.kind === "refresh")
-      this.emit({ kind: "refreshed", walletId, epoch: names.epoch, mode: names.mode ?? 0 });
+      this.emit({ kind: "refreshed", walletId, epoch: names.epoch, mode: names.mode ?? 0, isAsked });
     if (end.kind !== "failed") return;
     const { failure } = end;
     if (failure.kind === "violation") this.violated(wallet.walletId);
     if (failure.kind === "fault" && isStoreOpen) this.alert("FAULT", walletId);
     if (failure.kind !== "refused") return;
-    // S alone has callers; its refreshes run by themselves too.
-    const isAsked = this.#party === 0 && names.kind !== "refresh";
     this.emit({ kind: "refused", walletId, code: failure.code, rule: failure.detail, isAsked });
     if (failure.code === "DIGEST") this.alert("DIGESTS_DIFFER", walletId);
     if (failure.code === "TAG") this.alert("TAGS_DIFFER", walletId);

@@ -31,6 +31,6 @@ export async function restoreWallet<Request>(
     if (!(await host.rows.write(wallet, { row, put: share, erase, beside })))
       throw new ServiceError("STORE_UNAVAILABLE", { reason: "COMMIT_FAILED" });
   });
-  host.reports.emit({ kind: "restored", walletId: wallet.id, epoch: row.activeEpoch });
+  host.reports.emit({ kind: "restored", walletId: wallet.id, epoch: row.activeEpoch, isAsked: true });
   host.exchange.ask(wallet);
 }

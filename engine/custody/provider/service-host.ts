@@ -65,7 +65,7 @@ export class ServiceHost {
     if (!this.host.isReady || this.host.reports.violations.isRefused(NEW_WALLETS)) throw notReady(this.host);
     if (this.#lost.size > 0) throw new ServiceError("RESTORED_STORE");
     const wallet = this.host.rows.attempt(walletId);
-    const names: SessionNames = { kind: "keygen", epoch: 1, ctr: 0n, mode: null, owner };
+    const names: SessionNames = { kind: "keygen", epoch: 1, ctr: 0n, mode: null, owner, isAsked: true };
     return this.#begun(wallet, () => this.#started(wallet, names, { kind: "keygen", walletId, owner }));
   }
 
@@ -75,12 +75,15 @@ export class ServiceHost {
       const { row, share } = await this.#active(wallet);
       this.assertSigns(wallet);
       const { walletId } = wallet;
-      const names = { kind: "sign" as const, epoch: share.epoch, ctr: row.ctr + 1n, mode: null, owner: null };
+      const names: SessionNames = {
+        ...{ kind: "sign", epoch: share.epoch, ctr: row.ctr + 1n, mode: null, owner: null, isAsked: true },
+      };
       return this.#started(wallet, names, { kind: "sign", walletId, row, share, intent, digest });
     });
   }
 
-  async refresh(wallet: HeldWallet, mode: RefreshMode): Promise<SessionOutcome> {
+  /** `isAsked`: an operator waits for it. */
+  async refresh(wallet: HeldWallet, mode: RefreshMode, isAsked: boolean): Promise<SessionOutcome> {
     return this.#begun(wallet, async () => {
       this.#assertRefreshes(wallet, mode);
       const { row, share } = await this.#active(wallet);
@@ -90,7 +93,9 @@ export class ServiceHost {
       if (owner === null) throw new ServiceError("INTERNAL", { problem: "custody: wallet without owner" });
       const { ownerId, userId, createdAt } = owner;
       const named = { ownerId, userId, createdAt };
-      const names = { kind: "refresh" as const, epoch: row.activeEpoch + 1, ctr: 0n, mode, owner: named };
+      const names: SessionNames = {
+        ...{ kind: "refresh", epoch: row.activeEpoch + 1, ctr: 0n, mode, owner: named, isAsked },
+      };
       return this.#started(wallet, names, { kind: "refresh", walletId, row, mode, share, owner: named });
     });
   }

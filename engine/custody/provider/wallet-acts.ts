@@ -68,7 +68,7 @@ export class WalletActs {
   /** An operator's act. Rejects with what it came to; the epoch that is active then. */
   async refresh(wallet: HeldWallet, mode: RefreshMode): Promise<number> {
     const deadline = new Deadline(this.#clock, REFRESH_MS);
-    return this.#refreshTurn(wallet, deadline, () => this.#refreshed(wallet, mode, deadline), true);
+    return this.#refreshTurn(wallet, deadline, () => this.#refreshed(wallet, mode, deadline, true), true);
   }
 
   /** Called whenever a wallet may have become due. At most one try a minute; never throws. */
@@ -81,7 +81,7 @@ export class WalletActs {
       this.refreshIfDue(wallet);
     }, ROUTINE_MS);
     const deadline = new Deadline(this.#clock, ROUTINE_MS);
-    const act = async () => (this.#host.needsRefresh(wallet) ? this.#refreshed(wallet, 0, deadline) : 0);
+    const act = async () => (this.#host.needsRefresh(wallet) ? this.#refreshed(wallet, 0, deadline, false) : 0);
     // Its end is in the events; the next try is the timer's.
     this.#refreshTurn(wallet, deadline, act, false).catch(() => {});
   }
@@ -102,8 +102,8 @@ export class WalletActs {
     return this.#turns.run(wallet.id, deadline.leftMs(), refreshed, true);
   }
 
-  async #refreshed(wallet: HeldWallet, mode: RefreshMode, deadline: Deadline): Promise<number> {
-    const outcome = await this.#host.refresh(wallet, mode);
+  async #refreshed(wallet: HeldWallet, mode: RefreshMode, deadline: Deadline, isOperators: boolean): Promise<number> {
+    const outcome = await this.#host.refresh(wallet, mode, isOperators);
     if (outcome.end.kind !== "done") {
       const error = await this.#errorOf(wallet, outcome, deadline);
       // Decided, and the peer's answer was lost: both have the new epoch once they are settled.
