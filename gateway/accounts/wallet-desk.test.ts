@@ -151,6 +151,27 @@ describe("wallets that were made without a key", () => {
     await expect(desk.create("old", call({ idempotencyKey: null }))).rejects.toMatchObject({ code: "WALLET_EXISTS" });
   });
 
+  it("of a user id that the adopter has too are reached by their other names, and the user id is the adopter's", async () => {
+    const { provider, open } = stand();
+    const local = await provider.create("same", null);
+    const own = await provider.create("same", ALICE);
+    const desk = open(ALICE);
+    expect(desk.find("same", ALICE)).toBe(own);
+    for (const name of [local.walletId, local.address]) expect(desk.find(name, ALICE)).toBe(local);
+    expect(desk.list(ALICE, null, 10).wallets).toHaveLength(2);
+    for (const [ownerId, walletId] of [
+      [ALICE, own.walletId],
+      [null, local.walletId],
+    ] as const)
+      await expect(desk.create("same", call({ ownerId, idempotencyKey: null }))).rejects.toMatchObject({
+        code: "WALLET_EXISTS",
+        context: { walletId },
+      });
+    expect((await desk.sign(local, MESSAGE, call({ idempotencyKey: null }))).value).toMatchObject({
+      digest: expect.any(String),
+    });
+  });
+
   it("are listed once by a provider that knows of the adoption itself", async () => {
     const { provider, open } = stand();
     const local = await provider.create("old", null);

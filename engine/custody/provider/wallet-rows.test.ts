@@ -44,6 +44,20 @@ describe("a wallet row", () => {
     expect([rows.find("ada", null), [...rows.after(null, null)]]).toEqual([null, []]);
   });
 
+  it("of a user id that its adopter has too gives way to the adopter's, and is found by it once that is gone", async () => {
+    const rows = await loaded(ROW, ROW.walletId, new Owners({ adoptedBy: () => "eve" }));
+    const [walletId, address] = ["00010203-0405-4607-8809-0a0b0c0d0e10", "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"];
+    const own: WalletRow = { ...ROW, walletId, address, ownerId: "eve" };
+    rows.put(own);
+    expect([rows.find("ada", "eve"), rows.find(ROW.walletId, "eve"), rows.find(ROW.address, "eve")]).toEqual([
+      ...[own, ROW, ROW],
+    ]);
+    expect([...rows.after(null, "eve")]).toEqual([ROW, own]);
+    expect([rows.inTheWay("ada", "eve"), rows.inTheWay("ada", null)]).toEqual([own, ROW]);
+    rows.remove(walletId);
+    expect([rows.find("ada", "eve"), rows.inTheWay("ada", "eve")]).toEqual([ROW, ROW]);
+  });
+
   it("keeps what it was written as", async () => {
     const rows = new WalletRows(new Owners());
     const { value } = rows.put(ROW);

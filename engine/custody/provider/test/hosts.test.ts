@@ -62,6 +62,30 @@ describe("creation", () => {
     expect(both.owners).toContain("0 ada");
   });
 
+  it("that the adopter and those without a key both have made of one user id are two wallets, and stay so", async () => {
+    const both = await bench();
+    both.seed = "host-2";
+    const own = walletOf(await both.create("ada", "eve"));
+    const owners = new Owners({ adoptedBy: () => "eve" });
+    const after = await new CustodyBench({ owners }, both.copyOfRows()).up();
+    // The user id is the adopter's own wallet; every other name of the adopted one leads to it.
+    expect(after.service.find("ada", "eve")).toEqual(own);
+    for (const name of [id, made.wallet.address]) expect(after.service.find(name, "eve")).toEqual(made.wallet);
+    expect(after.service.find("ada", null)).toEqual(made.wallet);
+    const listed = after.service.list("eve", null, 10).wallets.map(({ walletId }) => walletId);
+    expect(listed).toEqual([id, own.walletId].sort());
+    for (const walletId of listed) expect(await after.sign(walletId)).toMatchObject({ digest: expect.any(String) });
+    for (const [ownerId, walletId] of [
+      ["eve", own.walletId],
+      [null, id],
+    ] as const)
+      await expect(after.service.create("ada", ownerId)).rejects.toMatchObject({
+        code: "WALLET_EXISTS",
+        context: { walletId },
+      });
+    expect(after.rows.map(({ wallets }) => wallets.size)).toEqual([2, 2]);
+  });
+
   it("without an owner, of a user id that the adopter has, makes no second one, and does not name it", async () => {
     const owners = new Owners({ adoptedBy: () => "eve" });
     const both = await new CustodyBench({ owners }).up();
