@@ -67,9 +67,12 @@ export class WalletRows {
     return this.#ofUser(name, this.#owners.reachedBy(ownerId));
   }
 
-  /** The wallet in the way of a new one: also that of the adopter, where nobody's is asked for. */
+  /**
+   * The wallet in the way of a new one: also that of the adopter, where nobody's is asked for. One that the caller reaches
+   * goes first, as there may be two since the adoption.
+   */
   inTheWay(userId: string, ownerId: string | null): WalletRow | null {
-    return this.#ofUser(userId, this.#owners.sameAs(ownerId));
+    return this.#ofUser(userId, [...this.#owners.reachedBy(ownerId), ...this.#owners.sameAs(ownerId)]);
   }
 
   #ofUser(userId: string, owners: readonly (string | null)[]): WalletRow | null {
