@@ -16,7 +16,7 @@ import { makeParties } from "../../../gateway/custody/party-setup.js";
 import { ContractJudge, type Reply } from "../../../gateway/test/client.js";
 import { pidOfChild } from "./gateway-process.js";
 import type { LocalPair } from "./local-pair.js";
-import { type MadeKey, type Place, ServeBench, type ServeProcess } from "./serve-bench.js";
+import { type MadeKey, type Place, type Running, ServeBench, type ServeProcess } from "./serve-bench.js";
 import { SignedCaller } from "./signed-caller.js";
 import { pause } from "./system.js";
 
@@ -27,6 +27,11 @@ const RETRY_MS = 100;
 export interface CustodyPlace extends Place {
   readonly service: string;
   readonly cosigner: string;
+}
+
+export interface CosignerProcess {
+  readonly running: Running;
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 export interface WalletFields {
@@ -123,6 +128,22 @@ export class CustodyBench {
     const cosigner = await RemoteCosigner.start(this.serve.compiled(FALSE_COSIGNER), place.cosigner, port);
     this.#cosigners.add(cosigner);
     return cosigner;
+  }
+
+  /**
+   * `unwind cosigner`, once it listens: its operator's own process. `environment` of a service leads there. `inside`:
+   * turns the command into the one to run.
+   */
+  async cosignerProcess(
+    place: CustodyPlace,
+    inside: (command: readonly string[]) => readonly string[] = (command) => command,
+  ): Promise<CosignerProcess> {
+    const [program = "", ...args] = inside([...this.serve.cliCommand(), "cosigner", place.cosigner]);
+    const running = this.serve.run([program, ...args], place.folder);
+    await Promise.race([running.ended, new Promise((resolve) => running.child.stdout?.once("data", resolve))]);
+    const url = /^ready (\S+)$/m.exec(running.stdout)?.[1];
+    if (url === undefined) throw new Error(running.stderr);
+    return { running, environment: { COSIGNER_URL: url } };
   }
 
   /** Wallet ids of both parties, and their states. */

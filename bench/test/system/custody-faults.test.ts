@@ -1,6 +1,6 @@
 /**
  * Server wallets where something is wrong: a co-signer that cheats freezes a wallet on both sides until both operators
- * act; parties that may not work together do not start; a full volume makes no half wallet.
+ * act; parties that may not work together do not start.
  */
 import { randomBytes } from "node:crypto";
 import { cpSync, copyFileSync, rmSync, writeFileSync } from "node:fs";

@@ -3,7 +3,7 @@
  * `unwind custody init` makes them, a connection in memory, and a clock that stands still, so that no deadline passes
  * however slow the machine is.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemRandom } from "../../../engine/custody/mpc/base/random.js";
@@ -12,6 +12,7 @@ import { DEFAULT_POLICY } from "../../../engine/custody/policy/policy.js";
 import { refusalReply } from "../../../engine/custody/policy/refusals.js";
 import { CosignerHost } from "../../../engine/custody/provider/cosigner-host.js";
 import { PolicyDayBook } from "../../../engine/custody/provider/day-book.js";
+import type { BackupFolder } from "../../../engine/custody/provider/party-store.js";
 import { DurablePartyStore } from "../../../engine/custody/provider/durable-party-store.js";
 import { EmbeddedProvider } from "../../../engine/custody/provider/embedded-provider.js";
 import { createCosignerRunner, createServiceRunner } from "../../../engine/custody/provider/local-runner.js";
@@ -67,6 +68,15 @@ export class WalletWorld {
 
   backups(party: Party): string {
     return this.path(NAMES[party], "backups");
+  }
+
+  backupFiles(party: Party): readonly string[] {
+    return readdirSync(this.backups(party));
+  }
+
+  /** For a test whose folder refuses. */
+  folderOf(_party: Party, folder: BackupFolder): BackupFolder {
+    return folder;
   }
 
   keyFile(party: Party): string {
@@ -175,7 +185,8 @@ export class WalletWorld {
     const ring = await openKeyring({ store, kek, formerKek: null, places, clock: this.clock });
     if (ring === null) throw new Error("no key");
     this.#undo.push(() => ring.close());
-    const backups = await openBackupFolder({ path: backupDirectory, party, clock: this.clock });
+    const folder = await openBackupFolder({ path: backupDirectory, party, clock: this.clock });
+    const backups = this.folderOf(party, folder);
     return {
       ...{ ring, store, key, backups, clock: this.clock, events: this.#record },
       ...{ identity: identityOfParty(party, ring, key), link: this.#link.end(party) },
