@@ -92,7 +92,7 @@ export function custodyStatus({ problem, wallets, frozen, lost, sessions }: Wall
 const PROBLEM_TEXT: Readonly<Record<SignerProblem, string>> = {
   CONNECTING: "connecting",
   UNREACHABLE: "not reachable",
-  PIN: "its certificate is not the expected one",
+  PIN: "the two parties do not pin each other's certificates (compare `peerPins` with `unwind custody pin`)",
   SUITE: "it speaks another version of the protocol",
   SAME_PARTY: "both sides are the same party",
   SAME_KEK: "both parties have one key-encryption key",

@@ -66,7 +66,7 @@ const MISFITS: ReadonlyMap<SignerProblem, string> = new Map([
 ]);
 
 const WRONG_PIN =
-  "server wallets: the two parties do not pin each other's certificates: peerPins in the party.json of one of them is wrong";
+  "server wallets: the two parties do not pin each other's certificates: peerPins in the party.json of one of them is wrong (`unwind custody pin` of the other's folder prints what it has to hold)";
 
 /** Rejects with StartError, or with ServiceError where a row or the backup folder cannot be used. */
 export async function openCustody(parts: CustodyParts): Promise<Custody> {

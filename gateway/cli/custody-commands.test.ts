@@ -1,5 +1,5 @@
 /** `unwind custody …`, and the way to a co-signer's own socket. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -102,6 +102,7 @@ describe("unwind custody init", () => {
     [["custody", "init", "x", "--service-backup-key", "12"], "32 bytes"],
     [["custody", "init", "x", "--service-backup-key", "00".repeat(32)], "low order"],
     [["custody", "pin", "/nowhere"], "cannot be read"],
+    [["custody", "certificate"], "missing required argument"],
     [["cosigner"], "missing required argument"],
     [["cosigner", "x", "--log-level", "loud"], "Allowed choices"],
     [["cosigner", "/nowhere"], "unwind custody init"],
@@ -109,6 +110,57 @@ describe("unwind custody init", () => {
     const result = await run(...words);
     expect(result).toMatchObject({ code: 2, stdout: "" });
     expect(result.stderr).toContain(why);
+  });
+});
+
+describe("unwind custody certificate", () => {
+  const pinOf = async (party: string) =>
+    JSON.parse((await run("custody", "pin", join(folder, "new", party), "--json")).stdout) as {
+      readonly pin: string;
+      readonly nextPin?: string;
+    };
+
+  it.each(["service", "cosigner"])(
+    "gives the %s a new one in two steps, and says what is next each time",
+    async (party) => {
+      await run("custody", "init", join(folder, "new"));
+      const directory = join(folder, "new", party);
+      const { pin: formerPin } = await pinOf(party);
+      const made = await run("custody", "certificate", directory);
+      const { pin, nextPin = "" } = await pinOf(party);
+      expect([pin, made.code, made.stderr]).toEqual([formerPin, 0, ""]);
+      expect(made.stdout).toContain(`1. Add ${nextPin} to peerPins in the party.json of the other party`);
+      expect(made.stdout).toContain(`unwind custody certificate ${directory} --use`);
+      const again = await run("custody", "certificate", directory, "--json");
+      expect(JSON.parse(again.stdout)).toEqual({ pin: nextPin, formerPin });
+
+      const used = await run("custody", "certificate", directory, "--use");
+      expect([used.code, used.stderr]).toEqual([0, ""]);
+      expect(used.stdout).toContain(`Take ${formerPin} out of peerPins of the other party`);
+      expect(await pinOf(party)).toEqual({ pin: nextPin });
+      const key = text(join(directory, "link.key")).split("\n")[1] ?? "";
+      expect(made.stdout + again.stdout + used.stdout).not.toContain(key);
+    },
+  );
+
+  it("refuses to take up what is not there, and ends with 2 where the folder is no party's or its files are broken", async () => {
+    await run("custody", "init", join(folder, "new"));
+    const directory = join(folder, "new", "service");
+    const early = await run("custody", "certificate", directory, "--use");
+    expect(early).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining("NO_NEXT") });
+    expect(early.stderr).toContain("without --use");
+    for (const bad of [folder, join(folder, "nowhere"), join(folder, "new")])
+      expect(await run("custody", "certificate", bad)).toMatchObject({
+        ...{ code: 2, stdout: "", stderr: expect.stringContaining("is no party's folder") },
+      });
+    writeFileSync(join(directory, "party.json"), "{");
+    expect(await run("custody", "certificate", directory)).toMatchObject({ code: 2, stdout: "" });
+    const cosigner = join(folder, "new", "cosigner");
+    chmodSync(join(cosigner, "link.key"), 0o644);
+    expect(await run("custody", "certificate", cosigner)).toMatchObject({
+      ...{ code: 2, stdout: "", stderr: expect.stringContaining("KEY_FILE") },
+    });
+    expect(existsSync(join(cosigner, "link.key.next"))).toBe(false);
   });
 });
 

@@ -1,17 +1,26 @@
 /** `unwind custody …`, which sets the two signing parties up, and `unwind cosigner`, which is one of them. */
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type BackupPublicKey, parseBackupPublicKey } from "../../engine/custody/provider/backup-key.js";
+import type { Party } from "../../engine/custody/mpc/base/parameters.js";
 import { systemRandom } from "../../engine/custody/mpc/base/random.js";
 import { createLogger, LOG_LEVELS, type LogLevel } from "../app/log.js";
 import { CosignerRefused } from "../cosigner/cosigner.js";
 import { type RunningCosigner, runCosigner } from "../cosigner/run-cosigner.js";
-import { PartyCertificateError, pinOfCertificateFile } from "../custody/party-certificate.js";
-import { filesOf } from "../custody/party-config.js";
+import {
+  type CertificateChange,
+  makeNextCertificate,
+  pinsOfParty,
+  useNextCertificate,
+} from "../custody/certificate-change.js";
+import { PartyCertificateError } from "../custody/party-certificate.js";
+import { filesOf, partyOfFolder } from "../custody/party-config.js";
+import { PARTY_NAMES } from "../custody/party-names.js";
 import { makeParties, SetupError, writeBackupPair } from "../custody/party-setup.js";
 import { type CliTools, JSON_FLAG, JSON_TEXT, type Options, type ProgramParts } from "./cli-call.js";
 import { CliFailure, EXIT_FAULT, EXIT_REFUSED, EXIT_USAGE } from "./exit-codes.js";
-import { fieldsText, partiesText } from "./output.js";
+import { certificateText, fieldsText, partiesText } from "./output.js";
 
 export function addCustody(custody: Command, parts: ProgramParts): void {
   custody
@@ -32,7 +41,23 @@ export function addCustody(custody: Command, parts: ProgramParts): void {
     .command("pin <folder>")
     .description("what the other party's party.json has in peerPins for the party of this folder")
     .option(JSON_FLAG, JSON_TEXT)
-    .action((folder: string, options: Options) => act(parts, options, () => pinOfParty(resolve(folder))));
+    .action((folder: string, options: Options) =>
+      act(parts, options, () => certified(() => pinsOfParty(filesOf(resolve(folder))))),
+    );
+  custody
+    .command("certificate <folder>")
+    .description("make the next certificate of the party of this folder, and print its pin; with --use: take it up")
+    .option("--use", "show the next certificate from the next start on; the other party has to pin it already")
+    .option(JSON_FLAG, JSON_TEXT)
+    .action((folder: string, options: Options) => {
+      const isUse = options["use"] === true;
+      return act(
+        parts,
+        options,
+        () => changeCertificate(resolve(folder), isUse),
+        (change) => certificateText(change as CertificateChange, resolve(folder), isUse),
+      );
+    });
 }
 
 export function addCosigner(cosigner: Command, parts: ProgramParts): void {
@@ -78,11 +103,34 @@ function makeBackupKey(path: string) {
   }
 }
 
-function pinOfParty(directory: string) {
+function changeCertificate(directory: string, isUse: boolean): CertificateChange {
+  const party = partyOfFolder(directory, textOf);
+  if (party === null)
+    throw new CliFailure(EXIT_USAGE, "NO_PARTY", `${directory} is no party's folder: no party.json there names one`);
+  const files = filesOf(directory);
+  return certified(() =>
+    isUse ? useNextCertificate(files) : makeNextCertificate(files, PARTY_NAMES.indexOf(party) as Party),
+  );
+}
+
+const REFUSED_CERTIFICATES: ReadonlySet<string> = new Set(["NO_NEXT", "CUT_SHORT", "FILE_EXISTS", "FILE_UNWRITABLE"]);
+
+function certified<Result>(act: () => Result): Result {
   try {
-    return { pin: pinOfCertificateFile(filesOf(directory).certFile) };
+    return act();
   } catch (error) {
-    throw error instanceof PartyCertificateError ? new CliFailure(EXIT_USAGE, error.reason, error.message) : error;
+    if (!(error instanceof PartyCertificateError)) throw error;
+    const exitCode = REFUSED_CERTIFICATES.has(error.reason) ? EXIT_REFUSED : EXIT_USAGE;
+    throw new CliFailure(exitCode, error.reason, error.message);
+  }
+}
+
+function textOf(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    // The problem names the folder.
+    return null;
   }
 }
 

@@ -5,6 +5,7 @@
 import type { AuditPage } from "../auth/audit.js";
 import type { KeyView, NewSecret } from "../auth/key-admin.js";
 import type { WalletLine } from "../admin/wallet-admin.js";
+import type { CertificateChange } from "../custody/certificate-change.js";
 import type { PartyName } from "../custody/party-names.js";
 import type { MadeParty } from "../custody/party-setup.js";
 
@@ -84,8 +85,25 @@ export function partiesText(made: unknown): string {
     `Or move ${cosigner.directory} to another host, set host and port in its party.json, run \`unwind cosigner <folder>\` there, and set COSIGNER_URL.`,
     "Write the co-signer's policy.json before anything but messages is to be signed (docs/custody.md).",
   ];
-  const numbered = steps.map((step, at) => `${at + 1}. ${printable(step)}\n`).join("");
-  return `${fieldsText({ service, cosigner })}\nNext:\n${numbered}`;
+  return `${fieldsText({ service, cosigner })}\n${nextText(steps)}`;
+}
+
+/** The pins, and what the operators do next: in this order the two parties can talk after each step. */
+export function certificateText(change: CertificateChange, folder: string, isUsed: boolean): string {
+  const { pin, formerPin } = change;
+  const away = `Take ${formerPin} out of peerPins of the other party, and start that party again.`;
+  const steps = isUsed
+    ? ["Start this party again.", away]
+    : [
+        `Add ${pin} to peerPins in the party.json of the other party, beside ${formerPin}, and start that party again.`,
+        `\`unwind custody certificate ${folder} --use\`, and start this party again.`,
+        away,
+      ];
+  return `${fieldsText(change)}\n${nextText(steps)}`;
+}
+
+function nextText(steps: readonly string[]): string {
+  return `Next:\n${steps.map((step, at) => `${at + 1}. ${printable(step)}\n`).join("")}`;
 }
 
 /** Name and value of each member, those within a member too. */

@@ -6,7 +6,7 @@
  * its first moment, is never overwritten, and is not taken where others can read it.
  */
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign, X509Certificate } from "node:crypto";
-import { closeSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Party } from "../../engine/custody/mpc/base/parameters.js";
 import { readSecretFile } from "../../engine/custody/sealing/secret-file.js";
@@ -49,6 +49,10 @@ export type CertificateProblem =
   | "CERT_INVALID"
   | "KEY_INVALID"
   | "MISMATCH"
+  /** There is no next certificate to take up. */
+  | "NO_NEXT"
+  /** One is half taken up. */
+  | "CUT_SHORT"
   /** The pin of the other party is the own one. */
   | "SAME_KEY";
 
@@ -100,34 +104,57 @@ export function writePartyCertificate(files: PartyFiles, party: Party): Buffer {
   }
 }
 
-/** Throws PartyCertificateError. The caller wipes the key. */
+/** Where the next certificate, or its key, lies until it is taken up. */
+export function nextOf(path: string): string {
+  return `${path}.next`;
+}
+
+/**
+ * Throws PartyCertificateError. The caller wipes the key. The key decides: while the next certificate is taken up, which
+ * a kill may leave half done, it may be that of the key already.
+ */
 export function readPartyCertificate({ certFile, keyFile }: PartyFiles): PartyCertificate {
-  const certificate = readCertificate(certFile);
-  const parsed = tried("CERT_INVALID", `${certFile} holds no certificate in PEM form`, () => {
-    return new X509Certificate(certificate);
-  });
+  const present = readParsed(certFile);
   const key = readKey(keyFile);
   try {
     const problem = `${keyFile} holds no private key in PEM form without a passphrase`;
     const privateKey = tried("KEY_INVALID", problem, () => createPrivateKey(key));
-    if (!parsed.checkPrivateKey(privateKey))
+    const fits = ({ parsed }: ReadCertificate) => parsed.checkPrivateKey(privateKey);
+    const found = fits(present) ? present : candidatesOf(certFile).find(fits);
+    if (found === undefined)
       throw new PartyCertificateError(
         "MISMATCH",
         `the key in ${keyFile} is not that of the certificate in ${certFile}`,
       );
-    return { certificate, key, pin: pinOf(parsed.publicKey) };
+    return { certificate: found.certificate, key, pin: pinOf(found.parsed.publicKey) };
   } catch (error) {
     key.fill(0);
     throw error;
   }
 }
 
+interface ReadCertificate {
+  readonly certificate: Buffer;
+  readonly parsed: X509Certificate;
+}
+
+function readParsed(certFile: string): ReadCertificate {
+  const certificate = readCertificate(certFile);
+  const parsed = tried("CERT_INVALID", `${certFile} holds no certificate in PEM form`, () => {
+    return new X509Certificate(certificate);
+  });
+  return { certificate, parsed };
+}
+
+/** Where the present one was read before it was replaced, the second look has it. */
+function candidatesOf(certFile: string): readonly ReadCertificate[] {
+  const next = nextOf(certFile);
+  return [...(existsSync(next) ? [next] : []), certFile].map(readParsed);
+}
+
 /** The pin of a certificate file, in the form of the configuration. Throws PartyCertificateError. */
 export function pinOfCertificateFile(certFile: string): string {
-  const bytes = readCertificate(certFile);
-  return tried("CERT_INVALID", `${certFile} holds no certificate in PEM form`, () => {
-    return formatPin(pinOf(new X509Certificate(bytes).publicKey));
-  });
+  return formatPin(pinOf(readParsed(certFile).parsed.publicKey));
 }
 
 /** X.509 v3 (RFC 5280): an end entity whose key signs handshakes, from 2000 until the end of all dates. */
@@ -167,7 +194,7 @@ function pem(label: string, der: Buffer): Buffer {
 }
 
 /** Durable with its name when it returns. */
-function writeNew(path: string, bytes: Buffer, mode: number): void {
+export function writeNew(path: string, bytes: Buffer, mode: number): void {
   let descriptor: number;
   try {
     descriptor = openSync(path, "wx", mode);
@@ -188,7 +215,7 @@ function writeNew(path: string, bytes: Buffer, mode: number): void {
   }
 }
 
-function syncFolder(path: string): void {
+export function syncFolder(path: string): void {
   const descriptor = openSync(path, "r");
   try {
     fsyncSync(descriptor);

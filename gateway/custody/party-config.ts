@@ -48,6 +48,12 @@ const OF_COSIGNER = ["host", "port", "kekFile", "kekFormerFile", "dataDirectory"
 
 type Members = Readonly<Record<string, unknown>>;
 
+/** Whose folder it is; null: no party's. `readFile` as below. */
+export function partyOfFolder(directory: string, readFile: (path: string) => string | null): PartyName | null {
+  const named = objectOf(readFile(join(directory, CONFIG_FILE)) ?? "")?.["party"];
+  return PARTY_NAMES.find((name) => name === named) ?? null;
+}
+
 /** `readFile`: the text of a file, null where it cannot be read. */
 export function readPartyConfig(
   directory: string,

@@ -37,7 +37,11 @@ export function parsePins(text: string): ParsedPins {
     if (isPinned(pins, pin)) return { ok: false, problem: "the same pin is given twice" };
     pins.push(pin);
   }
-  if (pins.length > PINS_MAX) return { ok: false, problem: `at most ${PINS_MAX} pins are taken` };
+  if (pins.length > PINS_MAX)
+    return {
+      ok: false,
+      problem: `at most ${PINS_MAX} pins are taken, the present one and the next: take the former one away`,
+    };
   return { ok: true, pins };
 }
 

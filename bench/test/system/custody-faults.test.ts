@@ -168,7 +168,7 @@ const WRONG: readonly Wrong[] = [
       return nothing;
     },
     says: /do not pin each other's certificates/,
-    late: /PIN: its certificate is not the expected one/,
+    late: /PIN: the two parties do not pin each other/,
   },
   {
     why: "the co-signer pins another service",
@@ -177,7 +177,7 @@ const WRONG: readonly Wrong[] = [
       return nothing;
     },
     says: /do not pin each other's certificates/,
-    late: /PIN: its certificate is not the expected one/,
+    late: /PIN: the two parties do not pin each other/,
   },
   {
     why: "the service's backup folder is missing",
@@ -254,7 +254,7 @@ describe("two parties that may not work together", () => {
     const ready = await caller.ask("/ready");
     expect([ready.status, ready.text]).toEqual([
       503,
-      expect.stringContaining("PIN: its certificate is not the expected"),
+      expect.stringContaining("PIN: the two parties do not pin each other"),
     ]);
     const refused = await caller.create("alice");
     expect([...outcomeOf(refused), Number(refused.headers["retry-after"]) > 0]).toEqual([
