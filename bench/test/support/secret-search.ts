@@ -9,22 +9,27 @@ const DIGEST = /[0-9a-f]{64}/g;
 
 interface Sought {
   readonly name: string;
-  readonly spellings: readonly string[];
+  readonly spelling: Buffer;
+  /** Hex, which a leak may write in any case. The spelling is lower case. */
+  readonly isHex: boolean;
 }
 
 export class SecretSearch {
-  readonly #sought: Sought[] = [];
+  #secretCount = 0;
+  /** Spellings by their first two bytes: all are looked for in one pass, because a store has tens of megabytes. */
+  readonly #byStart = new Map<number, Sought[]>();
+  readonly #isStart = new Uint8Array(1 << 16);
   readonly #signatures = new Set<string>();
 
   /** A secret that is text wherever it is used. */
   addText(name: string, secret: string): void {
-    this.#sought.push({ name, spellings: [secret, ...spellingsOf(Buffer.from(secret))] });
+    this.#add(name, [secret, ...spellingsOf(Buffer.from(secret))]);
   }
 
   /** A secret that is bytes; as text it is hex. */
   addBytes(name: string, secret: Uint8Array): void {
     const bytes = Buffer.from(secret);
-    this.#sought.push({ name, spellings: [bytes.toString("latin1"), ...spellingsOf(bytes)] });
+    this.#add(name, [bytes.toString("latin1"), ...spellingsOf(bytes)]);
   }
 
   /** Lower-case hex of 32 bytes. */
@@ -33,19 +38,51 @@ export class SecretSearch {
   }
 
   get count(): number {
-    return this.#sought.length + this.#signatures.size;
+    return this.#secretCount + this.#signatures.size;
   }
 
   /** `text`: bytes as latin1. The names of what is in it. */
   in(text: string): string[] {
-    const found: string[] = [];
-    const lower = text.toLowerCase();
-    for (const { name, spellings } of this.#sought)
-      if (spellings.some((spelling) => text.includes(spelling)) || lower.includes(spellings.at(-1) ?? ""))
-        found.push(name);
-    for (const [digest] of lower.matchAll(DIGEST)) if (this.#signatures.has(digest)) found.push(`signature ${digest}`);
-    return [...new Set(found)];
+    const bytes = Buffer.from(text, "latin1");
+    const found = new Set<string>();
+    for (let at = 0; at + 1 < bytes.length; at++) {
+      const start = startOf(bytes, at);
+      if (this.#isStart[start] === 0) continue;
+      for (const sought of this.#byStart.get(start) ?? []) if (isAt(bytes, at, sought)) found.add(sought.name);
+    }
+    for (const [digest] of text.toLowerCase().matchAll(DIGEST))
+      if (this.#signatures.has(digest)) found.add(`signature ${digest}`);
+    return [...found];
   }
+
+  #add(name: string, spellings: readonly string[]): void {
+    this.#secretCount++;
+    for (const [index, text] of spellings.entries()) {
+      const spelling = Buffer.from(text, "latin1");
+      const isHex = index === spellings.length - 1;
+      for (const start of isHex ? startsInAnyCase(text) : [startOf(spelling, 0)]) {
+        this.#isStart[start] = 1;
+        this.#byStart.set(start, [...(this.#byStart.get(start) ?? []), { name, spelling, isHex }]);
+      }
+    }
+  }
+}
+
+function startOf(bytes: Buffer, at: number): number {
+  return (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8);
+}
+
+function startsInAnyCase(hex: string): Set<number> {
+  const [first = "", second = ""] = hex;
+  const cases = (letter: string): string[] => [letter, letter.toUpperCase()];
+  return new Set(cases(first).flatMap((a) => cases(second).map((b) => startOf(Buffer.from(a + b), 0))));
+}
+
+function isAt(bytes: Buffer, at: number, { spelling, isHex }: Sought): boolean {
+  const end = at + spelling.length;
+  if (end > bytes.length) return false;
+  if (isHex) return bytes.toString("latin1", at, end).toLowerCase() === spelling.toString("latin1");
+  return bytes.compare(spelling, 0, spelling.length, at, end) === 0;
 }
 
 /** The last one is hex, which is searched for in any case. */
