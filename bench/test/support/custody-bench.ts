@@ -8,12 +8,11 @@ import { type ChildProcess, fork } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemRandom } from "../../../engine/custody/mpc/base/random.js";
-import { createSystemClock } from "../../../engine/domain/clock.js";
-import { connectAdmin } from "../../../gateway/admin/admin-client.js";
 import type { AdminOperation } from "../../../gateway/admin/protocol.js";
 import type { WalletLine } from "../../../gateway/admin/wallet-admin.js";
 import { makeParties } from "../../../gateway/custody/party-setup.js";
 import { ContractJudge, type Reply } from "../../../gateway/test/client.js";
+import { adminCall } from "./admin-call.js";
 import { pidOfChild } from "./gateway-process.js";
 import type { LocalPair } from "./local-pair.js";
 import { type MadeKey, type Place, type Running, ServeBench, type ServeProcess } from "./serve-bench.js";
@@ -154,21 +153,14 @@ export class CustodyBench {
   }
 
   /** An act of one side's operator. Rejects with its refusal. */
-  async admin(
+  admin(
     place: CustodyPlace,
     side: "service" | "cosigner",
     op: AdminOperation,
     params: Readonly<Record<string, unknown>> = {},
   ): Promise<unknown> {
     const folder = side === "service" ? place.dataDir : join(place.cosigner, "data");
-    const admin = await connectAdmin(join(folder, "admin.sock"), createSystemClock());
-    try {
-      const reply = await admin.call(op, params);
-      if (!reply.ok) throw new Error(`${side} ${op}: ${JSON.stringify(reply)}`);
-      return reply.result;
-    } finally {
-      await admin.close();
-    }
+    return adminCall([side, join(folder, "admin.sock")], op, params);
   }
 
   /** Ends what the test started. */

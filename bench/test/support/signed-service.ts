@@ -12,10 +12,13 @@ import { pathToFileURL } from "node:url";
 import { compileChild } from "../../../engine/storage/test/compile-child.js";
 import type { NewSecret } from "../../../gateway/auth/key-admin.js";
 import type { Scope } from "../../../schemas/operation.js";
+import { adminCall } from "./admin-call.js";
 import type { LocalPair } from "./local-pair.js";
 import { environmentFor } from "./system.js";
 
 const START_MS = 120_000;
+
+const madeKey = ({ key: { keyId, ownerId, scopes }, secret }: NewSecret) => ({ keyId, ownerId, secret, scopes });
 
 export interface ServiceRun {
   readonly url: string;
@@ -115,8 +118,13 @@ export class SignedBench {
     const args = ["keys", "create", "--scope", scopes.join(","), "--json", ...more];
     const { code, stdout, stderr } = await this.unwind(args, environment);
     if (code !== 0) throw new Error(`keys create ended with ${code}: ${stderr}`);
-    const { key, secret } = JSON.parse(stdout) as NewSecret;
-    return { keyId: key.keyId, ownerId: key.ownerId, secret, scopes };
+    return madeKey(JSON.parse(stdout) as NewSecret);
+  }
+
+  /** A key that the running service makes: by its socket, because each command is a program that starts. */
+  async makeKey(environment: Environment, scopes: readonly Scope[]) {
+    const path = join(environment["DATA_DIR"] ?? "", "admin.sock");
+    return madeKey((await adminCall(["service", path], "keys.create", { scopes })) as NewSecret);
   }
 
   dispose(): void {

@@ -55,8 +55,8 @@ beforeAll(async () => {
     ...{ LOG_LEVEL: "warn", STREAM_FRAMES_PER_SECOND: "100000", STREAM_UNAUTHENTICATED_PER_ADDRESS_MAX: "100" },
   });
   service = await bench.start(environment, ["--expose-gc"]);
-  key = await bench.createKey(environment, ["read", "trade"]);
-  fuzzKey = await bench.createKey(environment, ["read", "trade"]);
+  key = await bench.makeKey(environment, ["read", "trade"]);
+  fuzzKey = await bench.makeKey(environment, ["read", "trade"]);
 });
 afterAll(async () => {
   bench.dispose();
