@@ -1,4 +1,8 @@
-/** The end of the demo by Ctrl-C and by a supervisor: in order, without a complaint, and with no process left. */
+/**
+ * The end of the demo by Ctrl-C and by a supervisor: in order, without a complaint, and with no process left.
+ *
+ * Each signal, whom it goes to and what has just begun comes once; `ENDS=ALL` plays all of their pairs.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DemoBench } from "../support/demo-process.js";
 import { pause } from "../support/system.js";
@@ -18,28 +22,40 @@ beforeAll(() => {
 });
 afterAll(() => bench.dispose());
 
-describe("the demo ends without an error", () => {
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    it(`by ${signal} to all of its processes at once`, async () => {
-      const demo = bench.start();
-      await demo.shows('"recording.store"');
-      await demo.shows("curl -s");
-      demo.forgetOutput();
-      demo.signalGroup(signal);
-      expect(await demo.gone(END_MS)).toEqual(CLEAN);
-      expect(demo.complaints()).toEqual([]);
-    });
+const IS_WHOLE = process.env["ENDS"] === "ALL";
+const ENDS = [
+  ["SIGINT", "all of its processes at once"],
+  ["SIGTERM", "the launcher alone"],
+  ...(IS_WHOLE
+    ? ([
+        ["SIGINT", "the launcher alone"],
+        ["SIGTERM", "all of its processes at once"],
+      ] as const)
+    : []),
+] as const;
+const ENDS_AT_START = [
+  ["venues", "group"],
+  ["sidecar", "main"],
+  ...(IS_WHOLE
+    ? ([
+        ["venues", "main"],
+        ["sidecar", "group"],
+      ] as const)
+    : []),
+] as const;
 
-    it(`by ${signal} to the launcher alone`, async () => {
+describe("the demo ends without an error", () => {
+  for (const [signal, to] of ENDS)
+    it(`by ${signal} to ${to}`, async () => {
       const demo = bench.start();
       await demo.shows('"recording.store"');
       await demo.shows("curl -s");
       demo.forgetOutput();
-      demo.signalLauncher(signal);
+      if (to === "the launcher alone") demo.signalLauncher(signal);
+      else demo.signalGroup(signal);
       expect(await demo.gone(END_MS)).toEqual(CLEAN);
       expect(demo.complaints()).toEqual([]);
     });
-  }
 
   it("by Ctrl-C in the moment of its ready line, while its store is still starting", async () => {
     const demo = bench.start();
@@ -90,20 +106,17 @@ describe("a Ctrl-C again and again", () => {
 });
 
 describe("a demo that is ended while it starts", () => {
-  for (const to of ["group", "main"] as const) {
-    for (const part of ["venues", "sidecar"] as const) {
-      it(`with its ${part} just begun, by a signal to the ${to}, says nothing and leaves nothing behind`, async () => {
-        const demo = bench.start();
-        const main = await demo.pidOf("main");
-        await demo.pidOf(part);
-        demo.forgetOutput();
-        if (to === "group") demo.signalGroup("SIGINT");
-        else process.kill(main, "SIGTERM");
-        const { code } = await demo.gone(START_END_MS);
-        // By the signal itself: nothing has to end in order yet.
-        expect([0, 130, 143]).toContain(code);
-        expect(demo.complaints().filter((line) => /cannot|restarting|ended|Error|^ {4}at /.test(line))).toEqual([]);
-      });
-    }
-  }
+  for (const [part, to] of ENDS_AT_START)
+    it(`with its ${part} just begun, by a signal to the ${to}, says nothing and leaves nothing behind`, async () => {
+      const demo = bench.start();
+      const main = await demo.pidOf("main");
+      await demo.pidOf(part);
+      demo.forgetOutput();
+      if (to === "group") demo.signalGroup("SIGINT");
+      else process.kill(main, "SIGTERM");
+      const { code } = await demo.gone(START_END_MS);
+      // By the signal itself: nothing has to end in order yet.
+      expect([0, 130, 143]).toContain(code);
+      expect(demo.complaints().filter((line) => /cannot|restarting|ended|Error|^ {4}at /.test(line))).toEqual([]);
+    });
 });
