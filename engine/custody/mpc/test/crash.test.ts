@@ -1,6 +1,9 @@
 /**
  * The crash matrix: either party is killed before and after each effect of a creation, a refresh and a signature; both
  * meet again by the rules of section 11. Then the wallet signs, or there is none; never a second address.
+ *
+ * The short form kills party 0 after every odd effect and party 1 after every even one, and before each durable one;
+ * `MPC_RUNS=1000` runs it whole.
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -28,7 +31,7 @@ vi.mock("../base/point.js", async (original) =>
 
 const SEED = "crash-1";
 /** The long form kills after each effect with the last message lost too, which is nearly the kill before the next one. */
-const RUNS = Number(process.env["MPC_RUNS"] ?? 25);
+const RUNS = Number(process.env["MPC_RUNS"] ?? 12);
 const IS_LONG = process.env["MPC_RUNS"] !== undefined;
 type Way = readonly [before: boolean, arrives: boolean];
 const WAYS: readonly Way[] = [[true, false], [false, true], ...(IS_LONG ? [[false, false] as const] : [])];
@@ -143,6 +146,7 @@ describe("a party that is killed at any effect of", () => {
       it(`a ${act}, party ${party}, leaves a wallet that signs, or stays frozen, or none`, () => {
         for (const [before, arrives] of act === "unfreeze" ? WAYS.slice(1) : WAYS)
           for (let at = 1; at < 60; at++) {
+            if (!IS_LONG && !before && at % 2 === party) continue;
             const nodes = nodesFor(act);
             if (!runKilled(nodes, act, party, at, before, arrives)) {
               expect(at).toBeGreaterThan(before ? 1 : 4);

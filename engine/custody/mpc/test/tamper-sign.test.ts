@@ -1,9 +1,9 @@
 /**
  * The tamper matrix of signing: every field of docs/mpc.md, 8.7, changed on its way by a peer. Expected classes come from
- * the table of the page.
+ * the table of the page. The short form flips one byte of a field, another one in the next field; `MPC_RUNS=1000` flips all.
  */
 import { secp256k1 } from "@noble/curves/secp256k1";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Party } from "../base/parameters.js";
 import type { SignatureVerifier } from "../parts/final-signature.js";
 import { portableVerifier } from "../parts/final-signature.js";
@@ -13,7 +13,12 @@ import { carry, classOf, copyOf, HONEST, Node, reconnect, type Store, type Tampe
 import { seededRandom } from "./seeded-random.js";
 import { type Field, flipped, offsetOf, POSITIONS, SIGN_FIELDS } from "./tamper-table.js";
 
+vi.mock("../base/point.js", async (original) =>
+  (await import("./memo.js")).memoizedPoints(await original<typeof import("../base/point.js")>()),
+);
+
 const SEED = "tamper-1";
+const IS_LONG = process.env["MPC_RUNS"] !== undefined;
 const INTENT = Buffer.from("t:pay");
 const FLIGHTS = ["f1", "f2", "f3", "f4", "f5", "f6"] as const;
 let stores: readonly [Store, Store];
@@ -98,9 +103,9 @@ afterAll(() => {
 });
 
 describe("a signature with one bit flipped", () => {
-  for (const field of SIGN_FIELDS)
+  for (const [index, field] of SIGN_FIELDS.entries())
     it(`in ${field.name} of ${field.message} gives ${field.good} at party ${field.at}, or a violation`, () => {
-      for (const position of POSITIONS) flipAt(field, position);
+      for (const position of IS_LONG ? POSITIONS : POSITIONS.slice(index % 3).slice(0, 1)) flipAt(field, position);
     });
 
   function flipAt(field: Field, position: (typeof POSITIONS)[number]): void {

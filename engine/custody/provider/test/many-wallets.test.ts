@@ -1,4 +1,7 @@
-/** Many wallets at once: 40 that sign in the same moment, and 100,000 of them in the store. */
+/**
+ * Many wallets at once: 40 that sign in the same moment, and 20,000 of them in the store. `WALLETS=100000` fills the store
+ * as large as one is meant to be.
+ */
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { Owners } from "../../../domain/owner.js";
 import { encodeJson } from "../../../storage/state-store.js";
@@ -25,6 +28,10 @@ vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 const WALLET_AT = 32;
 const SEALED_AT = 32;
 
+const WALLETS = Number(process.env["WALLETS"] ?? 20_000);
+/** One in so many belongs to an owner of few. */
+const FEW_EVERY = 1_000;
+
 let made: { readonly rows: [MemoryRows, MemoryRows]; readonly wallet: Wallet };
 
 beforeAll(async () => {
@@ -37,7 +44,7 @@ function idOf(index: number): Buffer {
   return Buffer.from(markedWalletId(drawn));
 }
 
-const ownerOf = (index: number): string | null => (index % 1_000 === 0 ? "ow_few" : null);
+const ownerOf = (index: number): string | null => (index % FEW_EVERY === 0 ? "ow_few" : null);
 
 /** The row of S that says whose it is. */
 function put(rows: MemoryRows, index: number): void {
@@ -96,7 +103,7 @@ describe("forty wallets that sign at once", () => {
   });
 });
 
-describe("a store with 100,000 wallets", () => {
+describe(`a store with ${WALLETS.toLocaleString("en-US")} wallets`, () => {
   it("finds each by every name, and lists page by page without a look at the rest", async () => {
     let lookCount = 0;
     class CountingOwners extends Owners {
@@ -105,31 +112,32 @@ describe("a store with 100,000 wallets", () => {
         return super.reaches(ownerId, rowOwner);
       }
     }
-    const count = 100_000;
     const rows: MemoryRows = { wallets: new Map(), beside: new Map(), backups: [] };
     const [wallet] = made.rows[0].wallets.values();
     if (wallet === undefined) throw new Error("no wallet");
-    for (let index = 0; index < count; index++) {
+    for (let index = 0; index < WALLETS; index++) {
       put(rows, index);
       rows.wallets.set(idOf(index).toString("hex"), wallet);
     }
     const both = new CustodyBench({ owners: new CountingOwners() });
     both.rows[0] = rows;
     await both.start(0);
-    const middle = walletIdText(idOf(77_777));
-    for (const name of [middle, "user 77777", both.service.find(middle, null)?.address ?? ""])
+    const few = FEW_EVERY * Math.floor((0.7 * WALLETS) / FEW_EVERY);
+    const many = few + 777;
+    const middle = walletIdText(idOf(many));
+    for (const name of [middle, `user ${many}`, both.service.find(middle, null)?.address ?? ""])
       expect(both.service.find(name, null)?.walletId).toBe(middle);
-    expect(both.service.find("user 77000", null)).toBeNull();
-    expect(both.service.find("user 77000", "ow_few")?.walletId).toBe(walletIdText(idOf(77_000)));
+    expect(both.service.find(`user ${few}`, null)).toBeNull();
+    expect(both.service.find(`user ${few}`, "ow_few")?.walletId).toBe(walletIdText(idOf(few)));
 
     lookCount = 0;
     const page = both.service.list(null, middle, 100);
     expect([page.wallets.length, page.next]).toEqual([100, page.wallets.at(-1)?.walletId]);
-    expect(page.wallets[0]?.walletId).toBe(walletIdText(idOf(77_778)));
+    expect(page.wallets[0]?.walletId).toBe(walletIdText(idOf(many + 1)));
     // An owner of few among many.
-    const few = both.service.list("ow_few", walletIdText(idOf(50_000)), 10);
-    expect(few.wallets.map(({ userId }) => userId)).toEqual(
-      Array.from({ length: 10 }, (_, at) => `user ${51_000 + at * 1_000}`),
+    const ofFew = both.service.list("ow_few", walletIdText(idOf(5_000)), 10);
+    expect(ofFew.wallets.map(({ userId }) => userId)).toEqual(
+      Array.from({ length: 10 }, (_, at) => `user ${6_000 + at * FEW_EVERY}`),
     );
     expect(lookCount).toBeLessThan(1_000);
 
@@ -139,7 +147,7 @@ describe("a store with 100,000 wallets", () => {
       seen.push(...wallets.map(({ walletId }) => walletId));
       [after, isMore] = [next, next !== null];
     }
-    expect(seen.length).toBe(count - count / 1_000);
+    expect(seen.length).toBe(WALLETS - WALLETS / FEW_EVERY);
     expect(seen).toEqual([...new Set(seen)].sort());
     expect(lookCount).toBeLessThan(1_000);
   });
