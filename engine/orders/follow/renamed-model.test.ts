@@ -153,14 +153,13 @@ async function reprice(desk: RenamingDesk, random: Random): Promise<number> {
   return wrongCount;
 }
 
-/** Runs of which something is recorded otherwise than it was. */
-async function wrongCount(): Promise<number> {
-  let count = 0;
+/** Whether in any of the runs something is recorded otherwise than it was. */
+async function isSeen(): Promise<boolean> {
   for (let run = 0; run < RUNS; run++) {
     const { end, fillIds, filledLots, recordedLots, state, wrongSizes } = await play(FIRST_SEED + run);
-    if (recordedLots !== filledLots || state !== end || fillIds > 1 || wrongSizes > 0) count++;
+    if (recordedLots !== filledLots || state !== end || fillIds > 1 || wrongSizes > 0) return true;
   }
-  return count;
+  return false;
 }
 
 afterEach(() => {
@@ -177,6 +176,6 @@ describe("amends of an order that gets a new id each time", () => {
 
   it.each<Fault>(FAULTS)("are recorded wrong where %s: the judge sees that", async (fault) => {
     planted.fault = fault;
-    expect(await wrongCount()).toBeGreaterThan(0);
+    expect(await isSeen()).toBe(true);
   });
 });

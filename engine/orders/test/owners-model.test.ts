@@ -256,16 +256,18 @@ async function play(seed: number): Promise<readonly string[]> {
   return world.problems;
 }
 
-async function playAll(): Promise<readonly string[]> {
-  const problems: string[] = [];
-  for (const seed of SEEDS) problems.push(...(await play(seed)).map((problem) => `seed ${seed}: ${problem}`));
-  return problems;
+/** Whether any of the seeds shows it; what comes after the first that does is not played. */
+async function isSeen(text: string): Promise<boolean> {
+  for (const seed of SEEDS) if ((await play(seed)).some((problem) => problem.includes(text))) return true;
+  return false;
 }
 
 afterEach(() => vi.restoreAllMocks());
 
 it("what one owner makes is in no answer to another, and is to it as what does not exist", async () => {
-  expect(await playAll()).toEqual([]);
+  const problems: string[] = [];
+  for (const seed of SEEDS) problems.push(...(await play(seed)).map((problem) => `seed ${seed}: ${problem}`));
+  expect(problems).toEqual([]);
 }, 300_000);
 
 /** Under which of the callers is it found? */
@@ -378,7 +380,7 @@ describe("a rule that forgets the owner", () => {
     "of %s is seen",
     async (_, seen, plant) => {
       plant();
-      expect((await playAll()).filter((problem) => problem.includes(seen))).not.toEqual([]);
+      expect(await isSeen(seen)).toBe(true);
     },
     300_000,
   );

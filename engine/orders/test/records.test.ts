@@ -1,4 +1,4 @@
-/** What the record gets of closes: each order and decision once, with the conclusion, whatever crashes. */
+/** What the record gets of closes: each order and decision once, with the conclusion, whatever crashes. `FUZZ_RUNS=100` is a long run. */
 import { describe, expect, it } from "vitest";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { createMemoryStore } from "../../storage/test/memory-store.js";
@@ -7,7 +7,7 @@ import { createRowSink, rowFaults, recordedRows, type RowSink, type RecordedRow 
 import { runSimulation } from "./simulation.js";
 
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
-const RUNS = Number(process.env.FUZZ_RUNS ?? 16);
+const RUNS = Number(process.env.FUZZ_RUNS ?? 10);
 
 interface Recorded extends Harness {
   readonly sink: RowSink;

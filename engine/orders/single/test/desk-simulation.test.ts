@@ -1,4 +1,4 @@
-/** `FUZZ_SEED` replays one seed, `FUZZ_RUNS` sets how many follow it. */
+/** `FUZZ_SEED` replays one seed, `FUZZ_RUNS` sets how many follow it: `FUZZ_RUNS=200` is a long run. */
 import { describe, expect, it, vi } from "vitest";
 import type { VenueRoom } from "../../../ports.js";
 import type { StateStore } from "../../../storage/state-store.js";
@@ -6,7 +6,7 @@ import { UnsettledOrders } from "../unsettled-orders.js";
 import { simulateDesk, type DeskSimulationOptions } from "./desk-simulation.js";
 
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 41_000);
-const RUNS = Number(process.env.FUZZ_RUNS ?? 25);
+const RUNS = Number(process.env.FUZZ_RUNS ?? 12);
 const CALLERS = 40;
 
 async function violationTexts(options: Partial<DeskSimulationOptions>, runs = 3): Promise<string> {
