@@ -158,6 +158,18 @@ describe("a co-signer that takes nothing", () => {
   });
 });
 
+it("a store of the service that takes nothing is told to a creation within seconds, and one is made once it does", async () => {
+  const both = await upFor("creation");
+  both.parties[0].isFailing = true;
+  const startMs = both.clock.trueMs();
+  expect(await heard(both, begun(both, "creation"))).toBe("SIGNER_UNAVAILABLE STORE_FAILED");
+  expect(both.clock.trueMs() - startMs).toBeLessThanOrEqual(5_000);
+  both.parties[0].isFailing = false;
+  await both.pass(12_000);
+  expect(await heard(both, begun(both, "creation"))).toBe("done");
+  expect(both.rows.map(({ wallets }) => wallets.size)).toEqual([1, 1]);
+});
+
 describe("a thread that dies while its store takes nothing", () => {
   for (const act of ["creation", "refresh"] as const)
     for (const party of [0, 1] as const)
@@ -226,8 +238,8 @@ describe("a store that gives no answer", () => {
         // Of a signature C's own five seconds are longer than S waits for a flight.
         const reason = party === 0 ? " STORE_FAILED" : act === "signature" ? "" : " COSIGNER_FAILED";
         expect(told).toBe(`SIGNER_UNAVAILABLE${reason}`);
-        // Key generation and refresh have flights of ten seconds, and C's caller is S.
-        expect(both.clock.trueMs() - startMs).toBeLessThanOrEqual(act === "creation" ? 60_000 : 13_000);
+        // The store has five seconds; key generation and refresh have flights of ten, and C's caller is S.
+        expect(both.clock.trueMs() - startMs).toBeLessThanOrEqual(13_000);
         both.link.fate = () => "pass";
         const wallet = both.service.list(null, null, 1).wallets[0]?.walletId;
         if (party === 0) {
