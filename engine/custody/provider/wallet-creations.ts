@@ -19,6 +19,9 @@ export const CREATIONS_QUEUED_MAX = 16;
 /** Of a creation with its place in the queue. */
 export const CREATE_MS = 60_000;
 
+/** For a store of this side that refused for a moment. */
+const STORE_MS = 3_000;
+
 export class WalletCreations {
   readonly #ports: ProviderPorts;
   readonly #service: ServiceHost;
@@ -77,7 +80,9 @@ export class WalletCreations {
     if (outcome.end.kind === "done") return this.#acknowledged(id);
     // Decided, or in doubt: what both agree on is the answer, if the caller's time is enough for it.
     const isAgreed = () => this.#service.host.isReady && (this.#service.host.rows.byId(id)?.isSettled ?? true);
-    const isKnown = await this.#service.waiters.until(isAgreed, deadline.leftMs());
+    // A store that refuses may do so for hours; what it left in doubt the same request hears of later.
+    const waitMs = outcome.unwritten === "STORE_FAILED" ? Math.min(STORE_MS, deadline.leftMs()) : deadline.leftMs();
+    const isKnown = await this.#service.waiters.until(isAgreed, waitMs);
     if (isKnown && this.#service.host.rows.byId(id)?.isPlain === true) return this.#acknowledged(id);
     // What C cannot do now it cannot do in a second either, and each try costs both seconds of arithmetic.
     const mayRetry = isTransport(outcome.end) && !isPeerFault(outcome.end);
