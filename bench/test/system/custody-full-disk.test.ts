@@ -20,7 +20,7 @@ import {
 import { benchOfFile, MESSAGE, signerOf } from "../support/custody-file.js";
 
 /** Room for a start and a few wallets of some 40 KiB. */
-const FILE_BYTES = 512 << 10;
+const FILE_BYTES = 320 << 10;
 const TRIES_MAX = 100;
 
 let bench: CustodyBench;
