@@ -154,25 +154,24 @@ export class WaitingRuns<Run extends FollowedRun> {
   }
 
   #begin(): void {
-    this.#isAskedAgain = this.#isTaking;
-    if (this.#isTaking) return;
-    this.#isTaking = true;
-    this.#parts.background.run(
-      "order_follow_next",
-      this.#takeAll().finally(() => {
-        this.#isTaking = false;
-        this.#settleWanted();
-      }),
-    );
+    this.#isAskedAgain = true;
+    if (!this.#isTaking) this.#parts.background.run("order_follow_next", this.#takeAll());
   }
 
+  /** Over in the turn in which nobody has asked again: who asks in the next one begins anew. */
   async #takeAll(): Promise<void> {
-    do {
-      this.#isAskedAgain = false;
-      await this.#takeWanted();
-      for (const routeId of this.hasRoom ? [...this.#runs.keys()] : [])
-        if (!(await this.#take(routeId, () => this.hasRoom))) break;
-    } while (this.#isAskedAgain);
+    this.#isTaking = true;
+    try {
+      while (this.#isAskedAgain) {
+        this.#isAskedAgain = false;
+        await this.#takeWanted();
+        for (const routeId of this.hasRoom ? [...this.#runs.keys()] : [])
+          if (!(await this.#take(routeId, () => this.hasRoom))) break;
+      }
+    } finally {
+      this.#isTaking = false;
+      this.#settleWanted();
+    }
   }
 
   async #takeWanted(): Promise<void> {
