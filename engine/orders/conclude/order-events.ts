@@ -3,6 +3,7 @@
  * with the run, in the same batch as the events: after a crash the two agree.
  */
 import type { OrderStatus } from "../../domain/order.js";
+import { sendRows } from "../durable/rows-on-the-way.js";
 import { isPriced, isSettled, mayRest, type OrderAttempt, type AttemptRecord, type TradeRun } from "../run.js";
 import { markRecorded, recordReportedEnd } from "../run-writes.js";
 
@@ -31,20 +32,8 @@ export interface TakenEvents {
   end(isDurable: boolean): void;
 }
 
-type WithAttempts = Pick<TradeRun, "attempts">;
 /** What of a run says that something was reported. */
 type MarkedRun = Pick<TradeRun, "attempts" | "toldEnd">;
-
-/** By the orders of their run: events whose rows may be refused yet. */
-const onTheWay = new WeakMap<WithAttempts["attempts"], Promise<void>>();
-
-/**
- * Null: what the run says of its record is durable. Until it resolves nobody else stores the run: with marks of rows that
- * are refused then, a crash would lose the rows for good.
- */
-export function eventsOnTheWay({ attempts }: WithAttempts): Promise<void> | null {
-  return onTheWay.get(attempts) ?? null;
-}
 
 /** Returns what is new since the last call and marks it as reported. */
 export function takeOrderEvents(run: MarkedRun, nowMs: number): TakenEvents {
@@ -52,8 +41,7 @@ export function takeOrderEvents(run: MarkedRun, nowMs: number): TakenEvents {
   const events: OrderEvent[] = [];
   const before = attempts.map((attempt) => ({ attempt, recorded: attempt.recorded ?? NOTHING_RECORDED }));
   for (const attempt of attempts) takeAttempt(attempt, nowMs, events);
-  let arrive = (): void => {};
-  onTheWay.set(attempts, new Promise((resolve) => (arrive = resolve)));
+  const arrive = sendRows(attempts);
   return {
     events,
     end(isDurable) {
@@ -61,7 +49,6 @@ export function takeOrderEvents(run: MarkedRun, nowMs: number): TakenEvents {
         for (const { attempt, recorded } of before) markRecorded(attempt, recorded);
         recordReportedEnd(run, toldEnd);
       }
-      onTheWay.delete(attempts);
       arrive();
     },
   };

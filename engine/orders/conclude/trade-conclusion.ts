@@ -121,7 +121,7 @@ export class TradeConclusion {
     const data = this.dataOf(run);
     this.#parts.registry.remember(data, run);
     const update = recordKey === null ? null : { recordKey, result: toTradeResult(data, false) };
-    await this.#core.store(run, this.#laterRows(run, data), update);
+    await this.#core.store(run, laterRows(this.#parts, this.#core, run, data), update);
   }
 
   /** The end of a run none of whose orders left this machine: a retry with the key runs again. */
@@ -165,18 +165,9 @@ export class TradeConclusion {
   /** One try, as no caller waits for more; where the store refuses, it is stored later. */
   async #storeResolved(run: TradeRun, recordKey: string | null, data: TradeData): Promise<void> {
     const update = recordKey === null ? null : { recordKey, result: toTradeResult(data, false) };
-    await this.#core.storeOnce(run, this.#laterRows(run, data), update, () =>
+    await this.#core.storeOnce(run, laterRows(this.#parts, this.#core, run, data), update, () =>
       this.#storeResolved(run, recordKey, this.dataOf(run)),
     );
-  }
-
-  #laterRows(run: TradeRun, data: TradeData): RowsOf {
-    const { decisions, registry } = this.#parts;
-    return (events) => {
-      // First, for they mark in the run what is reported.
-      const rows = this.#core.recordRows(run, () => decisions.rows(run, data, events));
-      return [...registry.persistWrites(data, run), ...rows];
-    };
   }
 
   /** No end waits for the store any more. */
@@ -238,6 +229,20 @@ export class TradeConclusion {
     if (unsettledAttempt(run) === null)
       this.#parts.decisions.emit("resolved", execution.request, context, execution.deadline, { data });
   }
+}
+
+/** Of a conclusion after the reply. */
+function laterRows(
+  { decisions, registry }: Pick<TradeConclusionParts, "decisions" | "registry">,
+  core: ConclusionCore<TradeRun, TradeResult>,
+  run: TradeRun,
+  data: TradeData,
+): RowsOf {
+  return (events) => {
+    // First, for they mark in the run what is reported.
+    const rows = core.recordRows(run, () => decisions.rows(run, data, events));
+    return [...registry.persistWrites(data, run), ...rows];
+  };
 }
 
 function accountsOf(run: TradeRun): ResolvedTrade["accounts"] {

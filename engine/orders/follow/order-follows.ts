@@ -20,7 +20,7 @@ import type { Owners } from "../../domain/owner.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import type { KeyedHash } from "../../storage/keyed-hash.js";
 import type { SendBounds } from "../send/absence-proof.js";
-import { eventsOnTheWay } from "../conclude/order-events.js";
+import { rowsOnTheWay } from "../durable/rows-on-the-way.js";
 import { decodeJson, encodeJson, type StateStore, type StateWrite } from "../../storage/state-store.js";
 import { OrderListeners } from "./order-listeners.js";
 import type { Background } from "../background.js";
@@ -84,7 +84,8 @@ export class OrderFollows<Run extends FollowedRun> {
     this.#waiting = new WaitingRuns<Run>(parts, {
       namespace: owner.namespace,
       hasRoom: () => !this.#stopped && this.#entries.size < maxFollowed,
-      makeRoom: () => !this.#stopped && (this.#entries.size < maxFollowed || this.#setOneAside()),
+      makeRoom: () =>
+        !this.#stopped && (this.#entries.size < maxFollowed || setOneAside(this.#entries, this.#keys, this.#waiting)),
       settled: (account) => this.#forgetKeys(account),
       take: (row) => void this.#take(row),
     });
@@ -333,18 +334,6 @@ export class OrderFollows<Run extends FollowedRun> {
     this.#waiting.takeNext();
   }
 
-  /** One that nobody looks at waits with those that have no place. False: there is none, or no more can wait. */
-  #setOneAside(): boolean {
-    if (this.#waiting.isFull) return false;
-    for (const entry of this.#entries.values()) {
-      if (!isUnattended(entry, this.#keys)) continue;
-      this.#entries.delete(entry.run.routeId);
-      this.#waiting.put(entry, true);
-      return true;
-    }
-    return false;
-  }
-
   #unfollow({ orders }: FollowEntry<Run>, clientIdHex: string): void {
     const order = orders.get(clientIdHex);
     orders.delete(clientIdHex);
@@ -364,7 +353,7 @@ export class OrderFollows<Run extends FollowedRun> {
     const store = async (): Promise<void> => {
       // A row that goes says nothing of the record.
       if (run.attempts.some(isResting))
-        for (let rows = eventsOnTheWay(run); rows !== null; rows = eventsOnTheWay(run)) await rows;
+        for (let rows = rowsOnTheWay(run); rows !== null; rows = rowsOnTheWay(run)) await rows;
       await this.#parts.store.commit({ writes: this.rows(run) });
     };
     background.run("order_follow_end", store());
@@ -378,6 +367,22 @@ function* ordersIn<Run extends FollowedRun>(entries: Iterable<FollowEntry<Run>>)
 
 function hasOrderOf<Run extends FollowedRun>(entries: Iterable<FollowEntry<Run>>, account: string): boolean {
   for (const order of ordersIn(entries)) if (order.account === account) return true;
+  return false;
+}
+
+/** One that nobody looks at waits with those that have no place. False: there is none, or no more can wait. */
+function setOneAside<Run extends FollowedRun>(
+  entries: Map<string, FollowEntry<Run>>,
+  keys: FollowKeys,
+  waiting: WaitingRuns<Run>,
+): boolean {
+  if (waiting.isFull) return false;
+  for (const entry of entries.values()) {
+    if (!isUnattended(entry, keys)) continue;
+    entries.delete(entry.run.routeId);
+    waiting.put(entry, true);
+    return true;
+  }
   return false;
 }
 

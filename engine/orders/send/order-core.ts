@@ -30,7 +30,7 @@ import type { Background } from "../background.js";
 import type { ClientIdSource } from "./client-id.js";
 import type { IdempotencyRecords, IdempotencyTicket, RunLike } from "../durable/idempotency.js";
 import type { IntentLog, OrderIntent } from "../durable/intent-log.js";
-import { eventsOnTheWay } from "../conclude/order-events.js";
+import { rowsOnTheWay } from "../durable/rows-on-the-way.js";
 import { MAX_SEND_TIMEOUT_MS, MIN_SEND_TIMEOUT_MS, STORE_TIMEOUT_MS } from "../limits.js";
 import type { Resolution, Resolver } from "./resolver.js";
 import { sendAttempt } from "./send-attempt.js";
@@ -230,7 +230,7 @@ export class OrderCore<Run extends OrderedRun, Result> {
       return done.value;
     };
     try {
-      for (let rows = eventsOnTheWay(run); rows !== null; rows = eventsOnTheWay(run)) await inTime(rows);
+      for (let rows = rowsOnTheWay(run); rows !== null; rows = rowsOnTheWay(run)) await inTime(rows);
       const running = ticket === null ? null : idempotency.runningRows(ticket, run);
       const opened = outgoing.flatMap((order) => [
         ...intents.openWrites(this.#intentOf(run, order)),

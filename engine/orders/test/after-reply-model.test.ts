@@ -332,7 +332,7 @@ const MUTANTS: readonly Mutant[] = [
     plant: fault("pauses grow"),
   },
   {
-    name: "an entry of unknown outcome is given up as any other order",
+    name: "an entry of unknown outcome is given up like an order without protection",
     scene: "unknownForMinutes",
     checks: ["TIMELY", "BARE", "TOLD", "STORED"],
     plant: fault("given up"),
