@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { hasOpenssl } from "../../../gateway/test/certificates.js";
 import { credentialsOf, type LocalPair, startLocalPair } from "../support/local-pair.js";
 import { compileChild } from "../../../engine/storage/test/compile-child.js";
@@ -47,6 +47,11 @@ function hasCurl(): boolean {
   }
 }
 
+/** Holds the process id of the service: the shell that started it does not pass signals on. */
+function pidFile(folder: string): string {
+  return join(folder, "serve.pid");
+}
+
 /** `npm exec unwind -- …` and `npm run serve`, of the programs that were compiled for the test. */
 function npmStandIn(folder: string): string {
   const bin = join(folder, "bin");
@@ -59,7 +64,7 @@ function npmStandIn(folder: string): string {
     `#!/bin/sh
 case "$1 $2" in
   "exec unwind") shift 3; exec ${cli} "$@" ;;
-  "run serve") UNWIND_PROFILE=serve exec ${serve} ;;
+  "run serve") echo $$ >${word(pidFile(folder))}; UNWIND_PROFILE=serve exec ${serve} ;;
   *) echo "no such command: npm $*" >&2; exit 64 ;;
 esac
 `,
@@ -88,6 +93,10 @@ describe("the shell examples", () => {
       expect(others).toHaveLength(1);
       const trader = pair.addTrader("examples", { positions: { BTC: "1" } });
       const service = bench.run(["sh", "-eu", "-c", setUp], place.folder, environment);
+      onTestFinished(async () => {
+        process.kill(Number(readFileSync(pidFile(place.folder), "utf8")), "SIGTERM");
+        await service.ended;
+      });
       await expect.poll(() => `${service.stdout}${service.stderr}`).toMatch(/^ready \S+$|cannot start|unwind:/m);
       const BASE = /^ready (\S+)$/m.exec(service.stdout)?.[1] ?? "";
       expect(BASE, service.stderr).not.toBe("");
@@ -116,7 +125,6 @@ describe("the shell examples", () => {
       expect(JSON.parse(limits)).toMatchObject({ success: true });
       // The example carries no credentials of a venue: the key is proven, and the dry run says what it lacks.
       expect(JSON.parse(dryRun).code ?? "ok").not.toMatch(/^AUTH|^KEY|^SCOPE|^AMBIGUOUS/);
-      service.child.kill("SIGTERM");
     },
   );
 });
