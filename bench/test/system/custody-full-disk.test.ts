@@ -54,7 +54,7 @@ async function fill(caller: WalletCaller, reason: string): Promise<Filled> {
   throw new Error(`nothing was refused for room: ${last}`);
 }
 
-/** Both have the same wallets: those that a caller was told of. */
+/** Both parties hold exactly the wallets that callers got. */
 async function expectHeld(place: CustodyPlace, wallets: readonly WalletFields[]): Promise<void> {
   const held = await bench.wallets(place);
   const ids = (lines: readonly { readonly walletId: string }[]) => lines.map(({ walletId }) => walletId).sort();

@@ -13,8 +13,8 @@ export interface PolicyRules {
 type UnavailableReason = UnwrittenReason | "COSIGNER_FAILED";
 
 /**
- * Null: done. A fault because the own store or backup folder took nothing is 503, as nothing is half done. `failed`: what
- * any other fault, and a violation, are to the caller.
+ * Returns null when the session is done. A failed write to this party's store or backup folder is 503, since nothing is
+ * half done. `failed`: the code of a violation and of any other fault.
  */
 export function errorOfEnd(
   { end, unwritten }: Pick<SessionOutcome, "end" | "unwritten">,

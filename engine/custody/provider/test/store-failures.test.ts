@@ -34,7 +34,7 @@ const upFor = (act: Act): Promise<CustodyBench> =>
   new CustodyBench({}, act === "creation" ? undefined : made.rows).up();
 
 /** The code of a refusal with its reason, or `done`. */
-async function heard(both: CustodyBench, call: Promise<unknown>): Promise<string> {
+async function outcomeOf(both: CustodyBench, call: Promise<unknown>): Promise<string> {
   const said = call.then(
     () => "done",
     (error: unknown) => {
@@ -57,7 +57,7 @@ async function failed(act: Act, party: Party, at: number): Promise<{ both: Custo
     memory.isFailing = true;
     memory.isBackupFailing = true;
   };
-  const told = await heard(both, begun(both, act));
+  const told = await outcomeOf(both, begun(both, act));
   if (what === null) return null;
   memory.onDurable = () => {};
   memory.isFailing = false;
@@ -102,42 +102,42 @@ describe("a full backup folder", () => {
     for (const act of ["creation", "refresh"] as const) {
       const both = await upFor(act);
       both.parties[0].isBackupFailing = true;
-      expect(await heard(both, begun(both, act))).toBe("SIGNER_UNAVAILABLE BACKUP_FAILED");
+      expect(await outcomeOf(both, begun(both, act))).toBe("SIGNER_UNAVAILABLE BACKUP_FAILED");
       expect(both.link.log.filter((line) => line === "0 kg1" || line === "0 rf1").length).toBe(1);
       expect(both.rows[1].wallets.size).toBe(act === "creation" ? 0 : 1);
       expect(both.rows[1].backups.length).toBe(act === "creation" ? 0 : 1);
       both.parties[0].isBackupFailing = false;
-      expect(await heard(both, begun(both, act))).toBe("done");
+      expect(await outcomeOf(both, begun(both, act))).toBe("done");
     }
   });
 });
 
-describe("a co-signer that takes nothing", () => {
+describe("writes of the co-signer that fail", () => {
   const keygens = (both: CustodyBench) => both.link.log.filter((line) => line === "0 kg1").length;
 
-  it("into its backup folder ends a creation at once, and a refresh: the reason names the co-signer", async () => {
+  it("to its backup folder end a creation and a refresh at once, and the reason names the co-signer", async () => {
     for (const act of ["creation", "refresh"] as const) {
       const both = await upFor(act);
       both.parties[1].isBackupFailing = true;
-      expect(await heard(both, begun(both, act))).toBe("SIGNER_UNAVAILABLE COSIGNER_FAILED");
+      expect(await outcomeOf(both, begun(both, act))).toBe("SIGNER_UNAVAILABLE COSIGNER_FAILED");
       expect(both.link.log.filter((line) => line === "0 kg1" || line === "0 rf1").length).toBe(1);
       expect(both.eventsOf("alert")).toContain("1 BACKUP_FAILED");
       expect(both.rows.map(({ wallets }) => wallets.size)).toEqual(act === "creation" ? [0, 0] : [1, 1]);
       both.parties[1].isBackupFailing = false;
       // S keeps the file of the epoch that was dropped; the next one is another.
       both.seed = "host-2";
-      expect(await heard(both, begun(both, act))).toBe("done");
+      expect(await outcomeOf(both, begun(both, act))).toBe("done");
     }
   });
 
-  it("into its store ends a creation at once, too", async () => {
+  it("to its store end a creation at once, too", async () => {
     const both = await upFor("creation");
     both.parties[1].isFailing = true;
-    expect(await heard(both, begun(both, "creation"))).toBe("SIGNER_UNAVAILABLE COSIGNER_FAILED");
+    expect(await outcomeOf(both, begun(both, "creation"))).toBe("SIGNER_UNAVAILABLE COSIGNER_FAILED");
     expect(keygens(both)).toBe(1);
     both.parties[1].isFailing = false;
     await both.pass(12_000);
-    expect(await heard(both, begun(both, "creation"))).toBe("done");
+    expect(await outcomeOf(both, begun(both, "creation"))).toBe("done");
   });
 
   it("is no connection that is lost, or a co-signer that is busy: these are tried again, twice", async () => {
@@ -152,21 +152,21 @@ describe("a co-signer that takes nothing", () => {
       };
       both.clock.setTimer(() => both.link.connect(), 1_000);
       both.clock.setTimer(() => both.link.connect(), 2_000);
-      expect(await heard(both, begun(both, "creation"))).toBe("done");
+      expect(await outcomeOf(both, begun(both, "creation"))).toBe("done");
       expect(keygens(both)).toBe(3);
     }
   });
 });
 
-it("a store of the service that takes nothing is told to a creation within seconds, and one is made once it does", async () => {
+it("a creation is refused within seconds while the store of the service fails, and succeeds once it works", async () => {
   const both = await upFor("creation");
   both.parties[0].isFailing = true;
   const startMs = both.clock.trueMs();
-  expect(await heard(both, begun(both, "creation"))).toBe("SIGNER_UNAVAILABLE STORE_FAILED");
+  expect(await outcomeOf(both, begun(both, "creation"))).toBe("SIGNER_UNAVAILABLE STORE_FAILED");
   expect(both.clock.trueMs() - startMs).toBeLessThanOrEqual(5_000);
   both.parties[0].isFailing = false;
   await both.pass(12_000);
-  expect(await heard(both, begun(both, "creation"))).toBe("done");
+  expect(await outcomeOf(both, begun(both, "creation"))).toBe("done");
   expect(both.rows.map(({ wallets }) => wallets.size)).toEqual([1, 1]);
 });
 
@@ -184,7 +184,7 @@ describe("a thread that dies while its store takes nothing", () => {
             memory.isFailing = true;
             memory.isThreadGone = true;
           };
-          const told = await heard(both, begun(both, act));
+          const told = await outcomeOf(both, begun(both, act));
           expect(told, `commit ${at}`).toContain("SIGNER_UNAVAILABLE");
           expect(memory.isFailing).toBe(true);
           memory.onDurable = () => {};
@@ -203,7 +203,7 @@ describe("a thread that dies while its store takes nothing", () => {
           if (act === "creation" && wallets.length > 0) break;
         }
         if (act === "creation")
-          expect(await heard(both, both.service.create("ada", null))).toMatch(/^done$|^WALLET_EXISTS$/);
+          expect(await outcomeOf(both, both.service.create("ada", null))).toMatch(/^done$|^WALLET_EXISTS$/);
       });
 });
 
@@ -233,7 +233,7 @@ describe("a store that gives no answer", () => {
         };
         if (act === "signature") release = hung(both, party);
         const startMs = both.clock.trueMs();
-        const call = heard(both, begun(both, act));
+        const call = outcomeOf(both, begun(both, act));
         const told = await call;
         // Of a signature C's own five seconds are longer than S waits for a flight.
         const reason = party === 0 ? " STORE_FAILED" : act === "signature" ? "" : " COSIGNER_FAILED";
@@ -246,7 +246,7 @@ describe("a store that gives no answer", () => {
           expect(both.service.status().problem).toBe("STORE");
           const againMs = both.clock.trueMs();
           const again = wallet === undefined ? both.service.create("bea", null) : both.signing(wallet);
-          expect(await heard(both, again)).toBe("SIGNER_UNAVAILABLE STORE_FAILED");
+          expect(await outcomeOf(both, again)).toBe("SIGNER_UNAVAILABLE STORE_FAILED");
           expect(both.clock.trueMs()).toBe(againMs);
         }
         release();
@@ -264,7 +264,7 @@ describe("a store that gives no answer", () => {
     const both = await upFor("signature");
     both.parties[party].isReadHanging = true;
     const startMs = both.clock.trueMs();
-    const told = await heard(both, both.signing(id));
+    const told = await outcomeOf(both, both.signing(id));
     expect(told).toBe(party === 0 ? "SIGNER_UNAVAILABLE STORE_FAILED" : "SIGNER_UNAVAILABLE");
     expect(both.clock.trueMs() - startMs).toBeLessThanOrEqual(12_500);
     both.parties[party].isReadHanging = false;
