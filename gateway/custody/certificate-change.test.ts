@@ -9,12 +9,13 @@ import { compileChild } from "../../engine/storage/test/compile-child.js";
 import { makeNextCertificate, pinsOfParty, useNextCertificate } from "./certificate-change.js";
 import type { LinkProblem } from "./link-status.js";
 import { openIdentity } from "./link-tls.js";
-import { PartyCertificateError, readPartyCertificate } from "./party-certificate.js";
+import { readPartyCertificate } from "./party-certificate.js";
 import { CONFIG_FILE, filesOf, readPartyConfig } from "./party-config.js";
 import { PARTY_NAMES, type PartyName } from "./party-names.js";
 import { makeParties } from "./party-setup.js";
 import { formatPin } from "./pins.js";
 import { Stage } from "./test/link-doubles.js";
+import { certificateProblem } from "./test/certificate-problem.js";
 
 let root: string;
 let program: string;
@@ -35,16 +36,6 @@ function place(): (party: PartyName) => string {
   const folder = join(root, `place-${places++}`);
   cpSync(join(root, "made"), folder, { recursive: true });
   return (party) => join(folder, party);
-}
-
-function reasonOf(run: () => unknown): string {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof PartyCertificateError) return error.reason;
-    throw error;
-  }
-  return "none";
 }
 
 const other = (party: PartyName): PartyName => (party === "service" ? "cosigner" : "service");
@@ -119,7 +110,7 @@ describe("a new certificate", () => {
     const first = makeNextCertificate(files, 0);
     expect(makeNextCertificate(files, 0)).toEqual(first);
     useNextCertificate(files);
-    expect(reasonOf(() => useNextCertificate(files))).toBe("NO_NEXT");
+    expect(certificateProblem(() => useNextCertificate(files))).toBe("NO_NEXT");
     const second = makeNextCertificate(files, 0);
     expect(second.formerPin).toBe(first.pin);
     useNextCertificate(files);
@@ -158,19 +149,19 @@ describe("a wrong order", () => {
     expect(read).toMatchObject({ ok: false, problems: [expect.stringContaining("take the former one away")] });
     setPins(of("service"), formerPin);
     const { files, peerPins } = configOf(of("service"), "service");
-    expect(reasonOf(() => openIdentity(files, peerPins))).toBe("SAME_KEY");
+    expect(certificateProblem(() => openIdentity(files, peerPins))).toBe("SAME_KEY");
   });
 
   it("of files is refused, and the party shows what it showed before", () => {
     const of = place();
     const files = filesOf(of("service"));
     const before = shown(of("service"));
-    expect(reasonOf(() => useNextCertificate(files))).toBe("NO_NEXT");
+    expect(certificateProblem(() => useNextCertificate(files))).toBe("NO_NEXT");
     makeNextCertificate(files, 0);
     // The key of another.
     cpSync(filesOf(of("cosigner")).keyFile, `${files.keyFile}.next`);
-    expect(reasonOf(() => useNextCertificate(files))).toBe("MISMATCH");
-    expect(reasonOf(() => makeNextCertificate(files, 0))).toBe("MISMATCH");
+    expect(certificateProblem(() => useNextCertificate(files))).toBe("MISMATCH");
+    expect(certificateProblem(() => makeNextCertificate(files, 0))).toBe("MISMATCH");
     expect([shown(of("service")), existsSync(`${files.keyFile}.old`)]).toEqual([before, false]);
   });
 });
@@ -216,7 +207,7 @@ describe("a kill before any act on a file", () => {
       expect(await met(of), `act ${at}`).toBe("connected");
       const isCutShort = present === pin && existsSync(`${files.certFile}.next`);
       seen.add(isCutShort ? "cut short" : present === pin ? "next" : "present");
-      if (isCutShort) expect(reasonOf(() => makeNextCertificate(files, 0))).toBe("CUT_SHORT");
+      if (isCutShort) expect(certificateProblem(() => makeNextCertificate(files, 0))).toBe("CUT_SHORT");
       if (wasKilled && existsSync(`${files.certFile}.next`))
         expect(useNextCertificate(files), `act ${at}`).toEqual({ pin, formerPin });
       expect(shown(of("service")), `act ${at}`).toBe(pin);

@@ -18,7 +18,6 @@ import { derInteger, derObjectId, derOctetString } from "./der.js";
 import { identityOf, openIdentity } from "./link-tls.js";
 import {
   createPartyCertificate,
-  PartyCertificateError,
   type PartyFiles,
   pinOfCertificateFile,
   readPartyCertificate,
@@ -26,6 +25,7 @@ import {
 } from "./party-certificate.js";
 import { formatPin } from "./pins.js";
 import { COSIGNER, SERVICE } from "./test/link-doubles.js";
+import { certificateProblem } from "./test/certificate-problem.js";
 
 const folders: string[] = [];
 afterEach(() => {
@@ -36,16 +36,6 @@ function place(): PartyFiles {
   const folder = mkdtempSync(join(tmpdir(), "unwind-party-"));
   folders.push(folder);
   return { certFile: join(folder, "party.crt"), keyFile: join(folder, "party.key") };
-}
-
-function problemOf(run: () => unknown): string {
-  try {
-    run();
-  } catch (error) {
-    if (error instanceof PartyCertificateError) return error.reason;
-    throw error;
-  }
-  return "none";
 }
 
 describe("a party's certificate", () => {
@@ -108,21 +98,21 @@ describe("a party's certificate", () => {
     const files = place();
     writePartyCertificate(files, 0);
     const before = [readFileSync(files.certFile), readFileSync(files.keyFile)];
-    expect(problemOf(() => writePartyCertificate(files, 0))).toBe("FILE_EXISTS");
+    expect(certificateProblem(() => writePartyCertificate(files, 0))).toBe("FILE_EXISTS");
     expect([readFileSync(files.certFile), readFileSync(files.keyFile)]).toEqual(before);
     const { certFile } = files;
     const keyFile = `${files.keyFile}.next`;
-    expect(problemOf(() => writePartyCertificate({ certFile, keyFile }, 0))).toBe("FILE_EXISTS");
+    expect(certificateProblem(() => writePartyCertificate({ certFile, keyFile }, 0))).toBe("FILE_EXISTS");
     expect(existsSync(keyFile)).toBe(false);
     expect(readFileSync(certFile)).toEqual(before[0]);
     const missing = { certFile, keyFile: join(files.keyFile, "below", "a.key") };
-    expect(problemOf(() => writePartyCertificate(missing, 0))).toBe("FILE_UNWRITABLE");
+    expect(certificateProblem(() => writePartyCertificate(missing, 0))).toBe("FILE_UNWRITABLE");
   });
 
   it("does not follow a link that stands where a file is to be made", () => {
     const files = place();
     symlinkSync(join(folders[0] ?? "", "elsewhere"), files.keyFile);
-    expect(problemOf(() => writePartyCertificate(files, 0))).toBe("FILE_EXISTS");
+    expect(certificateProblem(() => writePartyCertificate(files, 0))).toBe("FILE_EXISTS");
     expect(existsSync(join(folders[0] ?? "", "elsewhere"))).toBe(false);
   });
 });
@@ -149,8 +139,8 @@ describe("reading a party's files", () => {
     writePartyCertificate(files, 0);
     const secret = readFileSync(files.keyFile, "utf8").split("\n")[1] ?? "";
     spoil(files);
-    expect(problemOf(() => readPartyCertificate(files))).toBe(reason);
-    expect(problemOf(() => openIdentity(files, [COSIGNER.pin]))).toBe(reason);
+    expect(certificateProblem(() => readPartyCertificate(files))).toBe(reason);
+    expect(certificateProblem(() => openIdentity(files, [COSIGNER.pin]))).toBe(reason);
     expect(() => readPartyCertificate(files)).not.toThrow(secret);
   });
 
@@ -159,12 +149,12 @@ describe("reading a party's files", () => {
     const files = place();
     writePartyCertificate(files, 0);
     writeFileSync(files.keyFile, privateKey.export({ type: "pkcs8", format: "pem" }));
-    expect(problemOf(() => readPartyCertificate(files))).toBe("MISMATCH");
+    expect(certificateProblem(() => readPartyCertificate(files))).toBe("MISMATCH");
   });
 
   it("refuses a peer's pin that is the own one", () => {
-    expect(problemOf(() => identityOf(SERVICE, [COSIGNER.pin, SERVICE.pin]))).toBe("SAME_KEY");
-    expect(problemOf(() => identityOf(SERVICE, [COSIGNER.pin]))).toBe("none");
+    expect(certificateProblem(() => identityOf(SERVICE, [COSIGNER.pin, SERVICE.pin]))).toBe("SAME_KEY");
+    expect(certificateProblem(() => identityOf(SERVICE, [COSIGNER.pin]))).toBe("none");
   });
 });
 
