@@ -24,6 +24,7 @@ import { rowsOnTheWay } from "../durable/rows-on-the-way.js";
 import { decodeJson, encodeJson, type StateStore, type StateWrite } from "../../storage/state-store.js";
 import { OrderListeners } from "./order-listeners.js";
 import type { Background } from "../background.js";
+import { hasOrderOf, ordersIn, restingIn, setOneAside, waitingIn } from "./follow-entries.js";
 import { FollowKeys } from "./follow-keys.js";
 import { FollowPublications } from "./follow-publications.js";
 import { FOLLOW_MAX_MS, FollowReads } from "./follow-reads.js";
@@ -42,7 +43,7 @@ import {
   type FollowRow,
 } from "./followed-run.js";
 import { ownerOf } from "../run.js";
-import { WaitingRuns, type WaitingRun } from "./waiting-runs.js";
+import { WaitingRuns } from "./waiting-runs.js";
 import { markUnfollowed } from "../run-writes.js";
 
 export const MAX_FOLLOWED = 1_024;
@@ -359,52 +360,4 @@ export class OrderFollows<Run extends FollowedRun> {
     background.run("order_follow_end", store());
     this.#update(entry);
   }
-}
-
-function* ordersIn<Run extends FollowedRun>(entries: Iterable<FollowEntry<Run>>): Generator<Followed<Run>> {
-  for (const { orders } of entries) yield* orders.values();
-}
-
-function hasOrderOf<Run extends FollowedRun>(entries: Iterable<FollowEntry<Run>>, account: string): boolean {
-  for (const order of ordersIn(entries)) if (order.account === account) return true;
-  return false;
-}
-
-/** One that nobody looks at waits with those that have no place. False: there is none, or no more can wait. */
-function setOneAside<Run extends FollowedRun>(
-  entries: Map<string, FollowEntry<Run>>,
-  keys: FollowKeys,
-  waiting: WaitingRuns<Run>,
-): boolean {
-  if (waiting.isFull) return false;
-  for (const entry of entries.values()) {
-    if (!isUnattended(entry, keys)) continue;
-    entries.delete(entry.run.routeId);
-    waiting.put(entry, true);
-    return true;
-  }
-  return false;
-}
-
-/** Nobody looks at its orders, and its row holds all that is known of them. */
-function isUnattended<Run extends FollowedRun>(entry: FollowEntry<Run>, keys: FollowKeys): boolean {
-  const { again, isDirty, isPublishing, orders } = entry;
-  if (isPublishing || isDirty || again !== null) return false;
-  return [...orders.values()].every(({ account }) => !keys.has(account));
-}
-
-/** Orders that are not read until a request brings credentials of their account. */
-function waitingIn<Run extends FollowedRun>(entries: Iterable<FollowEntry<Run>>, keys: FollowKeys): number {
-  let count = 0;
-  for (const { orders, unlistedCount } of entries) {
-    count += unlistedCount;
-    for (const { account } of orders.values()) if (!keys.has(account)) count++;
-  }
-  return count;
-}
-
-function restingIn<Run extends object>(waiting: Iterable<WaitingRun<Run>>): number {
-  let count = 0;
-  for (const { restingCount } of waiting) count += restingCount;
-  return count;
 }
