@@ -3,8 +3,18 @@ import { describe, expect, it } from "vitest";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { change, tell } from "../test/after-reply.js";
 import { recorded } from "../test/after-reply-scenes.js";
-import { createHarness } from "../test/harness.js";
+import { createHarness, type Harness } from "../test/harness.js";
 import { createRowSink, recordedRows, rowFaults } from "../test/row-sink.js";
+
+/** After a crash: the fill, and the decision of that kind. */
+async function expectRecordedOnce(harness: Harness, kind: "replied" | "resolved"): Promise<void> {
+  harness.kill();
+  await harness.restart();
+  const rows = await recordedRows(harness.store);
+  expect(rows.filter((row) => row.table === "fill")).toMatchObject([{ lots: 250 }]);
+  expect(rows.filter((row) => row.table === "decision" && row.kind === kind)).toHaveLength(1);
+  expect(await rowFaults(harness.store, [harness.one])).toEqual([]);
+}
 
 describe("the end of a trade whose row the store refuses", () => {
   it("is recorded though the price of its fill is stored first, and the process dies", async () => {
@@ -21,12 +31,7 @@ describe("the end of a trade whose row the store refuses", () => {
     store.gate = async () => {};
     one.shownOrder = (order) => order;
     await clock.advanceAsync(30_000);
-    harness.kill();
-    await harness.restart();
-    const rows = await recordedRows(store);
-    expect(rows.filter((row) => row.table === "fill")).toMatchObject([{ lots: 250 }]);
-    expect(rows.filter((row) => row.table === "decision" && row.kind === "resolved")).toHaveLength(1);
-    expect(await rowFaults(store, [one])).toEqual([]);
+    await expectRecordedOnce(harness, "resolved");
   });
 });
 
@@ -43,11 +48,6 @@ describe("the reply of a trade whose row the store refuses", () => {
     store.gate = async () => {};
     tell(harness, change(harness, 0, { status: "FILLED", filledLots: 250 }));
     await clock.advanceAsync(5_000);
-    harness.kill();
-    await harness.restart();
-    const rows = await recordedRows(store);
-    expect(rows.filter((row) => row.table === "fill")).toMatchObject([{ lots: 250 }]);
-    expect(rows.filter((row) => row.table === "decision" && row.kind === "replied")).toHaveLength(1);
-    expect(await rowFaults(store, [one])).toEqual([]);
+    await expectRecordedOnce(harness, "replied");
   });
 });

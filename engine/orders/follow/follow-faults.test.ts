@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../domain/order.js";
 import type { AccountEvent, AccountStreams } from "../../ports.js";
-import { closeContext, closeRequest, createHarness, type Harness } from "../test/harness.js";
+import { AFTER_SCENES } from "../test/after-reply-scenes.js";
+import { createHarness, type Harness } from "../test/harness.js";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { FakeStreams } from "../test/fake-streams.js";
 import { createRowSink, recordedRows } from "../test/row-sink.js";
@@ -148,17 +149,7 @@ describe("the longest time that an order is followed", () => {
 
 describe("an order whose account is streamed", () => {
   it("and that filled before the stream was open is read within a minute of the venue's answering again", async () => {
-    const harness = recorded(new FakeStreams());
-    await harness.closeData(RESTING_CLOSE);
-    await harness.clock.advanceAsync(1_000);
-    const next = await harness.restart();
-    change(harness, 0, { status: "FILLED", filledLots: 250 });
-    harness.one.orderReadFailure = () => "VENUE_ERROR";
-    const request = closeRequest({ size: "0.01", preferredExchange: "venueone", dryRun: true });
-    await harness.run(next.trade(request, closeContext(harness.clock)));
-    await harness.clock.advanceAsync(10 * MINUTE_MS);
-    harness.one.orderReadFailure = () => null;
-    await harness.clock.advanceAsync(MINUTE_MS);
+    const { harness } = await AFTER_SCENES.filledUnstreamed();
     expect(await statesIn(harness)).toEqual(["INTENT", "SENT", "OPEN", "FILLED"]);
   });
 });
