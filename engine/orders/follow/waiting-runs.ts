@@ -158,7 +158,7 @@ export class WaitingRuns<Run extends FollowedRun> {
     if (!this.#isTaking) this.#parts.background.run("order_follow_next", this.#takeAll());
   }
 
-  /** Over in the turn in which nobody has asked again: who asks in the next one begins anew. */
+  /** Ends in the turn in which it finds no further request, so that a later one starts another pass. */
   async #takeAll(): Promise<void> {
     this.#isTaking = true;
     try {
@@ -191,7 +191,7 @@ export class WaitingRuns<Run extends FollowedRun> {
   async #take(routeId: string, hasRoom: () => boolean): Promise<boolean> {
     const stored = await this.#parts.store.get(this.#owner.namespace, routeId);
     const waiting = this.#runs.get(routeId);
-    // Null: its first commit is on its way, and `takeNext` is called after it.
+    // Null until its first commit is durable; `takeNext` is called after that.
     if (stored === null || waiting === undefined) return true;
     if (!hasRoom()) return false;
     const { recordKey, sinceMs, owners } = waiting;

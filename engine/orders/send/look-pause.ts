@@ -1,6 +1,7 @@
 /**
- * Pauses between looks at an order that rests, and while its venue answers none. A look without an answer shows nothing, so it must not put
- * off the next one as a look does that showed no news: what filled meanwhile may be without its stop.
+ * Pauses between looks at an order: at one that rests, and while its venue answers none. A look without an answer shows
+ * nothing, so it must not put off the next one as a look does that showed no news: what filled meanwhile may be without
+ * its stop.
  */
 import type { ReadFailure } from "../../ports.js";
 
