@@ -1,0 +1,126 @@
+/**
+ * What a room offers where its venue lets a server wallet have keys that trade for it (interface spec 4.2). The room
+ * knows the venue's acts and lists; what is made durable, and when, is engine/custody/registration.
+ *
+ * Invariants of an implementation: `send` sends once. Its outcome is `refused` or `notSent` only where the act did not
+ * take effect and cannot later. No method throws for what a venue, a network or a signer does, but `issue` rejects with
+ * what its `sign` rejects with. Bytes of a secret are not kept after a call.
+ */
+import type { CallOptions, MarketRoom, Read } from "./ports.js";
+
+/** A key at a venue, without its secret: plain data, stored as it is. */
+export interface VenueKey {
+  /** The wallet's address, lower case. */
+  readonly account: string;
+  /** Address of the key, lower case; of a key without an address the wallet's. */
+  readonly signer: string;
+  /** Its name at the venue. */
+  readonly name: string;
+  /** Unix epoch, integer ms; null: it has no end. */
+  readonly expiresAtMs: number | null;
+}
+
+/** What the wallet signs: JSON of EIP-712, or a text (EIP-191). */
+export interface WalletText {
+  readonly kind: "typedData" | "message";
+  readonly text: string;
+}
+
+/** An act of the wallet at the venue, not signed yet. */
+export interface WalletAct {
+  readonly toSign: WalletText;
+  /** What `send` needs beside the signature, as the room reads it again; no secret. It is stored. */
+  readonly request: string;
+  /**
+   * Unix epoch, integer ms: at the end of it the venue takes this act no more. What became of it before is then seen by
+   * `look`; before that, sending the same bytes again acts at most once.
+   */
+  readonly validUntilMs: number;
+}
+
+export type MadeAct = { readonly ok: true; readonly act: WalletAct } | NotSentAct;
+
+/** Nothing left; the same may be asked again. */
+export interface NotSentAct {
+  readonly ok: false;
+  readonly problem: string;
+  readonly retryAfterMs: number | null;
+}
+
+export type ActOutcome =
+  | { readonly kind: "done" }
+  /** It did not take effect, and never will. */
+  | {
+      readonly kind: "refused";
+      readonly reason: ActRefusal;
+      /** The venue's own text, cleaned for replies. */
+      readonly venueText: string;
+      readonly retryAfterMs: number | null;
+    }
+  | { readonly kind: "notSent"; readonly problem: string; readonly retryAfterMs: number | null }
+  /** The venue has had this very act before: it took effect then or was refused, which `look` shows. */
+  | { readonly kind: "repeated" }
+  | { readonly kind: "unknown" };
+
+export type ActRefusal =
+  /** The account has no deposit yet. */
+  | "NOT_FUNDED"
+  /** As many keys as the venue allows. */
+  | "KEY_LIMIT"
+  /** A key was revoked a moment ago. */
+  | "BUSY"
+  | "RATE_LIMITED"
+  | "OTHER";
+
+export type KeyStanding = "live" | "absent";
+
+/** Keys that are made here and approved by an act of the wallet. */
+export interface AgentRegistrar {
+  readonly kind: "agent";
+  /** Names that the keys of one wallet may have at once. */
+  readonly names: readonly string[];
+  /** Ms after an answer of the venue in which its lists may not show it yet. */
+  readonly listLagMs: number;
+  /** `secret`: 32 bytes. Null: no key of the curve. Sends nothing. */
+  draft(
+    wallet: { readonly account: string; readonly name: string; readonly nowMs: number },
+    secret: Uint8Array,
+  ): VenueKey | null;
+  approval(key: VenueKey): Promise<MadeAct>;
+  revocation(key: VenueKey): Promise<MadeAct>;
+  /** `signature`: 65 bytes r ‖ s ‖ v as `0x` hex, v 27 or 28. */
+  send(act: Pick<WalletAct, "request">, signature: string, options: CallOptions): Promise<ActOutcome>;
+  /** Whether the venue knows the key as one of this account now, read from the venue. */
+  look(key: VenueKey, secret: Uint8Array, options: CallOptions): Promise<Read<KeyStanding>>;
+  /** The block of interface spec 2.3 by which a request trades with it. */
+  block(key: VenueKey, secret: Uint8Array): unknown;
+}
+
+/** Keys that the venue makes and shows once. It has no call that deletes one. */
+export interface IssuingRegistrar {
+  readonly kind: "issued";
+  /**
+   * `sign`: a signature as above. `secret` of the outcome is the caller's to wipe. `unknown`: the venue may have made a
+   * key whose secret nobody has.
+   */
+  issue(
+    account: string,
+    sign: (text: WalletText) => Promise<string>,
+    options: CallOptions,
+  ): Promise<
+    | { readonly kind: "done"; readonly key: VenueKey; readonly secret: Uint8Array }
+    | Exclude<ActOutcome, { readonly kind: "done" | "repeated" }>
+  >;
+  block(key: VenueKey, secret: Uint8Array): unknown;
+}
+
+export type KeyRegistrar = AgentRegistrar | IssuingRegistrar;
+
+/** A room whose venue gives wallets keys. */
+export interface KeyRoom extends MarketRoom {
+  readonly keys: KeyRegistrar;
+}
+
+export function isKeyRoom(room: MarketRoom): room is KeyRoom {
+  return "keys" in room;
+}
