@@ -36,6 +36,8 @@ const ERROR_TABLE = {
   OFF_GRID: { status: 400, text: "{field} is not a multiple of the venue's step {step}" },
   ABOVE_MAX_SIZE: { status: 400, text: "Size is above the venue's maximum" },
   ORDER_LIMIT: { status: 400, text: "Order notional exceeds the allowed maximum" },
+  UNSUPPORTED_EXCHANGE: { status: 400, text: "Unsupported exchange" },
+  ACCOUNT_NOT_FUNDED: { status: 400, text: "The account has no deposit at {exchange} yet" },
   BAD_FRAME: { status: 400, text: "Frame refused: {problem}" },
   SUBSCRIPTION_LIMIT: { status: 400, text: "At most {limit} {of} per connection" },
   AUTH_MISSING_HEADER: { status: 401, text: "Missing {header} header" },
@@ -67,6 +69,8 @@ const ERROR_TABLE = {
   WALLET_NOT_FOUND: { status: 404, text: "Wallet not found" },
   ORDER_NOT_FOUND: { status: 404, text: "Order {orderId} not found in any market" },
   SWITCH_NOT_FOUND: { status: 404, text: "No such dead-man's switch" },
+  /** Of a wallet at a venue; KEY_NOT_FOUND is of callers of this service. */
+  API_KEY_NOT_FOUND: { status: 404, text: "No API key of this wallet is registered at {exchange}" },
   KEY_NOT_FOUND: { status: 404, text: "No such API key" },
   METHOD_NOT_ALLOWED: { status: 405, text: "Method not allowed" },
   NOT_ACCEPTABLE: { status: 406, text: "None of the accepted media types is available" },
@@ -75,6 +79,9 @@ const ERROR_TABLE = {
   DUPLICATE_CLIENT_ORDER_ID: { status: 409, text: "This clientOrderId names another order" },
   ORDER_NOT_OPEN: { status: 409, text: "Order {orderId} is not open any more" },
   WALLET_EXISTS: { status: 409, text: "Wallet already exists" },
+  API_KEY_EXISTS: { status: 409, text: "API key already exists for this wallet" },
+  /** Names of keys that wait for their end, or for the venue to drop them. */
+  API_KEY_LIMIT: { status: 409, text: "All {limit} API keys that a wallet may have at {exchange} are in use" },
   QUOTE_EXPIRED: { status: 409, text: "The quote is not valid any more" },
   QUOTE_UNKNOWN: { status: 409, text: "No such quote was given" },
   KEY_LIMIT: { status: 409, text: "There are {limit} live API keys, which is the most" },
@@ -97,6 +104,9 @@ const ERROR_TABLE = {
   FAILED_TO_SIGN: { status: 500, text: "Failed to sign message" },
   /** There is no wallet: a fault of a signing party in its creation, or a message of its peer that cannot be. */
   FAILED_TO_CREATE_WALLET: { status: 500, text: "Failed to create wallet" },
+  FAILED_TO_REGISTER_KEY: { status: 500, text: "Failed to register API key" },
+  /** The venue refused; its own text is in the details. */
+  REGISTRATION_REJECTED: { status: 500, text: "Failed to register API key" },
   FAILED_TO_FETCH_POSITIONS: { status: 500, text: "Failed to fetch open positions: {reason}" },
   FAILED_TO_FETCH_ORDER_STATUS: { status: 500, text: "Failed to fetch order status: {reason}" },
   FAILED_TO_FETCH_ACCOUNT: { status: 500, text: "Failed to fetch account: {reason}" },
@@ -113,6 +123,11 @@ const ERROR_TABLE = {
   NOT_READY: { status: 503, text: "Not ready: {parts}" },
   RECORDS_UNAVAILABLE: { status: 503, text: "The record of market data and closes is unavailable" },
   STORE_UNAVAILABLE: { status: 503, text: "The state store is unavailable; nothing was sent" },
+  /** It may have the key: asked for again it is the same one. */
+  REGISTRATION_UNSETTLED: {
+    status: 503,
+    text: "{exchange} has not said yet whether the API key is approved; ask again",
+  },
   SIGNER_UNAVAILABLE: { status: 503, text: "The signer is unavailable; nothing was signed" },
   RESTORED_STORE: { status: 503, text: "A store of a signing party was restored; an operator must act first" },
   SEAL_KEY_UNKNOWN: { status: 503, text: "A stored secret is sealed under a key that is not loaded" },

@@ -1,0 +1,241 @@
+/**
+ * A key of ours becomes one of the venue's: made and sealed (NEW), approved by an act of the wallet whose signed bytes are
+ * durable before they are sent (SENT), used once the venue has it (ACTIVE).
+ *
+ * Invariants: a wallet has one key under way at a venue, so a lost reply, a crash or a repetition leads to the same key
+ * and not to a second one. An approval that may be at the venue is read there before anything is sent again, and what is
+ * sent again are the same bytes, which act once. A key that the venue may have is in the store, with its secret.
+ */
+import { ServiceError } from "../../domain/errors.js";
+import type { ActOutcome, AgentRegistrar, WalletAct } from "../../key-registrar.js";
+import { secretBuffer } from "../sealing/secret-bytes.js";
+import {
+  type ActTime,
+  agentsOf,
+  type KeyParts,
+  refusedBy,
+  sealed,
+  signed,
+  unsettled,
+  venueAway,
+  withSecret,
+} from "./key-parts.js";
+import type { KeyPlace, StoredAct, StoredKey } from "./key-row.js";
+
+/** An act that the venue takes for no longer than this is made anew before it is sent. */
+const SEND_MARGIN_MS = 2_000;
+/** Signing took longer than the act's life, several times: the signer is too slow for the venue. */
+const ACTS_MAX = 3;
+const KEY_BYTES = 32;
+/** A key that is none of the curve has a chance of 2^-128. */
+const DRAFTS_MAX = 4;
+
+export interface KeyOwner extends KeyPlace {
+  /** The wallet's address, lower case. */
+  readonly account: string;
+}
+
+type Settled = "active" | "gone" | "unsettled";
+
+export class Approval {
+  readonly #parts: KeyParts;
+
+  constructor(parts: KeyParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * In the turn of the place. Returns the key, ACTIVE. Rejects with what stands in the way, the key then gone again, or
+   * with REGISTRATION_UNSETTLED and APPROVAL_PENDING, the key then still under way.
+   */
+  async obtain(owner: KeyOwner, time: ActTime): Promise<StoredKey> {
+    const before = this.#underWay(owner);
+    if (before?.state === "SENT") {
+      const end = await this.settle(owner, time);
+      if (end === "unsettled") throw unsettled(owner.venue);
+      if (end === "active") return this.#read(owner, before.serial);
+    }
+    const key = this.#underWay(owner) ?? (await this.#begin(owner));
+    await this.#sign(owner, key);
+    return this.#send(owner, key.serial, time);
+  }
+
+  /** What became of an approval that may be at the venue. */
+  async settle(place: KeyPlace, time: ActTime): Promise<Settled> {
+    const registrar = agentsOf(this.#parts, place);
+    const key = this.#underWay(place);
+    if (key?.state !== "SENT" || key.act === null) return "gone";
+    const lookedAtMs = this.#parts.clock.wallMs();
+    const standing = await this.#look(registrar, place, key, time);
+    if (standing === "live") return this.#activated(place, key.serial);
+    if (standing === "unknown") return "unsettled";
+    if (isOver(key.act, lookedAtMs - registrar.listLagMs)) return this.#dropped(place, key.serial);
+    const outcome = await this.#sendBytes(registrar, key.act, time);
+    if (outcome.kind === "done") return this.#activated(place, key.serial);
+    // Refused now, it may have taken effect before: the lists show it.
+    const isDecided = outcome.kind === "repeated" || outcome.kind === "refused";
+    if (!isDecided || !(await time.wait(registrar.listLagMs))) return "unsettled";
+    const later = await this.#look(registrar, place, key, time);
+    if (later === "live") return this.#activated(place, key.serial);
+    return later === "absent" ? this.#dropped(place, key.serial) : "unsettled";
+  }
+
+  /** At most one: a place has one key under way. */
+  #underWay(place: KeyPlace): StoredKey | undefined {
+    return this.#parts.book.keysOf(place).find(({ state }) => state === "NEW" || state === "SENT");
+  }
+
+  async #begin(owner: KeyOwner): Promise<StoredKey> {
+    const { book, clock, random } = this.#parts;
+    const registrar = agentsOf(this.#parts, owner);
+    const keys = book.keysOf(owner);
+    const name = registrar.names.find((one) => keys.every((key) => key.name !== one));
+    if (name === undefined)
+      throw new ServiceError("API_KEY_LIMIT", { exchange: owner.venue, limit: registrar.names.length });
+    const secret = secretBuffer(KEY_BYTES);
+    try {
+      const nowMs = clock.wallMs();
+      let draft = null;
+      for (let attempt = 0; attempt < DRAFTS_MAX && draft === null; attempt++) {
+        random(secret);
+        draft = registrar.draft({ account: owner.account, name, nowMs }, secret);
+      }
+      if (draft === null) throw new ServiceError("FAILED_TO_REGISTER_KEY", { reason: "RANDOM" });
+      const serial = Math.max(0, ...keys.map((key) => key.serial)) + 1;
+      const facts = {
+        ...draft,
+        serial,
+        flow: "agent",
+        createdAtMs: nowMs,
+        state: "NEW",
+        isAnswered: false,
+        act: null,
+      } as const;
+      const key = sealed(this.#parts, owner, facts, secret);
+      await book.update(owner, (all) => [...all, key]);
+      return key;
+    } finally {
+      secret.fill(0);
+    }
+  }
+
+  /** The signed approval is durable, and fresh enough to be sent. On a refusal the key is gone, unless people decide. */
+  async #sign(place: KeyPlace, { serial }: StoredKey): Promise<void> {
+    const { clock } = this.#parts;
+    try {
+      for (let attempt = 0; attempt < ACTS_MAX; attempt++) {
+        const { act } = await this.#withAct(place, serial);
+        const signature = await signed(this.#parts, place, act.toSign);
+        if (isOver(act, clock.wallMs() + SEND_MARGIN_MS)) continue;
+        await this.#change(place, serial, { state: "SENT", act: { ...act, signature } });
+        return;
+      }
+      throw new ServiceError("SIGNER_UNAVAILABLE", { reason: "TOO_SLOW" });
+    } catch (error) {
+      if (!waitsForPeople(error)) await this.#forget(place, serial);
+      throw error;
+    }
+  }
+
+  /** The act to sign: the one that was made before, while the venue would take it, so that a slow signer's is found again. */
+  async #withAct(place: KeyPlace, serial: number): Promise<StoredKey & { readonly act: StoredAct }> {
+    const key = this.#read(place, serial);
+    const { act } = key;
+    if (act !== null && !isOver(act, this.#parts.clock.wallMs() + SEND_MARGIN_MS)) return { ...key, act };
+    const made = await agentsOf(this.#parts, place).approval(key);
+    if (!made.ok) throw venueAway(place.venue, made.problem, made.retryAfterMs);
+    const next = { ...made.act, signature: null };
+    await this.#change(place, serial, { act: next });
+    return { ...this.#read(place, serial), act: next };
+  }
+
+  async #send(place: KeyPlace, serial: number, time: ActTime): Promise<StoredKey> {
+    const registrar = agentsOf(this.#parts, place);
+    const { act } = this.#read(place, serial);
+    if (act === null) throw new ServiceError("INTERNAL", { problem: "registration: NO_ACT" });
+    const outcome = await this.#sendBytes(registrar, act, time);
+    if (outcome.kind === "refused" || outcome.kind === "notSent") {
+      await this.#forget(place, serial);
+      if (outcome.kind === "refused") throw refusedBy(place.venue, outcome);
+      throw venueAway(place.venue, outcome.problem, outcome.retryAfterMs);
+    }
+    if (outcome.kind === "done") await this.#activated(place, serial);
+    else await this.#awaitEnd(place, registrar, time);
+    return this.#read(place, serial);
+  }
+
+  /** The reply was lost: looks until the venue says, or the time is over. */
+  async #awaitEnd(place: KeyPlace, { listLagMs }: AgentRegistrar, time: ActTime): Promise<void> {
+    while (await time.wait(listLagMs)) {
+      const end = await this.settle(place, time);
+      if (end === "active") return;
+      if (end === "gone") throw venueAway(place.venue, "NOT_APPROVED", null);
+    }
+    throw unsettled(place.venue);
+  }
+
+  async #sendBytes(registrar: AgentRegistrar, act: StoredAct, time: ActTime): Promise<ActOutcome> {
+    const options = time.call();
+    if (options === null || act.signature === null) return { kind: "unknown" };
+    return registrar.send(act, act.signature, options);
+  }
+
+  async #look(
+    registrar: AgentRegistrar,
+    place: KeyPlace,
+    key: StoredKey,
+    time: ActTime,
+  ): Promise<"live" | "absent" | "unknown"> {
+    const options = time.call();
+    if (options === null) return "unknown";
+    const read = await withSecret(this.#parts, place, key, (secret) => registrar.look(key, secret, options));
+    return read.ok ? read.value : "unknown";
+  }
+
+  /** What traded before lives to its end, beside the new one. */
+  async #activated(place: KeyPlace, serial: number): Promise<"active"> {
+    await this.#parts.book.update(place, (keys) =>
+      keys.map((key): StoredKey => {
+        if (key.serial === serial) return { ...key, state: "ACTIVE", act: null };
+        return key.state === "ACTIVE" ? { ...key, state: "RETIRING" } : key;
+      }),
+    );
+    return "active";
+  }
+
+  async #dropped(place: KeyPlace, serial: number): Promise<"gone"> {
+    await this.#parts.book.update(place, (keys) => keys.filter((key) => key.serial !== serial));
+    return "gone";
+  }
+
+  /** A row that stays settles by itself (key-keeper.ts). */
+  async #forget(place: KeyPlace, serial: number): Promise<void> {
+    try {
+      await this.#dropped(place, serial);
+    } catch {
+      this.#parts.logger.warn("venue_keys.left_behind", { walletId: place.walletId, venue: place.venue });
+    }
+  }
+
+  async #change(place: KeyPlace, serial: number, change: Partial<Pick<StoredKey, "state" | "act">>): Promise<void> {
+    await this.#parts.book.update(place, (keys) =>
+      keys.map((key) => (key.serial === serial ? { ...key, ...change } : key)),
+    );
+  }
+
+  #read(place: KeyPlace, serial: number): StoredKey {
+    const key = this.#parts.book.keysOf(place).find((one) => one.serial === serial);
+    if (key === undefined) throw new ServiceError("INTERNAL", { problem: "registration: KEY_GONE" });
+    return key;
+  }
+}
+
+/** The venue takes the act at that time no more. */
+function isOver({ validUntilMs }: WalletAct, atMs: number): boolean {
+  return atMs > validUntilMs;
+}
+
+/** An outside signer waits for its people: the same act is asked for again later. */
+function waitsForPeople(error: unknown): boolean {
+  return error instanceof ServiceError && error.status === 202;
+}

@@ -1,0 +1,97 @@
+/**
+ * A key ends: from the first commit on no request uses it, and the venue is asked to drop it until it has, in this life
+ * of the program or a later one. The secret stays sealed until then, and is gone with the row.
+ */
+import type { AgentRegistrar } from "../../key-registrar.js";
+import { type ActTime, agentsOf, type KeyParts, signed, withSecret } from "./key-parts.js";
+import type { KeyPlace, StoredAct, StoredKey } from "./key-row.js";
+
+const SEND_MARGIN_MS = 2_000;
+
+export class Revocation {
+  readonly #parts: KeyParts;
+
+  constructor(parts: KeyParts) {
+    this.#parts = parts;
+  }
+
+  /** In the turn of the place. Durable when it resolves. Keys that the venue never had, or cannot drop, are gone. */
+  async begin(place: KeyPlace, serials: ReadonlySet<number>): Promise<void> {
+    await this.#parts.book.update(place, (keys) =>
+      keys.flatMap((key): StoredKey[] => {
+        if (!serials.has(key.serial) || key.state === "REVOKING") return [key];
+        return key.state === "NEW" || key.flow === "issued" ? [] : [{ ...key, state: "REVOKING", act: null }];
+      }),
+    );
+  }
+
+  /**
+   * In the turn of the place. True: the venue has dropped the key, and the row is gone. False: not known, or not yet.
+   * Rejects with what the signer rejects with.
+   */
+  async finish(place: KeyPlace, serial: number, time: ActTime): Promise<boolean> {
+    const registrar = agentsOf(this.#parts, place);
+    const act = await this.#signedAct(registrar, place, serial);
+    if (act === null) return false;
+    const options = time.call();
+    if (options === null || act.signature === null) return false;
+    const outcome = await registrar.send(act, act.signature, options);
+    if (outcome.kind === "done") return this.#gone(place, serial);
+    if (outcome.kind === "notSent" || outcome.kind === "unknown") return false;
+    // Refused, or had before: the lists show whether anything is left to be dropped.
+    if (!(await time.wait(registrar.listLagMs))) return false;
+    const standing = await this.#look(registrar, place, serial, time);
+    if (standing === "absent") return this.#gone(place, serial);
+    if (standing === "live") {
+      if (outcome.kind === "refused")
+        this.#parts.logger.warn("venue_keys.revocation_refused", { venue: place.venue, reason: outcome.reason });
+      await this.#setAct(place, serial, null);
+    }
+    return false;
+  }
+
+  /** The act of before while the venue takes it: sent again, the same bytes act once. */
+  async #signedAct(registrar: AgentRegistrar, place: KeyPlace, serial: number): Promise<StoredAct | null> {
+    const { clock } = this.#parts;
+    const key = this.#key(place, serial);
+    if (key === undefined) return null;
+    if (key.act !== null && clock.wallMs() + SEND_MARGIN_MS <= key.act.validUntilMs && key.act.signature !== null)
+      return key.act;
+    let { act } = key;
+    if (act === null || clock.wallMs() + SEND_MARGIN_MS > act.validUntilMs) {
+      const made = await registrar.revocation(key);
+      if (!made.ok) return null;
+      act = { ...made.act, signature: null };
+      await this.#setAct(place, serial, act);
+    }
+    const ready = { ...act, signature: await signed(this.#parts, place, act.toSign) };
+    await this.#setAct(place, serial, ready);
+    return ready;
+  }
+
+  async #look(
+    registrar: AgentRegistrar,
+    place: KeyPlace,
+    serial: number,
+    time: ActTime,
+  ): Promise<"live" | "absent" | null> {
+    const key = this.#key(place, serial);
+    const options = time.call();
+    if (key === undefined || options === null) return null;
+    const read = await withSecret(this.#parts, place, key, (secret) => registrar.look(key, secret, options));
+    return read.ok ? read.value : null;
+  }
+
+  async #gone(place: KeyPlace, serial: number): Promise<true> {
+    await this.#parts.book.update(place, (keys) => keys.filter((key) => key.serial !== serial));
+    return true;
+  }
+
+  async #setAct(place: KeyPlace, serial: number, act: StoredAct | null): Promise<void> {
+    await this.#parts.book.update(place, (keys) => keys.map((key) => (key.serial === serial ? { ...key, act } : key)));
+  }
+
+  #key(place: KeyPlace, serial: number): StoredKey | undefined {
+    return this.#parts.book.keysOf(place).find((key) => key.serial === serial);
+  }
+}

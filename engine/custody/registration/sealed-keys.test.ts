@@ -1,0 +1,94 @@
+/** Venue keys under a sealing key that is rotated meanwhile, and rows that somebody changed. */
+import { expect, it } from "vitest";
+import { VirtualClock } from "../../domain/virtual-clock.js";
+import { silentLogger } from "../../domain/logger.js";
+import type { StateStore } from "../../storage/state-store.js";
+import { createMemoryStore } from "../../storage/test/memory-store.js";
+import { loadKeyring } from "../sealing/load-keyring.js";
+import { finishRotation, startRotation } from "../sealing/rotation.js";
+import { FAST_SCRYPT, refusalOf, seededRandom } from "../sealing/test/sealing-doubles.js";
+import { KEYS } from "../sealing/test/sealed-things.js";
+import { KeyBook } from "./key-book.js";
+import type { KeyParts } from "./key-parts.js";
+import { decodeKeyRow, encodeKeyRow, KEY_NAMESPACE, rowKey, SEALED_VENUE_KEYS, type StoredKey } from "./key-row.js";
+import { KeyTurns } from "./key-turns.js";
+import { KeyRegistrations } from "./registrations.js";
+import { FakeVenue, signatureOf } from "./test/fake-venue.js";
+import { OWNER } from "./test/key-world.js";
+
+const clock = new VirtualClock();
+const random = seededRandom(5);
+const places = [SEALED_VENUE_KEYS];
+
+async function opened(store: StateStore) {
+  const setup = { store, places, clock, random, scrypt: FAST_SCRYPT };
+  const ring = await loadKeyring({ ...setup, source: KEYS.first });
+  const venue = new FakeVenue(clock, "long");
+  venue.funded.add(OWNER.account);
+  const sign = async (_id: string, _origin: string, { text = "" }: { text?: string }) => ({
+    signature: signatureOf(OWNER.account, text),
+    digest: "",
+  });
+  const parts = {
+    ...{ book: new KeyBook(store), sealer: ring, provider: { sign } as KeyParts["provider"], clock, random },
+    ...{ registrars: new Map([[OWNER.venue, venue.registrar((act) => act())]]), logger: silentLogger },
+  };
+  await parts.book.load();
+  return { setup, ring, registrations: new KeyRegistrations(parts, new KeyTurns()) };
+}
+
+it("a key trades through a rotation of the sealing key, and after it", async () => {
+  const store = createMemoryStore();
+  const { setup, ring, registrations } = await opened(store);
+  await registrations.register(OWNER, true);
+  const before = await registrations.blocks(OWNER.walletId);
+  expect(before).toMatchObject({ venueone: { signer: expect.any(String) } });
+  await startRotation({ ...setup, ring }, KEYS.second);
+  expect(await registrations.blocks(OWNER.walletId)).toEqual(before);
+  const finished = finishRotation({ store, ring, places, clock });
+  // Between the reading of rows and their rewrapping, and after it: a change is not lost, and takes no former seal along.
+  await registrations.rotate(OWNER, true);
+  for (let waitedMs = 0; waitedMs < 200_000; waitedMs += 1_000) await clock.advanceAsync(1_000);
+  expect(await finished).toMatchObject({ isDone: true });
+  expect(ring.formerKekId).toBeNull();
+  const after = await registrations.blocks(OWNER.walletId);
+  expect(after).not.toEqual(before);
+  expect(after).toMatchObject({ venueone: { secret: expect.stringMatching(/^[0-9a-f]{64}$/) } });
+  await registrations.revoke(OWNER);
+});
+
+it("a key opens as itself alone: not of another wallet, venue, name or end", async () => {
+  const store = createMemoryStore();
+  const { registrations } = await opened(store);
+  await registrations.register(OWNER, true);
+  const key = rowKey(OWNER);
+  const row = decodeKeyRow(key, (await store.get(KEY_NAMESPACE, key)) ?? new Uint8Array());
+  const changes: Partial<StoredKey>[] = [
+    { signer: `0x${"1".repeat(40)}` },
+    { account: `0x${"1".repeat(40)}` },
+    { name: "k-2" },
+    { expiresAtMs: (row.keys[0]?.expiresAtMs ?? 0) + 1 },
+    { serial: 2 },
+    { flow: "issued" },
+  ];
+  for (const change of changes) {
+    await store.put(KEY_NAMESPACE, key, encodeKeyRow({ ...row, keys: row.keys.map((one) => ({ ...one, ...change })) }));
+    const again = await opened(store);
+    if (change.flow === "issued") expect(await again.registrations.blocks(OWNER.walletId)).toEqual({});
+    else
+      expect(await refusalOf(again.registrations.blocks(OWNER.walletId)), JSON.stringify(change)).toBe("SEAL_BROKEN KEY");
+  }
+  const other = { ...row, walletId: "00000000-0000-4000-8000-000000000000" };
+  await store.put(KEY_NAMESPACE, rowKey(other), encodeKeyRow(other));
+  const again = await opened(store);
+  expect(await refusalOf(again.registrations.blocks(other.walletId))).toBe("SEAL_BROKEN");
+});
+
+it("a row that is not whole keeps the service from starting, and is named", async () => {
+  const store = createMemoryStore();
+  await opened(store);
+  for (const value of ["{}", "[1", '{"walletId":"a","venue":"venueone","keys":[{}]}']) {
+    await store.put(KEY_NAMESPACE, "a/venueone", Buffer.from(value));
+    expect(await refusalOf(opened(store)), value).toBe("SEAL_BROKEN");
+  }
+});

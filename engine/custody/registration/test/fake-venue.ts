@@ -1,0 +1,144 @@
+/**
+ * A venue that gives wallets keys, as strict as the sheets: an act counts once by its nonce, an address is a key once in
+ * its life, names are few, a deposit comes first, lists lag, replies get lost. Two styles of one venue: `long` takes an
+ * act for days and tells a used nonce from all else; `short` takes it for ten seconds and calls both the same.
+ */
+import { createHash } from "node:crypto";
+import type { Clock } from "../../../domain/clock.js";
+import type { ActOutcome, AgentRegistrar, KeyStanding, VenueKey, WalletAct } from "../../../key-registrar.js";
+import type { Read } from "../../../ports.js";
+
+export type Style = "long" | "short";
+/** What becomes of a request: `lost` never arrives, `unheard` acts and its reply is lost, `late` acts after seconds. */
+export type Weather = "fine" | "lost" | "unheard" | "late" | "down";
+
+interface Agent {
+  readonly account: string;
+  readonly name: string;
+  readonly sinceMs: number;
+  endedMs: number | null;
+}
+
+interface Request {
+  readonly kind: "approve" | "revoke";
+  readonly account: string;
+  readonly signer: string;
+  readonly name: string;
+  readonly nonce: number;
+}
+
+const WINDOW_MS = { long: 86_400_000, short: 10_000 } as const;
+const LIST_LAG_MS = 2_000;
+const NAMES = ["k-1", "k-2", "k-3"];
+const KEY_LIFE_MS = 90 * 86_400_000;
+
+export class FakeVenue {
+  readonly agents = new Map<string, Agent>();
+  readonly funded = new Set<string>();
+  /** Acts that took effect. */
+  approvals = 0;
+  readonly #clock: Clock;
+  readonly #style: Style;
+  readonly #nonces = new Set<number>();
+  #nonce = 0;
+  /** How late. */
+  lateMs: () => number = () => 4_000;
+  /** Of the next request. */
+  weather: () => Weather = () => "fine";
+
+  constructor(clock: Clock, style: Style) {
+    this.#clock = clock;
+    this.#style = style;
+  }
+
+  live(account: string): string[] {
+    return [...this.agents].flatMap(([signer, one]) =>
+      one.account === account && one.endedMs === null ? [signer] : [],
+    );
+  }
+
+  /** `gate`: what the life of the program does around each request. */
+  registrar(gate: <T>(act: () => Promise<T>) => Promise<T>): AgentRegistrar {
+    return {
+      kind: "agent",
+      names: NAMES,
+      listLagMs: LIST_LAG_MS,
+      draft: ({ account, name, nowMs }, secret) => ({
+        ...{ account, name, signer: addressOf(secret), expiresAtMs: nowMs + KEY_LIFE_MS },
+      }),
+      approval: (key) => this.#made("approve", key),
+      revocation: (key) => this.#made("revoke", key),
+      send: (act, signature) => gate(() => this.#send(act, signature)),
+      look: (key, secret) => gate(() => this.#look(key, secret)),
+      block: (key, secret) => ({ signer: key.signer, secret: Buffer.from(secret).toString("hex") }),
+    };
+  }
+
+  async #made(kind: Request["kind"], { account, signer, name }: VenueKey): Promise<{ ok: true; act: WalletAct }> {
+    const nonce = Math.max(this.#clock.wallMs(), this.#nonce + 1);
+    this.#nonce = nonce;
+    const request = JSON.stringify({ kind, account, signer, name, nonce } satisfies Request);
+    const validUntilMs = nonce + WINDOW_MS[this.#style];
+    return { ok: true, act: { toSign: { kind: "typedData", text: request }, request, validUntilMs } };
+  }
+
+  async #send({ request }: Pick<WalletAct, "request">, signature: string): Promise<ActOutcome> {
+    const weather = this.weather();
+    const wish = JSON.parse(request) as Request;
+    if (signature !== signatureOf(wish.account, request)) return refused("OTHER", "signature of another");
+    if (weather === "down") return { kind: "notSent", problem: "DOWN", retryAfterMs: null };
+    if (weather === "lost") return { kind: "unknown" };
+    if (weather === "late") {
+      this.#clock.setTimer(() => this.#act(wish), this.lateMs());
+      return { kind: "unknown" };
+    }
+    const outcome = this.#act(wish);
+    return weather === "unheard" ? { kind: "unknown" } : outcome;
+  }
+
+  #act(wish: Request): ActOutcome {
+    const isOld = this.#clock.wallMs() > wish.nonce + WINDOW_MS[this.#style];
+    if (this.#nonces.has(wish.nonce) || (isOld && this.#style === "short")) return { kind: "repeated" };
+    if (isOld) return refused("OTHER", "nonce too low");
+    if (!this.funded.has(wish.account)) return refused("NOT_FUNDED", "must deposit");
+    this.#nonces.add(wish.nonce);
+    const named = [...this.agents].find(
+      ([, one]) => one.account === wish.account && one.name === wish.name && one.endedMs === null,
+    );
+    const nowMs = this.#clock.wallMs();
+    if (wish.kind === "revoke") {
+      if (named?.[0] !== wish.signer) return refused("OTHER", "no such key");
+      named[1].endedMs = nowMs;
+      return { kind: "done" };
+    }
+    if (this.agents.has(wish.signer)) return refused("OTHER", "already used");
+    if (named !== undefined) named[1].endedMs = nowMs;
+    if (this.live(wish.account).length >= NAMES.length) return refused("KEY_LIMIT", "too many");
+    this.agents.set(wish.signer, { account: wish.account, name: wish.name, sinceMs: nowMs, endedMs: null });
+    this.approvals++;
+    return { kind: "done" };
+  }
+
+  /** The list as it was `LIST_LAG_MS` ago. */
+  async #look(key: VenueKey, secret: Uint8Array): Promise<Read<KeyStanding>> {
+    const weather = this.weather();
+    if (weather !== "fine") return { ok: false, code: "TIMEOUT", message: weather, retryAfterMs: null };
+    if (addressOf(secret) !== key.signer) throw new Error("the secret of another key");
+    const atMs = this.#clock.wallMs() - LIST_LAG_MS;
+    const agent = this.agents.get(key.signer);
+    const isLive = agent !== undefined && agent.sinceMs <= atMs && (agent.endedMs === null || agent.endedMs > atMs);
+    return { ok: true, value: isLive ? "live" : "absent", asOfMs: this.#clock.wallMs(), source: "venue" };
+  }
+}
+
+export function signatureOf(account: string, text: string): string {
+  return `0x${createHash("sha256").update(account).update(text).digest("hex")}`;
+}
+
+export function addressOf(secret: Uint8Array): string {
+  return `0x${createHash("sha256").update(secret).digest("hex").slice(0, 40)}`;
+}
+
+function refused(reason: Extract<ActOutcome, { kind: "refused" }>["reason"], venueText: string): ActOutcome {
+  return { kind: "refused", reason, venueText, retryAfterMs: null };
+}

@@ -1,0 +1,88 @@
+/**
+ * Requests, deaths, lost replies, a signer that comes and goes, and time, in any order; then fair weather. Seeds:
+ * KEY_MODEL_RUNS of them from KEY_MODEL_SEED.
+ */
+import { describe, expect, it } from "vitest";
+import { ServiceError } from "../../../domain/errors.js";
+import { createSeededRandom } from "../../../domain/random.js";
+import type { Style, Weather } from "./fake-venue.js";
+import { KeyWorld, type Life, OWNER } from "./key-world.js";
+
+const RUNS = Number(process.env["KEY_MODEL_RUNS"] ?? 60);
+const SEED = Number(process.env["KEY_MODEL_SEED"] ?? 1);
+const STEPS = 14;
+const HOUR_MS = 3_600_000;
+const WEATHERS: readonly Weather[] = ["fine", "fine", "lost", "unheard", "late", "down"];
+const REFUSALS = new Set([
+  "done",
+  "dead",
+  "API_KEY_EXISTS",
+  "API_KEY_NOT_FOUND",
+  "API_KEY_LIMIT",
+  "REGISTRATION_UNSETTLED",
+  "VENUE_UNAVAILABLE",
+  "SIGNER_UNAVAILABLE",
+]);
+
+/** Returns what was made on the way, for the counts of the test. */
+async function run(seed: number, style: Style): Promise<{ approvals: number; deaths: number }> {
+  const random = createSeededRandom(seed);
+  const world = new KeyWorld(style);
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random.next() * list.length)] as T;
+  const born = async (): Promise<Life> => {
+    const death = random.next() < 0.5 ? null : { at: 1 + Math.floor(random.next() * 12), isAfter: random.next() < 0.5 };
+    const life = await world.live(death);
+    life.keeper.start();
+    return life;
+  };
+  world.venue.lateMs = () => pick([1_000, 4_000, 15_000, 40_000]);
+  let life = await born();
+  let deaths = 0;
+  for (let step = 0; step < STEPS; step++) {
+    const weather = pick(WEATHERS);
+    world.venue.weather = () => (random.next() < 0.5 ? "fine" : weather);
+    world.signerError = random.next() < 0.15 ? new ServiceError("SIGNER_UNAVAILABLE") : null;
+    const calls = [pick(["register", "rotate", "revoke"] as const), pick(["register", "revoke", null] as const)];
+    const outcomes = await Promise.all(calls.map((act) => (act === null ? "done" : asked(world, life, act))));
+    for (const outcome of outcomes) expect(REFUSALS, `seed ${seed} step ${step}`).toContain(outcome);
+    await world.clock.advanceAsync(pick([0, 500, 5_000, 60_000, HOUR_MS]));
+    if (!life.isDead()) continue;
+    deaths++;
+    life = await born();
+  }
+  world.venue.weather = () => "fine";
+  world.signerError = null;
+  life = await world.live();
+  life.keeper.start();
+  // A key that never left stays for a day.
+  await world.clock.advanceAsync(26 * HOUR_MS);
+  await world.judge(life);
+  const listed = life.registrations.list(OWNER.walletId);
+  expect(listed.filter(({ status }) => status === "APPROVING" || status === "REVOKING")).toEqual([]);
+  expect([...world.venue.live(OWNER.account)].sort(), `seed ${seed}`).toEqual(
+    listed.map(({ signer }) => signer).sort(),
+  );
+  const outcome = await asked(world, life, "register");
+  expect(["done", "API_KEY_EXISTS"], `seed ${seed}`).toContain(outcome);
+  await world.judge(life);
+  return { approvals: world.venue.approvals, deaths };
+}
+
+function asked(world: KeyWorld, life: Life, act: "register" | "rotate" | "revoke"): Promise<string> {
+  const call = act === "revoke" ? life.registrations.revoke(OWNER) : life.registrations[act](OWNER, true);
+  return world.outcome(life, call);
+}
+
+describe.each(["long", "short"] as const)("keys at a venue that takes an act for a %s time", (style) => {
+  it(`are as the venue has them, each told once, after ${RUNS} runs of anything`, async () => {
+    let approvals = 0;
+    let deaths = 0;
+    for (let seed = SEED; seed < SEED + RUNS; seed++) {
+      const made = await run(seed, style);
+      approvals += made.approvals;
+      deaths += made.deaths;
+    }
+    expect(approvals).toBeGreaterThan(RUNS);
+    expect(deaths).toBeGreaterThan(RUNS / 4);
+  });
+});

@@ -1,0 +1,158 @@
+/**
+ * A service with one wallet, its store and a venue, over several lives: a life ends before or after any act on the
+ * outside (a commit, a signature, a request), and the next one begins from what is durable.
+ */
+import { VirtualClock } from "../../../domain/virtual-clock.js";
+import { ServiceError } from "../../../domain/errors.js";
+import { silentLogger } from "../../../domain/logger.js";
+import type { KeyRegistrar } from "../../../key-registrar.js";
+import { completeStore, type StateStore } from "../../../storage/state-store.js";
+import { createMemoryStore, type MemoryStore } from "../../../storage/test/memory-store.js";
+import { plainSealer } from "../../provider/test/plain-sealer.js";
+import { seededRandom } from "../../sealing/test/sealing-doubles.js";
+import { KeyBook } from "../key-book.js";
+import { KeyKeeper } from "../key-keeper.js";
+import type { KeyParts } from "../key-parts.js";
+import { KeyTurns } from "../key-turns.js";
+import { type RegisteredKey, KeyRegistrations } from "../registrations.js";
+import { addressOf, FakeVenue, signatureOf, type Style } from "./fake-venue.js";
+
+export const OWNER = {
+  walletId: "5f0c7c3e-6f6b-4f0e-9a53-0a4c8f1f2d10",
+  venue: "venueone",
+  account: "0x00000000000000000000000000000000000000aa",
+} as const;
+
+/** Before act number `at` of a life (from 1), or right after it. */
+export interface Death {
+  readonly at: number;
+  readonly isAfter: boolean;
+}
+
+export interface Life {
+  readonly registrations: KeyRegistrations;
+  readonly keeper: KeyKeeper;
+  readonly isDead: () => boolean;
+  readonly acts: () => number;
+}
+
+export class KeyWorld {
+  readonly clock = new VirtualClock();
+  readonly venue: FakeVenue;
+  readonly store: MemoryStore = createMemoryStore();
+  /** What replies told: secret by signer, each time. */
+  readonly told: { readonly signer: string; readonly secretHex: string }[] = [];
+  /** What the signer answers; null: it signs. */
+  signerError: ServiceError | null = null;
+  signatures = 0;
+  readonly warnings: string[] = [];
+  readonly #random = seededRandom(7);
+  #keeper: KeyKeeper | null = null;
+
+  constructor(style: Style) {
+    this.venue = new FakeVenue(this.clock, style);
+    this.venue.funded.add(OWNER.account);
+  }
+
+  /** `registrar`: in place of that of the venue. */
+  async live(death: Death | null = null, registrar: KeyRegistrar | null = null): Promise<Life> {
+    let acts = 0;
+    let isDead = false;
+    const never = () => new Promise<never>(() => {});
+    const gate = async <T>(act: () => Promise<T>): Promise<T> => {
+      if (isDead) return never();
+      acts++;
+      if (death?.at !== acts) return act();
+      isDead = true;
+      if (death.isAfter) await act();
+      return never();
+    };
+    const parts: KeyParts = {
+      book: new KeyBook(gatedStore(this.store, gate)),
+      sealer: { ...plainSealer, kekId: "plain", rewrap: () => null },
+      provider: {
+        sign: (_walletId, _origin, request) =>
+          gate(async () => {
+            if (this.signerError !== null) throw this.signerError;
+            if (request.kind !== "typedData") throw new Error("another kind");
+            this.signatures++;
+            return { signature: signatureOf(OWNER.account, request.text), digest: "" };
+          }),
+      },
+      registrars: new Map([[OWNER.venue, registrar ?? this.venue.registrar(gate)]]),
+      clock: this.clock,
+      random: this.#random,
+      logger: { ...silentLogger, warn: (event) => void this.warnings.push(event) },
+    };
+    await parts.book.load();
+    const turns = new KeyTurns();
+    // Of the life before: its timers go with it.
+    void this.#keeper?.stop();
+    this.#keeper = new KeyKeeper(parts, turns);
+    return {
+      registrations: new KeyRegistrations(parts, turns),
+      keeper: this.#keeper,
+      isDead: () => isDead,
+      acts: () => acts,
+    };
+  }
+
+  /** The outcome of a call while time passes: a key, the code of a refusal, or `dead`. */
+  async outcome(life: Life, call: Promise<unknown>, maxMs = 60_000): Promise<string> {
+    let outcome: string | null = null;
+    call.then(
+      (value) => {
+        outcome = "done";
+        this.#note(value);
+      },
+      (error: unknown) => {
+        outcome = error instanceof ServiceError ? error.code : `BUG ${String(error)}`;
+      },
+    );
+    for (let passedMs = 0; passedMs <= maxMs; passedMs += 500) {
+      await this.clock.advanceAsync(0);
+      if (outcome !== null) return outcome;
+      if (life.isDead()) return "dead";
+      await this.clock.advanceAsync(500);
+    }
+    return "hangs";
+  }
+
+  #note(value: unknown): void {
+    const { signer, secretHex } = value as Partial<RegisteredKey>;
+    if (signer !== undefined && typeof secretHex === "string") this.told.push({ signer, secretHex });
+  }
+
+  /** What must hold whenever nothing is under way; throws with what does not. */
+  async judge(life: Life): Promise<void> {
+    const live = this.venue.live(OWNER.account);
+    const known = life.registrations.list(OWNER.walletId);
+    for (const signer of live)
+      if (!known.some((key) => key.signer === signer)) throw new Error("the venue has a key whose secret is lost");
+    const active = known.filter(({ status }) => status === "ACTIVE");
+    if (active.length > 1) throw new Error("two keys trade");
+    const [trading] = active;
+    const blocks = await life.registrations.blocks(OWNER.walletId);
+    const block = blocks[OWNER.venue] as { readonly signer: string; readonly secret: string } | undefined;
+    if ((trading === undefined) !== (block === undefined)) throw new Error("a key that is shown does not trade");
+    if (block !== undefined) {
+      if (!live.includes(block.signer)) throw new Error("requests trade with a key that the venue has not");
+      if (addressOf(Buffer.from(block.secret, "hex")) !== block.signer) throw new Error("the secret is of another key");
+    }
+    const signers = this.told.map(({ signer }) => signer);
+    if (new Set(signers).size !== signers.length) throw new Error("a secret was told twice");
+    for (const { signer, secretHex } of this.told)
+      if (addressOf(Buffer.from(secretHex.slice(2), "hex")) !== signer)
+        throw new Error("the secret of another was told");
+  }
+}
+
+function gatedStore(store: StateStore, gate: <T>(act: () => Promise<T>) => Promise<T>): StateStore {
+  return completeStore({
+    get: (namespace, key) => store.get(namespace, key),
+    scan: (namespace, options) => store.scan(namespace, options),
+    commit: (batch) => gate(() => store.commit(batch)),
+    status: () => store.status(),
+    close: () => store.close(),
+  });
+}
