@@ -20,6 +20,34 @@ export interface VenueKey {
   readonly expiresAtMs: number | null;
 }
 
+/**
+ * A stored secret in a block of credentials, opened each time that a session is made of it: whoever keeps the block keeps
+ * no secret. Only this service makes one, so no block from outside has it.
+ */
+export class StoredSecret {
+  readonly #open: () => Uint8Array | null;
+
+  /** `open`: a buffer of its own; null where the secret is gone, or cannot be opened. */
+  constructor(open: () => Uint8Array | null) {
+    this.#open = open;
+  }
+
+  /** Null: it cannot be opened now. `use` must not keep the bytes: they are wiped after it. */
+  use<T>(use: (secret: Uint8Array) => T): T | null {
+    const secret = this.#open();
+    if (secret === null) return null;
+    try {
+      return use(secret);
+    } finally {
+      secret.fill(0);
+    }
+  }
+
+  toJSON(): object {
+    return {};
+  }
+}
+
 /** What the wallet signs: JSON of EIP-712, or a text (EIP-191). */
 export interface WalletText {
   readonly kind: "typedData" | "message";
@@ -92,8 +120,8 @@ export interface AgentRegistrar {
   send(act: Pick<WalletAct, "request">, signature: string, options: CallOptions): Promise<ActOutcome>;
   /** Whether the venue knows the key as one of this account now, read from the venue. */
   look(key: VenueKey, secret: Uint8Array, options: CallOptions): Promise<Read<KeyStanding>>;
-  /** The block of interface spec 2.3 by which a request trades with it. */
-  block(key: VenueKey, secret: Uint8Array): unknown;
+  /** The block of interface spec 2.3 by which a request trades with it; in the secret's place stands `secret`. */
+  block(key: VenueKey, secret: StoredSecret): unknown;
 }
 
 /** Keys that the venue makes and shows once. It has no call that deletes one. */
@@ -111,7 +139,7 @@ export interface IssuingRegistrar {
     | { readonly kind: "done"; readonly key: VenueKey; readonly secret: Uint8Array }
     | Exclude<ActOutcome, { readonly kind: "done" | "repeated" }>
   >;
-  block(key: VenueKey, secret: Uint8Array): unknown;
+  block(key: VenueKey, secret: StoredSecret): unknown;
 }
 
 export type KeyRegistrar = AgentRegistrar | IssuingRegistrar;

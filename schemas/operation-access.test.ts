@@ -10,6 +10,9 @@ const NOT_TRADE: Readonly<Record<string, string>> = {
   streamTicket: "read",
   walletCreate: "sign",
   walletSign: "sign",
+  venueKeyRegister: "sign",
+  venueKeyRotate: "sign",
+  venueKeyRevoke: "sign",
 };
 const idsOf = (scope: Operation["access"]["scope"]) =>
   operations.filter(({ access }) => access.scope === scope).map(({ id }) => id);

@@ -54,6 +54,10 @@ const SIGNER: Refusals = {
   503: "The other signing party is away, too many signatures wait, or what `details.reason` names failed (SIGNER_UNAVAILABLE); nothing was signed.",
 };
 
+const KEY_VENUE_AWAY: Refusals = {
+  503: "The venue is not configured or does not answer, and nothing was approved (VENUE_UNAVAILABLE, VENUE_RATE_LIMITED).",
+};
+
 const note = (description: string, refusals: Refusals = {}): OperationNote => ({ description, refusals });
 
 const PAGES =
@@ -214,6 +218,18 @@ export const OPERATION_NOTES = {
   ),
   walletList: note("Those of the owner of the key, in the order of their ids; a cursor leads to the next page."),
   wallet: note("By user id, wallet id or address. The wallet of another owner is answered as one that nobody has."),
+  venueKeyRegister: note(
+    "A fresh key, approved at the venue by the wallet's signature. From then on every route that takes `x-wallet-id` trades with it. The key is stored sealed; its secret is in no reply but, on venueone, the first one: a retry with the same Idempotency-Key answers without it.",
+    merged(JSON_BODY, SIGNER, KEY_VENUE_AWAY),
+  ),
+  venueKeyRotate: note(
+    "A second key under another name, which requests trade with from then on. The one before lives to its end and is then revoked by the service. Replies as the registration does.",
+    merged(JSON_BODY, SIGNER, KEY_VENUE_AWAY),
+  ),
+  venueKeyRevoke: note(
+    "No request uses the wallet's keys there any more from the moment it is durable. The venue is asked to drop them until it has, also after a restart.",
+    KEY_VENUE_AWAY,
+  ),
   walletSign: note(
     "Exactly one of `message`, `messageHex`, `typedData` and `digest`. The co-signer computes the digest itself and applies the policy of its own configuration: texts and typed data that a venue or a token would take as an order, a login or a permit are refused unless that allows them. Each signature and each refusal leaves a row in the operator's audit log, without what was signed.",
     merged(JSON_BODY, SIGNER, {

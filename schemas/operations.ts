@@ -39,6 +39,7 @@ import {
 import { streamTicketReplySchema } from "./stream.js";
 import { aggregatedTickerReplySchema, venueTickerReply } from "./ticker.js";
 import { CONTRACTS, named } from "./venues.js";
+import { VENUE_KEY_OPERATIONS } from "./venue-key-operations.js";
 import { WALLET_OPERATIONS } from "./wallet-operations.js";
 
 const symbol = symbolParameter;
@@ -233,6 +234,7 @@ export const OPERATIONS = {
   ...ORDER_OPERATIONS,
   ...ACCOUNT_OPERATIONS,
   ...WALLET_OPERATIONS,
+  ...VENUE_KEY_OPERATIONS,
   aggregatedTicker: {
     id: "aggregatedTicker",
     method: "GET",

@@ -13,9 +13,18 @@ const WALLET = {
 };
 const WALLET_REPLY = { success: true, ...WALLET, timestamp: EXAMPLE_TIMESTAMP };
 
+const VENUE_KEY = exampleReply({
+  apiWalletAddress: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+  mainWalletAddress: WALLET.address,
+  expiryTimestamp: 1_797_776_000_412,
+});
+
 export const WALLET_REQUEST_EXAMPLES: Readonly<Record<string, unknown>> = {
   walletCreate: { userId: "user-42" },
   walletSign: { message: "hello world" },
+  venueKeyRegister: { walletIdOrAddress: "user-42" },
+  venueKeyRotate: { walletIdOrAddress: "user-42" },
+  venueKeyRevoke: { walletIdOrAddress: "user-42" },
 };
 
 export const WALLET_REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
@@ -29,4 +38,7 @@ export const WALLET_REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
     digest: "0xd9eba16ed0ecae432b71fe008c98cc872bb4cc214d3220a36f365326cf807d68",
     kind: "message",
   }),
+  venueKeyRegister: VENUE_KEY,
+  venueKeyRotate: VENUE_KEY,
+  venueKeyRevoke: exampleReply({ exchange: "venueone", status: "REVOKED", count: 1 }),
 };

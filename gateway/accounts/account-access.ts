@@ -75,6 +75,8 @@ async function read(
     }
     return null;
   } catch (error) {
+    // A sealed key of the wallet that does not open says so itself.
+    if (error instanceof ServiceError) throw error;
     throw new ServiceError("STORE_UNAVAILABLE", {}, { cause: error });
   }
 }

@@ -53,6 +53,7 @@ interface KeyedRun {
 
 type Ticket = IdempotencyTicket<KeyedRun, unknown>;
 
+/** One for all routes of a service: what is under way is known to it alone. */
 export class KeyedRequests {
   readonly #parts: KeyedRequestsParts;
   readonly #records: IdempotencyRecords<KeyedRun, unknown>;

@@ -32,14 +32,16 @@ const provider = {
       : null;
   },
 };
-const source = joinedWallets(new MemoryCredentials([CONFIGURED]), provider);
+const BLOCKS = { venuetwo: { apiKey: "of a registered key" } };
+const keys = { blocks: async (walletId: string) => (walletId === WALLET.walletId ? BLOCKS : {}) };
+const source = joinedWallets(new MemoryCredentials([CONFIGURED]), provider, keys);
 const wallets = { source, owners: new Owners() };
 
 describe("wallets of the provider", () => {
-  it("are found beside configured ones, by each name, and have no credentials yet", async () => {
+  it("are found beside configured ones, by each name, with the keys that are registered for them", async () => {
     for (const name of [WALLET.userId, WALLET.walletId, ADDRESS, ADDRESS.toLowerCase()]) {
       const { walletId, userId } = WALLET;
-      const found = { ownerId: "ow_alice", walletId, userId, address: ADDRESS.toLowerCase(), credentials: {} };
+      const found = { ownerId: "ow_alice", walletId, userId, address: ADDRESS.toLowerCase(), credentials: BLOCKS };
       expect(await source.find(name, "ow_alice")).toEqual(found);
     }
     expect(await source.find(CONFIGURED.walletId, "ow_alice")).toBe(CONFIGURED);
@@ -62,6 +64,6 @@ describe("wallets of the provider", () => {
 
   it("are none without a provider", () => {
     const configured = new MemoryCredentials([CONFIGURED]);
-    expect(joinedWallets(configured, null)).toBe(configured);
+    expect(joinedWallets(configured, null, null)).toBe(configured);
   });
 });

@@ -1,14 +1,16 @@
 /**
  * The wallets of the provider as the routes of accounts and orders find them, beside wallets that are configured with
- * their credentials. The provider's have none until API keys are registered for them.
+ * their credentials. The provider's have those keys that are registered for them (interface spec 4.2).
  */
 import type { CredentialSource, WalletCredentials } from "../../engine/custody/credential-source.js";
+import type { KeyRegistrations } from "../../engine/custody/registration/registrations.js";
 import type { WalletProvider } from "../../engine/custody/provider/wallet-provider.js";
 
 /** `configured` goes first: a name that both have is that of the wallet with credentials. */
 export function joinedWallets(
   configured: CredentialSource,
   provider: Pick<WalletProvider, "find"> | null,
+  keys: Pick<KeyRegistrations, "blocks"> | null,
 ): CredentialSource {
   if (provider === null) return configured;
   return {
@@ -18,7 +20,8 @@ export function joinedWallets(
       const wallet = provider.find(name, ownerId);
       if (wallet === null) return null;
       const { walletId, userId, address } = wallet;
-      return { ownerId: wallet.ownerId, walletId, userId, address: address.toLowerCase(), credentials: {} };
+      const credentials = (await keys?.blocks(walletId)) ?? {};
+      return { ownerId: wallet.ownerId, walletId, userId, address: address.toLowerCase(), credentials };
     },
   };
 }

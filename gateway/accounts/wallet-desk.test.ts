@@ -9,6 +9,7 @@ import { createKeyedHash } from "../../engine/storage/server-secret.js";
 import { storeUnavailable } from "../../engine/storage/state-store.js";
 import { createMemoryStore, type MemoryStore } from "../../engine/storage/test/memory-store.js";
 import { TestActs, TestWallets } from "../test/test-wallets.js";
+import { KeyedRequests } from "./keyed-requests.js";
 import { type WalletCall, WalletDesk } from "./wallet-desk.js";
 
 const ALICE = "ow_alice";
@@ -35,7 +36,9 @@ function stand(): Stand {
       const hash = createKeyedHash(Buffer.alloc(32, 7));
       const randomIds = { randomHex128: () => String(++boots).padStart(32, "0") };
       const appendAct = acts.append;
-      return new WalletDesk({ provider, owners, store, hash, randomIds, clock, logger: silentLogger, appendAct });
+      const logger = silentLogger;
+      const keyed = new KeyedRequests({ owners, store, hash, randomIds, clock, logger });
+      return new WalletDesk({ provider, owners, keyed, logger, appendAct });
     },
   };
 }

@@ -17,18 +17,15 @@ import type {
   WalletProviderStatus,
   WalletSignature,
 } from "../../engine/custody/provider/wallet-provider.js";
-import type { Clock } from "../../engine/domain/clock.js";
 import { type ErrorCode, ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Owners } from "../../engine/domain/owner.js";
-import type { KeyedHash, RandomIds } from "../../engine/storage/keyed-hash.js";
-import type { StateStore } from "../../engine/storage/state-store.js";
-import { KeyedRequests } from "./keyed-requests.js";
+import type { KeyedRequests } from "./keyed-requests.js";
 
 export interface WalletAct {
   /** A key id; `local` without a key. */
   readonly who: string;
-  readonly what: "wallet.create" | "wallet.sign";
+  readonly what: "wallet.create" | "wallet.sign" | "venue-key.register" | "venue-key.rotate" | "venue-key.revoke";
   /** Wallet id; "" where none was made. */
   readonly subject: string;
   readonly outcome: "done" | "refused" | "failed";
@@ -41,10 +38,7 @@ export type AppendAct = (act: WalletAct) => Promise<void>;
 export interface WalletDeskParts {
   readonly provider: WalletProvider;
   readonly owners: Owners;
-  readonly store: StateStore;
-  readonly hash: KeyedHash;
-  readonly randomIds: RandomIds;
-  readonly clock: Clock;
+  readonly keyed: KeyedRequests;
   readonly logger: Logger;
   readonly appendAct: AppendAct;
 }
@@ -91,7 +85,7 @@ export class WalletDesk {
     this.#owners = parts.owners;
     this.#logger = parts.logger;
     this.#appendAct = parts.appendAct;
-    this.#keyed = new KeyedRequests(parts);
+    this.#keyed = parts.keyed;
   }
 
   /** By user id, wallet id or address. Null: the caller reaches none of this name. */

@@ -5,6 +5,7 @@
  * Invariant: after `close` no secret of a key and no key-encryption key is in memory.
  */
 import type { Keyring } from "../../engine/custody/sealing/keyring.js";
+import { SEALED_VENUE_KEYS } from "../../engine/custody/registration/key-row.js";
 import { sealedShares } from "../../engine/custody/provider/share-row.js";
 import type { SealedPlace } from "../../engine/custody/sealing/sealed-rows.js";
 import type { Clock } from "../../engine/domain/clock.js";
@@ -30,6 +31,8 @@ export interface Administration extends Pick<AdminPorts, "keys" | "audit" | "sea
   /** What requests are checked against; empty without a key-encryption key. */
   readonly table: KeyTable;
   readonly localRows: StoredLocalRows;
+  /** Called with each row of a venue key that a rotation of the sealing key has written. Must not throw. */
+  watchVenueKeys(rewrapped: (key: string, value: Uint8Array) => void): void;
   /** Writes what waits and wipes keys; the store stays open. */
   close(): Promise<void>;
 }
@@ -43,15 +46,24 @@ export interface AdministrationParts {
 
 export type OpenAdministration = (parts: AdministrationParts) => Promise<Administration>;
 
+type Rewrapped = (key: string, value: Uint8Array) => void;
+
 /** Every place where sealed records lie: one that is missing here is lost with the key before. */
-const SEALED_PLACES: readonly SealedPlace[] = [SEALED_KEY_ROWS, sealedShares(0)];
+function sealedPlaces(venueKeyRewrapped: Rewrapped): readonly SealedPlace[] {
+  return [SEALED_KEY_ROWS, sealedShares(0), { ...SEALED_VENUE_KEYS, rewrapped: venueKeyRewrapped }];
+}
 
 /** Rejects with SEAL_KEY_REFUSED where the store and the configured keys do not fit, or with STORE_UNAVAILABLE. */
 export const openAdministration: OpenAdministration = async (parts) => {
   const { store, clock } = parts;
   const audit = await AuditStore.open(store, clock, systemFillRandom);
   const localRows = await StoredLocalRows.open(store);
-  const sealed = { store, clock, kek: parts.access.kek, formerKek: parts.access.formerKek, places: SEALED_PLACES };
+  let watcher: Rewrapped = () => {};
+  const watchVenueKeys = (next: Rewrapped): void => {
+    watcher = next;
+  };
+  const places = sealedPlaces((key, value) => watcher(key, value));
+  const sealed = { store, clock, kek: parts.access.kek, formerKek: parts.access.formerKek, places };
   // The configuration lives as long as the service, and holds no key.
   const ring = await openKeyring(sealed).finally(() => {
     forgetKek(sealed.kek);
@@ -59,7 +71,7 @@ export const openAdministration: OpenAdministration = async (parts) => {
   });
   if (ring === null) {
     const withoutKeys = { table: new KeyTable(), ring: null, kekId: null, sealRotation: null, close: async () => {} };
-    return { keys: NO_KEYS, audit, localRows, ...withoutKeys };
+    return { keys: NO_KEYS, audit, localRows, watchVenueKeys, ...withoutKeys };
   }
   try {
     const keys = await ApiKeys.open({
@@ -75,6 +87,7 @@ export const openAdministration: OpenAdministration = async (parts) => {
       keys,
       audit,
       localRows,
+      watchVenueKeys,
       table: keys.table,
       ring,
       get kekId() {

@@ -3,8 +3,10 @@
  * registered once; its values are read at each scrape.
  */
 import { Counter, Gauge, type Registry } from "prom-client";
+import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import type { RoomStatus, MarketRoom } from "../../engine/ports.js";
+import type { KeyCounts } from "../../engine/custody/registration/key-keeper.js";
 import type { WalletProviderStatus } from "../../engine/custody/provider/wallet-provider.js";
 import type { StoreStatus } from "../../engine/storage/state-store.js";
 import type { RecordingStatus } from "../../schemas/service.js";
@@ -172,6 +174,19 @@ export function addSigningMetrics(registry: Registry, status: () => WalletProvid
     *read() {
       const { signed, failed, dropped } = status().sessions;
       for (const [outcome, count] of Object.entries({ signed, ...failed, dropped })) yield [{ outcome }, count];
+    },
+  });
+}
+
+/** Keys of server wallets at venues. */
+export function addVenueKeyMetrics(registry: Registry, counts: () => ReadonlyMap<RoutableVenue, KeyCounts>): void {
+  addGauge(registry, {
+    name: "unwind_venue_keys",
+    help: "Keys of server wallets by state; expiring: active ones whose end is within two weeks; unsettled: the venue has not said yet whether it has them.",
+    labelNames: ["venue", "state"],
+    *read() {
+      for (const [venue, states] of counts())
+        for (const [state, count] of Object.entries(states)) yield [{ venue, state }, count];
     },
   });
 }

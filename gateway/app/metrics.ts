@@ -5,6 +5,8 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { MarketRoom } from "../../engine/ports.js";
+import type { KeyCounts } from "../../engine/custody/registration/key-keeper.js";
+import type { RoutableVenue } from "../../engine/domain/venue.js";
 import type { WalletProviderStatus } from "../../engine/custody/provider/wallet-provider.js";
 import type { StoreStatus } from "../../engine/storage/state-store.js";
 import type { RecordingStatus } from "../../schemas/service.js";
@@ -17,6 +19,7 @@ import {
   addSigningMetrics,
   addStoreMetrics,
   addStreamMetrics,
+  addVenueKeyMetrics,
   addVenueMetrics,
   type ServiceCounts,
 } from "./metric-groups.js";
@@ -37,6 +40,7 @@ export interface MetricSources extends ServiceCounts {
   store(): StoreStatus;
   /** Null without a wallet provider: there are no figures of it then. */
   readonly signing: (() => WalletProviderStatus) | null;
+  readonly venueKeys: (() => ReadonlyMap<RoutableVenue, KeyCounts>) | null;
 }
 
 export class Metrics {
@@ -82,6 +86,7 @@ export class Metrics {
     addStoreMetrics(registry, () => sources.store());
     addVenueMetrics(registry, sources.rooms);
     if (sources.signing !== null) addSigningMetrics(registry, sources.signing);
+    if (sources.venueKeys !== null) addVenueKeyMetrics(registry, sources.venueKeys);
   }
 
   async text(): Promise<string> {

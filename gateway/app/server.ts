@@ -17,6 +17,8 @@ import type { Portfolio } from "../../engine/portfolio/portfolio.js";
 import type { Recorder } from "../../engine/recorder/recorder.js";
 import type { RecordsStore } from "../../engine/storage/records/records-store.js";
 import type { TradingDesk } from "../accounts/trading-desk.js";
+import type { KeyCounts } from "../../engine/custody/registration/key-keeper.js";
+import type { KeyDeskPort } from "../accounts/key-desk.js";
 import type { WalletDesk } from "../accounts/wallet-desk.js";
 import type { CloseDefaults } from "../api/close-request.js";
 import { BodyReader } from "../http/body.js";
@@ -46,6 +48,7 @@ import { serviceRoutes } from "../api/routes/service-info.js";
 import { streamTicketRoute } from "../api/routes/stream-ticket.js";
 import { tradingRoutes } from "../api/routes/trading.js";
 import { tickerRoutes } from "../api/routes/tickers.js";
+import { venueKeyRoutes } from "../api/routes/venue-keys.js";
 import { walletRoutes } from "../api/routes/wallets.js";
 import { recordingStatus } from "../api/status.js";
 import { isLoopback } from "../http/server-address.js";
@@ -103,6 +106,9 @@ export interface ServerParts {
   readonly trading?: TradingDesk;
   /** Server wallets; absent: there is no provider of them, and those routes are not served. */
   readonly walletDesk?: WalletDesk;
+  /** Keys of server wallets at venues; absent: there are none. */
+  readonly keyDesk?: KeyDeskPort;
+  readonly keyCounts?: () => ReadonlyMap<RoutableVenue, KeyCounts>;
   /** API keys; absent: there are none, and their headers are not read. */
   readonly auth?: CallerAuth;
 }
@@ -246,6 +252,7 @@ function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, 
     recording: () => recordingStatus(parts.records, parts.recorder),
     store: () => parts.desk.storeStatus(),
     signing: walletDesk === undefined ? null : () => walletDesk.status(),
+    venueKeys: parts.keyCounts ?? null,
   });
 }
 
@@ -266,6 +273,7 @@ function mounting(core: ServerCore, options: ServerOptions, parts: ServerParts):
     executionRoute(context),
     ...tradingRoutes(context),
     ...walletRoutes(context),
+    ...venueKeyRoutes(context),
     ...tickerRoutes(context),
     ...bookRoutes(context),
     instrumentsRoute(context),
@@ -306,6 +314,7 @@ function routeContext(core: ServerCore, options: ServerOptions, parts: ServerPar
     version: options.version,
     ...(parts.trading === undefined ? {} : { trading: parts.trading }),
     ...(parts.walletDesk === undefined ? {} : { walletDesk: parts.walletDesk }),
+    ...(parts.keyDesk === undefined ? {} : { keyDesk: parts.keyDesk }),
     startedAtMs: parts.clock.wallMs(),
     callerOfAsk,
     inFlight: core.inFlight,

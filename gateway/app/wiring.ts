@@ -25,6 +25,8 @@ import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import { ACCOUNT_PACES } from "../../feeds/registry.js";
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
+import { KeyDesk } from "../accounts/key-desk.js";
+import { KeyedRequests } from "../accounts/keyed-requests.js";
 import { joinedWallets } from "../accounts/provider-wallets.js";
 import { createTradingDesk, type RecordAct } from "../accounts/trading-desk.js";
 import { type WalletAct, WalletDesk } from "../accounts/wallet-desk.js";
@@ -46,6 +48,7 @@ import { type Server, startServer } from "./server.js";
 import { isLoopback } from "../http/server-address.js";
 import { allResolved, resolvedOrders } from "../stream/resolved-orders.js";
 import { createTradeDesk } from "./trade-desk.js";
+import { openVenueKeys, type VenueKeys, type VenueKeysParts } from "./venue-keys.js";
 import { VERSION } from "./version.js";
 
 /** Time the services may need after the last HTTP reply: a last look-up of unknown orders, and writes. */
@@ -120,6 +123,8 @@ interface Foundation {
 interface Wallets {
   readonly provider: WalletProvider | null;
   readonly custody: Custody | null;
+  /** Null without wallets, and without a key to seal with. */
+  readonly keys: VenueKeys | null;
 }
 
 interface OrderServices {
@@ -141,7 +146,7 @@ export async function createService(config: Config, overrides: ServiceOverrides 
     const { store, recording, rooms } = foundation;
     const wallets = await startWallets(builder, foundation);
     await waitForBooks(rooms, clock);
-    const server = await listen(builder, foundation, services, portfolio, wallets.provider);
+    const server = await listen(builder, foundation, services, portfolio, wallets);
     await openAdministrationSocket(builder, foundation, server, wallets);
     const stop = once(() => unwind(builder.undo, logger));
     const reloadTls = config.tls === null ? null : () => tlsReload(server, logger).reload();
@@ -176,17 +181,32 @@ async function startAdministration({ config, overrides, clock, logger, undo }: B
 }
 
 /** Stopped after the server: a signature under way is answered. */
-async function startWallets(
-  { config, overrides, clock, random, logger, undo }: Builder,
-  { store, owners, administration }: Foundation,
-): Promise<Wallets> {
+async function startWallets(builder: Builder, foundation: Foundation): Promise<Wallets> {
+  const { config, overrides, clock, random, logger, undo } = builder;
+  const { store, owners, administration } = foundation;
   const provider = overrides.walletProvider ?? null;
-  const { audit } = administration;
+  const { audit, ring } = administration;
   const own = overrides.throwawayCustody ?? ownCustody(config, store, administration);
-  if (own === null || provider !== null) return { provider, custody: null };
+  if (own === null || provider !== null) {
+    const keys =
+      provider === null || ring === null ? null : await startKeys(builder, foundation, { provider, store, ring });
+    return { provider, custody: null, keys };
+  }
   const custody = await openCustody({ ...own, owners, audit, clock, random, logger, logLevel: config.logLevel });
   undo.push(() => custody.stop());
-  return { provider: custody.provider, custody };
+  const keys = await startKeys(builder, foundation, { ...own, provider: custody.provider });
+  return { provider: custody.provider, custody, keys };
+}
+
+async function startKeys(
+  { clock, logger, undo }: Builder,
+  { rooms, administration }: Foundation,
+  { provider, store, ring }: Pick<VenueKeysParts, "provider" | "store" | "ring">,
+): Promise<VenueKeys> {
+  const keys = await openVenueKeys({ provider, store, ring, rooms, clock, logger });
+  undo.push(() => keys.stop());
+  administration.watchVenueKeys((key, value) => keys.rewrapped(key, value));
+  return keys;
 }
 
 function ownCustody(
@@ -316,7 +336,7 @@ async function listen(
   foundation: Foundation,
   { trades, orders, guards }: OrderServices,
   portfolio: Portfolio,
-  provider: WalletProvider | null,
+  { provider, keys }: Wallets,
 ): Promise<Server> {
   const { config, overrides, clock, logger, undo } = builder;
   const { store, hash, owners, rooms, recording, administration } = foundation;
@@ -324,7 +344,7 @@ async function listen(
   undo.push(() => auth.stop());
   const version = overrides.version ?? VERSION;
   const operator = { loopbackOnly: config.trustsLoopback && isLoopback(config.host), open: false };
-  const wallets = joinedWallets(overrides.wallets ?? new MemoryCredentials(), provider);
+  const wallets = joinedWallets(overrides.wallets ?? new MemoryCredentials(), provider, keys?.registrations ?? null);
   const recordAct = recordActs(administration, logger);
   const server = await startServer(
     {
@@ -341,7 +361,7 @@ async function listen(
       records: recording.store,
       recorder: recording.recorder,
       trading: createTradingDesk({ clock, wallets, owners, orders, killSwitch: guards, operator, recordAct }),
-      ...(provider === null ? {} : { walletDesk: createWalletDesk(builder, foundation, provider) }),
+      ...(provider === null ? {} : createWalletDesks(builder, foundation, provider, keys)),
     },
   );
   undo.push(() => server.stop(config.shutdownGraceMs));
@@ -349,13 +369,18 @@ async function listen(
   return server;
 }
 
-function createWalletDesk(
+function createWalletDesks(
   { clock, logger }: Builder,
   { store, hash, owners, administration }: Foundation,
   provider: WalletProvider,
-): WalletDesk {
+  keys: VenueKeys | null,
+) {
   const appendAct = (act: WalletAct) => administration.audit.append(act);
-  return new WalletDesk({ provider, owners, store, hash, randomIds: cryptoRandomIds, clock, logger, appendAct });
+  const keyed = new KeyedRequests({ owners, store, hash, randomIds: cryptoRandomIds, clock, logger });
+  const walletDesk = new WalletDesk({ provider, owners, keyed, logger, appendAct });
+  if (keys === null) return { walletDesk };
+  const { registrations, counts } = keys;
+  return { walletDesk, keyDesk: new KeyDesk({ registrations, keyed, logger, appendAct }), keyCounts: counts };
 }
 
 function recordActs({ audit }: Administration, logger: ServiceLogger): RecordAct {

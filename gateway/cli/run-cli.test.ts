@@ -206,7 +206,14 @@ describe("the way to the administration", () => {
       openedCount++;
       const { keys, audit } = memoryPorts();
       const localRows = await StoredLocalRows.open(createMemoryStore());
-      const nothingSealed = { sealRotation: null, ring: null, kekId: null, table: new KeyTable(), localRows };
+      const nothingSealed = {
+        sealRotation: null,
+        watchVenueKeys() {},
+        ring: null,
+        kekId: null,
+        table: new KeyTable(),
+        localRows,
+      };
       return { keys, audit, ...nothingSealed, close: async () => {} };
     };
     const config: AdminConfig = { dataDir, adminSocket: "", authMode: "signed", kek: null, formerKek: null };

@@ -56,6 +56,7 @@ beforeAll(async () => {
     auth,
     trading: tradingWith(desk),
     wallets: { provider: new TestWallets(), appendAct: async () => {} },
+    registrars: new Map(),
   });
 });
 afterAll(async () => {

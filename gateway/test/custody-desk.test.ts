@@ -13,6 +13,7 @@ import { silentLogger } from "../../engine/domain/logger.js";
 import { Owners } from "../../engine/domain/owner.js";
 import { createKeyedHash } from "../../engine/storage/server-secret.js";
 import { createMemoryStore } from "../../engine/storage/test/memory-store.js";
+import { KeyedRequests } from "../accounts/keyed-requests.js";
 import { type WalletCall, WalletDesk } from "../accounts/wallet-desk.js";
 import { AdminOperations } from "../admin/operations.js";
 import type { AdminRefusal } from "../admin/protocol.js";
@@ -47,9 +48,11 @@ function deskOver(
   const appended: Row[] = [];
   const append = async (row: Row): Promise<void> => void appended.push(row);
   const desk = new WalletDesk({
-    ...{ provider: both.service, owners: new Owners(), store, clock: both.clock },
-    ...{ hash: createKeyedHash(Buffer.alloc(32, 7)), logger: silentLogger, appendAct: append },
-    randomIds: { randomHex128: () => "1".repeat(32) },
+    ...{ provider: both.service, owners: new Owners(), logger: silentLogger, appendAct: append },
+    keyed: new KeyedRequests({
+      ...{ owners: new Owners(), store, clock: both.clock, hash: createKeyedHash(Buffer.alloc(32, 7)) },
+      ...{ logger: silentLogger, randomIds: { randomHex128: () => "1".repeat(32) } },
+    }),
   });
   return {
     desk,

@@ -22,7 +22,7 @@ afterEach(async () => {
 
 async function start(options: HarnessOptions = {}): Promise<Harness> {
   const wallets = { provider: new TestWallets(), appendAct: async () => {} };
-  harness = await startHarness({ trading: tradingWith(createFakeDesk()), wallets, ...options });
+  harness = await startHarness({ trading: tradingWith(createFakeDesk()), wallets, registrars: new Map(), ...options });
   return harness;
 }
 

@@ -18,6 +18,15 @@ import { createTradeDesk } from "../app/trade-desk.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import { ACCOUNT_PACES } from "../../feeds/registry.js";
 import type { TradingDesk } from "../accounts/trading-desk.js";
+import { KeyBook } from "../../engine/custody/registration/key-book.js";
+import { KeyTurns } from "../../engine/custody/registration/key-turns.js";
+import { KeyRegistrations } from "../../engine/custody/registration/registrations.js";
+import { plainSealer } from "../../engine/custody/provider/test/plain-sealer.js";
+import { systemSecretRandom } from "../../engine/custody/sealing/secret-bytes.js";
+import type { RoutableVenue } from "../../engine/domain/venue.js";
+import type { KeyRegistrar } from "../../engine/key-registrar.js";
+import { KeyDesk, type KeyDeskPort } from "../accounts/key-desk.js";
+import { KeyedRequests } from "../accounts/keyed-requests.js";
 import { WalletDesk, type WalletDeskParts } from "../accounts/wallet-desk.js";
 import type { CallerAuth } from "../http/caller.js";
 import { createLogger, type ServiceLogger } from "../app/log.js";
@@ -90,6 +99,9 @@ export interface HarnessOptions {
   readonly trading?: (parts: TradingParts) => Promise<TradingDesk>;
   /** Server wallets; absent: those routes are not served. */
   readonly wallets?: Pick<WalletDeskParts, "provider" | "appendAct"> & Partial<WalletDeskParts>;
+  /** Of the venues at which keys of these wallets can be registered; absent: those routes are not served. */
+  readonly keyDesk?: KeyDeskPort;
+  readonly registrars?: ReadonlyMap<RoutableVenue, KeyRegistrar>;
 }
 
 export interface TradingParts {
@@ -149,10 +161,9 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
       : null;
   const trading = await options.trading?.({ clock, store, logger });
   const owners = new Owners();
+  const keyed = new KeyedRequests({ owners, store, hash, randomIds: cryptoRandomIds, clock, logger });
   const walletDesk =
-    options.wallets === undefined
-      ? undefined
-      : new WalletDesk({ owners, store, hash, randomIds: cryptoRandomIds, clock, logger, ...options.wallets });
+    options.wallets === undefined ? undefined : new WalletDesk({ owners, keyed, logger, ...options.wallets });
   const server = await startServer(
     { ...DEFAULT_SERVER_OPTIONS, ...options.server },
     {
@@ -166,6 +177,8 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
       hash,
       owners,
       ...(walletDesk === undefined ? {} : { walletDesk }),
+      ...(options.keyDesk === undefined ? {} : { keyDesk: options.keyDesk }),
+      ...(await venueKeys(options, { store, clock, logger, keyed })),
       ...(trading === undefined ? {} : { trading }),
       ...(options.auth === undefined ? {} : { auth: options.auth }),
       ...(portfolio === null ? {} : { portfolio }),
@@ -269,4 +282,18 @@ function fillTickers(markets: Harness["markets"], clock: Clock): void {
     fundingIntervalHours: 4,
   });
   pepeTwo.ticker.stamp(1_790_000_000_371, nowNs);
+}
+
+async function venueKeys(
+  { wallets, registrars }: HarnessOptions,
+  { store, clock, logger, keyed }: TradingParts & { readonly keyed: KeyedRequests },
+): Promise<{ readonly keyDesk?: KeyDesk }> {
+  if (wallets === undefined || registrars === undefined) return {};
+  const { provider, appendAct } = wallets;
+  const book = new KeyBook(store);
+  await book.load();
+  const sealer = { ...plainSealer, kekId: "plain", rewrap: () => null };
+  const parts = { book, sealer, provider, registrars, clock, logger, random: systemSecretRandom };
+  const registrations = new KeyRegistrations(parts, new KeyTurns());
+  return { keyDesk: new KeyDesk({ registrations, keyed, logger, appendAct }) };
 }

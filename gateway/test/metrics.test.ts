@@ -51,6 +51,7 @@ async function scraped(): Promise<string> {
     recording: () => RECORDING,
     store: () => STORE,
     signing: () => SIGNING,
+    venueKeys: () => new Map([["venueone", { active: 3, expiring: 1, unsettled: 2, retiring: 4, revoking: 5 }]]),
   } as unknown as MetricSources);
   await metrics.text();
   // The second look adds nothing to the first.
@@ -113,6 +114,9 @@ it("wallets, and whether they can sign, are gauges", async () => {
     "unwind_wallets_frozen 1",
     "unwind_wallets_lost 2",
     "unwind_signatures_queued 4",
+    'unwind_venue_keys{venue="venueone",state="active"} 3',
+    'unwind_venue_keys{venue="venueone",state="expiring"} 1',
+    'unwind_venue_keys{venue="venueone",state="revoking"} 5',
   ])
     expect(text.split("\n")).toContain(line);
 });

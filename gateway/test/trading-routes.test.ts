@@ -29,6 +29,7 @@ let harness: Harness;
 beforeAll(async () => {
   harness = await startHarness({
     wallets: { provider: new TestWallets(), appendAct: async () => {} },
+    registrars: new Map(),
     // Let in, and no operator for all that.
     server: { allowedHosts: ["unwind.example"], allowedOrigins: ["https://elsewhere.example"] },
     trading: tradingWith(desk, [

@@ -14,6 +14,7 @@ import type { Reply, RequestOptions } from "./client.js";
 import { createFakeDesk, FRESH_SCRIPT } from "./fake-desk.js";
 import { createFakeRoom, fakeMarket, type FakeRoom, loadBook } from "./fake-room.js";
 import { type Harness, PROVEN_AHEAD_NS, startHarness } from "./harness.js";
+import type { KeyAnswer } from "../accounts/key-desk.js";
 import { TestWallets } from "./test-wallets.js";
 import { anInstrument } from "../../engine/domain/test/instruments.js";
 
@@ -47,6 +48,12 @@ function start(strictFields: boolean): Promise<Harness> {
     rooms: ROOMS,
     server: { strictFields },
     wallets: { provider: wallets, appendAct: async () => {} },
+    keyDesk: {
+      register: async () => KEY,
+      rotate: async () => KEY,
+      revoke: async () => ({ count: 1, pending: 0, undroppable: 0 }),
+      list: () => [],
+    },
     async trading({ clock, store, logger }) {
       const killSwitch = new GuardBook({
         store,
@@ -100,6 +107,16 @@ interface Sending {
 
 const NEW_USER = "made by each request anew";
 
+const OF_SIGNER = { walletIdOrAddress: "signer" };
+const KEY: KeyAnswer = {
+  key: {
+    ...{ venue: "venueone", status: "ACTIVE", signer: ADDRESS, name: "one", isAnswered: true },
+    ...{ createdAtMs: 1, expiresAtMs: 2 },
+  },
+  secretHex: null,
+  replayed: false,
+};
+
 /** Every operation that sends, changes or arms something, with a body that it accepts. */
 const SENDING: readonly Sending[] = [
   { operation: OPERATIONS.positionClose, path: "", body: CLOSE },
@@ -145,6 +162,9 @@ const SENDING: readonly Sending[] = [
   { operation: OPERATIONS.killSwitch, path: "", body: { active: false } },
   { operation: OPERATIONS.walletCreate, path: "", body: { userId: NEW_USER } },
   { operation: OPERATIONS.walletSign, path: "/api/wallets/signer/sign", body: { message: "m", digest: null } },
+  { operation: OPERATIONS.venueKeyRegister, path: "/api/trading/venueone/apikey", body: OF_SIGNER },
+  { operation: OPERATIONS.venueKeyRotate, path: "/api/trading/venueone/apikey/rotate", body: OF_SIGNER },
+  { operation: OPERATIONS.venueKeyRevoke, path: "/api/trading/venueone/apikey", body: OF_SIGNER },
 ];
 
 function send(harness: Harness, { operation, path }: Sending, body: unknown): Promise<Reply> {

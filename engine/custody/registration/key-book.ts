@@ -73,6 +73,11 @@ export class KeyBook {
     throw new ServiceError("STORE_UNAVAILABLE", { reason: "CONTENDED" });
   }
 
+  /** A rotation of the sealing key wrote the row. */
+  rewrapped(key: string, value: Uint8Array): void {
+    if (this.#rows.has(key)) this.#hold(decodeKeyRow(key, value), value);
+  }
+
   /** Takes the row as it is in the store. */
   async reload(place: KeyPlace): Promise<void> {
     const key = rowKey(place);

@@ -82,7 +82,7 @@ export function decodeKeyRow(key: string, value: Uint8Array): KeyRow {
 }
 
 /** For a rotation of the sealing key: all else of a row stays. */
-export const SEALED_VENUE_KEYS: SealedPlace = {
+export const SEALED_VENUE_KEYS = {
   namespace: KEY_NAMESPACE,
   prefix: "",
   partsOf(key, value) {
@@ -97,7 +97,7 @@ export const SEALED_VENUE_KEYS: SealedPlace = {
     });
     return encodeKeyRow({ ...row, keys });
   },
-};
+} as const satisfies SealedPlace;
 
 const STATES: ReadonlySet<unknown> = new Set<KeyState>(["NEW", "SENT", "ACTIVE", "RETIRING", "REVOKING"]);
 const FLOWS: ReadonlySet<unknown> = new Set<StoredKey["flow"]>(["agent", "issued"]);

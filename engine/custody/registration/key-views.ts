@@ -15,6 +15,8 @@ export interface KeyView {
   /** Unix epoch, integer ms. */
   readonly createdAtMs: number;
   readonly expiresAtMs: number | null;
+  /** A reply told the caller of it. */
+  readonly isAnswered: boolean;
 }
 
 const STATUS: Readonly<Record<KeyState, KeyStatus>> = {
@@ -26,9 +28,9 @@ const STATUS: Readonly<Record<KeyState, KeyStatus>> = {
 };
 
 export function viewOf(venue: RoutableVenue, key: StoredKey, nowMs: number): KeyView {
-  const { state, signer, name, createdAtMs, expiresAtMs } = key;
+  const { state, signer, name, createdAtMs, expiresAtMs, isAnswered } = key;
   const isOver = (state === "ACTIVE" || state === "RETIRING") && isExpired(key, nowMs);
-  return { venue, status: isOver ? "EXPIRED" : STATUS[state], signer, name, createdAtMs, expiresAtMs };
+  return { venue, status: isOver ? "EXPIRED" : STATUS[state], signer, name, createdAtMs, expiresAtMs, isAnswered };
 }
 
 export function isExpired({ expiresAtMs }: StoredKey, nowMs: number): boolean {

@@ -190,7 +190,7 @@ describe("a key that the venue makes", () => {
   const registrar = (issue: IssuingRegistrar["issue"]): IssuingRegistrar => ({
     kind: "issued",
     issue,
-    block: (key, secret) => ({ name: key.name, secret: Buffer.from(secret).toString("utf8") }),
+    block: (key, secret) => ({ name: key.name, secret: secret.use((bytes) => Buffer.from(bytes).toString("utf8")) }),
   });
 
   it("trades, is wiped where it was handed over, and a revocation says that the venue keeps it", async () => {

@@ -8,7 +8,7 @@
  */
 import { ServiceError } from "../../domain/errors.js";
 import type { RoutableVenue } from "../../domain/venue.js";
-import type { IssuingRegistrar } from "../../key-registrar.js";
+import { type IssuingRegistrar, StoredSecret } from "../../key-registrar.js";
 import { Approval, type KeyOwner } from "./approval.js";
 import {
   ActTime,
@@ -21,7 +21,7 @@ import {
   venueAway,
   withSecret,
 } from "./key-parts.js";
-import { type KeyPlace, rowKey, type StoredKey } from "./key-row.js";
+import { type KeyPlace, rowKey, sealContext, type StoredKey } from "./key-row.js";
 import type { KeyTurns } from "./key-turns.js";
 import { type KeyView, tradingKey, viewOf } from "./key-views.js";
 import { Revocation } from "./revocation.js";
@@ -111,8 +111,8 @@ export class KeyRegistrations {
   }
 
   /**
-   * Blocks of interface spec 2.3, opened for one request; nobody keeps them. Rejects with SEAL_BROKEN, SEAL_KEY_UNKNOWN or
-   * STORE_UNAVAILABLE.
+   * Blocks of interface spec 2.3 for one request. Rejects with SEAL_BROKEN, SEAL_KEY_UNKNOWN or STORE_UNAVAILABLE where a
+   * secret cannot be opened; later each session opens it by itself.
    */
   async blocks(walletId: string): Promise<Readonly<Partial<Record<RoutableVenue, unknown>>>> {
     const blocks: Partial<Record<RoutableVenue, unknown>> = {};
@@ -120,9 +120,23 @@ export class KeyRegistrations {
       const registrar = this.#parts.registrars.get(place.venue);
       const live = this.#trading(place);
       if (registrar === undefined || live === undefined || registrar.kind !== live.flow) continue;
-      blocks[place.venue] = await withSecret(this.#parts, place, live, (secret) => registrar.block(live, secret));
+      await withSecret(this.#parts, place, live, () => null);
+      blocks[place.venue] = registrar.block(live, new StoredSecret(() => this.#openNow(place, live.serial)));
     }
     return blocks;
+  }
+
+  /** Null for a key that has ended since. */
+  #openNow(place: KeyPlace, serial: number): Uint8Array | null {
+    const key = this.#keys(place).find((one) => one.serial === serial);
+    if (key === undefined || key.state === "REVOKING") return null;
+    try {
+      return this.#parts.sealer.open(sealContext(place, key), Buffer.from(key.sealed, "base64"));
+    } catch (error) {
+      const code = error instanceof ServiceError ? error.code : "INTERNAL";
+      this.#parts.logger.error("venue_keys.not_opened", { key: rowKey(place), code });
+      return null;
+    }
   }
 
   async #obtain(owner: KeyOwner): Promise<StoredKey> {

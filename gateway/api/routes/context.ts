@@ -3,6 +3,7 @@ import type { RoutableVenue } from "../../../engine/domain/venue.js";
 import type { Recorder } from "../../../engine/recorder/recorder.js";
 import type { RecordsStore } from "../../../engine/storage/records/records-store.js";
 import type { TradingDesk } from "../../accounts/trading-desk.js";
+import type { KeyDeskPort } from "../../accounts/key-desk.js";
 import type { WalletDesk } from "../../accounts/wallet-desk.js";
 import type { CloseDefaults } from "../close-request.js";
 import type { JsonRouteParts } from "../../http/json-route.js";
@@ -36,5 +37,7 @@ export interface RouteContext extends JsonRouteParts {
   readonly trading?: TradingDesk;
   /** Server wallets; absent: there is no provider of them, and those routes are not served. */
   readonly walletDesk?: WalletDesk;
+  /** Keys of server wallets at venues; absent: there are none, and those routes are not served. */
+  readonly keyDesk?: KeyDeskPort;
   readonly startedAtMs: number;
 }

@@ -3,6 +3,7 @@
  * owner, then its state. Another owner's wallet is answered as one that nobody has.
  */
 import type { Wallet } from "../../../engine/custody/provider/wallet-provider.js";
+import type { KeyView } from "../../../engine/custody/registration/key-views.js";
 import { ServiceError } from "../../../engine/domain/errors.js";
 import { OPERATIONS } from "../../../schemas/operations.js";
 import { compileSerialiser } from "../../../schemas/serialise.js";
@@ -50,7 +51,7 @@ function createRoute(context: WalletContext): Route {
       const problem = userIdProblem(userId);
       if (problem !== null) throw invalidParameters({ path: "userId", problem });
       const { value, replayed } = await walletDesk.create(userId, callOf(ask));
-      const reply = { success: true as const, ...walletRow(value), timestamp: clock.wallMs() };
+      const reply = { success: true as const, ...walletRow(value, keysOf(context, value)), timestamp: clock.wallMs() };
       return { text: replyText(edge, serialise, reply), replayed };
     },
   });
@@ -67,7 +68,7 @@ function listRoute(context: WalletContext): Route {
     async answer(ask) {
       const { limit = WALLETS_LIMIT.default, cursor = null } = checkedQuery(validate, ask.query, ["limit"]);
       const { wallets, next } = walletDesk.list(ask.caller.ownerId, cursor, limit);
-      const data = { wallets: wallets.map(walletRow), nextCursor: next };
+      const data = { wallets: wallets.map((wallet) => walletRow(wallet, keysOf(context, wallet))), nextCursor: next };
       return { text: serialise({ success: true, data, timestamp: clock.wallMs() }) };
     },
   });
@@ -82,7 +83,9 @@ function lookupRoute(context: WalletContext): Route {
     sends: false,
     async answer(ask) {
       const wallet = walletOf(walletDesk, ask, checkedName(ask));
-      return { text: serialise({ success: true, ...walletRow(wallet), timestamp: clock.wallMs() }) };
+      return {
+        text: serialise({ success: true, ...walletRow(wallet, keysOf(context, wallet)), timestamp: clock.wallMs() }),
+      };
     },
   });
 }
@@ -106,21 +109,28 @@ function signRoute(context: WalletContext): Route {
   });
 }
 
-/** Throws INVALID_PARAMETERS for a text that no wallet can have for a name. */
 function checkedName({ params }: Ask): string {
-  const name = params["walletIdOrAddress"] ?? "";
+  return checkedWalletName(params["walletIdOrAddress"] ?? "");
+}
+
+/** Throws INVALID_PARAMETERS for a text that no wallet can have for a name. */
+export function checkedWalletName(name: string): string {
   const problem = walletNameProblem(name);
   if (problem !== null) throw invalidParameters({ path: "walletIdOrAddress", problem });
   return name;
 }
 
+function keysOf({ keyDesk }: RouteContext, { walletId }: Wallet): readonly KeyView[] {
+  return keyDesk?.list(walletId) ?? [];
+}
+
 /** Throws WALLET_NOT_FOUND. */
-function walletOf(desk: WalletDesk, { caller }: Ask, name: string): Wallet {
+export function walletOf(desk: WalletDesk, { caller }: Ask, name: string): Wallet {
   const wallet = desk.find(name, caller.ownerId);
   if (wallet === null) throw new ServiceError("WALLET_NOT_FOUND");
   return wallet;
 }
 
-function callOf({ caller, requestId, idempotencyKey, boundBytes }: Ask): WalletCall {
+export function callOf({ caller, requestId, idempotencyKey, boundBytes }: Ask): WalletCall {
   return { ownerId: caller.ownerId, keyId: caller.keyId, requestId, idempotencyKey, boundBytes };
 }

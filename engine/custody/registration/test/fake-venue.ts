@@ -29,6 +29,16 @@ interface Request {
 
 const WINDOW_MS = { long: 86_400_000, short: 10_000 } as const;
 const LIST_LAG_MS = 2_000;
+const TYPES = {
+  Act: [
+    { name: "kind", type: "string" },
+    { name: "account", type: "address" },
+    { name: "signer", type: "address" },
+    { name: "name", type: "string" },
+    { name: "nonce", type: "uint64" },
+  ],
+};
+const DOMAIN = { name: "Fake venue", chainId: 1 };
 const NAMES = ["k-1", "k-2", "k-3"];
 const KEY_LIFE_MS = 90 * 86_400_000;
 
@@ -46,9 +56,16 @@ export class FakeVenue {
   /** Of the next request. */
   weather: () => Weather = () => "fine";
 
-  constructor(clock: Clock, style: Style) {
+  readonly #isSigned: (account: string, text: string, signature: string) => Promise<boolean>;
+
+  constructor(
+    clock: Clock,
+    style: Style,
+    isSigned = async (account: string, text: string, signature: string) => signature === signatureOf(account, text),
+  ) {
     this.#clock = clock;
     this.#style = style;
+    this.#isSigned = isSigned;
   }
 
   live(account: string): string[] {
@@ -70,22 +87,23 @@ export class FakeVenue {
       revocation: (key) => this.#made("revoke", key),
       send: (act, signature) => gate(() => this.#send(act, signature)),
       look: (key, secret) => gate(() => this.#look(key, secret)),
-      block: (key, secret) => ({ signer: key.signer, secret: Buffer.from(secret).toString("hex") }),
+      block: (key, secret) => ({ signer: key.signer, secret }),
     };
   }
 
   async #made(kind: Request["kind"], { account, signer, name }: VenueKey): Promise<{ ok: true; act: WalletAct }> {
     const nonce = Math.max(this.#clock.wallMs(), this.#nonce + 1);
     this.#nonce = nonce;
-    const request = JSON.stringify({ kind, account, signer, name, nonce } satisfies Request);
+    const message: Request = { kind, account, signer, name, nonce };
+    const request = JSON.stringify({ domain: DOMAIN, types: TYPES, primaryType: "Act", message });
     const validUntilMs = nonce + WINDOW_MS[this.#style];
     return { ok: true, act: { toSign: { kind: "typedData", text: request }, request, validUntilMs } };
   }
 
   async #send({ request }: Pick<WalletAct, "request">, signature: string): Promise<ActOutcome> {
     const weather = this.weather();
-    const wish = JSON.parse(request) as Request;
-    if (signature !== signatureOf(wish.account, request)) return refused("OTHER", "signature of another");
+    const wish = (JSON.parse(request) as { readonly message: Request }).message;
+    if (!(await this.#isSigned(wish.account, request, signature))) return refused("OTHER", "signature of another");
     if (weather === "down") return { kind: "notSent", problem: "DOWN", retryAfterMs: null };
     if (weather === "lost") return { kind: "unknown" };
     if (weather === "late") {

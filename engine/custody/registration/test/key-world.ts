@@ -5,7 +5,7 @@
 import { VirtualClock } from "../../../domain/virtual-clock.js";
 import { ServiceError } from "../../../domain/errors.js";
 import { silentLogger } from "../../../domain/logger.js";
-import type { KeyRegistrar } from "../../../key-registrar.js";
+import type { KeyRegistrar, StoredSecret } from "../../../key-registrar.js";
 import { completeStore, type StateStore } from "../../../storage/state-store.js";
 import { createMemoryStore, type MemoryStore } from "../../../storage/test/memory-store.js";
 import { plainSealer } from "../../provider/test/plain-sealer.js";
@@ -133,11 +133,11 @@ export class KeyWorld {
     if (active.length > 1) throw new Error("two keys trade");
     const [trading] = active;
     const blocks = await life.registrations.blocks(OWNER.walletId);
-    const block = blocks[OWNER.venue] as { readonly signer: string; readonly secret: string } | undefined;
+    const block = blocks[OWNER.venue] as { readonly signer: string; readonly secret: StoredSecret } | undefined;
     if ((trading === undefined) !== (block === undefined)) throw new Error("a key that is shown does not trade");
     if (block !== undefined) {
       if (!live.includes(block.signer)) throw new Error("requests trade with a key that the venue has not");
-      if (addressOf(Buffer.from(block.secret, "hex")) !== block.signer) throw new Error("the secret is of another key");
+      if (block.secret.use(addressOf) !== block.signer) throw new Error("the secret is of another key");
     }
     const signers = this.told.map(({ signer }) => signer);
     if (new Set(signers).size !== signers.length) throw new Error("a secret was told twice");

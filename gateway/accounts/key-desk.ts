@@ -1,0 +1,175 @@
+/**
+ * Keys of server wallets at venues, for the routes: whose wallet it is, one act for each Idempotency-Key, and a row in
+ * the audit log for what became of it.
+ *
+ * Invariant: a secret is in the first answer of its key alone: what is kept with an Idempotency-Key has none.
+ */
+import type { KeyView } from "../../engine/custody/registration/key-views.js";
+import type { KeyRegistrations, RegisteredKey, Revoked } from "../../engine/custody/registration/registrations.js";
+import type { Wallet } from "../../engine/custody/provider/wallet-provider.js";
+import { type ErrorCode, ServiceError } from "../../engine/domain/errors.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import type { RoutableVenue } from "../../engine/domain/venue.js";
+import type { KeyedRequests } from "./keyed-requests.js";
+import type { AppendAct, WalletAct, WalletCall } from "./wallet-desk.js";
+
+export interface KeyDeskParts {
+  readonly registrations: Pick<KeyRegistrations, "register" | "rotate" | "revoke" | "find" | "list">;
+  readonly keyed: KeyedRequests;
+  readonly logger: Logger;
+  readonly appendAct: AppendAct;
+}
+
+/** A key without its secret: plain data, kept with an Idempotency-Key. */
+type KeyFacts = Omit<RegisteredKey, "secretHex">;
+
+export interface KeyAnswer {
+  readonly key: KeyFacts;
+  /** In the first answer alone, and where the interface shows it; else null. */
+  readonly secretHex: string | null;
+  /** Of an earlier request with the same key. */
+  readonly replayed: boolean;
+}
+
+/** Of a request that asked for what cannot be: nothing was done. */
+const LEAVES_NO_ROW: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "API_KEY_EXISTS",
+  "API_KEY_NOT_FOUND",
+  "API_KEY_LIMIT",
+]);
+const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "POLICY_REFUSED",
+  "DESTINATION_NOT_ALLOWED",
+  "WALLET_FROZEN",
+  "RESTORED_STORE",
+  "ACCOUNT_NOT_FUNDED",
+  "REGISTRATION_REJECTED",
+]);
+
+type What = "venue-key.register" | "venue-key.rotate" | "venue-key.revoke";
+
+/** What routes use of it. */
+export type KeyDeskPort = Pick<KeyDesk, "register" | "rotate" | "revoke" | "list">;
+
+export class KeyDesk {
+  readonly #parts: KeyDeskParts;
+
+  constructor(parts: KeyDeskParts) {
+    this.#parts = parts;
+  }
+
+  /** All keys of a wallet. */
+  list(walletId: string): readonly KeyView[] {
+    return this.#parts.registrations.list(walletId);
+  }
+
+  /** Rejects as KeyRegistrations does, and with the refusals of an Idempotency-Key. */
+  async register(wallet: Wallet, venue: RoutableVenue, showsSecret: boolean, call: WalletCall): Promise<KeyAnswer> {
+    const { registrations } = this.#parts;
+    const owner = ownerOf(wallet, venue);
+    return this.#make("venue-key.register", wallet, venue, call, {
+      check: () => {
+        const key = registrations.find(owner);
+        if (key?.isAnswered === true)
+          throw new ServiceError("API_KEY_EXISTS", { exchange: venue, signerAddress: key.signer });
+      },
+      act: () => registrations.register(owner, showsSecret),
+      // What the crash cut short is done, and told: there is no second secret.
+      settled: (code) => (code === "API_KEY_EXISTS" ? registrations.find(owner) : null),
+    });
+  }
+
+  async rotate(wallet: Wallet, venue: RoutableVenue, showsSecret: boolean, call: WalletCall): Promise<KeyAnswer> {
+    const { registrations } = this.#parts;
+    const owner = ownerOf(wallet, venue);
+    return this.#make("venue-key.rotate", wallet, venue, call, {
+      check: () => {
+        if (registrations.find(owner) === null) throw new ServiceError("API_KEY_NOT_FOUND", { exchange: venue });
+      },
+      act: () => registrations.rotate(owner, showsSecret),
+      settled: () => null,
+    });
+  }
+
+  async revoke(wallet: Wallet, venue: RoutableVenue, call: WalletCall): Promise<Revoked> {
+    const row = { what: "venue-key.revoke", subject: wallet.walletId, details: { exchange: venue } } as const;
+    try {
+      const revoked = await this.#parts.registrations.revoke(ownerOf(wallet, venue));
+      const isPending = revoked.pending > 0;
+      await this.#append(call, { ...row, outcome: "done", details: { ...row.details, isPending } });
+      return revoked;
+    } catch (error) {
+      throw await this.#refused(call, row, error);
+    }
+  }
+
+  async #make(
+    what: What,
+    { walletId }: Wallet,
+    venue: RoutableVenue,
+    call: WalletCall,
+    work: {
+      check(): void;
+      act(): Promise<RegisteredKey>;
+      settled(code: ErrorCode): RegisteredKey | null;
+    },
+  ): Promise<KeyAnswer> {
+    const row = { what, subject: walletId, details: { exchange: venue } } as const;
+    let secretHex: string | null = null;
+    const act = async (): Promise<KeyFacts> => {
+      try {
+        const { secretHex: shown, ...key } = await work.act();
+        secretHex = shown;
+        await this.#append(call, { ...row, outcome: "done", details: { exchange: venue, signer: key.signer } });
+        return key;
+      } catch (error) {
+        throw await this.#refused(call, row, error);
+      }
+    };
+    const recover = async (): Promise<KeyFacts> => {
+      try {
+        return await act();
+      } catch (error) {
+        const found = error instanceof ServiceError ? work.settled(error.code) : null;
+        if (found === null) throw error;
+        const { secretHex: _, ...key } = found;
+        return key;
+      }
+    };
+    const isOpen = (error: unknown): boolean =>
+      error instanceof ServiceError && (error.context["isUnsettled"] === true || error.status === 202);
+    const { value, replayed } = await this.#parts.keyed.perform(call, { check: work.check, act, recover, isOpen });
+    return { key: value, secretHex, replayed };
+  }
+
+  /** Leaves the row of a refusal; returns what the caller gets. */
+  async #refused(
+    call: WalletCall,
+    row: Pick<WalletAct, "what" | "subject" | "details">,
+    error: unknown,
+  ): Promise<ServiceError> {
+    const refusal =
+      error instanceof ServiceError ? error : new ServiceError("FAILED_TO_REGISTER_KEY", {}, { cause: error });
+    if (!(error instanceof ServiceError))
+      this.#parts.logger.error("venue_keys.failed", { errorName: error instanceof Error ? error.name : "unknown" });
+    const { code } = refusal;
+    if (LEAVES_NO_ROW.has(code)) return refusal;
+    const outcome = REFUSALS.has(code) ? "refused" : "failed";
+    await this.#append(call, { ...row, outcome, details: { ...row.details, code } });
+    return refusal;
+  }
+
+  /** What was done is done whether or not its row is: a failure is logged. */
+  async #append({ keyId }: WalletCall, act: Omit<WalletAct, "who">): Promise<void> {
+    try {
+      await this.#parts.appendAct({ who: keyId ?? "local", ...act });
+    } catch (error) {
+      const errorName = error instanceof Error ? error.name : "unknown";
+      this.#parts.logger.error("venue_keys.audit_failed", { what: act.what, errorName });
+    }
+  }
+}
+
+function ownerOf({ walletId, address }: Wallet, venue: RoutableVenue) {
+  return { walletId, venue, account: address.toLowerCase() };
+}
