@@ -8,17 +8,22 @@ import type { RoutableVenue } from "../../engine/domain/venue.js";
 import type { venueKeyReplySchema, venueKeyRevokeReplySchema } from "../../schemas/venue-keys.js";
 import { WALLET_VENUE } from "../../schemas/venues.js";
 import type { WalletRow } from "../../schemas/wallets.js";
-import type { KeyAnswer } from "../accounts/key-desk.js";
 
 type KeyReply = Omit<Static<typeof venueKeyReplySchema>, "timestamp">;
 type RevokeReply = Omit<Static<typeof venueKeyRevokeReplySchema>, "timestamp">;
+
+interface ShownKey {
+  readonly key: KeyView;
+  /** Null in every reply but the first. */
+  readonly secretHex: string | null;
+}
 
 /** The interface shows the secret of this venue's keys. */
 export function showsSecret(venue: RoutableVenue): boolean {
   return venue === WALLET_VENUE;
 }
 
-export function keyReply(venue: RoutableVenue, wallet: Wallet, { key, secretHex }: KeyAnswer): KeyReply {
+export function keyReply(venue: RoutableVenue, wallet: Wallet, { key, secretHex }: ShownKey): KeyReply {
   const address = shownAddress(key.signer);
   const expiry = key.expiresAtMs === null ? {} : { expiryTimestamp: key.expiresAtMs };
   if (!showsSecret(venue)) {

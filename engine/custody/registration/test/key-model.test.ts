@@ -43,7 +43,9 @@ async function run(seed: number, style: Style): Promise<{ approvals: number; dea
     world.venue.weather = () => (random.next() < 0.5 ? "fine" : weather);
     world.signerError = random.next() < 0.15 ? new ServiceError("SIGNER_UNAVAILABLE") : null;
     const calls = [pick(["register", "rotate", "revoke"] as const), pick(["register", "revoke", null] as const)];
-    const outcomes = await Promise.all(calls.map((act) => (act === null ? "done" : asked(world, life, act))));
+    const outcomes = await Promise.all(
+      calls.map((act) => (act === null ? Promise.resolve("done") : asked(world, life, act))),
+    );
     for (const outcome of outcomes) expect(REFUSALS, `seed ${seed} step ${step}`).toContain(outcome);
     await world.clock.advanceAsync(pick([0, 500, 5_000, 60_000, HOUR_MS]));
     if (!life.isDead()) continue;
