@@ -25,10 +25,15 @@ export interface VenueKey {
  * no secret. Only this service makes one, so no block from outside has it.
  */
 export class StoredSecret {
+  readonly #label: string;
   readonly #open: () => Uint8Array | null;
 
-  /** `open`: a buffer of its own; null where the secret is gone, or cannot be opened. */
-  constructor(open: () => Uint8Array | null) {
+  /**
+   * `label`: public, and of this key alone: blocks of two keys are different ones, also as JSON. `open`: a buffer of its
+   * own; null where the secret is gone, or cannot be opened.
+   */
+  constructor(label: string, open: () => Uint8Array | null) {
+    this.#label = label;
     this.#open = open;
   }
 
@@ -44,7 +49,7 @@ export class StoredSecret {
   }
 
   toJSON(): object {
-    return {};
+    return { stored: this.#label };
   }
 }
 

@@ -3,7 +3,7 @@
  * (stream-data.ts). Unknown fields of a client's frame are ignored.
  */
 import { type TProperties, Type } from "@sinclair/typebox";
-import { walletAddressText } from "./account-common.js";
+import { walletAddressText, walletIdText } from "./account-common.js";
 import { BOOK_DEPTH_BOUNDS } from "./book.js";
 import { credentialsSchema } from "./close.js";
 import {
@@ -82,7 +82,14 @@ export const subscribeBookSchema = clientFrame(
 
 export const subscribeStatusSchema = clientFrame("subscribe", { topic: Type.Literal("status") }, "SubscribeStatus");
 
+const walletId = Type.Optional({
+  ...walletIdText,
+  description:
+    "UUID of a server wallet of the caller: the keys that are registered for it are used where `credentials` has no block.",
+});
+
 const accountFields = {
+  walletId,
   exchanges: Type.Optional(
     Type.Array(words(VENUE_WORDS), {
       minItems: 1,
@@ -189,9 +196,10 @@ export const cancelOnDisconnectSchema = clientFrame(
       Type.Array(words(ROUTABLE_VENUE_WORDS), {
         minItems: 1,
         maxItems: ROUTABLE_VENUE_WORDS.length,
-        description: "Without it: those with a block in `credentials`.",
+        description: "Without it: those with a block in `credentials`, and those of the wallet's keys.",
       }),
     ),
+    walletId,
     credentials: accountFields.credentials,
     graceMs: Type.Optional(
       Type.Integer({

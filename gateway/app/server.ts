@@ -53,6 +53,7 @@ import { walletRoutes } from "../api/routes/wallets.js";
 import { recordingStatus } from "../api/status.js";
 import { isLoopback } from "../http/server-address.js";
 import type { TlsPaths } from "./tls-files.js";
+import type { StoredWallets } from "../stream/stored-blocks.js";
 import type { StreamAccounts } from "../stream/account-topics.js";
 import { createStreamAuth } from "../stream/auth.js";
 import { mountStream } from "../stream/endpoint.js";
@@ -108,6 +109,8 @@ export interface ServerParts {
   readonly walletDesk?: WalletDesk;
   /** Keys of server wallets at venues; absent: there are none. */
   readonly keyDesk?: KeyDeskPort;
+  /** Server wallets with their keys, for the stream. */
+  readonly storedWallets?: StoredWallets;
   readonly keyCounts?: () => ReadonlyMap<RoutableVenue, KeyCounts>;
   /** API keys; absent: there are none, and their headers are not read. */
   readonly auth?: CallerAuth;
@@ -231,11 +234,13 @@ function createStream(listener: Listener, edge: Edge, options: ServerOptions, pa
   );
 }
 
-function accountsOf(portfolio: Portfolio, { hash, trading }: ServerParts): StreamAccounts {
+function accountsOf(portfolio: Portfolio, { hash, trading, storedWallets }: ServerParts): StreamAccounts {
   const orders = trading?.orders;
-  return orders === undefined
-    ? { portfolio, hash }
-    : { portfolio, hash, termsOf: (order, account, ownerId) => orders.termsOf(order, account, ownerId) };
+  return {
+    ...{ portfolio, hash },
+    ...(storedWallets === undefined ? {} : { wallets: storedWallets }),
+    ...(orders === undefined ? {} : { termsOf: (order, account, ownerId) => orders.termsOf(order, account, ownerId) }),
+  };
 }
 
 function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, parts: ServerParts): void {

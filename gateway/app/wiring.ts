@@ -25,6 +25,8 @@ import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import { ACCOUNT_PACES } from "../../feeds/registry.js";
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
+import { isWalletId } from "../accounts/names.js";
+import type { StoredWallets } from "../stream/stored-blocks.js";
 import { KeyDesk } from "../accounts/key-desk.js";
 import { KeyedRequests } from "../accounts/keyed-requests.js";
 import { joinedWallets } from "../accounts/provider-wallets.js";
@@ -380,7 +382,12 @@ function createWalletDesks(
   const walletDesk = new WalletDesk({ provider, owners, keyed, logger, appendAct });
   if (keys === null) return { walletDesk };
   const { registrations, counts } = keys;
-  return { walletDesk, keyDesk: new KeyDesk({ registrations, keyed, logger, appendAct }), keyCounts: counts };
+  const storedWallets: StoredWallets = (walletId, ownerId) => {
+    const wallet = isWalletId(walletId) ? walletDesk.find(walletId, ownerId) : null;
+    return wallet === null ? null : { address: wallet.address, blocks: registrations.storedBlocks(wallet.walletId) };
+  };
+  const keyDesk = new KeyDesk({ registrations, keyed, logger, appendAct });
+  return { walletDesk, keyDesk, storedWallets, keyCounts: counts };
 }
 
 function recordActs({ audit }: Administration, logger: ServiceLogger): RecordAct {

@@ -21,6 +21,7 @@ import type { KeySpec } from "./feed.js";
 import { PULSE_MS } from "./limits.js";
 import { OrdersFeed } from "./orders-feed.js";
 import { PositionsFeed } from "./positions-feed.js";
+import { type Blocks, blocksOfFrame, type StoredWallets } from "./stored-blocks.js";
 
 export interface StreamAccounts {
   readonly portfolio: Portfolio;
@@ -28,15 +29,17 @@ export interface StreamAccounts {
   readonly hash: KeyedHash;
   /** How callers described their orders; absent: nothing is known of that. */
   readonly termsOf?: AccountSources["termsOf"];
+  /** Server wallets with keys; absent: there are none. */
+  readonly wallets?: StoredWallets;
 }
 
 type AccountTopic = "positions" | "orders";
-type Blocks = Readonly<Partial<Record<string, unknown>>>;
 
 /** A subscription that a client kept, with what is needed to open it again. */
 export interface ResumedSub {
   readonly sub: string;
   readonly exchanges?: readonly Venue[];
+  readonly walletId?: string;
   readonly credentials?: Blocks;
 }
 
@@ -44,6 +47,7 @@ export interface ResumedSub {
 interface Named {
   readonly walletAddress: string;
   readonly exchanges: readonly Venue[] | undefined;
+  readonly walletId: string | undefined;
   readonly credentials: Blocks | undefined;
   readonly ownerId: string | null;
   readonly payer: string | null;
@@ -58,6 +62,7 @@ const POSITIONS_INTERVAL_MS = PULSE_MS;
 export class AccountTopics {
   readonly #sources: AccountSources;
   readonly #hash: KeyedHash;
+  readonly #wallets: StoredWallets | null;
   readonly #positions = compileValidator(subscribePositionsSchema);
   readonly #orders = compileValidator(subscribeOrdersSchema);
 
@@ -65,6 +70,7 @@ export class AccountTopics {
     const { portfolio, hash, termsOf = () => NO_TERMS } = accounts;
     this.#sources = { ...sources, portfolio, termsOf };
     this.#hash = hash;
+    this.#wallets = accounts.wallets ?? null;
   }
 
   isKeyText(text: string): boolean {
@@ -73,16 +79,20 @@ export class AccountTopics {
 
   /** `ownerId`: who asks, `payer`: its key; null without a key. */
   subscribed(topic: AccountTopic, frame: unknown, ownerId: string | null, payer: string | null): KeySpec {
-    const { walletAddress, exchanges, credentials } =
+    const { walletAddress, exchanges, walletId, credentials } =
       topic === "orders" ? checked(this.#orders, frame) : checked(this.#positions, frame);
-    return this.#spec(topic, { walletAddress, exchanges, credentials, ownerId, payer });
+    return this.#spec(topic, { walletAddress, exchanges, walletId, credentials, ownerId, payer });
   }
 
   /** Throws UNKNOWN_SUBSCRIPTION unless exchanges, credentials and owner match the key. */
-  resumed({ sub, exchanges, credentials }: ResumedSub, ownerId: string | null, payer: string | null): KeySpec {
+  resumed(
+    { sub, exchanges, walletId, credentials }: ResumedSub,
+    ownerId: string | null,
+    payer: string | null,
+  ): KeySpec {
     const [, topic = "", walletAddress = ""] = KEY_TEXT.exec(sub) ?? [];
     const named = topic === "orders" ? "orders" : "positions";
-    const spec = this.#spec(named, { walletAddress, exchanges, credentials, ownerId, payer });
+    const spec = this.#spec(named, { walletAddress, exchanges, walletId, credentials, ownerId, payer });
     if (spec.text !== sub) {
       const problem = "exchanges and credentials are not those of the subscription: they are needed again to resume it";
       throw new ServiceError("UNKNOWN_SUBSCRIPTION", { sub, problem });
@@ -90,10 +100,12 @@ export class AccountTopics {
     return spec;
   }
 
-  #spec(topic: AccountTopic, { walletAddress: walletText, exchanges, credentials, ownerId, payer }: Named): KeySpec {
-    const walletAddress = walletOf(walletText);
+  #spec(topic: AccountTopic, named: Named): KeySpec {
+    const { exchanges, walletId, ownerId, payer } = named;
+    const walletAddress = walletOf(named.walletAddress);
+    const credentials = blocksOfFrame(this.#wallets, { ...named, walletId, walletAddress });
     const venues = [...new Set(exchanges ?? VENUES)].sort();
-    const blocks = blocksOf(venues, credentials ?? {});
+    const blocks = blocksOf(venues, credentials);
     const scope = this.#hash
       .hmacHex("stream.scope", [topic, ownerId ?? "", walletAddress, venues.join(","), canonicalJson(blocks)])
       .slice(0, SCOPE_CHARS);

@@ -38,6 +38,7 @@ import { Protocol, type ProtocolHost } from "./protocol.js";
 import { Publisher } from "./publisher.js";
 import { SnapshotTurns } from "./snapshot-turns.js";
 import { createStreamCounts, type StreamCounts } from "./stream-counts.js";
+import type { StoredWallets } from "./stored-blocks.js";
 import { StreamKeys } from "./stream-keys.js";
 import { Topics } from "./topics.js";
 
@@ -76,6 +77,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
   readonly callers: StreamCallers;
   readonly logger: Logger;
   readonly switches: DisconnectSwitches | null;
+  readonly wallets: StoredWallets | null;
   readonly taps = new MarketTaps();
   readonly #clock: Clock;
   readonly #board: FeedBoard;
@@ -135,6 +137,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
             { clock: parts.clock, logger: parts.logger, desk: parts.orders },
             (connection, error) => this.#protocol.error(connection, error, {}),
           );
+    this.wallets = parts.accounts?.wallets ?? null;
     this.#protocol = new Protocol(this);
   }
 

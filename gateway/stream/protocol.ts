@@ -42,6 +42,7 @@ import type { StreamCounts } from "./stream-counts.js";
 import type { StreamKey } from "./stream-key.js";
 import type { StreamKeys } from "./stream-keys.js";
 import type { Topics } from "./topics.js";
+import { blocksOfFrame, type StoredWallets } from "./stored-blocks.js";
 
 /** What the protocol needs from the hub. */
 export interface ProtocolHost {
@@ -55,6 +56,8 @@ export interface ProtocolHost {
   readonly logger: Logger;
   /** Null when trading is not served here. */
   readonly switches: DisconnectSwitches | null;
+  /** Null where no wallet has keys. */
+  readonly wallets: StoredWallets | null;
   wallMs(): number;
   /** Ends a connection that is one too many. */
   turnAway(connection: Connection): void;
@@ -162,9 +165,10 @@ export class Protocol {
         this.#end(connection, checked(this.#unsubscribe, frame).subs, id);
         break;
       case "resume": {
-        const { subs, exchanges, credentials } = checked(this.#resume, frame);
+        const { subs, exchanges, walletId, credentials } = checked(this.#resume, frame);
         const common = {
           ...(exchanges === undefined ? {} : { exchanges }),
+          ...(walletId === undefined ? {} : { walletId }),
           ...(credentials === undefined ? {} : { credentials }),
         };
         this.#resumeAll(
@@ -285,7 +289,7 @@ export class Protocol {
     if (switches === null) throw new ServiceError("NOT_SUPPORTED", { what: "cancelOnDisconnect" });
     const ownerId = callers.ownerOf(connection);
     const work = enabled
-      ? switches.arm(connection, disconnectWish(wish, ownerId, callers.payerOf(connection)))
+      ? switches.arm(connection, disconnectWish(this.#host.wallets, wish, ownerId, callers.payerOf(connection)))
       : switches.disarm(connection);
     work.then(
       (held) => connection.send(this.#switchesText({ type: "cancelOnDisconnect", ...id, switches: held.map(rowOf) })),
@@ -336,13 +340,21 @@ export class Protocol {
 
 interface DisconnectFields {
   readonly exchanges?: readonly RoutableVenue[];
+  readonly walletId?: string;
   readonly credentials?: Readonly<Partial<Record<string, unknown>>>;
   readonly timeoutMs?: number;
   readonly graceMs?: number;
 }
 
-function disconnectWish(fields: DisconnectFields, ownerId: string | null, payer: string | null): DisconnectWish {
-  const { credentials: blocks = {}, timeoutMs = DISCONNECT_BOUNDS.defaultTimeoutMs, graceMs = 0 } = fields;
+function disconnectWish(
+  wallets: StoredWallets | null,
+  fields: DisconnectFields,
+  ownerId: string | null,
+  payer: string | null,
+): DisconnectWish {
+  const { walletId, credentials } = fields;
+  const blocks = blocksOfFrame(wallets, { walletId, credentials, walletAddress: null, ownerId });
+  const { timeoutMs = DISCONNECT_BOUNDS.defaultTimeoutMs, graceMs = 0 } = fields;
   const venues = fields.exchanges ?? ROUTABLE_VENUES.filter((venue) => (blocks[venue] ?? null) !== null);
   if (venues.length === 0)
     throw new ServiceError("MISSING_PARAMETERS", { fields: [{ path: "credentials", problem: "is required" }] });

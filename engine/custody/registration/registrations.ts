@@ -115,15 +115,27 @@ export class KeyRegistrations {
    * secret cannot be opened; later each session opens it by itself.
    */
   async blocks(walletId: string): Promise<Readonly<Partial<Record<RoutableVenue, unknown>>>> {
+    for (const { place, live } of this.#usable(walletId)) await withSecret(this.#parts, place, live, () => null);
+    return this.storedBlocks(walletId);
+  }
+
+  /** The same without a look at the secrets. */
+  storedBlocks(walletId: string): Readonly<Partial<Record<RoutableVenue, unknown>>> {
     const blocks: Partial<Record<RoutableVenue, unknown>> = {};
-    for (const place of this.#parts.book.rowsOf(walletId)) {
-      const registrar = this.#parts.registrars.get(place.venue);
-      const live = this.#trading(place);
-      if (registrar === undefined || live === undefined || registrar.kind !== live.flow) continue;
-      await withSecret(this.#parts, place, live, () => null);
-      blocks[place.venue] = registrar.block(live, new StoredSecret(() => this.#openNow(place, live.serial)));
+    for (const { place, live, registrar } of this.#usable(walletId)) {
+      const secret = new StoredSecret(`${rowKey(place)}/${live.signer}`, () => this.#openNow(place, live.serial));
+      blocks[place.venue] = registrar.block(live, secret);
     }
     return blocks;
+  }
+
+  /** The keys that trade, at venues that are configured. */
+  #usable(walletId: string) {
+    return this.#parts.book.rowsOf(walletId).flatMap((place) => {
+      const registrar = this.#parts.registrars.get(place.venue);
+      const live = this.#trading(place);
+      return registrar === undefined || registrar.kind !== live?.flow ? [] : [{ place, live, registrar }];
+    });
   }
 
   /** Null for a key that has ended since. */
