@@ -7,14 +7,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { randomBytes } from "node:crypto";
 import { systemRandom } from "../../engine/custody/mpc/base/random.js";
+import { SEALED_VENUE_KEYS } from "../../engine/custody/registration/key-row.js";
 import { sealedShares } from "../../engine/custody/provider/share-row.js";
 import type { Keyring } from "../../engine/custody/sealing/keyring.js";
 import { createSystemClock } from "../../engine/domain/clock.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import { openKeyring } from "../admin/seals.js";
+import { NATIVE_VENUE, WALLET_VENUE } from "../../schemas/venues.js";
 import type { CustodyConfig } from "../app/config-custody.js";
-import { readPartyConfig } from "../custody/party-config.js";
+import { CONFIG_FILE, readPartyConfig } from "../custody/party-config.js";
 import { makeParties } from "../custody/party-setup.js";
 
 export interface ThrowawayCustody {
@@ -25,17 +27,38 @@ export interface ThrowawayCustody {
   remove(): Promise<void>;
 }
 
+/** Messages of callers, and what a wallet signs so that it trades at the local venues. */
+const POLICY = {
+  format: 1,
+  callers: { messages: ["text", "binary"] },
+  service: {
+    venues: [
+      { act: `${WALLET_VENUE}.approveAgent` },
+      ...["registerAgent", "approveAgent", "deleteAgent"].map((act) => ({ act: `${NATIVE_VENUE}.${act}` })),
+    ],
+  },
+};
+const POLICY_FILE = "policy.json";
+
+function allowKeys(cosigner: string): void {
+  const configFile = join(cosigner, CONFIG_FILE);
+  const config = JSON.parse(readFileSync(configFile, "utf8")) as object;
+  writeFileSync(join(cosigner, POLICY_FILE), JSON.stringify(POLICY));
+  writeFileSync(configFile, JSON.stringify({ ...config, policyFile: POLICY_FILE }));
+}
+
 /** Where the service is killed the folder is left to the system's own cleaning. */
 export async function makeThrowawayCustody(): Promise<ThrowawayCustody> {
   const directory = mkdtempSync(join(tmpdir(), "unwind-demo-custody-"));
   const clock = createSystemClock();
   makeParties({ directory, backupKeys: { service: null, cosigner: null }, random: systemRandom });
+  allowKeys(join(directory, "cosigner"));
   const read = readPartyConfig(join(directory, "service"), "service", (path) => readFileSync(path, "utf8"));
   if (!read.ok) throw new Error(read.problems.join("; "));
   const kekFile = join(directory, "kek");
   writeFileSync(kekFile, randomBytes(32), { mode: 0o600 });
   const store = openLmdbStore({ directory: join(directory, "store"), clock });
-  const places = [sealedShares(0)];
+  const places = [sealedShares(0), SEALED_VENUE_KEYS];
   const ring = await openKeyring({ store, kek: { kind: "file", path: kekFile }, formerKek: null, places, clock });
   if (ring === null) throw new Error("no key");
   return {
