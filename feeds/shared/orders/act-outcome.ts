@@ -3,7 +3,13 @@
  * rooms.
  */
 import type { ActOutcome, ActRefusal } from "../../../engine/key-registrar.js";
-import { type HttpResponse, isRateLimitStatus, isRefusedUnexecuted, retryAfterMs, venueText } from "../net/call-results.js";
+import {
+  type HttpResponse,
+  isRateLimitStatus,
+  isRefusedUnexecuted,
+  retryAfterMs,
+  venueText,
+} from "../net/call-results.js";
 import type { HttpResult } from "../net/http.js";
 
 export type FailedAct = Exclude<ActOutcome, { readonly kind: "done" | "repeated" }>;

@@ -82,7 +82,11 @@ export function readRequest(text: string): AgentRequest | null {
 /** `signature`: r ‖ s ‖ v. The venue takes neither a vault nor an expiry with this action. */
 export function bodyOf({ action }: AgentRequest, signature: string): string {
   const [r, s] = [signature.slice(0, 66), `0x${signature.slice(66, 130)}`];
-  return JSON.stringify({ action, nonce: action.nonce, signature: { r, s, v: Number.parseInt(signature.slice(130), 16) } });
+  return JSON.stringify({
+    action,
+    nonce: action.nonce,
+    signature: { r, s, v: Number.parseInt(signature.slice(130), 16) },
+  });
 }
 
 /** `{"status":"err"}`: the venue refuses before it executes, and what it refused for itself has used up its nonce. */
