@@ -1,5 +1,5 @@
 /** What the rest of the program knows of venueone: what an operator may set, and its room made of it. */
-import { BUDGET_MAX, defineVenue, FEE_OPTIONS, HTTP_CONNECTIONS } from "../shared/room/venue-descriptor.js";
+import { AGENT_DAYS, BUDGET_MAX, defineVenue, FEE_OPTIONS, HTTP_CONNECTIONS } from "../shared/room/venue-descriptor.js";
 import { recordings } from "./replay.js";
 import { createVenueoneRoom } from "./room.js";
 import { custodyActs } from "./sign/custody-acts.js";
@@ -35,6 +35,7 @@ export const venueone = defineVenue({
       doc: "Request weight per minute that the venue grants this address; the lanes share it.",
     },
     HTTP_CONNECTIONS,
+    AGENT_DAYS,
   },
   createRoom: ({ fees, ...parts }, values) =>
     createVenueoneRoom({
@@ -43,6 +44,7 @@ export const venueone = defineVenue({
       restUrl: values.REST_URL,
       wsUrl: values.WS_URL,
       isMainnet: values.MAINNET,
+      agentDays: values.AGENT_DAYS,
       limits: { restWeightPerMinute: values.REST_WEIGHT_PER_MINUTE, httpConnections: values.HTTP_CONNECTIONS },
     }),
 });

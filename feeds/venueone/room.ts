@@ -6,6 +6,7 @@ import type { Clock } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { FeeRates } from "../../engine/domain/position.js";
 import type { Random } from "../../engine/domain/random.js";
+import type { AgentRegistrar, KeyRoom } from "../../engine/key-registrar.js";
 import { LatencyWindow } from "../../engine/market/latency-window.js";
 import type { Market } from "../../engine/market/market.js";
 import type {
@@ -91,6 +92,8 @@ export interface VenueoneRoomOptions {
   readonly logger: Logger;
   readonly nonces: NonceReservations;
   readonly fees?: FeeRates;
+  /** Life of the agents that wallets approve here. */
+  readonly agentDays?: number;
   readonly limits?: Partial<VenueoneLimits>;
   readonly connector?: Connector;
   /** How long `start` tries to load the instruments. */
@@ -110,7 +113,7 @@ export function createVenueoneRoom(options: VenueoneRoomOptions): VenueRoom {
   return new VenueoneRoom(options);
 }
 
-class VenueoneRoom implements VenueRoom {
+class VenueoneRoom implements VenueRoom, KeyRoom {
   readonly venue = "venueone";
   readonly newIdPerChange = true;
   readonly ackLatency = new LatencyWindow(DEFAULT_ACK_MS);
@@ -123,6 +126,7 @@ class VenueoneRoom implements VenueRoom {
   readonly settings: AccountSettings;
   readonly streams: VenueoneAccountStreams;
   readonly accountNames: AccountNames;
+  readonly keys: AgentRegistrar;
   /** Its answers feed the clock estimate. */
   readonly #http: VenueHttp;
   readonly #shell: RoomShell;
@@ -174,6 +178,7 @@ class VenueoneRoom implements VenueRoom {
     this.settings = watched.settings;
     this.history = this.#trading.history;
     this.accountNames = this.#trading.accountNames;
+    this.keys = this.#trading.keys;
   }
 
   /** The wait for the address's cumulative budget; the weight of our own IP is in the lanes. */
@@ -233,7 +238,7 @@ class VenueoneRoom implements VenueRoom {
   }
 
   #createTrading(
-    { clock, random, logger, nonces, isMainnet }: VenueoneRoomOptions,
+    { clock, random, logger, nonces, isMainnet, agentDays }: VenueoneRoomOptions,
     { clockOffset, ...parts }: TradingParts,
   ): VenueoneTrading {
     return createVenueoneTrading({
@@ -248,6 +253,7 @@ class VenueoneRoom implements VenueRoom {
       leastOffsetMs: () => Math.round(clockOffset.leastOffsetMs),
       ackLatency: this.ackLatency,
       isMainnet,
+      ...(agentDays === undefined ? {} : { agentDays }),
       onClockError: () => void this.#refresh(),
     });
   }

@@ -3,6 +3,7 @@ import type { Clock } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
+import type { AgentRegistrar } from "../../engine/key-registrar.js";
 import type { LatencyWindow } from "../../engine/market/latency-window.js";
 import type {
   AccountHistory,
@@ -34,6 +35,7 @@ import { VenueoneRest } from "./account/rest.js";
 import { VenueoneAccountNames } from "./orders/names.js";
 import { createAddressCache } from "../shared/sign/key-cache.js";
 import { openVenueoneAddress, openVenueoneSession, VenueoneSession } from "./account/session.js";
+import { VenueoneAgents } from "./money/register.js";
 import { VenueoneSettings } from "./orders/settings.js";
 import { L1Signer } from "./sign/sign.js";
 
@@ -52,6 +54,8 @@ export interface VenueoneTradingDeps {
   readonly leastOffsetMs: () => number;
   readonly ackLatency: LatencyWindow;
   readonly isMainnet: boolean;
+  /** Life of an agent in days; absent: as long as the venue gives it by itself. */
+  readonly agentDays?: number;
   /** Which callers the venue has answered well; the pool shares its lanes by it. Absent: one that nobody else sees. */
   readonly standing?: CallerStanding;
   /** What the pool charges each address for its requests. Absent: nothing. */
@@ -65,6 +69,7 @@ export interface VenueoneTrading {
   readonly orders: Required<OrderSender>;
   readonly history: AccountHistory;
   readonly settings: AccountSettings;
+  readonly keys: AgentRegistrar;
   openSession(rawCredentials: unknown, payer: string | null): OpenSession;
   openAddress(walletAddress: string, payer: string | null): OpenSession;
   addressOf(session: AccountSession): string | null;
@@ -76,6 +81,9 @@ export interface VenueoneTrading {
   /** The same where it needs no question to the venue, else null. */
   knownAccount(session: AccountSession): Read<string> | null;
 }
+
+/** What the venue gives an agent that names no end. */
+const DEFAULT_AGENT_DAYS = 90;
 
 export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTrading {
   const { ackLatency, clock, clockOffsetMs, logger } = deps;
@@ -101,6 +109,10 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
     orders: new VenueoneOrders({ exchange, signer, changes, listed: deps.instruments, logger, clockOffsetMs }),
     history: new VenueoneHistory({ rest, accounts, instruments, fills, clock, clockOffsetMs }),
     settings: new VenueoneSettings({ rest, accounts, exchange, clock }),
+    keys: new VenueoneAgents({
+      ...{ rest, nonces, isMainnet: deps.isMainnet, leastOffsetMs: deps.leastOffsetMs, onClockError },
+      agentDays: deps.agentDays ?? DEFAULT_AGENT_DAYS,
+    }),
     accountNames: new VenueoneAccountNames({ accounts, exchange, clock }),
     budgetWaitMs(session, lane) {
       if (!(session instanceof VenueoneSession) || addressBudget === null) return 0;

@@ -1,5 +1,6 @@
 /** What the rest of the program knows of venuetwo: what an operator may set, and its room made of it. */
-import { BUDGET_MAX, defineVenue, FEE_OPTIONS, HTTP_CONNECTIONS } from "../shared/room/venue-descriptor.js";
+import { isIP } from "node:net";
+import { AGENT_DAYS, BUDGET_MAX, defineVenue, FEE_OPTIONS, HTTP_CONNECTIONS } from "../shared/room/venue-descriptor.js";
 import { recordings } from "./replay.js";
 import { createVenuetwoRoom } from "./room.js";
 import { custodyActs } from "./sign/custody-acts.js";
@@ -54,6 +55,23 @@ export const venuetwo = defineVenue({
       default: "single",
       doc: "`single`: one host path for all streams. `split`: book data and the rest under paths of their own (sister dialect).",
     },
+    AGENT_DAYS,
+    AGENT_IP_WHITELIST: {
+      kind: "list",
+      default: [],
+      doc: "Addresses or networks (`192.0.2.10,198.51.100.0/24`) from which agents of server wallets may withdraw. Empty: none may, and the co-signer's policy needs no act for it.",
+    },
+    KEY_FLOW: {
+      kind: "word",
+      words: ["v3", "v1"],
+      default: "v3",
+      doc: "Keys of server wallets. `v3`: agents that the wallet approves. `v1`: keys with a secret that the venue makes; it makes no new ones since March 2026 but for accounts that it still grants them.",
+    },
+    WEB_URL: {
+      kind: "url",
+      default: "https://www.asterdex.com",
+      doc: "Base URL of its web gateway, where keys of the flow `v1` are made.",
+    },
     API_KEY: {
       kind: "secret",
       default: "",
@@ -74,6 +92,11 @@ export const venuetwo = defineVenue({
       restUrl: values.REST_URL,
       wsUrl: values.WS_URL,
       isMainnet: values.MAINNET,
+      keys: {
+        agentDays: values.AGENT_DAYS,
+        ipWhitelist: values.AGENT_IP_WHITELIST,
+        webUrl: values.KEY_FLOW === "v1" ? values.WEB_URL : null,
+      },
       streamHostLayout: values.STREAM_LAYOUT === "split" ? "split" : "single",
       limits: {
         weightPerMinute: values.REST_WEIGHT_PER_MINUTE,
@@ -82,9 +105,21 @@ export const venuetwo = defineVenue({
         httpConnections: values.HTTP_CONNECTIONS,
       },
     }),
-  problems: (values, name) =>
-    (values.API_KEY === "") === (values.API_SECRET === "")
+  problems: (values, name) => [
+    ...((values.API_KEY === "") === (values.API_SECRET === "")
       ? []
-      : [`${name("API_KEY")} and ${name("API_SECRET")} must be set together`],
+      : [`${name("API_KEY")} and ${name("API_SECRET")} must be set together`]),
+    ...(values.AGENT_IP_WHITELIST.every(isNetwork)
+      ? []
+      : [`${name("AGENT_IP_WHITELIST")} must be IP addresses, or networks with a prefix length, separated by commas`]),
+  ],
   refusesTicker: (values) => values.TICKER_AUTH === "required" && values.API_KEY === "",
 });
+
+/** `192.0.2.10`, `198.51.100.0/24`, and the same of IPv6. */
+function isNetwork(text: string): boolean {
+  const [address = "", prefix, ...rest] = text.split("/");
+  const bits = isIP(address) === 4 ? 32 : isIP(address) === 6 ? 128 : -1;
+  if (rest.length > 0 || bits < 0 || address.includes("%")) return false;
+  return prefix === undefined || (/^(?:0|[1-9][0-9]{0,2})$/.test(prefix) && Number(prefix) <= bits);
+}

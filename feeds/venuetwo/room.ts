@@ -8,6 +8,7 @@ import type { Clock } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
+import type { KeyRegistrar, KeyRoom } from "../../engine/key-registrar.js";
 import { LatencyWindow } from "../../engine/market/latency-window.js";
 import type { Market } from "../../engine/market/market.js";
 import type {
@@ -54,6 +55,7 @@ import { VenuetwoMarkets } from "./market/listing.js";
 import { applyPremiumIndex, applyTicker24h } from "./market/normalize.js";
 import { streamedSessions } from "../shared/orders/streamed-sessions.js";
 import { VerifiedReads } from "../shared/account/verified-reads.js";
+import { webPool } from "./money/web-gateway.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import { MarketStream, type MarketStreamOptions } from "./market/stream.js";
 import type { StreamHostLayout } from "./market/stream-plan.js";
@@ -77,6 +79,13 @@ export interface VenuetwoRoomOptions {
     readonly ordersPerMinute?: number;
     readonly ordersPer10Seconds?: number;
     readonly httpConnections?: number;
+  };
+  /** Of the keys of server wallets. */
+  readonly keys?: {
+    readonly agentDays: number;
+    readonly ipWhitelist: readonly string[];
+    /** Base of the web gateway, where the venue makes keys with secrets; null: agents are approved. */
+    readonly webUrl: string | null;
   };
   readonly streamHostLayout?: StreamHostLayout;
   readonly connector?: Connector;
@@ -104,7 +113,7 @@ export function createVenuetwoRoom(options: VenuetwoRoomOptions): VenueRoom {
   return new VenuetwoRoom(options);
 }
 
-class VenuetwoRoom implements VenueRoom {
+class VenuetwoRoom implements VenueRoom, KeyRoom {
   readonly venue = "venuetwo";
   readonly ackLatency = new LatencyWindow(DEFAULT_ACK_MS);
   readonly markets: ReadonlyMap<string, Market>;
@@ -119,9 +128,12 @@ class VenuetwoRoom implements VenueRoom {
   readonly streams: VenuetwoAccountStreams;
   readonly openSession: (rawCredentials: unknown, payer: string | null) => OpenSession;
   readonly accountNames: AccountNames;
+  readonly keys: KeyRegistrar;
   readonly #options: VenuetwoRoomOptions;
   readonly #shell: RoomShell;
   readonly #http: HttpPool;
+  /** Null where no key is made there. */
+  readonly #webHttp: HttpPool | null;
   readonly #rest: MarketRest;
   readonly #clockOffset: ClockOffset;
   readonly #market: MarketStream;
@@ -138,6 +150,7 @@ class VenuetwoRoom implements VenueRoom {
     this.#clockOffset = clockOffset;
     this.#held = new HeldSymbols(clock);
     this.#http = new HttpPool({ ...poolOptions(options), standing });
+    this.#webHttp = webPool(options.keys?.webUrl ?? null, options);
     this.#rest = new MarketRest(this.#http);
     // The venue counts its countdowns itself: a switch names no time here.
     const measure = (): Promise<void> => this.#rest.measureClock(clockOffset, "exit");
@@ -179,6 +192,7 @@ class VenuetwoRoom implements VenueRoom {
     this.settings = trading.settings;
     this.openSession = trading.openSession;
     this.accountNames = trading.accountNames;
+    this.keys = trading.keys;
   }
 
   orderWaitMs(session: AccountSession, lane: Lane): number {
@@ -197,7 +211,9 @@ class VenuetwoRoom implements VenueRoom {
   }
 
   stop(): Promise<void> {
-    return this.#shell.stop([this.#market, this.streams]);
+    const web = this.#webHttp;
+    const gateway = web === null ? [] : [{ stop: (graceMs: number) => web.close(graceMs) }];
+    return this.#shell.stop([this.#market, this.streams, ...gateway]);
   }
 
   status(): RoomStatus {
@@ -249,9 +265,10 @@ class VenuetwoRoom implements VenueRoom {
   }
 
   #createTrading(standing: CallerStanding): VenuetwoTrading {
-    const { clock, random, logger, nonces, isMainnet } = this.#options;
+    const { clock, random, logger, nonces, isMainnet, keys } = this.#options;
     return createVenuetwoTrading({
       standing,
+      ...(keys === undefined ? {} : { keys: { ...keys, webHttp: this.#webHttp } }),
       http: this.#http,
       instruments: () => this.instruments,
       clock,

@@ -3,10 +3,12 @@ import type { Clock } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
+import type { KeyRegistrar } from "../../engine/key-registrar.js";
 import type { LatencyWindow } from "../../engine/market/latency-window.js";
 import type { AccountNames, AccountSettings, NonceReservations, OpenSession, OrderSender } from "../../engine/ports.js";
 import { CallerStanding } from "../shared/net/caller-standing.js";
 import type { VenueHttp } from "../shared/net/http.js";
+import type { NonceSequencer } from "../shared/orders/nonce-sequencer.js";
 import { createAddressCache } from "../shared/sign/key-cache.js";
 import { InstrumentIndex } from "../shared/room/instrument-index.js";
 import { VenuetwoAccountNames } from "./orders/names.js";
@@ -20,6 +22,9 @@ import { OrderMemory } from "./account/order-memory.js";
 import { VenuetwoOrders } from "./orders/orders.js";
 import { VenuetwoRest } from "./account/rest.js";
 import { openVenuetwoSession } from "./account/session.js";
+import { VenuetwoIssuedKeys } from "./money/issued-keys.js";
+import { VenuetwoAgents } from "./money/register.js";
+import { WebGateway } from "./money/web-gateway.js";
 import { VenuetwoSettings } from "./orders/settings.js";
 import { MESSAGE_CHAIN_ID, MessageSigner } from "./sign/sign.js";
 
@@ -36,17 +41,31 @@ export interface VenuetwoTradingDeps {
   readonly leastOffsetMs: () => number;
   readonly ackLatency: LatencyWindow;
   readonly isMainnet: boolean;
+  /** Of the keys of server wallets; absent: agents of ninety days that may not withdraw. */
+  readonly keys?: KeyOptions;
   /** Which callers the venue has answered well; the pool shares its lanes by it. Absent: one that nobody else sees. */
   readonly standing?: CallerStanding;
   /** The venue found our clock wrong: measure it again. Resolves when `clockOffsetMs` is up to date; may fail. */
   readonly onClockError?: () => Promise<void>;
 }
 
+export interface KeyOptions {
+  /** Life of an agent. */
+  readonly agentDays: number;
+  /** From where an agent may withdraw, and where a key that the venue makes may be used. Empty: no agent may withdraw. */
+  readonly ipWhitelist: readonly string[];
+  /** To the venue's web gateway, where the venue makes the keys; null: agents are approved. */
+  readonly webHttp: VenueHttp | null;
+}
+
+const DEFAULT_KEYS: KeyOptions = { agentDays: 90, ipWhitelist: [], webHttp: null };
+
 export interface VenuetwoTrading {
   readonly reader: VenuetwoAccount;
   readonly orders: Required<OrderSender>;
   readonly history: VenuetwoHistory;
   readonly settings: AccountSettings;
+  readonly keys: KeyRegistrar;
   readonly listenKey: VenuetwoListenKeys;
   readonly accountNames: AccountNames;
   openSession(rawCredentials: unknown, payer: string | null): OpenSession;
@@ -54,10 +73,11 @@ export interface VenuetwoTrading {
 
 export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTrading {
   const { ackLatency, clock, clockOffsetMs, leastOffsetMs, logger } = deps;
+  const nonces = createVenuetwoNonces(clock, deps.nonces, leastOffsetMs);
   const rest = new VenuetwoRest({
     http: deps.http,
     signer: new MessageSigner(deps.isMainnet ? MESSAGE_CHAIN_ID.mainnet : MESSAGE_CHAIN_ID.testnet),
-    nonces: createVenuetwoNonces(clock, deps.nonces, leastOffsetMs),
+    nonces,
     clock,
     standing: deps.standing ?? new CallerStanding(clock),
     clockOffsetMs,
@@ -76,8 +96,19 @@ export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTradin
     orders: new VenuetwoOrders({ exchange, changes, listed: deps.instruments, memory, logger }),
     history: new VenuetwoHistory({ rest, search: reader.search, instruments, clock, clockOffsetMs }),
     settings: new VenuetwoSettings({ rest, exchange, clock }),
+    keys: createKeys(deps, rest, nonces),
     listenKey: new VenuetwoListenKeys(rest),
     accountNames,
     openSession: (raw, payer) => openVenuetwoSession(raw, addresses, payer),
   };
+}
+
+function createKeys(deps: VenuetwoTradingDeps, rest: VenuetwoRest, nonces: NonceSequencer): KeyRegistrar {
+  const { clock, clockOffsetMs, http, isMainnet, leastOffsetMs } = deps;
+  const { agentDays, ipWhitelist, webHttp } = deps.keys ?? DEFAULT_KEYS;
+  if (webHttp !== null) return new VenuetwoIssuedKeys({ gateway: new WebGateway(webHttp), clock, ipWhitelist });
+  return new VenuetwoAgents({
+    ...{ http, rest, nonces, clock, isMainnet, agentDays, ipWhitelist },
+    ...{ clockOffsetMs, leastOffsetMs },
+  });
 }

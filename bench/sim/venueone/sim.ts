@@ -116,6 +116,7 @@ class VenueoneRoom implements SimRoom<VenueoneAccountOptions, void> {
     const { venue } = this;
     const account = ADDRESS.test(accountId) ? venue.account(accountId) : null;
     if (account === null) throw new RangeError("accountId must be a lower-case 20-byte hex address");
+    venue.noteFirstDeposit(account);
     const agents = Array.isArray(body.agents) ? body.agents.map(readAgent) : [];
     approveAgents(venue, accountId, agents);
     if (typeof body.volume === "string") account.volumeE12 = volumeE12(body.volume);

@@ -3,6 +3,7 @@ import { moneyText } from "../core/model/fixed.js";
 import type { SimHttpReply, SimHttpRequest } from "../core/server/server-types.js";
 import { accountRoutes } from "./account/account-routes.js";
 import { AGENT_ROUTES } from "./account/agent-routes.js";
+import type { WebDesk } from "./account/web-routes.js";
 import type { Caller } from "./records/auth.js";
 import { type Call, RawJson, type Route, type SignedCall, type VenuetwoContext } from "./records/context.js";
 import { refusalReply, refuse, VenuetwoRefusal } from "./wire/errors.js";
@@ -89,12 +90,15 @@ export const servedRoutes = (): readonly string[] => [...routeTable().keys()];
 export class Router {
   readonly #context: VenuetwoContext;
   readonly #routes = routeTable();
+  readonly #web: WebDesk;
 
-  constructor(context: VenuetwoContext) {
+  constructor(context: VenuetwoContext, web: WebDesk) {
     this.#context = context;
+    this.#web = web;
   }
 
   async handle(request: SimHttpRequest): Promise<SimHttpReply> {
+    if (this.#web.serves(request)) return this.#web.handle(request);
     const headers: Record<string, string> = {};
     try {
       const match = /^\/(fapi|api)\/(v[1-4])\/(.+)$/.exec(request.path);

@@ -16,8 +16,10 @@ import {
   VenueCore,
   type VenueServer,
 } from "../core/server/venue-server.js";
+import { WebDesk } from "./account/web-routes.js";
 import { AggregateTape } from "./records/aggregate-tape.js";
 import { Authenticator } from "./records/auth.js";
+import type { VenuetwoContext } from "./records/context.js";
 import { KeyRing, type KeyRequest } from "./records/keys.js";
 import { RateLimits, VENUE_LIMITS } from "./records/limits.js";
 import { DEFAULT_SYMBOLS, Listing, VENUETWO_POLICIES } from "./records/listing.js";
@@ -40,6 +42,7 @@ interface VenuetwoKeys {
 /** Windows of the venue: fact sheet 4.2 and 6.1. */
 const NONCE_WINDOW_MS = 10_000;
 const MAIN_CHAIN_ID = 1666;
+const ADDRESS = /^0x[0-9a-f]{40}$/;
 const SWEEP_MS = 10_000;
 const SOCKET_LIFE_MS = 24 * 3600 * 1000;
 /** Ids that look like the venue's: 11 digits for orders, 12 for updates. */
@@ -76,6 +79,10 @@ class VenuetwoRoom implements SimRoom<VenuetwoAccount, VenuetwoKeys> {
       this.expireListenKeys();
       return { ok: true };
     },
+    keyCreation: ({ isClosed }: Readonly<Record<string, unknown>>) => {
+      this.#web.isCreationClosed = isClosed === true;
+      return { isClosed: this.#web.isCreationClosed };
+    },
     limits: (body: Readonly<Record<string, unknown>>) => {
       this.#limits.options = withKnown(this.#limits.options, body, VENUE_LIMITS);
       return { limits: this.#limits.options };
@@ -87,6 +94,7 @@ class VenuetwoRoom implements SimRoom<VenuetwoAccount, VenuetwoKeys> {
   readonly #recording: RecordedMarket | null;
   readonly #limits: RateLimits;
   readonly #user: UserStreams;
+  readonly #web: WebDesk;
 
   constructor(
     { clock, exchange, faults, log }: VenueCore,
@@ -108,7 +116,7 @@ class VenuetwoRoom implements SimRoom<VenuetwoAccount, VenuetwoKeys> {
     const user = new UserStreams(exchange, topics, listenKeys);
     this.#user = user;
     const { keys } = this;
-    const router = new Router({
+    const context: VenuetwoContext = {
       exchange,
       listing,
       log,
@@ -119,7 +127,9 @@ class VenuetwoRoom implements SimRoom<VenuetwoAccount, VenuetwoKeys> {
       listenKeys,
       aggregates,
       newClientId: () => `${letters(random)}${letters(random)}${letters(random)}`,
-    });
+    };
+    this.#web = new WebDesk(context);
+    const router = new Router(context, this.#web);
     // Connections live by the machine's clock: a skewed venue clock must not end them.
     const session = { topics, nowMs: () => clock.wallMs(), onWanted: (name: string) => market.onWanted(name) };
     this.protocol = new Protocol({ router, session, nowMs });
@@ -153,7 +163,9 @@ class VenuetwoRoom implements SimRoom<VenuetwoAccount, VenuetwoKeys> {
   }
 
   registerKeys(accountId: string, body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-    return this.keys.register(accountId, keyRequest(body));
+    // An account named by its wallet is that wallet's, as registrations name them.
+    const wallet = ADDRESS.test(accountId) ? { wallet: accountId } : {};
+    return this.keys.register(accountId, { ...wallet, ...keyRequest(body) });
   }
 
   describe(): Readonly<Record<string, unknown>> {

@@ -92,6 +92,7 @@ function unclaimedOf(trader: FourTrader, baseline: Baseline, clientId: string) {
     price: "90000",
     qty: "0.4",
     nonce: "1",
+    agent: null,
     orderId: 1,
     refusal: null,
     status: "FILLED",

@@ -22,6 +22,8 @@ export type VenueOption = (
   | { readonly kind: "secret"; readonly default: "" }
   /** Basis points as decimal text, at most three decimals; "" when the venue gives it. */
   | { readonly kind: "bps"; readonly default: "" }
+  /** Comma-separated. */
+  | { readonly kind: "list"; readonly default: readonly string[] }
   | { readonly kind: "word"; readonly words: readonly string[]; readonly default: string }
   | { readonly kind: "integer"; readonly min: number; readonly max: number; readonly default: number }
 ) & { readonly doc: string };
@@ -34,7 +36,9 @@ export type VenueValues<Options extends VenueOptions> = {
     ? boolean
     : Options[Name]["default"] extends number
       ? number
-      : string;
+      : Options[Name]["default"] extends readonly unknown[]
+        ? readonly string[]
+        : string;
 };
 
 /** Given to every room alike. */
@@ -161,6 +165,15 @@ export const HTTP_CONNECTIONS = {
   max: 1024,
   default: 64,
   doc: "REST connections at most, opened as needed.",
+} as const;
+
+/** Of a venue whose wallets have keys of their own. */
+export const AGENT_DAYS = {
+  kind: "integer",
+  min: 1,
+  max: 179,
+  default: 90,
+  doc: "Life in days of a key that trades for a server wallet here. It ends by itself, so rotate it before.",
 } as const;
 
 /** Of a budget per minute. */

@@ -103,7 +103,7 @@ export function encodeTypeString(primaryType: string, fields: readonly TypedFiel
   return `${primaryType}(${fields.map((field) => `${field.type} ${field.name}`).join(",")})`;
 }
 
-const DOMAIN_FIELDS: readonly TypedField[] = [
+export const DOMAIN_FIELDS: readonly TypedField[] = [
   { name: "name", type: "string" },
   { name: "version", type: "string" },
   { name: "chainId", type: "uint256" },

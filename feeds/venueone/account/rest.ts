@@ -9,6 +9,7 @@ import { decodeJson } from "../../shared/room/wire-fields.js";
 import {
   decodeAbstraction,
   decodeAccount,
+  decodeAgents,
   decodeFees,
   decodeFills,
   decodeOpenOrders,
@@ -17,6 +18,7 @@ import {
   decodeRole,
   decodeSpotBalances,
   type VenueoneWireAccount,
+  type VenueoneWireAgent,
   type VenueoneWireFees,
   type VenueoneWireOrderStatus,
   type VenueoneWireRateLimit,
@@ -98,6 +100,11 @@ export class VenueoneRest {
 
   userRateLimit(user: string, options: CallOptions): Promise<Read<VenueoneWireRateLimit>> {
     return this.#info({ type: "userRateLimit", user }, decodeRateLimit, options);
+  }
+
+  /** Named agents; an unnamed one shows in `userRole` alone. */
+  extraAgents(user: string, options: CallOptions): Promise<Read<readonly VenueoneWireAgent[]>> {
+    return this.#info({ type: "extraAgents", user }, decodeAgents, options);
   }
 
   userAbstraction(user: string, options: CallOptions): Promise<Read<ReturnType<typeof decodeAbstraction>>> {

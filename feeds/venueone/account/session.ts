@@ -1,6 +1,6 @@
 /**
  * One caller's key for venueone, opened from the credentials block for one request and closed at its end. The block is
- * `{privateKey}`, the account's own key or an agent's; optional `vaultAddress` (sub-account or vault traded for) and
+ * `{privateKey}`, the account's own key or an agent's, as hex or (made in this program) as its bytes; optional `vaultAddress` (sub-account or vault traded for) and
  * `walletAddress` (the account the caller means; checked, never trusted).
  *
  * Invariant: key bytes leave this object only into a synchronous callback, and are zero after `close`.
@@ -91,20 +91,23 @@ export function openVenueoneSession(
   payer: string | null = null,
 ): OpenSession {
   if (!isFields(raw)) return problem("venueone credentials must be an object");
-  const keyText = raw["privateKey"];
-  if (typeof keyText !== "string") return problem("venueone.privateKey must be a string");
+  const key = raw["privateKey"];
+  if (typeof key !== "string" && !(key instanceof Uint8Array)) return problem("venueone.privateKey must be a string");
   const vault = addressOption(raw, "vaultAddress");
   const wallet = addressOption(raw, "walletAddress");
   if (vault === undefined) return problem("venueone.vaultAddress must be an address of a right checksum");
   if (wallet === undefined) return problem("venueone.walletAddress must be an address of a right checksum");
   // Memory of its own, not of the shared pool: it is wiped at the end.
   const privateKey = Buffer.alloc(KEY_BYTES);
-  if (!readKey(keyText, privateKey)) {
+  if (!(typeof key === "string" ? readKey(key, privateKey) : copyKey(key, privateKey))) {
     privateKey.fill(0);
     return problem("venueone.privateKey must be 32 bytes of hex");
   }
   const address = addresses.publicOf(privateKey);
-  if (address === null) return problem("venueone.privateKey is not a key of the curve");
+  if (address === null) {
+    privateKey.fill(0);
+    return problem("venueone.privateKey is not a key of the curve");
+  }
   return { ok: true, session: new VenueoneSession(privateKey, address, vault, wallet, payer) };
 }
 
@@ -124,6 +127,13 @@ function readKey(text: string, into: Uint8Array): boolean {
     if (high < 0 || low < 0) return false;
     into[index] = (high << 4) | low;
   }
+  return true;
+}
+
+/** The caller's bytes stay the caller's, to be wiped. */
+function copyKey(bytes: Uint8Array, into: Uint8Array): boolean {
+  if (bytes.length !== KEY_BYTES) return false;
+  into.set(bytes);
   return true;
 }
 

@@ -48,6 +48,10 @@ export type VenueoneWireRole =
 /** `orderStatus`. */
 export type VenueoneWireOrderStatus = VenueoneWireOrderUpdate | null;
 
+export interface VenueoneWireAgent {
+  readonly address: string;
+}
+
 export interface VenueoneWireSpotBalance {
   readonly coin: string;
   readonly total: string;
@@ -225,6 +229,11 @@ export function decodeRole(value: unknown): VenueoneWireRole {
   if (role === "agent") return { role, user: addressField(asFields(answer["data"], "data"), "user") };
   if (role === "subAccount") return { role, master: addressField(asFields(answer["data"], "data"), "master") };
   return { role };
+}
+
+/** Of `extraAgents`. */
+export function decodeAgents(value: unknown): readonly VenueoneWireAgent[] {
+  return asList(value, "extraAgents").map((row) => ({ address: addressField(asFields(row, "agent"), "address") }));
 }
 
 export function decodeSpotBalances(value: unknown): readonly VenueoneWireSpotBalance[] {

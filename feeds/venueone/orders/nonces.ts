@@ -15,6 +15,8 @@ const BLOCK_MS = 60_000;
 const FIRST_BLOCK_MS = 1_000;
 /** The window reaches two days back; behind a slow store an exit does not wait twice. */
 const MAX_BEHIND_MS = 60_000;
+/** The documented window behind the venue's clock: an action of an older nonce is refused. */
+export const NONCE_LIFE_MS = 2 * 86_400_000;
 /** Half of the documented day. */
 const MAX_AHEAD_MS = 12 * 3_600_000;
 

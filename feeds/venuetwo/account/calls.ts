@@ -107,6 +107,11 @@ export function listenKeyCall(method: "POST" | "PUT" | "DELETE"): VenuetwoCall {
   return { ...call(method, "/fapi/v1/listenKey", "/fapi/v3/listenKey", [], 1), isKeyOnly: true };
 }
 
+/** The agents of the signer's account; to a signer that is none the venue says so. */
+export function agentsCall(): VenuetwoCall {
+  return { ...call("GET", "/fapi/v3/agent", "/fapi/v3/agent", [], 1), isProbe: true };
+}
+
 /** How this venue names an order; null for what cannot be one. */
 export function orderKey(ref: OrderRef): FormParams[number] | null {
   if ("clientIdHex" in ref) return isClientIdHex(ref.clientIdHex) ? ["origClientOrderId", ref.clientIdHex] : null;

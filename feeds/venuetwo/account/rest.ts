@@ -47,6 +47,8 @@ export interface VenuetwoCall {
   readonly accountWeight: number;
   /** V1 only: the key header alone, without timestamp and signature (listen keys). */
   readonly isKeyOnly?: boolean;
+  /** Asks whether the venue knows the key: it is asked each time, and a "no" is kept against nobody. */
+  readonly isProbe?: boolean;
 }
 
 export type Sent =
@@ -90,7 +92,7 @@ export class VenuetwoRest {
     const { identity } = session;
     const tag = credentialTagOf(session);
     if (tag === null) return { kind: "local", code: "SESSION", retryAfterMs: null };
-    const refused = this.#deps.standing.refusalOf(tag);
+    const refused = call.isProbe === true ? null : this.#deps.standing.refusalOf(tag);
     if (refused !== null)
       return { kind: "sent", result: refused, validUntilMs: this.#deps.clock.wallMs(), isRepeated: true };
     const named: CallOptions = { timeoutMs: options.timeoutMs, lane: options.lane, caller: tag };
@@ -107,7 +109,8 @@ export class VenuetwoRest {
     if (result.kind !== "response" || standing.isProven(tag)) return;
     const error = readError(result.body);
     if (error !== null) {
-      if (result.status < 500 && isKeyRefusal(error.code, error.msg)) standing.refused(tag, result);
+      if (call.isProbe !== true && result.status < 500 && isKeyRefusal(error.code, error.msg))
+        standing.refused(tag, result);
       // A listen key of the older kind is given for the key's name alone.
     } else if (result.status >= 200 && result.status < 300 && call.isKeyOnly !== true) standing.answeredWell(tag);
   }

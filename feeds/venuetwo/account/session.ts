@@ -1,7 +1,8 @@
 /**
  * One caller's credentials for venuetwo, opened for one request and closed at its end. `{apiKey, apiSecret,
  * walletAddress}` is a V1 key (HMAC) unless `apiKey` is an address and `apiSecret` a 32-byte key: then it is a V3
- * agent (signer and its private key) acting for `walletAddress`.
+ * agent (signer and its private key) acting for `walletAddress`. A secret that this program keeps comes as bytes: a V1
+ * key's as its characters, an agent's as its 32.
  *
  * Invariant: secret bytes leave this object only into a synchronous callback, and are zero after `close`.
  */
@@ -19,6 +20,7 @@ export type VenuetwoIdentity =
 
 /** Long enough for any key seen (64), short enough for a header. */
 const MAX_KEY_CHARS = 256;
+const AGENT_KEY_BYTES = 32;
 
 export class VenuetwoSession implements AccountSession {
   static {
@@ -67,8 +69,7 @@ export function openVenuetwoSession(
   const { apiKey, apiSecret, walletAddress } = raw;
   if (typeof apiKey !== "string" || !isHeaderToken(apiKey))
     return problem("venuetwo.apiKey must be a printable string");
-  if (typeof apiSecret !== "string" || !isHeaderToken(apiSecret))
-    return problem("venuetwo.apiSecret must be a printable string");
+  if (!isSecret(apiSecret)) return problem("venuetwo.apiSecret must be a printable string");
   const hasWallet = walletAddress !== undefined && walletAddress !== null && walletAddress !== "";
   if (hasWallet && (typeof walletAddress !== "string" || !isAddress(walletAddress))) {
     return problem("venuetwo.walletAddress must be an address");
@@ -76,22 +77,38 @@ export function openVenuetwoSession(
   if (typeof walletAddress === "string" && hasWallet && isMistyped(walletAddress))
     return problem("venuetwo.walletAddress has a wrong checksum");
   if (isAddress(apiKey) && isMistyped(apiKey)) return problem("venuetwo.apiKey has a wrong checksum");
-  const agentKey = isAddress(apiKey) ? privateKeyBytes(apiSecret) : null;
-  if (agentKey === null && isAddress(apiKey))
-    return problem("venuetwo.apiSecret must be 32 bytes of hex where apiKey is an agent's address");
-  if (agentKey === null) {
+  if (!isAddress(apiKey)) {
     // V1: the wallet address plays no part at the venue.
-    return { ok: true, session: new VenuetwoSession({ kind: "v1", apiKey }, Buffer.from(apiSecret, "utf8"), payer) };
+    return { ok: true, session: new VenuetwoSession({ kind: "v1", apiKey }, secretCopy(apiSecret), payer) };
   }
   if (typeof walletAddress !== "string" || !hasWallet)
     return problem("venuetwo.walletAddress is needed with an agent key");
+  const agentKey = agentKeyCopy(apiSecret);
+  if (agentKey === null)
+    return problem("venuetwo.apiSecret must be 32 bytes of hex where apiKey is an agent's address");
   const address = addresses.publicOf(agentKey);
-  if (address === null) return problem("venuetwo.apiSecret is not a key of the curve");
-  if (address !== apiKey.toLowerCase()) return problem("venuetwo.apiSecret is not the key of apiKey");
-  return {
-    ok: true,
-    session: new VenuetwoSession({ kind: "v3", user: walletAddress, signer: apiKey }, agentKey, payer),
-  };
+  if (address === apiKey.toLowerCase())
+    return {
+      ok: true,
+      session: new VenuetwoSession({ kind: "v3", user: walletAddress, signer: apiKey }, agentKey, payer),
+    };
+  agentKey.fill(0);
+  return problem(`venuetwo.apiSecret is not ${address === null ? "a key of the curve" : "the key of apiKey"}`);
+}
+
+function isSecret(secret: unknown): secret is string | Uint8Array {
+  if (secret instanceof Uint8Array) return secret.length > 0 && secret.length <= MAX_KEY_CHARS;
+  return typeof secret === "string" && isHeaderToken(secret);
+}
+
+/** The caller's bytes stay the caller's, to be wiped. */
+function secretCopy(secret: string | Uint8Array): Uint8Array {
+  return typeof secret === "string" ? Buffer.from(secret, "utf8") : Uint8Array.from(secret);
+}
+
+function agentKeyCopy(secret: string | Uint8Array): Uint8Array | null {
+  if (typeof secret === "string") return privateKeyBytes(secret);
+  return secret.length === AGENT_KEY_BYTES ? Uint8Array.from(secret) : null;
 }
 
 /** Printable ASCII without blanks: fits a header and a signed text unchanged. */

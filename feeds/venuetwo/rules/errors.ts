@@ -83,6 +83,11 @@ const UNKNOWN_REFUSAL: VenueError = { errorClass: "S", reason: "VENUE_STATE" };
 /** The text for a signer that is not approved, under the code of an internal fault. */
 const NO_AGENT = /no agent found/i;
 
+/** The signer is no agent of the account that it names. */
+export function isUnknownAgent(text: string): boolean {
+  return NO_AGENT.test(text);
+}
+
 /** It refuses the key itself, whatever was asked with it. -2015 does not: it may as well mean our address. */
 export function isKeyRefusal(code: number, text: string): boolean {
   return code === -1022 || code === -2014 || NO_AGENT.test(text);

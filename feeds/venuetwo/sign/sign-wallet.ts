@@ -33,7 +33,7 @@ export interface TypedSignature {
 /** Chain whose wallet signs management calls (sheet 4.3). */
 export const MANAGEMENT_CHAIN_ID = 56;
 
-const MESSAGE_FIELDS: readonly TypedField[] = [{ name: "msg", type: "string" }];
+export const MESSAGE_FIELDS: readonly TypedField[] = [{ name: "msg", type: "string" }];
 
 export type ManagementParams = Readonly<Record<string, string | number | boolean>>;
 
@@ -45,9 +45,14 @@ export function managementFields(params: ManagementParams): readonly TypedField[
   }));
 }
 
+/** The sent parameters under the names of their fields. */
+export function managementMessage(params: ManagementParams): ManagementParams {
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [raiseFirst(name), value]));
+}
+
 /** `primaryType` is ApproveAgent, UpdateAgent or DelAgent. */
 export function signManagement(primaryType: string, params: ManagementParams, privateKey: Uint8Array): TypedSignature {
-  const message = Object.fromEntries(Object.entries(params).map(([name, value]) => [raiseFirst(name), value]));
+  const message = managementMessage(params);
   return signTyped(
     messageDomainSeparator(MANAGEMENT_CHAIN_ID),
     primaryType,

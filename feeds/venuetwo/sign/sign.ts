@@ -5,7 +5,15 @@
  * V3 an EIP-712 `Message(string msg)` around it signed by an approved agent. Pure.
  */
 import { createHmac } from "node:crypto";
-import { fromHex, hashDomain, hashText, keccak256Into, toHex, ZERO_ADDRESS } from "../../shared/sign/eip712.js";
+import {
+  fromHex,
+  hashDomain,
+  hashText,
+  keccak256Into,
+  toHex,
+  type TypedDomain,
+  ZERO_ADDRESS,
+} from "../../shared/sign/eip712.js";
 import { type Secp256k1, secp256k1 } from "../../shared/sign/secp256k1.js";
 
 /** In the order sent. Order is free at the venue, but part of what is signed. */
@@ -69,8 +77,12 @@ export class MessageSigner {
   }
 }
 
+export function messageDomain(chainId: number): TypedDomain {
+  return { name: "AsterSignTransaction", version: "1", chainId, verifyingContract: ZERO_ADDRESS };
+}
+
 export function messageDomainSeparator(chainId: number): Uint8Array {
-  return hashDomain({ name: "AsterSignTransaction", version: "1", chainId, verifyingContract: ZERO_ADDRESS });
+  return hashDomain(messageDomain(chainId));
 }
 
 /** Key bytes of 32-byte hex, with or without 0x; null if it is not that. */

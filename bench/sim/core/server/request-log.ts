@@ -26,6 +26,8 @@ export interface SimRequestRecord {
   readonly price: string | null;
   readonly qty: string | null;
   readonly nonce: string | null;
+  /** Address of the agent that the instruction makes or drops. */
+  readonly agent: string | null;
   /** Set when an order resulted. */
   readonly orderId: number | null;
   /** Venue code and text of a refusal; null when executed. */
@@ -58,6 +60,7 @@ export type SimRequestDraft = Pick<SimRequestRecord, "action" | "signer" | "acco
       | "price"
       | "qty"
       | "nonce"
+      | "agent"
     >
   >;
 
@@ -138,6 +141,7 @@ function toRecord(entry: Entry, exchange: SimExchange): SimRequestRecord {
     price: draft.price ?? null,
     qty: draft.qty ?? null,
     nonce: draft.nonce ?? null,
+    agent: draft.agent ?? null,
     orderId: entry.orderId,
     refusal: entry.refusal,
     status: order?.status ?? null,

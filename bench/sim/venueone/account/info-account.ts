@@ -269,7 +269,7 @@ export function roleRow(venue: Venue, user: string): Readonly<Record<string, unk
   const agent = venue.agents.find(user, venue.exchange.nowMs());
   if (agent !== null) return { role: "agent", data: { user: agent.accountId } };
   const account = venue.account(user);
-  if (account === null) return { role: "missing" };
+  if (account === null || !venue.hasDeposited(account)) return { role: "missing" };
   return account.role === "subAccount"
     ? { role: "subAccount", data: { master: account.master } }
     : { role: account.role };

@@ -11,7 +11,7 @@ import { volumeText } from "../records/rows.js";
 import { recoverSigner, requestDigest } from "../wire/signature.js";
 import { REFUSED } from "../wire/texts.js";
 import type { Tpsl } from "./tpsl.js";
-import { executeAgentSend, executeSubAccountTransfer, executeUserAction } from "./transfers.js";
+import { approvalRecord, executeAgentSend, executeSubAccountTransfer, executeUserAction } from "./transfers.js";
 import { E12_PER_USD, type Venue, type VenueAccount } from "../records/venue.js";
 
 const ITEMS_MAX = 200;
@@ -93,7 +93,7 @@ function admit({ venue, tpsl }: ExchangeApiDeps, request: ExchangeRequest): Admi
     return no(REFUSED.vaultUnknown(request.vaultAddress));
   }
   const account = vault ?? venue.account(principal);
-  if (account === null) return no(strangerText(venue, signer, isL1));
+  if (account === null || !venue.hasDeposited(account)) return no(strangerText(venue, signer, isL1));
   const isCancel = action.type === "cancel" || action.type === "cancelByCloid";
   const cap = addressCap(account, venue.limits.addressRequests, isCancel);
   if (!withinAddressBudget(account, itemCount(request), cap, nowMs)) {
@@ -106,6 +106,8 @@ function admit({ venue, tpsl }: ExchangeApiDeps, request: ExchangeRequest): Admi
     const context: OrderContext = { venue, tpsl, account, signer, nonce: request.nonce };
     for (const order of action.orders) logged(context, order).refused("NONCE", refusal);
   }
+  if (action.type === "approveAgent")
+    venue.log.refused(venue.log.received(approvalRecord(account, action)), "NONCE", refusal);
   return no(refusal);
 }
 

@@ -7,6 +7,8 @@ import type { L1Action } from "../wire/actions.js";
 import { parseWireDecimalE8 } from "../wire/decimals.js";
 import { REFUSED } from "../wire/texts.js";
 import type { UserAction } from "../wire/user-actions.js";
+import type { SimRequestDraft } from "../../core/server/request-log.js";
+import { type AgentRefusal, ZERO_ADDRESS } from "../records/agents.js";
 import { USDC_TOKEN_ID } from "../records/universe.js";
 import { E12_PER_USD, usdText, type Venue, type VenueAccount } from "../records/venue.js";
 
@@ -40,7 +42,7 @@ export function executeUserAction(venue: Venue, account: VenueAccount, action: U
     case "sendAsset":
       return sendAsset(venue, account, { ...action, nonce: action.innerNonce });
     case "approveAgent":
-      return approveAgent(venue, account, action.agentAddress, action.agentName);
+      return approveAgent(venue, account, action);
     case "approveBuilderFee":
       return approveBuilder(account, action.builder, action.maxFeeRate);
     case "userSetAbstraction":
@@ -169,17 +171,36 @@ export function executeAgentSend(venue: Venue, account: VenueAccount, action: Ag
   return own ? sendAsset(venue, account, { ...action, nonce: action.innerNonce }) : REFUSED.agentThirdParty;
 }
 
-function approveAgent(venue: Venue, account: VenueAccount, agentAddress: string, agentName: string): string | null {
+type ApproveAgentAction = Extract<UserAction, { type: "approveAgent" }>;
+
+export function approvalRecord(
+  { address }: VenueAccount,
+  { agentAddress, innerNonce }: ApproveAgentAction,
+): SimRequestDraft {
+  const action = agentAddress === ZERO_ADDRESS ? "revokeAgent" : "approveAgent";
+  return { action, signer: address, accountId: address, nonce: String(innerNonce), agent: agentAddress };
+}
+
+function approveAgent(venue: Venue, account: VenueAccount, action: ApproveAgentAction): string | null {
+  const index = venue.log.received(approvalRecord(account, action));
   const refusal = venue.agents.approve({
     accountId: account.address,
-    agentAddress,
-    agentName,
+    agentAddress: action.agentAddress,
+    agentName: action.agentName,
     subAccountCount: account.subAccounts.length,
     nowMs: venue.exchange.nowMs(),
   });
-  switch (refusal?.kind) {
-    case undefined:
-      return null;
+  if (refusal === null) {
+    venue.log.executed(index, null);
+    return null;
+  }
+  const text = agentRefusalText(refusal);
+  venue.log.refused(index, "AGENT", text);
+  return text;
+}
+
+function agentRefusalText(refusal: AgentRefusal): string {
+  switch (refusal.kind) {
     case "expired":
       return REFUSED.agentExpired;
     case "used":

@@ -14,7 +14,7 @@ const REMOVAL_PENDING_MS = 5_000;
 const EXPIRY_GRACE_MS = 30 * 60_000;
 /** Addresses remembered as used up, per venue; overflow forgets the oldest. */
 const RETIRED_MAX = 100_000;
-const ZERO_ADDRESS = "0x0000000000000000000000000000000000000000";
+export const ZERO_ADDRESS = "0x0000000000000000000000000000000000000000";
 
 export interface Agent {
   readonly address: string;
@@ -32,7 +32,7 @@ export type AgentRefusal =
   | { readonly kind: "name" };
 
 /** What an unknown signer used to be: the venue's refusal depends on it. */
-export type FormerAgent = { readonly accountId: string; readonly ended: "replaced" | "revoked" | "expired" };
+export type FormerAgent = { readonly accountId: string; readonly ended: "replaced" | "revoked" | "expired" | "pruned" };
 
 export interface AgentApproval {
   readonly accountId: string;
@@ -84,6 +84,11 @@ export class AgentRegistry {
     if (nowMs <= agent.validUntilMs + EXPIRY_GRACE_MS) return agent;
     this.#retire(agent, "expired");
     return null;
+  }
+
+  /** The account has no funds left. */
+  prune(accountId: string): void {
+    for (const agent of this.#live.values()) if (agent.accountId === accountId) this.#retire(agent, "pruned");
   }
 
   former(address: string): FormerAgent | null {

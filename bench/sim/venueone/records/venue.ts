@@ -113,6 +113,13 @@ export class Venue {
     return this.exchange.accounts.find(address) === null ? null : this.#record(address, "user", null);
   }
 
+  /** An account begins with its first funds, whatever the control API has made of the address. */
+  hasDeposited({ address, role }: VenueAccount): boolean {
+    const known = this.exchange.accounts.find(address);
+    if (known === null || role === "subAccount") return known !== null;
+    return known.spotE12 > 0n || this.exchange.accounts.income(address).length > 0;
+  }
+
   /** Creates account and record. */
   openAccount(address: string, depositUsd: string, spotUsd: string): VenueAccount {
     const account = this.#record(address, "user", null);
@@ -120,11 +127,15 @@ export class Venue {
     this.#ownCashMove = true;
     this.exchange.desk.createAccount({ accountId: address, deposit: depositUsd, spotDeposit: spotUsd });
     this.#ownCashMove = false;
-    if (Number(depositUsd) > 0) {
-      const usdc = usdText(this.exchange.accounts.find(address)?.walletE12 ?? 0n);
-      this.addLedgerRow(account, { type: "deposit", usdc });
-    }
+    this.noteFirstDeposit(account);
     return account;
+  }
+
+  /** The engine announces no first deposit. */
+  noteFirstDeposit(account: VenueAccount): void {
+    const wallet = this.exchange.accounts.find(account.address)?.walletE12 ?? 0n;
+    if (account.ledger.length === 0 && wallet > 0n)
+      this.addLedgerRow(account, { type: "deposit", usdc: usdText(wallet) });
   }
 
   openSubAccount(master: VenueAccount): VenueAccount | null {
@@ -173,11 +184,19 @@ export class Venue {
   }
 
   #onAccount(accountId: string, cause: SimAccountCause): void {
+    if (!this.#hasFunds(accountId)) this.agents.prune(accountId);
     if (this.#ownCashMove || cause !== "DEPOSIT") return;
     const moved = this.exchange.accounts.income(accountId).findLast((entry) => entry.type === "TRANSFER");
     const to = this.account(accountId);
     if (to === null || moved === undefined || moved.amountE12 <= 0n) return;
     this.addLedgerRow(to, { type: "deposit", usdc: usdText(moved.amountE12) });
+  }
+
+  #hasFunds(accountId: string): boolean {
+    const account = this.exchange.accounts.find(accountId);
+    if (account === null) return false;
+    const holds = [...account.positions.values()].some(({ qtyLots }) => qtyLots !== 0);
+    return holds || account.walletE12 + account.spotE12 > 0n;
   }
 
   #record(address: string, role: AccountRole, master: string | null): VenueAccount {

@@ -39,24 +39,32 @@ export const AGENT_ROUTES: Readonly<Record<string, Route>> = {
 async function approveAgent(call: Call, primaryType: "ApproveAgent" | "UpdateAgent"): Promise<unknown> {
   const user = await call.context.auth.management(call.request, primaryType);
   const agentAddress = addressOf(call, "agentAddress");
-  if (primaryType === "UpdateAgent" && call.context.keys.agent(agentAddress) === null)
-    throw new VenuetwoRefusal(-1000, "No agent found");
-  approve(call, user, agentAddress);
-  return SUCCESS;
+  return logged(
+    call,
+    { action: primaryType === "ApproveAgent" ? "approveAgent" : "updateAgent", user, agentAddress },
+    () => {
+      if (primaryType === "UpdateAgent" && call.context.keys.agent(agentAddress)?.user !== user)
+        throw new VenuetwoRefusal(-1000, "No agent found");
+      approve(call, user, agentAddress);
+    },
+  );
 }
 
 async function deleteAgent(call: Call): Promise<unknown> {
   const user = await call.context.auth.management(call.request, "DelAgent");
-  const agent = call.context.keys.agent(addressOf(call, "agentAddress"));
-  if (agent === null || agent.user !== user || agent.signer === user)
-    throw new VenuetwoRefusal(-1000, "No agent found");
-  call.context.keys.revoke(agent.signer);
-  return SUCCESS;
+  const agentAddress = addressOf(call, "agentAddress");
+  return logged(call, { action: "revokeAgent", user, agentAddress }, () => {
+    const agent = call.context.keys.agent(agentAddress);
+    if (agent === null || agent.user !== user || agent.signer === user)
+      throw new VenuetwoRefusal(-1000, "No agent found");
+    call.context.keys.revoke(agent.signer);
+  });
 }
 
 async function approveBuilder(call: Call): Promise<unknown> {
   const { context, params } = call;
   const user = await context.auth.management(call.request, "ApproveBuilder");
+  context.auth.checkNonce(user, params.required("nonce"));
   if (!context.keys.knowsWallet(user)) throw new VenuetwoRefusal(-1000, "No account found");
   const builders = context.keys.builders.get(user) ?? [];
   builders.push({
@@ -68,22 +76,24 @@ async function approveBuilder(call: Call): Promise<unknown> {
   return SUCCESS;
 }
 
+/** The parameters that the registration's text names, in its order. */
+const REGISTRATION = [
+  "user",
+  "nonce",
+  "agentName",
+  "agentAddress",
+  "expired",
+  "signatureChainId",
+  "canSpotTrade",
+  "canPerpTrade",
+  "canWithdraw",
+  "ipWhitelist",
+] as const;
+
 /** `Message` over a fixed list of fields, on the domain of the signature's chain. Unknown wallets get an account. */
 async function registerAgent(call: Call): Promise<unknown> {
-  const { context, params } = call;
-  const names = [
-    "user",
-    "nonce",
-    "agentName",
-    "agentAddress",
-    "expired",
-    "signatureChainId",
-    "canSpotTrade",
-    "canPerpTrade",
-    "canWithdraw",
-    "ipWhitelist",
-  ];
-  const msg = names.map((name) => `${name}=${params.text(name) ?? ""}`).join("&");
+  const { params } = call;
+  const msg = REGISTRATION.map((name) => `${name}=${params.text(name) ?? ""}`).join("&");
   const user = params.required("user").toLowerCase();
   const signature = params.required("signature");
   const recovered = await recoverTypedDataAddress({
@@ -99,23 +109,57 @@ async function registerAgent(call: Call): Promise<unknown> {
     signature: (signature.startsWith("0x") ? signature : `0x${signature}`) as Hex,
   }).catch(() => null);
   if (recovered === null || recovered.toLowerCase() !== user) throw refuse("signature");
-  context.auth.checkNonce(user, params.required("nonce"));
-  if (params.boolean("canWithdraw") === true && params.text("ipWhitelist") === null) throw refuseInvalid("ipWhitelist");
-  if (!context.keys.knowsWallet(user)) {
-    context.exchange.desk.createAccount({ accountId: user, deposit: "0" });
-    context.keys.register(user, { wallet: user });
+  const agentAddress = addressOf(call, "agentAddress");
+  return logged(call, { action: "registerAgent", user, agentAddress }, () => {
+    checkTerms(call);
+    openAccount(call, user);
+    approve(call, user, agentAddress);
+  });
+}
+
+/** The control API may have made the account before its owner came. */
+function openAccount({ context: { exchange, keys } }: Call, user: string): void {
+  if (keys.knowsWallet(user)) return;
+  if (exchange.accounts.find(user) === null) exchange.desk.createAccount({ accountId: user, deposit: "0" });
+  keys.register(user, { wallet: user });
+}
+
+interface AgentAct {
+  readonly action: string;
+  /** Main wallet, whose signature was right. */
+  readonly user: string;
+  readonly agentAddress: string;
+}
+
+/** Uses the nonce, then acts; the log has the act with its end. */
+function logged(call: Call, { action, user, agentAddress }: AgentAct, act: () => void): unknown {
+  const { auth, keys, log } = call.context;
+  const nonce = call.params.required("nonce");
+  const accountId = keys.accountOf(user) ?? user;
+  const index = log.received({ action, signer: user, accountId, nonce, agent: agentAddress });
+  try {
+    auth.checkNonce(user, nonce);
+    act();
+  } catch (error) {
+    if (error instanceof VenuetwoRefusal) log.refused(index, String(error.code), error.message);
+    throw error;
   }
-  approve(call, user, addressOf(call, "agentAddress"));
+  log.executed(index, null);
   return SUCCESS;
 }
 
-function approve(call: Call, user: string, agentAddress: string): void {
-  const { params, context } = call;
+function checkTerms({ context, params }: Call): void {
   const expiresMs = params.integer("expired");
   if (expiresMs === null || expiresMs <= context.exchange.nowMs()) throw refuseInvalid("expired");
+  if (params.boolean("canWithdraw") === true && params.text("ipWhitelist") === null) throw refuseInvalid("ipWhitelist");
+}
+
+function approve(call: Call, user: string, agentAddress: string): void {
+  checkTerms(call);
+  const { params, context } = call;
   const agent = context.keys.approve(user, agentAddress, {
     name: params.text("agentName") ?? "",
-    expiresMs,
+    expiresMs: params.integer("expired") ?? 0,
     ipWhitelist: params.text("ipWhitelist") ?? "",
     canPerpTrade: params.boolean("canPerpTrade") ?? false,
     canSpotTrade: params.boolean("canSpotTrade") ?? false,

@@ -43,6 +43,8 @@ export class KeyRing {
   readonly #agents = new Map<string, Agent>();
   readonly #wallets = new Map<string, string>();
   readonly #nonces = new Map<string, bigint[]>();
+  /** Names of keys made by `issue`, by account. */
+  readonly #issued = new Map<string, Set<string>>();
   /** Builders a user approved, by user wallet. */
   readonly builders = new Map<string, { builderAddress: string; maxFeeRate: string; builderName: string }[]>();
 
@@ -68,6 +70,18 @@ export class KeyRing {
     return { apiKey, apiSecret, wallet, agents: request.agents ?? [] };
   }
 
+  /** Makes one more key of the account. Null: it has one of this name. */
+  issue(accountId: string, name: string): ApiKey | null {
+    const names = this.#issued.get(accountId) ?? new Set();
+    if (names.has(name)) return null;
+    this.#issued.set(accountId, names.add(name));
+    const apiKey = derive(accountId, `key/${name}`);
+    const made = { accountId, apiKey, apiSecret: derive(accountId, `secret/${name}`) };
+    this.#apiKeys.set(apiKey, made);
+    return made;
+  }
+
+  /** Null: no wallet, or one that is not known; or the address belongs to another account. */
   approve(
     user: string,
     signer: string,
@@ -82,6 +96,8 @@ export class KeyRing {
   ): Agent | null {
     const accountId = this.#wallets.get(user);
     if (accountId === undefined) return null;
+    const known = this.#agents.get(signer);
+    if (known !== undefined && known.user !== user) return null;
     const agent: Agent = {
       accountId,
       user,
@@ -116,6 +132,10 @@ export class KeyRing {
 
   knowsWallet(user: string): boolean {
     return this.#wallets.has(user.toLowerCase());
+  }
+
+  accountOf(user: string): string | null {
+    return this.#wallets.get(user.toLowerCase()) ?? null;
   }
 
   /** `used`: seen before. `old`: below everything remembered. Remembers it when it is new. */
