@@ -48,6 +48,11 @@ export class StoredSecret {
     }
   }
 
+  /** A secret that is a part of this one. */
+  part(of: (secret: Uint8Array) => Uint8Array): StoredSecret {
+    return new StoredSecret(this.#label, () => this.use((secret) => Uint8Array.from(of(secret))));
+  }
+
   toJSON(): object {
     return { stored: this.#label };
   }

@@ -33,6 +33,7 @@ import { OrderFills } from "./account/order-fills.js";
 import { VenueoneOrders } from "./orders/orders.js";
 import { VenueoneRest } from "./account/rest.js";
 import { VenueoneAccountNames } from "./orders/names.js";
+import { openWithStored } from "../shared/account/stored-secret.js";
 import { createAddressCache } from "../shared/sign/key-cache.js";
 import { openVenueoneAddress, openVenueoneSession, VenueoneSession } from "./account/session.js";
 import { VenueoneAgents } from "./money/register.js";
@@ -120,7 +121,8 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
       addressBudget.readings.freshen(session);
       return addressBudget.budget.waitMs(accounts.peek(session), 1, lane);
     },
-    openSession: (raw, payer) => openVenueoneSession(raw, addresses, payer),
+    openSession: (raw, payer) =>
+      openWithStored(raw, "privateKey", (block) => openVenueoneSession(block, addresses, payer)),
     openAddress: openVenueoneAddress,
     ...accountsOfSessions(accounts),
   };

@@ -21,6 +21,7 @@ import { VenuetwoOrderChanges } from "./orders/changes.js";
 import { OrderMemory } from "./account/order-memory.js";
 import { VenuetwoOrders } from "./orders/orders.js";
 import { VenuetwoRest } from "./account/rest.js";
+import { openWithStored } from "../shared/account/stored-secret.js";
 import { openVenuetwoSession } from "./account/session.js";
 import { VenuetwoIssuedKeys } from "./money/issued-keys.js";
 import { VenuetwoAgents } from "./money/register.js";
@@ -99,7 +100,8 @@ export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTradin
     keys: createKeys(deps, rest, nonces),
     listenKey: new VenuetwoListenKeys(rest),
     accountNames,
-    openSession: (raw, payer) => openVenuetwoSession(raw, addresses, payer),
+    openSession: (raw, payer) =>
+      openWithStored(raw, "apiSecret", (block) => openVenuetwoSession(block, addresses, payer)),
   };
 }
 

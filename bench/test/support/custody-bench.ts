@@ -65,6 +65,12 @@ export const FORUM_POST = {
 const POLICY = {
   format: 1,
   callers: { messages: ["text"], typedData: [{ domain: FORUM_POST.domain, primaryType: FORUM_POST.primaryType }] },
+  service: {
+    venues: [
+      "venueone.approveAgent",
+      ...["registerAgent", "approveAgent", "deleteAgent"].map((act) => `venuetwo.${act}`),
+    ].map((act) => ({ act })),
+  },
 };
 
 export class CustodyBench {
@@ -208,6 +214,14 @@ export class WalletCaller {
 
   ask(target: string): Promise<Reply> {
     return this.#caller.ask(target);
+  }
+
+  post(target: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
+    return this.#caller.ask(target, { method: "POST", body: JSON.stringify(body), headers });
+  }
+
+  remove(target: string, body: unknown): Promise<Reply> {
+    return this.#caller.ask(target, { method: "DELETE", body: JSON.stringify(body) });
   }
 
   create(userId: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {

@@ -2,11 +2,13 @@
  * A key ends: from the first commit on no request uses it, and the venue is asked to drop it until it has, in this life
  * of the program or a later one. The secret stays sealed until then, and is gone with the row.
  */
-import type { AgentRegistrar } from "../../key-registrar.js";
+import type { ActOutcome, AgentRegistrar } from "../../key-registrar.js";
 import { type ActTime, agentsOf, type KeyParts, signed, withSecret } from "./key-parts.js";
 import type { KeyPlace, StoredAct, StoredKey } from "./key-row.js";
 
 const SEND_MARGIN_MS = 2_000;
+/** Where the venue does not say how long it is busy with the key before. */
+const BUSY_MS = 5_000;
 
 export class Revocation {
   readonly #parts: KeyParts;
@@ -31,11 +33,13 @@ export class Revocation {
    */
   async finish(place: KeyPlace, serial: number, time: ActTime): Promise<boolean> {
     const registrar = agentsOf(this.#parts, place);
-    const act = await this.#signedAct(registrar, place, serial);
-    if (act === null) return false;
-    const options = time.call();
-    if (options === null || act.signature === null) return false;
-    const outcome = await registrar.send(act, act.signature, options);
+    const outcome = await this.#sent(registrar, place, serial, time);
+    if (outcome === null) return false;
+    if (outcome.kind === "refused" && outcome.reason === "BUSY") {
+      // Another key was dropped a moment ago. The refused act is spent.
+      await this.#setAct(place, serial, null);
+      return (await time.wait(outcome.retryAfterMs ?? BUSY_MS)) && this.finish(place, serial, time);
+    }
     if (outcome.kind === "done") return this.#gone(place, serial);
     if (outcome.kind === "notSent" || outcome.kind === "unknown") return false;
     // Refused, or had before: the lists show whether anything is left to be dropped.
@@ -48,6 +52,14 @@ export class Revocation {
       await this.#setAct(place, serial, null);
     }
     return false;
+  }
+
+  /** Null: nothing was sent. */
+  async #sent(registrar: AgentRegistrar, place: KeyPlace, serial: number, time: ActTime): Promise<ActOutcome | null> {
+    const act = await this.#signedAct(registrar, place, serial);
+    const options = time.call();
+    if (act === null || options === null || act.signature === null) return null;
+    return registrar.send(act, act.signature, options);
   }
 
   /** The act of before while the venue takes it: sent again, the same bytes act once. */

@@ -11,6 +11,7 @@ import type {
   AgentRegistrar,
   KeyStanding,
   MadeAct,
+  StoredSecret,
   VenueKey,
   WalletAct,
 } from "../../../engine/key-registrar.js";
@@ -96,8 +97,8 @@ export class VenueoneAgents implements AgentRegistrar {
     return { ...agents, value: agents.value.some(({ address }) => address === key.signer) ? "live" : "absent" };
   }
 
-  block(key: VenueKey, secret: Uint8Array): unknown {
-    return { privateKey: Uint8Array.from(secret), walletAddress: key.account };
+  block(key: VenueKey, secret: StoredSecret): unknown {
+    return { privateKey: secret, walletAddress: key.account };
   }
 
   async #made(

@@ -6,7 +6,7 @@
  * Invariant: a key is created at most once a call of `issue`; what it answers as `refused` or `notSent` made none.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
-import type { IssuingRegistrar, VenueKey, WalletText } from "../../../engine/key-registrar.js";
+import type { IssuingRegistrar, StoredSecret, VenueKey, WalletText } from "../../../engine/key-registrar.js";
 import type { CallOptions } from "../../../engine/ports.js";
 import { type FailedAct, notSentAct, refusedAct } from "../../shared/orders/act-outcome.js";
 import { signInMessage } from "../sign/sign-wallet.js";
@@ -47,15 +47,12 @@ export class VenuetwoIssuedKeys implements IssuingRegistrar {
   }
 
   /** The secret of an `issue`: a key that is a header's text, and the bytes that sign. */
-  block(key: VenueKey, secret: Uint8Array): unknown {
-    const bytes = Buffer.from(secret.buffer, secret.byteOffset, secret.byteLength);
-    const keyEnd = bytes.indexOf(SECRET_MEMBER);
-    const start = keyEnd + SECRET_MEMBER.length;
-    return {
-      apiKey: bytes.toString("latin1", KEY_MEMBER.length, keyEnd),
-      apiSecret: Uint8Array.from(bytes.subarray(start, bytes.indexOf(QUOTE, start))),
-      walletAddress: key.account,
-    };
+  block(key: VenueKey, secret: StoredSecret): unknown {
+    const apiKey = secret.use((bytes) => {
+      const text = bufferOf(bytes);
+      return text.toString("latin1", KEY_MEMBER.length, text.indexOf(SECRET_MEMBER));
+    });
+    return { apiKey, apiSecret: secret.part(secretPart), walletAddress: key.account };
   }
 
   async #create(
@@ -111,6 +108,16 @@ const NONCE_OVER: FailedAct = notSentAct("NONCE_OVER", 0);
 /** A step before the key's: whatever became of it, no key was made. */
 function withoutKey(failed: FailedAct): FailedAct {
   return failed.kind === "unknown" ? notSentAct("NO_ANSWER") : failed;
+}
+
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function secretPart(secret: Uint8Array): Uint8Array {
+  const bytes = bufferOf(secret);
+  const start = bytes.indexOf(SECRET_MEMBER) + SECRET_MEMBER.length;
+  return bytes.subarray(start, bytes.indexOf(QUOTE, start));
 }
 
 /** Both are letters and digits. In memory of its own, which the caller wipes. */

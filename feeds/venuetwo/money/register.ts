@@ -10,6 +10,7 @@ import type {
   AgentRegistrar,
   KeyStanding,
   MadeAct,
+  StoredSecret,
   VenueKey,
   WalletAct,
 } from "../../../engine/key-registrar.js";
@@ -124,8 +125,8 @@ export class VenuetwoAgents implements AgentRegistrar {
     }
   }
 
-  block(key: VenueKey, secret: Uint8Array): unknown {
-    return { apiKey: key.signer, apiSecret: Uint8Array.from(secret), walletAddress: key.account };
+  block(key: VenueKey, secret: StoredSecret): unknown {
+    return { apiKey: key.signer, apiSecret: secret, walletAddress: key.account };
   }
 
   #standing(answer: Awaited<ReturnType<VenuetwoRest["readRaw"]>>): Read<KeyStanding> {

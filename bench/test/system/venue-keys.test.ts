@@ -1,0 +1,245 @@
+/**
+ * A server wallet that trades: both parties as processes, the local venues as real ones. One script from the registration
+ * to the revocation at each venue, another library with the key that the caller got, and a service that dies meanwhile.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import ccxt from "ccxt";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import type { Reply } from "../../../gateway/test/client.js";
+import {
+  CustodyBench,
+  type CustodyPlace,
+  madeWallet,
+  onceServed,
+  outcomeOf,
+  toldBy,
+  type WalletCaller,
+  type WalletFields,
+} from "../support/custody-bench.js";
+import { type LocalPair, type PairVenue, startLocalPair } from "../support/local-pair.js";
+import { SecretSearch } from "../support/secret-search.js";
+import type { MadeKey, ServeProcess } from "../support/serve-bench.js";
+import { pause } from "../support/system.js";
+
+const SCOPES = ["read", "sign", "trade", "admin"];
+const DEPOSIT = "50000";
+/** Crosses the book, and stays within its bound. */
+const PRICE = "100000";
+const QUANTITY = "0.01";
+
+let pair: LocalPair;
+let bench: CustodyBench;
+vi.setConfig({ testTimeout: 300_000 });
+beforeAll(async () => {
+  pair = await startLocalPair({ seed: 61, symbols: ["BTC", "ETH"] });
+  bench = new CustodyBench(pair);
+}, 240_000);
+afterEach(() => bench.end());
+afterAll(async () => {
+  bench.dispose();
+  await pair.stop();
+});
+
+interface Stand {
+  readonly place: CustodyPlace;
+  readonly service: ServeProcess;
+  readonly apiKey: MadeKey;
+  readonly caller: WalletCaller;
+  readonly wallet: WalletFields;
+}
+
+async function begun(name: string): Promise<Stand> {
+  const place = bench.place(name);
+  const service = await bench.start(place);
+  const apiKey = await bench.createKey(place, SCOPES);
+  const caller = bench.caller(service, apiKey);
+  return { place, service, apiKey, caller, wallet: await madeWallet(caller, name) };
+}
+
+async function fund(venue: PairVenue, { address }: WalletFields): Promise<void> {
+  const reply = await fetch(`${pair[venue].restUrl}/_sim/accounts`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ accountId: address.toLowerCase(), deposit: DEPOSIT }),
+  });
+  expect(reply.status, await reply.text()).toBe(200);
+}
+
+function ask(caller: WalletCaller, target: string, body: unknown, { walletId }: WalletFields): Promise<Reply> {
+  return caller.post(target, body, { "x-wallet-id": walletId });
+}
+
+type Data = Readonly<Record<string, string | number>>;
+const dataOf = ({ body }: Reply) => (body as unknown as { readonly data: Data }).data;
+const done = (reply: Reply) => {
+  expect(outcomeOf(reply), reply.text).toEqual([200, "ok"]);
+  return dataOf(reply);
+};
+
+const key = (caller: WalletCaller, venue: PairVenue, { walletId }: WalletFields, rest = "") =>
+  caller.post(`/api/trading/${venue}/apikey${rest}`, { walletIdOrAddress: walletId });
+const revoke = (caller: WalletCaller, venue: PairVenue, { walletId }: WalletFields) =>
+  caller.remove(`/api/trading/${venue}/apikey`, { walletIdOrAddress: walletId });
+
+function order(caller: WalletCaller, venue: PairVenue, wallet: WalletFields): Promise<Reply> {
+  const common = { side: "BUY", type: "MARKET", quantity: QUANTITY };
+  return venue === "venueone"
+    ? ask(
+        caller,
+        "/api/trading/venueone/orders",
+        { userId: wallet.userId, symbol: "BTC", price: PRICE, ...common },
+        wallet,
+      )
+    : ask(caller, "/api/trading/venuetwo/orders", { userId: wallet.userId, symbol: "BTCUSDT", ...common }, wallet);
+}
+
+function close(caller: WalletCaller, venue: PairVenue, wallet: WalletFields): Promise<Reply> {
+  const { userId, walletId } = wallet;
+  const exit = { userId, symbol: "BTC", side: "SELL", type: "MARKET", quantity: QUANTITY, price: "80000" };
+  return venue === "venueone"
+    ? ask(caller, `/api/venueone/${walletId}/positions/close/BTC`, { ...exit, reduceOnly: true }, wallet)
+    : ask(caller, `/api/venuetwo/perp/${walletId}/close-position`, { symbol: "BTCUSDT" }, wallet);
+}
+
+function lots(venue: PairVenue, { address }: WalletFields): number {
+  const symbol = venue === "venueone" ? "BTC" : "BTCUSDT";
+  return pair[venue].exchange.accounts.position(address.toLowerCase(), symbol, "BOTH")?.qtyLots ?? 0;
+}
+
+/** Agents that the wallet made and dropped at the venue, in order. */
+function acts(venue: PairVenue, { address }: WalletFields): string[] {
+  return pair[venue].log
+    .records({ accountId: address.toLowerCase() })
+    .filter(({ agent, refusal }) => agent !== null && refusal === null)
+    .map(({ action }) => action);
+}
+
+async function exchangesOf(caller: WalletCaller, { walletId }: WalletFields): Promise<Data[]> {
+  const reply = await caller.find(walletId);
+  return (reply.body as unknown as { readonly exchanges: Data[] }).exchanges;
+}
+
+/** Everything that a place holds, and what its service wrote. */
+function leaves(search: SecretSearch, place: CustodyPlace, service: ServeProcess): string[] {
+  const files = readdirSync(place.folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"));
+  return [...files, service.stdout, service.stderr].flatMap((text) => search.in(text));
+}
+
+/** What makes a wallet's first key, and what the next ones. */
+const MAKES = {
+  venueone: ["approveAgent", "approveAgent"],
+  venuetwo: ["registerAgent", "approveAgent"],
+} as const;
+
+describe.each(["venueone", "venuetwo"] as const)("at %s a wallet", (venue) => {
+  const [firstAct, nextAct] = MAKES[venue];
+
+  it("registers, trades, closes, rotates and revokes by its id, with one approval for each key", async () => {
+    const { place, service, apiKey, caller, wallet } = await begun(`script-${venue}`);
+    expect(outcomeOf(await order(caller, venue, wallet))).toEqual([401, "MISSING_CREDENTIALS"]);
+    if (venue === "venueone") {
+      expect(outcomeOf(await key(caller, venue, wallet))).toEqual([400, "ACCOUNT_NOT_FUNDED"]);
+      expect(await exchangesOf(caller, wallet)).toEqual([]);
+      await fund(venue, wallet);
+    }
+    const first = done(await onceServed(() => key(caller, venue, wallet)));
+    if (venue === "venuetwo") await fund(venue, wallet);
+    expect(outcomeOf(await key(caller, venue, wallet))).toEqual([409, "API_KEY_EXISTS"]);
+    expect(acts(venue, wallet)).toEqual([firstAct]);
+
+    done(await order(caller, venue, wallet));
+    expect(lots(venue, wallet)).toBeGreaterThan(0);
+    done(await close(caller, venue, wallet));
+    expect(lots(venue, wallet)).toBe(0);
+
+    const second = done(await key(caller, venue, wallet, "/rotate"));
+    expect(second).not.toEqual(first);
+    expect((await exchangesOf(caller, wallet)).map(({ status }) => status)).toEqual(["RETIRING", "ACTIVE"]);
+    expect(acts(venue, wallet)).toEqual([firstAct, nextAct]);
+
+    await bench.stop(service, "SIGKILL");
+    const again = await bench.start(place);
+    const later = bench.caller(again, apiKey);
+    done(await onceServed(() => order(later, venue, wallet)));
+    done(await close(later, venue, wallet));
+    expect(done(await onceServed(() => revoke(later, venue, wallet)))).toEqual({
+      exchange: venue,
+      status: "REVOKED",
+      count: 2,
+    });
+    expect(acts(venue, wallet)).toEqual([firstAct, nextAct, "revokeAgent", "revokeAgent"]);
+    expect(outcomeOf(await order(later, venue, wallet))).toEqual([401, "MISSING_CREDENTIALS"]);
+    expect(await exchangesOf(later, wallet)).toEqual([]);
+
+    const search = new SecretSearch();
+    for (const { apiPrivateKey } of [first, second])
+      if (apiPrivateKey !== undefined) search.addBytes("agent", Buffer.from(String(apiPrivateKey).slice(2), "hex"));
+    expect(search.count).toBe(venue === "venueone" ? 2 : 0);
+    expect([...leaves(search, place, service), ...leaves(search, place, again)]).toEqual([]);
+  });
+
+  it("has one key after a lost reply, and after a kill while the approval is under way", async () => {
+    const { place, service, apiKey, caller, wallet } = await begun(`lost-${venue}`);
+    if (venue === "venueone") await fund(venue, wallet);
+    const match =
+      venue === "venueone" ? ["POST /exchange", "POST /exchange"] : ["registerAndApproveAgent", "approveAgent"];
+    pair.fault([venue], { kind: "replyLost", match: match[0] ?? "", count: 1 });
+    const first = done(await onceServed(() => key(caller, venue, wallet)));
+    expect(acts(venue, wallet)).toEqual([firstAct]);
+
+    // The venue takes the next approval two seconds after its sender is gone.
+    pair.fault([venue], { kind: "heldRequest", match: match[1] ?? "", count: 1, delayMs: 2_000 });
+    const cut = key(caller, venue, wallet, "/rotate").catch(() => null);
+    await bothSigned(caller);
+    await pause(300);
+    await bench.stop(service, "SIGKILL");
+    await cut;
+    const later = bench.caller(await bench.start(place), apiKey);
+    const second = done(await onceSettled(() => key(later, venue, wallet, "/rotate")));
+    expect(second).not.toEqual(first);
+    expect(acts(venue, wallet).slice(0, 2)).toEqual([firstAct, nextAct]);
+    expect((await exchangesOf(later, wallet)).map(({ status }) => status)).toContain("ACTIVE");
+  });
+});
+
+it("another library trades at venueone with the key that the caller got", async () => {
+  const { caller, wallet } = await begun("library");
+  await fund("venueone", wallet);
+  const { apiPrivateKey, mainWalletAddress } = done(await onceServed(() => key(caller, "venueone", wallet)));
+  const { restUrl } = pair.venueone;
+  const library = new ccxt.hyperliquid({
+    walletAddress: String(mainWalletAddress),
+    privateKey: String(apiPrivateKey),
+    enableRateLimit: false,
+    urls: { api: { public: restUrl, private: restUrl } },
+  });
+  try {
+    const placed = await library.createOrder("BTC/USDC:USDC", "market", "buy", Number(QUANTITY), Number(PRICE));
+    expect(placed.id).toMatch(/^\d+$/);
+    expect(lots("venueone", wallet)).toBeGreaterThan(0);
+    done(await close(caller, "venueone", wallet));
+    expect(lots("venueone", wallet)).toBe(0);
+  } finally {
+    await library.close();
+  }
+});
+
+/** The wallet's signature of the present act is made: what follows is the venue's. */
+async function bothSigned(caller: WalletCaller): Promise<void> {
+  const signed = async () =>
+    Number(/^unwind_signatures_total\{outcome="signed"\} (\d+)$/m.exec((await caller.ask("/metrics")).text)?.[1] ?? 0);
+  const before = await signed();
+  while ((await signed()) === before) await pause(50);
+}
+
+/** The answer once the venue has said what became of the approval. */
+async function onceSettled(send: () => Promise<Reply>): Promise<Reply> {
+  for (;;) {
+    const reply = await onceServed(send);
+    if (toldBy(reply).code !== "REGISTRATION_UNSETTLED") return reply;
+    await pause(200);
+  }
+}
