@@ -25,6 +25,7 @@ const isSigned = async (account: string, text: string, signature: string) => {
 };
 const one = new FakeVenue(createSystemClock(), "long", isSigned);
 const two = new FakeVenue(createSystemClock(), "short", isSigned);
+one.busyMs = 0;
 /** In place of what the venue does with the next acts. */
 let send: AgentRegistrar["send"] | null = null;
 let harness: Harness;

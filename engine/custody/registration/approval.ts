@@ -27,6 +27,8 @@ const SEND_MARGIN_MS = 2_000;
 /** Signing took longer than the act's life, several times: the signer is too slow for the venue. */
 const ACTS_MAX = 3;
 const KEY_BYTES = 32;
+/** Where the venue does not say how long it is busy with a key that was dropped. */
+export const BUSY_MS = 5_000;
 /** A key that is none of the curve has a chance of 2^-128. */
 const DRAFTS_MAX = 4;
 
@@ -56,8 +58,11 @@ export class Approval {
       if (end === "active") return this.#read(owner, before.serial);
     }
     const key = this.#underWay(owner) ?? (await this.#begin(owner));
-    await this.#sign(owner, key);
-    return this.#send(owner, key.serial, time);
+    for (;;) {
+      await this.#sign(owner, key);
+      const sent = await this.#send(owner, key.serial, time);
+      if (sent !== null) return sent;
+    }
   }
 
   /** What became of an approval that may be at the venue. */
@@ -149,11 +154,18 @@ export class Approval {
     return { ...this.#read(place, serial), act: next };
   }
 
-  async #send(place: KeyPlace, serial: number, time: ActTime): Promise<StoredKey> {
+  /** Null: the venue was busy with a key before, and is not any more; the key is NEW again. */
+  async #send(place: KeyPlace, serial: number, time: ActTime): Promise<StoredKey | null> {
     const registrar = agentsOf(this.#parts, place);
     const { act } = this.#read(place, serial);
     if (act === null) throw new ServiceError("INTERNAL", { problem: "registration: NO_ACT" });
     const outcome = await this.#sendBytes(registrar, act, time);
+    const isBusy = outcome.kind === "refused" && outcome.reason === "BUSY";
+    if (isBusy && (await time.wait(outcome.retryAfterMs ?? BUSY_MS))) {
+      // The refused act is spent.
+      await this.#change(place, serial, { state: "NEW", act: null });
+      return null;
+    }
     if (outcome.kind === "refused" || outcome.kind === "notSent") {
       await this.#forget(place, serial);
       if (outcome.kind === "refused") throw refusedBy(place.venue, outcome);

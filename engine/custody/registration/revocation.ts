@@ -3,12 +3,11 @@
  * of the program or a later one. The secret stays sealed until then, and is gone with the row.
  */
 import type { ActOutcome, AgentRegistrar } from "../../key-registrar.js";
+import { BUSY_MS } from "./approval.js";
 import { type ActTime, agentsOf, type KeyParts, signed, withSecret } from "./key-parts.js";
 import type { KeyPlace, StoredAct, StoredKey } from "./key-row.js";
 
 const SEND_MARGIN_MS = 2_000;
-/** Where the venue does not say how long it is busy with the key before. */
-const BUSY_MS = 5_000;
 
 export class Revocation {
   readonly #parts: KeyParts;

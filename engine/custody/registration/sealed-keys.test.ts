@@ -30,7 +30,7 @@ async function blockOf(registrations: KeyRegistrations) {
 async function opened(store: StateStore) {
   const setup = { store, places, clock, random, scrypt: FAST_SCRYPT };
   const ring = await loadKeyring({ ...setup, source: KEYS.first });
-  const venue = new FakeVenue(clock, "long");
+  const venue = new FakeVenue(clock, "short");
   venue.funded.add(OWNER.account);
   const sign = async (_id: string, _origin: string, { text = "" }: { text?: string }) => ({
     signature: signatureOf(OWNER.account, text),

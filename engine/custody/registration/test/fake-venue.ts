@@ -51,6 +51,9 @@ export class FakeVenue {
   readonly #style: Style;
   readonly #nonces = new Set<number>();
   #nonce = 0;
+  #busyUntilMs = 0;
+  /** After a key was dropped the long style refuses the next act for so long. */
+  busyMs = 5_000;
   /** How late. */
   lateMs: () => number = () => 4_000;
   /** Of the next request. */
@@ -120,6 +123,8 @@ export class FakeVenue {
     if (isOld) return refused("OTHER", "nonce too low");
     if (!this.funded.has(wish.account)) return refused("NOT_FUNDED", "must deposit");
     this.#nonces.add(wish.nonce);
+    if (this.#clock.wallMs() < this.#busyUntilMs)
+      return { kind: "refused", reason: "BUSY", venueText: "pending removal", retryAfterMs: this.busyMs };
     const named = [...this.agents].find(
       ([, one]) => one.account === wish.account && one.name === wish.name && one.endedMs === null,
     );
@@ -127,6 +132,7 @@ export class FakeVenue {
     if (wish.kind === "revoke") {
       if (named?.[0] !== wish.signer) return refused("OTHER", "no such key");
       named[1].endedMs = nowMs;
+      if (this.#style === "long") this.#busyUntilMs = nowMs + this.busyMs;
       return { kind: "done" };
     }
     if (this.agents.has(wish.signer)) return refused("OTHER", "already used");
