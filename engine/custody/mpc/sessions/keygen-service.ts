@@ -19,6 +19,8 @@ export class KeygenService {
   readonly #transcript = new Transcript();
   #nonce: Buffer | null = null;
   #first: { readonly scope: HashScope; readonly draws: KeygenDraws; readonly commitment: Buffer } | null = null;
+  /** From its first buffer on, whatever its arithmetic comes to. */
+  #ot: BaseOtExchange | null = null;
   #later: EpochService | null = null;
 
   /** `walletId`: random, made for this attempt alone. */
@@ -84,6 +86,7 @@ export class KeygenService {
     const joint = checkReveal(0, scope, draws.reveal, first.commitment, reveal);
     const random = this.#random();
     const ot = new BaseOtExchange(0, scope, draws.key, reveal.key, random);
+    this.#ot = ot;
     const challenge = ot.chooser.challenge(points);
     const answer = pair(ot.multiplier.points(), challenge);
     this.#transcript.add(message.body);
@@ -107,6 +110,8 @@ export class KeygenService {
   #wipe(): void {
     this.#nonce?.fill(0);
     this.#first = null;
+    this.#ot?.wipe();
+    this.#ot = null;
     this.#later?.wipe();
   }
 }

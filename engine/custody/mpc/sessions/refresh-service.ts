@@ -48,6 +48,8 @@ export class RefreshService {
   readonly #transcript = new Transcript();
   #nonce: Buffer | null = null;
   #first: First | null = null;
+  /** From its first buffer on, whatever its arithmetic comes to. */
+  #ot: BaseOtExchange | null = null;
   #later: EpochService | null = null;
 
   constructor(request: RefreshRequest, ports: EpochPorts) {
@@ -123,6 +125,7 @@ export class RefreshService {
     checkShareProof(0, scope, made, body.shareProof);
     const random = this.#random();
     const ot = new BaseOtExchange(0, scope, draws.key, body.reveal.key, random);
+    this.#ot = ot;
     const challenge = ot.chooser.challenge(body.points);
     const answer = joined(proveShare(0, scope, made, random), ot.multiplier.points(), challenge);
     this.#transcript.add(message.body);
@@ -148,6 +151,8 @@ export class RefreshService {
     this.#nonce?.fill(0);
     this.#first = null;
     this.#request.share.wipe();
+    this.#ot?.wipe();
+    this.#ot = null;
     this.#later?.wipe();
   }
 }
