@@ -62,15 +62,14 @@ export class LongSteps {
   }
 
   #slice(): void {
-    const [first] = this.#begun;
+    const first = this.#begun.shift();
     if (first === undefined) return;
     try {
       const step = first.session.core.resume();
-      if (first.session.core.isUnfinished) return;
-      first.resolve(step);
+      if (first.session.core.isUnfinished) this.#begun.unshift(first);
+      else first.resolve(step);
     } catch (error) {
       first.reject(error);
     }
-    this.#begun.shift();
   }
 }

@@ -29,6 +29,8 @@ export interface BenchOptions {
   readonly owners?: Owners;
   /** When a party's long steps go on; as all doubles, in microtasks by default. */
   readonly nextTurn?: (party: Party) => NextTurn;
+  /** No draw is made twice, so that each wallet has keys of its own. */
+  readonly isFresh?: boolean;
   readonly identities?: Partial<Record<Party, Partial<PartyIdentity>>>;
 }
 
@@ -198,11 +200,11 @@ export class CustodyBench {
     };
   }
 
-  /** A seed's draws are the same for each wallet; its id never is. */
+  /** A seed's draws are the same for each wallet unless asked otherwise; its id never is. */
   #random(party: Party): RandomSource {
     const source: RandomSource = {
       fill: (label, target) => {
-        const drawn = label.endsWith("walletId") ? `${label}${this.#drawn++}` : label;
+        const drawn = label.endsWith("walletId") || this.#options.isFresh === true ? `${label}${this.#drawn++}` : label;
         target.set(seededBytes(this.seed, drawn, target.length));
       },
     };
