@@ -17,6 +17,7 @@ import type { BenchRow, Scenario } from "../lib/types.js";
 const PEER = "two native signatures";
 const SIGN_MS = 60;
 const CREATE_MS = 2_000;
+const RUNS_BESIDE = 8;
 
 export const custody: Scenario = {
   name: "custody",
@@ -30,7 +31,10 @@ export const custody: Scenario = {
       ...{ logger: createLogger("silent"), logLevel: "silent" },
     });
     try {
-      return { rows: await rowsOf(opened, wallets, signatures), profile: [] };
+      const alone = await rowsOf(opened, wallets, signatures);
+      const beside: BenchRow[] = [];
+      for (const count of [1, 2]) beside.push(...(await rowsBeside(opened, count, context.smoke ? 1 : RUNS_BESIDE)));
+      return { rows: [...alone, ...beside], profile: [] };
     } finally {
       await opened.stop();
       await parts.remove();
@@ -64,6 +68,39 @@ async function rowsOf({ provider }: Custody, wallets: number, signatures: number
   ];
 }
 
+/** One caller signs with a wallet that is there, one signature behind the other, as long as `count` creations run. */
+async function rowsBeside({ provider }: Custody, count: number, runs: number): Promise<BenchRow[]> {
+  const { walletId } = await provider.create(`beside-${count}`, null);
+  const signatures: number[] = [];
+  const creations: number[] = [];
+  let failedCount = 0;
+  for (let run = 0; run < runs; run++) {
+    let running = count;
+    const created = Array.from({ length: count }, async (_, index) => {
+      creations.push(await msOf(() => provider.create(`beside-${count}-${run}-${index}`, null)));
+      running--;
+    });
+    while (running > 0) {
+      const bytes = Buffer.from(`message ${run} ${signatures.length}`);
+      const sign = () => provider.sign(walletId, "caller", { kind: "message", bytes });
+      signatures.push(await msOf(() => sign().catch(() => failedCount++)));
+    }
+    await Promise.all(created);
+  }
+  const besides = count === 1 ? "one creation" : `${count} creations`;
+  const failed = `${failedCount} failed`;
+  return [
+    plainRow(`the longest signature beside ${besides}`, Math.max(...signatures), signatures, failed),
+    plainRow(`a creation, ${besides} beside signatures`, median([...creations]), creations, `${runs} runs`),
+  ];
+}
+
+async function msOf(run: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now();
+  await run();
+  return performance.now() - startedMs;
+}
+
 /** ms of two signatures with two whole keys. */
 function plainPairs(count: number): number[] {
   const keys = [randomBytes(32), randomBytes(32)];
@@ -74,6 +111,13 @@ function plainPairs(count: number): number[] {
     for (const key of keys) secp256k1.sign(digest, key, out);
     return performance.now() - startedMs;
   });
+}
+
+function plainRow(what: string, ours: number, samples: readonly number[], note: string): BenchRow {
+  return {
+    ...{ what, unit: "ms", ours, peerName: "-", peer: null, ratio: ours, runCount: 1, goal: null },
+    detail: `${samples.length} times, ${note}, ms ${latencyText([...samples])}`,
+  };
 }
 
 function goalRow(what: string, samples: readonly number[], goalMs: number): BenchRow {

@@ -39,6 +39,7 @@ const runner: SessionRunner<ServiceRequest> = createServiceRunner(runnerPorts(se
 
 port.on("message", (message: ToWorker) => {
   if (message.kind === "call") void answer(message.number, message.call);
+  else if (message.kind === "abandon") runner.abandon(message.id);
   else {
     ring.close();
     ring = ringOf(message.keys);

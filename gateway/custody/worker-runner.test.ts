@@ -7,21 +7,29 @@ import { silentLogger } from "../../engine/domain/logger.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import { WorkerRunner } from "./worker-runner.js";
 
-/** Steps name the first byte of the present key. An id of 66 kills it, one of 77 keeps it busy. */
+/**
+ * Steps name the first byte of the present key. An id of 66 kills it, one of 77 keeps it busy, one of 88 has a long step,
+ * whose call is answered when it is given up.
+ */
 const THREAD = `
 import { parentPort, workerData } from "node:worker_threads";
 let { keys } = workerData;
+let long = null;
 parentPort.on("message", (message) => {
   if (message.kind === "keys") { keys = message.keys; return; }
+  const answer = (number, step) => parentPort.postMessage({ number, step });
+  if (message.kind === "abandon") { if (message.id === 88) answer(long, { effects: [], dropped: false }); return; }
   const { number, call } = message;
+  if (call.id === 88) { long = number; return; }
   if (call.id === 66) process.exit(1);
   if (call.id === 77) for (;;) {}
   const reply = call.kind === "close" ? null : { effects: [{ kind: "key", first: keys.present[0] }], dropped: false };
-  parentPort.postMessage({ number, step: reply });
+  answer(number, reply);
   if (call.kind === "close") parentPort.close();
 });`;
 const DIES = 66;
 const LOOPS = 77;
+const IS_LONG = 88;
 
 let directory: string;
 let clock: VirtualClock;
@@ -73,6 +81,20 @@ it("a thread that gives no answer is ended, and the next call starts one", async
   const seen = silent.catch((error: Error) => error.message);
   await clock.advanceAsync(15_000);
   expect(await seen).toBe("the thread ended");
+  expect(await keyOf(1)).toBe(1);
+});
+
+it("a long step that is given up is answered at once, and other sessions keep their calls", async () => {
+  const long = runner.end(IS_LONG, "stopped");
+  runner.abandon(1);
+  runner.abandon(IS_LONG);
+  expect(await long).toEqual({ effects: [], dropped: false });
+  expect(await keyOf(1)).toBe(1);
+});
+
+it("a step that is given up behind the death of the thread starts none", async () => {
+  await keyOf(DIES).catch(() => {});
+  runner.abandon(1);
   expect(await keyOf(1)).toBe(1);
 });
 

@@ -66,6 +66,10 @@ export class WorkerRunner implements SessionRunner<ServiceRequest> {
     return this.#step({ kind: "end", id, cause });
   }
 
+  abandon(id: number): void {
+    this.#worker?.postMessage({ kind: "abandon", id } satisfies ToWorker);
+  }
+
   /** Sessions that are left end, keys are wiped; then the thread is gone. Idempotent. */
   async close(): Promise<void> {
     if (this.#isClosed) return;

@@ -1,6 +1,7 @@
 /**
  * Sessions in this thread: what the co-signer and tests run, and what a worker runs behind its port. Here alone shares
- * are opened and the records and backups of new epochs are sealed.
+ * are opened and the records and backups of new epochs are sealed. A long step runs in slices, between which the thread
+ * takes other calls.
  */
 import { ServiceError } from "../../domain/errors.js";
 import type { Sealer } from "../sealing/sealer.js";
@@ -18,6 +19,7 @@ import { SignService } from "../mpc/sessions/sign-service.js";
 import type { OpenShare } from "../mpc/state/share-record.js";
 import type { StateRow } from "../mpc/state/state-row.js";
 import type { Message } from "../mpc/wire/header.js";
+import { LongSteps, type NextTurn, type SlicedSession } from "./long-steps.js";
 import type { BackupOwner } from "./open-backup.js";
 import {
   type CosignerRequest,
@@ -33,11 +35,12 @@ export interface RunnerPorts {
   readonly sealer: Pick<Sealer, "seal" | "open">;
   readonly random: RandomSource;
   readonly verifier: SignatureVerifier;
+  readonly nextTurn: NextTurn;
   /** The backup file of a record, sealed to the offline public key of this party; C's names no owner. */
   sealBackup(share: OpenShare, ctr: bigint, owner: BackupOwner | null): Uint8Array;
 }
 
-interface SessionObject {
+interface SessionObject extends SlicedSession {
   readonly ended: boolean;
   receive(message: Message): Step;
   end(cause: EndCause): Step;
@@ -55,18 +58,25 @@ class LocalRunner<Request> implements SessionRunner<Request> {
   readonly #sessions = new Map<number, SessionObject>();
   readonly #begin: (request: Request) => Begun;
   readonly #rowOf: (request: Request) => StateRow | null;
+  readonly #long: LongSteps;
 
-  constructor(begin: (request: Request) => Begun, rowOf: (request: Request) => StateRow | null) {
+  constructor(
+    begin: (request: Request) => Begun,
+    rowOf: (request: Request) => StateRow | null,
+    { nextTurn }: Pick<RunnerPorts, "nextTurn">,
+  ) {
     this.#begin = begin;
     this.#rowOf = rowOf;
+    this.#long = new LongSteps(nextTurn);
   }
 
   async open(id: number, request: Request): Promise<Step> {
     if (this.#sessions.has(id)) throw misuse("known");
+    this.#long.called();
     try {
       const { session, first } = this.#begin(request);
       this.#sessions.set(id, session);
-      return this.#ran(id, session, first());
+      return await this.#ran(id, session, first());
     } catch (error) {
       this.#sessions.delete(id);
       return unopened(error, this.#rowOf(request));
@@ -75,16 +85,28 @@ class LocalRunner<Request> implements SessionRunner<Request> {
 
   async receive(id: number, message: Message): Promise<Step> {
     const session = this.#session(id);
+    this.#long.called();
     return this.#ran(id, session, session.receive(message));
   }
 
   async end(id: number, cause: EndCause): Promise<Step> {
     const session = this.#session(id);
+    this.#long.called();
+    this.#long.abandon(session);
     return this.#ran(id, session, session.end(cause));
   }
 
+  abandon(id: number): void {
+    const session = this.#sessions.get(id);
+    if (session !== undefined) this.#long.abandon(session);
+  }
+
   async close(): Promise<void> {
-    for (const [id, session] of this.#sessions) this.#ran(id, session, session.end("stopped"));
+    for (const session of this.#sessions.values()) {
+      this.#long.abandon(session);
+      session.end("stopped");
+    }
+    this.#sessions.clear();
   }
 
   #session(id: number): SessionObject {
@@ -93,7 +115,8 @@ class LocalRunner<Request> implements SessionRunner<Request> {
     return session;
   }
 
-  #ran(id: number, session: SessionObject, step: Step): Step {
+  async #ran(id: number, session: SessionObject, first: Step): Promise<Step> {
+    const step = session.core.isUnfinished ? await this.#long.result(session) : first;
     if (session.ended) this.#sessions.delete(id);
     return portableStep(step);
   }
@@ -117,7 +140,7 @@ export function createServiceRunner(ports: RunnerPorts): SessionRunner<ServiceRe
     const session = new SignService({ row, share, intent, digest, isTest: false }, portsFor(null));
     return { session, first: () => session.start() };
   };
-  return new LocalRunner(begin, (request) => (request.kind === "keygen" ? null : request.row));
+  return new LocalRunner(begin, (request) => (request.kind === "keygen" ? null : request.row), ports);
 }
 
 export function createCosignerRunner(ports: RunnerPorts): SessionRunner<CosignerRequest> {
@@ -130,7 +153,7 @@ export function createCosignerRunner(ports: RunnerPorts): SessionRunner<Cosigner
     const session = cosignerSession(request, walletOf, all);
     return { session, first: () => session.receive(request.message) };
   };
-  return new LocalRunner(begin, (request) => (request.kind === "keygen" ? null : (request.held?.row ?? null)));
+  return new LocalRunner(begin, (request) => (request.kind === "keygen" ? null : (request.held?.row ?? null)), ports);
 }
 
 function cosignerSession(

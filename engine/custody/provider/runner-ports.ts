@@ -14,6 +14,8 @@ export function runnerPorts(
 ): RunnerPorts {
   return {
     ...{ sealer, random: systemRandom, verifier },
+    // Sockets and ports are read between two turns.
+    nextTurn: (run) => void setImmediate(run),
     sealBackup: (share, ctr, owner) => sealBackupFile({ share, ctr, owner, key, random: systemRandom }),
   };
 }

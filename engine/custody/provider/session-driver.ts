@@ -1,7 +1,8 @@
 /**
  * Runs sessions: one receipt at a time, effects in their order, a commit durable before the next effect. Deadline, lost
- * connection, freeze notice and stop wait for the result of the step under way; then nothing of that step is sent, and
- * the session ends. Every method that changes a wallet is called in the wallet's turn.
+ * connection, freeze notice and stop wait for the result of the step under way (a long one is given up and has none);
+ * then nothing of that step is sent, and the session ends. Every method that changes a wallet is called in the wallet's
+ * turn.
  */
 import type { Clock } from "../../domain/clock.js";
 import { within } from "../../domain/deadline.js";
@@ -96,17 +97,22 @@ export class SessionDriver<Request> {
   endSoon(session: LiveSession, cause: EndCause): void {
     const wallet = this.#live.get(session);
     if (wallet === undefined) return;
-    session.waiting ??= cause;
+    this.#willEnd(session, cause);
     void wallet.inTurn(() => this.endNow(wallet, session, session.waiting ?? cause));
   }
 
   /** All sessions, whose ends are done when this resolves. */
   async endAll(cause: EndCause): Promise<void> {
     const ending = [...this.#live].map(([session, wallet]) => {
-      session.waiting ??= cause;
+      this.#willEnd(session, cause);
       return wallet.inTurn(() => this.endNow(wallet, session, session.waiting ?? cause));
     });
     await Promise.all(ending);
+  }
+
+  #willEnd(session: LiveSession, cause: EndCause): void {
+    session.waiting ??= cause;
+    this.#ports.runner.abandon(session.id);
   }
 
   /** In the wallet's turn. */

@@ -4,6 +4,7 @@
  * a `Uint8Array`. A session is known by a number that the host gives it, once.
  *
  * Invariant: one call of a session at a time; after a step with an `end` the number is free and is not called again.
+ * Only `abandon` may come while a call of the session has no step yet.
  */
 import { failureOf, type Failure } from "../mpc/base/outcome.js";
 import type { EndCause, Step } from "../mpc/sessions/effects.js";
@@ -19,6 +20,11 @@ export interface SessionRunner<Request> {
   open(id: number, request: Request): Promise<Step>;
   receive(id: number, message: Message): Promise<Step>;
   end(id: number, cause: EndCause): Promise<Step>;
+  /**
+   * The session is going to be ended: a long step under way is given up, and its call comes to a step without effects.
+   * Nothing changes where there is none, or no session.
+   */
+  abandon(id: number): void;
   close(): Promise<void>;
 }
 

@@ -16,7 +16,7 @@ import { Turns, WalletTurns } from "./session-queue.js";
 
 export const SESSIONS_MAX = 32;
 export const QUEUED_MAX = 16;
-/** A refresh holds the thread of either party for most of a second at a time, and signatures of others wait for that. */
+/** Long steps run one behind the other and have 10 s each: those of two creations and one refresh fit on a busy machine. */
 const REFRESHES_MAX = 1;
 /** Of a signature, from the request on: two sessions that run their whole time fit. */
 export const SIGN_MS = 12_000;

@@ -23,6 +23,8 @@ export type WorkerCall =
 
 export type ToWorker =
   | { readonly kind: "call"; readonly number: number; readonly call: WorkerCall }
+  /** Without a reply. */
+  | { readonly kind: "abandon"; readonly id: number }
   | { readonly kind: "keys"; readonly keys: WorkerKeys };
 
 /** `step` is null for a `close`; `problem` for a call against the rules of the runner, a bug. */

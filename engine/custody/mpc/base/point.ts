@@ -95,9 +95,15 @@ export function samePoint(left: Point, right: Point): boolean {
   return left.equals(right) && bothExist;
 }
 
+/**
+ * Bits of a window of the table. For some hundred products 6 costs as much in all as the library's own 8, and the table
+ * itself a third: 4.5 ms, which nothing else can come between.
+ */
+const TABLE_BITS = 6;
+
 /** A point whose products `secretTimes` makes quickly. The table is of a public point and dies with it. */
 export function withTable(point: Point): Point {
-  return secp256k1.utils.precompute(8, Curve.fromAffine(point.toAffine()));
+  return secp256k1.utils.precompute(TABLE_BITS, Curve.fromAffine(point.toAffine()));
 }
 
 /** 65 bytes, for what takes keys in that form. */

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { Arena } from "../base/arena.js";
 import { baseTimes, decodePoints, encodePublic } from "../base/point.js";
+import { inOneGo } from "../test/in-one-go.js";
 import { failureFrom, flipped, scalarOf } from "../test/ot-seeds.js";
 import { seededRandom } from "../test/seeded-random.js";
 import { both, runBaseOt } from "../test/two-parties.js";
@@ -21,20 +22,20 @@ it.each([0, 255])(
   "an A that is the chooser's own key is refused in row %i, before anything is made of the others",
   (at) => {
     const points = same.map((point, index) => (index === at ? key.point : point));
-    expect(failureFrom(() => chooser().challenge(points))).toEqual({ kind: "violation", field: "A" });
-    expect(failureFrom(() => chooser().challenge(points.slice(1)))?.kind).toBe("violation");
+    expect(failureFrom(() => inOneGo(chooser().challenge(points)))).toEqual({ kind: "violation", field: "A" });
+    expect(failureFrom(() => inOneGo(chooser().challenge(points.slice(1))))?.kind).toBe("violation");
   },
 );
 
 it("equal A give 512 different pads, and the response for them is refused if its last bit is wrong", () => {
   const one = chooser();
-  const challenge = one.challenge(same);
+  const challenge = inOneGo(one.challenge(same));
   expect(new Set(padsOf(Buffer.concat([challenge, challenge]))).size).toBe(256);
   expect(() => one.padPairs).toThrow("not verified");
   expect(failureFrom(() => one.open(Buffer.alloc(8_192)))).toEqual(refused);
   expect(() => one.padPairs).toThrow("not verified");
   expect(() => one.open(Buffer.alloc(8_192))).toThrow("order");
-  expect(() => one.challenge(same)).toThrow("order");
+  expect(() => inOneGo(one.challenge(same))).toThrow("order");
 });
 
 it("the pads of a run are 512 different ones, and none of the other direction", () => {
@@ -47,7 +48,7 @@ it("the pads of a run are 512 different ones, and none of the other direction", 
 it.each([0, 255])("a wrong response in row %i ends the run: nothing is opened, and the honest one is late", (row) => {
   const honest = runs[0];
   const one = chooser();
-  one.challenge(decodePoints(honest.A, 256, "A"));
+  inOneGo(one.challenge(decodePoints(honest.A, 256, "A")));
   expect(failureFrom(() => one.open(flipped(honest.resp, row * 256 + 255)))).toEqual(refused);
   expect(() => one.open(honest.resp)).toThrow("order");
   expect(() => one.padPairs).toThrow("not verified");

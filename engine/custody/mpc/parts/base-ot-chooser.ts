@@ -2,12 +2,13 @@
  * Base OT of one direction, the chooser's side (docs/mpc.md, section 5.2): it has the key y, Y and gets both pads of
  * each OT. It opens only after the check of resp. Steps come once and in order.
  */
-import type { Arena } from "../base/arena.js";
+import { type Arena, withArena } from "../base/arena.js";
 import { differences, isSame, xorInto } from "../base/bits.js";
 import type { HashScope } from "../base/hash.js";
 import { violation } from "../base/outcome.js";
 import { BASE_OTS, type Direction, HASH_BYTES, PAD_PAIRS_BYTES, PADS_BYTES, POINT_BYTES } from "../base/parameters.js";
-import { difference, encodeSecretPoints, type PublicPoint, secretTimes } from "../base/point.js";
+import { difference, encodeSecretPoints, type Point, type PublicPoint, secretTimes } from "../base/point.js";
+import { type Slices, stretches } from "../base/slices.js";
 import { BaseOtHashes, StepOrder } from "./base-ot-hashes.js";
 
 export interface BaseOtKey {
@@ -27,10 +28,11 @@ export interface BaseOtChooserSetup {
 }
 
 const STEPS = 2;
+/** Of y A_i between two stops: 7.6 ms of 1.9 ms each (Node 20, one core that is idle). */
+const PRODUCTS = 4;
 
 export class BaseOtChooser {
   readonly #key: BaseOtKey;
-  readonly #arena: Arena;
   readonly #hashes: BaseOtHashes;
   readonly #padPairs: Buffer;
   /** v0_0, v1_0, v0_1, …: what is opened. */
@@ -42,7 +44,6 @@ export class BaseOtChooser {
   constructor(setup: BaseOtChooserSetup) {
     const { scope, direction, key, arena } = setup;
     this.#key = key;
-    this.#arena = arena;
     this.#hashes = new BaseOtHashes(arena, scope, direction, key.point.bytes);
     this.#padPairs = arena.take(PAD_PAIRS_BYTES);
     this.#openings = arena.take(PAD_PAIRS_BYTES);
@@ -50,18 +51,8 @@ export class BaseOtChooser {
   }
 
   /** A (decoded, 256) → X, 8,192 bytes. An A_i = Y is a violation. */
-  challenge(points: readonly PublicPoint[]): Buffer {
-    return this.#order.run(0, () => {
-      const keyBytes = this.#key.point.bytes;
-      if (points.length !== BASE_OTS || points.some(({ bytes }) => isSame(bytes, keyBytes))) throw violation("A");
-      const shared = this.#sharedPoints(points);
-      const challenge = Buffer.alloc(PADS_BYTES);
-      for (const [index, { bytes }] of points.entries()) {
-        this.#hashes.select(index, bytes);
-        this.#challengeOne(index, shared, challenge.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES));
-      }
-      return challenge;
-    });
+  challenge(points: readonly PublicPoint[]): Slices<Buffer> {
+    return this.#order.slices(0, () => this.#challenge(points));
   }
 
   /** resp, 8,192 bytes → open, 16,384 bytes. One wrong row is a violation. */
@@ -78,22 +69,41 @@ export class BaseOtChooser {
     return this.#padPairs;
   }
 
-  /** y A_0 … y A_255, then y A_0 − y Y … y A_255 − y Y, encoded. */
-  #sharedPoints(points: readonly PublicPoint[]): Buffer {
+  *#challenge(points: readonly PublicPoint[]): Slices<Buffer> {
     const { secret, point } = this.#key;
+    if (points.length !== BASE_OTS || points.some(({ bytes }) => isSame(bytes, point.bytes))) throw violation("A");
     const keyProduct = secretTimes(point.point, secret);
+    const challenge = Buffer.alloc(PADS_BYTES);
+    yield* stretches(BASE_OTS, PRODUCTS, (from, to) => {
+      const stretch = points.slice(from, to);
+      withArena((scratch) => {
+        const shared = this.#sharedPoints(stretch, keyProduct, scratch);
+        for (const [at, { bytes }] of stretch.entries()) {
+          const index = from + at;
+          this.#hashes.select(index, bytes);
+          const target = challenge.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES);
+          this.#challengeOne(index, shared.subarray(2 * at * POINT_BYTES, 2 * (at + 1) * POINT_BYTES), target);
+        }
+      });
+    });
+    return challenge;
+  }
+
+  /** y A_i and y A_i − y Y of each, encoded. */
+  #sharedPoints(points: readonly PublicPoint[], keyProduct: Point, arena: Arena): Buffer {
+    const { secret } = this.#key;
     const products = points.map((each) => secretTimes(each.point, secret));
     return encodeSecretPoints(
-      [...products, ...products.map((product) => difference(product, keyProduct))],
-      this.#arena,
+      products.flatMap((product) => [product, difference(product, keyProduct)]),
+      arena,
     );
   }
 
+  /** `shared`: both points of this one. */
   #challengeOne(index: number, shared: Buffer, target: Buffer): void {
     for (const choice of [0, 1]) {
-      const at = (choice * BASE_OTS + index) * POINT_BYTES;
       const pairAt = (2 * index + choice) * HASH_BYTES;
-      const pad = this.#hashes.digest("bot/pad", shared.subarray(at, at + POINT_BYTES));
+      const pad = this.#hashes.digest("bot/pad", shared.subarray(choice * POINT_BYTES, (choice + 1) * POINT_BYTES));
       const opening = this.#hashes.digest("bot/v1", pad);
       const image = this.#hashes.digest("bot/v2", opening);
       this.#padPairs.set(pad, pairAt);

@@ -2,6 +2,7 @@
 import type { Arena } from "../base/arena.js";
 import { type HashScope, PreparedHash } from "../base/hash.js";
 import { type Direction, HASH_BYTES, POINT_BYTES } from "../base/parameters.js";
+import type { Slices } from "../base/slices.js";
 
 export type BaseOtStep = "bot/pad" | "bot/v1" | "bot/v2";
 
@@ -48,11 +49,23 @@ export class StepOrder {
 
   /** Throws unless all steps before `step` were finished and it was not begun. */
   run<Result>(step: number, body: () => Result): Result {
-    if (step !== this.#next) throw new Error("order of the steps of a base OT");
-    this.#next = -1;
+    this.#begin(step);
     const result = body();
     this.#next = step + 1;
     return result;
+  }
+
+  /** The same for a step in slices, which begins with the first of them. */
+  *slices<Result>(step: number, body: () => Slices<Result>): Slices<Result> {
+    this.#begin(step);
+    const result = yield* body();
+    this.#next = step + 1;
+    return result;
+  }
+
+  #begin(step: number): void {
+    if (step !== this.#next) throw new Error("order of the steps of a base OT");
+    this.#next = -1;
   }
 
   assertDone(stepCount: number): void {

@@ -3,6 +3,7 @@ import { isSame } from "../base/bits.js";
 import type { HashScope } from "../base/hash.js";
 import { refused, transport, violation } from "../base/outcome.js";
 import { labelled } from "../base/random.js";
+import type { Slices } from "../base/slices.js";
 import { newWalletRow } from "../state/state-row.js";
 import { isZero, type Message } from "../wire/header.js";
 import { decodeKg1, decodeKg3, decodeKg5, joined, pair, revealFields } from "../wire/keygen-bodies.js";
@@ -91,17 +92,18 @@ export class KeygenCosigner {
     return [this.core.send("kg2", scope.sid, answer, "kg3")];
   }
 
-  #onKg3(message: Message): readonly Effect[] {
+  *#onKg3(message: Message): Slices<readonly Effect[]> {
     const first = this.#first;
     if (first === null) throw new Error("nothing is drawn");
     const { scope, draws } = first;
     expectSid(message, scope.sid);
     const { commitment, reveal } = decodeKg3(message.body);
     const joint = checkReveal(1, scope, draws.reveal, commitment, reveal);
+    yield;
     const ot = new BaseOtExchange(1, scope, draws.key, reveal.key, this.#random());
     const epoch = { flow: "kg" as const, party: 1 as const, epoch: 1, scope, share: draws.share, ...joint };
     this.#exchange = { epoch, ot };
-    const answer = pair(joined(...revealFields(draws.reveal)), ot.multiplier.points());
+    const answer = pair(joined(...revealFields(draws.reveal)), yield* ot.multiplier.points());
     this.#transcript.add(message.body);
     this.#transcript.add(answer);
     this.#first = null;
@@ -109,13 +111,13 @@ export class KeygenCosigner {
     return [this.core.send("kg4", scope.sid, answer, "kg5")];
   }
 
-  #onKg5(message: Message): readonly Effect[] {
+  *#onKg5(message: Message): Slices<readonly Effect[]> {
     const exchange = this.#exchange;
     if (exchange === null) throw new Error("no exchange");
     const { epoch, ot } = exchange;
     expectSid(message, epoch.scope.sid);
-    const { points, challenge } = decodeKg5(message.body);
-    const own = ot.chooser.challenge(points);
+    const { points, challenge } = yield* decodeKg5(message.body);
+    const own = yield* ot.chooser.challenge(points);
     const answer = pair(own, ot.multiplier.respond(challenge));
     this.#transcript.add(message.body);
     this.#transcript.add(answer);

@@ -2,6 +2,7 @@
 import { isSame } from "../base/bits.js";
 import { violation } from "../base/outcome.js";
 import { labelled } from "../base/random.js";
+import type { Slices } from "../base/slices.js";
 import { newWalletRow } from "../state/state-row.js";
 import { type Message, NO_SID } from "../wire/header.js";
 import { decodeKg2, decodeKg4, joined, pair, revealFields } from "../wire/keygen-bodies.js";
@@ -19,6 +20,8 @@ export class KeygenService {
   readonly #transcript = new Transcript();
   #nonce: Buffer | null = null;
   #first: { readonly scope: HashScope; readonly draws: KeygenDraws; readonly commitment: Buffer } | null = null;
+  /** From its first buffer on, whatever its arithmetic comes to. */
+  #ot: BaseOtExchange | null = null;
   #later: EpochService | null = null;
 
   /** `walletId`: random, made for this attempt alone. */
@@ -75,17 +78,19 @@ export class KeygenService {
     return [this.core.send("kg3", scope.sid, answer, "kg4")];
   }
 
-  #onKg4(message: Message): readonly Effect[] {
+  *#onKg4(message: Message): Slices<readonly Effect[]> {
     const first = this.#first;
     if (first === null) throw new Error("nothing is drawn");
     const { scope, draws } = first;
     expectSid(message, scope.sid);
-    const { reveal, points } = decodeKg4(message.body);
+    const { reveal, points } = yield* decodeKg4(message.body);
     const joint = checkReveal(0, scope, draws.reveal, first.commitment, reveal);
+    yield;
     const random = this.#random();
     const ot = new BaseOtExchange(0, scope, draws.key, reveal.key, random);
-    const challenge = ot.chooser.challenge(points);
-    const answer = pair(ot.multiplier.points(), challenge);
+    this.#ot = ot;
+    const challenge = yield* ot.chooser.challenge(points);
+    const answer = pair(yield* ot.multiplier.points(), challenge);
     this.#transcript.add(message.body);
     this.#transcript.add(answer);
     const epoch = { flow: "kg" as const, party: 0 as const, epoch: 1, scope, share: draws.share, ...joint };
@@ -107,6 +112,8 @@ export class KeygenService {
   #wipe(): void {
     this.#nonce?.fill(0);
     this.#first = null;
+    this.#ot?.wipe();
+    this.#ot = null;
     this.#later?.wipe();
   }
 }

@@ -5,6 +5,7 @@
 import { isSame } from "../base/bits.js";
 import type { HashScope } from "../base/hash.js";
 import { refused, transport, violation } from "../base/outcome.js";
+import type { Slices } from "../base/slices.js";
 import { CTR_STEP_MAX } from "../state/abort-count.js";
 import { allowsRefresh } from "../state/refresh-mode.js";
 import type { OpenShare } from "../state/share-record.js";
@@ -119,19 +120,20 @@ export class RefreshCosigner {
     return { wallet, body };
   }
 
-  #onRf3(message: Message): readonly Effect[] {
+  *#onRf3(message: Message): Slices<readonly Effect[]> {
     const first = this.#first;
     if (first === null) throw new Error("nothing is drawn");
     const { scope, draws, share, preparedRow: row } = first;
     expectSid(message, scope.sid);
     const { commitment, reveal } = decodeRf3(message.body);
     const made = sharesAfter(share, scope, draws.reveal, commitment, reveal);
+    yield;
     const random = this.#random(scope.epoch);
     const ot = new BaseOtExchange(1, scope, draws.key, reveal.key, random);
     const epoch = { flow: "rf" as const, party: 1 as const, epoch: scope.epoch, scope, ...made };
     this.#exchange = { epoch, ot, preparedRow: row };
     const proof = proveShare(1, scope, made, random);
-    const answer = joined(...refreshFields(draws.reveal), proof, ot.multiplier.points());
+    const answer = joined(...refreshFields(draws.reveal), proof, yield* ot.multiplier.points());
     this.#transcript.add(message.body);
     this.#transcript.add(answer);
     share.wipe();
@@ -140,14 +142,15 @@ export class RefreshCosigner {
     return [this.core.send("rf4", scope.sid, answer, "rf5")];
   }
 
-  #onRf5(message: Message): readonly Effect[] {
+  *#onRf5(message: Message): Slices<readonly Effect[]> {
     const exchange = this.#exchange;
     if (exchange === null) throw new Error("no exchange");
     const { epoch, ot, preparedRow: row } = exchange;
     expectSid(message, epoch.scope.sid);
-    const { shareProof, points, challenge } = decodeRf5(message.body);
+    const { shareProof, points, challenge } = yield* decodeRf5(message.body);
     checkShareProof(1, epoch.scope, epoch, shareProof);
-    const own = ot.chooser.challenge(points);
+    yield;
+    const own = yield* ot.chooser.challenge(points);
     const answer = pair(own, ot.multiplier.respond(challenge));
     this.#transcript.add(message.body);
     this.#transcript.add(answer);

@@ -5,6 +5,7 @@
 import { isSame } from "../base/bits.js";
 import type { HashScope } from "../base/hash.js";
 import { refused, violation } from "../base/outcome.js";
+import type { Slices } from "../base/slices.js";
 import { CTR_STEP_MAX } from "../state/abort-count.js";
 import { allowsRefresh } from "../state/refresh-mode.js";
 import type { OpenShare } from "../state/share-record.js";
@@ -48,6 +49,8 @@ export class RefreshService {
   readonly #transcript = new Transcript();
   #nonce: Buffer | null = null;
   #first: First | null = null;
+  /** From its first buffer on, whatever its arithmetic comes to. */
+  #ot: BaseOtExchange | null = null;
   #later: EpochService | null = null;
 
   constructor(request: RefreshRequest, ports: EpochPorts) {
@@ -112,19 +115,21 @@ export class RefreshService {
     return [this.core.send("rf3", scope.sid, answer, "rf4")];
   }
 
-  #onRf4(message: Message): readonly Effect[] {
+  *#onRf4(message: Message): Slices<readonly Effect[]> {
     const first = this.#first;
     if (first === null) throw new Error("nothing is drawn");
     const { scope, draws, commitment, peerCtr } = first;
     const { row, mode, share } = this.#request;
     expectSid(message, scope.sid);
-    const body = decodeRf4(message.body);
+    const body = yield* decodeRf4(message.body);
     const made = sharesAfter(share, scope, draws.reveal, commitment, body.reveal);
     checkShareProof(0, scope, made, body.shareProof);
+    yield;
     const random = this.#random();
     const ot = new BaseOtExchange(0, scope, draws.key, body.reveal.key, random);
-    const challenge = ot.chooser.challenge(body.points);
-    const answer = joined(proveShare(0, scope, made, random), ot.multiplier.points(), challenge);
+    this.#ot = ot;
+    const challenge = yield* ot.chooser.challenge(body.points);
+    const answer = joined(proveShare(0, scope, made, random), yield* ot.multiplier.points(), challenge);
     this.#transcript.add(message.body);
     this.#transcript.add(answer);
     const epoch = { flow: "rf" as const, party: 0 as const, epoch: this.#epoch, scope, ...made };
@@ -148,6 +153,8 @@ export class RefreshService {
     this.#nonce?.fill(0);
     this.#first = null;
     this.#request.share.wipe();
+    this.#ot?.wipe();
+    this.#ot = null;
     this.#later?.wipe();
   }
 }

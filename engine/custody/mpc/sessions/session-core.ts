@@ -2,15 +2,19 @@
  * What every session does alike: one message is one step; the header is compared with the session; what is thrown is
  * one of the five classes; an end wipes, always; and who ends a session for another reason than a lost connection, a
  * received `Abort` or a freeze tells the peer its class.
+ *
+ * A long step may stop (`isUnfinished`): whoever runs the session resumes it until it has its result. Between two stops
+ * the session may be ended and takes no message.
  */
 import { type Failure, failureOf, refused, transport, violation } from "../base/outcome.js";
 import type { Party } from "../base/parameters.js";
+import type { Slices } from "../base/slices.js";
 import type { StateRow } from "../state/state-row.js";
 import { checkSession, headerOf, isZero, type Message, type SessionNames, sameBytes } from "../wire/header.js";
 import { type AbortBody, decodeAbort, encodeAbort } from "../wire/link-bodies.js";
 import { kindNamed, kindOfType, MESSAGE, type MessageName } from "../wire/message-types.js";
 import { DROPPED, type Effect, type EndCause, type SessionEnd, type Step, stepOf } from "./effects.js";
-import { SingleUse } from "./single-use.js";
+import { SingleUse, used } from "./single-use.js";
 
 const ZERO_SID = new Uint8Array(32);
 
@@ -22,12 +26,17 @@ export interface SessionPlan {
   readonly wipe: () => void;
 }
 
+/** What a message comes to, at once or in slices. */
+export type Handled = readonly Effect[] | Slices<readonly Effect[]>;
+
 export class SessionCore<State extends string> {
   readonly single: SingleUse<State, EndCause>;
   readonly #self: Party;
   readonly #plan: SessionPlan;
   #names: SessionNames;
   #checking = false;
+  /** What is left of a long step; null while a slice of it runs. */
+  #rest: Slices<readonly Effect[]> | null = null;
 
   constructor(self: Party, names: SessionNames, first: State, plan: SessionPlan) {
     this.#self = self;
@@ -45,7 +54,35 @@ export class SessionCore<State extends string> {
     this.#names = names;
   }
 
-  step(run: () => readonly Effect[]): Step {
+  /** The last step has no result yet: no effect of it is known, and `resume` runs the next slice. */
+  get isUnfinished(): boolean {
+    return this.#rest !== null;
+  }
+
+  step(run: () => Handled): Step {
+    if (this.#rest !== null) throw used("in a step");
+    return this.#slice(() => {
+      const handled = run();
+      return "next" in handled ? this.#next(handled) : handled;
+    });
+  }
+
+  /** The result of the step, or nothing yet. */
+  resume(): Step {
+    const rest = this.#rest;
+    if (rest === null) throw used("not in a step");
+    this.#rest = null;
+    return this.#slice(() => this.#next(rest));
+  }
+
+  #next(slices: Slices<readonly Effect[]>): readonly Effect[] {
+    const { done, value } = slices.next();
+    if (done === true) return value;
+    this.#rest = slices;
+    return [];
+  }
+
+  #slice(run: () => readonly Effect[]): Step {
     const guarded = (): Step => {
       try {
         return stepOf(...run());
@@ -61,7 +98,7 @@ export class SessionCore<State extends string> {
   }
 
   /** A message of this session, or one that only looks like it. */
-  receive(message: Message, accepts: MessageName, handle: (message: Message) => readonly Effect[]): Step {
+  receive(message: Message, accepts: MessageName, handle: (message: Message) => Handled): Step {
     const verdict = checkSession(message.header, this.#names);
     if (verdict === "dropped") {
       if (this.single.ended) throw violation("ended");
@@ -140,7 +177,11 @@ export class SessionCore<State extends string> {
   }
 
   #conclude(end: SessionEnd, abort: AbortBody | null): readonly Effect[] {
+    const rest = this.#rest;
+    this.#rest = null;
     try {
+      // Its own arenas are wiped on the way out; what it held of the session is wiped below.
+      rest?.return([]);
       const { effects, row } = this.#plan.ending(end);
       const told = abort === null ? [] : [this.send("abort", ZERO_SID, encodeAbort(abort), null)];
       return [...effects, ...told, { kind: "end", end, row }];

@@ -57,6 +57,6 @@ export class SingleUse<State extends string, Cause> {
 }
 
 /** A caller inside this program used a session against its states: our bug. */
-function used(how: string): ServiceError {
+export function used(how: string): ServiceError {
   return new ServiceError("INTERNAL", { problem: `custody: session ${how}` });
 }

@@ -13,6 +13,7 @@ import { KeygenCosigner } from "../sessions/keygen-cosigner.js";
 import { KeygenService } from "../sessions/keygen-service.js";
 import { RefreshCosigner } from "../sessions/refresh-cosigner.js";
 import { RefreshService } from "../sessions/refresh-service.js";
+import type { SessionCore } from "../sessions/session-core.js";
 import { type IntentReader, SignCosigner } from "../sessions/sign-cosigner.js";
 import { computedGadgets } from "../sessions/sign-material.js";
 import { SignService } from "../sessions/sign-service.js";
@@ -53,6 +54,7 @@ export interface Store {
 }
 
 export interface Session {
+  readonly core: Pick<SessionCore<string>, "isUnfinished" | "resume">;
   readonly ended: boolean;
   receive(message: Message): Step;
   end(cause: EndCause): Step;
@@ -113,6 +115,8 @@ export class Node {
   unreserved = 0;
   /** Called before (true) and after each durable effect and send; throws `Killed`. */
   onEffect: (before: boolean, effect: Effect) => void = () => {};
+  /** Called at each stop of a long step; it may end the session and returns what that came to, else null. */
+  onStop: (session: Session) => Step | null = () => null;
 
   constructor(
     party: Party,
@@ -226,7 +230,10 @@ export class Node {
   take(message: Message): Outbound[] {
     if (this.session === null && this.party === 1) this.session = this.#opened(message);
     if (this.session === null || this.session.ended) return [];
-    return this.run(this.session.receive(message));
+    const { session } = this;
+    let step = session.receive(message);
+    while (session.core.isUnfinished) step = this.onStop(session) ?? session.core.resume();
+    return this.run(step);
   }
 
   #opened(message: Message): Session | null {

@@ -22,6 +22,7 @@ import { gadgetOf } from "../parts/gadget.js";
 import { chooserFactor, decodeTau, multiplyAsChooser } from "../parts/multiply-chooser.js";
 import { type MultiplierResult, multiplyAsMultiplier } from "../parts/multiply-multiplier.js";
 import { prove } from "../parts/proof.js";
+import { inOneGo } from "./in-one-go.js";
 
 export type Pair<T> = readonly [T, T];
 export const both = <T>(make: (index: 0 | 1) => T): Pair<T> => [make(0), make(1)];
@@ -52,8 +53,8 @@ export function runBaseOt(
 ): BaseOtRun {
   const multiplier = new BaseOtMultiplier({ scope, direction, chooserKey: key.point, random, arena });
   const chooser = new BaseOtChooser({ scope, direction, key, arena });
-  const A = multiplier.points();
-  const X = chooser.challenge(decodePoints(A, BASE_OTS, "A"));
+  const A = inOneGo(multiplier.points());
+  const X = inOneGo(chooser.challenge(decodePoints(A, BASE_OTS, "A")));
   const resp = multiplier.respond(X);
   const open = chooser.open(resp);
   multiplier.verify(open);

@@ -3,7 +3,14 @@
  * buffers that the sessions of both parties take, and the records that are opened for them, are kept here and looked at.
  */
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import type { Party } from "../base/parameters.js";
+import {
+  BASE_OT_POINTS_BYTES,
+  HASH_BYTES,
+  type Party,
+  POINT_BYTES,
+  PROOF_BYTES,
+  SCALAR_BYTES,
+} from "../base/parameters.js";
 import { portableVerifier, type SignatureVerifier } from "../parts/final-signature.js";
 import type { EndCause } from "../sessions/effects.js";
 import { kindOfType } from "../wire/message-types.js";
@@ -115,6 +122,49 @@ function bodyOf(name: string, change: (body: Buffer) => Buffer): () => Tamper {
     return [{ header: { ...message.header, length: body.byteLength }, body }];
   };
 }
+
+/** The first point of A is the key that S revealed in the flight before: legal by itself, refused once S holds base-OT buffers. */
+function ownKeyAsPoint(flow: "kg" | "rf", keyAt: number): () => Tamper {
+  return () => {
+    let key = Buffer.alloc(0);
+    return (message) => {
+      if (nameOf(message) === `${flow}3`) key = Buffer.from(message.body.subarray(keyAt, keyAt + POINT_BYTES));
+      if (nameOf(message) !== `${flow}4`) return [message];
+      const body = Buffer.from(message.body);
+      key.copy(body, body.byteLength - BASE_OT_POINTS_BYTES);
+      return [{ header: message.header, body }];
+    };
+  };
+}
+
+it.each([
+  ["key generation", "kg", 2 * HASH_BYTES + POINT_BYTES + PROOF_BYTES],
+  ["refresh", "rf", 2 * HASH_BYTES + SCALAR_BYTES],
+] as const)(
+  "the buffers of a %s are zero when its fourth flight has the service's own key among the points",
+  (flow, prefix, keyAt) => {
+    const { ends } = run(flow, ownKeyAsPoint(prefix, keyAt));
+    expect(ends[0]).toBe("violation");
+    expectZero(prefix);
+  },
+);
+
+it.each([
+  ["key generation", 0],
+  ["key generation", 1],
+  ["refresh", 0],
+  ["refresh", 1],
+] as const)("the buffers of a %s are zero when the generator of party %i fails among the base OTs", (flow, party) => {
+  const { ends } = run(flow, (nodes) => {
+    vi.spyOn(nodes[party].ports.random, "fill").mockImplementation((label, target) => {
+      if (label.endsWith("a/100")) throw new Error("generator");
+      seededRandom(SEED).fill(`${party}/${label}`, target);
+    });
+    return HONEST;
+  });
+  expect(ends[party]).toBe("fault");
+  expectZero(`${party}`);
+});
 
 describe.each(Object.keys(FLOWS) as FlowName[])("the buffers of a %s are zero", (flow) => {
   const { flights: names } = FLOWS[flow];

@@ -10,11 +10,15 @@ import {
   PROOF_BYTES,
 } from "../base/parameters.js";
 import { decodePoints, type PublicPoint } from "../base/point.js";
+import { type Slices, stretches } from "../base/slices.js";
 import { decodeProof, type Proof } from "../parts/proof.js";
 import { BodyReader } from "./body-reader.js";
 import { BodyWriter } from "./body-writer.js";
 
 export const REVEAL_BYTES = 2 * HASH_BYTES + 2 * POINT_BYTES + 2 * PROOF_BYTES;
+
+/** Between two stops: 4.5 ms of 0.07 ms each (Node 20, one core that is idle). */
+const POINTS_DECODED = 64;
 
 /** What a party reveals, in the order of its commitment. */
 export interface Reveal {
@@ -55,10 +59,15 @@ export function decodeKg3(body: Uint8Array): { readonly commitment: Buffer; read
   return reader.whole({ commitment, reveal: readReveal(reader) });
 }
 
-export function decodeKg4(body: Uint8Array): { readonly reveal: Reveal; readonly points: readonly PublicPoint[] } {
+export interface RevealAndPoints {
+  readonly reveal: Reveal;
+  readonly points: readonly PublicPoint[];
+}
+
+export function* decodeKg4(body: Uint8Array): Slices<RevealAndPoints> {
   const reader = new BodyReader(body, REVEAL_BYTES + BASE_OT_POINTS_BYTES);
   const reveal = readReveal(reader);
-  return reader.whole({ reveal, points: readPoints(reader) });
+  return reader.whole({ reveal, points: yield* readPoints(reader) });
 }
 
 export interface PointsAndChallenge {
@@ -66,9 +75,9 @@ export interface PointsAndChallenge {
   readonly challenge: Buffer;
 }
 
-export function decodeKg5(body: Uint8Array): PointsAndChallenge {
+export function* decodeKg5(body: Uint8Array): Slices<PointsAndChallenge> {
   const reader = new BodyReader(body, BASE_OT_POINTS_BYTES + PADS_BYTES);
-  const points = readPoints(reader);
+  const points = yield* readPoints(reader);
   return reader.whole({ points, challenge: reader.bytes(PADS_BYTES) });
 }
 
@@ -96,8 +105,13 @@ export function pair(left: Uint8Array, right: Uint8Array): Buffer {
   return writer.raw(left, left.byteLength).raw(right, right.byteLength).finish();
 }
 
-export function readPoints(reader: BodyReader): readonly PublicPoint[] {
-  return decodePoints(reader.bytes(BASE_OT_POINTS_BYTES), BASE_OTS, "A");
+export function* readPoints(reader: BodyReader): Slices<readonly PublicPoint[]> {
+  const bytes = reader.bytes(BASE_OT_POINTS_BYTES);
+  const points: PublicPoint[] = [];
+  yield* stretches(BASE_OTS, POINTS_DECODED, (from, to) => {
+    points.push(...decodePoints(bytes.subarray(from * POINT_BYTES, to * POINT_BYTES), to - from, "A"));
+  });
+  return points;
 }
 
 function readReveal(reader: BodyReader): Reveal {

@@ -11,6 +11,7 @@ import {
 } from "../base/parameters.js";
 import type { PublicPoint } from "../base/point.js";
 import { encodeScalar } from "../base/scalar.js";
+import type { Slices } from "../base/slices.js";
 import { decodeProof, type Proof } from "../parts/proof.js";
 import type { RefreshMode } from "../state/state-row.js";
 import { BodyReader } from "./body-reader.js";
@@ -88,11 +89,11 @@ export interface Rf4Body {
   readonly points: readonly PublicPoint[];
 }
 
-export function decodeRf4(body: Uint8Array): Rf4Body {
+export function* decodeRf4(body: Uint8Array): Slices<Rf4Body> {
   const reader = new BodyReader(body, REVEAL_BYTES + PROOF_BYTES + BASE_OT_POINTS_BYTES);
   const reveal = readReveal(reader);
   const shareProof = decodeProof(reader.bytes(PROOF_BYTES), "pokP");
-  return reader.whole({ reveal, shareProof, points: readPoints(reader) });
+  return reader.whole({ reveal, shareProof, points: yield* readPoints(reader) });
 }
 
 export interface Rf5Body {
@@ -101,10 +102,10 @@ export interface Rf5Body {
   readonly challenge: Buffer;
 }
 
-export function decodeRf5(body: Uint8Array): Rf5Body {
+export function* decodeRf5(body: Uint8Array): Slices<Rf5Body> {
   const reader = new BodyReader(body, PROOF_BYTES + BASE_OT_POINTS_BYTES + PADS_BYTES);
   const shareProof = decodeProof(reader.bytes(PROOF_BYTES), "pokP");
-  const points = readPoints(reader);
+  const points = yield* readPoints(reader);
   return reader.whole({ shareProof, points, challenge: reader.bytes(PADS_BYTES) });
 }
 

@@ -36,6 +36,7 @@ export function cloning<Request>(runner: SessionRunner<Request>): SessionRunner<
     open: async (id, request) => structuredClone(await runner.open(id, structuredClone(request))),
     receive: async (id, message) => structuredClone(await runner.receive(id, structuredClone(message))),
     end: async (id, cause) => structuredClone(await runner.end(id, cause)),
+    abandon: (id) => runner.abandon(id),
     close: () => runner.close(),
   };
 }

@@ -13,6 +13,7 @@ import type { CustodyEvent } from "../custody-events.js";
 import { EmbeddedProvider } from "../embedded-provider.js";
 import type { PartyIdentity } from "../hello.js";
 import { createCosignerRunner, createServiceRunner, type RunnerPorts } from "../local-runner.js";
+import type { NextTurn } from "../long-steps.js";
 import type { SessionRunner } from "../session-runner.js";
 import type { Wallet, WalletSignature } from "../wallet-provider.js";
 import { cloning, plainDayBook } from "./bench-doubles.js";
@@ -26,6 +27,10 @@ const WAIT_MS_MAX = 300_000;
 export interface BenchOptions {
   readonly seed?: string;
   readonly owners?: Owners;
+  /** When a party's long steps go on; as all doubles, in microtasks by default. */
+  readonly nextTurn?: (party: Party) => NextTurn;
+  /** No draw is made twice, so that each wallet has keys of its own. */
+  readonly isFresh?: boolean;
   readonly identities?: Partial<Record<Party, Partial<PartyIdentity>>>;
 }
 
@@ -78,6 +83,7 @@ export class CustodyBench {
     const random = this.#random(party);
     const ports: RunnerPorts = {
       ...{ sealer: plainSealer, random, verifier: portableVerifier },
+      nextTurn: this.#options.nextTurn?.(party) ?? queueMicrotask,
       sealBackup: (_share, _ctr, owner) => {
         this.owners.push(`${party} ${owner === null ? "-" : owner.userId}`);
         return Buffer.from("backup");
@@ -179,6 +185,9 @@ export class CustodyBench {
       open: (id, request) => unless(() => runner.open(id, request)),
       receive: (id, message) => unless(() => runner.receive(id, message)),
       end: (id, cause) => unless(() => runner.end(id, cause)),
+      abandon: (id) => {
+        if (!memory.isDead && !memory.isThreadGone) runner.abandon(id);
+      },
       close: () => runner.close(),
     };
   }
@@ -191,11 +200,11 @@ export class CustodyBench {
     };
   }
 
-  /** A seed's draws are the same for each wallet; its id never is. */
+  /** A seed's draws are the same for each wallet unless asked otherwise; its id never is. */
   #random(party: Party): RandomSource {
     const source: RandomSource = {
       fill: (label, target) => {
-        const drawn = label.endsWith("walletId") ? `${label}${this.#drawn++}` : label;
+        const drawn = label.endsWith("walletId") || this.#options.isFresh === true ? `${label}${this.#drawn++}` : label;
         target.set(seededBytes(this.seed, drawn, target.length));
       },
     };
