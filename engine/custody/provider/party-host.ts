@@ -59,6 +59,8 @@ export class PartyHost<Request> implements LinkListener {
       },
       healed: (wallet) => {
         if (wallet.owesNotice) void this.#frozenHere(wallet);
+        if (wallet.owesRestore) this.reports.restored(wallet, false);
+        wallet.owesRestore = false;
         if (!wallet.isPlain) this.exchange.ask(wallet);
       },
     });

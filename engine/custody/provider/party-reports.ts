@@ -42,6 +42,10 @@ export class PartyReports {
     this.emit({ kind: "frozen", walletId, by, atMs: row?.frozenAtMs ?? 0 });
   }
 
+  restored({ id, row }: HeldWallet, isAsked: boolean): void {
+    if (row !== null) this.emit({ kind: "restored", walletId: id, epoch: row.activeEpoch, isAsked });
+  }
+
   settled({ id, verdict }: HeldWallet): void {
     if (verdict === "alert") this.alert("TAGS_DIFFER", id);
     else if (verdict !== "settled") this.alert("RESTORED_STORE", id);

@@ -25,10 +25,10 @@ export interface ProviderPorts extends HostPorts<ServiceRequest> {
   linkProblem(): SignerProblem | null;
 }
 
-/** Null: an attempt that no epoch was ever active of. */
+/** Null: an attempt that no epoch was ever active of, or whose activation is not durable yet. */
 export function walletOf(row: WalletRow, held: HeldWallet | null): Wallet | null {
   const name = held?.activeName ?? null;
-  if (held === null || held.row === null || name === null) return null;
+  if (held === null || !held.isMade || held.row === null || name === null) return null;
   const { ownerId, walletId, userId, address, createdAt } = row;
   const publicKey = `0x${Buffer.from(name.publicKey).toString("hex")}`;
   const { state, epoch } = { state: STATES[held.row.status], epoch: held.row.activeEpoch };

@@ -122,7 +122,9 @@ export class ServiceHost {
     try {
       await restoreWallet(this.host, wallet, beside);
     } catch (error) {
-      if (known === null && this.host.rows.byId(walletId)?.row == null) this.#walletRows.remove(walletId);
+      // What the store has not taken yet is there, and owed.
+      if (this.host.rows.byId(walletId)?.row != null) this.#lost.delete(walletId);
+      else if (known === null) this.#walletRows.remove(walletId);
       throw error;
     }
     this.#lost.delete(walletId);

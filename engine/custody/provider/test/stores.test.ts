@@ -80,9 +80,14 @@ describe("a restore that meets a store which takes nothing", () => {
     const back = await new CustodyBench({}, rows).up();
     back.parties[party].isFailing = true;
     await expect(restoreAt(back, party)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await back.pass(3_000);
+    expect(back.eventsOf("restored")).toEqual([]);
     back.parties[party].isFailing = false;
     await back.pass(3_000);
     await back.quiet();
+    // The operator's own act left the row of a failure: the end of it is one of its own.
+    expect(back.events).toContainEqual({ kind: "restored", walletId: made.id, epoch: 1, isAsked: false, party });
+    if (party === 0) expect(await back.create("ada")).toBe("WALLET_EXISTS");
     expect(back.service.status().problem).toBeNull();
     expect(back.cosigner.host.isReady).toBe(true);
     expect(storedRow(back.rows[party])).toMatchObject({ status: "restored", activeEpoch: 1 });
