@@ -39,6 +39,7 @@ beforeAll(async () => {
 });
 
 type Row = Omit<AuditRow, "atMs">;
+const CREATION_NAMESPACE = "creations";
 
 /** The service as it is wired: the events of its party and the acts of its desk go into one audit log. */
 function deskOver(
@@ -59,7 +60,7 @@ function deskOver(
     append,
     /** What the acts have left, and at the service, or at C, the events of the party. */
     async rows(party: Party = 0) {
-      const found: Row[] = party === 0 ? [...appended] : [];
+      const found: Row[] = party === 0 ? [...creationRows(both), ...appended] : [];
       const record = new CustodyRecord({
         audit: { append: async (row) => void found.push(row) },
         logger: silentLogger,
@@ -68,6 +69,12 @@ function deskOver(
       return found;
     },
   };
+}
+
+/** Those that are in the service's store since the commit that made a wallet, or gave it up. */
+function creationRows({ rows: [{ beside }] }: CustodyBench): Row[] {
+  const written = [...beside].filter(([key]) => key.startsWith(`${CREATION_NAMESPACE}/`));
+  return written.map(([, value]) => JSON.parse(Buffer.from(value).toString("utf8")) as Row);
 }
 
 /** The operator's socket of the service, over the same audit log. */
@@ -227,6 +234,97 @@ describe("a creation that was answered 503 and becomes a wallet later", () => {
     await both.meet();
     expect(await both.told(desk.create("ada", call()))).toMatchObject({ value: { userId: "ada" } });
     for (const rows of both.rows) expect(rows.wallets.size).toBe(1);
+  });
+});
+
+describe("the audit log of a creation whose end its caller was not told", () => {
+  const row = { what: "wallet.create", subject: expect.any(String), details: {} };
+  const done = { ...row, who: "pk_alice", outcome: "done" };
+  const failed = { ...row, outcome: "failed", details: { code: "SIGNER_UNAVAILABLE" } };
+
+  it("has one row, done, where the wallet came to be, whether or not its caller asks again", async () => {
+    const both = await new CustodyBench().up();
+    const { desk, rows } = deskOver(both);
+    both.link.fate = (_message, name) => (name === "activate" ? "cut" : "pass");
+    expect(await both.told(desk.create("ada", call()))).toBe("SIGNER_UNAVAILABLE");
+    both.link.fate = () => "pass";
+    await both.meet();
+    const [wallet] = both.service.list(null, null, 10).wallets;
+    expect(await rows()).toEqual([{ ...done, subject: wallet?.walletId }]);
+    expect(await both.told(desk.create("ada", call()))).toMatchObject({ value: wallet });
+    expect(await both.told(desk.create("ada", call({ idempotencyKey: null })))).toBe("WALLET_EXISTS");
+    expect(await rows()).toEqual([{ ...done, subject: wallet?.walletId }]);
+  });
+
+  it("has it where the service died behind the commit that made the wallet", async () => {
+    const both = await new CustodyBench().up();
+    const store = createMemoryStore();
+    both.link.fate = (_message, name) => {
+      if (name === "activate") both.kill(0);
+      return "pass";
+    };
+    void deskOver(both, store).desk.create("ada", call()).catch(never);
+    for (let ms = 0; !both.parties[0].isDead; ms += 25) {
+      if (ms > 60_000) never();
+      await both.quiet();
+      await both.pass(25);
+    }
+    both.link.fate = () => "pass";
+    await both.restart(0);
+    const [wallet] = both.service.list(null, null, 10).wallets;
+    const { desk, rows } = deskOver(both, store);
+    expect(await rows()).toEqual([{ ...done, subject: wallet?.walletId }]);
+    expect(await both.told(desk.create("ada", call()))).toMatchObject({ value: wallet });
+    expect(await rows()).toHaveLength(1);
+  });
+
+  it("has one row, by the service, where its store had lost that it had decided", async () => {
+    const both = await new CustodyBench().up();
+    const prepared: [MemoryRows, MemoryRows][] = [];
+    both.link.fate = (_message, name) => {
+      if (name === "f5") prepared.push(both.copyOfRows());
+      return name === "activated" ? "cut" : "pass";
+    };
+    expect(await both.told(deskOver(both).desk.create("ada", call()))).toBe("SIGNER_UNAVAILABLE");
+    const back = await new CustodyBench({}, [prepared[0]?.[0] ?? never(), both.rows[1]]).up();
+    const [wallet] = back.service.list(null, null, 10).wallets;
+    expect(await deskOver(back).rows()).toContainEqual({ ...done, who: "service", subject: wallet?.walletId });
+    expect(creationRows(back)).toHaveLength(1);
+  });
+
+  it("has one row, failed, where the parties gave it up", async () => {
+    const both = await new CustodyBench().up();
+    const { desk, rows } = deskOver(both);
+    // The service's thread gives no result to the last message, and the co-signer is away: nobody can say.
+    both.link.fate = (_message, name) => {
+      if (name !== "f6") return "pass";
+      both.parties[0].isThreadGone = true;
+      queueMicrotask(() => both.link.cut());
+      return "pass";
+    };
+    await expect(refusal(both, desk.create("ada", call()))).resolves.toMatchObject({ context: { isUnsettled: true } });
+    expect(await rows()).toEqual([]);
+    both.parties[0].isThreadGone = false;
+    both.link.fate = () => "pass";
+    await both.meet();
+    for (const { wallets } of both.rows) expect(wallets.size).toBe(0);
+    expect(await rows()).toEqual([{ ...failed, who: "pk_alice" }]);
+    both.seed = "host-2";
+    expect(await both.told(desk.create("ada", call()))).toMatchObject({ value: { userId: "ada" } });
+    expect(await rows()).toEqual([{ ...failed, who: "pk_alice" }, done]);
+  });
+
+  it("has one row, failed, where they gave it up while its caller waited", async () => {
+    const both = await new CustodyBench().up();
+    const { desk, rows } = deskOver(both);
+    both.link.fate = (_message, name) => {
+      if (name === "f6") both.parties[0].isThreadGone = true;
+      return "pass";
+    };
+    const asked = desk.create("ada", call());
+    expect(await both.told(asked)).toBe("FAILED_TO_CREATE_WALLET");
+    for (const { wallets } of both.rows) expect(wallets.size).toBe(0);
+    expect(await rows()).toMatchObject([{ who: "pk_alice", outcome: "failed" }]);
   });
 });
 
