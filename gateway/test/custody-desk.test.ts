@@ -5,7 +5,7 @@ import { systemRandom } from "../../engine/custody/mpc/base/random.js";
 import { abortMessage } from "../../engine/custody/provider/host-messages.js";
 import { storedAs } from "../../engine/custody/provider/test/made-wallet.js";
 import { plainSealer } from "../../engine/custody/provider/test/plain-sealer.js";
-import { CustodyBench, madeRows } from "../../engine/custody/provider/test/custody-bench.js";
+import { CREATION_NAMESPACE, CustodyBench, madeRows } from "../../engine/custody/provider/test/custody-bench.js";
 import type { MemoryRows } from "../../engine/custody/provider/test/memory-party.js";
 import type { Wallet } from "../../engine/custody/provider/wallet-provider.js";
 import { ServiceError } from "../../engine/domain/errors.js";
@@ -36,10 +36,11 @@ let made: { readonly rows: [MemoryRows, MemoryRows]; readonly wallet: Wallet };
 
 beforeAll(async () => {
   made = await madeRows();
+  const { beside } = made.rows[0];
+  for (const key of beside.keys()) if (key.startsWith(`${CREATION_NAMESPACE}/`)) beside.delete(key);
 });
 
 type Row = Omit<AuditRow, "atMs">;
-const CREATION_NAMESPACE = "creations";
 
 /** The service as it is wired: the events of its party and the acts of its desk go into one audit log. */
 function deskOver(

@@ -2,6 +2,7 @@
 import type { Owners } from "../../domain/owner.js";
 import type { StateStore } from "../../storage/state-store.js";
 import type { RandomSource } from "../mpc/base/random.js";
+import type { CreationWrites } from "./creation-rows.js";
 import type { HeldWallet } from "./held-wallet.js";
 import type { HostPorts } from "./party-ports.js";
 import type { PolicyRules } from "./session-outcomes.js";
@@ -21,6 +22,7 @@ export interface ProviderPorts extends HostPorts<ServiceRequest> {
   readonly intents: ServiceIntents;
   readonly rules: PolicyRules;
   readonly random: RandomSource;
+  readonly creationWrites: CreationWrites;
   /** What the connection itself knows of its state while none stands. */
   linkProblem(): SignerProblem | null;
 }
