@@ -329,6 +329,80 @@ describe("the audit log of a creation whose end its caller was not told", () => 
   });
 });
 
+describe("the audit log of an epoch that is active later than its session ended", () => {
+  const row = { subject: expect.any(String), outcome: "done" };
+
+  it("has one row of a creation at the co-signer", async () => {
+    const both = await new CustodyBench().up();
+    const { desk, rows } = deskOver(both);
+    both.link.fate = (_message, name) => (name === "activate" ? "cut" : "pass");
+    expect(await both.told(desk.create("ada", call()))).toBe("SIGNER_UNAVAILABLE");
+    expect(await rows(1)).toEqual([]);
+    both.link.fate = () => "pass";
+    await both.meet();
+    expect(await rows(1)).toEqual([{ ...row, who: "cosigner", what: "wallet.created", details: {} }]);
+  });
+
+  it.each(["activate", "activated"])(
+    "has one row of an operator's refresh at each party, beside that of the answer that he got, where %s is lost",
+    async (lost) => {
+      const both = await new CustodyBench({}, made.rows).up();
+      const { append, rows } = deskOver(both);
+      const { walletId } = made.wallet;
+      both.link.fate = (_message, name) => (name === lost ? "cut" : "pass");
+      const asked = operatorOf(both, append).run("wallets.refresh", { walletId });
+      expect(await both.told(asked.catch(({ code }: AdminRefusal) => code))).toBe("SIGNER_UNAVAILABLE");
+      both.link.fate = () => "pass";
+      await both.meet();
+      expect(both.service.find(walletId, null)).toMatchObject({ state: "ACTIVE", epoch: 2 });
+      const refreshed = { ...row, what: "wallet.refreshed", details: { epoch: 2, mode: 0 } };
+      expect(await rows(1)).toEqual([{ ...refreshed, who: "cosigner" }]);
+      expect((await rows()).map(({ who, what, outcome }) => [who, what, outcome])).toEqual([
+        ["admin", "wallet.refresh", "refused"],
+        ["service", "wallet.refreshed", "done"],
+      ]);
+    },
+  );
+
+  it("has one row of an operator's refresh at the service where he is told that it is done", async () => {
+    const both = await new CustodyBench({}, made.rows).up();
+    const { append, rows } = deskOver(both);
+    const { walletId } = made.wallet;
+    both.link.fate = (_message, name) => (name === "activated" ? "cut" : "pass");
+    const asked = operatorOf(both, append).run("wallets.refresh", { walletId });
+    const told = both.told(asked);
+    for (let ms = 0; both.link.isUp; ms += 25) {
+      if (ms > 60_000) never();
+      await both.quiet();
+      await both.pass(25);
+    }
+    both.link.fate = () => "pass";
+    await both.meet();
+    expect(await told).toMatchObject({ epoch: 2 });
+    expect(await rows()).toMatchObject([{ who: "admin", what: "wallet.refresh", outcome: "done" }]);
+  });
+
+  it("has one row, by the service, of a refresh whose process died behind its decision", async () => {
+    const both = await new CustodyBench({}, made.rows).up();
+    const { walletId } = made.wallet;
+    both.link.fate = (_message, name) => {
+      if (name === "activate") both.kill(0);
+      return "pass";
+    };
+    void both.service.refresh(walletId, 0).catch(never);
+    for (let ms = 0; !both.parties[0].isDead; ms += 25) {
+      if (ms > 60_000) never();
+      await both.quiet();
+      await both.pass(25);
+    }
+    both.link.fate = () => "pass";
+    await both.restart(0);
+    expect(await deskOver(both).rows()).toEqual([
+      { ...row, who: "service", what: "wallet.refreshed", details: { epoch: 2 } },
+    ]);
+  });
+});
+
 /** What the call rejects with, however long it takes. */
 async function refusal(both: CustodyBench, asked: Promise<unknown>): Promise<ServiceError> {
   const said = asked.then(never, (error: unknown) => (error instanceof ServiceError ? error : never()));

@@ -34,7 +34,8 @@ export type CustodyEvent =
       readonly kind: "refreshed";
       readonly walletId: string;
       readonly epoch: number;
-      readonly mode: RefreshMode;
+      /** Null: an earlier start knew it. */
+      readonly mode: RefreshMode | null;
     })
   /** An operator's act; not asked for: the store has taken it later than he waited. */
   | (Asked & { readonly kind: "restored"; readonly walletId: string; readonly epoch: number })

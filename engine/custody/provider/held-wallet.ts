@@ -7,7 +7,7 @@
  * aborts that were explained since.
  */
 import type { StateWrite } from "../../storage/state-store.js";
-import type { StateRow } from "../mpc/state/state-row.js";
+import type { RefreshMode, StateRow } from "../mpc/state/state-row.js";
 import type { OwnWallet, Verdict } from "../mpc/state/two-phase.js";
 import type { LiveSession } from "./live-session.js";
 import type { EpochName, StoredParty, StoredShare } from "./party-store.js";
@@ -34,6 +34,8 @@ export class HeldWallet {
   debt: Debt | null = null;
   /** A freeze that is not durable yet: the peer hears of it once it is. */
   owesNotice = false;
+  /** S: a refresh is decided, and its session ended before C had confirmed it. `isAsked`: an operator still waits. */
+  unconfirmed: { readonly mode: RefreshMode; readonly isAsked: boolean } | null = null;
   /** An operator was told that his restore is not durable; the audit hears of it once it is. */
   owesRestore = false;
   session: LiveSession | null = null;
