@@ -49,7 +49,6 @@ export class CustodyBench {
   seed: string;
   readonly #options: BenchOptions;
   #drawn = 0;
-  #creations = 0;
 
   constructor(options: BenchOptions = {}, rows?: readonly [MemoryRows, MemoryRows]) {
     this.#options = options;
@@ -107,7 +106,7 @@ export class CustodyBench {
       creationWrites: ({ who, walletId, isMade }) => {
         const [outcome, details] = isMade ? ["done", {}] : ["failed", { code: "SIGNER_UNAVAILABLE" }];
         const value = encodeJson({ who, what: "wallet.create", subject: walletId, outcome, details });
-        return [{ namespace: CREATION_NAMESPACE, key: String(this.#creations++).padStart(6, "0"), value }];
+        return [{ namespace: CREATION_NAMESPACE, key: `${walletId}/${outcome}`, value }];
       },
     });
     await this.service.start();
