@@ -90,7 +90,7 @@ export class WalletActs {
     return this.#turns.run(wallet.id, deadline.leftMs(), () => this.#places.run(deadline.leftMs(), act));
   }
 
-  /** Before the signatures of its wallet; among refreshes, an operator's goes first. A place is taken last. */
+  /** Before the signatures of its wallet, however many wait; among refreshes, an operator's goes first. A place is taken last. */
   #refreshTurn<Result>(
     wallet: HeldWallet,
     deadline: Deadline,
