@@ -65,6 +65,12 @@ export class HeldWallet {
     return result;
   }
 
+  /** The row in memory is durable. */
+  rowWritten(): void {
+    this.isRowWritten = true;
+    this.isMade ||= this.row !== null && this.row.activeEpoch !== 0;
+  }
+
   /** For the rules of a reconnection; null: no row. */
   own(): OwnWallet | null {
     const { row } = this;

@@ -106,7 +106,8 @@ export class PartyRows {
     if (this.#isOpen || this.#isStopped) {
       try {
         await this.#commit({ walletId: wallet.walletId, row, put, erase, beside });
-        this.#written(wallet);
+        wallet.rowWritten();
+        this.forgetEmpty(wallet);
         return true;
       } catch {
         this.#close();
@@ -188,21 +189,12 @@ export class PartyRows {
     const { debt, row, walletId } = wallet;
     if (debt === null) return;
     const erase = [...debt.erase].filter((epoch) => !wallet.epochs.has(epoch));
-    const put = debt.put === null ? null : await this.#unlessStored(wallet, debt.put);
+    // The commit that was not answered may have put the share.
+    const owed = debt.put !== null && wallet.epochs.has(debt.put.epoch) ? debt.put : null;
+    const put = owed === null || (await this.share(wallet, owed.epoch)) !== null ? null : owed;
     await this.#commit({ walletId, row, put, erase, beside: [...debt.beside.values()] });
     wallet.debt = null;
-    this.#written(wallet);
-  }
-
-  /** The commit that was not answered may have put it. */
-  async #unlessStored(wallet: HeldWallet, put: StoredShare): Promise<StoredShare | null> {
-    if (!wallet.epochs.has(put.epoch)) return null;
-    return (await this.share(wallet, put.epoch)) === null ? put : null;
-  }
-
-  #written(wallet: HeldWallet): void {
-    wallet.isRowWritten = true;
-    wallet.isMade ||= wallet.row !== null && wallet.row.activeEpoch !== 0;
+    wallet.rowWritten();
     this.forgetEmpty(wallet);
   }
 }
