@@ -27,7 +27,7 @@ export const custody: Scenario = {
     const parts = await makeThrowawayCustody();
     const opened = await openCustody({
       ...{ config: parts.config, store: parts.store, ring: parts.ring, owners: new Owners() },
-      ...{ audit: { append: async () => {} }, clock: createSystemClock(), random: systemRandom },
+      ...{ audit: { append: async () => {}, auditWrites: () => [] }, clock: createSystemClock(), random: systemRandom },
       ...{ logger: createLogger("silent"), logLevel: "silent" },
     });
     try {

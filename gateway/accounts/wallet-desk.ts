@@ -1,6 +1,6 @@
 /**
  * Server wallets for the routes: whose they are, one act for each Idempotency-Key, and a row in the audit log for what
- * the signers did or refused.
+ * the signers signed or refused. The row of a wallet is the provider's, in the commit that makes it.
  *
  * Invariants: a caller reaches the wallets of the owners that it reaches, and no others. No signature leaves without its
  * row. With a key a request acts once, also across a crash: a wallet that was made is answered again, also one that was
@@ -121,31 +121,20 @@ export class WalletDesk {
         if (existing !== null) throw new ServiceError("WALLET_EXISTS", { walletId: existing.walletId });
       },
       act: () => this.#create(userId, call),
-      recover: async () => {
-        const made = this.find(userId, call.ownerId);
-        if (made === null) return this.#create(userId, call);
-        await this.#noteMade(made, call, { recovered: true });
-        return made;
-      },
-      isOpen: (error) => error instanceof ServiceError && error.context["isUnsettled"] === true,
+      // The wallet's row came with it.
+      recover: async () => this.find(userId, call.ownerId) ?? this.#create(userId, call),
+      isOpen: isInDoubt,
     });
   }
 
   async #create(userId: string, call: WalletCall): Promise<Wallet> {
-    let wallet: Wallet;
     try {
-      wallet = await this.#provider.create(userId, call.ownerId);
+      return await this.#provider.create(userId, call.ownerId, whoOf(call.keyId));
     } catch (error) {
+      // Unknown is not failed: the row says what it came to, once that is known, and is the provider's.
+      if (isInDoubt(error)) throw error;
       throw await this.#refused(error, "INTERNAL", { call, what: "wallet.create", subject: "", details: {} });
     }
-    await this.#noteMade(wallet, call, {});
-    return wallet;
-  }
-
-  /** The wallet is there whether or not its row is: a failure is logged. */
-  async #noteMade({ walletId }: Wallet, { keyId }: WalletCall, details: WalletAct["details"]): Promise<void> {
-    const act = { what: "wallet.create", subject: walletId, outcome: "done", details } as const;
-    await this.#appendOrLog({ who: whoOf(keyId), ...act });
   }
 
   /**
@@ -197,6 +186,11 @@ export class WalletDesk {
       this.#logger.error("wallets.audit_failed", { what: act.what, errorName });
     }
   }
+}
+
+/** A creation that may still become a wallet. */
+function isInDoubt(error: unknown): boolean {
+  return error instanceof ServiceError && error.context["isUnsettled"] === true;
 }
 
 function whoOf(keyId: string | null): string {

@@ -15,6 +15,7 @@ import type { AdminPorts } from "../admin/operations.js";
 import { AdminRefusal } from "../admin/protocol.js";
 import { continueRotation, openKeyring, rotationOf } from "../admin/seals.js";
 import { ApiKeys } from "../auth/api-keys.js";
+import type { AuditLedger } from "../auth/audit.js";
 import { AuditStore } from "../auth/audit-store.js";
 import type { KeyAdmin } from "../auth/key-admin.js";
 import { SEALED_KEY_ROWS } from "../auth/key-rows.js";
@@ -23,7 +24,8 @@ import { StoredLocalRows } from "../auth/local-rows.js";
 import { systemFillRandom } from "../auth/secret-text.js";
 import { type AccessConfig, forgetKek } from "./config-access.js";
 
-export interface Administration extends Pick<AdminPorts, "keys" | "audit" | "sealRotation"> {
+export interface Administration extends Pick<AdminPorts, "keys" | "sealRotation"> {
+  readonly audit: AuditLedger;
   /** Seals shares; null without a key-encryption key. */
   readonly ring: Keyring | null;
   /** Id of the key-encryption key in use; null without one. */

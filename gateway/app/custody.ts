@@ -17,7 +17,7 @@ import type { Owners } from "../../engine/domain/owner.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import type { WalletAdmin } from "../admin/wallet-admin.js";
-import type { AuditLog } from "../auth/audit.js";
+import type { AuditLedger } from "../auth/audit.js";
 import { StartError } from "../children/start-error.js";
 import { openBackupFolder } from "../custody/backup-folder.js";
 import { CustodyRecord } from "../custody/custody-record.js";
@@ -38,7 +38,8 @@ export interface CustodyParts {
   readonly store: StateStore;
   readonly ring: Keyring;
   readonly owners: Owners;
-  readonly audit: Pick<AuditLog, "append">;
+  /** Over `store`, or over another one where wallets are made for the moment (demo). */
+  readonly audit: Pick<AuditLedger, "append" | "auditWrites">;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: ServiceLogger;
@@ -105,6 +106,11 @@ async function opened(parts: CustodyParts, undo: (() => Promise<void>)[], stop: 
     rules: { explain: refusalReply },
     random: systemRandom,
     linkProblem: () => problemOf(link.status()),
+    creationWrites: ({ who, walletId, isMade }) => {
+      const row = { who, what: "wallet.create", subject: walletId };
+      if (isMade) return audit.auditWrites({ ...row, outcome: "done", details: {} });
+      return audit.auditWrites({ ...row, outcome: "failed", details: { code: "SIGNER_UNAVAILABLE" } });
+    },
   });
   const restores = new WalletRestores({
     ...{ party: 0, sealer: ring, random: systemRandom, clock },

@@ -35,6 +35,7 @@ import { type WalletAct, WalletDesk } from "../accounts/wallet-desk.js";
 import { openAdminSocket, tlsReload } from "./admin-socket.js";
 import { type Administration, openAdministration, type OpenAdministration } from "./administration.js";
 import { openAuthentication } from "./authentication.js";
+import type { AuditLog } from "../auth/audit.js";
 import { type Custody, type CustodyParts, openCustody } from "./custody.js";
 import { StartError } from "../children/start-error.js";
 import type { Config } from "./config.js";
@@ -187,8 +188,10 @@ async function startWallets(builder: Builder, foundation: Foundation): Promise<W
   const { config, overrides, clock, random, logger, undo } = builder;
   const { store, owners, administration } = foundation;
   const provider = overrides.walletProvider ?? null;
-  const { audit, ring } = administration;
-  const own = overrides.throwawayCustody ?? ownCustody(config, store, administration);
+  const { ring } = administration;
+  const { throwawayCustody } = overrides;
+  const own = throwawayCustody ?? ownCustody(config, store, administration);
+  const audit = throwawayCustody === undefined ? administration.audit : auditElsewhere(administration, logger);
   if (own === null || provider !== null) {
     const keys =
       provider === null || ring === null ? null : await startKeys(builder, foundation, { provider, store, ring });
@@ -209,6 +212,17 @@ async function startKeys(
   undo.push(() => keys.stop());
   administration.watchVenueKeys((key, value) => keys.rewrapped(key, value));
   return keys;
+}
+
+/** Wallets of another store cannot have their rows of the audit log in one commit with them. */
+function auditElsewhere({ audit }: Administration, logger: ServiceLogger): CustodyParts["audit"] {
+  return {
+    append: (row) => audit.append(row),
+    auditWrites(row) {
+      void appended(audit, logger, row);
+      return [];
+    },
+  };
 }
 
 function ownCustody(
@@ -391,16 +405,19 @@ function createWalletDesks(
 }
 
 function recordActs({ audit }: Administration, logger: ServiceLogger): RecordAct {
-  return async (act) => {
-    try {
-      await audit.append(act);
-    } catch (error) {
-      logger.error("admin.audit_failed", {
-        what: act.what,
-        errorName: error instanceof Error ? error.name : "unknown",
-      });
-    }
-  };
+  return (act) => appended(audit, logger, act);
+}
+
+/** Never rejects. */
+async function appended(audit: AuditLog, logger: ServiceLogger, row: Parameters<AuditLog["append"]>[0]): Promise<void> {
+  try {
+    await audit.append(row);
+  } catch (error) {
+    logger.error("admin.audit_failed", {
+      what: row.what,
+      errorName: error instanceof Error ? error.name : "unknown",
+    });
+  }
 }
 
 /** Closes in reverse order of opening; a part that fails to close does not keep the others open. */

@@ -9,7 +9,7 @@ import type { Clock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import { scrub } from "../../engine/domain/scrub.js";
 import { decodeJson, encodeJson, type StateStore, type StateWrite } from "../../engine/storage/state-store.js";
-import type { AuditLog, AuditPage, AuditRow } from "./audit.js";
+import type { AuditLedger, AuditPage, AuditRow } from "./audit.js";
 import type { FillRandom } from "./secret-text.js";
 
 const NAMESPACE = "audit";
@@ -26,7 +26,7 @@ const ROW_BYTES_MAX = 4_096;
 
 type Details = AuditRow["details"];
 
-export class AuditStore implements AuditLog {
+export class AuditStore implements AuditLedger {
   readonly #store: StateStore;
   readonly #clock: Clock;
   readonly #fill: FillRandom;
@@ -48,7 +48,6 @@ export class AuditStore implements AuditLog {
     return new AuditStore(store, clock, fill, newest?.key ?? "");
   }
 
-  /** The writes that make the row durable: commit them with what the row tells of. */
   auditWrites(row: Omit<AuditRow, "atMs">): readonly StateWrite[] {
     const atMs = this.#clock.wallMs();
     return [{ namespace: NAMESPACE, key: this.#nextKey(atMs), value: encodeRow({ ...row, atMs }) }];

@@ -1,6 +1,7 @@
 /**
  * The append-only record of administrative acts, refused policies and signings: who, what, when, outcome. No secret.
  */
+import type { StateWrite } from "../../engine/storage/state-store.js";
 
 export interface AuditRow {
   readonly atMs: number;
@@ -18,6 +19,12 @@ export interface AuditRow {
 export interface AuditPage {
   readonly rows: readonly (AuditRow & { readonly id: string })[];
   readonly nextCursor: string | null;
+}
+
+/** Over the store that other rows are in, too. */
+export interface AuditLedger extends AuditLog {
+  /** The writes that make the row durable: commit them with what the row tells of. */
+  auditWrites(row: Omit<AuditRow, "atMs">): readonly StateWrite[];
 }
 
 export interface AuditLog {

@@ -62,7 +62,7 @@ function rowOf(who: string, event: Exclude<CustodyEvent, { kind: "violation" | "
     case "created":
       return { ...row, details: {} };
     case "refreshed":
-      return { ...row, details: { epoch: event.epoch, mode: event.mode } };
+      return { ...row, details: { epoch: event.epoch, ...(event.mode === null ? {} : { mode: event.mode }) } };
     case "restored":
       return { ...row, details: { epoch: event.epoch } };
     case "frozen":

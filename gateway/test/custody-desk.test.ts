@@ -5,7 +5,7 @@ import { systemRandom } from "../../engine/custody/mpc/base/random.js";
 import { abortMessage } from "../../engine/custody/provider/host-messages.js";
 import { storedAs } from "../../engine/custody/provider/test/made-wallet.js";
 import { plainSealer } from "../../engine/custody/provider/test/plain-sealer.js";
-import { CustodyBench, madeRows } from "../../engine/custody/provider/test/custody-bench.js";
+import { CREATION_NAMESPACE, CustodyBench, madeRows } from "../../engine/custody/provider/test/custody-bench.js";
 import type { MemoryRows } from "../../engine/custody/provider/test/memory-party.js";
 import type { Wallet } from "../../engine/custody/provider/wallet-provider.js";
 import { ServiceError } from "../../engine/domain/errors.js";
@@ -36,6 +36,8 @@ let made: { readonly rows: [MemoryRows, MemoryRows]; readonly wallet: Wallet };
 
 beforeAll(async () => {
   made = await madeRows();
+  const { beside } = made.rows[0];
+  for (const key of beside.keys()) if (key.startsWith(`${CREATION_NAMESPACE}/`)) beside.delete(key);
 });
 
 type Row = Omit<AuditRow, "atMs">;
@@ -59,7 +61,7 @@ function deskOver(
     append,
     /** What the acts have left, and at the service, or at C, the events of the party. */
     async rows(party: Party = 0) {
-      const found: Row[] = party === 0 ? [...appended] : [];
+      const found: Row[] = party === 0 ? [...creationRows(both), ...appended] : [];
       const record = new CustodyRecord({
         audit: { append: async (row) => void found.push(row) },
         logger: silentLogger,
@@ -68,6 +70,12 @@ function deskOver(
       return found;
     },
   };
+}
+
+/** Those that are in the service's store since the commit that made a wallet, or gave it up. */
+function creationRows({ rows: [{ beside }] }: CustodyBench): Row[] {
+  const written = [...beside].filter(([key]) => key.startsWith(`${CREATION_NAMESPACE}/`));
+  return written.map(([, value]) => JSON.parse(Buffer.from(value).toString("utf8")) as Row);
 }
 
 /** The operator's socket of the service, over the same audit log. */
@@ -227,6 +235,171 @@ describe("a creation that was answered 503 and becomes a wallet later", () => {
     await both.meet();
     expect(await both.told(desk.create("ada", call()))).toMatchObject({ value: { userId: "ada" } });
     for (const rows of both.rows) expect(rows.wallets.size).toBe(1);
+  });
+});
+
+describe("the audit log of a creation whose end its caller was not told", () => {
+  const row = { what: "wallet.create", subject: expect.any(String), details: {} };
+  const done = { ...row, who: "pk_alice", outcome: "done" };
+  const failed = { ...row, outcome: "failed", details: { code: "SIGNER_UNAVAILABLE" } };
+
+  it("has one row, done, where the wallet came to be, whether or not its caller asks again", async () => {
+    const both = await new CustodyBench().up();
+    const { desk, rows } = deskOver(both);
+    both.link.fate = (_message, name) => (name === "activate" ? "cut" : "pass");
+    expect(await both.told(desk.create("ada", call()))).toBe("SIGNER_UNAVAILABLE");
+    both.link.fate = () => "pass";
+    await both.meet();
+    const [wallet] = both.service.list(null, null, 10).wallets;
+    expect(await rows()).toEqual([{ ...done, subject: wallet?.walletId }]);
+    expect(await both.told(desk.create("ada", call()))).toMatchObject({ value: wallet });
+    expect(await both.told(desk.create("ada", call({ idempotencyKey: null })))).toBe("WALLET_EXISTS");
+    expect(await rows()).toEqual([{ ...done, subject: wallet?.walletId }]);
+  });
+
+  it("has it where the service died behind the commit that made the wallet", async () => {
+    const both = await new CustodyBench().up();
+    const store = createMemoryStore();
+    both.link.fate = (_message, name) => {
+      if (name === "activate") both.kill(0);
+      return "pass";
+    };
+    void deskOver(both, store).desk.create("ada", call()).catch(never);
+    for (let ms = 0; !both.parties[0].isDead; ms += 25) {
+      if (ms > 60_000) never();
+      await both.quiet();
+      await both.pass(25);
+    }
+    both.link.fate = () => "pass";
+    await both.restart(0);
+    const [wallet] = both.service.list(null, null, 10).wallets;
+    const { desk, rows } = deskOver(both, store);
+    expect(await rows()).toEqual([{ ...done, subject: wallet?.walletId }]);
+    expect(await both.told(desk.create("ada", call()))).toMatchObject({ value: wallet });
+    expect(await rows()).toHaveLength(1);
+  });
+
+  it("has one row, by the service, where its store had lost that it had decided", async () => {
+    const both = await new CustodyBench().up();
+    const prepared: [MemoryRows, MemoryRows][] = [];
+    both.link.fate = (_message, name) => {
+      if (name === "f5") prepared.push(both.copyOfRows());
+      return name === "activated" ? "cut" : "pass";
+    };
+    expect(await both.told(deskOver(both).desk.create("ada", call()))).toBe("SIGNER_UNAVAILABLE");
+    const back = await new CustodyBench({}, [prepared[0]?.[0] ?? never(), both.rows[1]]).up();
+    const [wallet] = back.service.list(null, null, 10).wallets;
+    expect(await deskOver(back).rows()).toContainEqual({ ...done, who: "service", subject: wallet?.walletId });
+    expect(creationRows(back)).toHaveLength(1);
+  });
+
+  it("has one row, failed, where the parties gave it up", async () => {
+    const both = await new CustodyBench().up();
+    const { desk, rows } = deskOver(both);
+    // The service's thread gives no result to the last message, and the co-signer is away: nobody can say.
+    both.link.fate = (_message, name) => {
+      if (name !== "f6") return "pass";
+      both.parties[0].isThreadGone = true;
+      queueMicrotask(() => both.link.cut());
+      return "pass";
+    };
+    await expect(refusal(both, desk.create("ada", call()))).resolves.toMatchObject({ context: { isUnsettled: true } });
+    expect(await rows()).toEqual([]);
+    both.parties[0].isThreadGone = false;
+    both.link.fate = () => "pass";
+    await both.meet();
+    for (const { wallets } of both.rows) expect(wallets.size).toBe(0);
+    expect(await rows()).toEqual([{ ...failed, who: "pk_alice" }]);
+    both.seed = "host-2";
+    expect(await both.told(desk.create("ada", call()))).toMatchObject({ value: { userId: "ada" } });
+    expect(await rows()).toEqual([{ ...failed, who: "pk_alice" }, done]);
+  });
+
+  it("has one row, failed, where they gave it up while its caller waited", async () => {
+    const both = await new CustodyBench().up();
+    const { desk, rows } = deskOver(both);
+    both.link.fate = (_message, name) => {
+      if (name === "f6") both.parties[0].isThreadGone = true;
+      return "pass";
+    };
+    const asked = desk.create("ada", call());
+    expect(await both.told(asked)).toBe("FAILED_TO_CREATE_WALLET");
+    for (const { wallets } of both.rows) expect(wallets.size).toBe(0);
+    expect(await rows()).toMatchObject([{ who: "pk_alice", outcome: "failed" }]);
+  });
+});
+
+describe("the audit log of an epoch that is active later than its session ended", () => {
+  const row = { subject: expect.any(String), outcome: "done" };
+
+  it("has one row of a creation at the co-signer", async () => {
+    const both = await new CustodyBench().up();
+    const { desk, rows } = deskOver(both);
+    both.link.fate = (_message, name) => (name === "activate" ? "cut" : "pass");
+    expect(await both.told(desk.create("ada", call()))).toBe("SIGNER_UNAVAILABLE");
+    expect(await rows(1)).toEqual([]);
+    both.link.fate = () => "pass";
+    await both.meet();
+    expect(await rows(1)).toEqual([{ ...row, who: "cosigner", what: "wallet.created", details: {} }]);
+  });
+
+  it.each(["activate", "activated"])(
+    "has one row of an operator's refresh at each party, beside that of the answer that he got, where %s is lost",
+    async (lost) => {
+      const both = await new CustodyBench({}, made.rows).up();
+      const { append, rows } = deskOver(both);
+      const { walletId } = made.wallet;
+      both.link.fate = (_message, name) => (name === lost ? "cut" : "pass");
+      const asked = operatorOf(both, append).run("wallets.refresh", { walletId });
+      expect(await both.told(asked.catch(({ code }: AdminRefusal) => code))).toBe("SIGNER_UNAVAILABLE");
+      both.link.fate = () => "pass";
+      await both.meet();
+      expect(both.service.find(walletId, null)).toMatchObject({ state: "ACTIVE", epoch: 2 });
+      const refreshed = { ...row, what: "wallet.refreshed", details: { epoch: 2, mode: 0 } };
+      expect(await rows(1)).toEqual([{ ...refreshed, who: "cosigner" }]);
+      expect((await rows()).map(({ who, what, outcome }) => [who, what, outcome])).toEqual([
+        ["admin", "wallet.refresh", "refused"],
+        ["service", "wallet.refreshed", "done"],
+      ]);
+    },
+  );
+
+  it("has one row of an operator's refresh at the service where he is told that it is done", async () => {
+    const both = await new CustodyBench({}, made.rows).up();
+    const { append, rows } = deskOver(both);
+    const { walletId } = made.wallet;
+    both.link.fate = (_message, name) => (name === "activated" ? "cut" : "pass");
+    const asked = operatorOf(both, append).run("wallets.refresh", { walletId });
+    const told = both.told(asked);
+    for (let ms = 0; both.link.isUp; ms += 25) {
+      if (ms > 60_000) never();
+      await both.quiet();
+      await both.pass(25);
+    }
+    both.link.fate = () => "pass";
+    await both.meet();
+    expect(await told).toMatchObject({ epoch: 2 });
+    expect(await rows()).toMatchObject([{ who: "admin", what: "wallet.refresh", outcome: "done" }]);
+  });
+
+  it("has one row, by the service, of a refresh whose process died behind its decision", async () => {
+    const both = await new CustodyBench({}, made.rows).up();
+    const { walletId } = made.wallet;
+    both.link.fate = (_message, name) => {
+      if (name === "activate") both.kill(0);
+      return "pass";
+    };
+    void both.service.refresh(walletId, 0).catch(never);
+    for (let ms = 0; !both.parties[0].isDead; ms += 25) {
+      if (ms > 60_000) never();
+      await both.quiet();
+      await both.pass(25);
+    }
+    both.link.fate = () => "pass";
+    await both.restart(0);
+    expect(await deskOver(both).rows()).toEqual([
+      { ...row, who: "service", what: "wallet.refreshed", details: { epoch: 2 } },
+    ]);
   });
 });
 

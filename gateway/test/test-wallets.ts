@@ -39,8 +39,14 @@ export class TestWallets implements WalletProvider {
   /** The next calls wait for it; null: they answer at once. */
   gate: Promise<void> | null = null;
   problem: WalletProviderStatus["problem"] = null;
+  readonly #acts: TestActs | null;
 
-  async create(userId: string, ownerId: string | null): Promise<Wallet> {
+  /** `acts`: where a wallet that is made leaves its row. */
+  constructor(acts: TestActs | null = null) {
+    this.#acts = acts;
+  }
+
+  async create(userId: string, ownerId: string | null, who = "local"): Promise<Wallet> {
     this.creates.push(userId);
     await this.#passed();
     const existing = this.find(userId, ownerId);
@@ -59,6 +65,8 @@ export class TestWallets implements WalletProvider {
       epoch: 1,
     };
     this.#held.set(wallet.walletId, { wallet, key });
+    const row = { who, what: "wallet.create", subject: wallet.walletId } as const;
+    this.#acts?.rows.push({ ...row, outcome: "done", details: {} });
     return wallet;
   }
 
@@ -141,14 +149,12 @@ function uuidOf(index: number): string {
   );
 }
 
-/** The audit log of a test: rows in memory, and switches that make it fail or never answer. */
+/** The audit log of a test: rows in memory, and a switch that makes it fail. */
 export class TestActs {
   readonly rows: WalletAct[] = [];
   isBroken = false;
-  isStuck = false;
 
   readonly append = async (act: WalletAct): Promise<void> => {
-    if (this.isStuck) await new Promise<never>(() => {});
     if (this.isBroken) throw new ServiceError("STORE_UNAVAILABLE", { reason: "FULL" });
     this.rows.push(act);
   };

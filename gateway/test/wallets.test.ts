@@ -24,8 +24,8 @@ let harness: Harness;
 let opened: Harness[] = [];
 
 async function start(): Promise<Harness> {
-  wallets = new TestWallets();
   acts = new TestActs();
+  wallets = new TestWallets(acts);
   const started = await startHarness({
     auth: createTestAuth({ keys: [BOB_SIGNS] }),
     wallets: { provider: wallets, appendAct: acts.append },
@@ -191,11 +191,12 @@ describe("creating a wallet", () => {
     expect(acts.rows).toEqual([{ who: ALICE.keyId, what: "wallet.create", subject: "", outcome, details: { code } }]);
   });
 
-  it("stands where its row could not be written: the wallet is there", async () => {
-    acts.isBroken = true;
-    const reply = await post("/api/wallets", { userId: "without a row" });
-    expect(reply.status).toBe(200);
-    expect((await get(path("without a row"))).status).toBe(200);
+  it("that may still become a wallet is 503 and leaves no row: it has not failed", async () => {
+    wallets.refusal = new ServiceError("SIGNER_UNAVAILABLE", { isUnsettled: true });
+    const reply = await post("/api/wallets", { userId: "in doubt" });
+    expect(shown(reply)[1]).toBe("SIGNER_UNAVAILABLE");
+    expect(detailsOf(reply)).toEqual({ isUnsettled: true });
+    expect(acts.rows).toEqual([]);
   });
 });
 

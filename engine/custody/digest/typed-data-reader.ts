@@ -72,6 +72,11 @@ function typedDataOf(root: JsonValue): TypedData {
   };
 }
 
+/**
+ * viem and others look a type up by the word at the beginning of its name, so `A:B` and `A$` are `A` to them: they leave
+ * out the structs that such a type uses, leave it out where it is used, and put a type `A` in. Such a name is taken where
+ * none of that matters.
+ */
 function readTypes(
   value: JsonValue | undefined,
   domain: JsonObject,
@@ -84,12 +89,21 @@ function readTypes(
     if (name === DOMAIN_TYPE) domainFields = readDomainFields(fields);
     else types.set(name, readFields(name, fields));
   }
+  const users = new Set<string>();
+  const used = new Set<string>();
   for (const [name, fields] of types)
     for (const field of fields) {
       const base = baseType(field.type);
-      if (atomicType(base) === null && !types.has(base))
-        throw new Unreadable(`types.${name}`, "a field of unknown type");
+      if (types.has(base)) {
+        users.add(name);
+        used.add(base);
+      } else if (atomicType(base) === null) throw new Unreadable(`types.${name}`, "a field of unknown type");
     }
+  for (const name of types.keys()) {
+    const word = /^\w*/.exec(name)?.[0] ?? "";
+    const isAlone = !users.has(name) && !used.has(name) && !types.has(word) && word !== DOMAIN_TYPE;
+    if (word !== name && !isAlone) throw new Unreadable(`types.${name}`, "a name that others cut");
+  }
   return { types, domainFields };
 }
 

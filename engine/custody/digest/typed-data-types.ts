@@ -3,7 +3,7 @@
  *
  * Invariant: names hold no comma, parenthesis or bracket and types no blank, so a type string can be cut into its types
  * and fields in one way only. A colon in a type's name and single blanks inside a field's name are allowed: two venues
- * use them.
+ * use them. Where a name with a colon or a dollar sign would be read in two ways the reader refuses it.
  */
 
 export interface TypedField {

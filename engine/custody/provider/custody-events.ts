@@ -34,9 +34,10 @@ export type CustodyEvent =
       readonly kind: "refreshed";
       readonly walletId: string;
       readonly epoch: number;
-      readonly mode: RefreshMode;
+      /** Null: an earlier start knew it. */
+      readonly mode: RefreshMode | null;
     })
-  /** Always an operator's act. */
+  /** An operator's act; not asked for: the store has taken it later than he waited. */
   | (Asked & { readonly kind: "restored"; readonly walletId: string; readonly epoch: number })
   /** `cheat`: a check of this party failed. `peer`: the other party gave notice. */
   | { readonly kind: "frozen"; readonly walletId: string; readonly by: "cheat" | "peer"; readonly atMs: number }

@@ -26,6 +26,9 @@ import type {
 } from "./wallet-provider.js";
 import { type WalletRow, WalletRows } from "./wallet-rows.js";
 
+/** A caller without a key, as the audit log names it. */
+const NO_KEY = "local";
+
 export class EmbeddedProvider implements WalletProvider {
   readonly #ports: ProviderPorts;
   readonly #rows: WalletRows;
@@ -60,8 +63,8 @@ export class EmbeddedProvider implements WalletProvider {
     return this.#service.stop();
   }
 
-  create(userId: string, ownerId: string | null): Promise<Wallet> {
-    return this.#creations.create(userId, ownerId);
+  create(userId: string, ownerId: string | null, who = NO_KEY): Promise<Wallet> {
+    return this.#creations.create(userId, ownerId, who);
   }
 
   find(name: string, ownerId: string | null): Wallet | null {

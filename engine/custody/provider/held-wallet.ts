@@ -7,15 +7,17 @@
  * aborts that were explained since.
  */
 import type { StateWrite } from "../../storage/state-store.js";
-import type { StateRow } from "../mpc/state/state-row.js";
+import type { RefreshMode, StateRow } from "../mpc/state/state-row.js";
 import type { OwnWallet, Verdict } from "../mpc/state/two-phase.js";
 import type { LiveSession } from "./live-session.js";
-import type { EpochName, StoredParty } from "./party-store.js";
+import type { EpochName, StoredParty, StoredShare } from "./party-store.js";
 import { walletIdText } from "./wallet-names.js";
 
 /** What could not be made durable. */
 export interface Debt {
   readonly erase: Set<number>;
+  /** Of a wallet that an operator restored; what a session could not write it drops instead. */
+  put: StoredShare | null;
   readonly beside: Map<string, StateWrite>;
 }
 
@@ -27,9 +29,15 @@ export class HeldWallet {
   /** Null: no row, an attempt to make one. */
   row: StateRow | null = null;
   isRowWritten = true;
+  /** An epoch was active in a row that was durable: before that the wallet may not come to be. */
+  isMade = false;
   debt: Debt | null = null;
   /** A freeze that is not durable yet: the peer hears of it once it is. */
   owesNotice = false;
+  /** S: a refresh is decided, and its session ended before C had confirmed it. `isAsked`: an operator still waits. */
+  unconfirmed: { readonly mode: RefreshMode; readonly isAsked: boolean } | null = null;
+  /** An operator was told that his restore is not durable; the audit hears of it once it is. */
+  owesRestore = false;
   session: LiveSession | null = null;
   /** The own `State` is not answered yet. */
   isAsked = false;
@@ -45,6 +53,7 @@ export class HeldWallet {
   static of({ walletId, row, epochs }: StoredParty): HeldWallet {
     const wallet = new HeldWallet(walletId);
     wallet.row = row;
+    wallet.isMade = row.activeEpoch !== 0;
     for (const epoch of epochs) wallet.epochs.set(epoch.epoch, epoch);
     return wallet;
   }
@@ -54,6 +63,12 @@ export class HeldWallet {
     const result = this.#lane.then(task);
     this.#lane = result.catch(() => {});
     return result;
+  }
+
+  /** The row in memory is durable. */
+  rowWritten(): void {
+    this.isRowWritten = true;
+    this.isMade ||= this.row !== null && this.row.activeEpoch !== 0;
   }
 
   /** For the rules of a reconnection; null: no row. */

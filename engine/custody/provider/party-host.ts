@@ -59,6 +59,8 @@ export class PartyHost<Request> implements LinkListener {
       },
       healed: (wallet) => {
         if (wallet.owesNotice) void this.#frozenHere(wallet);
+        if (wallet.owesRestore) this.reports.restored(wallet, false);
+        wallet.owesRestore = false;
         if (!wallet.isPlain) this.exchange.ask(wallet);
       },
     });
@@ -169,6 +171,8 @@ export class PartyHost<Request> implements LinkListener {
     // An epoch that is prepared, kept, or active without the peer's word is settled, whatever ended the session.
     const isUnanswered = outcome.isDecided && end.kind !== "done";
     const { row } = wallet;
+    const { kind, mode, isAsked } = session.names;
+    if (isUnanswered && kind === "refresh") wallet.unconfirmed = { mode: mode ?? 0, isAsked };
     if (row !== null && (isUnanswered || row.stage !== "none" || row.keptEpoch !== 0)) this.exchange.ask(wallet);
     this.#role.sessionEnded(wallet, session, outcome);
   }
@@ -176,6 +180,7 @@ export class PartyHost<Request> implements LinkListener {
   #changed(wallet: HeldWallet, change: RowChange): RowWrite {
     const { row, erase } = change;
     if (row?.status === "frozen" && wallet.row?.status !== "frozen") this.reports.frozen(wallet.id, row, "peer");
+    if (row !== null) this.reports.endedLate(wallet, row);
     return { row, erase, beside: this.#role.besideChange(wallet, change) };
   }
 

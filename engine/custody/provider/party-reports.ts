@@ -42,6 +42,26 @@ export class PartyReports {
     this.emit({ kind: "frozen", walletId, by, atMs: row?.frozenAtMs ?? 0 });
   }
 
+  /** A rule or a late message ends what a session left half done: before the row in memory changes. */
+  endedLate(wallet: HeldWallet, row: StateRow): void {
+    const { id: walletId, row: former, unconfirmed } = wallet;
+    if (former === null) return;
+    const isActivated = row.activeEpoch > former.activeEpoch;
+    if (isActivated && former.activeEpoch === 0)
+      // S has the row of its audit log in the same commit.
+      this.emit({ kind: "created", walletId, isAsked: this.#party === 0 });
+    else if (isActivated && this.#party === 1)
+      this.emit({ kind: "refreshed", walletId, epoch: row.activeEpoch, mode: former.preparedMode, isAsked: false });
+    if (former.keptEpoch === 0 || row.keptEpoch !== 0) return;
+    const { mode, isAsked } = unconfirmed ?? { mode: null, isAsked: false };
+    this.emit({ kind: "refreshed", walletId, epoch: row.activeEpoch, mode, isAsked });
+    wallet.unconfirmed = null;
+  }
+
+  restored({ id, row }: HeldWallet, isAsked: boolean): void {
+    if (row !== null) this.emit({ kind: "restored", walletId: id, epoch: row.activeEpoch, isAsked });
+  }
+
   settled({ id, verdict }: HeldWallet): void {
     if (verdict === "alert") this.alert("TAGS_DIFFER", id);
     else if (verdict !== "settled") this.alert("RESTORED_STORE", id);

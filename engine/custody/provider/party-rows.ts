@@ -22,6 +22,8 @@ export interface RowWrite {
   readonly put?: StoredShare | null;
   readonly erase?: readonly number[];
   readonly beside?: readonly StateWrite[];
+  /** A share that the store does not take now is owed too. Without it the epoch is nobody's, and its session drops it. */
+  readonly owesShare?: boolean;
 }
 
 export interface RowsListener {
@@ -93,7 +95,10 @@ export class PartyRows {
   }
 
   /** One commit. False: it is owed, and may or may not be durable. Memory has it either way. */
-  async write(wallet: HeldWallet, { row, put = null, erase = [], beside = [] }: RowWrite): Promise<boolean> {
+  async write(
+    wallet: HeldWallet,
+    { row, put = null, erase = [], beside = [], owesShare = false }: RowWrite,
+  ): Promise<boolean> {
     wallet.row = row;
     if (put !== null) wallet.epochs.set(put.epoch, { epoch: put.epoch, tag: put.tag, publicKey: put.publicKey });
     for (const epoch of erase) wallet.epochs.delete(epoch);
@@ -101,14 +106,14 @@ export class PartyRows {
     if (this.#isOpen || this.#isStopped) {
       try {
         await this.#commit({ walletId: wallet.walletId, row, put, erase, beside });
-        wallet.isRowWritten = true;
+        wallet.rowWritten();
         this.forgetEmpty(wallet);
         return true;
       } catch {
         this.#close();
       }
     }
-    owe(wallet, put === null ? erase : [...erase, put.epoch], beside);
+    owe(wallet, put === null ? erase : [...erase, put.epoch], owesShare ? put : null, beside);
     return false;
   }
 
@@ -184,15 +189,24 @@ export class PartyRows {
     const { debt, row, walletId } = wallet;
     if (debt === null) return;
     const erase = [...debt.erase].filter((epoch) => !wallet.epochs.has(epoch));
-    await this.#commit({ walletId, row, put: null, erase, beside: [...debt.beside.values()] });
+    // The commit that was not answered may have put the share.
+    const owed = debt.put !== null && wallet.epochs.has(debt.put.epoch) ? debt.put : null;
+    const put = owed === null || (await this.share(wallet, owed.epoch)) !== null ? null : owed;
+    await this.#commit({ walletId, row, put, erase, beside: [...debt.beside.values()] });
     wallet.debt = null;
-    wallet.isRowWritten = true;
+    wallet.rowWritten();
     this.forgetEmpty(wallet);
   }
 }
 
-function owe(wallet: HeldWallet, erase: readonly number[], beside: readonly StateWrite[]): void {
-  const debt = wallet.debt ?? { erase: new Set<number>(), beside: new Map<string, StateWrite>() };
+function owe(
+  wallet: HeldWallet,
+  erase: readonly number[],
+  put: StoredShare | null,
+  beside: readonly StateWrite[],
+): void {
+  const debt = wallet.debt ?? { erase: new Set<number>(), put: null, beside: new Map<string, StateWrite>() };
+  debt.put ??= put;
   for (const epoch of erase) debt.erase.add(epoch);
   for (const write of beside) debt.beside.set(`${write.namespace}/${write.key}`, write);
   wallet.debt = debt;

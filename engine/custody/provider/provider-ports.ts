@@ -2,6 +2,7 @@
 import type { Owners } from "../../domain/owner.js";
 import type { StateStore } from "../../storage/state-store.js";
 import type { RandomSource } from "../mpc/base/random.js";
+import type { CreationWrites } from "./creation-rows.js";
 import type { HeldWallet } from "./held-wallet.js";
 import type { HostPorts } from "./party-ports.js";
 import type { PolicyRules } from "./session-outcomes.js";
@@ -21,14 +22,15 @@ export interface ProviderPorts extends HostPorts<ServiceRequest> {
   readonly intents: ServiceIntents;
   readonly rules: PolicyRules;
   readonly random: RandomSource;
+  readonly creationWrites: CreationWrites;
   /** What the connection itself knows of its state while none stands. */
   linkProblem(): SignerProblem | null;
 }
 
-/** Null: an attempt that no epoch was ever active of. */
+/** Null: an attempt that no epoch was ever active of, or whose activation is not durable yet. */
 export function walletOf(row: WalletRow, held: HeldWallet | null): Wallet | null {
   const name = held?.activeName ?? null;
-  if (held === null || held.row === null || name === null) return null;
+  if (held === null || !held.isMade || held.row === null || name === null) return null;
   const { ownerId, walletId, userId, address, createdAt } = row;
   const publicKey = `0x${Buffer.from(name.publicKey).toString("hex")}`;
   const { state, epoch } = { state: STATES[held.row.status], epoch: held.row.activeEpoch };

@@ -14,7 +14,10 @@ export interface RestoredWallet {
   readonly share: StoredShare;
 }
 
-/** Rejects with INVALID_PARAMETERS for what would replace a row of the same or a higher epoch, or meets a session. */
+/**
+ * Rejects with STORE_UNAVAILABLE where the store does not take it: then it is owed, and done once the store works.
+ * Rejects with INVALID_PARAMETERS for what would replace a row of the same or a higher epoch, or meets a session.
+ */
 export async function restoreWallet<Request>(
   host: PartyHost<Request>,
   { walletId, row, share }: RestoredWallet,
@@ -28,9 +31,9 @@ export async function restoreWallet<Request>(
     if (wallet.row !== null && Math.max(wallet.row.activeEpoch, wallet.row.preparedEpoch) >= row.activeEpoch)
       throw new ServiceError("INVALID_PARAMETERS", { problem: "the store has this epoch or a later one" });
     const erase = [...wallet.epochs.keys()].filter((epoch) => epoch !== share.epoch);
-    if (!(await host.rows.write(wallet, { row, put: share, erase, beside })))
-      throw new ServiceError("STORE_UNAVAILABLE", { reason: "COMMIT_FAILED" });
+    wallet.owesRestore = !(await host.rows.write(wallet, { row, put: share, erase, beside, owesShare: true }));
+    if (wallet.owesRestore) throw new ServiceError("STORE_UNAVAILABLE", { reason: "COMMIT_FAILED" });
   });
-  host.reports.emit({ kind: "restored", walletId: wallet.id, epoch: row.activeEpoch, isAsked: true });
+  host.reports.restored(wallet, true);
   host.exchange.ask(wallet);
 }

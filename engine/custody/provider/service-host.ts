@@ -6,6 +6,7 @@ import { ServiceError } from "../../domain/errors.js";
 import { isRefreshDue } from "../mpc/state/abort-count.js";
 import { allowsRefresh } from "../mpc/state/refresh-mode.js";
 import type { RefreshMode } from "../mpc/state/state-row.js";
+import { CreationRows, type CreationWrites } from "./creation-rows.js";
 import type { HeldWallet } from "./held-wallet.js";
 import type { LiveSession, SessionNames, SessionOutcome } from "./live-session.js";
 import { PartyHost } from "./party-host.js";
@@ -34,9 +35,15 @@ export class ServiceHost {
   /** Wallets that C has and S lost, by UUID. */
   readonly #lost = new Set<string>();
   readonly waiters: Waiters;
+  readonly creationRows: CreationRows;
 
-  constructor(ports: HostPorts<ServiceRequest>, walletRows: WalletRows, listener: ServiceListener) {
+  constructor(
+    ports: HostPorts<ServiceRequest> & { readonly creationWrites: CreationWrites },
+    walletRows: WalletRows,
+    listener: ServiceListener,
+  ) {
     this.#walletRows = walletRows;
+    this.creationRows = new CreationRows(ports.creationWrites);
     this.#listener = listener;
     this.waiters = new Waiters(ports.clock);
     this.host = new PartyHost(ports, this.#role());
@@ -61,10 +68,12 @@ export class ServiceHost {
     return wallet?.row === null || wallet?.row.activeEpoch === 0 ? null : wallet;
   }
 
-  async keygen(walletId: Uint8Array, owner: BackupOwner): Promise<SessionOutcome> {
+  /** Whoever calls it says by `creationRows.answered` when nobody waits for the wallet any more. */
+  async keygen(walletId: Uint8Array, owner: BackupOwner, who: string): Promise<SessionOutcome> {
     if (!this.host.isReady || this.host.reports.violations.isRefused(NEW_WALLETS)) throw notReady(this.host);
     if (this.#lost.size > 0) throw new ServiceError("RESTORED_STORE");
     const wallet = this.host.rows.attempt(walletId);
+    this.creationRows.begun(wallet.id, who);
     const names: SessionNames = { kind: "keygen", epoch: 1, ctr: 0n, mode: null, owner, isAsked: true };
     return this.#begun(wallet, () => this.#started(wallet, names, { kind: "keygen", walletId, owner }));
   }
@@ -122,7 +131,9 @@ export class ServiceHost {
     try {
       await restoreWallet(this.host, wallet, beside);
     } catch (error) {
-      if (known === null && this.host.rows.byId(walletId)?.row == null) this.#walletRows.remove(walletId);
+      // What the store has not taken yet is there, and owed.
+      if (this.host.rows.byId(walletId)?.row != null) this.#lost.delete(walletId);
+      else if (known === null) this.#walletRows.remove(walletId);
       throw error;
     }
     this.#lost.delete(walletId);
@@ -180,11 +191,17 @@ export class ServiceHost {
       beside: (wallet, { names: { owner, kind } }, effect) => {
         if (effect.kind !== "commit") return [];
         if (effect.row === null) return [this.#walletRows.remove(wallet.id)];
+        if (kind === "keygen" && effect.row.activeEpoch !== 0) return this.creationRows.made(wallet.id);
         if (kind !== "keygen" || effect.put === null || owner === null) return [];
         const address = addressText(addressBytesOf(effect.put.publicKey));
         return [this.#walletRows.put({ walletId: wallet.id, address, ...owner })];
       },
-      besideChange: (wallet, { row }) => (row === null ? [this.#walletRows.remove(wallet.id)] : []),
+      besideChange: (wallet, { row }) => {
+        const isAttempt = wallet.row !== null && wallet.row.activeEpoch === 0;
+        if (row === null)
+          return [this.#walletRows.remove(wallet.id), ...(isAttempt ? this.creationRows.givenUp(wallet.id) : [])];
+        return isAttempt && row.activeEpoch !== 0 ? this.creationRows.made(wallet.id) : [];
+      },
       opening: async () => {},
       sessionEnded: (wallet, _session, outcome) => {
         this.#listener.sessionEnded(wallet, outcome);

@@ -10,7 +10,7 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-/** At most `places` at once; at most `waitingMax` wait. */
+/** At most `places` at once; at most `waitingMax` wait, beside those that go first, which whoever calls bounds. */
 export class Turns {
   readonly #clock: Clock;
   readonly #places: number;
@@ -47,7 +47,7 @@ export class Turns {
   }
 
   #wait(waitMs: number, isFirst: boolean): Promise<void> {
-    if (this.#waiting.length >= this.#waitingMax) return Promise.reject(unavailable());
+    if (!isFirst && this.#waiting.length >= this.#waitingMax) return Promise.reject(unavailable());
     return new Promise((resolve, reject) => {
       const timer = this.#clock.setTimer(() => {
         this.#waiting.splice(this.#waiting.indexOf(waiting), 1);

@@ -90,7 +90,7 @@ export class WalletActs {
     return this.#turns.run(wallet.id, deadline.leftMs(), () => this.#places.run(deadline.leftMs(), act));
   }
 
-  /** Before the signatures of its wallet; among refreshes, an operator's goes first. A place is taken last. */
+  /** Before the signatures of its wallet, however many wait; among refreshes, an operator's goes first. A place is taken last. */
   #refreshTurn<Result>(
     wallet: HeldWallet,
     deadline: Deadline,
@@ -109,7 +109,11 @@ export class WalletActs {
       // Decided, and the peer's answer was lost: both have the new epoch once they are settled.
       const isMade =
         outcome.isDecided && (await this.#host.waiters.until(() => this.#isMade(wallet), deadline.leftMs()));
-      if (!isMade) throw error;
+      if (!isMade) {
+        // The operator hears that it failed: where it is made all the same, that is for the audit log to say.
+        if (wallet.unconfirmed !== null) wallet.unconfirmed = { ...wallet.unconfirmed, isAsked: false };
+        throw error;
+      }
     }
     return wallet.row?.activeEpoch ?? 0;
   }

@@ -4,6 +4,7 @@
  */
 import { Deadline } from "../../domain/deadline.js";
 import { ServiceError } from "../../domain/errors.js";
+import type { SessionOutcome } from "./live-session.js";
 import { type ProviderPorts, walletOf } from "./provider-ports.js";
 import { notReady, type ServiceHost } from "./service-host.js";
 import { errorOfEnd, isPeerFault, isTransport, unavailable, unsettled } from "./session-outcomes.js";
@@ -41,11 +42,11 @@ export class WalletCreations {
     return this.#turns.waitingCount;
   }
 
-  async create(userId: string, ownerId: string | null): Promise<Wallet> {
+  async create(userId: string, ownerId: string | null, who: string): Promise<Wallet> {
     const key = `${this.#ports.owners.effectiveOwner(ownerId)}\0${userId}`;
     const running = this.#creating.get(key);
     if (running !== undefined) throw this.#exists(await running, ownerId);
-    const creation = this.#create(userId, ownerId);
+    const creation = this.#create(userId, ownerId, who);
     this.#creating.set(key, creation);
     try {
       return await creation;
@@ -54,14 +55,14 @@ export class WalletCreations {
     }
   }
 
-  async #create(userId: string, ownerId: string | null): Promise<Wallet> {
+  async #create(userId: string, ownerId: string | null, who: string): Promise<Wallet> {
     const deadline = new Deadline(this.#ports.clock, CREATE_MS);
     this.#assertFree(userId, ownerId);
     if (!this.#service.host.isReady) throw notReady(this.#service.host);
     return this.#turns.run(deadline.leftMs(), async () => {
       for (let retry = 0; ; retry++) {
         this.#assertFree(userId, ownerId);
-        const made = await this.#attempt({ ownerId, userId, createdAt: this.#ports.clock.wallMs() }, deadline);
+        const made = await this.#attempt({ ownerId, userId, createdAt: this.#ports.clock.wallMs() }, who, deadline);
         if (made instanceof ServiceError) throw made;
         if (made !== null) return made;
         if (retry >= RETRIES_MAX || deadline.leftMs() === 0) throw unavailable();
@@ -69,14 +70,22 @@ export class WalletCreations {
     });
   }
 
-  /** Null: a transport failure, and nothing of the attempt is left. */
-  async #attempt(owner: BackupOwner, deadline: Deadline): Promise<Wallet | ServiceError | null> {
-    const { random, rules } = this.#ports;
+  /** As `#answerOf`, and whose row of the audit log it is is settled. */
+  async #attempt(owner: BackupOwner, who: string, deadline: Deadline): Promise<Wallet | ServiceError | null> {
     const drawn = Buffer.alloc(16);
-    random.fill("walletId", drawn);
+    this.#ports.random.fill("walletId", drawn);
     const walletId = markedWalletId(drawn);
     const id = walletIdText(walletId);
-    const outcome = await this.#service.keygen(walletId, owner);
+    const outcome = await this.#service.keygen(walletId, owner, who);
+    const answer = await this.#answerOf(id, outcome, deadline);
+    const isInDoubt = answer instanceof ServiceError && answer.context["isUnsettled"] === true;
+    const isGivenUp = this.#service.creationRows.answered(id, isInDoubt);
+    return isInDoubt && isGivenUp ? unavailable(outcome.unwritten) : answer;
+  }
+
+  /** Null: a transport failure, and nothing of the attempt is left. */
+  async #answerOf(id: string, outcome: SessionOutcome, deadline: Deadline): Promise<Wallet | ServiceError | null> {
+    const { rules } = this.#ports;
     if (outcome.end.kind === "done") return this.#acknowledged(id);
     // Decided, or in doubt: what both agree on is the answer, if the caller's time is enough for it.
     const isAgreed = () => this.#service.host.isReady && (this.#service.host.rows.byId(id)?.isSettled ?? true);

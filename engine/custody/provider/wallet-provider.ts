@@ -113,8 +113,10 @@ export interface WalletProvider {
   /**
    * Rejects with WALLET_EXISTS, context `walletId`, where the owner has a wallet of this user id. SIGNER_UNAVAILABLE with
    * context `isUnsettled`: the wallet may still come to be; asked for again it is that one, made now, or in doubt still.
+   * `who`: for the audit log. A wallet that is made leaves its row there, in the same commit, and so does one that was in
+   * doubt and is given up; every other rejection is left to the caller.
    */
-  create(userId: string, ownerId: string | null): Promise<Wallet>;
+  create(userId: string, ownerId: string | null, who: string): Promise<Wallet>;
   /** By user id, wallet id or address (hex in any case). Null: the owner has none of this name. */
   find(name: string, ownerId: string | null): Wallet | null;
   /** In ascending order of wallet id. `after`: exclusive start. */

@@ -58,6 +58,24 @@ describe("a wallet row", () => {
     expect([rows.find("ada", "eve"), rows.inTheWay("ada", "eve")]).toEqual([ROW, ROW]);
   });
 
+  it("of a user id that another wallet has got since, as after a restore, leaves the user id to the later one", async () => {
+    const [walletId, address] = ["f0010203-0405-4607-8809-0a0b0c0d0e0f", "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"];
+    const later: WalletRow = { ...ROW, walletId, address, createdAt: ROW.createdAt + 1 };
+    const rows = await loaded(later, walletId);
+    rows.put(ROW);
+    expect([rows.find("ada", null), rows.inTheWay("ada", null), rows.find(ROW.walletId, null)]).toEqual([
+      ...[later, later, ROW],
+    ]);
+    // Whatever the order of their ids at the next start.
+    const first = { ...later, walletId: "00000000-0405-4607-8809-0a0b0c0d0e0f" };
+    const again = await loaded(first, first.walletId);
+    again.put(ROW);
+    expect(again.find("ada", null)).toEqual(first);
+    const other = await loaded(ROW);
+    other.put(first);
+    expect(other.find("ada", null)).toEqual(first);
+  });
+
   it("keeps what it was written as", async () => {
     const rows = new WalletRows(new Owners());
     const { value } = rows.put(ROW);

@@ -101,12 +101,20 @@ export class WalletRows {
     if (this.#byId.has(row.walletId)) this.remove(row.walletId);
     this.#byId.set(row.walletId, row);
     this.#byAddress.set(row.address.toLowerCase(), row);
-    this.#byUser.set(userKey(row.ownerId, row.userId), row);
+    const user = userKey(row.ownerId, row.userId);
+    const known = this.#byUser.get(user);
+    // A restored wallet may have the user id of one that was made since: what the user id means does not change by it.
+    if (known === undefined || isLater(row, known)) this.#byUser.set(user, row);
     const owner = ownerKey(row.ownerId);
     const rows = this.#byOwner.get(owner) ?? new SortedRows<WalletRow>();
     this.#byOwner.set(owner, rows);
     rows.add(row);
   }
+}
+
+/** The same at each start, whatever the order of the rows. */
+function isLater(row: WalletRow, other: WalletRow): boolean {
+  return row.createdAt > other.createdAt || (row.createdAt === other.createdAt && row.walletId > other.walletId);
 }
 
 const NO_ROWS = new SortedRows<WalletRow>();

@@ -1,5 +1,5 @@
 /** Doubles of the ports of the administration: keys and audit rows in memory. */
-import type { AuditLog, AuditPage, AuditRow } from "../../auth/audit.js";
+import type { AuditLedger, AuditPage, AuditRow } from "../../auth/audit.js";
 import { ServiceError } from "../../../engine/domain/errors.js";
 import type { KeyAdmin, KeyView, KeyWish, NewSecret } from "../../auth/key-admin.js";
 import type { AdminPorts } from "../operations.js";
@@ -47,11 +47,16 @@ export class MemoryKeys implements KeyAdmin {
   }
 }
 
-export class MemoryAudit implements AuditLog {
+export class MemoryAudit implements AuditLedger {
   readonly rows: Omit<AuditRow, "atMs">[] = [];
 
   async append(row: Omit<AuditRow, "atMs">): Promise<void> {
     this.rows.push(row);
+  }
+
+  auditWrites(row: Omit<AuditRow, "atMs">): readonly [] {
+    this.rows.push(row);
+    return [];
   }
 
   async page(limit: number, cursor: string | null): Promise<AuditPage> {

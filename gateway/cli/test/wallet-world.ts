@@ -140,6 +140,7 @@ export class WalletWorld {
       ...{ rows: store, owners: new Owners(), random: systemRandom },
       ...{ runner: createServiceRunner(runnerPorts(ring, key, secp256k1)), store: new DurablePartyStore(store) },
       ...{ intents: { encode: signingIntent }, rules: { explain: refusalReply }, linkProblem: () => null },
+      creationWrites: () => [],
     });
     const provider = this.service;
     const restores = new WalletRestores({

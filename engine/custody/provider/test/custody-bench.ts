@@ -2,6 +2,7 @@
 import { VirtualClock } from "../../../domain/virtual-clock.js";
 import { Owners } from "../../../domain/owner.js";
 import { ServiceError } from "../../../domain/errors.js";
+import { encodeJson } from "../../../storage/state-store.js";
 import type { Party } from "../../mpc/base/parameters.js";
 import { labelled, type RandomSource } from "../../mpc/base/random.js";
 import { portableVerifier } from "../../mpc/parts/final-signature.js";
@@ -21,6 +22,8 @@ import { MemoryLink } from "./memory-link.js";
 import { copyOfRows, emptyRows, MemoryParty, type MemoryRows } from "./memory-party.js";
 import { plainSealer } from "./plain-sealer.js";
 
+/** As the audit log has them, without the time. */
+export const CREATION_NAMESPACE = "creations";
 const STEP_MS = 25;
 const WAIT_MS_MAX = 300_000;
 
@@ -106,6 +109,11 @@ export class CustodyBench {
         }),
       },
       linkProblem: () => "UNREACHABLE",
+      creationWrites: ({ who, walletId, isMade }) => {
+        const [outcome, details] = isMade ? ["done", {}] : ["failed", { code: "SIGNER_UNAVAILABLE" }];
+        const value = encodeJson({ who, what: "wallet.create", subject: walletId, outcome, details });
+        return [{ namespace: CREATION_NAMESPACE, key: `${walletId}/${outcome}`, value }];
+      },
     });
     await this.service.start();
   }

@@ -1,9 +1,9 @@
 /** A freeze and its exit, notices of the peer, and the refresh that is due. */
 import { describe, expect, it, vi } from "vitest";
-import type { Party } from "../../mpc/base/parameters.js";
+import { type Party, SESSIONS_PER_EPOCH } from "../../mpc/base/parameters.js";
 import { CustodyBench, flipped, walletOf } from "./custody-bench.js";
 import { madeWallet, SIGNED, storedAs, storedRow } from "./made-wallet.js";
-import { copyOfRows, type MemoryRows } from "./memory-party.js";
+import { copyOfRows, emptyRows, type MemoryRows } from "./memory-party.js";
 
 vi.mock("../../mpc/base/point.js", async (original) =>
   (await import("../../mpc/test/memo.js")).memoizedPoints(await original<typeof import("../../mpc/base/point.js")>()),
@@ -222,6 +222,21 @@ describe("a refresh that is due", () => {
       expect(await both.sign(made.id)).toMatchObject(SIGNED);
     },
   );
+
+  it("runs before sixteen signatures that wait, and so does an operator's", async () => {
+    const rows = made.rows.map((each) => storedAs(each, { sessions: SESSIONS_PER_EPOCH - 1 }));
+    const both = await new CustodyBench({}, [rows[0] ?? emptyRows(), rows[1] ?? emptyRows()]).up();
+    const calls = Array.from({ length: 17 }, (_, at) => both.told(both.signing(made.id, `t:${at}`)));
+    expect(await calls[0]).toMatchObject(SIGNED);
+    await Promise.all(calls);
+    await both.pass(1_000);
+    expect(both.service.find(made.id, null)).toMatchObject({ state: "ACTIVE", epoch: 2 });
+    expect(await both.sign(made.id)).toMatchObject(SIGNED);
+
+    const waiting = Array.from({ length: 17 }, (_, at) => both.told(both.signing(made.id, `t:again ${at}`)));
+    expect(await both.told(both.service.refresh(made.id, 0))).toBe(3);
+    for (const told of await Promise.all(waiting)) expect(told).toMatchObject(SIGNED);
+  });
 
   it("is tried once a minute", async () => {
     const rows: [MemoryRows, MemoryRows] = [storedAs(made.rows[0], { status: "refreshDue" }), made.rows[1]];

@@ -1,13 +1,16 @@
 /**
  * Either party is killed before or after each of its durable effects and each of its messages, in a creation, a
  * signature, a refresh and a freeze; then it starts again over its rows. Afterwards the wallet signs, or the caller is
- * told truly why it does not; one user id never has two wallets; nothing is signed that C did not agree to; a failed
+ * told truly why it does not; one user id never has two wallets, and a wallet has one row that says who made it; nothing is signed that C did not agree to; a failed
  * check has frozen the wallet or is counted.
  */
 import { afterAll, describe, expect, it, vi } from "vitest";
 import type { Party } from "../../mpc/base/parameters.js";
-import { CustodyBench, flipped } from "./custody-bench.js";
+import { CREATION_NAMESPACE, CustodyBench, flipped } from "./custody-bench.js";
+import { decodeJson } from "../../../storage/state-store.js";
+import { WALLET_NAMESPACE } from "../wallet-rows.js";
 import { madeWallet, storedRow } from "./made-wallet.js";
+import type { MemoryRows } from "./memory-party.js";
 
 vi.mock("../../mpc/base/point.js", async (original) =>
   (await import("../../mpc/test/memo.js")).memoizedPoints(await original<typeof import("../../mpc/base/point.js")>()),
@@ -89,9 +92,11 @@ async function truth(both: CustodyBench, kill: Kill): Promise<string> {
     const again = await both.create("ada");
     expect(again, name).toMatchObject({ userId: "ada" });
     for (const each of both.rows)
-      expect([each.wallets.size, [...each.beside.keys()].length <= 1], name).toEqual([1, true]);
+      expect([each.wallets.size, namesOf(each, WALLET_NAMESPACE).length <= 1], name).toEqual([1, true]);
+    assertOneRow(both, name);
     return "no wallet, then one";
   }
+  assertOneRow(both, name);
   const [wallet] = found;
   expect(await both.create("ada"), name).toBe("WALLET_EXISTS");
   const signed = await both.sign(wallet?.walletId ?? "");
@@ -108,6 +113,18 @@ async function truth(both: CustodyBench, kill: Kill): Promise<string> {
   if (kill.act === "freeze" && kill.party === 0 && rows[0]?.ctr !== 1n)
     expect(rows[0]?.openAborts, name).toBeGreaterThanOrEqual(1);
   return `signs at epoch ${rows[0]?.activeEpoch}`;
+}
+
+/** The wallet has one row in the audit log that says it was made, whatever came before it. */
+function assertOneRow({ rows: [service] }: CustodyBench, name: string): void {
+  const ends = namesOf(service, CREATION_NAMESPACE).map((key) =>
+    decodeJson(service.beside.get(key) ?? Buffer.alloc(0)),
+  );
+  expect(ends.filter((end) => (end as { outcome: string }).outcome === "done").length, name).toBe(1);
+}
+
+function namesOf({ beside }: MemoryRows, namespace: string): string[] {
+  return [...beside.keys()].filter((key) => key.startsWith(`${namespace}/`));
 }
 
 describe("a party that is killed anywhere in", () => {

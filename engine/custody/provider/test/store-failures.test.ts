@@ -260,6 +260,24 @@ describe("a store that gives no answer", () => {
         if (wallets.length === 0) expect(await both.create("ada")).toMatchObject({ userId: "ada" });
       });
 
+  it("to the commit that makes a wallet shows no wallet before it is durable", async () => {
+    const both = await upFor("creation");
+    let release = (): void => {};
+    both.link.fate = (_message, name) => {
+      if (name === "f6") release = hung(both, 0);
+      return "pass";
+    };
+    expect(await outcomeOf(both, begun(both, "creation"))).toBe("SIGNER_UNAVAILABLE STORE_FAILED");
+    // Where the service dies now the wallet never was: both parties drop what they prepared.
+    expect([both.service.find("ada", null), both.service.list(null, null, 10).wallets]).toEqual([null, []]);
+    expect(await both.create("ada")).toBe("SIGNER_UNAVAILABLE");
+    release();
+    await both.pass(12_000);
+    await both.meet();
+    expect(both.service.find("ada", null)).toMatchObject({ state: "ACTIVE" });
+    expect(await both.create("ada")).toBe("WALLET_EXISTS");
+  });
+
   it.each([0, 1] as const)("at party %s when a share is read is 503 in time", async (party) => {
     const both = await upFor("signature");
     both.parties[party].isReadHanging = true;

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { Party } from "../../mpc/base/parameters.js";
 import { CustodyBench } from "./custody-bench.js";
 import { madeWallet, SIGNED, storedRow } from "./made-wallet.js";
-import { emptyRows } from "./memory-party.js";
+import { emptyRows, type MemoryRows } from "./memory-party.js";
 
 vi.mock("../../mpc/base/point.js", async (original) =>
   (await import("../../mpc/test/memo.js")).memoizedPoints(await original<typeof import("../../mpc/base/point.js")>()),
@@ -70,6 +70,48 @@ describe("a store that is lost", () => {
     expect(back.cosigner.approve(made.id, 2)).toEqual({ epoch: 2 });
     expect(await back.told(back.service.refresh(made.id, 2))).toBe(2);
     expect(await back.sign(made.id)).toMatchObject(SIGNED);
+  });
+});
+
+describe("a restore that meets a store which takes nothing", () => {
+  it.each([0, 1] as const)("at party %s is durable once the store works, and the party signs again", async (party) => {
+    const rows: [MemoryRows, MemoryRows] = [made.rows[0], made.rows[1]];
+    rows[party] = emptyRows();
+    const back = await new CustodyBench({}, rows).up();
+    back.parties[party].isFailing = true;
+    await expect(restoreAt(back, party)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await back.pass(3_000);
+    expect(back.eventsOf("restored")).toEqual([]);
+    back.parties[party].isFailing = false;
+    await back.pass(3_000);
+    await back.quiet();
+    // The operator's own act left the row of a failure: the end of it is one of its own.
+    expect(back.events).toContainEqual({ kind: "restored", walletId: made.id, epoch: 1, isAsked: false, party });
+    if (party === 0) expect(await back.create("ada")).toBe("WALLET_EXISTS");
+    expect(back.service.status().problem).toBeNull();
+    expect(back.cosigner.host.isReady).toBe(true);
+    expect(storedRow(back.rows[party])).toMatchObject({ status: "restored", activeEpoch: 1 });
+    expect(back.cosigner.approve(made.id, 2)).toEqual({ epoch: 2 });
+    expect(await back.told(back.service.refresh(made.id, 2))).toBe(2);
+    expect(await back.sign(made.id)).toMatchObject(SIGNED);
+  });
+
+  it.each([0, 1] as const)("at party %s, that answers late and has it, ends alike", async (party) => {
+    const rows: [MemoryRows, MemoryRows] = [made.rows[0], made.rows[1]];
+    rows[party] = emptyRows();
+    const back = await new CustodyBench({}, rows).up();
+    let release = (): void => {};
+    back.parties[party].hang = new Promise((resolve) => {
+      release = resolve;
+    });
+    const told = back.told(restoreAt(back, party).then(() => "restored"));
+    expect(await told).toBe("STORE_UNAVAILABLE");
+    back.parties[party].hang = null;
+    release();
+    await back.pass(3_000);
+    await back.quiet();
+    expect([back.service.status().problem, back.cosigner.host.isReady]).toEqual([null, true]);
+    expect(storedRow(back.rows[party])).toMatchObject({ status: "restored", activeEpoch: 1 });
   });
 });
 
