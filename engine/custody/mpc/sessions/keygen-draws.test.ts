@@ -51,8 +51,7 @@ it("a share, a base-OT key or a seed that was chosen after the other's is refuse
     { ...others.reveal, seed: Buffer.alloc(32, 9) },
     { ...others.reveal, salt: Buffer.alloc(32, 9) },
   ];
-  for (const reveal of late)
-    expect(judged(reveal, others.commitment)).toEqual({ kind: "violation", field: "com" });
+  for (const reveal of late) expect(judged(reveal, others.commitment)).toEqual({ kind: "violation", field: "com" });
 });
 
 it("a commitment under the other index, wallet or session is none", () => {
