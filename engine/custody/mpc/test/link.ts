@@ -108,6 +108,8 @@ export class Node {
   publicKey: Buffer | null = null;
   session: Session | null = null;
   approved: RefreshMode | null = null;
+  /** Set before its key is made. */
+  walletId = WALLET;
   /** What the co-signer reads intents with. */
   intents: IntentReader = textIntents;
   unreserved = 0;
@@ -154,7 +156,7 @@ export class Node {
   openShare(epoch: number): OpenShare {
     const record = this.store.shares.get(epoch);
     const publicKey = this.peek(epoch).publicKey;
-    const name = { walletId: WALLET, party: this.party, epoch, publicKey };
+    const name = { walletId: this.walletId, party: this.party, epoch, publicKey };
     if (record === undefined) throw new Error("no record");
     return new OpenShare(plainSealer.open(shareContext(name), record), name);
   }
@@ -231,7 +233,7 @@ export class Node {
 
   #opened(message: Message): Session | null {
     const { type, walletId } = message.header;
-    const isKnown = Buffer.compare(walletId, WALLET) === 0 && this.row !== null;
+    const isKnown = Buffer.compare(walletId, this.walletId) === 0 && this.row !== null;
     if (type === MESSAGE.kg1) {
       const admission = { walletId, isKnown, hasRoom: true, isBlocked: false, busy: false };
       return new KeygenCosigner(admission, this.ports);
@@ -249,7 +251,7 @@ export class Node {
   }
 
   keygen(): Outbound[] {
-    const session = new KeygenService(WALLET, this.ports);
+    const session = new KeygenService(this.walletId, this.ports);
     this.session = session;
     return this.run(session.start());
   }
