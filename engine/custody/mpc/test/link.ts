@@ -212,6 +212,8 @@ export class Node {
       case "end":
         this.ends.push(effect.end);
         this.session = null;
+        // An opening of a wallet that is another's ends without a row of this one.
+        if (classOf(effect.end) === "refused WALLET") break;
         // A freeze has written the row of this end already.
         if (this.row?.status !== "frozen" || effect.row === null) this.row = effect.row;
     }
