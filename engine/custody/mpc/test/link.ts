@@ -109,7 +109,7 @@ export class Node {
   session: Session | null = null;
   approved: RefreshMode | null = null;
   /** Set before its key is made. */
-  walletId = WALLET;
+  walletId: Buffer = WALLET;
   /** What the co-signer reads intents with. */
   intents: IntentReader = textIntents;
   unreserved = 0;
