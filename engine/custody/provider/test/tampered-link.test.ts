@@ -201,6 +201,29 @@ describe.each([
       });
 });
 
+describe("a late Activate", () => {
+  it("is answered, and one with a counter, an id or another tag is a violation", async () => {
+    const both = await made.up();
+    const [tag] = [...both.cosigner.host.rows.all()].map(({ activeName }) => activeName?.tag ?? Buffer.alloc(0));
+    if (tag === undefined) throw new Error("no wallet");
+    const header = { ...notice(1, MESSAGE.activate, 11, 2, 16, "last").header, length: 32 };
+    const late: Message = {
+      header: { ...header, walletId: Buffer.from(made.id.replaceAll("-", ""), "hex") },
+      body: tag,
+    };
+    const activated = () => both.link.log.filter((line) => line === "1 activated").length;
+    await both.link.inject(1, late);
+    expect([activated(), both.eventsOf("violation")]).toEqual([1, []]);
+    const wrong: readonly Message[] = [
+      { ...late, header: { ...late.header, ctr: 1n } },
+      { ...late, header: { ...late.header, sid: Buffer.alloc(32, 1) } },
+      { ...late, body: flippedAt(tag, 0, 32, "middle") },
+    ];
+    for (const message of wrong) await both.link.inject(1, message);
+    expect([activated(), both.eventsOf("violation").length]).toEqual([1, 3]);
+  });
+});
+
 /** By its sender's program, so the header is flipped as it lies on the wire. */
 function notice(to: Party, type: number, seq: number, at: number, bytes: number, position: Position): Message {
   const walletId = Buffer.from(made.id.replaceAll("-", ""), "hex");
