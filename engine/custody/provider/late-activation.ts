@@ -4,7 +4,7 @@
  */
 import type { Party } from "../mpc/base/parameters.js";
 import { activation, type RowChange } from "../mpc/state/two-phase.js";
-import { type Message, sameBytes } from "../mpc/wire/header.js";
+import { type Message, namesNoSession, sameBytes } from "../mpc/wire/header.js";
 import { decodeTag, encodeTag } from "../mpc/wire/link-bodies.js";
 import { MESSAGE } from "../mpc/wire/message-types.js";
 import type { HeldWallet } from "./held-wallet.js";
@@ -26,7 +26,7 @@ export async function lateActivation(
   const { row } = wallet;
   const tag = wallet.epochs.get(epoch)?.tag;
   if ((type !== MESSAGE.activate && type !== MESSAGE.activated) || row === null || tag === undefined) return "dropped";
-  if (!sameBytes(decodeTag(body), tag)) return "violation";
+  if (!namesNoSession(header) || !sameBytes(decodeTag(body), tag)) return "violation";
   if (type === MESSAGE.activated) {
     if (row.activeEpoch !== epoch || row.keptEpoch === 0) return "dropped";
     await write(wallet, { row: { ...row, keptEpoch: 0 }, erase: [row.keptEpoch] });

@@ -7,7 +7,7 @@
 import { failureOf } from "../mpc/base/outcome.js";
 import type { SessionEnd } from "../mpc/sessions/effects.js";
 import type { RowChange } from "../mpc/state/two-phase.js";
-import { type Message, sameBytes } from "../mpc/wire/header.js";
+import { type Message, namesNoSession, sameBytes } from "../mpc/wire/header.js";
 import { kindOfType, type MessageKind } from "../mpc/wire/message-types.js";
 import { FreezeNotices } from "./freeze-notices.js";
 import type { HeldWallet } from "./held-wallet.js";
@@ -115,14 +115,15 @@ export class PartyHost<Request> implements LinkListener {
     if (this.#isStopped) return;
     const kind = kindOfType(message.header.type);
     const { party } = this.ports.identity;
-    const { from, to, seq, length, walletId } = message.header;
+    const { header } = message;
+    const { from, to, seq, length, walletId } = header;
     if (kind === null || kind.from === party || length !== message.body.byteLength)
       return this.reports.violated(walletId);
     if (kind.name === "hello") return this.#hello(message);
     if (!this.greeting.isGreeted) return this.#closed();
     const isForSession = kind.scope !== "link" || kind.name === "activate" || kind.name === "activated";
-    if (!isForSession && (from !== 1 - party || to !== party || seq !== kind.seq))
-      return this.reports.violated(walletId);
+    const isOfLink = from === 1 - party && to === party && seq === kind.seq && namesNoSession(header);
+    if (!isForSession && !isOfLink) return this.reports.violated(walletId);
     try {
       await (isForSession ? this.#ofSession(message, kind) : this.#ofLink(message, kind));
     } catch (error) {
@@ -184,8 +185,8 @@ export class PartyHost<Request> implements LinkListener {
     return { row, erase, beside: this.#role.besideChange(wallet, change) };
   }
 
-  #hello({ body }: Message): void {
-    const hello = this.greeting.received(body);
+  #hello({ header, body }: Message): void {
+    const hello = namesNoSession(header) ? this.greeting.received(body) : null;
     // Two parties that may not work together break no rule of the wire.
     if (hello === null) {
       if (this.greeting.problem === null) this.#closed();

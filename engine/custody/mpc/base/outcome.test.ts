@@ -22,6 +22,13 @@ it("each class comes to its own handler and to no other", () => {
   }
 });
 
+it("a handler that leaves a class out is refused by the compiler", () => {
+  const some = { transport: () => 1, refused: () => 1, violation: () => 1, fault: () => 1 };
+  // @ts-expect-error: no handler of a cheat.
+  expect(() => decideFailure(failureOf(errors.cheat), some)).toThrow();
+  expect(decideFailure(failureOf(errors.fault), { ...some, cheat: () => 2 })).toBe(1);
+});
+
 it("an exception of ours is a fault, whatever was thrown", () => {
   const error = new TypeError("bug");
   expect(failureOf(error)).toEqual({ kind: "fault", error });

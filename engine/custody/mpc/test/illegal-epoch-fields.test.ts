@@ -1,4 +1,4 @@
-/** Points and scalars of key generation and refresh that are none (docs/mpc.md, 8.7): each a violation, nothing is kept. */
+/** Points and scalars of key generation and refresh that are none, or zero (docs/mpc.md, 8.7): a violation, nothing is kept. */
 import { secp256k1 } from "@noble/curves/secp256k1";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import type { Party } from "../base/parameters.js";
@@ -47,7 +47,11 @@ const POINTS = [
   ["x above p", Buffer.concat([Buffer.of(2), Buffer.alloc(32, 255)])],
   ["an uncompressed head", Buffer.concat([Buffer.of(4), Buffer.alloc(32, 1)])],
 ] as const;
-const SCALARS = [["n", Buffer.from(secp256k1.CURVE.n.toString(16), "hex")]] as const;
+/** Zero is a scalar, and one that nobody has proven or committed to. */
+const SCALARS = [
+  ["n", Buffer.from(secp256k1.CURVE.n.toString(16), "hex")],
+  ["zero", Buffer.alloc(32)],
+] as const;
 
 function put(table: readonly Field[], field: Field, bytes: Uint8Array): Tamper {
   return (message) => {

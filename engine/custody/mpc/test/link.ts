@@ -110,6 +110,8 @@ export class Node {
   publicKey: Buffer | null = null;
   session: Session | null = null;
   approved: RefreshMode | null = null;
+  /** Set before its key is made. */
+  walletId: Buffer = WALLET;
   /** What the co-signer reads intents with. */
   intents: IntentReader = textIntents;
   unreserved = 0;
@@ -158,7 +160,7 @@ export class Node {
   openShare(epoch: number): OpenShare {
     const record = this.store.shares.get(epoch);
     const publicKey = this.peek(epoch).publicKey;
-    const name = { walletId: WALLET, party: this.party, epoch, publicKey };
+    const name = { walletId: this.walletId, party: this.party, epoch, publicKey };
     if (record === undefined) throw new Error("no record");
     return new OpenShare(plainSealer.open(shareContext(name), record), name);
   }
@@ -214,6 +216,8 @@ export class Node {
       case "end":
         this.ends.push(effect.end);
         this.session = null;
+        // An opening of a wallet that is another's ends without a row of this one.
+        if (classOf(effect.end) === "refused WALLET") break;
         // A freeze has written the row of this end already.
         if (this.row?.status !== "frozen" || effect.row === null) this.row = effect.row;
     }
@@ -238,7 +242,7 @@ export class Node {
 
   #opened(message: Message): Session | null {
     const { type, walletId } = message.header;
-    const isKnown = Buffer.compare(walletId, WALLET) === 0 && this.row !== null;
+    const isKnown = Buffer.compare(walletId, this.walletId) === 0 && this.row !== null;
     if (type === MESSAGE.kg1) {
       const admission = { walletId, isKnown, hasRoom: true, isBlocked: false, busy: false };
       return new KeygenCosigner(admission, this.ports);
@@ -256,7 +260,7 @@ export class Node {
   }
 
   keygen(): Outbound[] {
-    const session = new KeygenService(WALLET, this.ports);
+    const session = new KeygenService(this.walletId, this.ports);
     this.session = session;
     return this.run(session.start());
   }

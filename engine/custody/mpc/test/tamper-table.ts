@@ -93,6 +93,11 @@ const late = (flow: "kg" | "rf"): Field[] => [
   ...rows(`${flow}10`, [["fin", 32, "bytes", 0, "violation"]]),
 ];
 
+const ends = (): Field[] => [
+  ...rows("activate", [["tag", 32, "bytes", 1, "violation"]]),
+  ...rows("activated", [["tag", 32, "bytes", 0, "violation"]]),
+];
+
 export const KEYGEN_FIELDS: readonly Field[] = [
   ...rows("kg1", [["nonce", 32, "bytes", 0, "violation"]]),
   ...rows("kg2", [
@@ -107,8 +112,7 @@ export const KEYGEN_FIELDS: readonly Field[] = [
     ["X", 8_192, "bytes", 0, "violation"],
   ]),
   ...late("kg"),
-  ...rows("activate", [["tag", 32, "bytes", 1, "violation"]]),
-  ...rows("activated", [["tag", 32, "bytes", 0, "violation"]]),
+  ...ends(),
 ];
 
 export const REFRESH_FIELDS: readonly Field[] = [
@@ -129,6 +133,7 @@ export const REFRESH_FIELDS: readonly Field[] = [
   ...rows("rf4", [...refreshReveal(0), ...proof("pokP", 0), ["A", 8_448, "points", 0, "violation"]]),
   ...rows("rf5", [...proof("pokP", 1), ["A", 8_448, "points", 1, "violation"], ["X", 8_192, "bytes", 0, "violation"]]),
   ...late("rf"),
+  ...ends(),
 ];
 
 function rows(message: string, fields: readonly Row[]): Field[] {

@@ -118,6 +118,11 @@ export function isZero(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0);
 }
 
+/** ctr and sid of a message that needs no session. */
+export function namesNoSession({ ctr, sid }: Header): boolean {
+  return ctr === 0n && isZero(sid);
+}
+
 /** The header of a message that this party sends. */
 export function headerOf(kind: MessageKind, self: Party, names: SessionNames, sid: Uint8Array, length: number): Header {
   const { walletId, epoch, ctr } = names;
