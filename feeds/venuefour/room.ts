@@ -206,8 +206,8 @@ class VenuefourRoom implements VenueRoom {
       socketCount: sockets.openCount + this.streams.openCount,
       reconnectCount: sockets.reconnectCount,
       resyncCount: sockets.silentCount,
-      // No sequence of this venue is contiguous: what can be missed is seen as silence.
-      gapCount: 0,
+      // No sequence of this venue is contiguous: what can be missed of a market is seen as silence.
+      gapCount: accounts.unreadFillCount,
       decodeErrorCount:
         stream.decodeErrorCount + accounts.decodeErrorCount + this.#markets.badRowCount + sockets.handlerErrorCount,
       protocolDriftCount:

@@ -304,6 +304,17 @@ describe("a dead-man's switch", () => {
     expect(other.harness.calls.scheduled).toHaveLength(1);
   });
 
+  it("fires at a shutdown in time to try again, though a call hangs for all of it", async () => {
+    const { harness } = await armed();
+    harness.venue.fate = () => ({ kind: "fill", latencyMs: 60_000 });
+    void harness.place({ type: "MARKET" });
+    await harness.clock.advanceAsync(1_000);
+    harness.calls.cancelAllFates.push("unknown");
+    await harness.run(harness.desk.drain(5_000));
+    expect([harness.calls.cancelAll, statuses(harness)[0]]).toEqual([2, "CANCELED"]);
+    expect(harness.logLines.join()).not.toContain("dead_man_unfinished");
+  });
+
   it("that has not come to its end when a shutdown does leaves a line for a person", async () => {
     const { harness } = await armed();
     harness.calls.cancelAllFates.push(...Array.from({ length: 20 }, () => "unknown" as const));

@@ -249,14 +249,18 @@ export class SingleOrderService implements OrderDesk, SwitchDesk {
     };
   }
 
-  /** Refuses new calls, lets running ones end, fires switches that only we hold, gives the resolver a last look, and waits for writes; at most `timeoutMs`. */
+  /**
+   * Refuses new calls, lets running ones end, fires switches that only we hold, gives the resolver a last look, and waits
+   * for writes; at most `timeoutMs`, half of which no call that hangs takes from the switches.
+   */
   async drain(timeoutMs: number): Promise<void> {
     const ended = this.#calls.drain();
     const { clock, resolver, background } = this.#parts;
     const deadline = new Deadline(clock, timeoutMs);
     background.stopSweeps();
-    await within(clock, ended, deadline.leftMs());
+    await within(clock, ended, timeoutMs / 2);
     await within(clock, Promise.all([this.#switches.stop(), resolver.stop()]), deadline.leftMs());
+    await within(clock, ended, deadline.leftMs());
     await within(clock, this.#parts.follows.stop(), deadline.leftMs());
     this.#conclusion.stop();
     while (background.size > 0 && deadline.leftMs() > 0) {

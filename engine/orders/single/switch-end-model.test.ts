@@ -205,6 +205,18 @@ const SCENES = {
     if (harness.venue.log.some(({ order }) => order?.status === "OPEN"))
       bench.say("LEFT", "an order works, and the service is gone");
   },
+  /** A call hangs for all of a shutdown, and the first cancel is not answered. */
+  async stopBesideHang(bench) {
+    const { harness } = bench;
+    bench.venue.coversSymbols = true;
+    await arm(bench);
+    harness.venue.fate = () => ({ kind: "fill", latencyMs: LONG_MS });
+    void harness.place({ type: "MARKET" });
+    await bench.pass(1_000);
+    harness.calls.cancelAllFates.push("unknown");
+    await harness.run(harness.desk.drain(STOP_MS));
+    if (harness.venue.log[0]?.order?.status === "OPEN") bench.say("LEFT", "an order works, and the service is gone");
+  },
   /** As away; then its caller is back, arms again and calls on. */
   async backAgain(bench) {
     const { venue } = bench.harness;
@@ -278,6 +290,14 @@ function tryingOnce({ harness: { clock } }: Bench): void {
     );
     return stop.call(this);
   });
+}
+
+/** What a shutdown gives to calls under way is all of it. */
+function waitingForCalls({ harness: { clock } }: Bench): void {
+  const setTimer = clock.setTimer.bind(clock);
+  vi.spyOn(clock, "setTimer").mockImplementation((run, delayMs) =>
+    setTimer(run, delayMs === STOP_MS / 2 ? STOP_MS : delayMs),
+  );
 }
 
 /** One that fires is no switch of its account any more. */
@@ -360,6 +380,12 @@ const MUTANTS: readonly Mutant[] = [
         ),
   },
   { name: "a shutdown leaves a firing one try", scene: "awayToStop", checks: ["LEFT"], plant: tryingOnce },
+  {
+    name: "a call that hangs takes a shutdown from the switches",
+    scene: "stopBesideHang",
+    checks: ["LEFT"],
+    plant: waitingForCalls,
+  },
   {
     name: "a firing does not learn that its caller is back",
     scene: "backAgain",

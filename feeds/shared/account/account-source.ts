@@ -86,6 +86,8 @@ export interface AccountSource<Owner, Frame> {
   load(call: CallOptions): Promise<Adopt | LoadRefused | null>;
   /** Reads the positions alone, which costs less. Resolves to null when that failed. */
   loadPositions(call: CallOptions): Promise<Adopt | null>;
+  /** A frame was lost, or could not be read. Absent where `load` reads all that frames report. */
+  noteLost?(): void;
   /** Called before the listeners. */
   noteEvent(event: AccountEvent): void;
 }

@@ -209,6 +209,7 @@ export class WatchedAccount<Owner, Frame, Source extends AccountSource<Owner, Fr
     if (problem !== null) this.noteUnreadable(problem);
     // The answer to come may lag behind it: another is asked for surely later.
     this.reads.doubt();
+    this.source.noteLost?.();
     this.#lostCount++;
     this.#setState("SYNCING");
     this.#reconcile();

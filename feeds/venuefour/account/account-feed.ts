@@ -19,6 +19,7 @@ import type {
 import type { FeedParts } from "../../shared/account/account-session-stream.js";
 import { SURELY_LATER_MS } from "../../shared/account/streamed-reads.js";
 import type { UnknownWords } from "../../shared/room/unknown-words.js";
+import { WireFault } from "../../shared/room/wire-fields.js";
 import {
   ACCOUNT_IDLE_MS,
   ACCOUNT_PING_EVERY_MS,
@@ -40,6 +41,9 @@ export interface AccountFeedOptions extends CatchUpDeps {
   readonly logger: Logger;
   readonly settings: KnownSettings;
 }
+
+/** What the channels say. */
+type News = Exclude<AccountFrame, { readonly kind: "echo" | "ignored" | "malformed" | "unknown" }>;
 
 /** A fill waits so long for the update of its order before the venue is asked for it. */
 const FILL_PATIENCE_MS = 2_000;
@@ -66,7 +70,7 @@ export class VenuefourAccountFeed implements AccountFeed<VenuefourSession> {
     this.#options = options;
     this.#parts = parts;
     this.#words = words;
-    this.#catchUp = new AccountCatchUp(options, accountId, this.#account);
+    this.#catchUp = new AccountCatchUp(options, accountId, this.#account, () => void parts.counters.unreadFillCount++);
     this.#channels = new AccountChannels({ accountId, clock, logger, socket });
     this.connection = {
       url: wsUrl,
@@ -111,10 +115,24 @@ export class VenuefourAccountFeed implements AccountFeed<VenuefourSession> {
     if (frame.kind === "unknown") this.#words.note("channel", frame.channel);
     else if (frame.kind === "echo") {
       if (this.#channels.echoed(frame.channel, tsRecvNs, linkId)) this.#parts.reconciler().start();
-    } else if (frame.kind !== "ignored") this.#apply(frame);
+    } else if (frame.kind === "malformed") this.#unread(frame.problem, frame.isOfFills);
+    else if (frame.kind !== "ignored") {
+      try {
+        this.#apply(frame);
+      } catch (error) {
+        if (!(error instanceof WireFault)) throw error;
+        this.#unread(`${error.field} ${error.problem}`, frame.kind === "fills");
+      }
+    }
   }
 
-  #apply(frame: Exclude<AccountFrame, { kind: "echo" | "ignored" | "unknown" }>): void {
+  /** Lost with the rest of its frame. */
+  #unread(problem: string, isOfFills: boolean): void {
+    if (isOfFills) this.#catchUp.lost();
+    this.#parts.reconciler().unread(problem);
+  }
+
+  #apply(frame: News): void {
     const reconciler = this.#parts.reconciler();
     switch (frame.kind) {
       case "positions":
@@ -130,9 +148,6 @@ export class VenuefourAccountFeed implements AccountFeed<VenuefourSession> {
       case "settings":
         this.#options.settings.changed(this.#parts.accountId);
         reconciler.start();
-        return;
-      case "malformed":
-        reconciler.unread(frame.problem);
     }
   }
 
@@ -195,9 +210,10 @@ export class VenuefourAccountFeed implements AccountFeed<VenuefourSession> {
   // ------------------------------------------------------------ reads
 
   /** All of it each time: the few credits of open orders find what no frame reported. */
-  async load(session: VenuefourSession, { beganMs, isWanted }: Question): Promise<AccountTruth | LoadFailure> {
+  async load(session: VenuefourSession, question: Question): Promise<AccountTruth | LoadFailure> {
+    const { beganMs } = question;
     const framesBefore = this.#positionFrameCount;
-    const caught = await this.#catchUp.read(session, isWanted);
+    const caught = await this.#catchUp.read(session, question);
     if (typeof caught === "string") return caught;
     const { positions, lastId, asOfMs } = caught;
     return {

@@ -1,6 +1,7 @@
 /**
  * What REST says of a streamed account: positions, open orders, the end of orders that vanished, and after a loss the
- * fills that no frame reported.
+ * fills that no frame reported: the venue's list of them lags, so a gap is closed by a reading that began SURELY_LATER_MS
+ * after the first one of this gap.
  *
  * Invariants: no position is taken of a read that was not answered whole, and no order or fill that was learnt on the way
  * is forgotten; each fill is reported once, by its trade id (account/state.ts), an order only as it is now; an order
@@ -11,12 +12,14 @@ import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { Logger } from "../../../engine/domain/logger.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import type { AccountEvent, AccountHistory, CallOptions } from "../../../engine/ports.js";
-import { failureOf, type LoadFailure } from "../../shared/account/account-feed.js";
+import { failureOf, type LoadFailure, type Question } from "../../shared/account/account-feed.js";
 import { PendingNews } from "../../shared/account/pending-news.js";
+import { SURELY_LATER_MS } from "../../shared/account/streamed-reads.js";
+import { monoMs } from "../../shared/net/weight-window.js";
 import type { VenuefourAccount } from "./reader.js";
 import { nativePrice } from "./normalize.js";
 import type { AccountState } from "./state.js";
-import { LOAD_TIMEOUT_MS } from "../rules/limits.js";
+import { LOAD_TIMEOUT_MS, MAX_FILL_TRIES } from "../rules/limits.js";
 import type { OrderMemory } from "./order-memory.js";
 import type { VenuefourSession } from "./session.js";
 
@@ -61,20 +64,33 @@ export class AccountCatchUp {
   /** Venue ms from which on every fill is to be reported; null before the first LIVE. */
   #fillsSinceMs: number | null = null;
   #hasMissedFills = false;
+  /** Monotonic ms at which fills were first asked for after the last loss; null where they were not. */
+  #firstReadMs: number | null = null;
+  #lossCount = 0;
+  /** Readings of fills that failed since the last one that was answered. */
+  #failedCount = 0;
+  readonly #onFillsGivenUp: () => void;
   /** Ids of which the venue knew nothing, of so many orders at most as the state holds. */
   readonly #unknownIds = new Set<string>();
   readonly #news: PendingNews;
 
-  constructor(deps: CatchUpDeps, accountId: string, state: AccountState) {
+  /** `onFillsGivenUp`: fills are missing for good. */
+  constructor(deps: CatchUpDeps, accountId: string, state: AccountState, onFillsGivenUp: () => void) {
     this.#deps = deps;
     this.#accountId = accountId;
     this.#state = state;
-    this.#news = new PendingNews((count) => deps.logger.error("venuefour.account.news-dropped", { count }));
+    this.#onFillsGivenUp = onFillsGivenUp;
+    this.#news = new PendingNews((count) => {
+      deps.logger.error("venuefour.account.news-dropped", { count });
+      onFillsGivenUp();
+    });
   }
 
   /** Frames may have been missed from here on. */
   lost(): void {
     this.#hasMissedFills = this.#fillsSinceMs !== null;
+    this.#firstReadMs = null;
+    this.#lossCount++;
   }
 
   /** What was read has been taken: the account is LIVE from when it was asked for. */
@@ -90,7 +106,7 @@ export class AccountCatchUp {
   }
 
   /** A failure also where the answer is no longer wanted. */
-  async read(session: VenuefourSession, isWanted: () => boolean): Promise<CaughtUp | LoadFailure> {
+  async read(session: VenuefourSession, { beganMs, isWanted }: Question): Promise<CaughtUp | LoadFailure> {
     const { account, clock, clockOffsetMs } = this.#deps;
     // Whole: it goes into a query, and the clock estimate has fractions.
     const askedAtVenueMs = Math.floor(clock.wallMs() + clockOffsetMs());
@@ -109,7 +125,7 @@ export class AccountCatchUp {
       const isAnswered = await this.#lookUp(session, venueOrderId, nativeSymbol);
       if (!isWanted() || !isAnswered) return "unanswered";
     }
-    const isAnswered = await this.#readMissedFills(session);
+    const isAnswered = await this.#readMissedFills(session, beganMs);
     if (!isWanted() || !isAnswered) return "unanswered";
     const { positions, lastId } = snapshot.value;
     return { positions, lastId, asOfMs: snapshot.asOfMs, askedAtVenueMs };
@@ -139,16 +155,31 @@ export class AccountCatchUp {
     return true;
   }
 
+  /** True: after so many tries the account is LIVE again without the fills that were missed. */
+  #mayGoWithout(): boolean {
+    this.#failedCount++;
+    if (this.#failedCount < MAX_FILL_TRIES) return false;
+    this.#deps.logger.error("venuefour.account.fills-unread", { attemptCount: this.#failedCount });
+    this.#onFillsGivenUp();
+    this.#hasMissedFills = false;
+    return true;
+  }
+
   /**
    * Fills since the stream began that no frame reported, after a loss. Returns false where the venue did not answer.
    */
-  async #readMissedFills(session: VenuefourSession): Promise<boolean> {
+  async #readMissedFills(session: VenuefourSession, beganMs: number): Promise<boolean> {
     if (!this.#hasMissedFills || this.#fillsSinceMs === null) return true;
     const sinceMs = this.#fillsSinceMs;
+    const lossCount = this.#lossCount;
+    // The loss may have come after the load began.
+    this.#firstReadMs ??= monoMs(this.#deps.clock);
+    const isConclusive = beganMs - this.#firstReadMs >= SURELY_LATER_MS;
     const query = { instrument: null, sinceMs, untilMs: null, limit: MAX_MISSED_FILLS, cursor: null };
     const read = await this.#deps.history.readFills(session, query, OPTIONS);
-    if (!read.ok) return false;
-    this.#hasMissedFills = false;
+    if (!read.ok) return this.#mayGoWithout();
+    this.#failedCount = 0;
+    if (isConclusive && lossCount === this.#lossCount) this.#hasMissedFills = false;
     // Oldest first, as they happened.
     for (const fill of [...read.value.rows].reverse()) {
       const { tradeId, venueOrderId, nativeSymbol, qtyLots, fee } = fill;

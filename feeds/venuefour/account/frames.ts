@@ -20,8 +20,9 @@ import {
   type VenuefourWireUpdate,
 } from "./wire.js";
 
+const FILLS = "account_trades";
 /** Without the first three the account is not known; the others report its settings. */
-export const ESSENTIAL_CHANNELS = ["account_positions", "account_order_updates", "account_trades"] as const;
+export const ESSENTIAL_CHANNELS = ["account_positions", "account_order_updates", FILLS] as const;
 export const ACCOUNT_CHANNELS = [...ESSENTIAL_CHANNELS, "account_leverage", "account_margin"] as const;
 
 export type AccountFrame =
@@ -35,7 +36,8 @@ export type AccountFrame =
   | { readonly kind: "ignored" }
   /** Of a channel that this room does not know. */
   | { readonly kind: "unknown"; readonly channel: string }
-  | { readonly kind: "malformed"; readonly problem: string };
+  /** `isOfFills` false: it is of a channel that reports none. */
+  | { readonly kind: "malformed"; readonly problem: string; readonly isOfFills: boolean };
 
 /** Answers of the control, and private channels that this room does not ask for (fact sheet 7). */
 const LEFT_ALONE: ReadonlySet<unknown> = new Set(["pong", "unsubscribe", "account_info", "account_orders"]);
@@ -47,7 +49,7 @@ function isLeftAlone({ channel, type, code }: Fields): boolean {
 
 export function decodeAccountFrame(text: string): AccountFrame {
   const parsed = parseJsonExact(text);
-  if (!isFields(parsed)) return { kind: "malformed", problem: "not JSON" };
+  if (!isFields(parsed)) return { kind: "malformed", problem: "not JSON", isOfFills: true };
   const decoded = decodeWith(parsed, (): AccountFrame => {
     const { channel, data } = parsed;
     switch (channel) {
@@ -59,7 +61,7 @@ export function decodeAccountFrame(text: string): AccountFrame {
       }
       case "account_order_updates":
         return { kind: "orders", rows: asList(data, "order updates").map(decodeOrderUpdate) };
-      case "account_trades":
+      case FILLS:
         return { kind: "fills", rows: asList(data, "trade updates").map(decodeTradeUpdate) };
       case "account_leverage":
       case "account_margin":
@@ -70,5 +72,6 @@ export function decodeAccountFrame(text: string): AccountFrame {
           : { kind: "unknown", channel: typeof channel === "string" ? channel : "(none)" };
     }
   });
-  return decoded.ok ? decoded.value : { kind: "malformed", problem: decoded.problem };
+  if (decoded.ok) return decoded.value;
+  return { kind: "malformed", problem: decoded.problem, isOfFills: parsed["channel"] === FILLS };
 }

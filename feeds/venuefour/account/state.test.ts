@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
+import { uncountedPosition } from "../../shared/account/uncounted.js";
 import { normalizeFill, normalizeOrder, normalizePosition } from "./normalize.js";
 import { AccountState, type StreamedFill } from "./state.js";
 import { decodeAccountFrame } from "./frames.js";
@@ -76,6 +77,19 @@ describe("positions", () => {
     expect(state.positions()).toEqual([]);
     expect(state.lateCount).toBe(1);
     expect(state.applyPositions([long(9)], null)).toBe(true);
+  });
+
+  it("of a contract that is not listed change by the venue's own figure: there is no lot to count them in", () => {
+    const state = new AccountState();
+    const held = (size: string): VenuePosition => {
+      const row = { venue: "venuefour", nativeSymbol: "NEW", size, direction: "LONG", entryPrice: "5" } as const;
+      const position = uncountedPosition({ ...row, tsVenueMs: 1 });
+      if (position === null) throw new Error("flat");
+      return position;
+    };
+    expect(state.applyPositions([held("2")], 1)).toBe(true);
+    expect(state.applyPositions([held("1")], 2)).toBe(true);
+    expect(state.applyPositions([held("1")], 3)).toBe(false);
   });
 
   it("of REST count unless a frame is newer, by number or by arrival", () => {

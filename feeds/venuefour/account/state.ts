@@ -205,7 +205,10 @@ function isDifferent(order: VenueOrder, known: VenueOrder): boolean {
 /** What must not differ between us and the venue. */
 function fingerprint(positions: readonly VenuePosition[]): string {
   return positions
-    .map(({ nativeSymbol, direction, qtyLots, entryPrice }) => `${nativeSymbol}:${direction}:${qtyLots}:${entryPrice}`)
+    .map(
+      ({ nativeSymbol, direction, qtyLots, uncounted, entryPrice }) =>
+        `${nativeSymbol}:${direction}:${uncounted ?? qtyLots}:${entryPrice}`,
+    )
     .sort()
     .join(" ");
 }

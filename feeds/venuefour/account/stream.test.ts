@@ -138,13 +138,21 @@ function send(connection: FakeConnection, frame: object): void {
   connection.receive(JSON.stringify(frame));
 }
 
+/** The connection itself is well for so long. */
+async function pong(harness: Harness, ms: number): Promise<void> {
+  for (let passedMs = 0; passedMs < ms; passedMs += 1_000) {
+    harness.network.last.receive('{"channel":"pong"}');
+    await harness.clock.advanceAsync(1_000);
+  }
+}
+
 async function live(
   routes: Record<string, unknown> = QUIET,
   offsetMs = 0,
 ): Promise<Watching & { readonly connection: FakeConnection }> {
   const harness = createHarness();
   harness.offsetMs = offsetMs;
-  answer(harness, routes, 40);
+  answer(harness, routes, 1_000);
   const watching = listen(harness);
   const connection = await connect(harness);
   expect(watching.stream.state).toBe("LIVE");
@@ -377,6 +385,67 @@ describe("an account stream", () => {
     // The frame comes late, from the new connection: it was reported.
     send(next, { channel: "account_trades", data: [{ ...TRADE, h: 92, i: 8, ts: "close_long" }] });
     expect(events).toHaveLength(before + reported.length);
+  });
+
+  it.each([
+    ["cannot be read", { channel: "account_trades", data: [TRADE, { ...TRADE, h: 93, f: 5 }] }],
+    ["does not fit its contract", { channel: "account_trades", data: [{ ...TRADE, h: 93, a: "0.000000001" }, TRADE] }],
+  ])("reports the fills of a frame that %s, though the venue's list of them lags", async (_, frame) => {
+    const order = orderRow({ order_id: 7, filled_amount: "0.0002" });
+    const routes: Record<string, unknown> = {
+      ...QUIET,
+      "/orders": envelope([{ ...order, price: "64000", initial_amount: "0.0004", cancelled_amount: "0" }]),
+      "/trades/history": envelope([]),
+    };
+    const { connection, harness, stream, events } = await live(routes);
+    send(connection, frame);
+    expect(stream.state).toBe("SYNCING");
+    await pong(harness, 1_000);
+    routes["/trades/history"] = envelope([{ ...REST_TRADE, history_id: 91, order_id: 7, side: "open_long" }]);
+    await pong(harness, 90_000);
+    const told = events.flatMap((event) => (event.kind === "fill" ? [event.tradeId] : []));
+    expect([stream.state, told]).toEqual(["LIVE", ["91"]]);
+  });
+
+  it("reports the fills of a loss that comes while those of the one before are read", async () => {
+    const order = orderRow({ order_id: 7, filled_amount: "0.0002" });
+    const routes: Record<string, unknown> = {
+      ...QUIET,
+      "/orders": envelope([{ ...order, price: "64000", initial_amount: "0.0004", cancelled_amount: "0" }]),
+    };
+    const { connection, harness, stream, events } = await live(routes);
+    connection.end(1006);
+    await harness.clock.advanceAsync(3_500);
+    let isLostAgain = false;
+    Object.defineProperty(routes, "/trades/history", {
+      configurable: true,
+      get: () => {
+        if (!isLostAgain) harness.network.last.end(1006);
+        isLostAgain = true;
+        return envelope([]);
+      },
+    });
+    await connect(harness);
+    expect(isLostAgain).toBe(true);
+    const missed = { ...REST_TRADE, history_id: 91, order_id: 7, side: "open_long" };
+    Object.defineProperty(routes, "/trades/history", { value: envelope([missed]) });
+    await harness.clock.advanceAsync(3_500);
+    await connect(harness);
+    await pong(harness, 10_000);
+    const told = events.flatMap((event) => (event.kind === "fill" ? [event.tradeId] : []));
+    expect([stream.state, told]).toEqual(["LIVE", ["91"]]);
+  });
+
+  it("is held back for minutes by fills that can never be read, and then LIVE without them", async () => {
+    const routes: Record<string, unknown> = { ...QUIET, "/trades/history": envelope([{ history_id: "x" }]) };
+    const { connection, harness, stream } = await live(routes);
+    send(connection, { channel: "account_trades", data: [{ ...TRADE, f: 5 }] });
+    await pong(harness, 20_000);
+    expect(stream.state).toBe("SYNCING");
+    await pong(harness, 400_000);
+    expect([stream.state, stream.positions().ok]).toEqual(["LIVE", true]);
+    const said = harness.logLines.filter((line) => line.includes("fills-unread"));
+    expect([said.length, harness.trading.streams.stats().unreadFillCount]).toEqual([1, 1]);
   });
 
   it("keeps trying while REST fails, and says so", async () => {

@@ -38,6 +38,8 @@ export const MAX_ACCOUNT_STREAMS = 32;
 export const READ_TIMEOUT_MS = 5_000;
 /** `/info` is some 30 kB. */
 export const LOAD_TIMEOUT_MS = 10_000;
+/** Of the fills of a gap, in a row: minutes, by the pauses between loads. Once given up, one try for each loss. */
+export const MAX_FILL_TRIES = 20;
 
 /** Connections per IP are 300; a fifth is left to others behind the same address (design). */
 export const MAX_CONNECTIONS = 240;

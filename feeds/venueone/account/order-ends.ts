@@ -55,11 +55,13 @@ export class OrderEnds {
 
   /** An order that left the list. */
   lookUp(row: VenueoneWireOrder): void {
-    // Still `open` right after it left the list is the same lag as an unknown oid.
-    const isEnd = ({ status }: VenueoneWireOrderUpdate): boolean => status !== "open";
+    // Still `open` right after it left the list is the same lag as an unknown oid, and a stop that has fired is at work.
+    const isEnd = ({ status }: VenueoneWireOrderUpdate): boolean => status !== "open" && status !== "triggered";
     const isBegun = this.#begin(async () => {
       const applied = await this.#find(row.oid, isEnd, (update, filled) => this.#data.applyEnd(row, update, filled));
-      if (applied?.ok !== true && !this.#isGone) this.#unresolved(row);
+      if (applied?.ok === true || this.#isGone) return;
+      // Back in the list, it has not ended: a stop that waits at its own limit now.
+      if (!this.#data.isListed(row.oid)) this.#unresolved(row);
     });
     if (!isBegun) this.#unresolved(row);
   }

@@ -23,6 +23,7 @@ import type { VenueoneAccountFrame } from "./frames.js";
 import { OrderEnds, type OrderEndsDeps } from "./order-ends.js";
 import type { VenueoneRest } from "./rest.js";
 import { AccountState } from "./state.js";
+import { type ReadFills, UnreadFills } from "./unread-fills.js";
 import type { VenueoneWireAccount } from "./wire.js";
 
 export const ACCOUNT_STREAMS = ["clearinghouseState", "openOrders", "userFills"] as const;
@@ -49,6 +50,7 @@ export class VenueoneAccountSource implements AccountSource<string, VenueoneAcco
   readonly #deps: VenueoneSourceDeps;
   readonly #data: AccountState;
   readonly #ends: OrderEnds;
+  readonly #unread: UnreadFills;
   /** Whole lists of open orders that the stream brought. */
   #listCount = 0;
 
@@ -63,6 +65,7 @@ export class VenueoneAccountSource implements AccountSource<string, VenueoneAcco
     const latestMs = (): number => deps.clockOffset.latestMs(deps.clock.wallMs());
     this.#data = new AccountState(deps.instrumentOf, (event) => host.emit(event), host.key, latestMs);
     this.#ends = new OrderEnds(host, this.#data, deps);
+    this.#unread = new UnreadFills(host, deps);
   }
 
   get hasPicture(): boolean {
@@ -70,7 +73,7 @@ export class VenueoneAccountSource implements AccountSource<string, VenueoneAcco
   }
 
   get needsRead(): boolean {
-    return this.#data.needsState;
+    return this.#data.needsState || this.#unread.isMissing;
   }
 
   positions(): readonly VenuePosition[] {
@@ -92,18 +95,34 @@ export class VenueoneAccountSource implements AccountSource<string, VenueoneAcco
     const { rest } = this.#deps;
     const { key } = this.#host;
     const listCount = this.#listCount;
-    const [account, orders] = await Promise.all([
+    const [account, orders, fills] = await Promise.all([
       rest.clearinghouseState(key, call),
       rest.frontendOpenOrders(key, call),
+      this.#unread.read(call),
     ]);
     if (!account.ok || !orders.ok) return refusedLoad([account, orders]);
-    // A list names no time: one that the stream brought during the read is kept.
-    return () => this.#adopt(account.value, listCount === this.#listCount ? orders.value : null);
+    return () => {
+      this.#takeUnread(fills);
+      // A list names no time: one that the stream brought during the read is kept.
+      return this.#adopt(account.value, listCount === this.#listCount ? orders.value : null);
+    };
   }
 
   async loadPositions(call: CallOptions): Promise<Adopt | null> {
-    const account = await this.#deps.rest.clearinghouseState(this.#host.key, call);
-    return account.ok ? () => this.#adoptState(account.value) : null;
+    const { rest } = this.#deps;
+    const [account, fills] = await Promise.all([
+      rest.clearinghouseState(this.#host.key, call),
+      this.#unread.read(call),
+    ]);
+    if (!account.ok) return null;
+    return () => {
+      this.#takeUnread(fills);
+      return this.#adoptState(account.value);
+    };
+  }
+
+  noteLost(): void {
+    this.#unread.lost();
   }
 
   noteEvent(event: AccountEvent): void {
@@ -140,6 +159,14 @@ export class VenueoneAccountSource implements AccountSource<string, VenueoneAcco
     if (this.#host.listeners.size > 0) for (const oid of applied.unlisted) this.#ends.lookUpUnlisted(oid);
     if (!applied.ok) return applied;
     return told.length < fills.length ? { ok: false, problem: NOT_YET } : TAKEN;
+  }
+
+  /** Those that are known are left out; what does not fit is given up, and noted. */
+  #takeUnread(fills: ReadFills | null): void {
+    if (fills === null) return;
+    const applied = this.#applyFills(fills.rows, true);
+    if (!applied.ok) this.#host.noteUnreadable(applied.problem);
+    fills.taken();
   }
 
   #adopt(account: VenueoneWireAccount, rows: readonly VenueoneWireOrder[] | null): Adopted {

@@ -88,6 +88,11 @@ export class AccountState {
     return this.#orders !== null;
   }
 
+  /** It was in the last list of open orders. */
+  isListed(oid: number): boolean {
+    return this.#orders?.has(oid) === true;
+  }
+
   positions(): readonly VenuePosition[] {
     const found: VenuePosition[] = [];
     for (const held of this.#held.values()) if (held.position !== null) found.push(held.position);
@@ -141,8 +146,8 @@ export class AccountState {
     const unlisted = new Set<number>();
     const isHistory = isSnapshot && !this.#hasFillBaseline;
     this.#hasFillBaseline = true;
-    // Snapshots come newest first.
-    const ordered = isSnapshot ? [...fills].sort((left, right) => left.time - right.time) : fills;
+    // Snapshots come newest first, also those of one block, which bear one time.
+    const ordered = isSnapshot ? fills.toReversed().sort((left, right) => left.time - right.time) : fills;
     for (const fill of ordered) {
       const key = `${fill.time}:${fill.coin}:${fill.tid}`;
       if (this.#fillKeys.has(key)) continue;
@@ -150,7 +155,7 @@ export class AccountState {
       if (isHistory) continue;
       const applied = this.#applyFill(fill);
       if (!applied.ok) return { ...applied, unlisted };
-      if (this.#orders?.has(fill.oid) !== true && this.#instrumentOf(fill.coin) !== null) unlisted.add(fill.oid);
+      if (!this.isListed(fill.oid) && this.#instrumentOf(fill.coin) !== null) unlisted.add(fill.oid);
     }
     return { ok: true, unlisted };
   }
@@ -202,7 +207,7 @@ export class AccountState {
     if (instrument === null) return OK;
     const decoded = decodeWith(order, () => this.#orderOf(order, status, statusTimestamp, instrument, filled));
     if (decoded.ok) this.#emit({ kind: "order", order: decoded.value });
-    if (this.#orders?.has(order.oid) !== true) this.#filledLots.delete(order.oid);
+    if (!this.isListed(order.oid)) this.#filledLots.delete(order.oid);
     return decoded.ok ? OK : decoded;
   }
 

@@ -251,6 +251,24 @@ describe("account frames of venueone", () => {
     expect(streams.stats().unresolvedEndCount).toBe(1);
   });
 
+  it("of a stop that has fired tell how it ended, not that it fired alone", async () => {
+    const { clock, venue, events, push, live } = setup();
+    await live(ALICE);
+    const row = orderRow({ isTrigger: true, triggerPx: "49000.0", orderType: "Stop Market" });
+    push("openOrders", { dex: "", user: ALICE, orders: [row] });
+    events.length = 0;
+    const told = (status: string): unknown => ({
+      status: "order",
+      order: { order: row, status, statusTimestamp: clock.wallMs() },
+    });
+    venue.ends.set(5, told("triggered"));
+    push("openOrders", { dex: "", user: ALICE, orders: [] });
+    await clock.advanceAsync(100);
+    venue.ends.set(5, told("marginCanceled"));
+    await clock.advanceAsync(10_000);
+    expect(events.flatMap((event) => (event.kind === "order" ? [event.order.status] : []))).toEqual(["CANCELED"]);
+  });
+
   it("of another account or a builder's coin change nothing", async () => {
     const { venue, push, live, events } = setup();
     const stream = await live(ALICE);
@@ -274,6 +292,24 @@ describe("account frames of venueone", () => {
   });
 });
 
+describe("fills of a frame that cannot be read", () => {
+  it("are read from the venue and reported, each once", async () => {
+    const { clock, venue, events, push, live } = setup();
+    const stream = await live(ALICE);
+    const missed = fill({ time: clock.wallMs(), tid: 31, startPosition: "0.0", side: "B" });
+    push("userFills", { user: ALICE, fills: [{ ...missed, px: 5 }] });
+    expect(stream.state).toBe("SYNCING");
+    // The index of fills lags behind the stream.
+    await clock.advanceAsync(500);
+    venue.fills = [missed];
+    await clock.advanceAsync(10_000);
+    const told = (): string[] => events.flatMap((event) => (event.kind === "fill" ? [event.tradeId] : []));
+    expect([stream.state, told()]).toEqual(["LIVE", ["31"]]);
+    push("userFills", { user: ALICE, fills: [missed] });
+    expect(told()).toEqual(["31"]);
+  });
+});
+
 describe("losing the connection", () => {
   it("leaves LIVE at once, reconciles after the reconnect, and reports the fill that happened meanwhile", async () => {
     const { clock, network, venue, events, states, acknowledge, push, live } = setup();
@@ -293,6 +329,24 @@ describe("losing the connection", () => {
     expect(stream.positions()).toMatchObject({ ok: true, value: [{ qtyLots: 4_000 }] });
     expect(events.filter((event) => event.kind === "fill")).toHaveLength(1);
     expect(states()).toEqual(["SYNCING", "LIVE", "STALE", "LIVE"]);
+  });
+
+  it("takes missed fills of one moment in the order in which they happened: each names where it began", async () => {
+    const { clock, network, venue, acknowledge, push, live } = setup();
+    venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
+    const stream = await live(ALICE);
+    network.last.end(1006);
+    await clock.advanceAsync(600);
+    network.last.open();
+    await clock.advanceAsync(10);
+    // The read of the account lags behind them.
+    const time = clock.wallMs() + 300;
+    const first = fill({ time, sz: "0.2", tid: 21 });
+    const last = fill({ time, sz: "0.3", startPosition: "0.3", tid: 22 });
+    push("userFills", { user: ALICE, isSnapshot: true, fills: [last, first] });
+    acknowledge(ALICE);
+    await clock.advanceAsync(10);
+    expect(stream.positions()).toMatchObject({ ok: true, value: [] });
   });
 
   it("does not bring an order back that ended while an older list of REST was on its way", async () => {

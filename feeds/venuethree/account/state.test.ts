@@ -136,6 +136,26 @@ describe("the state of one account", () => {
     expect(slot.endedOrder("order_id", "1")).toBeNull();
   });
 
+  it("takes what fills without a new time of the order: its time may stand still", () => {
+    const [doc] = frameOf(
+      "orders",
+      accountFixture("nt-ws-account-orders-update")
+        .replaceAll("account_orders", "account_all_orders")
+        .replace("orders:0:1234", "orders:1234"),
+    ).orders;
+    if (doc === undefined) throw new Error("no order in the fixture");
+    const { slot, events } = slotOf(1234);
+    slot.applyOrders([
+      { ...doc, filled_base_amount: "0.0000", filled_quote_amount: "0", remaining_base_amount: "0.0050" },
+    ]);
+    slot.applyOrders([doc]);
+    slot.applyOpenOrders([{ ...doc, filled_base_amount: "0.0000", filled_quote_amount: "0" }]);
+    expect(events).toMatchObject([
+      { kind: "order", order: { status: "OPEN", filledLots: 0 } },
+      { kind: "order", order: { status: "PARTIALLY_FILLED", filledLots: 20 } },
+    ]);
+  });
+
   it("keeps an order with a status of tomorrow among the open ones until a known word ends it", () => {
     const { slot } = slotOf(516);
     const odd = wire({ status: "paused" });

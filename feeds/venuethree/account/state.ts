@@ -5,6 +5,7 @@
  * Invariant: an order never goes back (`transaction_time` orders its updates), a fill is reported once.
  */
 import { LRUCache } from "lru-cache";
+import { compareDecimals } from "../../../engine/domain/decimal.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { VenueOrder } from "../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
@@ -245,9 +246,11 @@ function orderOfFill(fill: {
   };
 }
 
-/** Two changes of one microsecond: the one that says more is done. */
+/** Two changes of one time, which may stand still while the order fills: the one that says that more is done. */
 function isNewer(wire: VenuethreeWireOrder, known: VenuethreeWireOrder): boolean {
   if (wire.transaction_time !== known.transaction_time) return wire.transaction_time > known.transaction_time;
+  const filled = compareDecimals(wire.filled_base_amount, known.filled_base_amount);
+  if (filled !== 0) return filled > 0 && (isEndWord(wire.status) || !isEndWord(known.status));
   return wire.status !== known.status && !isEndWord(known.status);
 }
 

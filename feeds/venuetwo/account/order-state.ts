@@ -70,7 +70,7 @@ export class OrderState {
   /** Takes an order of a REST answer. Returns true when it is news. */
   adoptOrder(order: VenueOrder): boolean {
     const known = this.#orders.get(orderKey(order));
-    if (known !== undefined && (order.filledLots < known.order.filledLots || !isNews(order, known.order))) return false;
+    if (known !== undefined && (isOlder(order, known.order) || !isNews(order, known.order))) return false;
     this.#remember(order, order.tsVenueMs);
     return true;
   }
@@ -159,6 +159,11 @@ export class OrderState {
 /** An unknown status may be an open one. */
 function isOpen(order: VenueOrder): boolean {
   return order.status === "OPEN" || order.status === "PARTIALLY_FILLED" || order.status === "UNKNOWN";
+}
+
+/** REST lags: an order never unfills, and one that has ended never opens again. */
+function isOlder(order: VenueOrder, known: VenueOrder): boolean {
+  return order.filledLots < known.filledLots || (isOpen(order) && !isOpen(known));
 }
 
 function isNews(order: VenueOrder, known: VenueOrder): boolean {

@@ -38,6 +38,17 @@ describe("an order with a status that is not known", () => {
   });
 });
 
+describe("an order that has ended", () => {
+  it("is not opened again by an answer of REST that lags behind its end", () => {
+    const state = new OrderState();
+    const open = order({ status: "OPEN", venueStatus: "NEW", filledLots: 0 });
+    const canceled = order({ status: "CANCELED", venueStatus: "CANCELED", filledLots: 0, tsVenueMs: 5 });
+    state.adoptOrder(canceled);
+    expect(state.adoptOrder(open)).toBe(false);
+    expect([state.openOrders(), state.orderOf(open)?.status]).toEqual([[], "CANCELED"]);
+  });
+});
+
 describe("what only REST says of a position", () => {
   const BTC = { symbol: "BTC", nativeSymbol: "BTCUSDT", multiplierExp10: 0, priceDecimals: 1, qtyDecimals: 3 };
   const NATIVE = {
