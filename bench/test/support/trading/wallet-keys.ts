@@ -40,9 +40,10 @@ export class WalletKeys {
     this.#clock = clock;
   }
 
-  draft(name = "unwind-1", account = WALLET): { readonly key: VenueKey; readonly secret: Uint8Array } {
+  /** `agedMs`: of its life that is over. */
+  draft(name = "unwind-1", agedMs = 0): { readonly key: VenueKey; readonly secret: Uint8Array } {
     const secret = new Uint8Array(32).fill(++this.#secrets);
-    const key = this.#registrar.draft({ account, name, nowMs: this.#clock.wallMs() }, secret);
+    const key = this.#registrar.draft({ account: WALLET, name, nowMs: this.#clock.wallMs() - agedMs }, secret);
     if (key === null) throw new Error("no draft");
     return { key, secret };
   }
@@ -64,8 +65,8 @@ export class WalletKeys {
   }
 
   /** A key that the venue has approved. */
-  async approved(name = "unwind-1"): Promise<{ readonly key: VenueKey; readonly secret: Uint8Array }> {
-    const drafted = this.draft(name);
+  async approved(name = "unwind-1", agedMs = 0): Promise<{ readonly key: VenueKey; readonly secret: Uint8Array }> {
+    const drafted = this.draft(name, agedMs);
     const outcome = await this.send(await this.approval(drafted.key));
     if (outcome.kind !== "done") throw new Error(JSON.stringify(outcome));
     return drafted;
