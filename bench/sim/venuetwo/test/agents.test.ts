@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { privateKeyToAccount } from "viem/accounts";
 import { VirtualClock } from "../../../../engine/domain/virtual-clock.js";
 import type { VenuetwoSim } from "../sim.js";
-import { agentCall, call, form, mainWallet, startTestVenue } from "./support.js";
+import { ACCOUNT, agentCall, call, form, mainWallet, startTestVenue } from "./support.js";
 
 /** Development key 0, and the agent of the vectors. */
 const WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
@@ -84,6 +84,51 @@ async function managed(
     signatureChainId: "56",
     signature,
   });
+}
+
+/** Thirty USDT and one of fee, signed by the main wallet. */
+async function withdrawal(changes: Readonly<Record<string, string>> = {}): Promise<Record<string, string>> {
+  const params = {
+    chainId: "56",
+    asset: "USDT",
+    amount: "30",
+    fee: "1",
+    receiver: mainWallet.address,
+    userNonce: String(VECTOR_MS * 1_000),
+    ...changes,
+  };
+  const userSignature = await mainWallet.signTypedData({
+    domain: {
+      name: "Aster",
+      version: "1",
+      chainId: 56,
+      verifyingContract: "0x0000000000000000000000000000000000000000",
+    },
+    types: {
+      Action: [
+        { name: "type", type: "string" },
+        { name: "destination", type: "address" },
+        { name: "destination Chain", type: "string" },
+        { name: "token", type: "string" },
+        { name: "amount", type: "string" },
+        { name: "fee", type: "string" },
+        { name: "nonce", type: "uint256" },
+        { name: "aster chain", type: "string" },
+      ],
+    },
+    primaryType: "Action",
+    message: {
+      type: "Withdraw",
+      destination: params.receiver as `0x${string}`,
+      "destination Chain": "BSC",
+      token: params.asset,
+      amount: params.amount,
+      fee: params.fee,
+      nonce: BigInt(params.userNonce),
+      "aster chain": "Mainnet",
+    },
+  });
+  return { ...params, userSignature };
 }
 
 const fresh = privateKeyToAccount(`0x${"44".repeat(32)}`);
@@ -185,6 +230,40 @@ describe("agents of the local venuetwo", () => {
     expect((await agentCall(venue, "GET", "/fapi/v3/balance", {}, byFresh)).status).toBe(200);
     expect(await managed(venue, "UpdateAgent", TERMS, 1_763_600_000_000_002)).toEqual(SUCCESS);
     expect((await agentCall(venue, "POST", "/fapi/v3/leverage", order, byFresh)).status).toBe(200);
+  });
+
+  it.each([
+    ["127.0.0.1", 200],
+    ["192.0.2.1 127.0.0.0/8", 200],
+    ["192.0.2.1", 401],
+    ["", 401],
+  ])("withdraw by right and from the addresses of their list alone: %j", async (ipWhitelist, status) => {
+    const venue = await start();
+    const rights = { canWithdraw: String(ipWhitelist !== ""), ipWhitelist };
+    await managed(venue, "ApproveAgent", { ...TERMS, ...rights }, 1_763_600_000_000_001);
+    const walletOf = () => venue.exchange.accounts.find(ACCOUNT)?.walletE12 ?? 0n;
+    const before = walletOf();
+    const answer = await agentCall(venue, "POST", "/fapi/v3/aster/user-withdraw", await withdrawal(), {
+      signer: fresh,
+    });
+    expect(answer.status).toBe(status);
+    expect(before - walletOf()).toBe(status === 200 ? 31n * 10n ** 12n : 0n);
+    if (status !== 200) expect(answer.json.code).toBe(-2015);
+    else expect(answer.json).toMatchObject({ withdrawId: expect.stringMatching(/^\d{19}$/) });
+  });
+
+  it("withdraw only what the main wallet signed, to it, and once", async () => {
+    const venue = await start();
+    const rights = { canWithdraw: "true", ipWhitelist: "127.0.0.1" };
+    await managed(venue, "ApproveAgent", { ...TERMS, ...rights }, 1_763_600_000_000_001);
+    const ask = async (params: Record<string, string>) =>
+      (await agentCall(venue, "POST", "/fapi/v3/aster/user-withdraw", params, { signer: fresh })).json;
+    expect(await ask({ ...(await withdrawal()), amount: "31" })).toMatchObject({ code: -1022 });
+    expect(await ask(await withdrawal({ receiver: WALLET }))).toMatchObject({ code: -1130 });
+    expect(await ask(await withdrawal({ amount: "100001" }))).toMatchObject({ code: -2018 });
+    const params = await withdrawal({ userNonce: String(VECTOR_MS * 1_000 + 1) });
+    expect(await ask(params)).toMatchObject({ withdrawId: expect.any(String) });
+    expect(await ask(params)).toMatchObject({ code: -4225 });
   });
 
   it("belong to one account", async () => {
