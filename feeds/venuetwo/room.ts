@@ -95,6 +95,7 @@ export interface VenuetwoRoomOptions {
   readonly shallowFromMarkets?: number;
 }
 
+const SOCKETS = { maxConnections: MAX_CONNECTIONS, connectsPerMinute: CONNECTS_PER_MINUTE } as const;
 const START_BACKOFF = { baseMs: 200, capMs: 3_000 } as const;
 const CLOCK_EVERY_MS = 60_000;
 /** The first measurements come quickly: one slow round trip must not count for a minute. */
@@ -155,10 +156,7 @@ class VenuetwoRoom implements VenueRoom, KeyRoom {
     // The venue counts its countdowns itself: a switch names no time here.
     const measure = (): Promise<void> => this.#rest.measureClock(clockOffset, "exit");
     new ClockCheck({ clock, clockOffset, measure });
-    const budget = new ConnectionBudget(clock, {
-      maxConnections: MAX_CONNECTIONS,
-      connectsPerMinute: CONNECTS_PER_MINUTE,
-    });
+    const budget = new ConnectionBudget(clock, SOCKETS);
     const shared = { wsUrl, layout, connector, clock, random, logger, budget };
     this.#market = this.#marketStream({ ...shared, http: this.#http, clockOffset });
     this.#markets = new VenuetwoMarkets({

@@ -23,6 +23,7 @@ const V3_ONLY: ReadonlySet<string> = new Set([
   "updateAgent",
   "registerAndApproveAgent",
   "accountWithJoinMargin",
+  "aster/user-withdraw",
 ]);
 const NOT_IN_V1: ReadonlySet<string> = new Set(["balance", "account", "positionRisk"]);
 /** Of a call that other versions have too, the methods that v3 alone has (fact sheet 5.3). */
@@ -133,8 +134,7 @@ export class Router {
     // Key-only calls are signed like everything else on V3.
     const keyOnly = route.security === "key" && !call.params.has("signature");
     const caller = keyOnly ? auth.byKey(call.request) : await auth.signed(call.request, call.params);
-    if ((route.security === "trade" && !caller.canTrade) || (route.security === "transfer" && !caller.canTransfer))
-      throw refuse("keyRejected");
+    if (!hasRight(caller, route.security)) throw refuse("keyRejected");
     return route.answer(this.#signedCall(call, caller));
   }
 
@@ -143,6 +143,12 @@ export class Router {
     if (account === null) throw refuse("keyRejected");
     return { ...call, caller, account };
   }
+}
+
+function hasRight(caller: Caller, security: Route["security"]): boolean {
+  if (security === "trade") return caller.canTrade;
+  if (security === "transfer") return caller.canTransfer;
+  return security !== "withdraw" || caller.canWithdraw;
 }
 
 /** As the parent dialect answers; the venue itself can answer HTML here. */

@@ -21,6 +21,25 @@ describe("credentials of venueone", () => {
     },
   );
 
+  it("opens the bytes of a key, which stay the caller's, and no others", () => {
+    const privateKey = Uint8Array.from(Buffer.from(KEY, "hex"));
+    const session = open({ privateKey });
+    privateKey.fill(0);
+    expect(session.accountId).toBe(ADDRESS);
+    expect(session.withKey((key) => Buffer.from(key).toString("hex"))).toBe(KEY);
+    for (const other of [
+      new Uint8Array(31).fill(1),
+      new Uint8Array(33).fill(1),
+      new Uint8Array(32),
+      [1],
+      { length: 32 },
+    ])
+      expect(openVenueoneSession({ privateKey: other })).toMatchObject({
+        ok: false,
+        problem: expect.stringContaining("privateKey"),
+      });
+  });
+
   it("takes a vault and a wallet address, in capitals or with its checksum", () => {
     const session = open({
       privateKey: KEY,

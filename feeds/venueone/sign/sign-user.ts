@@ -47,7 +47,7 @@ export function signDigest(digest: Uint8Array, privateKey: Uint8Array): WireSign
   return { r: hex.slice(0, 66), s: `0x${hex.slice(66)}`, v: 27 + recoveryId };
 }
 
-/** @testonly Until agents are registered: the wallet's own actions, held to the venue's vectors. */
+/** @testonly The wallet's own actions, held to the venue's vectors. */
 export function signUserAction(action: UserAction, privateKey: Uint8Array): WireSignature {
   return signDigest(userActionDigest(action), privateKey);
 }

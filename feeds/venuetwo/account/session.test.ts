@@ -24,6 +24,26 @@ describe("credentials of venuetwo", () => {
     expect(open({ ...V3, apiKey: AGENT.toLowerCase() }).identity.kind).toBe("v3");
   });
 
+  it("opens secrets as bytes, which stay the caller's: an agent's key, and the characters of a V1 secret", () => {
+    const agentKey = Uint8Array.from(Buffer.from(AGENT_KEY.replace(/^0x/, ""), "hex"));
+    const characters = Uint8Array.from(Buffer.from(API_SECRET));
+    const sessions = [open({ ...V3, apiSecret: agentKey }), open({ ...V1, apiSecret: characters })];
+    agentKey.fill(0);
+    characters.fill(0);
+    expect(sessions.map((session) => session.withSecret((secret) => Buffer.from(secret).toString("hex")))).toEqual([
+      AGENT_KEY.replace(/^0x/, ""),
+      Buffer.from(API_SECRET).toString("hex"),
+    ]);
+    for (const raw of [
+      { ...V3, apiSecret: new Uint8Array(31).fill(1) },
+      { ...V3, apiSecret: new Uint8Array(32) },
+      { ...V3, apiSecret: new Uint8Array(32).fill(1) },
+      { ...V1, apiSecret: new Uint8Array() },
+      { ...V1, apiSecret: new Uint8Array(257).fill(65) },
+    ])
+      expect(openVenuetwoSession(raw)).toMatchObject({ ok: false, problem: expect.stringContaining("apiSecret") });
+  });
+
   it("is V1 where the key is no address, whatever the secret looks like", () => {
     expect(open({ ...V1, apiSecret: AGENT_KEY }).identity.kind).toBe("v1");
   });

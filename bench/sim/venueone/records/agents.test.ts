@@ -42,6 +42,21 @@ describe("agent registry", () => {
     expect(approve(agent(2), "bot", NOW + 5_000)).toBeNull();
   });
 
+  it("drops all agents of an account that has nothing left, and no other's", () => {
+    const { registry, approve } = registryWith();
+    approve(agent(1));
+    approve(agent(2), "bot");
+    registry.approve({ accountId: ZERO, agentAddress: agent(3), agentName: "", subAccountCount: 0, nowMs: NOW });
+    registry.prune(MASTER);
+    expect([agent(1), agent(2), agent(3)].map((address) => registry.find(address, NOW)?.accountId)).toEqual([
+      undefined,
+      undefined,
+      ZERO,
+    ]);
+    expect(registry.former(agent(1))).toEqual({ accountId: MASTER, ended: "pruned" });
+    expect(approve(agent(1))).toEqual({ kind: "used" });
+  });
+
   it("never takes an address twice, nor an account as an agent", () => {
     const { approve } = registryWith();
     approve(agent(1), "bot");

@@ -194,6 +194,37 @@ describe("the signature check", () => {
     );
   });
 
+  it("drops agents with the last funds, and knows no account before the first", async () => {
+    const stranger = addressOf(KEYS.stranger);
+    const fund = (amount: string) =>
+      bench.post("/_sim/accounts", JSON.stringify({ accountId: stranger, deposit: amount }));
+    const agentAddress = addressOf(`0x${"e6".repeat(32)}`);
+    const approve = (name: string) =>
+      bench.actAsUser(KEYS.stranger, { type: "approveAgent", agentAddress, agentName: name }, FIELDS.approveAgent);
+    const unfunded = err(`Must deposit before performing actions. User: ${stranger}`);
+    expect(await approve("bot")).toEqual(unfunded);
+    await fund("0");
+    expect(await approve("bot")).toEqual(unfunded);
+    expect(await bench.info({ type: "userRole", user: stranger })).toEqual({ role: "missing" });
+    await fund("5");
+    expect(await approve("bot")).toEqual(OK);
+    expect(await bench.info({ type: "userRole", user: agentAddress })).toEqual({
+      role: "agent",
+      data: { user: stranger },
+    });
+    const send = { type: "usdSend", destination: BOB, amount: "5" };
+    expect(await bench.actAsUser(KEYS.stranger, send, FIELDS.usdSend)).toEqual(OK);
+    expect(await bench.info({ type: "extraAgents", user: stranger })).toEqual([]);
+    expect(await bench.act(`0x${"e6".repeat(32)}`, { type: "noop" })).toEqual(
+      err(`User or API Wallet ${agentAddress} does not exist.`),
+    );
+    const ledger = await bench.info({ type: "userNonFundingLedgerUpdates", user: stranger });
+    expect(ledger).toMatchObject([
+      { delta: { type: "deposit", usdc: "5.0" } },
+      { delta: { type: "internalTransfer" } },
+    ]);
+  });
+
   it("accepts vaultAddress only for an account that the signer controls", async () => {
     expect(await bench.act(KEYS.alice, { type: "noop" }, { vaultAddress: BOB })).toEqual(
       err(`Vault not registered: ${BOB}`),

@@ -2,6 +2,7 @@
 import { moneyText, parseScaled } from "../../core/model/fixed.js";
 import type { SimIncome, SimPositionSide, SimRefusal } from "../../core/model/types.js";
 import { RawJson, type Route, type SignedCall, tradedRules } from "../records/context.js";
+import { withdrawRoute } from "./withdraw-route.js";
 import { printAccount, printBalances, printIncome, printPositions, transactionId } from "./account-view.js";
 import { refuse, refuseInvalid, refuseMandatory, VenuetwoRefusal } from "../wire/errors.js";
 import type { VenuetwoRules } from "../records/listing.js";
@@ -39,6 +40,7 @@ export function accountRoutes(): Routes {
     "POST positionMargin": { weight: 1, security: "trade", answer: (call) => moveMargin(call, marginMoves) },
     "GET positionMargin/history": { weight: 1, security: "signed", answer: (call) => movedMargin(call, marginMoves) },
     "POST asset/wallet/transfer": { weight: 5, security: "transfer", answer: (call) => transfer(call, transfers) },
+    "POST aster/user-withdraw": withdrawRoute(),
   };
 }
 

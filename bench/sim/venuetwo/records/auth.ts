@@ -7,6 +7,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { recoverTypedDataAddress, type Hex } from "viem";
 import type { SimHttpRequest } from "../../core/server/server-types.js";
 import { refuse, refuseMandatory, VenuetwoRefusal } from "../wire/errors.js";
+import { isListed } from "./ip-list.js";
 import type { KeyRing } from "./keys.js";
 import type { Params } from "../wire/params.js";
 
@@ -19,6 +20,8 @@ export interface Caller {
   readonly nonce: string | null;
   readonly canTrade: boolean;
   readonly canTransfer: boolean;
+  /** By its right, and from where it asks. */
+  readonly canWithdraw: boolean;
 }
 
 export interface AuthOptions {
@@ -32,6 +35,7 @@ export interface AuthOptions {
   readonly hmacOnV3: boolean;
 }
 
+const ALL_RIGHTS = { canTrade: true, canTransfer: true, canWithdraw: true };
 const RECV_WINDOW_DEFAULT_MS = 5000;
 const RECV_WINDOW_MAX_MS = 60_000;
 const AHEAD_MAX_MS = 1000;
@@ -51,7 +55,7 @@ export class Authenticator {
     if (apiKey === undefined || !/^[A-Za-z0-9]{16,128}$/.test(apiKey)) throw refuse("keyFormat");
     const known = this.#options.keys.apiKey(apiKey);
     if (known === null) throw refuse("keyRejected");
-    return { accountId: known.accountId, signer: apiKey, user: null, nonce: null, canTrade: true, canTransfer: true };
+    return { accountId: known.accountId, signer: apiKey, user: null, nonce: null, ...ALL_RIGHTS };
   }
 
   async signed(request: SimHttpRequest, params: Params): Promise<Caller> {
@@ -100,6 +104,7 @@ export class Authenticator {
       nonce: nonceText,
       canTrade: agent.canPerpTrade,
       canTransfer: agent.canSpotTrade,
+      canWithdraw: agent.canWithdraw && isListed(agent.ipWhitelist, request.remoteAddress),
     };
   }
 

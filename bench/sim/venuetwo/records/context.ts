@@ -49,7 +49,10 @@ export type Route = {
   readonly weight: number | ((params: Params) => number);
 } & (
   | { readonly security: "none"; readonly answer: (call: Call) => unknown }
-  | { readonly security: "key" | "signed" | "trade" | "transfer"; readonly answer: (call: SignedCall) => unknown }
+  | {
+      readonly security: "key" | "signed" | "trade" | "transfer" | "withdraw";
+      readonly answer: (call: SignedCall) => unknown;
+    }
   | { readonly security: "own"; readonly answer: (call: Call) => Promise<unknown> }
 );
 
