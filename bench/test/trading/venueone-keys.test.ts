@@ -1,4 +1,5 @@
 /** Keys of wallets at venueone, by its registrar against the local venue: approved, lost on the way, at a limit, revoked. */
+import { storedCopy } from "../../../feeds/shared/test/stored-copy.js";
 import { describe, expect, it } from "vitest";
 import { start } from "../support/trading/bench.js";
 import { VENUEONE } from "../support/trading/venueone.js";
@@ -22,7 +23,7 @@ async function scene(funds = "10000") {
     approvals: () => acts("approveAgent").filter(({ refusal }) => refusal === null),
     acts,
     session: (key: Parameters<typeof registrar.block>[0], secret: Uint8Array) =>
-      open(on.half, registrar.block(key, secret)),
+      open(on.half, registrar.block(key, storedCopy(secret))),
     agents: () => on.sim.room.venue.agents.list(WALLET, on.clock.wallMs()).map(({ name }) => name),
   };
 }

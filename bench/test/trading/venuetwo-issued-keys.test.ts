@@ -1,4 +1,6 @@
 /** Keys that venuetwo makes for a wallet, by its registrar against the local venue's web gateway. */
+import { StoredSecret } from "../../../engine/key-registrar.js";
+import { storedCopy } from "../../../feeds/shared/test/stored-copy.js";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { IssuingRegistrar, WalletText } from "../../../engine/key-registrar.js";
 import type { FaultSpec } from "../../sim/core/server/fault-types.js";
@@ -52,11 +54,11 @@ describe("a key that venuetwo makes", () => {
     expect(key).toMatchObject({ account: WALLET, signer: WALLET, expiresAtMs: null });
     expect(key.name).toMatch(/^unwind-\d{13}$/);
     const { apiKey, apiSecret } = JSON.parse(Buffer.from(secret).toString()) as Record<string, string>;
-    const block = registrar.block(key, secret) as { readonly apiSecret: Uint8Array };
-    expect(block).toEqual({ apiKey, apiSecret: Uint8Array.from(Buffer.from(apiSecret ?? "")), walletAddress: WALLET });
+    const block = registrar.block(key, storedCopy(secret)) as { readonly apiSecret: StoredSecret };
+    expect(block).toEqual({ apiKey, apiSecret: expect.any(StoredSecret) as unknown, walletAddress: WALLET });
+    expect(block.apiSecret.use((bytes) => Buffer.from(bytes).toString())).toBe(apiSecret);
     const session = open(half, block);
     secret.fill(0);
-    block.apiSecret.fill(0);
     expect(await half.orders.place(session, on.buy(), OPTIONS)).toMatchObject({ outcome: "accepted" });
     expect(on.sim.log.records({ action: "place", accountId: WALLET })).toMatchObject([{ signer: apiKey }]);
     expect(created()).toHaveLength(1);

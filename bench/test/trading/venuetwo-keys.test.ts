@@ -1,4 +1,5 @@
 /** Agents of wallets at venuetwo, by its registrar against the local venue: registered, lost on the way, replaced, dropped. */
+import { storedCopy } from "../../../feeds/shared/test/stored-copy.js";
 import { describe, expect, it } from "vitest";
 import type { AgentRegistrar } from "../../../engine/key-registrar.js";
 import { createVenuetwoTrading } from "../../../feeds/venuetwo/trading.js";
@@ -27,7 +28,7 @@ async function scene({ funds = "10000", ipWhitelist = [] as readonly string[] } 
     acts,
     registrations: () => acts("registerAgent").filter(({ refusal }) => refusal === null),
     session: (key: Parameters<typeof registrar.block>[0], secret: Uint8Array) =>
-      open(half, registrar.block(key, secret)),
+      open(half, registrar.block(key, storedCopy(secret))),
   };
 }
 

@@ -1,4 +1,5 @@
 /** What an act of a wallet came to, by each kind of answer, and what is known of it before it is sent. */
+import { StoredSecret } from "../../../engine/key-registrar.js";
 import { describe, expect, it } from "vitest";
 import type { VenueKey } from "../../../engine/key-registrar.js";
 import type { HttpResult } from "../../shared/net/http.js";
@@ -228,13 +229,16 @@ describe("a look", () => {
 });
 
 describe("a block", () => {
-  it("has a copy of the key's bytes, and opens a session of the agent that outlives their wipe", () => {
+  it("holds no secret, and opens a session of the agent as long as the key can be opened", () => {
     const { keys, key, trading } = drafted();
-    const block = keys.block(key, SECRET) as { privateKey: Uint8Array };
-    expect(block).toEqual({ privateKey: SECRET, walletAddress: ACCOUNT });
+    let isGone = false;
+    const secret = new StoredSecret("of a test", () => (isGone ? null : Uint8Array.from(SECRET)));
+    const block = keys.block(key, secret);
+    expect(block).toEqual({ privateKey: secret, walletAddress: ACCOUNT });
     const opened = trading.openSession(block, null);
-    block.privateKey.fill(0);
+    isGone = true;
     expect(SECRET[0]).toBe(7);
     expect(opened).toMatchObject({ ok: true, session: { signerAddress: key.signer, isOpen: true } });
+    expect(trading.openSession(block, null)).toMatchObject({ ok: false, problem: expect.stringMatching(/revoked/) });
   });
 });

@@ -1,4 +1,5 @@
 /** What an act of a wallet came to, by each kind of answer, and what is known of it before it is sent. */
+import { storedCopy } from "../../shared/test/stored-copy.js";
 import { describe, expect, it } from "vitest";
 import type { AgentRegistrar } from "../../../engine/key-registrar.js";
 import type { HttpResult } from "../../shared/net/http.js";
@@ -176,7 +177,7 @@ describe("a look", () => {
     const scene = drafted();
     scene.http.reply(400, error(-1000, "No agent found")).reply(200, []);
     await scene.keys.look(scene.key, SECRET, OPTIONS);
-    const session = scene.open(scene.keys.block(scene.key, SECRET) as Record<string, unknown>);
+    const session = scene.open(scene.keys.block(scene.key, storedCopy(SECRET)) as Record<string, unknown>);
     expect(await scene.trading.reader.readOpenOrders(session, null, OPTIONS)).toMatchObject({ ok: true });
   });
 
@@ -194,12 +195,12 @@ describe("a look", () => {
 });
 
 describe("a block", () => {
-  it("has a copy of the key's bytes, and opens a session of the agent that outlives their wipe", () => {
+  it("holds no secret, and opens a session of the agent", () => {
     const { keys, key, open } = drafted();
-    const block = keys.block(key, SECRET) as { apiKey: string; apiSecret: Uint8Array; walletAddress: string };
-    expect(block).toEqual({ apiKey: key.signer, apiSecret: SECRET, walletAddress: ACCOUNT });
+    const secret = storedCopy(SECRET);
+    const block = keys.block(key, secret) as Record<string, unknown>;
+    expect(block).toEqual({ apiKey: key.signer, apiSecret: secret, walletAddress: ACCOUNT });
     const session = open({ ...block });
-    block.apiSecret.fill(0);
     expect(SECRET[0]).toBe(7);
     expect(session).toMatchObject({ accountId: ACCOUNT, isOpen: true });
   });
