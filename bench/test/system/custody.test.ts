@@ -8,6 +8,7 @@
 import { recoverTypedDataAddress } from "viem";
 import { describe, expect, it } from "vitest";
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
+import type { AuditRow } from "../../../gateway/auth/audit.js";
 import type { Reply } from "../../../gateway/test/client.js";
 import {
   type CustodyBench,
@@ -136,6 +137,9 @@ describe("server wallets of npm run serve", () => {
     const held = await bench.wallets(place);
     expect(idsOf(held.service)).toEqual([walletId, only?.walletId].sort());
     expect(idsOf(held.cosigner)).toEqual(idsOf(held.service));
+    expect((await madeRows(place)).map(({ who, subject }) => `${who} ${subject}`).sort()).toEqual(
+      [`${own.keyId} ${walletId}`, `${other.keyId} ${only?.walletId}`].sort(),
+    );
   });
 
   it("sign again after a restart, and after a co-signer that was killed or stood still", async () => {
@@ -184,10 +188,13 @@ describe("server wallets of npm run serve", () => {
       await killedDuring(service, random.next() * createMs, bench.caller(service, key).create("carol"));
       service = await bench.start(place);
       const caller = bench.caller(service, key);
-      const made = await onceServed(() => caller.create("carol"));
-      expect([[200, "ok"].join(), [409, "WALLET_EXISTS"].join()]).toContain(outcomeOf(made).join());
+      const reply = await onceServed(() => caller.create("carol"));
+      expect([[200, "ok"].join(), [409, "WALLET_EXISTS"].join()]).toContain(outcomeOf(reply).join());
       const wallet = await onlyWallet(caller, place, "carol");
       await expectSigns(caller, wallet);
+      // Whichever side of the kill it was made on, one row says so.
+      const made = (await madeRows(place)).filter(({ subject }) => subject === wallet.walletId);
+      expect(made.map(({ who }) => who)).toEqual([key.keyId]);
 
       await killedWhileSigning(service, caller, random);
       service = await bench.start(place);
@@ -197,6 +204,12 @@ describe("server wallets of npm run serve", () => {
     });
   }
 });
+
+/** The rows of the service's audit log that say who made which wallet. */
+async function madeRows(place: CustodyPlace): Promise<readonly AuditRow[]> {
+  const { rows } = (await bench.admin(place, "service", "audit.page")) as { readonly rows: readonly AuditRow[] };
+  return rows.filter(({ what, outcome }) => what === "wallet.create" && outcome === "done");
+}
 
 function idsOf(wallets: readonly { readonly walletId: string }[]): string[] {
   return wallets.map(({ walletId }) => walletId).sort();
