@@ -101,7 +101,7 @@ export class KeyRegistrations {
   /** The key that a reply told of, without its secret; null: there is none that trades. */
   find(place: KeyPlace): RegisteredKey | null {
     const live = this.#trading(place);
-    return live === undefined ? null : { ...this.#view(place, live), secretHex: null };
+    return live === undefined ? null : { ...viewOf(place.venue, live, this.#parts.clock.wallMs()), secretHex: null };
   }
 
   /** All keys of a wallet. */
@@ -189,7 +189,7 @@ export class KeyRegistrations {
     const secretHex = showsSecret
       ? await withSecret(this.#parts, place, answered, (secret) => `0x${Buffer.from(secret).toString("hex")}`)
       : null;
-    return { ...this.#view(place, answered), secretHex };
+    return { ...viewOf(place.venue, answered, this.#parts.clock.wallMs()), secretHex };
   }
 
   async #finished(place: KeyPlace, serial: number, time: ActTime): Promise<boolean> {
@@ -208,9 +208,5 @@ export class KeyRegistrations {
 
   #trading(place: KeyPlace): StoredKey | undefined {
     return tradingKey(this.#keys(place), this.#parts.clock.wallMs());
-  }
-
-  #view({ venue }: KeyPlace, key: StoredKey): KeyView {
-    return viewOf(venue, key, this.#parts.clock.wallMs());
   }
 }
