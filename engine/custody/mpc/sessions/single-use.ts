@@ -1,6 +1,7 @@
 /**
  * What makes a session work once (docs/mpc.md, 8.6): a call in another state throws, nothing serialises it, and a
- * receipt is one step: an end that comes while a step runs waits for the step's result.
+ * receipt is one step: an end that comes while a step runs waits for the step's result, in a long step for the next
+ * stop.
  */
 import { ServiceError } from "../../../domain/errors.js";
 
