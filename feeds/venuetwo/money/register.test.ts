@@ -80,6 +80,7 @@ describe("an act", () => {
     const act = await made(scene, of);
     expect(await scene.keys.send(act, SIGNATURE, { ...OPTIONS, lane: "trade" })).toEqual({ kind: "done" });
     expect(scene.http.requests).toHaveLength(1);
+    expect(scene.standing.isProven(`wallet ${ACCOUNT}`)).toBe(true);
     const { last } = scene.http;
     expect(last).toMatchObject({ method, lane: "trade", timeoutMs: OPTIONS.timeoutMs, account: ACCOUNT });
     expect(last.path.split("?")[0]).toBe(path);
@@ -129,7 +130,9 @@ describe("an answer", () => {
   ])("decides: %s", async (_what, status, body, outcome) => {
     const scene = drafted();
     scene.http.reply(status, body, status === 429 || status === 418 ? { "retry-after": "4" } : {});
-    expect(await scene.keys.send(await made(scene), SIGNATURE, OPTIONS)).toMatchObject(outcome);
+    const sent = await scene.keys.send(await made(scene), SIGNATURE, OPTIONS);
+    expect(sent).toMatchObject(outcome);
+    expect(scene.standing.isProven(`wallet ${ACCOUNT}`)).toBe(sent.kind === "done");
   });
 
   it.each<[HttpResult, object]>([
