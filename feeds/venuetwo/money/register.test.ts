@@ -175,6 +175,17 @@ describe("a look", () => {
     expect(scene.http.requests).toHaveLength(2);
   });
 
+  it("asks the venue even where it refused a request with the key a moment ago", async () => {
+    const scene = drafted();
+    scene.http.reply(400, error(-1000, "No agent found")).reply(200, []);
+    const session = scene.open(scene.keys.block(scene.key, SECRET) as Record<string, unknown>);
+    expect(await scene.trading.reader.readOpenOrders(session, null, OPTIONS)).toMatchObject({
+      ok: false,
+      code: "AUTH",
+    });
+    expect(await scene.keys.look(scene.key, SECRET, OPTIONS)).toMatchObject({ ok: true, value: "live" });
+  });
+
   it("keeps nothing against a key that is approved the next moment", async () => {
     const scene = drafted();
     scene.http.reply(400, error(-1000, "No agent found")).reply(200, []);
