@@ -111,7 +111,7 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
     history: new VenueoneHistory({ rest, accounts, instruments, fills, clock, clockOffsetMs }),
     settings: new VenueoneSettings({ rest, accounts, exchange, clock }),
     keys: new VenueoneAgents({
-      ...{ rest, nonces, isMainnet: deps.isMainnet, leastOffsetMs: deps.leastOffsetMs, onClockError },
+      ...{ rest, nonces, standing, isMainnet: deps.isMainnet, leastOffsetMs: deps.leastOffsetMs, onClockError },
       agentDays: deps.agentDays ?? DEFAULT_AGENT_DAYS,
     }),
     accountNames: new VenueoneAccountNames({ accounts, exchange, clock }),

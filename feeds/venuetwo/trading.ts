@@ -75,12 +75,13 @@ export interface VenuetwoTrading {
 export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTrading {
   const { ackLatency, clock, clockOffsetMs, leastOffsetMs, logger } = deps;
   const nonces = createVenuetwoNonces(clock, deps.nonces, leastOffsetMs);
+  const standing = deps.standing ?? new CallerStanding(clock);
   const rest = new VenuetwoRest({
     http: deps.http,
     signer: new MessageSigner(deps.isMainnet ? MESSAGE_CHAIN_ID.mainnet : MESSAGE_CHAIN_ID.testnet),
     nonces,
     clock,
-    standing: deps.standing ?? new CallerStanding(clock),
+    standing,
     clockOffsetMs,
     leastOffsetMs,
     onClockError: deps.onClockError ?? (() => Promise.resolve()),
@@ -97,7 +98,7 @@ export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTradin
     orders: new VenuetwoOrders({ exchange, changes, listed: deps.instruments, memory, logger }),
     history: new VenuetwoHistory({ rest, search: reader.search, instruments, clock, clockOffsetMs }),
     settings: new VenuetwoSettings({ rest, exchange, clock }),
-    keys: createKeys(deps, rest, nonces),
+    keys: createKeys({ ...deps, standing }, rest, nonces),
     listenKey: new VenuetwoListenKeys(rest),
     accountNames,
     openSession: (raw, payer) =>
@@ -105,12 +106,16 @@ export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTradin
   };
 }
 
-function createKeys(deps: VenuetwoTradingDeps, rest: VenuetwoRest, nonces: NonceSequencer): KeyRegistrar {
-  const { clock, clockOffsetMs, http, isMainnet, leastOffsetMs } = deps;
+function createKeys(
+  deps: VenuetwoTradingDeps & { readonly standing: CallerStanding },
+  rest: VenuetwoRest,
+  nonces: NonceSequencer,
+): KeyRegistrar {
+  const { clock, clockOffsetMs, http, isMainnet, leastOffsetMs, standing } = deps;
   const { agentDays, ipWhitelist, webHttp } = deps.keys ?? DEFAULT_KEYS;
   if (webHttp !== null) return new VenuetwoIssuedKeys({ gateway: new WebGateway(webHttp), clock, ipWhitelist });
   return new VenuetwoAgents({
-    ...{ http, rest, nonces, clock, isMainnet, agentDays, ipWhitelist },
+    ...{ http, rest, nonces, standing, clock, isMainnet, agentDays, ipWhitelist },
     ...{ clockOffsetMs, leastOffsetMs },
   });
 }

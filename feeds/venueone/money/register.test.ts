@@ -83,6 +83,7 @@ describe("an act", () => {
       kind: "done",
     });
     expect(scene.http.requests).toHaveLength(1);
+    expect(scene.standing.isProven(ACCOUNT)).toBe(true);
     expect(scene.http.last).toMatchObject({
       path: "/exchange",
       lane: "trade",
@@ -129,6 +130,7 @@ describe("an answer", () => {
     const scene = drafted();
     scene.http.reply(200, err(text));
     expect(await scene.keys.send(await made(scene), SIGNATURE, OPTIONS)).toMatchObject(outcome);
+    expect(scene.standing.isProven(ACCOUNT)).toBe(false);
   });
 
   it("that the address is used means an approval of this key came before, and means nothing of a revocation", async () => {

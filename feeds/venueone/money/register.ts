@@ -17,6 +17,7 @@ import type {
 } from "../../../engine/key-registrar.js";
 import type { CallOptions, Read } from "../../../engine/ports.js";
 import type { HttpResponse } from "../../shared/net/call-results.js";
+import type { CallerStanding } from "../../shared/net/caller-standing.js";
 import { DONE_ACT, notSentAct, unansweredAct, UNKNOWN_ACT, wordlessAct } from "../../shared/orders/act-outcome.js";
 import type { NonceSequencer } from "../../shared/orders/nonce-sequencer.js";
 import { decodeJson } from "../../shared/room/wire-fields.js";
@@ -46,6 +47,7 @@ const DAY_MS = 86_400_000;
 export interface VenueoneAgentsDeps {
   readonly rest: VenueoneRest;
   readonly nonces: NonceSequencer;
+  readonly standing: CallerStanding;
   readonly isMainnet: boolean;
   /** Life of an agent; the venue grants 180 days at most, by its own clock. */
   readonly agentDays: number;
@@ -123,7 +125,12 @@ export class VenueoneAgents implements AgentRegistrar {
   #answer(agentRequest: AgentRequest, response: HttpResponse): ActOutcome {
     const decoded = decodeJson(response.body, decodeExchange);
     if (!decoded.ok) return UNKNOWN_ACT;
-    if (decoded.value.kind === "ok") return decoded.value.type === "default" ? DONE_ACT : UNKNOWN_ACT;
+    if (decoded.value.kind === "ok") {
+      if (decoded.value.type !== "default") return UNKNOWN_ACT;
+      // Only the wallet itself can have signed that.
+      this.#deps.standing.answeredWell(agentRequest.account);
+      return DONE_ACT;
+    }
     const { text } = decoded.value;
     const nonce = nonceProblem(text);
     if (nonce?.kind === "tooHigh") this.#deps.onClockError();

@@ -81,6 +81,7 @@ describe("an act", () => {
     const act = await made(scene, of);
     expect(await scene.keys.send(act, SIGNATURE, { ...OPTIONS, lane: "trade" })).toEqual({ kind: "done" });
     expect(scene.http.requests).toHaveLength(1);
+    expect(scene.standing.isProven(`wallet ${ACCOUNT}`)).toBe(true);
     const { last } = scene.http;
     expect(last).toMatchObject({ method, lane: "trade", timeoutMs: OPTIONS.timeoutMs, account: ACCOUNT });
     expect(last.path.split("?")[0]).toBe(path);
@@ -130,7 +131,9 @@ describe("an answer", () => {
   ])("decides: %s", async (_what, status, body, outcome) => {
     const scene = drafted();
     scene.http.reply(status, body, status === 429 || status === 418 ? { "retry-after": "4" } : {});
-    expect(await scene.keys.send(await made(scene), SIGNATURE, OPTIONS)).toMatchObject(outcome);
+    const sent = await scene.keys.send(await made(scene), SIGNATURE, OPTIONS);
+    expect(sent).toMatchObject(outcome);
+    expect(scene.standing.isProven(`wallet ${ACCOUNT}`)).toBe(sent.kind === "done");
   });
 
   it.each<[HttpResult, object]>([
@@ -171,6 +174,17 @@ describe("a look", () => {
     expect(await scene.keys.look(scene.key, SECRET, OPTIONS)).toMatchObject({ ok: true, value: "absent" });
     expect(await scene.keys.look(scene.key, SECRET, OPTIONS)).toMatchObject({ ok: true, value: "live" });
     expect(scene.http.requests).toHaveLength(2);
+  });
+
+  it("asks the venue even where it refused a request with the key a moment ago", async () => {
+    const scene = drafted();
+    scene.http.reply(400, error(-1000, "No agent found")).reply(200, []);
+    const session = scene.open(scene.keys.block(scene.key, SECRET) as Record<string, unknown>);
+    expect(await scene.trading.reader.readOpenOrders(session, null, OPTIONS)).toMatchObject({
+      ok: false,
+      code: "AUTH",
+    });
+    expect(await scene.keys.look(scene.key, SECRET, OPTIONS)).toMatchObject({ ok: true, value: "live" });
   });
 
   it("keeps nothing against a key that is approved the next moment", async () => {

@@ -17,6 +17,7 @@ import type {
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { CallOptions, Read } from "../../../engine/ports.js";
 import { failedRead, isRateLimitStatus, venueText } from "../../shared/net/call-results.js";
+import type { CallerStanding } from "../../shared/net/caller-standing.js";
 import { Deadline } from "../../shared/net/deadline.js";
 import type { VenueHttp } from "../../shared/net/http.js";
 import { notSentAct, unansweredAct } from "../../shared/orders/act-outcome.js";
@@ -53,6 +54,7 @@ export interface VenuetwoAgentsDeps extends AgentTerms {
   readonly http: VenueHttp;
   readonly rest: VenuetwoRest;
   readonly nonces: NonceSequencer;
+  readonly standing: CallerStanding;
   readonly clock: Clock;
   /** Life of an agent. */
   readonly agentDays: number;
@@ -94,15 +96,17 @@ export class VenuetwoAgents implements AgentRegistrar {
   }
 
   async send({ request }: Pick<WalletAct, "request">, signature: string, options: CallOptions): Promise<ActOutcome> {
-    const { clock, clockOffsetMs, http, rest } = this.#deps;
+    const { clock, clockOffsetMs, http, rest, standing } = this.#deps;
     const agentRequest = readRequest(request);
     if (agentRequest === null) return notSentAct("ACT_UNREADABLE");
     const { account } = agentRequest;
     const { form, method, path, weight } = callOf(agentRequest, signature);
     const deadline = new Deadline(clock, options);
+    // Requests with keys go by other names: nobody takes this one who cannot have the wallet sign.
+    const caller = `wallet ${account}`;
     const isInBody = method === "POST";
     const result = await http.request({
-      ...{ method, weight, account, caller: account, accountWeight: 0 },
+      ...{ method, weight, account, caller, accountWeight: 0 },
       ...{ timeoutMs: options.timeoutMs, lane: options.lane, payer: options.payer ?? null },
       path: isInBody ? path : `${path}?${form}`,
       headers: isInBody ? { "content-type": FORM_TYPE } : {},
@@ -111,7 +115,9 @@ export class VenuetwoAgents implements AgentRegistrar {
     if (result.kind !== "response") return unansweredAct(result);
     // The next act must not fail for the same clock.
     if (isClockRefusal(result)) await rest.remeasureClock(deadline.leftMs());
-    return outcomeOf(result, clock.wallMs() + clockOffsetMs());
+    const outcome = outcomeOf(result, clock.wallMs() + clockOffsetMs());
+    if (outcome.kind === "done") standing.answeredWell(caller);
+    return outcome;
   }
 
   /** Asks with the key itself: who is no agent cannot ask, whatever the list of the account says a moment later. */
