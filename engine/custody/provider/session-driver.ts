@@ -119,28 +119,18 @@ export class SessionDriver<Request> {
   async endNow(wallet: HeldWallet, session: LiveSession, cause: EndCause): Promise<void> {
     if (session.hasEnded) return;
     if (cause === "store failed") session.unwritten ??= "STORE_FAILED";
-    const step = await this.#result(this.#ports.runner.end(session.id, cause));
+    const step = await stepOf(this.#ports.clock, this.#ports.runner.end(session.id, cause));
     await (step === null ? this.#unanswered(wallet, session) : this.#perform(wallet, session, step));
   }
 
   async #advance(wallet: HeldWallet, session: LiveSession, asked: Promise<Step>): Promise<void> {
-    const step = await this.#result(asked);
+    const step = await stepOf(this.#ports.clock, asked);
     if (step === null) return this.#unanswered(wallet, session);
     if (step.dropped) this.#hooks.dropped();
     const isDurable = await this.#perform(wallet, session, step);
     if (session.hasEnded) return;
     if (!isDurable) return this.endNow(wallet, session, "store failed");
     if (session.waiting !== null) return this.endNow(wallet, session, session.waiting);
-  }
-
-  /** Null: the thread died, or gives no answer. */
-  async #result(asked: Promise<Step>): Promise<Step | null> {
-    try {
-      const answer = await within(this.#ports.clock, asked, STEP_MS_MAX);
-      return answer.done ? answer.value : null;
-    } catch {
-      return null;
-    }
   }
 
   /**
@@ -264,4 +254,14 @@ export class SessionDriver<Request> {
 function unwrittenDrop({ row, debt }: HeldWallet, { names: { epoch } }: LiveSession): CommitEffect | null {
   if (row === null || row.preparedEpoch !== epoch || debt?.erase.has(epoch) !== true) return null;
   return commitOf(droppedRow(row), { erase: [epoch] });
+}
+
+/** Null: the thread died, or gives no answer. */
+async function stepOf(clock: Clock, asked: Promise<Step>): Promise<Step | null> {
+  try {
+    const answer = await within(clock, asked, STEP_MS_MAX);
+    return answer.done ? answer.value : null;
+  } catch {
+    return null;
+  }
 }

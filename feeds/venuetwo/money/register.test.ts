@@ -179,7 +179,7 @@ describe("a look", () => {
   it("asks the venue even where it refused a request with the key a moment ago", async () => {
     const scene = drafted();
     scene.http.reply(400, error(-1000, "No agent found")).reply(200, []);
-    const session = scene.open(scene.keys.block(scene.key, SECRET) as Record<string, unknown>);
+    const session = scene.open(scene.keys.block(scene.key, storedCopy(SECRET)) as Record<string, unknown>);
     expect(await scene.trading.reader.readOpenOrders(session, null, OPTIONS)).toMatchObject({
       ok: false,
       code: "AUTH",
