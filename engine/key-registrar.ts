@@ -50,12 +50,19 @@ export class StoredSecret {
 
   /** A secret that is a part of this one. */
   part(of: (secret: Uint8Array) => Uint8Array): StoredSecret {
-    return new StoredSecret(this.#label, () => this.use((secret) => Uint8Array.from(of(secret))));
+    return new StoredSecret(this.#label, () => this.use((secret) => copyOf(of(secret))));
   }
 
   toJSON(): object {
     return { stored: this.#label };
   }
+}
+
+/** At an address that stays: the collector moves small buffers, and leaves what was there. */
+function copyOf(secret: Uint8Array): Uint8Array {
+  const copy = new Uint8Array(new ArrayBuffer(secret.byteLength));
+  copy.set(secret);
+  return copy;
 }
 
 /** What the wallet signs: JSON of EIP-712, or a text (EIP-191). */

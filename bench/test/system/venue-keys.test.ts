@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import ccxt from "ccxt";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { countsIn, type Needle } from "../../../engine/custody/sealing/test/process-memory.js";
 import type { Reply } from "../../../gateway/test/client.js";
 import {
   CustodyBench,
@@ -134,6 +135,24 @@ const MAKES = {
   venuetwo: ["registerAgent", "approveAgent"],
 } as const;
 
+/** A key that a reply told, as bytes and as text. */
+function keyNeedles({ apiPrivateKey }: Data): Needle[] {
+  if (apiPrivateKey === undefined) return [];
+  const hex = String(apiPrivateKey).slice(2);
+  const bytes = Buffer.from(hex, "hex");
+  return [
+    ["bytes", bytes],
+    ["bytes in the other order", Buffer.from(bytes).reverse()],
+    ["hex", Buffer.from(hex)],
+    ["base64", Buffer.from(bytes.toString("base64").slice(0, 40))],
+  ];
+}
+
+/** What of the key is public, and is kept: its address, lower case. */
+function controlOf({ apiWalletAddress, signerAddress }: Data): Needle {
+  return ["control", Buffer.from(String(apiWalletAddress ?? signerAddress).toLowerCase())];
+}
+
 describe.each(["venueone", "venuetwo"] as const)("at %s a wallet", (venue) => {
   const [firstAct, nextAct] = MAKES[venue];
 
@@ -165,6 +184,9 @@ describe.each(["venueone", "venuetwo"] as const)("at %s a wallet", (venue) => {
     const later = bench.caller(again, apiKey);
     done(await onceServed(() => order(later, venue, wallet)));
     done(await close(later, venue, wallet));
+    // Between two requests the service holds no copy of the key, in use or freed; the control is its address.
+    const needles = [controlOf(second), ...keyNeedles(second)];
+    expect([...countsIn(Number(again.child.pid), needles).keys()]).toEqual(["control"]);
     expect(done(await onceServed(() => revoke(later, venue, wallet)))).toEqual({
       exchange: venue,
       status: "REVOKED",

@@ -35,6 +35,21 @@ export class HeldSecret<Secret> {
   }
 }
 
+/**
+ * A copy at an address that stays, so that its wipe leaves nothing: of up to 64 bytes any other buffer may lie in the heap
+ * of the engine, whose collector moves it.
+ */
+export function heldCopy(secret: Uint8Array): Buffer {
+  const copy = heldBytes(secret.byteLength);
+  copy.set(secret);
+  return copy;
+}
+
+/** Zeros, likewise. */
+export function heldBytes(byteLength: number): Buffer {
+  return Buffer.from(new ArrayBuffer(byteLength));
+}
+
 export function wipeBytes(secret: Uint8Array): void {
   secret.fill(0);
 }

@@ -9,7 +9,7 @@ import type { AccountSession, CallOptions, OpenSession } from "../../../engine/p
 import { isAddress, isMistyped } from "../../shared/sign/eip712.js";
 import { isFields } from "../../shared/room/wire-fields.js";
 import { createAddressCache, type KeyCache } from "../../shared/sign/key-cache.js";
-import { HeldSecret, showNothingOf, wipeBytes } from "../../shared/account/key-session.js";
+import { heldBytes, HeldSecret, showNothingOf, wipeBytes } from "../../shared/account/key-session.js";
 
 const KEY_BYTES = 32;
 const HEX_DIGITS = 2 * KEY_BYTES;
@@ -97,8 +97,7 @@ export function openVenueoneSession(
   const wallet = addressOption(raw, "walletAddress");
   if (vault === undefined) return problem("venueone.vaultAddress must be an address of a right checksum");
   if (wallet === undefined) return problem("venueone.walletAddress must be an address of a right checksum");
-  // Memory of its own, not of the shared pool: it is wiped at the end.
-  const privateKey = Buffer.alloc(KEY_BYTES);
+  const privateKey = heldBytes(KEY_BYTES);
   if (!(typeof key === "string" ? readKey(key, privateKey) : copyKey(key, privateKey))) {
     privateKey.fill(0);
     return problem("venueone.privateKey must be 32 bytes of hex");

@@ -8,7 +8,7 @@
  */
 import type { AccountSession, OpenSession } from "../../../engine/ports.js";
 import { isAddress, isMistyped } from "../../shared/sign/eip712.js";
-import { HeldSecret, keyLabel, showNothingOf, wipeBytes } from "../../shared/account/key-session.js";
+import { heldCopy, HeldSecret, keyLabel, showNothingOf, wipeBytes } from "../../shared/account/key-session.js";
 import { createAddressCache, type KeyCache } from "../../shared/sign/key-cache.js";
 import { isFields } from "../../shared/room/wire-fields.js";
 import { privateKeyBytes } from "../sign/sign.js";
@@ -103,12 +103,12 @@ function isSecret(secret: unknown): secret is string | Uint8Array {
 
 /** The caller's bytes stay the caller's, to be wiped. */
 function secretCopy(secret: string | Uint8Array): Uint8Array {
-  return typeof secret === "string" ? Buffer.from(secret, "utf8") : Uint8Array.from(secret);
+  return heldCopy(typeof secret === "string" ? Buffer.from(secret, "utf8") : secret);
 }
 
 function agentKeyCopy(secret: string | Uint8Array): Uint8Array | null {
-  if (typeof secret === "string") return privateKeyBytes(secret);
-  return secret.length === AGENT_KEY_BYTES ? Uint8Array.from(secret) : null;
+  const bytes = typeof secret === "string" ? privateKeyBytes(secret) : secret;
+  return bytes?.length === AGENT_KEY_BYTES ? heldCopy(bytes) : null;
 }
 
 /** Printable ASCII without blanks: fits a header and a signed text unchanged. */

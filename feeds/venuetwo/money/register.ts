@@ -5,6 +5,7 @@
  * The venue takes an act once, by its nonce, which comes from the room's sequence of the wallet's address; for how long
  * is documented in three ways, so an act counts as one that it may still take for the longest of them.
  */
+import { heldCopy } from "../../shared/account/key-session.js";
 import type {
   ActOutcome,
   AgentRegistrar,
@@ -123,7 +124,7 @@ export class VenuetwoAgents implements AgentRegistrar {
   /** Asks with the key itself: who is no agent cannot ask, whatever the list of the account says a moment later. */
   async look(key: VenueKey, secret: Uint8Array, options: CallOptions): Promise<Read<KeyStanding>> {
     const identity = { kind: "v3", user: key.account, signer: key.signer } as const;
-    const session = new VenuetwoSession(identity, Uint8Array.from(secret));
+    const session = new VenuetwoSession(identity, heldCopy(secret));
     try {
       return this.#standing(await this.#deps.rest.readRaw(session, agentsCall(), options));
     } finally {
