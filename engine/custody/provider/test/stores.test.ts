@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { Party } from "../../mpc/base/parameters.js";
 import { CustodyBench } from "./custody-bench.js";
 import { madeWallet, SIGNED, storedRow } from "./made-wallet.js";
-import { emptyRows } from "./memory-party.js";
+import { emptyRows, type MemoryRows } from "./memory-party.js";
 
 vi.mock("../../mpc/base/point.js", async (original) =>
   (await import("../../mpc/test/memo.js")).memoizedPoints(await original<typeof import("../../mpc/base/point.js")>()),
@@ -62,6 +62,35 @@ describe("a store that is lost", () => {
     expect(await back.sign(made.id)).toMatchObject(SIGNED);
   });
 
+  it("at both makes no second wallet while there are backups: the service's own name what it has lost", async () => {
+    const back = await new CustodyBench({}, lostWithBackups(made.rows)).up();
+    expect(back.service.status()).toMatchObject({ problem: null, lost: 1, wallets: 0 });
+    expect(back.eventsOf("alert")).toEqual(["0 RESTORED_STORE"]);
+    for (const user of ["ada", "bea"]) expect(await back.create(user)).toBe("RESTORED_STORE");
+    // One side alone is not enough, and a restart forgets nothing of it.
+    await restoreAt(back, 1);
+    await back.restart(0);
+    expect(await back.create("ada")).toBe("RESTORED_STORE");
+    await restoreAt(back, 0);
+    expect(back.service.status()).toMatchObject({ lost: 0, wallets: 1 });
+    expect(await back.create("ada")).toBe("WALLET_EXISTS");
+    expect(back.cosigner.approve(made.id, 2)).toEqual({ epoch: 2 });
+    expect(await back.told(back.service.refresh(made.id, 2))).toBe(2);
+    expect(await back.sign(made.id)).toMatchObject(SIGNED);
+    expect(await back.create("bea")).toMatchObject({ userId: "bea" });
+  });
+
+  it("at both is no loss where a backup is of an attempt that came to nothing", async () => {
+    const both = await made.up();
+    both.link.fate = (_message, name) => (name === "kg10" ? "drop" : "pass");
+    expect(await both.create("bea")).toBe("SIGNER_UNAVAILABLE");
+    both.link.fate = () => "pass";
+    expect(both.rows[0].backups.length).toBeGreaterThan(1);
+    await both.restart(0);
+    expect(both.service.status()).toMatchObject({ lost: 0, wallets: 1 });
+    expect(await both.create("bea")).toMatchObject({ userId: "bea" });
+  });
+
   it("at C signs nothing until the wallet is restored there", async () => {
     const back = await new CustodyBench({}, [made.rows[0], emptyRows()]).up();
     expect(await back.sign(made.id)).toBe("RESTORED_STORE");
@@ -72,6 +101,12 @@ describe("a store that is lost", () => {
     expect(await back.sign(made.id)).toMatchObject(SIGNED);
   });
 });
+
+/** Both stores are new, and both folders of backups are there. */
+function lostWithBackups(rows: readonly [MemoryRows, MemoryRows]): [MemoryRows, MemoryRows] {
+  const lost = ({ backups }: MemoryRows): MemoryRows => ({ ...emptyRows(), backups: [...backups] });
+  return [lost(rows[0]), lost(rows[1])];
+}
 
 /** As an operator's restore does, with the share of the store that was lost. */
 async function restoreAt(back: CustodyBench, party: Party): Promise<void> {
