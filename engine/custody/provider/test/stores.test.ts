@@ -77,11 +77,14 @@ describe("a store that is lost", () => {
     expect(back.cosigner.approve(made.id, 2)).toEqual({ epoch: 2 });
     expect(await back.told(back.service.refresh(made.id, 2))).toBe(2);
     expect(await back.sign(made.id)).toMatchObject(SIGNED);
+    // A seed's first wallet id is the one of the wallet that is there.
+    back.seed = "host-2";
     expect(await back.create("bea")).toMatchObject({ userId: "bea" });
   });
 
   it("at both is no loss where a backup is of an attempt that came to nothing", async () => {
     const both = await made.up();
+    both.seed = "host-2";
     both.link.fate = (_message, name) => (name === "kg10" ? "drop" : "pass");
     expect(await both.create("bea")).toBe("SIGNER_UNAVAILABLE");
     both.link.fate = () => "pass";
