@@ -23,8 +23,8 @@ export class LostWallets {
   readonly #toldByPeer = new Set<string>();
   readonly #backedUp = new Set<string>();
 
-  get count(): number {
-    return new Set([...this.#toldByPeer, ...this.#backedUp]).size;
+  all(): readonly string[] {
+    return [...new Set([...this.#toldByPeer, ...this.#backedUp])].sort();
   }
 
   get isAny(): boolean {

@@ -65,8 +65,8 @@ export class ServiceHost {
     return this.#lost.isAny;
   }
 
-  get lostCount(): number {
-    return this.#lost.count;
+  lost(): readonly string[] {
+    return this.#lost.all();
   }
 
   /** The wallet, where sessions of it may be thought of; null: there is none that was ever active. */
