@@ -140,7 +140,8 @@ const custodySchema = reply({
   frozen: count,
   lost: Type.Integer({
     minimum: 0,
-    description: "Wallets that the co-signer has and this store lost: none is made until they are restored.",
+    description:
+      "Wallets that the co-signer or the backups have and this store lost: none is made until they are restored.",
   }),
   sessions: reply({
     signed: count,

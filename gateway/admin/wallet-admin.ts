@@ -11,11 +11,14 @@ export type BackupEpoch = Pick<BackupName, "epoch" | "tag">;
 export interface WalletLine {
   /** UUID. */
   readonly walletId: string;
-  /** EIP-55. */
-  readonly address: string;
-  /** Null at the co-signer, which knows none. */
+  /** EIP-55; null: of a wallet that this side lost. */
+  readonly address: string | null;
+  /** Null: made without an API key; at the co-signer, which knows no owner and no user; of a wallet that is lost. */
+  readonly ownerId: string | null;
   readonly userId: string | null;
+  /** `LOST`: the other side, or a backup of this one, has it, and this store has not. */
   readonly state: string;
+  /** 0: of a wallet that is lost. */
   readonly epoch: number;
 }
 

@@ -25,15 +25,20 @@ export function serviceWallets(provider: EmbeddedProvider, restores: WalletResto
     }
   };
   return {
-    list: async () =>
-      provider
-        .all()
-        .map(({ walletId, address, userId, state, epoch }) => ({ walletId, address, userId, state, epoch })),
+    list: async () => [
+      ...provider.all().map(({ walletId, address, ownerId, userId, state, epoch }) => ({
+        ...{ walletId, address, ownerId, userId, state, epoch },
+      })),
+      ...provider.lost().map((walletId) => ({ walletId, ...LOST })),
+    ],
     refresh: (walletId, afterRestore) => act(walletId, (state) => (afterRestore || state === "RESTORED" ? 2 : 0)),
     unfreeze: (walletId) => act(walletId, () => 1),
     ...restoreActs(restores),
   };
 }
+
+/** Nothing is known of it but its id. */
+const LOST = { address: null, ownerId: null, userId: null, state: "LOST", epoch: 0 };
 
 interface Now {
   readonly walletId: string;

@@ -19,7 +19,7 @@ import type { StateStore } from "../../engine/storage/state-store.js";
 import type { WalletAdmin } from "../admin/wallet-admin.js";
 import type { AuditLedger } from "../auth/audit.js";
 import { StartError } from "../children/start-error.js";
-import { openBackupFolder } from "../custody/backup-folder.js";
+import { backedUpIn, openBackupFolder } from "../custody/backup-folder.js";
 import { CustodyRecord } from "../custody/custody-record.js";
 import { LinkClient, type LinkPlace } from "../custody/link-client.js";
 import type { LinkStatus } from "../custody/link-status.js";
@@ -102,6 +102,7 @@ async function opened(parts: CustodyParts, undo: (() => Promise<void>)[], stop: 
     ...{ identity: identityOfParty(0, ring, backupKey), link, backups, runner, clock, events: record, owners },
     store: takingOver(new DurablePartyStore(store), ring),
     rows: store,
+    backedUp: () => backedUpIn(backupDirectory, 0),
     intents: { encode: signingIntent },
     rules: { explain: refusalReply },
     random: systemRandom,

@@ -164,7 +164,7 @@ export function addSigningMetrics(registry: Registry, status: () => WalletProvid
     ["unwind_signer_ready", "1 while signatures can be made.", () => (status().problem === null ? 1 : 0)],
     ["unwind_wallets", "Server wallets.", () => status().wallets],
     ["unwind_wallets_frozen", "Of these, frozen after a failed cryptographic check.", () => status().frozen],
-    ["unwind_wallets_lost", "Wallets that the co-signer has and this store lost.", () => status().lost],
+    ["unwind_wallets_lost", "Wallets that the co-signer or the backups have and this store lost.", () => status().lost],
     ["unwind_signatures_queued", "Signatures that wait for their turn.", () => status().sessions.queued],
   ]);
   addCounter(registry, {

@@ -142,7 +142,7 @@ async function runUntilStopped(directory: string, level: LogLevel, { out, untilS
   // Heard from now on: a signal that comes during the start ends it in order too.
   const stopped = untilStopped().then(() => "stopped" as const);
   const running = await started({ directory, level, onStoreFailure: storeFailed });
-  await out(`ready tls://${hostText(running.host)}:${running.port}\n`);
+  await out(`ready ${running.url}\n`);
   const end = await Promise.race([failure, stopped]);
   if (end === "failed")
     throw new CliFailure(EXIT_FAULT, "STORE_UNAVAILABLE", `the store of ${directory} failed: start it again`);
@@ -162,10 +162,6 @@ async function started({ directory, level, onStoreFailure }: CosignerStart): Pro
   } catch (error) {
     throw error instanceof CosignerRefused ? new CliFailure(EXIT_USAGE, "COSIGNER_REFUSED", error.message) : error;
   }
-}
-
-function hostText(host: string): string {
-  return host.includes(":") ? `[${host}]` : host;
 }
 
 function backupKey(text: string): BackupPublicKey {

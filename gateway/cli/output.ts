@@ -63,9 +63,10 @@ export function auditText({ rows, nextCursor }: AuditPage): string {
 export function walletsText(wallets: readonly WalletLine[]): string {
   if (wallets.length === 0) return "no wallets\n";
   return table(
-    ["wallet", "address", "user", "state", "epoch"],
-    wallets.map(({ walletId, address, userId, state, epoch }) => [
-      ...[walletId, address, userId ?? NEVER, state, String(epoch)],
+    ["wallet", "address", "owner", "user", "state", "epoch"],
+    wallets.map(({ walletId, address, ownerId, userId, state, epoch }) => [
+      ...[walletId, address ?? NEVER, ownerId ?? NEVER, userId ?? NEVER, state],
+      epoch === 0 ? NEVER : String(epoch),
     ]),
   );
 }

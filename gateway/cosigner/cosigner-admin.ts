@@ -10,12 +10,12 @@ import type { Cosigner } from "./cosigner.js";
 
 /** `startedAtMs`: Unix epoch. */
 export function cosignerPorts(cosigner: Cosigner, startedAtMs: number): AdminPorts {
-  const { audit, sealRotation, port } = cosigner;
+  const { audit, sealRotation, url } = cosigner;
   return {
     keys: NO_KEYS,
     ...{ audit, sealRotation, tls: null, wallets: cosignerWallets(cosigner) },
     status: () => ({
-      ...{ running: true, version: VERSION, profile: "cosigner", authMode: "pinned", url: `tls://:${port}` },
+      ...{ running: true, version: VERSION, profile: "cosigner", authMode: "pinned", url },
       ...{ pid: process.pid, startedAtMs, kekId: cosigner.kekId, tls: null },
     }),
   };
@@ -31,7 +31,7 @@ export function cosignerWallets({ host, restores }: Pick<Cosigner, "host" | "res
   return {
     list: async () =>
       host.wallets().map(({ walletId, address, status, epoch }) => ({
-        ...{ walletId, address, userId: null, state: STATES[status], epoch },
+        ...{ walletId, address, ownerId: null, userId: null, state: STATES[status], epoch },
       })),
     refresh: (walletId) => approve(walletId, 2),
     unfreeze: (walletId) => approve(walletId, 1),

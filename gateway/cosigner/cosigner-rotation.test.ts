@@ -78,10 +78,11 @@ it("a rotation that was killed goes on at the next start, with the key before na
   await open({ kekFile: "next" });
 });
 
-it("the status names the key that seals now", async () => {
+it("the status names the key that seals now, and where the service reaches it", async () => {
   const cosigner = await open({});
   const before = cosigner.kekId;
   const { kekId } = await cosigner.sealRotation.rotate(join(directory, "next"));
   expect(kekId).not.toBe(before);
-  expect(cosignerPorts(cosigner, clock.wallMs()).status()).toMatchObject({ kekId });
+  const url = `tls://127.0.0.1:${cosigner.port}`;
+  expect(cosignerPorts(cosigner, clock.wallMs()).status()).toMatchObject({ kekId, url });
 });

@@ -59,6 +59,8 @@ export class CosignerRefused extends Error {
 
 export interface Cosigner {
   readonly port: number;
+  /** Where the service reaches it, from this machine's view. */
+  readonly url: string;
   readonly host: CosignerHost;
   readonly restores: WalletRestores;
   readonly audit: AuditStore;
@@ -124,11 +126,15 @@ async function opened(
   const wallets = () => host.wallets();
   const sealRotation = rotationOf(sealed, ring);
   return {
-    ...{ port, host, restores, audit, sealRotation, wallets, stop },
+    ...{ port, url: urlOf(own.host, port), host, restores, audit, sealRotation, wallets, stop },
     get kekId() {
       return ring.kekId;
     },
   };
+}
+
+function urlOf(host: string, port: number): string {
+  return `tls://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 function restoresOf(host: CosignerHost, ring: Keyring, clock: Clock): WalletRestores {

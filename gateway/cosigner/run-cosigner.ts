@@ -27,8 +27,8 @@ const FINAL_REASONS: ReadonlySet<unknown> = new Set([
 ]);
 
 export interface RunningCosigner {
-  readonly host: string;
   readonly port: number;
+  readonly url: string;
   stop(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export async function runCosigner({ directory, port, logger, onStoreFailure }: C
     const cosigner = await openCosigner(parts);
     const admin = await openAdmin(cosigner, own.dataDirectory, clock, logger);
     return {
-      ...{ host: own.host, port: cosigner.port },
+      ...{ port: cosigner.port, url: cosigner.url },
       async stop() {
         await admin.stop(ADMIN_GRACE_MS);
         await cosigner.stop();

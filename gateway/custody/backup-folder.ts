@@ -11,6 +11,7 @@ import { type FileHandle, lstat, open, opendir, rename, rm, stat } from "node:fs
 import { join } from "node:path";
 import { BACKUP_FILE_BYTES_MAX } from "../../engine/custody/provider/backup-file.js";
 import { backupFileName, type BackupName, parseBackupFileName } from "../../engine/custody/provider/backup-name.js";
+import { walletIdText } from "../../engine/custody/provider/wallet-names.js";
 import type { BackupFolder } from "../../engine/custody/provider/party-store.js";
 import type { Party } from "../../engine/custody/mpc/base/parameters.js";
 import type { Clock } from "../../engine/domain/clock.js";
@@ -71,6 +72,11 @@ export async function listBackups(path: string, party: Party): Promise<readonly 
     }
   });
   return found;
+}
+
+/** UUIDs of the wallets that a party has a backup of. */
+export async function backedUpIn(path: string, party: Party): Promise<ReadonlySet<string>> {
+  return new Set((await listBackups(path, party)).map(({ walletId }) => walletIdText(walletId)));
 }
 
 export async function readBackup(path: string, name: BackupName): Promise<Buffer> {

@@ -88,6 +88,11 @@ export class EmbeddedProvider implements WalletProvider {
     return [...this.#rows.all()].flatMap((row) => this.#walletOf(row) ?? []);
   }
 
+  /** UUIDs of wallets that this store lost, for the operator. */
+  lost(): readonly string[] {
+    return this.#service.lost();
+  }
+
   async sign(walletId: string, origin: SigningOrigin, request: SigningRequest): Promise<WalletSignature> {
     const wallet = this.#known(walletId);
     const { intent, digest } = this.#ports.intents.encode(origin, request);
@@ -102,7 +107,7 @@ export class EmbeddedProvider implements WalletProvider {
       problem: problemOf(this.#service, this.#ports),
       wallets: held.length,
       frozen: held.filter(({ row }) => row?.status === "frozen").length,
-      lost: this.#service.lostCount,
+      lost: this.#service.lost().length,
       sessions: {
         ...{ signed: this.#signedCount, failed: { ...this.#failed }, dropped: this.#service.host.droppedCount },
         queued: this.#acts.queuedCount + this.#creations.waitingCount,

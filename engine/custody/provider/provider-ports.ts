@@ -19,6 +19,8 @@ export interface ServiceIntents {
 export interface ProviderPorts extends HostPorts<ServiceRequest> {
   readonly owners: Owners;
   readonly rows: Pick<StateStore, "scan">;
+  /** UUIDs of the wallets that S's folder has a backup of. */
+  backedUp(): Promise<Iterable<string>>;
   readonly intents: ServiceIntents;
   readonly rules: PolicyRules;
   readonly random: RandomSource;

@@ -3,18 +3,21 @@
  * (docs/mpc.md, 5.3, 8, 9, 11). Queues and retries are above (wallet-acts.ts).
  */
 import { ServiceError } from "../../domain/errors.js";
+import type { StateWrite } from "../../storage/state-store.js";
 import { isRefreshDue } from "../mpc/state/abort-count.js";
 import { allowsRefresh } from "../mpc/state/refresh-mode.js";
 import type { RefreshMode } from "../mpc/state/state-row.js";
-import { CreationRows, type CreationWrites } from "./creation-rows.js";
+import { CreationRows } from "./creation-rows.js";
 import type { HeldWallet } from "./held-wallet.js";
 import type { LiveSession, SessionNames, SessionOutcome } from "./live-session.js";
+import { droppedWrite, LostWallets, undroppedWrite } from "./lost-wallets.js";
 import { PartyHost } from "./party-host.js";
-import type { HostPorts, PartyRole } from "./party-ports.js";
+import type { PartyRole } from "./party-ports.js";
 import type { StoredShare } from "./party-store.js";
 import { type RestoredWallet, restoreWallet } from "./restored-wallet.js";
 import { unavailable } from "./session-outcomes.js";
 import type { BackupOwner } from "./open-backup.js";
+import type { ProviderPorts } from "./provider-ports.js";
 import type { ServiceRequest } from "./session-runner.js";
 import { NEW_WALLETS } from "./violation-count.js";
 import { Waiters } from "./waiters.js";
@@ -28,20 +31,19 @@ export interface ServiceListener {
   lost(): void;
 }
 
+type ServicePorts = Omit<ProviderPorts, "owners" | "intents" | "rules" | "random" | "linkProblem">;
+
 export class ServiceHost {
   readonly host: PartyHost<ServiceRequest>;
+  readonly #ports: ServicePorts;
   readonly #walletRows: WalletRows;
   readonly #listener: ServiceListener;
-  /** Wallets that C has and S lost, by UUID. */
-  readonly #lost = new Set<string>();
+  readonly #lost = new LostWallets();
   readonly waiters: Waiters;
   readonly creationRows: CreationRows;
 
-  constructor(
-    ports: HostPorts<ServiceRequest> & { readonly creationWrites: CreationWrites },
-    walletRows: WalletRows,
-    listener: ServiceListener,
-  ) {
+  constructor(ports: ServicePorts, walletRows: WalletRows, listener: ServiceListener) {
+    this.#ports = ports;
     this.#walletRows = walletRows;
     this.creationRows = new CreationRows(ports.creationWrites);
     this.#listener = listener;
@@ -55,11 +57,19 @@ export class ServiceHost {
     for (const { id } of this.host.rows.all())
       if (this.#walletRows.get(id) === null)
         throw new ServiceError("INTERNAL", { problem: `custody: wallet ${id} has no owner` });
+    const { backedUp, rows } = this.#ports;
+    await this.#lost.look(await backedUp(), (id) => this.host.rows.byId(id) !== null, rows);
+    if (this.#lost.isAny) this.host.reports.alert("RESTORED_STORE", null);
     this.host.ports.link.listen(this.host);
   }
 
-  get lostCount(): number {
-    return this.#lost.size;
+  /** This store lost a wallet, so that no other is made. */
+  get hasLost(): boolean {
+    return this.#lost.isAny;
+  }
+
+  lost(): readonly string[] {
+    return this.#lost.all();
   }
 
   /** The wallet, where sessions of it may be thought of; null: there is none that was ever active. */
@@ -71,7 +81,7 @@ export class ServiceHost {
   /** Whoever calls it says by `creationRows.answered` when nobody waits for the wallet any more. */
   async keygen(walletId: Uint8Array, owner: BackupOwner, who: string): Promise<SessionOutcome> {
     if (!this.host.isReady || this.host.reports.violations.isRefused(NEW_WALLETS)) throw notReady(this.host);
-    if (this.#lost.size > 0) throw new ServiceError("RESTORED_STORE");
+    if (this.hasLost) throw new ServiceError("RESTORED_STORE");
     const wallet = this.host.rows.attempt(walletId);
     this.creationRows.begun(wallet.id, who);
     const names: SessionNames = { kind: "keygen", epoch: 1, ctr: 0n, mode: null, owner, isAsked: true };
@@ -129,14 +139,14 @@ export class ServiceHost {
     const known = this.#walletRows.get(walletId);
     const beside = known === null ? [this.#walletRows.put({ walletId, address, ...owner })] : [];
     try {
-      await restoreWallet(this.host, wallet, beside);
+      await restoreWallet(this.host, wallet, [...beside, undroppedWrite(walletId)]);
     } catch (error) {
       // What the store has not taken yet is there, and owed.
-      if (this.host.rows.byId(walletId)?.row != null) this.#lost.delete(walletId);
+      if (this.host.rows.byId(walletId)?.row != null) this.#lost.restored(walletId);
       else if (known === null) this.#walletRows.remove(walletId);
       throw error;
     }
-    this.#lost.delete(walletId);
+    this.#lost.restored(walletId);
   }
 
   async stop(): Promise<void> {
@@ -186,11 +196,16 @@ export class ServiceHost {
     return session;
   }
 
+  /** An attempt that comes to nothing; its backup may be there. */
+  #gone({ id }: HeldWallet): readonly StateWrite[] {
+    return [this.#walletRows.remove(id), droppedWrite(id)];
+  }
+
   #role(): PartyRole {
     return {
       beside: (wallet, { names: { owner, kind } }, effect) => {
         if (effect.kind !== "commit") return [];
-        if (effect.row === null) return [this.#walletRows.remove(wallet.id)];
+        if (effect.row === null) return this.#gone(wallet);
         if (kind === "keygen" && effect.row.activeEpoch !== 0) return this.creationRows.made(wallet.id);
         if (kind !== "keygen" || effect.put === null || owner === null) return [];
         const address = addressText(addressBytesOf(effect.put.publicKey));
@@ -198,8 +213,7 @@ export class ServiceHost {
       },
       besideChange: (wallet, { row }) => {
         const isAttempt = wallet.row !== null && wallet.row.activeEpoch === 0;
-        if (row === null)
-          return [this.#walletRows.remove(wallet.id), ...(isAttempt ? this.creationRows.givenUp(wallet.id) : [])];
+        if (row === null) return [...this.#gone(wallet), ...(isAttempt ? this.creationRows.givenUp(wallet.id) : [])];
         return isAttempt && row.activeEpoch !== 0 ? this.creationRows.made(wallet.id) : [];
       },
       opening: async () => {},
@@ -209,14 +223,14 @@ export class ServiceHost {
       },
       unknown: (walletId, { active }) => {
         if (active === null) return;
-        this.#lost.add(walletIdText(walletId));
+        this.#lost.toldByPeer(walletIdText(walletId));
         this.host.reports.alert("RESTORED_STORE", walletIdText(walletId));
       },
       settled: (wallet) => {
         this.#listener.settled(wallet);
         this.waiters.wake();
       },
-      greeted: () => this.#lost.clear(),
+      greeted: () => this.#lost.greeted(),
       lost: () => {
         this.#listener.lost();
         this.waiters.wake();

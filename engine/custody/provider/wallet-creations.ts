@@ -98,7 +98,7 @@ export class WalletCreations {
     if (isKnown && this.#service.host.rows.byId(id) === null && mayRetry) return null;
     const ofPeer = isPeerFault(outcome.end) ? "COSIGNER_FAILED" : null;
     if (this.#service.host.rows.byId(id) !== null) return unsettled(outcome.unwritten ?? ofPeer);
-    if (this.#service.lostCount > 0) return new ServiceError("RESTORED_STORE");
+    if (this.#service.hasLost) return new ServiceError("RESTORED_STORE");
     // A cheat in the test signature froze nothing: there is no wallet.
     const isCheat = outcome.end.kind === "failed" && outcome.end.failure.kind === "cheat";
     if (isCheat) return new ServiceError("FAILED_TO_CREATE_WALLET");
@@ -117,7 +117,7 @@ export class WalletCreations {
     if (row !== null && walletOf(row, this.#service.wallet(row.walletId)) !== null) throw this.#exists(row, ownerId);
     // An attempt of before is not settled with C: it may become the wallet, or go.
     if (row !== null) throw unsettled();
-    if (this.#service.lostCount > 0) throw new ServiceError("RESTORED_STORE");
+    if (this.#service.hasLost) throw new ServiceError("RESTORED_STORE");
   }
 
   /** Names the wallet to whoever reaches it. */

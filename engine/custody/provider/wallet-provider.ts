@@ -80,7 +80,7 @@ export interface WalletProviderStatus {
   readonly problem: SignerProblem | null;
   readonly wallets: number;
   readonly frozen: number;
-  /** Wallets that the co-signer has and the service's store lost: no wallet is made until they are restored. */
+  /** Wallets that the co-signer or the backups have and the service's store lost: none is made until they are restored. */
   readonly lost: number;
   readonly sessions: SessionCounts;
 }

@@ -64,12 +64,21 @@ async function lose(party: Party): Promise<void> {
   await world.up();
 }
 
+/** Cells of a table without its head. */
+function rowsIn({ stdout }: { readonly stdout: string }): readonly (readonly string[])[] {
+  return stdout
+    .trimEnd()
+    .split("\n")
+    .slice(1)
+    .map((line) => line.split(/ {2,}/));
+}
+
 describe("a lost store", () => {
   it("of the service: no wallet is made beside it, it is restored, refreshed with approval, and signs", async () => {
     await expectSigned();
     await lose(0);
     await expect(world.service.create("bea", null)).rejects.toMatchObject({ code: "RESTORED_STORE" });
-    expect((await world.cli("wallets list")).stdout).toBe("no wallets\n");
+    expect(rowsIn(await world.cli("wallets list"))).toEqual([[wallet.walletId, "-", "-", "-", "LOST", "-"]]);
     expect((await world.cli("wallets list C")).stdout).toContain(wallet.walletId);
     const unknown = await world.cli(`wallets refresh ${wallet.walletId}`);
     expect(unknown).toMatchObject({ code: 3, stderr: expect.stringContaining("unwind wallets restore") });
@@ -107,6 +116,27 @@ describe("a lost store", () => {
     const refreshed = await world.cli(`wallets refresh ${wallet.walletId} --after-restore --json`);
     expect(JSON.parse(refreshed.stdout)).toMatchObject({ epoch: before + 1, state: "ACTIVE" });
     await expectSigned();
+  });
+
+  it("of both is named by the backups: no wallet is made, each side restores, and the address signs", async () => {
+    const before = world.service.find("ada", null)?.epoch ?? 0;
+    await world.down();
+    for (const party of [0, 1] as const) world.lose(party);
+    await world.up();
+    for (const user of ["ada", "bea"])
+      await expect(world.service.create(user, null)).rejects.toMatchObject({ code: "RESTORED_STORE" });
+    expect(rowsIn(await world.cli("wallets list"))).toEqual([[wallet.walletId, "-", "-", "-", "LOST", "-"]]);
+    expect(await world.cli("wallets list C")).toMatchObject({ stdout: "no wallets\n" });
+    const [ofService, ofCosigner] = [await inventory(0), await inventory(1)];
+    for (const [party, peer] of [
+      [1, ofService],
+      [0, ofCosigner],
+    ] as const)
+      expect(JSON.parse((await restore(party, peer)).stdout)).toMatchObject({ epoch: before, state: "RESTORED" });
+    expect((await world.cli(`wallets refresh ${wallet.walletId} C`)).code).toBe(0);
+    expect((await world.cli(`wallets refresh ${wallet.walletId}`)).code).toBe(0);
+    await expectSigned();
+    await expect(world.service.create("ada", null)).rejects.toMatchObject({ code: "WALLET_EXISTS" });
   });
 
   it("that is none is left as it is", async () => {

@@ -34,7 +34,7 @@ import { memoryPorts } from "../../admin/test/admin-doubles.js";
 import type { WalletAdmin } from "../../admin/wallet-admin.js";
 import { serviceWallets } from "../../app/custody-admin.js";
 import { cosignerWallets } from "../../cosigner/cosigner-admin.js";
-import { openBackupFolder } from "../../custody/backup-folder.js";
+import { backedUpIn, openBackupFolder } from "../../custody/backup-folder.js";
 import { CustodyRecord } from "../../custody/custody-record.js";
 import { readPartyConfig } from "../../custody/party-config.js";
 import type { PartyName } from "../../custody/party-names.js";
@@ -138,6 +138,7 @@ export class WalletWorld {
     this.service = new EmbeddedProvider({
       ...rest,
       ...{ rows: store, owners: new Owners(), random: systemRandom },
+      backedUp: () => backedUpIn(this.backups(0), 0),
       ...{ runner: createServiceRunner(runnerPorts(ring, key, secp256k1)), store: new DurablePartyStore(store) },
       ...{ intents: { encode: signingIntent }, rules: { explain: refusalReply }, linkProblem: () => null },
       creationWrites: () => [],

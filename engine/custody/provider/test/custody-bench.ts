@@ -101,6 +101,7 @@ export class CustodyBench {
     this.service = new EmbeddedProvider({
       ...{ ...shared, runner: this.mortal(memory, cloning(createServiceRunner(ports))), rows: memory, random },
       owners: this.#options.owners ?? new Owners(),
+      backedUp: () => memory.backedUp(),
       intents: { encode: (_origin, request) => encoded(request) },
       rules: {
         explain: (detail) => ({

@@ -4,6 +4,7 @@ import { Owners } from "../../../domain/owner.js";
 import { secp256k1 } from "@noble/curves/secp256k1";
 import type { Wallet } from "../wallet-provider.js";
 import { CustodyBench, flipped, madeRows, walletOf } from "./custody-bench.js";
+import { walletRowsOf } from "./made-wallet.js";
 import type { MemoryRows } from "./memory-party.js";
 import { addressOf, decodePoint } from "../../mpc/base/point.js";
 
@@ -217,7 +218,7 @@ describe("a store or a folder that takes nothing", () => {
       expect(typeof (await both.create())).toBe("string");
       expect(both.eventsOf("alert")).toContain(`${party} BACKUP_FAILED`);
       await both.pass(11_000);
-      for (const rows of both.rows) expect([rows.wallets.size, rows.beside.size]).toEqual([0, 0]);
+      for (const rows of both.rows) expect([rows.wallets.size, walletRowsOf(rows)]).toEqual([0, []]);
       both.parties[party].isBackupFailing = false;
       expect(await both.create()).toMatchObject({ userId: "ada" });
     }

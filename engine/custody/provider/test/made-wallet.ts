@@ -42,6 +42,11 @@ export function storedRow({ wallets }: MemoryRows): StateRow | null {
   return wallet === undefined ? null : decodeStateRow(wallet.row);
 }
 
+/** Keys of what is beside, without the notes of attempts that came to nothing. */
+export function walletRowsOf({ beside }: MemoryRows): readonly string[] {
+  return [...beside.keys()].filter((key) => !key.startsWith("custody-dropped/"));
+}
+
 /** A copy in which each wallet's row is changed. */
 export function storedAs(rows: MemoryRows, change: Partial<StateRow>): MemoryRows {
   const copy = copyOfRows(rows);

@@ -7,6 +7,7 @@ import {
   storeUnavailable,
 } from "../../../storage/state-store.js";
 import { decodeStateRow, encodeStateRow } from "../../mpc/state/state-row.js";
+import { walletIdText } from "../wallet-names.js";
 import type { BackupFolder, PartyCommit, PartyStore, StoredParty, StoredShare } from "../party-store.js";
 
 interface Rows {
@@ -77,6 +78,10 @@ export class MemoryParty implements PartyStore, BackupFolder, Pick<StateStore, "
       if (this.rows.backups.includes(file)) throw new Error("never overwritten");
       this.rows.backups.push(file);
     });
+  }
+
+  async backedUp(): Promise<readonly string[]> {
+    return this.rows.backups.map((file) => walletIdText(Buffer.from(file.split(".")[0] ?? "", "hex")));
   }
 
   async scan(namespace: string, { after, limit }: ScanOptions): Promise<StoreRow[]> {

@@ -62,6 +62,38 @@ describe("a store that is lost", () => {
     expect(await back.sign(made.id)).toMatchObject(SIGNED);
   });
 
+  it("at both makes no second wallet while there are backups: the service's own name what it has lost", async () => {
+    const back = await new CustodyBench({}, lostWithBackups(made.rows)).up();
+    expect(back.service.status()).toMatchObject({ problem: null, lost: 1, wallets: 0 });
+    expect(back.eventsOf("alert")).toEqual(["0 RESTORED_STORE"]);
+    for (const user of ["ada", "bea"]) expect(await back.create(user)).toBe("RESTORED_STORE");
+    // One side alone is not enough, and a restart forgets nothing of it.
+    await restoreAt(back, 1);
+    await back.restart(0);
+    expect(await back.create("ada")).toBe("RESTORED_STORE");
+    await restoreAt(back, 0);
+    expect(back.service.status()).toMatchObject({ lost: 0, wallets: 1 });
+    expect(await back.create("ada")).toBe("WALLET_EXISTS");
+    expect(back.cosigner.approve(made.id, 2)).toEqual({ epoch: 2 });
+    expect(await back.told(back.service.refresh(made.id, 2))).toBe(2);
+    expect(await back.sign(made.id)).toMatchObject(SIGNED);
+    // A seed's first wallet id is the one of the wallet that is there.
+    back.seed = "host-2";
+    expect(await back.create("bea")).toMatchObject({ userId: "bea" });
+  });
+
+  it("at both is no loss where a backup is of an attempt that came to nothing", async () => {
+    const both = await made.up();
+    both.seed = "host-2";
+    both.link.fate = (_message, name) => (name === "kg10" ? "drop" : "pass");
+    expect(await both.create("bea")).toBe("SIGNER_UNAVAILABLE");
+    both.link.fate = () => "pass";
+    expect(both.rows[0].backups.length).toBeGreaterThan(1);
+    await both.restart(0);
+    expect(both.service.status()).toMatchObject({ lost: 0, wallets: 1 });
+    expect(await both.create("bea")).toMatchObject({ userId: "bea" });
+  });
+
   it("at C signs nothing until the wallet is restored there", async () => {
     const back = await new CustodyBench({}, [made.rows[0], emptyRows()]).up();
     expect(await back.sign(made.id)).toBe("RESTORED_STORE");
@@ -114,6 +146,12 @@ describe("a restore that meets a store which takes nothing", () => {
     expect(storedRow(back.rows[party])).toMatchObject({ status: "restored", activeEpoch: 1 });
   });
 });
+
+/** Both stores are new, and both folders of backups are there. */
+function lostWithBackups(rows: readonly [MemoryRows, MemoryRows]): [MemoryRows, MemoryRows] {
+  const lost = ({ backups }: MemoryRows): MemoryRows => ({ ...emptyRows(), backups: [...backups] });
+  return [lost(rows[0]), lost(rows[1])];
+}
 
 /** As an operator's restore does, with the share of the store that was lost. */
 async function restoreAt(back: CustodyBench, party: Party): Promise<void> {
