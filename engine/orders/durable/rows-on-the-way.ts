@@ -5,19 +5,35 @@
  */
 type Attempts = readonly object[];
 
-const onTheWay = new WeakMap<Attempts, Promise<void>>();
+interface OnTheWay {
+  /** Batches of the run that are. */
+  count: number;
+  readonly arrived: Promise<void>;
+  readonly arrive: () => void;
+}
+
+const onTheWay = new WeakMap<Attempts, OnTheWay>();
 
 /** Null: what the run says of its record is durable. */
 export function rowsOnTheWay({ attempts }: { readonly attempts: Attempts }): Promise<void> | null {
-  return onTheWay.get(attempts) ?? null;
+  return onTheWay.get(attempts)?.arrived ?? null;
 }
 
-/** Returns the function that ends the wait: they are durable, or taken back. */
+/** Returns the function that ends the wait for these, once: they are durable, or taken back. */
 export function sendRows(attempts: Attempts): () => void {
-  let arrive = (): void => {};
-  onTheWay.set(attempts, new Promise((resolve) => (arrive = resolve)));
+  const rows = onTheWay.get(attempts) ?? begun();
+  rows.count++;
+  onTheWay.set(attempts, rows);
   return () => {
+    rows.count--;
+    if (rows.count > 0) return;
     onTheWay.delete(attempts);
-    arrive();
+    rows.arrive();
   };
+}
+
+function begun(): OnTheWay {
+  let arrive = (): void => {};
+  const arrived = new Promise<void>((resolve) => (arrive = resolve));
+  return { count: 0, arrived, arrive };
 }

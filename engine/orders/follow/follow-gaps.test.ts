@@ -61,6 +61,25 @@ describe("a stream that tells an order's end without the price of its fills", ()
   });
 });
 
+describe("a stream that is lost after a look at a venue where nothing happened for long", () => {
+  it.each(["STALE", "DOWN"] as const)("does not put off the next look: %s", async (state) => {
+    const harness = recorded();
+    const streams = harness.one.streams as FakeStreams;
+    const data = await harness.closeData(RESTING_CLOSE);
+    await harness.clock.advanceAsync(20 * MINUTE_MS);
+    const { orders } = harness.one.calls;
+    for (let ms = 0; harness.one.calls.orders === orders && ms < 10 * MINUTE_MS; ms += 1_000)
+      await harness.clock.advanceAsync(1_000);
+    streams.isFull = true;
+    streams.setState(state);
+    await harness.clock.advanceAsync(1_000);
+    change(harness, 0, { status: "FILLED", filledLots: 250 });
+    await harness.clock.advanceAsync(MINUTE_MS + 1_000);
+    const now = await harness.service.execution(data.routing.routeId, ASKER);
+    expect(now?.execution).toMatchObject({ state: "COMPLETED", filledSize: "0.25" });
+  });
+});
+
 describe("a venue that is out of reach at the start", () => {
   it("has its orders followed once it lists its contracts", async () => {
     const harness = recorded();

@@ -13,6 +13,7 @@ import { isOneIdAlone, isOtherId, wholeOrder } from "../order-parts.js";
 import { hasOwnPrice, isPriced, type OrderAttempt } from "../run.js";
 import { noteOtherId } from "../run-writes.js";
 import type { SendBounds } from "../send/absence-proof.js";
+import { restingPauseMs } from "../send/look-pause.js";
 import { applyResolution } from "../send/outcome.js";
 import type { FollowKeys } from "./follow-keys.js";
 import { isResting, isSame, type Followed, type FollowedRun, type FollowEntry } from "./followed-run.js";
@@ -61,6 +62,7 @@ export class FollowSights<Run extends FollowedRun> {
         return attempt.order?.venueOrderId ?? "";
       },
       onChange: (seen) => this.#onChange(order, seen),
+      onLost: () => this.#onLost(order),
       onOtherId: (venueOrderId) => noteIn(attempt, venueOrderId),
     });
     this.#owner.wake(room.venue);
@@ -123,6 +125,12 @@ export class FollowSights<Run extends FollowedRun> {
     order.isAnswered = false;
     order.pauseMs = FIRST_PAUSE_MS;
     order.dueNs = this.#clock.monoNs();
+  }
+
+  /** Its next look is no later than that of an order which no stream tells of. */
+  #onLost(order: Followed<Run>): void {
+    order.dueNs = Math.min(order.dueNs, this.#clock.monoNs() + restingPauseMs(order.pauseMs, false) * 1e6);
+    this.#owner.wake(order.room.venue);
   }
 
   #onChange(order: Followed<Run>, seen: VenueOrder | null): void {

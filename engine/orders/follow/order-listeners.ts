@@ -3,8 +3,8 @@
  * reports it. One stream for each account, shared by all its orders, open while one of them is listened for.
  *
  * Invariants: a listener gets the stream's own report of that order, or null (something happened that the stream does not
- * describe, or may have been missed): then the venue is to be asked. A stream may be lost at any time: nobody relies on
- * it alone. A stream is open with the session of one who listens there: with the last of those whose it is it goes, and
+ * describe, or may have been missed): then the venue is to be asked. A stream may be lost at any time: its listeners are
+ * told, and nobody relies on it alone. A stream is open with the session of one who listens there: with the last of those whose it is it goes, and
  * is opened with another's.
  *
  * Bounds: MAX_STREAMS accounts of a venue, so that subscribers find streams too; beyond it, and where none opens, it is
@@ -26,6 +26,8 @@ export interface OrderListener {
   /** "" while the venue has given none. */
   readonly venueOrderId: string;
   onChange(order: VenueOrder | null): void;
+  /** From here on the stream tells nothing, until `onChange`. */
+  onLost?(): void;
   /** It has been named under an id, which may not be its newest any more. */
   onOtherId?(venueOrderId: string): void;
 }
@@ -166,7 +168,10 @@ export class OrderListeners {
         if (event.state === "DOWN") {
           this.#close(account);
           this.#retryLater(account);
-        } else if (event.state === "LIVE") for (const one of [...account.listeners.keys()]) this.#notify(one, null);
+        }
+        for (const one of [...account.listeners.keys()])
+          if (event.state === "LIVE") this.#notify(one, null);
+          else one.onLost?.();
         return;
       case "positions":
         return;

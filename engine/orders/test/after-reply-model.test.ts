@@ -14,6 +14,7 @@ import { createRowSink, rowFaults } from "./row-sink.js";
 import { createDesk, type DeskHarness, orderContext, orderName } from "../single/test/desk-harness.js";
 import { ExecutionLookup } from "../request/execution-lookup.js";
 import { OrderFollows } from "../follow/order-follows.js";
+import { OrderListeners } from "../follow/order-listeners.js";
 import { ProtectionWatch } from "../protect/watch.js";
 import { Resolver } from "../send/resolver.js";
 
@@ -144,6 +145,15 @@ function noteTelling(): void {
     } finally {
       planted.isPushed = false;
     }
+  });
+}
+
+function loseSilently(): void {
+  const { listen } = OrderListeners.prototype;
+  vi.spyOn(OrderListeners.prototype, "listen").mockImplementation(function (this: OrderListeners, ...listened) {
+    const [key, room, open, one] = listened;
+    const untold = Object.create(one, { onLost: { value: () => {} } }) as typeof one;
+    return listen.call(this, key, room, open, untold);
   });
 }
 
@@ -342,6 +352,12 @@ const MUTANTS: readonly Mutant[] = [
     scene: "filledUnstreamed",
     checks: ["TOLD", "RECORDED"],
     plant: fault("streams tell all"),
+  },
+  {
+    name: "a stream that is lost is told to nobody",
+    scene: "filledStreamLost",
+    checks: ["TOLD", "RECORDED"],
+    plant: loseSilently,
   },
   {
     name: "what a stream tells trade by trade waits for the next read",

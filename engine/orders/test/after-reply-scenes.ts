@@ -93,6 +93,24 @@ async function filledUnstreamed(): Promise<Played> {
   return played({ harness, service, routeId: routing.routeId });
 }
 
+/** Fills after its stream is lost for good, a while after which it would be read without one. */
+async function filledStreamLost(): Promise<Played> {
+  const harness = recorded();
+  const { calls } = harness.one;
+  const streams = harness.one.streams as FakeStreams;
+  const { routing } = await harness.closeData(RESTING_CLOSE);
+  await harness.clock.advanceAsync(20 * MINUTE_MS);
+  const { orders } = calls;
+  for (let ms = 0; calls.orders === orders && ms < 10 * MINUTE_MS; ms += 1_000) await harness.clock.advanceAsync(1_000);
+  streams.isFull = true;
+  streams.setState("DOWN");
+  // That look is over.
+  await harness.clock.advanceAsync(1_000);
+  change(harness, 0, { status: "FILLED", filledLots: 250 });
+  await harness.clock.advanceAsync(MINUTE_MS + 1_000);
+  return played({ harness, routeId: routing.routeId });
+}
+
 /** Of unknown outcome, and beyond the resolver's time; its caller's question finds it, and then it fills. */
 async function askedAfter(): Promise<Played> {
   const harness = recorded();
@@ -281,6 +299,7 @@ export const AFTER_SCENES = {
   pricelessEnd,
   lateListing,
   filledUnstreamed,
+  filledStreamLost,
   askedAfter,
   crashAtStop,
   laggingPrice,
