@@ -1,4 +1,5 @@
 /** One wallet for all tests of a file: its rows are made before the first, and each test starts parties over copies of them. */
+import { WALLET_NAMESPACE } from "../wallet-rows.js";
 import { beforeAll, expect } from "vitest";
 import { decodeStateRow, encodeStateRow, type StateRow } from "../../mpc/state/state-row.js";
 import type { Wallet } from "../wallet-provider.js";
@@ -42,9 +43,9 @@ export function storedRow({ wallets }: MemoryRows): StateRow | null {
   return wallet === undefined ? null : decodeStateRow(wallet.row);
 }
 
-/** Keys of what is beside, without the notes of attempts that came to nothing. */
+/** Keys of the rows by which S names its wallets, among what is beside. */
 export function walletRowsOf({ beside }: MemoryRows): readonly string[] {
-  return [...beside.keys()].filter((key) => !key.startsWith("custody-dropped/"));
+  return [...beside.keys()].filter((key) => key.startsWith(`${WALLET_NAMESPACE}/`));
 }
 
 /** A copy in which each wallet's row is changed. */
