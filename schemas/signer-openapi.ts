@@ -40,6 +40,12 @@ const WALLET_EXAMPLE = {
 };
 const PENDING_EXAMPLE = { requestId: EXAMPLE_ID, kind: "signature", state: "AWAITING_APPROVAL" };
 
+const SIGNATURE_REQUEST_EXAMPLE = {
+  walletRef: "vault-7/account-12",
+  origin: "caller",
+  payload: { kind: "message", messageHex: "0x68656c6c6f" },
+};
+
 const RETRY_AFTER: Json = { "Retry-After": { $ref: "#/components/headers/Retry-After" } };
 const IDEMPOTENCY_KEY: Json = {
   name: "Idempotency-Key",
@@ -56,103 +62,10 @@ export interface SignerContract extends Json {
 
 export function buildSignerContract(): SignerContract {
   const schemas: Record<string, unknown> = {};
-  const body = (schema: TSchema, example?: unknown): Json => ({
+  const body: BodyOf = (schema, example) => ({
     "application/json": { schema: component(schema, schemas), ...(example === undefined ? {} : { example }) },
   });
-  const error = (description: string, headers: Json = {}): Json => ({
-    description,
-    headers,
-    content: body(signerErrorSchema),
-  });
-  const REFUSED: Json = {
-    "401": error("The token is none of the signer's, or not valid for this."),
-    "429": error("Too many calls; nothing was taken.", RETRY_AFTER),
-    "503": error("The signer cannot answer now.", RETRY_AFTER),
-  };
-  const begins = (operation: {
-    readonly id: string;
-    readonly summary: string;
-    readonly text: string;
-    readonly of: TSchema;
-    readonly example: unknown;
-  }): Json => ({
-    operationId: operation.id,
-    summary: operation.summary,
-    description: operation.text,
-    tags: ["requests"],
-    security: [{ bearer: [] }],
-    parameters: [IDEMPOTENCY_KEY],
-    requestBody: { required: true, content: body(operation.of, operation.example) },
-    responses: {
-      "200": { description: "The request has ended.", content: body(signerRequestReplySchema, WALLET_EXAMPLE) },
-      "202": {
-        description: "The request is taken, and not decided yet.",
-        headers: RETRY_AFTER,
-        content: body(signerRequestReplySchema, PENDING_EXAMPLE),
-      },
-      "400": error("The request cannot be read, and will never be taken."),
-      "409": error("This id belongs to a request with another body, which goes on."),
-      "422": error("The request is understood, and will never be taken, such as for a wallet that does not exist."),
-      ...REFUSED,
-    },
-  });
-  const paths = {
-    "/wallets": {
-      post: begins({
-        id: "createWallet",
-        summary: "Make a wallet",
-        text: "Begins the making of a key, or answers what became of it where this id was seen before.",
-        of: signerWalletRequestSchema,
-        example: {},
-      }),
-    },
-    "/signatures": {
-      post: begins({
-        id: "sign",
-        summary: "Sign",
-        text: "Begins a signature, or answers what became of it where this id was seen before. The signer computes the digest out of the payload, by its own code.",
-        of: signerSignatureRequestSchema,
-        example: {
-          walletRef: "vault-7/account-12",
-          origin: "caller",
-          payload: { kind: "message", messageHex: "0x68656c6c6f" },
-        },
-      }),
-    },
-    "/requests/{requestId}": {
-      get: {
-        operationId: "request",
-        summary: "What became of a request",
-        description: "Changes nothing. `Retry-After` says when it is worth asking again.",
-        tags: ["requests"],
-        security: [{ bearer: [] }],
-        parameters: [{ name: "requestId", in: "path", required: true, schema: requestIdSchema }],
-        responses: {
-          "200": {
-            description: "Its state.",
-            headers: RETRY_AFTER,
-            content: body(signerRequestReplySchema, PENDING_EXAMPLE),
-          },
-          "404": {
-            description: "No request of this id was ever taken, or it ended too long ago.",
-            content: body(signerUnknownReplySchema),
-          },
-          ...REFUSED,
-        },
-      },
-    },
-    "/health": {
-      get: {
-        operationId: "health",
-        summary: "Whether requests are taken",
-        description: "Asked every 15 seconds; with the token, so that a wrong one is noticed before it is needed.",
-        tags: ["service"],
-        security: [{ bearer: [] }],
-        responses: { "200": { description: "They are.", content: body(signerHealthReplySchema) }, ...REFUSED },
-      },
-    },
-  };
-  return {
+  const document = {
     openapi: "3.1.0",
     info: {
       title: "Outside signer",
@@ -166,11 +79,108 @@ export function buildSignerContract(): SignerContract {
       { name: "requests", description: "Wallets and signatures, each begun once and asked for until it has ended." },
       { name: "service", description: "The signer itself." },
     ],
-    paths,
+    paths: {
+      "/wallets": { post: walletOperation(body) },
+      "/signatures": { post: signatureOperation(body) },
+      "/requests/{requestId}": { get: lookOperation(body) },
+      "/health": { get: healthOperation(body) },
+    },
     components: {
       schemas,
       headers: { "Retry-After": { description: "Whole seconds.", schema: { type: "string", pattern: "^[0-9]+$" } } },
       securitySchemes: { bearer: { type: "http", scheme: "bearer", description: "WALLET_PROVIDER_TOKEN_FILE" } },
     },
   };
+  // Without the marks that the schemas carry in memory.
+  return JSON.parse(JSON.stringify(document)) as SignerContract;
+}
+
+/** Content of a body; its schema becomes a component of the document. */
+type BodyOf = (schema: TSchema, example?: unknown) => Json;
+
+function walletOperation(body: BodyOf): Json {
+  return {
+    operationId: "createWallet",
+    summary: "Make a wallet",
+    description: "Begins the making of a key, or answers what became of it where this id was seen before.",
+    ...beginning(body, signerWalletRequestSchema, {}),
+  };
+}
+
+function signatureOperation(body: BodyOf): Json {
+  return {
+    operationId: "sign",
+    summary: "Sign",
+    description:
+      "Begins a signature, or answers what became of it where this id was seen before. The signer computes the digest out of the payload, by its own code.",
+    ...beginning(body, signerSignatureRequestSchema, SIGNATURE_REQUEST_EXAMPLE),
+  };
+}
+
+function beginning(body: BodyOf, asked: TSchema, example: unknown): Json {
+  return {
+    tags: ["requests"],
+    security: [{ bearer: [] }],
+    parameters: [IDEMPOTENCY_KEY],
+    requestBody: { required: true, content: body(asked, example) },
+    responses: {
+      "200": { description: "The request has ended.", content: body(signerRequestReplySchema, WALLET_EXAMPLE) },
+      "202": {
+        description: "The request is taken, and not decided yet.",
+        headers: RETRY_AFTER,
+        content: body(signerRequestReplySchema, PENDING_EXAMPLE),
+      },
+      "400": failed(body, "The request cannot be read, and will never be taken."),
+      "409": failed(body, "This id belongs to a request with another body, which goes on."),
+      "422": failed(body, "It is understood and will never be taken, such as for a wallet that does not exist."),
+      ...common(body),
+    },
+  };
+}
+
+function lookOperation(body: BodyOf): Json {
+  return {
+    operationId: "request",
+    summary: "What became of a request",
+    description: "Changes nothing. `Retry-After` says when it is worth asking again.",
+    tags: ["requests"],
+    security: [{ bearer: [] }],
+    parameters: [{ name: "requestId", in: "path", required: true, schema: requestIdSchema }],
+    responses: {
+      "200": {
+        description: "Its state.",
+        headers: RETRY_AFTER,
+        content: body(signerRequestReplySchema, PENDING_EXAMPLE),
+      },
+      "404": {
+        description: "No request of this id was ever taken, or it ended too long ago.",
+        content: body(signerUnknownReplySchema),
+      },
+      ...common(body),
+    },
+  };
+}
+
+function healthOperation(body: BodyOf): Json {
+  return {
+    operationId: "health",
+    summary: "Whether requests are taken",
+    description: "Asked every 15 seconds; with the token, so that a wrong one is noticed before it is needed.",
+    tags: ["service"],
+    security: [{ bearer: [] }],
+    responses: { "200": { description: "They are.", content: body(signerHealthReplySchema) }, ...common(body) },
+  };
+}
+
+/** What any call may be answered. */
+function common(body: BodyOf): Json {
+  return {
+    "401": failed(body, "The token is none of the signer's, or not valid for this."),
+    "429": failed(body, "Too many calls; nothing was taken.", RETRY_AFTER),
+    "503": failed(body, "The signer cannot answer now.", RETRY_AFTER),
+  };
+}
+
+function failed(body: BodyOf, description: string, headers: Json = {}): Json {
+  return { description, headers, content: body(signerErrorSchema) };
 }

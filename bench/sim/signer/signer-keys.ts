@@ -54,6 +54,7 @@ function unsigned(fields: Readonly<Record<string, string>>): Hex {
 
 /** What a signer gets wrong; `none` is right. */
 export type SignatureLie = "none" | "otherKey" | "otherDigest" | "highS" | "badV" | "swappedV" | "zeroes" | "short";
+/** @testonly All of them. */
 export const SIGNATURE_LIES: readonly Exclude<SignatureLie, "none">[] = [
   "otherKey",
   "otherDigest",

@@ -27,6 +27,7 @@ export type Decision =
   | { readonly kind: "fail" };
 
 export type WalletLie = "none" | "otherAddress" | "noPoint" | "uncompressed" | "sameKey";
+/** @testonly All of them. */
 export const WALLET_LIES: readonly Exclude<WalletLie, "none">[] = [
   "otherAddress",
   "noPoint",

@@ -19,8 +19,8 @@ import type {
 export const CALL_MS = 3_000;
 /** A call with less time than this is not begun: its outcome would be unknown for nothing. */
 const CALL_MS_MIN = 50;
+/** Doubled twice. */
 const PAUSE_MS = 250;
-const PAUSE_MS_MAX = 1_000;
 /** A caller who comes back sooner than this finds nothing new. */
 const RETRY_AFTER_MS = 1_000;
 
@@ -82,6 +82,8 @@ export async function followRequest(
       case "notTaken":
         retryAfterMs = reply.retryAfterMs;
         open = mayBegin ? notBegun(reply.problem, retryAfterMs) : stillOpen(open, reply.problem, retryAfterMs);
+        // Waiting mends no token.
+        if (reply.problem === "TOKEN") return open;
         break;
       case "unknown":
         mayBegin = false;
@@ -89,10 +91,15 @@ export async function followRequest(
         open = stillOpen(open.kind === "notBegun" ? UNSEEN : open, reply.problem, retryAfterMs);
         break;
     }
-    const pauseMs = Math.max(retryAfterMs ?? 0, Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** pauses));
-    if (pauseMs + CALL_MS_MIN > deadline.leftMs()) return open;
-    await delay(ports.clock, pauseMs);
+    if (!(await paused(ports, Math.max(retryAfterMs ?? 0, PAUSE_MS * 2 ** Math.min(pauses, 2)), deadline))) return open;
   }
+}
+
+/** False: no call fits behind the pause, which is not made then. */
+async function paused({ clock }: FollowPorts, pauseMs: number, deadline: Deadline): Promise<boolean> {
+  if (pauseMs + CALL_MS_MIN > deadline.leftMs()) return false;
+  await delay(clock, pauseMs);
+  return true;
 }
 
 const UNSEEN: Open = { kind: "unknown", problem: "UNREACHABLE", retryAfterMs: 0 };

@@ -17,8 +17,8 @@ import { type CheckedWallet, checkedWallet } from "./signature-check.js";
 import { type OutsideWalletBook, walletOf } from "./wallet-book.js";
 import type { OutsideWalletRow } from "./wallet-row.js";
 
-/** Of one ask, the test signature included; key generation among several parties takes seconds. */
-export const CREATE_MS = 15_000;
+/** Of one ask, the test signature included: less than a caller usually waits. Keys of several parties take seconds. */
+export const CREATE_MS = 8_000;
 /** Wallets that were asked for and are not there yet. */
 export const CREATIONS_MAX = 1_024;
 
