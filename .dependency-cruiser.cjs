@@ -150,6 +150,24 @@ module.exports = {
       },
     },
     {
+      name: "outside-signer-knows-no-service",
+      comment: "The client of a contract: schemas, one port of the engine, and calls over HTTP.",
+      severity: "error",
+      from: { path: "^gateway/outside-signer/", pathNot: TEST },
+      to: { path: "^(gateway|feeds)/", pathNot: "^(gateway/outside-signer|feeds/shared/net)/" },
+    },
+    {
+      name: "outside-wallets-know-no-sessions",
+      comment: "Two parties of our own are another provider: of them only names, digests and the check of a signature.",
+      severity: "error",
+      from: { path: "^engine/custody/outside/", pathNot: TEST },
+      to: {
+        path: "^engine/custody/",
+        pathNot:
+          "^engine/custody/(outside/|mpc/(base|parts)/|provider/(wallet-provider|wallet-names|wallet-rows|signing-intent)\\.ts$)",
+      },
+    },
+    {
       name: "cosigner-knows-no-service",
       comment: "It may run on another host; of the shell it has the log and the version alone.",
       severity: "error",

@@ -241,7 +241,7 @@ function replySchema({ reply, refusedReply }: Operation, schemas: Record<string,
 
 function errorResponse(status: number, description: string): Json {
   const headers = ["X-Request-Id"];
-  if (status === 429 || status === 503) headers.push("Retry-After");
+  if (status === 202 || status === 429 || status === 503) headers.push("Retry-After");
   if (status === 429) headers.push("RateLimit-Policy", "RateLimit");
   return {
     description,

@@ -26,7 +26,7 @@ const OF_NO_OPERATION: readonly ErrorCode[] = [
 function refusalsOf(operation: Readonly<Record<string, unknown>>): { status: number; codes: string[] }[] {
   const responses = Object.entries(operation["responses"] as Record<string, { description: string }>);
   return responses
-    .filter(([status]) => Number(status) >= 400)
+    .filter(([status]) => status !== "200")
     .map(([status, { description }]) => ({ status: Number(status), codes: description.match(CODE) ?? [] }));
 }
 

@@ -57,7 +57,7 @@ export interface Operation {
   readonly exports?: readonly string[];
   /** Asked by supervisors and load balancers under any name: Host and Origin are not looked at. Default false. */
   readonly anyOrigin?: boolean;
-  /** Error statuses beside those that any route may answer (COMMON_ERRORS). */
+  /** Statuses of the error envelope beside those that any route may answer (COMMON_ERRORS). */
   readonly errors: Readonly<Record<number, string>>;
 }
 

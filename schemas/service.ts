@@ -126,10 +126,22 @@ const statusOfOrders = {
 };
 
 const signerProblem = words(
-  ["CONNECTING", "UNREACHABLE", "PIN", "SUITE", "SAME_PARTY", "SAME_KEK", "SAME_BACKUP_KEY", "STORE", "STOPPED"],
+  [
+    "CONNECTING",
+    "UNREACHABLE",
+    "PIN",
+    "SUITE",
+    "SAME_PARTY",
+    "SAME_KEK",
+    "SAME_BACKUP_KEY",
+    "STORE",
+    "TOKEN",
+    "CONTRACT",
+    "STOPPED",
+  ],
   {
     description:
-      "Why no signature can be made. PIN: one of the parties does not pin the other's certificate; SUITE: its program speaks another version; SAME_PARTY, SAME_KEK, SAME_BACKUP_KEY: the two are not apart as they must be; STORE: the store of a party takes no writes.",
+      "Why no signature can be made. PIN: one of the parties does not pin the other's certificate; SUITE: its program speaks another version; SAME_PARTY, SAME_KEK, SAME_BACKUP_KEY: the two are not apart as they must be; STORE: the store of a party takes no writes; TOKEN, CONTRACT: an outside signer does not take the token, or does not answer as its contract says.",
   },
 );
 

@@ -5,6 +5,7 @@ import type { Operation } from "./operation.js";
 import { BODY_ERRORS, KEY_ERRORS } from "./operation-errors.js";
 import { venueKeyReplySchema, venueKeyRequestSchema, venueKeyRevokeReplySchema } from "./venue-keys.js";
 import { NATIVE_VENUE, WALLET_VENUE } from "./venues.js";
+import { PENDING } from "./wallet-operations.js";
 
 const PATH = "/api/trading/{exchange}/apikey";
 /** Checked by the route, which answers `Unsupported exchange`. */
@@ -43,6 +44,7 @@ export const VENUE_KEY_OPERATIONS = {
       ...BODY_ERRORS,
       ...KEY_ERRORS,
       ...ERRORS,
+      ...PENDING,
       400: "Another exchange (UNSUPPORTED_EXCHANGE), or the wallet has no deposit there yet (ACCOUNT_NOT_FUNDED); or parameters are missing or wrong.",
       404: "The owner has no such wallet (WALLET_NOT_FOUND), or this service has no wallets (NOT_FOUND).",
       409: "The wallet has a key there (API_KEY_EXISTS), all keys that it may have wait for their end (API_KEY_LIMIT), or a request with this Idempotency-Key is still running (IDEMPOTENCY_IN_PROGRESS).",
@@ -59,6 +61,7 @@ export const VENUE_KEY_OPERATIONS = {
       ...BODY_ERRORS,
       ...KEY_ERRORS,
       ...ERRORS,
+      ...PENDING,
       400: "Another exchange (UNSUPPORTED_EXCHANGE), or the wallet has no deposit there (ACCOUNT_NOT_FUNDED); or parameters are missing or wrong.",
       404: "The owner has no such wallet (WALLET_NOT_FOUND), it has no key there (API_KEY_NOT_FOUND), or this service has no wallets (NOT_FOUND).",
       409: "All keys that a wallet may have there are in use (API_KEY_LIMIT), or a request with this Idempotency-Key is still running (IDEMPOTENCY_IN_PROGRESS).",

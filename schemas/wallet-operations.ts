@@ -16,6 +16,11 @@ import {
 const NO_PROVIDER = { 404: "This service has no wallet provider (NOT_FOUND)." } as const;
 const UNKNOWN_WALLET = { 404: `The owner has no such wallet (WALLET_NOT_FOUND). ${NO_PROVIDER[404]}` } as const;
 
+/** In the envelope of an error, since there is no result: a client that reads `success` needs to know no more. */
+export const PENDING = {
+  202: "An outside signer has the request, and has not decided: it waits for its people, or is still at work (APPROVAL_PENDING). The same request, sent again, continues it: with its Idempotency-Key, or with the same content. `details.signerRequestId` names it at the signer.",
+} as const;
+
 /** A key generation costs each party more than a second of arithmetic, a signature some hundredths. */
 const CREATE_WEIGHT = 5;
 const SIGN_WEIGHT = 1;
@@ -46,6 +51,7 @@ export const WALLET_OPERATIONS = {
       ...BODY_ERRORS,
       ...KEY_ERRORS,
       ...NO_PROVIDER,
+      ...PENDING,
       409: "The owner has a wallet of this user id (WALLET_EXISTS; its `walletId` is in the details), or a request with this Idempotency-Key is still running (IDEMPOTENCY_IN_PROGRESS).",
       500: "A fault of ours, or of the co-signer, and no wallet was made (FAILED_TO_CREATE_WALLET), or one outside of the signers (INTERNAL).",
     },
@@ -86,6 +92,7 @@ export const WALLET_OPERATIONS = {
       ...BODY_ERRORS,
       ...KEY_ERRORS,
       ...UNKNOWN_WALLET,
+      ...PENDING,
       403: "The co-signer's policy refuses this (POLICY_REFUSED), or does not allow this destination (DESTINATION_NOT_ALLOWED).",
       409: "A request with this Idempotency-Key is still running (IDEMPOTENCY_IN_PROGRESS).",
       423: "A cryptographic check failed once, and an operator must act (WALLET_FROZEN).",

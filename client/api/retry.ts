@@ -59,7 +59,13 @@ const PASSING: ReadonlySet<string> = new Set([
   "IDEMPOTENCY_IN_PROGRESS",
 ]);
 /** Refusals of writes that do not show that nothing was done. A browser may send a request twice by itself: AUTH_REPLAY. */
-const OPEN: ReadonlySet<string> = new Set(["INTERNAL", "IDEMPOTENCY_IN_PROGRESS", "AUTH_REPLAY"]);
+const OPEN: ReadonlySet<string> = new Set([
+  "INTERNAL",
+  "IDEMPOTENCY_IN_PROGRESS",
+  "AUTH_REPLAY",
+  // Not refused at all: the signer's people have it.
+  "APPROVAL_PENDING",
+]);
 
 /** `dice` in [0, 1). */
 export function nextStep(before: Course, answer: Answer, asked: Asked, dice: number): Step {

@@ -11,6 +11,8 @@ interface ErrorRow {
 
 /** `{name}` in a text is filled from the context. */
 const ERROR_TABLE = {
+  /** Not done, and not refused: the same request, asked again later, continues it. */
+  APPROVAL_PENDING: { status: 202, text: "The signer waits for its people to approve this; ask again" },
   MISSING_PARAMETERS: { status: 400, text: "Missing required parameters" },
   INVALID_PARAMETERS: { status: 400, text: "Invalid request parameters" },
   AMBIGUOUS_REQUEST: { status: 400, text: "The request can be read in two ways: {problem}" },

@@ -154,7 +154,7 @@ export class KeyDesk {
       this.#parts.logger.error("venue_keys.failed", { errorName: error instanceof Error ? error.name : "unknown" });
     const { code } = refusal;
     if (LEAVES_NO_ROW.has(code)) return refusal;
-    const outcome = REFUSALS.has(code) ? "refused" : "failed";
+    const outcome = code === "APPROVAL_PENDING" ? "pending" : REFUSALS.has(code) ? "refused" : "failed";
     await this.#append(call, { ...row, outcome, details: { ...row.details, code } });
     return refusal;
   }

@@ -5,7 +5,7 @@
  * Invariants: a caller reaches the wallets of the owners that it reaches, and no others. No signature leaves without its
  * row. With a key a request acts once, also across a crash: a wallet that was made is answered again, also one that was
  * in doubt at first; a signature whose reply was lost is made anew, of the same bytes. A refusal is not kept: a retry
- * asks again.
+ * asks again. What an outside signer has not decided stays with its key, and a retry continues it.
  *
  * Bounds: the requests in flight are bounded by their routes; records live 24 hours.
  */
@@ -17,7 +17,7 @@ import type {
   WalletProviderStatus,
   WalletSignature,
 } from "../../engine/custody/provider/wallet-provider.js";
-import { type ErrorCode, ServiceError } from "../../engine/domain/errors.js";
+import { type ErrorCode, type ErrorContext, ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Owners } from "../../engine/domain/owner.js";
 import type { KeyedRequests } from "./keyed-requests.js";
@@ -28,7 +28,8 @@ export interface WalletAct {
   readonly what: "wallet.create" | "wallet.sign" | "venue-key.register" | "venue-key.rotate" | "venue-key.revoke";
   /** Wallet id; "" where none was made. */
   readonly subject: string;
-  readonly outcome: "done" | "refused" | "failed";
+  /** `pending`: an outside signer has it and has not decided. */
+  readonly outcome: "done" | "refused" | "failed" | "pending";
   readonly details: Readonly<Record<string, string | boolean>>;
 }
 
@@ -123,7 +124,7 @@ export class WalletDesk {
       act: () => this.#create(userId, call),
       // The wallet's row came with it.
       recover: async () => this.find(userId, call.ownerId) ?? this.#create(userId, call),
-      isOpen: isInDoubt,
+      isOpen: isUndecided,
     });
   }
 
@@ -132,7 +133,7 @@ export class WalletDesk {
       return await this.#provider.create(userId, call.ownerId, whoOf(call.keyId));
     } catch (error) {
       // Unknown is not failed: the row says what it came to, once that is known, and is the provider's.
-      if (isInDoubt(error)) throw error;
+      if (isUndecided(error)) throw error;
       throw await this.#refused(error, "INTERNAL", { call, what: "wallet.create", subject: "", details: {} });
     }
   }
@@ -143,7 +144,7 @@ export class WalletDesk {
    */
   sign(wallet: Wallet, request: SigningRequest, call: WalletCall): Promise<WalletAnswer<WalletSignature>> {
     const act = () => this.#sign(wallet, request, call);
-    return this.#keyed.perform(call, { check: () => {}, act, recover: act, isOpen: () => false });
+    return this.#keyed.perform(call, { check: () => {}, act, recover: act, isOpen: isUndecided });
   }
 
   async #sign({ walletId }: Wallet, request: SigningRequest, call: WalletCall): Promise<WalletSignature> {
@@ -172,9 +173,9 @@ export class WalletDesk {
         errorName: error instanceof Error ? error.name : "unknown",
       });
     if (LEAVES_NO_ROW.has(code)) return refusal;
-    const rule = typeof context["rule"] === "string" ? { rule: context["rule"] } : {};
-    const outcome = REFUSALS.has(code) ? "refused" : "failed";
-    await this.#appendOrLog({ who: whoOf(call.keyId), ...row, outcome, details: { ...details, code, ...rule } });
+    const named = textsOf(context, ["rule", "signerRequestId"]);
+    const outcome = code === "APPROVAL_PENDING" ? "pending" : REFUSALS.has(code) ? "refused" : "failed";
+    await this.#appendOrLog({ who: whoOf(call.keyId), ...row, outcome, details: { ...details, code, ...named } });
     return refusal;
   }
 
@@ -188,9 +189,18 @@ export class WalletDesk {
   }
 }
 
-/** A creation that may still become a wallet. */
-function isInDoubt(error: unknown): boolean {
+/** It may have been begun: the next try with the same key continues it. */
+function isUndecided(error: unknown): boolean {
   return error instanceof ServiceError && error.context["isUnsettled"] === true;
+}
+
+function textsOf(context: ErrorContext, names: readonly string[]): Readonly<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const name of names) {
+    const value = context[name];
+    if (typeof value === "string") found[name] = value;
+  }
+  return found;
 }
 
 function whoOf(keyId: string | null): string {

@@ -98,6 +98,8 @@ const PROBLEM_TEXT: Readonly<Record<SignerProblem, string>> = {
   SAME_KEK: "both parties have one key-encryption key",
   SAME_BACKUP_KEY: "both parties have one backup key",
   STORE: "the store of a party takes no writes",
+  TOKEN: "it does not take the token (WALLET_PROVIDER_TOKEN_FILE)",
+  CONTRACT: "it does not answer as its contract says",
   STOPPED: "stopped",
 };
 

@@ -200,7 +200,7 @@ export function readKek(
 }
 
 /** `closed`: permission bits that may not be set. What is in the file is checked by who reads it. */
-function checkSecretFile(
+export function checkSecretFile(
   name: string,
   path: string,
   closed: number,

@@ -10,6 +10,7 @@ import type { MarketRoom } from "../../engine/ports.js";
 import { VENUES } from "../../feeds/registry.js";
 import type { RoomParts } from "../../feeds/shared/room/venue-descriptor.js";
 import { type CustodyConfig, readCustody } from "./config-custody.js";
+import { type OutsideSignerConfig, readOutsideSigner } from "./config-outside-signer.js";
 import { CONTROL_NAMES, type UnknownName, unknownNames } from "./config-names.js";
 import type { Option } from "./config-option.js";
 import { ALL_OPTIONS, type OptionValues } from "./config-options.js";
@@ -64,8 +65,10 @@ export interface Config extends AccessConfig {
   /** Venues whose ticker is 401 because a setting is missing (interface spec 5.5). */
   readonly refusedTickers: ReadonlySet<RoutableVenue>;
   readonly recording: RecordingConfig;
-  /** Null: there are no server wallets. */
+  /** Null: there are no server wallets of the embedded provider. */
   readonly custody: CustodyConfig | null;
+  /** Null: there are none of an outside signer. */
+  readonly outsideSigner: OutsideSignerConfig | null;
   readonly closeDefaults: {
     readonly maxSlippageBps: number;
     readonly maxQuoteAgeMs: number;
@@ -187,6 +190,7 @@ function assemble(
 ): Omit<Config, "unknownNames"> {
   const venues = VENUES.map((descriptor) => ({ venue: descriptor.venue, reading: descriptor.read(values) }));
   const access = readAccess(values, profile, machine, problems);
+  const isPublic = access.authMode === "public";
   if (profile === "serve") checkUrls(values, problems);
   checkVenues(venues, problems);
   checkRecording(values, problems);
@@ -204,7 +208,8 @@ function assemble(
     venues: venues.map((one) => venueConfig(one, problems)),
     refusedTickers: new Set(venues.filter(({ reading }) => reading.refusesTicker).map(({ venue }) => venue)),
     recording: recordingConfig(values),
-    custody: readCustody(values, access.authMode === "public", readFile, problems),
+    custody: readCustody(values, isPublic, readFile, problems),
+    outsideSigner: readOutsideSigner(values, { isPublic, machine, readFile }, problems),
     guards: readGuards(values, problems),
     serverSecret: values.SERVER_SECRET === "" ? null : Buffer.from(values.SERVER_SECRET, "hex"),
     quoteRatePpm: readQuoteRates(values.QUOTE_RATES, problems),
@@ -214,10 +219,10 @@ function assemble(
   };
 }
 
-/** Keys of venues and of the record travel over these: in the clear only within this machine. */
+/** Keys of venues and of the record travel over these: in the clear only within this machine. The signer's is checked apart. */
 function checkUrls(values: AllValues, problems: string[]): void {
   for (const [name, value] of Object.entries(values))
-    if (name.endsWith("_URL") && typeof value === "string" && !isSafeUrl(value))
+    if (name.endsWith("_URL") && name !== "WALLET_PROVIDER_URL" && typeof value === "string" && !isSafeUrl(value))
       problems.push(`${name} must be https (wss for *_WS_URL) unless it is on this machine: it carries credentials`);
 }
 

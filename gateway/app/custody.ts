@@ -29,6 +29,7 @@ import { identityOfParty } from "../custody/party-identity.js";
 import { WalletRestores } from "../admin/wallet-restores.js";
 import { WorkerRunner } from "../custody/worker-runner.js";
 import type { CustodyConfig } from "./config-custody.js";
+import { creationWritesOf } from "./creation-writes.js";
 import { CosignerProcess } from "./cosigner-process.js";
 import { serviceWallets } from "./custody-admin.js";
 import type { ServiceLogger } from "./log.js";
@@ -107,11 +108,7 @@ async function opened(parts: CustodyParts, undo: (() => Promise<void>)[], stop: 
     rules: { explain: refusalReply },
     random: systemRandom,
     linkProblem: () => problemOf(link.status()),
-    creationWrites: ({ who, walletId, isMade }) => {
-      const row = { who, what: "wallet.create", subject: walletId };
-      if (isMade) return audit.auditWrites({ ...row, outcome: "done", details: {} });
-      return audit.auditWrites({ ...row, outcome: "failed", details: { code: "SIGNER_UNAVAILABLE" } });
-    },
+    creationWrites: creationWritesOf(audit),
   });
   const restores = new WalletRestores({
     ...{ party: 0, sealer: ring, random: systemRandom, clock },

@@ -36,6 +36,8 @@ import { openAdminSocket, tlsReload } from "./admin-socket.js";
 import { type Administration, openAdministration, type OpenAdministration } from "./administration.js";
 import { openAuthentication } from "./authentication.js";
 import type { AuditLog } from "../auth/audit.js";
+import { assertNoOutsideWallets, openOutsideSigner } from "./outside-signer.js";
+import { creationWritesOf } from "./creation-writes.js";
 import { type Custody, type CustodyParts, openCustody } from "./custody.js";
 import { StartError } from "../children/start-error.js";
 import type { Config } from "./config.js";
@@ -187,7 +189,7 @@ async function startAdministration({ config, overrides, clock, logger, undo }: B
 async function startWallets(builder: Builder, foundation: Foundation): Promise<Wallets> {
   const { config, overrides, clock, random, logger, undo } = builder;
   const { store, owners, administration } = foundation;
-  const provider = overrides.walletProvider ?? null;
+  const provider = overrides.walletProvider ?? (await startOutsideSigner(builder, foundation));
   const { ring } = administration;
   const { throwawayCustody } = overrides;
   const own = throwawayCustody ?? ownCustody(config, store, administration);
@@ -197,10 +199,25 @@ async function startWallets(builder: Builder, foundation: Foundation): Promise<W
       provider === null || ring === null ? null : await startKeys(builder, foundation, { provider, store, ring });
     return { provider, custody: null, keys };
   }
+  await assertNoOutsideWallets(own.store);
   const custody = await openCustody({ ...own, owners, audit, clock, random, logger, logLevel: config.logLevel });
   undo.push(() => custody.stop());
   const keys = await startKeys(builder, foundation, { ...own, provider: custody.provider });
   return { provider: custody.provider, custody, keys };
+}
+
+async function startOutsideSigner(
+  { config, clock, logger, undo }: Builder,
+  { store, owners, hash, administration }: Foundation,
+): Promise<WalletProvider | null> {
+  if (config.outsideSigner === null) return null;
+  const creationWrites = creationWritesOf(administration.audit);
+  const wallets = await openOutsideSigner({
+    config: config.outsideSigner,
+    ...{ store, owners, hash, creationWrites, clock, logger },
+  });
+  undo.push(() => wallets.stop());
+  return wallets.provider;
 }
 
 async function startKeys(

@@ -11,7 +11,8 @@ export interface AuditRow {
   readonly what: string;
   /** What it was done to: a key id, an owner; "" for nothing. */
   readonly subject: string;
-  readonly outcome: "done" | "refused" | "failed";
+  /** `pending`: neither yet; somebody outside decides. */
+  readonly outcome: "done" | "refused" | "failed" | "pending";
   /** Short plain fields; never a secret. */
   readonly details: Readonly<Record<string, string | number | boolean | readonly string[]>>;
 }

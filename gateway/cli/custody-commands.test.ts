@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readBackupPrivateKey } from "../../engine/custody/provider/backup-key.js";
 import { createSystemClock } from "../../engine/domain/clock.js";
 import { silentLogger } from "../../engine/domain/logger.js";
+import { buildSignerContract } from "../../schemas/signer-openapi.js";
 import { AdminServer } from "../admin/admin-server.js";
 import { AdminOperations } from "../admin/operations.js";
 import { memoryPorts } from "../admin/test/admin-doubles.js";
@@ -41,6 +42,15 @@ async function run(...words: string[]) {
 }
 
 const text = (path: string) => readFileSync(path, "utf8");
+
+describe("unwind custody contract", () => {
+  it("prints the document that an outside signer is built from", async () => {
+    for (const words of [[], ["--json"]]) {
+      const { code, stdout, stderr } = await run("custody", "contract", ...words);
+      expect([code, stderr, JSON.parse(stdout)]).toEqual([0, "", buildSignerContract()]);
+    }
+  });
+});
 
 describe("unwind custody init", () => {
   it("makes two folders that pin each other, says what to do next, and shows no private key", async () => {

@@ -58,6 +58,16 @@ export function addCustody(custody: Command, parts: ProgramParts): void {
         (change) => certificateText(change as CertificateChange, resolve(folder), isUse),
       );
     });
+  custody
+    .command("contract")
+    .description("print the contract of an outside signer (WALLET_PROVIDER=https), an OpenAPI document")
+    .option(JSON_FLAG, JSON_TEXT)
+    .action((options: Options) => act(parts, options, contract, (document) => JSON.stringify(document, null, 2)));
+}
+
+/** Loaded for this command alone: the schemas take their time. */
+async function contract(): Promise<unknown> {
+  return (await import("../../schemas/signer-openapi.js")).buildSignerContract();
 }
 
 export function addCosigner(cosigner: Command, parts: ProgramParts): void {

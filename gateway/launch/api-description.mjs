@@ -1,14 +1,18 @@
 /**
- * The OpenAPI document as the service prints it, straight from the sources: linters of the trade read it without a build.
- * `node gateway/launch/api-description.mjs` writes it to stdout, for whichever of them is at hand.
+ * The OpenAPI documents straight from the sources: that of the service, as it prints it, and the contract of an outside
+ * signer (docs/outside-signer.md). Linters of the trade read them without a build.
+ * `node gateway/launch/api-description.mjs [signer]` writes one to stdout, for whoever needs it.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { repoRoot } from "./prepare.mjs";
 
+/** File of `schemas`, without its ending, and the function that builds the document. */
+const DOCUMENTS = { service: ["openapi", "buildOpenApi"], signer: ["signer-openapi", "buildSignerContract"] };
+
 /** Types are the checker's business; this only takes them off. The copy stands where its packages are found. */
-export async function apiDescription() {
+export async function apiDescription(which = "service") {
   const { default: ts } = await import("typescript");
   const cache = join(repoRoot, "dist");
   mkdirSync(cache, { recursive: true });
@@ -22,12 +26,13 @@ export async function apiDescription() {
       });
       writeFileSync(join(folder, name.replace(/\.ts$/, ".js")), outputText);
     }
-    const { buildOpenApi } = await import(pathToFileURL(join(folder, "openapi.js")).href);
-    return JSON.stringify(buildOpenApi(), null, 2);
+    const [file, build] = DOCUMENTS[which];
+    const module = await import(pathToFileURL(join(folder, `${file}.js`)).href);
+    return JSON.stringify(module[build](), null, 2);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href)
-  process.stdout.write(`${await apiDescription()}\n`);
+  process.stdout.write(`${await apiDescription(process.argv[2] === "signer" ? "signer" : "service")}\n`);

@@ -36,7 +36,8 @@ const STEPS = [
     "format and lint (biome)",
     () => tool(bin("@biomejs", "biome", "bin", "biome"), "check", "--error-on-warnings", "."),
   ],
-  ["API description (redocly)", descriptionProblems],
+  ["API description (redocly)", () => descriptionProblems("service")],
+  ["contract of outside signers (redocly)", () => descriptionProblems("signer")],
   ["licences", () => listed(licenceProblems())],
   ["house rules (tidy)", () => listed(tidyProblems())],
   ["sizes (ratchets)", () => listed(ratchetProblems())],
@@ -81,12 +82,12 @@ function output(script, args, env = process.env) {
   });
 }
 
-/** Its findings on /openapi.json; it asks nobody over the network. */
-async function descriptionProblems() {
+/** Its findings on /openapi.json, or on the contract of an outside signer; it asks nobody over the network. */
+async function descriptionProblems(which) {
   const folder = mkdtempSync(join(tmpdir(), "unwind-api-"));
   try {
     const file = join(folder, "openapi.json");
-    writeFileSync(file, await apiDescription());
+    writeFileSync(file, await apiDescription(which));
     const { status, stdout, stderr } = await output(
       bin("@redocly", "cli", "bin", "cli.js"),
       ["lint", file, "--config", "redocly.yaml", "--format", "stylish"],

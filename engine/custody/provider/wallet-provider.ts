@@ -94,6 +94,10 @@ export type SignerProblem =
   | "SAME_KEK"
   | "SAME_BACKUP_KEY"
   | "STORE"
+  /** An outside signer does not take our token. */
+  | "TOKEN"
+  /** An outside signer does not answer as its contract says. */
+  | "CONTRACT"
   | "STOPPED";
 
 export interface SessionCounts {
@@ -105,14 +109,15 @@ export interface SessionCounts {
 
 /**
  * Rejections are ServiceErrors: SIGNER_UNAVAILABLE (nothing left, may be asked again; context `reason`: what an operator
- * must look at), RESTORED_STORE, POLICY_REFUSED or DESTINATION_NOT_ALLOWED (context `rule`: name of the rule),
+ * must look at), APPROVAL_PENDING (an outside signer waits for its people: the same, asked for again, continues it), RESTORED_STORE, POLICY_REFUSED or DESTINATION_NOT_ALLOWED (context `rule`: name of the rule),
  * WALLET_FROZEN, FAILED_TO_SIGN or FAILED_TO_CREATE_WALLET (our fault or a violation), WALLET_NOT_FOUND,
  * INVALID_PARAMETERS (typed data that does not read in exactly one way; context `fields`, as the routes have them).
  */
 export interface WalletProvider {
   /**
    * Rejects with WALLET_EXISTS, context `walletId`, where the owner has a wallet of this user id. SIGNER_UNAVAILABLE with
-   * context `isUnsettled`: the wallet may still come to be; asked for again it is that one, made now, or in doubt still.
+   * context `isUnsettled`, and APPROVAL_PENDING: the wallet may still come to be; asked for again it is that one, made now,
+   * or in doubt still.
    * `who`: for the audit log. A wallet that is made leaves its row there, in the same commit, and so does one that was in
    * doubt and is given up; every other rejection is left to the caller.
    */
@@ -121,6 +126,7 @@ export interface WalletProvider {
   find(name: string, ownerId: string | null): Wallet | null;
   /** In ascending order of wallet id. `after`: exclusive start. */
   list(ownerId: string | null, after: string | null, limit: number): WalletPage;
+  /** SIGNER_UNAVAILABLE with context `isUnsettled`: asked for again it is the same request, not a second one. */
   sign(walletId: string, origin: SigningOrigin, request: SigningRequest): Promise<WalletSignature>;
   status(): WalletProviderStatus;
 }

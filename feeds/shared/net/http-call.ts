@@ -17,7 +17,10 @@ export interface HttpCallOptions {
   readonly maxBodyBytes: number;
 }
 
-export function sendCall(options: HttpCallOptions, request: HttpRequest, leftMs: number): Promise<HttpResult> {
+/** What of a request goes onto the wire. */
+export type WireRequest = Pick<HttpRequest, "method" | "path" | "headers" | "body">;
+
+export function sendCall(options: HttpCallOptions, request: WireRequest, leftMs: number): Promise<HttpResult> {
   return new Promise((resolve) => {
     new HttpCall(options, leftMs, resolve).send(request);
   });
@@ -42,7 +45,7 @@ class HttpCall implements Dispatcher.DispatchHandler {
     this.#timer = options.clock.setTimer(() => this.#timedOut(), leftMs);
   }
 
-  send({ method, path, headers, body }: HttpRequest): void {
+  send({ method, path, headers, body }: WireRequest): void {
     try {
       this.#options.pool.dispatch({ method, path, headers: { ...headers }, body }, this);
     } catch {
