@@ -20,7 +20,7 @@ import {
   venueAway,
   withSecret,
 } from "./key-parts.js";
-import type { KeyPlace, StoredAct, StoredKey } from "./key-row.js";
+import { type KeyPlace, rowKey, type StoredAct, type StoredKey } from "./key-row.js";
 
 /** An act that the venue takes for no longer than this is made anew before it is sent. */
 const SEND_MARGIN_MS = 2_000;
@@ -225,7 +225,7 @@ export class Approval {
     try {
       await this.#dropped(place, serial);
     } catch {
-      this.#parts.logger.warn("venue_keys.left_behind", { walletId: place.walletId, venue: place.venue });
+      this.#parts.logger.warn("venue_keys.left_behind", { name: rowKey(place) });
     }
   }
 

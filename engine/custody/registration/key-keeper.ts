@@ -124,7 +124,7 @@ export class KeyKeeper {
     } catch (error) {
       this.#pause(key);
       const code = error instanceof ServiceError ? error.code : "INTERNAL";
-      this.#parts.logger.warn("venue_keys.work_failed", { key, code });
+      this.#parts.logger.warn("venue_keys.work_failed", { name: key, code });
     }
   }
 
@@ -158,9 +158,7 @@ export class KeyKeeper {
     const day = Math.floor(nowMs / DAY_MS);
     if (near === undefined || near.expiresAtMs === null || this.#warned.get(rowKey(row)) === day) return;
     this.#warned.set(rowKey(row), day);
-    const { walletId, venue } = row;
-    const leftMs = Math.max(0, near.expiresAtMs - nowMs);
-    this.#parts.logger.warn("venue_keys.expiring", { walletId, venue, signer: near.signer, leftMs });
+    this.#parts.logger.warn("venue_keys.expiring", { name: rowKey(row), untilMs: near.expiresAtMs });
   }
 }
 

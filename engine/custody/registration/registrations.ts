@@ -146,7 +146,7 @@ export class KeyRegistrations {
       return this.#parts.sealer.open(sealContext(place, key), Buffer.from(key.sealed, "base64"));
     } catch (error) {
       const code = error instanceof ServiceError ? error.code : "INTERNAL";
-      this.#parts.logger.error("venue_keys.not_opened", { key: rowKey(place), code });
+      this.#parts.logger.error("venue_keys.not_opened", { name: rowKey(place), code });
       return null;
     }
   }
@@ -197,7 +197,7 @@ export class KeyRegistrations {
       return await this.#revocation.finish(place, serial, time);
     } catch (error) {
       const code = error instanceof ServiceError ? error.code : "INTERNAL";
-      this.#parts.logger.warn("venue_keys.revocation_pending", { key: rowKey(place), code });
+      this.#parts.logger.warn("venue_keys.revocation_pending", { name: rowKey(place), code });
       return false;
     }
   }
