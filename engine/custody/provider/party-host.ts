@@ -239,7 +239,7 @@ export class PartyHost<Request> implements LinkListener {
   /** In time or late is judged now, the rest in the wallet's turn. */
   async toSession(wallet: HeldWallet, message: Message, otherwise: () => Promise<void>): Promise<void> {
     const { session } = wallet;
-    if (session !== null && !session.arrived()) this.driver.endSoon(session, "deadline");
+    if (session !== null && !session.arrived()) void this.driver.endSoon(session, "deadline");
     const isInTime = session !== null && session.waiting === null;
     await wallet.inTurn(() =>
       wallet.session === null

@@ -69,8 +69,11 @@ export class SessionDriver<Request> {
 
   /** The session is the wallet's from here on; `start` does its first step. */
   register(wallet: HeldWallet, names: SessionNames): LiveSession {
-    const session: LiveSession = new LiveSession(this.#nextId++, names, this.#ports.clock, () =>
-      this.endSoon(session, "deadline"),
+    const session: LiveSession = new LiveSession(
+      this.#nextId++,
+      names,
+      this.#ports.clock,
+      () => void this.endSoon(session, "deadline"),
     );
     wallet.session = session;
     this.#live.set(session, wallet);
@@ -93,26 +96,18 @@ export class SessionDriver<Request> {
     session.stillAwaits();
   }
 
-  /** Ends it after the step under way, if it has not ended by then. */
-  endSoon(session: LiveSession, cause: EndCause): void {
+  /** Ends it after the step under way, if it has not ended by then; a long one is given up. */
+  async endSoon(session: LiveSession, cause: EndCause): Promise<void> {
     const wallet = this.#live.get(session);
     if (wallet === undefined) return;
-    this.#willEnd(session, cause);
-    void wallet.inTurn(() => this.endNow(wallet, session, session.waiting ?? cause));
+    session.waiting ??= cause;
+    this.#ports.runner.abandon(session.id);
+    await wallet.inTurn(() => this.endNow(wallet, session, session.waiting ?? cause));
   }
 
   /** All sessions, whose ends are done when this resolves. */
   async endAll(cause: EndCause): Promise<void> {
-    const ending = [...this.#live].map(([session, wallet]) => {
-      this.#willEnd(session, cause);
-      return wallet.inTurn(() => this.endNow(wallet, session, session.waiting ?? cause));
-    });
-    await Promise.all(ending);
-  }
-
-  #willEnd(session: LiveSession, cause: EndCause): void {
-    session.waiting ??= cause;
-    this.#ports.runner.abandon(session.id);
+    await Promise.all([...this.#live.keys()].map((session) => this.endSoon(session, cause)));
   }
 
   /** In the wallet's turn. */
