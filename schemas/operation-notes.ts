@@ -219,7 +219,7 @@ export const OPERATION_NOTES = {
   walletList: note("Those of the owner of the key, in the order of their ids; a cursor leads to the next page."),
   wallet: note("By user id, wallet id or address. The wallet of another owner is answered as one that nobody has."),
   venueKeyRegister: note(
-    "A fresh key, approved at the venue by the wallet's signature. From then on every route that takes `x-wallet-id` trades with it. The key is stored sealed; its secret is in no reply but, on venueone, the first one: a retry with the same Idempotency-Key answers without it.",
+    "A fresh key, approved at the venue by the wallet's signature. From then on every route that takes `x-wallet-id` trades with it. The key is stored sealed; its secret is in no reply but, where the interface shows it, the first one: a retry with the same Idempotency-Key answers without it.",
     merged(JSON_BODY, SIGNER, KEY_VENUE_AWAY),
   ),
   venueKeyRotate: note(

@@ -1,5 +1,6 @@
 /** Examples of the OpenAPI document for server wallets. Keys are operation ids. */
 import { EXAMPLE_TIMESTAMP, exampleReply } from "./example-parts.js";
+import { WALLET_VENUE } from "./venues.js";
 
 const WALLET = {
   userId: "user-42",
@@ -40,5 +41,5 @@ export const WALLET_REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
   }),
   venueKeyRegister: VENUE_KEY,
   venueKeyRotate: VENUE_KEY,
-  venueKeyRevoke: exampleReply({ exchange: "venueone", status: "REVOKED", count: 1 }),
+  venueKeyRevoke: exampleReply({ exchange: WALLET_VENUE, status: "REVOKED", count: 1 }),
 };

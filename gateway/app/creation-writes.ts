@@ -1,5 +1,5 @@
 /** The rows of creations of wallets in the audit log, for the commits of a provider. */
-import type { CreationWrites } from "../../engine/custody/provider/creation-rows.js";
+import type { CreationWrites } from "../../engine/custody/provider/wallet-provider.js";
 import type { AuditLedger } from "../auth/audit.js";
 
 export function creationWritesOf(audit: Pick<AuditLedger, "auditWrites">): CreationWrites {

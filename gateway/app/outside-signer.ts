@@ -1,7 +1,7 @@
 /** Server wallets whose keys an outside signer holds, wired: token, connection, rows (docs/outside-signer.md). */
 import { OutsideProvider } from "../../engine/custody/outside/outside-provider.js";
 import { OUTSIDE_WALLETS } from "../../engine/custody/outside/wallet-row.js";
-import type { CreationWrites } from "../../engine/custody/provider/creation-rows.js";
+import type { CreationWrites } from "../../engine/custody/provider/wallet-provider.js";
 import { WALLET_NAMESPACE } from "../../engine/custody/provider/wallet-rows.js";
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";

@@ -132,7 +132,9 @@ describe("a call of the outside signer", () => {
     ["a refused token", { kind: "status", status: 401 }, taken("TOKEN")],
     ["a forbidden call", { kind: "status", status: 403 }, taken("TOKEN")],
     ["a word that it is wrong", { kind: "status", status: 422 }, { kind: "rejected" }],
-    ["a place that is none", { kind: "status", status: 404 }, { kind: "rejected" }],
+    ["a place that is none", { kind: "status", status: 404 }, unknown("CONTRACT")],
+    ["a time that is over, said on the way", { kind: "status", status: 408 }, unknown("CONTRACT")],
+    ["a size that is too large, said on the way", { kind: "status", status: 413 }, unknown("CONTRACT")],
   ])("that begins and meets %s leaves certain what it may", async (_, fault, reply) => {
     signer.fault = always(fault);
     expect(await client.begin(WALLET, LONG_MS)).toEqual(reply);

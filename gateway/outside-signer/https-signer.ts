@@ -40,6 +40,9 @@ const BACKSTOP_MS = 30_000;
 
 type Answer = Extract<HttpResult, { readonly kind: "response" }>;
 
+/** By the contract the signer looked at the request, and will never do it. */
+const REJECTIONS: ReadonlySet<number> = new Set([400, 422]);
+
 export class HttpsSigner implements OutsideSigner {
   readonly #pool: Pool;
   readonly #clock: Clock;
@@ -66,10 +69,10 @@ export class HttpsSigner implements OutsideSigner {
     const result = await this.#call({ method: "POST", path, headers, body: bodyOf(request) }, timeoutMs);
     if (result.kind !== "response") return withoutAnswer(result);
     if (isAccepted(result)) return this.#standing(result, request);
-    // Another body under this id is another writing of the same bytes: what became of it is asked for.
-    if (result.status >= 400 && result.status < 500 && result.status !== 409)
-      return this.#refusedCall(result) ?? { kind: "rejected" };
-    return this.#noAnswer(result);
+    if (REJECTIONS.has(result.status)) return { kind: "rejected" };
+    // Another body under this id (409) is another writing of the same bytes, and any other answer may be that of somebody
+    // on the way who has passed the request on: what became of it is asked for.
+    return this.#refusedCall(result) ?? this.#noAnswer(result);
   }
 
   async look(name: OutsideName, timeoutMs: number): Promise<OutsideReply> {

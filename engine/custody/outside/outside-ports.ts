@@ -4,7 +4,7 @@ import type { Logger } from "../../domain/logger.js";
 import type { Owners } from "../../domain/owner.js";
 import type { KeyedHash } from "../../storage/keyed-hash.js";
 import type { StateStore } from "../../storage/state-store.js";
-import type { CreationWrites } from "../provider/creation-rows.js";
+import type { CreationWrites } from "../provider/wallet-provider.js";
 import type { FailureKind } from "../mpc/base/outcome.js";
 import type { SignatureVerifier } from "../mpc/parts/final-signature.js";
 import type { Followed } from "./follow-request.js";

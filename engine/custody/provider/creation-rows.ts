@@ -6,17 +6,7 @@
  * Bounds: in memory are attempts that a request waits for, and those that are in doubt since it was answered.
  */
 import type { StateWrite } from "../../storage/state-store.js";
-
-export interface CreationEnd {
-  /** Who asked, as the audit log names him. */
-  readonly who: string;
-  /** UUID. */
-  readonly walletId: string;
-  readonly isMade: boolean;
-}
-
-/** What makes the row of an attempt durable, for a commit. */
-export type CreationWrites = (end: CreationEnd) => readonly StateWrite[];
+import type { CreationWrites } from "./wallet-provider.js";
 
 interface Attempt {
   readonly who: string;

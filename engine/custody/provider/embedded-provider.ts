@@ -24,7 +24,7 @@ import type {
   WalletProviderStatus,
   WalletSignature,
 } from "./wallet-provider.js";
-import { type WalletRow, WalletRows } from "./wallet-rows.js";
+import { WalletRows } from "./wallet-rows.js";
 
 /** A caller without a key, as the audit log names it. */
 const NO_KEY = "local";
@@ -69,13 +69,13 @@ export class EmbeddedProvider implements WalletProvider {
 
   find(name: string, ownerId: string | null): Wallet | null {
     const row = this.#rows.find(name, ownerId);
-    return row === null ? null : this.#walletOf(row);
+    return row === null ? null : walletOf(row, this.#service.wallet(row.walletId));
   }
 
   list(ownerId: string | null, after: string | null, limit: number): WalletPage {
     const wallets: Wallet[] = [];
     for (const row of this.#rows.after(after, ownerId)) {
-      const wallet = this.#walletOf(row);
+      const wallet = walletOf(row, this.#service.wallet(row.walletId));
       if (wallet === null) continue;
       if (wallets.length === limit) return { wallets, next: wallets.at(-1)?.walletId ?? null };
       wallets.push(wallet);
@@ -85,7 +85,7 @@ export class EmbeddedProvider implements WalletProvider {
 
   /** Of all owners, for the operator. */
   all(): readonly Wallet[] {
-    return [...this.#rows.all()].flatMap((row) => this.#walletOf(row) ?? []);
+    return [...this.#rows.all()].flatMap((row) => walletOf(row, this.#service.wallet(row.walletId)) ?? []);
   }
 
   /** UUIDs of wallets that this store lost, for the operator. */
@@ -134,10 +134,6 @@ export class EmbeddedProvider implements WalletProvider {
     const wallet = this.#service.wallet(walletId);
     if (wallet === null) throw new ServiceError("WALLET_NOT_FOUND");
     return wallet;
-  }
-
-  #walletOf(row: WalletRow): Wallet | null {
-    return walletOf(row, this.#service.wallet(row.walletId));
   }
 
   #sessionEnded(wallet: HeldWallet, { end, signature }: SessionOutcome): void {

@@ -2,7 +2,7 @@
 import type { Owners } from "../../domain/owner.js";
 import type { StateStore } from "../../storage/state-store.js";
 import type { RandomSource } from "../mpc/base/random.js";
-import type { CreationWrites } from "./creation-rows.js";
+import type { CreationWrites } from "./wallet-provider.js";
 import type { HeldWallet } from "./held-wallet.js";
 import type { HostPorts } from "./party-ports.js";
 import type { PolicyRules } from "./session-outcomes.js";

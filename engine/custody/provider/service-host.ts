@@ -128,10 +128,6 @@ export class ServiceHost {
     if (isDue || !this.#mayBegin(wallet)) throw notReady(this.host);
   }
 
-  needsRefresh({ row }: HeldWallet): boolean {
-    return row !== null && allowsRefresh(row, 0) && (row.status === "refreshDue" || isRefreshDue(row));
-  }
-
   /** With its owner, which the backup has. */
   async restore(wallet: RestoredWallet, owner: BackupOwner): Promise<void> {
     const walletId = walletIdText(wallet.walletId);
@@ -197,15 +193,11 @@ export class ServiceHost {
   }
 
   /** An attempt that comes to nothing; its backup may be there. */
-  #gone({ id }: HeldWallet): readonly StateWrite[] {
-    return [this.#walletRows.remove(id), droppedWrite(id)];
-  }
-
   #role(): PartyRole {
     return {
       beside: (wallet, { names: { owner, kind } }, effect) => {
         if (effect.kind !== "commit") return [];
-        if (effect.row === null) return this.#gone(wallet);
+        if (effect.row === null) return gone(this.#walletRows, wallet);
         if (kind === "keygen" && effect.row.activeEpoch !== 0) return this.creationRows.made(wallet.id);
         if (kind !== "keygen" || effect.put === null || owner === null) return [];
         const address = addressText(addressBytesOf(effect.put.publicKey));
@@ -213,7 +205,8 @@ export class ServiceHost {
       },
       besideChange: (wallet, { row }) => {
         const isAttempt = wallet.row !== null && wallet.row.activeEpoch === 0;
-        if (row === null) return [...this.#gone(wallet), ...(isAttempt ? this.creationRows.givenUp(wallet.id) : [])];
+        if (row === null)
+          return [...gone(this.#walletRows, wallet), ...(isAttempt ? this.creationRows.givenUp(wallet.id) : [])];
         return isAttempt && row.activeEpoch !== 0 ? this.creationRows.made(wallet.id) : [];
       },
       opening: async () => {},
@@ -237,6 +230,15 @@ export class ServiceHost {
       },
     };
   }
+}
+
+/** For the commit that drops an attempt. */
+function gone(rows: WalletRows, { id }: HeldWallet): readonly StateWrite[] {
+  return [rows.remove(id), droppedWrite(id)];
+}
+
+export function needsRefresh({ row }: HeldWallet): boolean {
+  return row !== null && allowsRefresh(row, 0) && (row.status === "refreshDue" || isRefreshDue(row));
 }
 
 /** What a caller gets while no session may begin. */

@@ -10,7 +10,7 @@ import type { FinalSignature } from "../mpc/parts/final-signature.js";
 import type { RefreshMode } from "../mpc/state/state-row.js";
 import type { HeldWallet } from "./held-wallet.js";
 import type { SessionOutcome } from "./live-session.js";
-import { notReady, type ServiceHost } from "./service-host.js";
+import { notReady, type ServiceHost, needsRefresh } from "./service-host.js";
 import { errorOfEnd, isTransport, type PolicyRules, unavailable } from "./session-outcomes.js";
 import { Turns, WalletTurns } from "./session-queue.js";
 
@@ -73,7 +73,7 @@ export class WalletActs {
 
   /** Called whenever a wallet may have become due. At most one try a minute; never throws. */
   refreshIfDue(wallet: HeldWallet): void {
-    if (!this.#host.needsRefresh(wallet) || this.#refreshing.has(wallet.id)) return;
+    if (!needsRefresh(wallet) || this.#refreshing.has(wallet.id)) return;
     if (!this.#host.host.isReady || !wallet.isSettled) return;
     this.#refreshing.add(wallet.id);
     this.#clock.setTimer(() => {
@@ -81,7 +81,7 @@ export class WalletActs {
       this.refreshIfDue(wallet);
     }, ROUTINE_MS);
     const deadline = new Deadline(this.#clock, ROUTINE_MS);
-    const act = async () => (this.#host.needsRefresh(wallet) ? this.#refreshed(wallet, 0, deadline, false) : 0);
+    const act = async () => (needsRefresh(wallet) ? this.#refreshed(wallet, 0, deadline, false) : 0);
     // Its end is in the events; the next try is the timer's.
     this.#refreshTurn(wallet, deadline, act, false).catch(() => {});
   }

@@ -6,6 +6,8 @@
  * unique for its owner, so one user id has one wallet, whatever was killed meanwhile. A wallet that was acknowledged is
  * durable at both parties, with both backups written and one signature verified.
  */
+import type { StateWrite } from "../../storage/state-store.js";
+
 /** `REFRESH_DUE` and `RESTORED` sign again by themselves, or after the operator's refresh. */
 export type WalletState = "ACTIVE" | "FROZEN" | "REFRESH_DUE" | "RESTORED";
 
@@ -130,3 +132,15 @@ export interface WalletProvider {
   sign(walletId: string, origin: SigningOrigin, request: SigningRequest): Promise<WalletSignature>;
   status(): WalletProviderStatus;
 }
+
+/** What an attempt to make a wallet came to, for the audit log. */
+export interface CreationEnd {
+  /** Who asked, as the audit log names him. */
+  readonly who: string;
+  /** UUID. */
+  readonly walletId: string;
+  readonly isMade: boolean;
+}
+
+/** What makes the row of an attempt durable, for a commit. */
+export type CreationWrites = (end: CreationEnd) => readonly StateWrite[];

@@ -5,6 +5,7 @@ import type * as Bits from "../base/bits.js";
 import { baseTimes, decodePoints, encodePublic } from "../base/point.js";
 import { failureFrom, flipped, scalarOf, seedsOf } from "../test/ot-seeds.js";
 import { seededBytes, seededRandom } from "../test/seeded-random.js";
+import { inOneGo } from "../test/in-one-go.js";
 import { runBaseOt } from "../test/two-parties.js";
 import { BaseOtChooser } from "./base-ot-chooser.js";
 import { BaseOtMultiplier } from "./base-ot-multiplier.js";
@@ -58,14 +59,14 @@ describe("the same bytes are compared for a fault in the first row and in the la
     const honest = runBaseOt(scope, 0, key, random, new Arena());
     const responses = [0, 255].map((row) => {
       const chooser = new BaseOtChooser({ scope, direction: 0, key, arena: new Arena() });
-      chooser.challenge(decodePoints(honest.A, 256, "A"));
+      inOneGo(chooser.challenge(decodePoints(honest.A, 256, "A")));
       return comparedIn(() => chooser.open(flipped(honest.resp, row * 256)));
     });
     expect(responses).toEqual([BASE_OT_ROWS_BYTES, BASE_OT_ROWS_BYTES]);
     const openings = [0, 511].map((value) => {
       const given = { scope, direction: 0 as const, chooserKey: key.point, random, arena: new Arena() };
       const multiplier = new BaseOtMultiplier(given);
-      multiplier.points();
+      inOneGo(multiplier.points());
       multiplier.respond(honest.X);
       return comparedIn(() => multiplier.verify(flipped(honest.open, value * 256)));
     });
