@@ -219,3 +219,31 @@ it("a wallet that the provider finds for somebody else goes no further", async (
   provider.find = () => wallet;
   expect(open().find("u", "ow_bob")).toBeNull();
 });
+
+describe("what an outside signer has not decided", () => {
+  const pending = new ServiceError("APPROVAL_PENDING", { signerRequestId: "s-1", isUnsettled: true });
+
+  it("stays with its key, which is no other request's, and leaves a row that says so", async () => {
+    const { provider, acts, open } = stand();
+    const wallet = await provider.create("u", ALICE);
+    provider.refusal = pending;
+    const desk = open();
+    await expect(desk.sign(wallet, MESSAGE, call())).rejects.toMatchObject({ code: "APPROVAL_PENDING", status: 202 });
+    const details = { kind: "message", code: "APPROVAL_PENDING", signerRequestId: "s-1" };
+    expect(acts.rows).toMatchObject([{ what: "wallet.sign", outcome: "pending", details }]);
+    const other = call({ boundBytes: Buffer.from("another body") });
+    await expect(desk.sign(wallet, MESSAGE, other)).rejects.toMatchObject({ code: "IDEMPOTENCY_MISMATCH" });
+    provider.refusal = null;
+    expect((await open().sign(wallet, MESSAGE, call())).value.signature).toMatch(/^0x/);
+    expect(acts.rows.map(({ outcome }) => outcome)).toEqual(["pending", "done"]);
+  });
+
+  it("of a creation becomes the wallet of the same request", async () => {
+    const { provider, open } = stand();
+    provider.refusal = pending;
+    await expect(open().create("u", call())).rejects.toMatchObject({ code: "APPROVAL_PENDING" });
+    provider.refusal = null;
+    const { value } = await open().create("u", call());
+    expect([value.userId, provider.status().wallets]).toEqual(["u", 1]);
+  });
+});
