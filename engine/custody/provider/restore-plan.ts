@@ -132,7 +132,8 @@ export function isSameEpoch(left: KnownEpoch, right: KnownEpoch): boolean {
 export function restoredRow(epoch: number, ctr: bigint, former: StateRow | null): StateRow {
   return {
     ...{ status: "restored", stage: "none", activeEpoch: epoch, preparedEpoch: 0, keptEpoch: 0, ctr },
-    ...{ peerCtr: former?.peerCtr ?? 0n, openAborts: 0, sessions: 0, frozenAtMs: 0, preparedMode: 0 },
+    ...{ peerCtr: former?.peerCtr ?? 0n, openCtr: former?.openCtr ?? 0n },
+    ...{ openAborts: 0, sessions: 0, frozenAtMs: 0, preparedMode: 0 },
   };
 }
 

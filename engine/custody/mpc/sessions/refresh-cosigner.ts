@@ -100,8 +100,9 @@ export class RefreshCosigner {
     this.#transcript.add(message.body);
     this.#transcript.add(answer);
     this.core.single.move("K1");
-    // A ctr that is behind S's comes of a store that was put back: the amounts of the day are older too.
-    const isOlder = body.mode === 0 && body.ctr > row.ctr;
+    // Who no longer has a ctr that it had is of a store that was put back: the amounts of the day are older too. S's own
+    // ctr says nothing of that: it runs ahead with each session that C never began.
+    const isOlder = body.mode === 0 && body.peerCtr > row.ctr;
     return [...(isOlder ? [{ kind: "amounts spent" as const }] : []), this.core.send("rf2", scope.sid, answer, "rf3")];
   }
 

@@ -9,7 +9,7 @@ import type { Slices } from "../base/slices.js";
 import { CTR_STEP_MAX } from "../state/abort-count.js";
 import { allowsRefresh } from "../state/refresh-mode.js";
 import type { OpenShare } from "../state/share-record.js";
-import { preparedRow, type RefreshMode, type StateRow } from "../state/state-row.js";
+import { expectedPeerCtr, preparedRow, type RefreshMode, type StateRow } from "../state/state-row.js";
 import { type Message, NO_SID } from "../wire/header.js";
 import { joined } from "../wire/keygen-bodies.js";
 import { decodeRf2, decodeRf4, encodeRf1, refreshFields } from "../wire/refresh-bodies.js";
@@ -76,7 +76,7 @@ export class RefreshService {
       if (!allowsRefresh(row, mode) || row.activeEpoch !== share.epoch)
         return this.core.fail(refused("STATE").failure, "self").filter(({ kind }) => kind !== "send");
       this.#nonce = drawnBytes(this.#random(), "nonce");
-      const body = encodeRf1({ nonce: this.#nonce, ctr: row.ctr, tag: share.tag, mode });
+      const body = encodeRf1({ nonce: this.#nonce, ctr: row.ctr, peerCtr: expectedPeerCtr(row), tag: share.tag, mode });
       this.#transcript.add(body);
       this.core.single.move("K1");
       return [this.core.send("rf1", NO_SID, body, "rf2")];

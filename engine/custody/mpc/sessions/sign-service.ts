@@ -66,7 +66,9 @@ export class SignService {
       if (problem) return this.core.fail(refused("STATE").failure, "self").filter(({ kind }) => kind !== "send");
       const { row, share, intent, digest, isTest } = this.#request;
       this.#ports.random.fill("nonce", this.#nonce);
-      this.#row = sessionBegun(row, this.core.names.ctr, isTest);
+      const { ctr } = this.core.names;
+      // A test signature spends nothing, so none of its amounts can be lost.
+      this.#row = { ...sessionBegun(row, ctr, isTest), openCtr: isTest ? row.openCtr : ctr };
       this.core.single.move("S1");
       const body = encodeF1({ nonce: this.#nonce, tag: share.tag, digest, intent });
       return [commitOf(this.#row), this.core.send("f1", NO_SID, body, "f2")];
@@ -118,11 +120,12 @@ export class SignService {
 
   /**
    * C's store was put back: it heals in a refresh, which takes the greater ctr. C has used secrets, so it hears 1. F1
-   * gave C the present ctr, so the own one is raised: RF1 tells by it that C's amounts of the day are older too.
+   * gave C the present ctr, so both are raised: RF1 tells by `peerCtr` that C's amounts of the day are older too. The
+   * own one goes along, since the test signature of that refresh meets a C that has the greater of both.
    */
   #peerIsOlder(): readonly Effect[] {
-    const { ctr } = this.#row;
-    this.#row = { ...refreshDueRow(this.#row), ctr: ctr < CTR_MAX ? ctr + 1n : ctr };
+    const ctr = this.#row.ctr < CTR_MAX ? this.#row.ctr + 1n : CTR_MAX;
+    this.#row = { ...refreshDueRow(this.#row), ctr, peerCtr: ctr };
     const told = this.core.fail(transport("busy").failure, "self");
     const failure = refused("CTR").failure;
     const renamed = told.map(
@@ -173,7 +176,9 @@ export class SignService {
   }
 
   #explained(): StateRow {
-    return sessionExplained(this.#row, this.#request.share.epoch, this.#request.isTest);
+    const { row, share, isTest } = this.#request;
+    // What C had of this session is in `peerCtr`; had it none that S heard of, no signature came of it either.
+    return { ...sessionExplained(this.#row, share.epoch, isTest), openCtr: row.openCtr };
   }
 
   #expectState(state: State): void {

@@ -15,13 +15,14 @@ import {
   type WalletStatus,
 } from "./state-row.js";
 
+const MAX = 2n ** 64n - 1n;
 const NOW = 1_764_000_000_000;
 const active: StateRow = { ...activatedRow(newWalletRow(), true), ctr: 5n };
 const frozen: StateRow = { ...active, status: "frozen", frozenAtMs: NOW };
 
 describe("the state row of a wallet", () => {
   it("has 64 bytes and reads back as it was written", () => {
-    for (const row of [newWalletRow(), active, frozen, { ...preparedRow(frozen, 1, 9n), peerCtr: 2n ** 64n - 1n }]) {
+    for (const row of [newWalletRow(), active, frozen, { ...preparedRow(frozen, 1, 9n), peerCtr: MAX, openCtr: MAX }]) {
       expect(encodeStateRow(row).byteLength).toBe(64);
       expect(decodeStateRow(encodeStateRow(row))).toEqual(row);
     }
@@ -46,7 +47,7 @@ describe("the state row of a wallet", () => {
       [42, 1],
       [43, 1],
       [43, 3],
-      [44, 1],
+      [52, 1],
       [63, 1],
     ] as const)
       expect(changed(at, value), `byte ${at}`).toBeNull();

@@ -30,6 +30,11 @@ export interface StateRow {
   readonly ctr: bigint;
   /** The other's ctr as this party knows it. */
   readonly peerCtr: bigint;
+  /**
+   * At S: of the last session whose end is not explained, or not written yet; 0: none. A crash takes `peerCtr` of that
+   * session with it, so C may have had it.
+   */
+  readonly openCtr: bigint;
   /** Sessions of the epoch whose end is not explained (section 10). */
   readonly openAborts: number;
   readonly sessions: number;
@@ -40,7 +45,7 @@ export interface StateRow {
 
 const STATUS_NAMES = namesOf(STATUS_CODES);
 const STAGE_NAMES = namesOf(STAGE_CODES);
-const RESERVED_AT = 44;
+const RESERVED_AT = 52;
 
 export function encodeStateRow(row: StateRow): Buffer {
   const problem = problemOf(row);
@@ -57,6 +62,7 @@ export function encodeStateRow(row: StateRow): Buffer {
   bytes.writeUInt32BE(row.sessions, 31);
   bytes.writeBigUInt64BE(BigInt(row.frozenAtMs), 35);
   bytes.writeUInt8(row.preparedMode, 43);
+  bytes.writeBigUInt64BE(row.openCtr, 44);
   return bytes;
 }
 
@@ -83,6 +89,7 @@ export function decodeStateRow(source: Uint8Array): StateRow | null {
     sessions: bytes.readUInt32BE(31),
     frozenAtMs,
     preparedMode: mode,
+    openCtr: bytes.readBigUInt64BE(44),
   };
   return problemOf(row) === null ? row : null;
 }
@@ -104,8 +111,13 @@ function problemOf(row: StateRow): string | null {
 export function newWalletRow(): StateRow {
   return {
     ...{ status: "new", stage: "prepared", activeEpoch: 0, preparedEpoch: 1, keptEpoch: 0, ctr: 0n, peerCtr: 0n },
-    ...{ openAborts: 0, sessions: 0, frozenAtMs: 0, preparedMode: 0 },
+    ...{ openCtr: 0n, openAborts: 0, sessions: 0, frozenAtMs: 0, preparedMode: 0 },
   };
+}
+
+/** What C's ctr is at least, unless its store was put back. One that C may have had counts: unknown errs to the safe side. */
+export function expectedPeerCtr({ peerCtr, openCtr }: StateRow): bigint {
+  return peerCtr > openCtr ? peerCtr : openCtr;
 }
 
 /** A refresh has made the next epoch durable. Its ctr starts at the greater of both parties'. */

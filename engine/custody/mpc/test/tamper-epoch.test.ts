@@ -170,7 +170,7 @@ describe("a refresh with one bit flipped", () => {
       const nodes = wallet();
       const tamper = once("rf1", (message) => {
         const body = Buffer.from(message.body);
-        body.writeUInt8(mode, 72);
+        body.writeUInt8(mode, 80);
         return [{ header: message.header, body }];
       });
       carry(nodes, nodes[0].refresh(0), tamper);

@@ -120,6 +120,8 @@ export const REFRESH_FIELDS: readonly Field[] = [
     ["nonce", 32, "bytes", 0, "violation"],
     // Part of the transcript, and of what both start from: a flip below the bound ends at fin at the latest.
     ["ctr", 8, "bytes", 1, "refused CTR"],
+    // Above the ctr beside it at once, below it at fin.
+    ["peerCtr", 8, "bytes", 1, "violation"],
     ["tag", 32, "bytes", 1, "refused TAG"],
     ["mode", 1, "bytes", 1, "refused STATE"],
   ]),

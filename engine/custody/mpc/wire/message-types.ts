@@ -65,7 +65,7 @@ export const F1_FIXED_BYTES = 96;
 export const INTENT_BYTES_MAX = 131_072;
 
 const KEYGEN_BYTES = [32, 64, 292, 8_708, 16_640, 16_384, 24_576, 16_416, 32, 32];
-const REFRESH_BYTES = [73, 104, 226, 8_707, 16_705, 16_384, 24_576, 16_416, 32, 32];
+const REFRESH_BYTES = [81, 104, 226, 8_707, 16_705, 16_384, 24_576, 16_416, 32, 32];
 const SIGN_BYTES = [0, 26_754, 66_845, 40_227, 64, 32];
 
 export const MESSAGE_KINDS: readonly MessageKind[] = [

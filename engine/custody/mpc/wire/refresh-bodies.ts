@@ -19,6 +19,7 @@ import { BodyWriter } from "./body-writer.js";
 import { readPoints } from "./keygen-bodies.js";
 
 const CTR_BYTES = 8;
+const RF1_BYTES = 2 * HASH_BYTES + 2 * CTR_BYTES + 1;
 const REVEAL_BYTES = 2 * HASH_BYTES + SCALAR_BYTES + POINT_BYTES + PROOF_BYTES;
 
 /** What a party reveals in a refresh, in the order of its commitment. */
@@ -38,23 +39,28 @@ export function refreshFields(reveal: RefreshReveal): readonly Buffer[] {
 export interface Rf1Body {
   readonly nonce: Uint8Array;
   readonly ctr: bigint;
+  /** What C's ctr is at least, unless its store was put back. */
+  readonly peerCtr: bigint;
   readonly tag: Uint8Array;
   readonly mode: RefreshMode;
 }
 
 export function encodeRf1(body: Rf1Body): Buffer {
-  const writer = new BodyWriter(2 * HASH_BYTES + CTR_BYTES + 1).raw(body.nonce, HASH_BYTES).u64(body.ctr);
+  const writer = new BodyWriter(RF1_BYTES).raw(body.nonce, HASH_BYTES).u64(body.ctr).u64(body.peerCtr);
   return writer.raw(body.tag, HASH_BYTES).u8(body.mode).finish();
 }
 
 export function decodeRf1(body: Uint8Array): Rf1Body {
-  const reader = new BodyReader(body, 2 * HASH_BYTES + CTR_BYTES + 1);
+  const reader = new BodyReader(body, RF1_BYTES);
   const nonce = reader.bytes(HASH_BYTES);
   const ctr = reader.u64();
+  const peerCtr = reader.u64();
   const tag = reader.bytes(HASH_BYTES);
   const mode = reader.whole(reader.u8());
   if (mode !== 0 && mode !== 1 && mode !== 2) throw violation("mode");
-  return { nonce, ctr, tag, mode };
+  // C has no ctr that S did not give it.
+  if (peerCtr > ctr) throw violation("peerCtr");
+  return { nonce, ctr, peerCtr, tag, mode };
 }
 
 export interface Rf2Body {
