@@ -226,6 +226,7 @@ describe("what an outside signer has not decided", () => {
   it("stays with its key, which is no other request's, and leaves a row that says so", async () => {
     const { provider, acts, open } = stand();
     const wallet = await provider.create("u", ALICE);
+    acts.rows.length = 0;
     provider.refusal = pending;
     const desk = open();
     await expect(desk.sign(wallet, MESSAGE, call())).rejects.toMatchObject({ code: "APPROVAL_PENDING", status: 202 });
