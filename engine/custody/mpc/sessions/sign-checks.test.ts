@@ -13,13 +13,13 @@ vi.mock("../base/point.js", async (original) =>
 );
 
 /** What is added to the inputs of the multiplier of this direction, which is the party's own. */
-const cheat = vi.hoisted(() => ({ direction: -1, nonce: 0n, share: 0n }));
+const cheat = vi.hoisted(() => ({ direction: -1, nonce: 0n, key: 0n }));
 vi.mock("../parts/multiply-multiplier.js", async (original) => {
   const module = await original<typeof Multiplier>();
   const multiplyAsMultiplier: typeof module.multiplyAsMultiplier = (input, arena) => {
     const [nonce, share] = input.inputs;
     if (input.direction !== cheat.direction) return module.multiplyAsMultiplier(input, arena);
-    return module.multiplyAsMultiplier({ ...input, inputs: [nonce + cheat.nonce, share + cheat.share] }, arena);
+    return module.multiplyAsMultiplier({ ...input, inputs: [nonce + cheat.nonce, share + cheat.key] }, arena);
   };
   return { ...module, multiplyAsMultiplier };
 });
@@ -41,7 +41,7 @@ beforeAll(() => {
   carry(nodes, nodes[0].keygen());
   stores = [nodes[0].copyOfStore(), nodes[1].copyOfStore()];
 });
-beforeEach(() => Object.assign(cheat, { direction: -1, nonce: 0n, share: 0n }));
+beforeEach(() => Object.assign(cheat, { direction: -1, nonce: 0n, key: 0n }));
 
 /** What the other party found; the name of the check. */
 function foundAgainst(party: Party): unknown {
@@ -62,7 +62,7 @@ describe.each([0, 1] as const)("party %s", (party) => {
   });
 
   it("that multiplies with another key share than its own is a cheat by Gamma-v, and the least difference is enough", () => {
-    cheat.share = 1n;
+    cheat.key = 1n;
     expect(foundAgainst(party)).toBe("gamma-v");
   });
 });
