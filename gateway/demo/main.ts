@@ -116,7 +116,10 @@ function guide(url: string, venues: LocalVenueUrls): string {
       "demo wallet",
       `${demoWallet.walletId}  (x-wallet-id of /api/${WALLET_VENUE}, /api/${NATIVE_VENUE} and single-venue orders)`,
     ],
-    ["server wallets", `${url}/api/wallets  (POST {"userId":"ada"} makes one; its key exists nowhere)`],
+    [
+      "server wallets",
+      `${url}/api/wallets  (POST {"userId":"ada"} makes one, POST {"message":"hello"} to …/ada/sign signs with it; its key exists nowhere)`,
+    ],
     ["tickers", `${url}/api/trading/ticker/BTC`],
     ["all books in one", `${url}/api/book/BTC?depth=10`],
     ["instruments", `${url}/api/instruments`],

@@ -81,6 +81,11 @@ export class DemoProcess {
     });
   }
 
+  /** What it has printed for a person. */
+  get output(): string {
+    return this.#out;
+  }
+
   /** Resolves with the pid once there is one. */
   async pidOf(what: "main" | "venues" | "sidecar"): Promise<number> {
     const name = { main: this.#mainPath, venues: `${VENUES_MAIN}.js`, sidecar: `${SIDECAR_MAIN}.js` }[what];
