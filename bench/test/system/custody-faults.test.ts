@@ -65,6 +65,9 @@ describe("a co-signer that changes one bit of its last share of the arithmetic",
 
     await cosigner.behave("cheat");
     expect(outcomeOf(await sign(caller))).toEqual([423, "WALLET_FROZEN"]);
+    // A creation under such a test signature makes no wallet, so that there is none to freeze.
+    expect(outcomeOf(await onceServed(() => caller.create("bob")))).toEqual([500, "FAILED_TO_CREATE_WALLET"]);
+    expect((await caller.find("bob")).status).toBe(404);
     await cosigner.behave("honest");
     expect(outcomeOf(await sign(caller))).toEqual([423, "WALLET_FROZEN"]);
     expect(walletIn(await caller.find("alice")).state).toBe("FROZEN");
@@ -160,6 +163,24 @@ const WRONG: readonly Wrong[] = [
     },
     says: /server wallets: both parties have one backup key/,
     late: /SAME_BACKUP_KEY: both parties have one backup key/,
+  },
+  {
+    why: "the service has no backup key",
+    spoil({ service }) {
+      editParty(service, ({ backupPublicKey: _, ...members }) => members);
+      return nothing;
+    },
+    says: /CUSTODY_DIR: .*party\.json: backupPublicKey/,
+    late: null,
+  },
+  {
+    why: "the co-signer has no backup key",
+    spoil({ cosigner }) {
+      editParty(cosigner, ({ backupPublicKey: _, ...members }) => members);
+      return nothing;
+    },
+    says: /server wallets: the co-signer does not start: .*party\.json: backupPublicKey/,
+    late: /cosigner\.restarting.*backupPublicKey/,
   },
   {
     why: "the service pins another co-signer",

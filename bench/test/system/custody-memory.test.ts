@@ -51,14 +51,26 @@ function bytesOf(value: bigint): Buffer {
   return Buffer.from(value.toString(16).padStart(64, "0"), "hex");
 }
 
-/** Both orders as bytes, as hex in both cases and as base64; only whole groups of base64, which no neighbour changes. */
+/**
+ * Base64 of it as it comes behind 0, 1 or 2 bytes of a group: 16 letters of the end, whole groups that no neighbour
+ * changes.
+ */
+function base64Of(each: Buffer): readonly string[] {
+  return [0, 1, 2].map((before) => {
+    const text = Buffer.concat([Buffer.alloc(before), each]).toString("base64");
+    const whole = Math.floor((before + each.length) / 3) * 4;
+    return text.slice(whole - 16, whole);
+  });
+}
+
+/** Both orders as bytes, as hex in both cases and as base64 at each place in its groups. */
 function formsOf(name: string, value: bigint): Needle[] {
   const bytes = bytesOf(value);
   const turned = Buffer.from(bytes).reverse();
   const texts = ([order, each]: readonly [string, Buffer]): Needle[] => [
     [`${name}, hex${order}`, Buffer.from(each.toString("hex")).subarray(-2 * NEEDLE_BYTES)],
     [`${name}, HEX${order}`, Buffer.from(each.toString("hex").toUpperCase()).subarray(-2 * NEEDLE_BYTES)],
-    [`${name}, base64${order}`, Buffer.from(each.toString("base64").slice(20, 40))],
+    ...base64Of(each).map((text, before): Needle => [`${name}, base64 at ${before}${order}`, Buffer.from(text)]),
   ];
   return [
     [`${name}, bytes`, bytes.subarray(-NEEDLE_BYTES)],
