@@ -7,28 +7,26 @@
  * sent again are the same bytes, which act once. A key that the venue may have is in the store, with its secret.
  */
 import { ServiceError } from "../../domain/errors.js";
-import type { ActOutcome, AgentRegistrar, WalletAct } from "../../key-registrar.js";
+import type { ActOutcome, AgentRegistrar } from "../../key-registrar.js";
 import { secretBuffer } from "../sealing/secret-bytes.js";
+import type { Deadline } from "../../domain/deadline.js";
 import {
-  type ActTime,
   agentsOf,
+  callWithin,
   type KeyParts,
   refusedBy,
   sealed,
   signed,
   unsettled,
   venueAway,
-  withSecret,
+  waitWithin,
 } from "./key-parts.js";
 import { type KeyPlace, rowKey, type StoredAct, type StoredKey } from "./key-row.js";
+import { BUSY_MS, changeKey, dropKey, isOver, keyOf, SEND_MARGIN_MS, standingOf } from "./key-steps.js";
 
-/** An act that the venue takes for no longer than this is made anew before it is sent. */
-const SEND_MARGIN_MS = 2_000;
 /** Signing took longer than the act's life, several times: the signer is too slow for the venue. */
 const ACTS_MAX = 3;
 const KEY_BYTES = 32;
-/** Where the venue does not say how long it is busy with a key that was dropped. */
-export const BUSY_MS = 5_000;
 /** A key that is none of the curve has a chance of 2^-128. */
 const DRAFTS_MAX = 4;
 
@@ -50,7 +48,7 @@ export class Approval {
    * In the turn of the place. Returns the key, ACTIVE. Rejects with what stands in the way, the key then gone again, or
    * with REGISTRATION_UNSETTLED and APPROVAL_PENDING, the key then still under way.
    */
-  async obtain(owner: KeyOwner, time: ActTime): Promise<StoredKey> {
+  async obtain(owner: KeyOwner, time: Deadline): Promise<StoredKey> {
     const before = this.#underWay(owner);
     if (before?.state === "SENT") {
       const end = await this.settle(owner, time);
@@ -66,12 +64,12 @@ export class Approval {
   }
 
   /** What became of an approval that may be at the venue. */
-  async settle(place: KeyPlace, time: ActTime): Promise<Settled> {
+  async settle(place: KeyPlace, time: Deadline): Promise<Settled> {
     const registrar = agentsOf(this.#parts, place);
     const key = this.#underWay(place);
     if (key?.state !== "SENT" || key.act === null) return "gone";
     const lookedAtMs = this.#parts.clock.wallMs();
-    const standing = await this.#look(registrar, place, key, time);
+    const standing = await standingOf(this.#parts, registrar, { place, key, time });
     if (standing === "live") return this.#activated(place, key.serial);
     if (standing === "unknown") return "unsettled";
     if (isOver(key.act, lookedAtMs - registrar.listLagMs)) return this.#dropped(place, key.serial);
@@ -79,8 +77,8 @@ export class Approval {
     if (outcome.kind === "done") return this.#activated(place, key.serial);
     // Refused now, it may have taken effect before: the lists show it.
     const isDecided = outcome.kind === "repeated" || outcome.kind === "refused";
-    if (!isDecided || !(await time.wait(registrar.listLagMs))) return "unsettled";
-    const later = await this.#look(registrar, place, key, time);
+    if (!isDecided || !(await waitWithin(this.#parts, time, registrar.listLagMs))) return "unsettled";
+    const later = await standingOf(this.#parts, registrar, { place, key, time });
     if (later === "live") return this.#activated(place, key.serial);
     return later === "absent" ? this.#dropped(place, key.serial) : "unsettled";
   }
@@ -132,7 +130,7 @@ export class Approval {
         const { act } = await this.#withAct(place, serial);
         const signature = await signed(this.#parts, place, act.toSign);
         if (isOver(act, clock.wallMs() + SEND_MARGIN_MS)) continue;
-        await this.#change(place, serial, { state: "SENT", act: { ...act, signature } });
+        await changeKey(this.#parts, place, serial, { state: "SENT", act: { ...act, signature } });
         return;
       }
       throw new ServiceError("SIGNER_UNAVAILABLE", { reason: "TOO_SLOW" });
@@ -150,20 +148,20 @@ export class Approval {
     const made = await agentsOf(this.#parts, place).approval(key);
     if (!made.ok) throw venueAway(place.venue, made.problem, made.retryAfterMs);
     const next = { ...made.act, signature: null };
-    await this.#change(place, serial, { act: next });
+    await changeKey(this.#parts, place, serial, { act: next });
     return { ...this.#read(place, serial), act: next };
   }
 
   /** Null: the venue was busy with a key before, and is not any more; the key is NEW again. */
-  async #send(place: KeyPlace, serial: number, time: ActTime): Promise<StoredKey | null> {
+  async #send(place: KeyPlace, serial: number, time: Deadline): Promise<StoredKey | null> {
     const registrar = agentsOf(this.#parts, place);
     const { act } = this.#read(place, serial);
     if (act === null) throw new ServiceError("INTERNAL", { problem: "registration: NO_ACT" });
     const outcome = await this.#sendBytes(registrar, act, time);
     const isBusy = outcome.kind === "refused" && outcome.reason === "BUSY";
-    if (isBusy && (await time.wait(outcome.retryAfterMs ?? BUSY_MS))) {
+    if (isBusy && (await waitWithin(this.#parts, time, outcome.retryAfterMs ?? BUSY_MS))) {
       // The refused act is spent.
-      await this.#change(place, serial, { state: "NEW", act: null });
+      await changeKey(this.#parts, place, serial, { state: "NEW", act: null });
       return null;
     }
     if (outcome.kind === "refused" || outcome.kind === "notSent") {
@@ -177,8 +175,8 @@ export class Approval {
   }
 
   /** The reply was lost: looks until the venue says, or the time is over. */
-  async #awaitEnd(place: KeyPlace, { listLagMs }: AgentRegistrar, time: ActTime): Promise<void> {
-    while (await time.wait(listLagMs)) {
+  async #awaitEnd(place: KeyPlace, { listLagMs }: AgentRegistrar, time: Deadline): Promise<void> {
+    while (await waitWithin(this.#parts, time, listLagMs)) {
       const end = await this.settle(place, time);
       if (end === "active") return;
       if (end === "gone") throw venueAway(place.venue, "NOT_APPROVED", null);
@@ -186,22 +184,10 @@ export class Approval {
     throw unsettled(place.venue);
   }
 
-  async #sendBytes(registrar: AgentRegistrar, act: StoredAct, time: ActTime): Promise<ActOutcome> {
-    const options = time.call();
+  async #sendBytes(registrar: AgentRegistrar, act: StoredAct, time: Deadline): Promise<ActOutcome> {
+    const options = callWithin(time);
     if (options === null || act.signature === null) return { kind: "unknown" };
     return registrar.send(act, act.signature, options);
-  }
-
-  async #look(
-    registrar: AgentRegistrar,
-    place: KeyPlace,
-    key: StoredKey,
-    time: ActTime,
-  ): Promise<"live" | "absent" | "unknown"> {
-    const options = time.call();
-    if (options === null) return "unknown";
-    const read = await withSecret(this.#parts, place, key, (secret) => registrar.look(key, secret, options));
-    return read.ok ? read.value : "unknown";
   }
 
   /** What traded before lives to its end, beside the new one. */
@@ -216,7 +202,7 @@ export class Approval {
   }
 
   async #dropped(place: KeyPlace, serial: number): Promise<"gone"> {
-    await this.#parts.book.update(place, (keys) => keys.filter((key) => key.serial !== serial));
+    await dropKey(this.#parts, place, serial);
     return "gone";
   }
 
@@ -229,22 +215,11 @@ export class Approval {
     }
   }
 
-  async #change(place: KeyPlace, serial: number, change: Partial<Pick<StoredKey, "state" | "act">>): Promise<void> {
-    await this.#parts.book.update(place, (keys) =>
-      keys.map((key) => (key.serial === serial ? { ...key, ...change } : key)),
-    );
-  }
-
   #read(place: KeyPlace, serial: number): StoredKey {
-    const key = this.#parts.book.keysOf(place).find((one) => one.serial === serial);
+    const key = keyOf(this.#parts, place, serial);
     if (key === undefined) throw new ServiceError("INTERNAL", { problem: "registration: KEY_GONE" });
     return key;
   }
-}
-
-/** The venue takes the act at that time no more. */
-function isOver({ validUntilMs }: WalletAct, atMs: number): boolean {
-  return atMs > validUntilMs;
 }
 
 /** An outside signer waits for its people: the same act is asked for again later. */

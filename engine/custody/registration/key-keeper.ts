@@ -5,10 +5,11 @@
  * Bounds: a place that fails is looked at again after a pause that doubles up to ten minutes.
  */
 import type { TimerHandle } from "../../domain/clock.js";
+import { Deadline } from "../../domain/deadline.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import { Approval } from "./approval.js";
-import { ActTime, type KeyParts } from "./key-parts.js";
+import type { KeyParts } from "./key-parts.js";
 import { type KeyPlace, rowKey, type StoredKey } from "./key-row.js";
 import type { KeyTurns } from "./key-turns.js";
 import { isExpired } from "./key-views.js";
@@ -131,7 +132,7 @@ export class KeyKeeper {
   /** False: something is left that time alone mends. */
   async #turn(place: KeyPlace): Promise<boolean> {
     const { book, clock } = this.#parts;
-    const time = new ActTime(clock, ACT_MS);
+    const time = new Deadline(clock, ACT_MS);
     const isSent = book.keysOf(place).some(({ state }) => state === "SENT");
     let isDone = !isSent || (await this.#approval.settle(place, time)) !== "unsettled";
     const nowMs = clock.wallMs();

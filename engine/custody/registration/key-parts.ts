@@ -1,5 +1,6 @@
 /** What the steps of a registration are made with, and what they have in common: time, seals, errors. */
 import { type Clock, delay } from "../../domain/clock.js";
+import type { Deadline } from "../../domain/deadline.js";
 import { type ErrorContext, ServiceError } from "../../domain/errors.js";
 import type { Logger } from "../../domain/logger.js";
 import type { RoutableVenue } from "../../domain/venue.js";
@@ -24,32 +25,17 @@ export interface KeyParts {
 /** Of one call of a venue. */
 const CALL_MS = 3_000;
 
-/** The end of one act, by the monotonic clock. */
-export class ActTime {
-  readonly #clock: Clock;
-  readonly #endNs: number;
+/** Null: no time is left for a call. */
+export function callWithin(time: Deadline): CallOptions | null {
+  const timeoutMs = Math.min(CALL_MS, Math.floor(time.leftMs()));
+  return timeoutMs <= 0 ? null : { timeoutMs, lane: "trade" };
+}
 
-  constructor(clock: Clock, budgetMs: number) {
-    this.#clock = clock;
-    this.#endNs = clock.monoNs() + budgetMs * 1e6;
-  }
-
-  leftMs(): number {
-    return Math.max(0, (this.#endNs - this.#clock.monoNs()) / 1e6);
-  }
-
-  /** Null: no time is left for a call. */
-  call(): CallOptions | null {
-    const timeoutMs = Math.min(CALL_MS, Math.floor(this.leftMs()));
-    return timeoutMs <= 0 ? null : { timeoutMs, lane: "trade" };
-  }
-
-  /** False, at once: the time is over before. */
-  async wait(ms: number): Promise<boolean> {
-    if (this.leftMs() <= ms) return false;
-    await delay(this.#clock, ms);
-    return true;
-  }
+/** False, at once: the time is over before. */
+export async function waitWithin({ clock }: Pick<KeyParts, "clock">, time: Deadline, ms: number): Promise<boolean> {
+  if (time.leftMs() <= ms) return false;
+  await delay(clock, ms);
+  return true;
 }
 
 export function sealed(

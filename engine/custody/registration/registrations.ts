@@ -6,12 +6,13 @@
  * only after a commit says that it was. What trades is the newest key that the venue has, never one that is expired or
  * about to be revoked.
  */
+import { Deadline } from "../../domain/deadline.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import { type IssuingRegistrar, StoredSecret } from "../../key-registrar.js";
 import { Approval, type KeyOwner } from "./approval.js";
 import {
-  ActTime,
+  callWithin,
   type KeyParts,
   refusedBy,
   registrarOf,
@@ -48,6 +49,8 @@ export class KeyRegistrations {
   readonly #turns: KeyTurns;
   readonly #approval: Approval;
   readonly #revocation: Revocation;
+  /** Keys whose secret could be opened as they lie in memory: one look is enough. */
+  readonly #opened = new WeakSet<StoredKey>();
 
   constructor(parts: KeyParts, turns: KeyTurns) {
     this.#parts = parts;
@@ -85,7 +88,7 @@ export class KeyRegistrations {
    */
   revoke(owner: KeyOwner): Promise<Revoked> {
     return this.#turns.run(owner, async () => {
-      const time = new ActTime(this.#parts.clock, ACT_MS);
+      const time = new Deadline(this.#parts.clock, ACT_MS);
       const isSent = this.#keys(owner).some(({ state }) => state === "SENT");
       if (isSent && (await this.#approval.settle(owner, time)) === "unsettled") throw unsettled(owner.venue);
       const ended = this.#keys(owner).filter(({ state }) => state !== "NEW");
@@ -115,7 +118,11 @@ export class KeyRegistrations {
    * secret cannot be opened; later each session opens it by itself.
    */
   async blocks(walletId: string): Promise<Readonly<Partial<Record<RoutableVenue, unknown>>>> {
-    for (const { place, live } of this.#usable(walletId)) await withSecret(this.#parts, place, live, () => null);
+    for (const { place, live } of this.#usable(walletId)) {
+      if (this.#opened.has(live)) continue;
+      await withSecret(this.#parts, place, live, () => null);
+      this.#opened.add(live);
+    }
     return this.storedBlocks(walletId);
   }
 
@@ -153,14 +160,14 @@ export class KeyRegistrations {
 
   async #obtain(owner: KeyOwner): Promise<StoredKey> {
     const registrar = registrarOf(this.#parts, owner);
-    const time = new ActTime(this.#parts.clock, ACT_MS);
+    const time = new Deadline(this.#parts.clock, ACT_MS);
     return registrar.kind === "agent" ? this.#approval.obtain(owner, time) : this.#issued(owner, registrar, time);
   }
 
   /** A key that the venue makes: with its reply lost its secret is lost, too, and nobody can use it. */
-  async #issued(owner: KeyOwner, registrar: IssuingRegistrar, time: ActTime): Promise<StoredKey> {
+  async #issued(owner: KeyOwner, registrar: IssuingRegistrar, time: Deadline): Promise<StoredKey> {
     const { clock, book } = this.#parts;
-    const options = time.call();
+    const options = callWithin(time);
     if (options === null) throw venueAway(owner.venue, "NO_TIME", null);
     const outcome = await registrar.issue(owner.account, (text) => signed(this.#parts, owner, text), options);
     if (outcome.kind === "refused") throw refusedBy(owner.venue, outcome);
@@ -192,7 +199,7 @@ export class KeyRegistrations {
     return { ...viewOf(place.venue, answered, this.#parts.clock.wallMs()), secretHex };
   }
 
-  async #finished(place: KeyPlace, serial: number, time: ActTime): Promise<boolean> {
+  async #finished(place: KeyPlace, serial: number, time: Deadline): Promise<boolean> {
     try {
       return await this.#revocation.finish(place, serial, time);
     } catch (error) {

@@ -3,11 +3,10 @@
  * of the program or a later one. The secret stays sealed until then, and is gone with the row.
  */
 import type { ActOutcome, AgentRegistrar } from "../../key-registrar.js";
-import { BUSY_MS } from "./approval.js";
-import { type ActTime, agentsOf, type KeyParts, signed, withSecret } from "./key-parts.js";
+import type { Deadline } from "../../domain/deadline.js";
+import { agentsOf, callWithin, type KeyParts, signed, waitWithin } from "./key-parts.js";
 import type { KeyPlace, StoredAct, StoredKey } from "./key-row.js";
-
-const SEND_MARGIN_MS = 2_000;
+import { BUSY_MS, changeKey, dropKey, isOver, keyOf, SEND_MARGIN_MS, standingOf } from "./key-steps.js";
 
 export class Revocation {
   readonly #parts: KeyParts;
@@ -30,33 +29,34 @@ export class Revocation {
    * In the turn of the place. True: the venue has dropped the key, and the row is gone. False: not known, or not yet.
    * Rejects with what the signer rejects with.
    */
-  async finish(place: KeyPlace, serial: number, time: ActTime): Promise<boolean> {
+  async finish(place: KeyPlace, serial: number, time: Deadline): Promise<boolean> {
     const registrar = agentsOf(this.#parts, place);
     const outcome = await this.#sent(registrar, place, serial, time);
     if (outcome === null) return false;
     if (outcome.kind === "refused" && outcome.reason === "BUSY") {
       // Another key was dropped a moment ago. The refused act is spent.
-      await this.#setAct(place, serial, null);
-      return (await time.wait(outcome.retryAfterMs ?? BUSY_MS)) && this.finish(place, serial, time);
+      await changeKey(this.#parts, place, serial, { act: null });
+      return (await waitWithin(this.#parts, time, outcome.retryAfterMs ?? BUSY_MS)) && this.finish(place, serial, time);
     }
     if (outcome.kind === "done") return this.#gone(place, serial);
     if (outcome.kind === "notSent" || outcome.kind === "unknown") return false;
     // Refused, or had before: the lists show whether anything is left to be dropped.
-    if (!(await time.wait(registrar.listLagMs))) return false;
-    const standing = await this.#look(registrar, place, serial, time);
+    const key = keyOf(this.#parts, place, serial);
+    if (key === undefined || !(await waitWithin(this.#parts, time, registrar.listLagMs))) return false;
+    const standing = await standingOf(this.#parts, registrar, { place, key, time });
     if (standing === "absent") return this.#gone(place, serial);
     if (standing === "live") {
       if (outcome.kind === "refused")
         this.#parts.logger.warn("venue_keys.revocation_refused", { venue: place.venue, reason: outcome.reason });
-      await this.#setAct(place, serial, null);
+      await changeKey(this.#parts, place, serial, { act: null });
     }
     return false;
   }
 
   /** Null: nothing was sent. */
-  async #sent(registrar: AgentRegistrar, place: KeyPlace, serial: number, time: ActTime): Promise<ActOutcome | null> {
+  async #sent(registrar: AgentRegistrar, place: KeyPlace, serial: number, time: Deadline): Promise<ActOutcome | null> {
     const act = await this.#signedAct(registrar, place, serial);
-    const options = time.call();
+    const options = callWithin(time);
     if (act === null || options === null || act.signature === null) return null;
     return registrar.send(act, act.signature, options);
   }
@@ -64,45 +64,23 @@ export class Revocation {
   /** The act of before while the venue takes it: sent again, the same bytes act once. */
   async #signedAct(registrar: AgentRegistrar, place: KeyPlace, serial: number): Promise<StoredAct | null> {
     const { clock } = this.#parts;
-    const key = this.#key(place, serial);
+    const key = keyOf(this.#parts, place, serial);
     if (key === undefined) return null;
-    if (key.act !== null && clock.wallMs() + SEND_MARGIN_MS <= key.act.validUntilMs && key.act.signature !== null)
-      return key.act;
     let { act } = key;
-    if (act === null || clock.wallMs() + SEND_MARGIN_MS > act.validUntilMs) {
+    if (act === null || isOver(act, clock.wallMs() + SEND_MARGIN_MS)) {
       const made = await registrar.revocation(key);
       if (!made.ok) return null;
       act = { ...made.act, signature: null };
-      await this.#setAct(place, serial, act);
+      await changeKey(this.#parts, place, serial, { act });
     }
+    if (act.signature !== null) return act;
     const ready = { ...act, signature: await signed(this.#parts, place, act.toSign) };
-    await this.#setAct(place, serial, ready);
+    await changeKey(this.#parts, place, serial, { act: ready });
     return ready;
   }
 
-  async #look(
-    registrar: AgentRegistrar,
-    place: KeyPlace,
-    serial: number,
-    time: ActTime,
-  ): Promise<"live" | "absent" | null> {
-    const key = this.#key(place, serial);
-    const options = time.call();
-    if (key === undefined || options === null) return null;
-    const read = await withSecret(this.#parts, place, key, (secret) => registrar.look(key, secret, options));
-    return read.ok ? read.value : null;
-  }
-
   async #gone(place: KeyPlace, serial: number): Promise<true> {
-    await this.#parts.book.update(place, (keys) => keys.filter((key) => key.serial !== serial));
+    await dropKey(this.#parts, place, serial);
     return true;
-  }
-
-  async #setAct(place: KeyPlace, serial: number, act: StoredAct | null): Promise<void> {
-    await this.#parts.book.update(place, (keys) => keys.map((key) => (key.serial === serial ? { ...key, act } : key)));
-  }
-
-  #key(place: KeyPlace, serial: number): StoredKey | undefined {
-    return this.#parts.book.keysOf(place).find((key) => key.serial === serial);
   }
 }
