@@ -73,9 +73,7 @@ export class KeyDesk {
         if (key?.isAnswered === true)
           throw new ServiceError("API_KEY_EXISTS", { exchange: venue, signerAddress: key.signer });
       },
-      act: () => registrations.register(owner, showsSecret),
-      // What the crash cut short is done, and told: there is no second secret.
-      settled: (code) => (code === "API_KEY_EXISTS" ? registrations.find(owner) : null),
+      act: (requestId) => registrations.register({ ...owner, requestId }, showsSecret),
     });
   }
 
@@ -86,8 +84,7 @@ export class KeyDesk {
       check: () => {
         if (registrations.find(owner) === null) throw new ServiceError("API_KEY_NOT_FOUND", { exchange: venue });
       },
-      act: () => registrations.rotate(owner, showsSecret),
-      settled: () => null,
+      act: (requestId) => registrations.rotate({ ...owner, requestId }, showsSecret),
     });
   }
 
@@ -105,20 +102,16 @@ export class KeyDesk {
 
   async #make(
     what: What,
-    { walletId }: Wallet,
+    wallet: Wallet,
     venue: RoutableVenue,
     call: WalletCall,
-    work: {
-      check(): void;
-      act(): Promise<RegisteredKey>;
-      settled(code: ErrorCode): RegisteredKey | null;
-    },
+    work: { check(): void; act(requestId: string): Promise<RegisteredKey> },
   ): Promise<KeyAnswer> {
-    const row = { what, subject: walletId, details: { exchange: venue } } as const;
+    const row = { what, subject: wallet.walletId, details: { exchange: venue } } as const;
     let secretHex: string | null = null;
-    const act = async (): Promise<KeyFacts> => {
+    const act = async (requestId: string): Promise<KeyFacts> => {
       try {
-        const { secretHex: shown, ...key } = await work.act();
+        const { secretHex: shown, ...key } = await work.act(requestId);
         secretHex = shown;
         await this.#append(call, { ...row, outcome: "done", details: { exchange: venue, signer: key.signer } });
         return key;
@@ -126,19 +119,21 @@ export class KeyDesk {
         throw await this.#refused(call, row, error);
       }
     };
-    const recover = async (): Promise<KeyFacts> => {
-      try {
-        return await act();
-      } catch (error) {
-        const found = error instanceof ServiceError ? work.settled(error.code) : null;
-        if (found === null) throw error;
-        const { secretHex: _, ...key } = found;
-        return key;
-      }
+    const recover = (requestId: string): Promise<KeyFacts> => {
+      const found = this.#parts.registrations.find(ownerOf(wallet, venue));
+      if (found?.isAnswered !== true || found.requestId !== requestId) return act(requestId);
+      // What the crash cut short is done, and told: there is no second secret.
+      const { secretHex: _, ...key } = found;
+      return Promise.resolve(key);
     };
     const isOpen = (error: unknown): boolean =>
       error instanceof ServiceError && (error.context["isUnsettled"] === true || error.status === 202);
-    const { value, replayed } = await this.#parts.keyed.perform(call, { check: work.check, act, recover, isOpen });
+    const { value, replayed } = await this.#parts.keyed.perform(call, {
+      check: work.check,
+      act: () => act(call.requestId),
+      recover,
+      isOpen,
+    });
     return { key: value, secretHex, replayed };
   }
 

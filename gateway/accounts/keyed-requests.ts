@@ -39,8 +39,8 @@ export interface KeyedAct<T> {
   /** Throws what stands in the way of a request that is no retry. */
   check(): void;
   act(): Promise<T>;
-  /** Instead of `act` for the request that a crash cut short, or whose end was not known. */
-  recover(): Promise<T>;
+  /** Instead of `act` for the request that a crash cut short, or whose end was not known. `requestId`: of the first try. */
+  recover(requestId: string): Promise<T>;
   /** What it rejected with leaves open whether it acted: the key stays with its request. */
   isOpen(error: unknown): boolean;
 }
@@ -91,7 +91,8 @@ export class KeyedRequests {
       if (!isRecovery) work.check();
       const run = isRecovery ? begun.run : { routeId: requestId, attempts: [] };
       await this.#makeDurable(begun.ticket, run);
-      const value = await this.#acted(begun.ticket, isRecovery ? work.recover : work.act, work.isOpen);
+      const act = isRecovery ? () => work.recover(run.routeId) : () => work.act();
+      const value = await this.#acted(begun.ticket, act, work.isOpen);
       await this.#records.complete(begun.ticket, run, value, (writes) =>
         this.#parts.store.commit({ writes: writes() }),
       );

@@ -35,6 +35,11 @@ export interface KeyOwner extends KeyPlace {
   readonly account: string;
 }
 
+/** Whose key, and which request asks for it. */
+export interface KeyAsk extends KeyOwner {
+  readonly requestId: string;
+}
+
 type Settled = "active" | "gone" | "unsettled";
 
 export class Approval {
@@ -48,7 +53,7 @@ export class Approval {
    * In the turn of the place. Returns the key, ACTIVE. Rejects with what stands in the way, the key then gone again, or
    * with REGISTRATION_UNSETTLED and APPROVAL_PENDING, the key then still under way.
    */
-  async obtain(owner: KeyOwner, time: Deadline): Promise<StoredKey> {
+  async obtain(owner: KeyAsk, time: Deadline): Promise<StoredKey> {
     const before = this.#underWay(owner);
     if (before?.state === "SENT") {
       const end = await this.settle(owner, time);
@@ -88,7 +93,7 @@ export class Approval {
     return this.#parts.book.keysOf(place).find(({ state }) => state === "NEW" || state === "SENT");
   }
 
-  async #begin(owner: KeyOwner): Promise<StoredKey> {
+  async #begin(owner: KeyAsk): Promise<StoredKey> {
     const { book, clock, random } = this.#parts;
     const registrar = agentsOf(this.#parts, owner);
     const keys = book.keysOf(owner);
@@ -112,6 +117,7 @@ export class Approval {
         createdAtMs: nowMs,
         state: "NEW",
         isAnswered: false,
+        requestId: owner.requestId,
         act: null,
       } as const;
       const key = sealed(this.#parts, owner, facts, secret);

@@ -35,6 +35,8 @@ export interface StoredKey extends VenueKey {
   readonly state: KeyState;
   /** A reply told the caller of it, with the secret where the interface shows it. */
   readonly isAnswered: boolean;
+  /** Id of the request that asked for it. */
+  readonly requestId: string;
   readonly act: StoredAct | null;
   /** The sealed secret, base64. */
   readonly sealed: string;
@@ -112,7 +114,7 @@ function isWhole(row: Partial<KeyRow>): row is KeyRow {
 }
 
 function isWholeKey(key: Partial<StoredKey>): boolean {
-  const texts = [key.account, key.signer, key.name, key.sealed];
+  const texts = [key.account, key.signer, key.name, key.requestId, key.sealed];
   return (
     texts.every((text) => typeof text === "string") &&
     STATES.has(key.state) &&

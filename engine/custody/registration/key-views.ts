@@ -17,6 +17,8 @@ export interface KeyView {
   readonly expiresAtMs: number | null;
   /** A reply told the caller of it. */
   readonly isAnswered: boolean;
+  /** Id of the request that asked for it. */
+  readonly requestId: string;
 }
 
 const STATUS: Readonly<Record<KeyState, KeyStatus>> = {
@@ -28,9 +30,18 @@ const STATUS: Readonly<Record<KeyState, KeyStatus>> = {
 };
 
 export function viewOf(venue: RoutableVenue, key: StoredKey, nowMs: number): KeyView {
-  const { state, signer, name, createdAtMs, expiresAtMs, isAnswered } = key;
+  const { state, signer, name, createdAtMs, expiresAtMs, isAnswered, requestId } = key;
   const isOver = (state === "ACTIVE" || state === "RETIRING") && isExpired(key, nowMs);
-  return { venue, status: isOver ? "EXPIRED" : STATUS[state], signer, name, createdAtMs, expiresAtMs, isAnswered };
+  return {
+    venue,
+    status: isOver ? "EXPIRED" : STATUS[state],
+    signer,
+    name,
+    createdAtMs,
+    expiresAtMs,
+    isAnswered,
+    requestId,
+  };
 }
 
 export function isExpired({ expiresAtMs }: StoredKey, nowMs: number): boolean {

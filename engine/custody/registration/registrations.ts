@@ -10,7 +10,7 @@ import { Deadline } from "../../domain/deadline.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import { type IssuingRegistrar, StoredSecret } from "../../key-registrar.js";
-import { Approval, type KeyOwner } from "./approval.js";
+import { Approval, type KeyAsk, type KeyOwner } from "./approval.js";
 import {
   callWithin,
   type KeyParts,
@@ -64,7 +64,7 @@ export class KeyRegistrations {
    * with REGISTRATION_UNSETTLED where it is not known whether the venue has the key: asked for again it is that one.
    * `showsSecret`: the interface returns the secret of this venue's keys.
    */
-  register(owner: KeyOwner, showsSecret: boolean): Promise<RegisteredKey> {
+  register(owner: KeyAsk, showsSecret: boolean): Promise<RegisteredKey> {
     return this.#turns.run(owner, async () => {
       const live = this.#trading(owner);
       if (live?.isAnswered === true)
@@ -74,7 +74,7 @@ export class KeyRegistrations {
   }
 
   /** As `register`, beside the present key, which lives to its end. API_KEY_NOT_FOUND: there is none. */
-  rotate(owner: KeyOwner, showsSecret: boolean): Promise<RegisteredKey> {
+  rotate(owner: KeyAsk, showsSecret: boolean): Promise<RegisteredKey> {
     return this.#turns.run(owner, async () => {
       const live = this.#trading(owner);
       if (live === undefined) throw new ServiceError("API_KEY_NOT_FOUND", { exchange: owner.venue });
@@ -158,14 +158,14 @@ export class KeyRegistrations {
     }
   }
 
-  async #obtain(owner: KeyOwner): Promise<StoredKey> {
+  async #obtain(owner: KeyAsk): Promise<StoredKey> {
     const registrar = registrarOf(this.#parts, owner);
     const time = new Deadline(this.#parts.clock, ACT_MS);
     return registrar.kind === "agent" ? this.#approval.obtain(owner, time) : this.#issued(owner, registrar, time);
   }
 
   /** A key that the venue makes: with its reply lost its secret is lost, too, and nobody can use it. */
-  async #issued(owner: KeyOwner, registrar: IssuingRegistrar, time: Deadline): Promise<StoredKey> {
+  async #issued(owner: KeyAsk, registrar: IssuingRegistrar, time: Deadline): Promise<StoredKey> {
     const { clock, book } = this.#parts;
     const options = callWithin(time);
     if (options === null) throw venueAway(owner.venue, "NO_TIME", null);
@@ -174,7 +174,14 @@ export class KeyRegistrations {
     if (outcome.kind === "notSent") throw venueAway(owner.venue, outcome.problem, outcome.retryAfterMs);
     if (outcome.kind === "unknown") throw venueAway(owner.venue, "KEY_LOST", null);
     const serial = Math.max(0, ...this.#keys(owner).map((key) => key.serial)) + 1;
-    const facts = { ...outcome.key, serial, createdAtMs: clock.wallMs(), isAnswered: false, act: null };
+    const facts = {
+      ...outcome.key,
+      serial,
+      createdAtMs: clock.wallMs(),
+      isAnswered: false,
+      requestId: owner.requestId,
+      act: null,
+    };
     try {
       const key = sealed(this.#parts, owner, { ...facts, flow: "issued", state: "ACTIVE" }, outcome.secret);
       await book.update(owner, (keys) => [

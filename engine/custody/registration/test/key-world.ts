@@ -21,6 +21,7 @@ export const OWNER = {
   walletId: "5f0c7c3e-6f6b-4f0e-9a53-0a4c8f1f2d10",
   venue: "venueone",
   account: "0x00000000000000000000000000000000000000aa",
+  requestId: "r-1",
 } as const;
 
 /** Before act number `at` of a life (from 1), or right after it. */
