@@ -7,11 +7,12 @@
 import type { KeyView } from "../../engine/custody/registration/key-views.js";
 import type { KeyRegistrations, RegisteredKey, Revoked } from "../../engine/custody/registration/registrations.js";
 import type { Wallet } from "../../engine/custody/provider/wallet-provider.js";
-import { type ErrorCode, ServiceError } from "../../engine/domain/errors.js";
+import { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
+import { ActRows, type AppendAct, whoOf } from "./act-rows.js";
 import type { KeyedRequests } from "./keyed-requests.js";
-import type { AppendAct, WalletAct, WalletCall } from "./wallet-desk.js";
+import type { WalletCall } from "./wallet-desk.js";
 
 export interface KeyDeskParts {
   readonly registrations: Pick<KeyRegistrations, "register" | "rotate" | "revoke" | "find" | "list">;
@@ -31,21 +32,6 @@ export interface KeyAnswer {
   readonly replayed: boolean;
 }
 
-/** Of a request that asked for what cannot be: nothing was done. */
-const LEAVES_NO_ROW: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  "API_KEY_EXISTS",
-  "API_KEY_NOT_FOUND",
-  "API_KEY_LIMIT",
-]);
-const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  "POLICY_REFUSED",
-  "DESTINATION_NOT_ALLOWED",
-  "WALLET_FROZEN",
-  "RESTORED_STORE",
-  "ACCOUNT_NOT_FUNDED",
-  "REGISTRATION_REJECTED",
-]);
-
 type What = "venue-key.register" | "venue-key.rotate" | "venue-key.revoke";
 
 /** What routes use of it. */
@@ -53,9 +39,11 @@ export type KeyDeskPort = Pick<KeyDesk, "register" | "rotate" | "revoke" | "list
 
 export class KeyDesk {
   readonly #parts: KeyDeskParts;
+  readonly #rows: ActRows;
 
   constructor(parts: KeyDeskParts) {
     this.#parts = parts;
+    this.#rows = new ActRows(parts);
   }
 
   /** All keys of a wallet. */
@@ -89,14 +77,14 @@ export class KeyDesk {
   }
 
   async revoke(wallet: Wallet, venue: RoutableVenue, call: WalletCall): Promise<Revoked> {
-    const row = { what: "venue-key.revoke", subject: wallet.walletId, details: { exchange: venue } } as const;
+    const row = rowOf("venue-key.revoke", wallet, venue, call);
     try {
       const revoked = await this.#parts.registrations.revoke(ownerOf(wallet, venue));
       const isPending = revoked.pending > 0;
-      await this.#append(call, { ...row, outcome: "done", details: { ...row.details, isPending } });
+      await this.#rows.appendOrLog({ ...row, outcome: "done", details: { ...row.details, isPending } });
       return revoked;
     } catch (error) {
-      throw await this.#refused(call, row, error);
+      throw await this.#rows.refused(error, "FAILED_TO_REGISTER_KEY", row);
     }
   }
 
@@ -107,16 +95,16 @@ export class KeyDesk {
     call: WalletCall,
     work: { check(): void; act(requestId: string): Promise<RegisteredKey> },
   ): Promise<KeyAnswer> {
-    const row = { what, subject: wallet.walletId, details: { exchange: venue } } as const;
+    const row = rowOf(what, wallet, venue, call);
     let secretHex: string | null = null;
     const act = async (requestId: string): Promise<KeyFacts> => {
       try {
         const { secretHex: shown, ...key } = await work.act(requestId);
         secretHex = shown;
-        await this.#append(call, { ...row, outcome: "done", details: { exchange: venue, signer: key.signer } });
+        await this.#rows.appendOrLog({ ...row, outcome: "done", details: { ...row.details, signer: key.signer } });
         return key;
       } catch (error) {
-        throw await this.#refused(call, row, error);
+        throw await this.#rows.refused(error, "FAILED_TO_REGISTER_KEY", row);
       }
     };
     const recover = (requestId: string): Promise<KeyFacts> => {
@@ -136,35 +124,12 @@ export class KeyDesk {
     });
     return { key: value, secretHex, replayed };
   }
-
-  /** Leaves the row of a refusal; returns what the caller gets. */
-  async #refused(
-    call: WalletCall,
-    row: Pick<WalletAct, "what" | "subject" | "details">,
-    error: unknown,
-  ): Promise<ServiceError> {
-    const refusal =
-      error instanceof ServiceError ? error : new ServiceError("FAILED_TO_REGISTER_KEY", {}, { cause: error });
-    if (!(error instanceof ServiceError))
-      this.#parts.logger.error("venue_keys.failed", { errorName: error instanceof Error ? error.name : "unknown" });
-    const { code } = refusal;
-    if (LEAVES_NO_ROW.has(code)) return refusal;
-    const outcome = code === "APPROVAL_PENDING" ? "pending" : REFUSALS.has(code) ? "refused" : "failed";
-    await this.#append(call, { ...row, outcome, details: { ...row.details, code } });
-    return refusal;
-  }
-
-  /** What was done is done whether or not its row is: a failure is logged. */
-  async #append({ keyId }: WalletCall, act: Omit<WalletAct, "who">): Promise<void> {
-    try {
-      await this.#parts.appendAct({ who: keyId ?? "local", ...act });
-    } catch (error) {
-      const errorName = error instanceof Error ? error.name : "unknown";
-      this.#parts.logger.error("venue_keys.audit_failed", { what: act.what, errorName });
-    }
-  }
 }
 
 function ownerOf({ walletId, address }: Wallet, venue: RoutableVenue) {
   return { walletId, venue, account: address.toLowerCase() };
+}
+
+function rowOf(what: What, { walletId }: Wallet, venue: RoutableVenue, { keyId }: WalletCall) {
+  return { who: whoOf(keyId), what, subject: walletId, details: { exchange: venue } };
 }

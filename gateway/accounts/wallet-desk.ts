@@ -17,24 +17,11 @@ import type {
   WalletProviderStatus,
   WalletSignature,
 } from "../../engine/custody/provider/wallet-provider.js";
-import { type ErrorCode, type ErrorContext, ServiceError } from "../../engine/domain/errors.js";
+import { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Owners } from "../../engine/domain/owner.js";
+import { ActRows, type AppendAct, whoOf } from "./act-rows.js";
 import type { KeyedRequests } from "./keyed-requests.js";
-
-export interface WalletAct {
-  /** A key id; `local` without a key. */
-  readonly who: string;
-  readonly what: "wallet.create" | "wallet.sign" | "venue-key.register" | "venue-key.rotate" | "venue-key.revoke";
-  /** Wallet id; "" where none was made. */
-  readonly subject: string;
-  /** `pending`: an outside signer has it and has not decided. */
-  readonly outcome: "done" | "refused" | "failed" | "pending";
-  readonly details: Readonly<Record<string, string | boolean>>;
-}
-
-/** Durable when it resolves. */
-export type AppendAct = (act: WalletAct) => Promise<void>;
 
 export interface WalletDeskParts {
   readonly provider: WalletProvider;
@@ -61,31 +48,18 @@ export interface WalletAnswer<T> {
   readonly replayed: boolean;
 }
 
-/** Of a request that asked for what cannot be: the signers did nothing. */
-const LEAVES_NO_ROW: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  "INVALID_PARAMETERS",
-  "WALLET_EXISTS",
-  "WALLET_NOT_FOUND",
-]);
-const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  "POLICY_REFUSED",
-  "DESTINATION_NOT_ALLOWED",
-  "WALLET_FROZEN",
-  "RESTORED_STORE",
-]);
-
 export class WalletDesk {
   readonly #provider: WalletProvider;
   readonly #owners: Owners;
-  readonly #logger: Logger;
   readonly #appendAct: AppendAct;
+  readonly #rows: ActRows;
   readonly #keyed: KeyedRequests;
 
   constructor(parts: WalletDeskParts) {
     this.#provider = parts.provider;
     this.#owners = parts.owners;
-    this.#logger = parts.logger;
     this.#appendAct = parts.appendAct;
+    this.#rows = new ActRows(parts);
     this.#keyed = parts.keyed;
   }
 
@@ -134,7 +108,8 @@ export class WalletDesk {
     } catch (error) {
       // Unknown is not failed: the row says what it came to, once that is known, and is the provider's.
       if (isUndecided(error)) throw error;
-      throw await this.#refused(error, "INTERNAL", { call, what: "wallet.create", subject: "", details: {} });
+      const act = { who: whoOf(call.keyId), what: "wallet.create", subject: "", details: {} } as const;
+      throw await this.#rows.refused(error, "INTERNAL", act);
     }
   }
 
@@ -148,61 +123,20 @@ export class WalletDesk {
   }
 
   async #sign({ walletId }: Wallet, request: SigningRequest, call: WalletCall): Promise<WalletSignature> {
-    const row = { what: "wallet.sign", subject: walletId, details: { kind: request.kind } } as const;
+    const details = { kind: request.kind };
+    const row = { who: whoOf(call.keyId), what: "wallet.sign", subject: walletId, details } as const;
     let signature: WalletSignature;
     try {
       signature = await this.#provider.sign(walletId, "caller", request);
     } catch (error) {
-      throw await this.#refused(error, "FAILED_TO_SIGN", { call, ...row });
+      throw await this.#rows.refused(error, "FAILED_TO_SIGN", row);
     }
-    await this.#appendAct({ who: whoOf(call.keyId), outcome: "done", ...row });
+    await this.#appendAct({ ...row, outcome: "done" });
     return signature;
-  }
-
-  /** Leaves the row of a refusal; returns what the caller gets. `otherwise`: for what the provider does not reject with. */
-  async #refused(
-    error: unknown,
-    otherwise: ErrorCode,
-    { call, details, ...row }: Pick<WalletAct, "what" | "subject" | "details"> & { readonly call: WalletCall },
-  ): Promise<ServiceError> {
-    const refusal = error instanceof ServiceError ? error : new ServiceError(otherwise, {}, { cause: error });
-    const { code, context } = refusal;
-    if (!(error instanceof ServiceError))
-      this.#logger.error("wallets.failed", {
-        what: row.what,
-        errorName: error instanceof Error ? error.name : "unknown",
-      });
-    if (LEAVES_NO_ROW.has(code)) return refusal;
-    const named = textsOf(context, ["rule", "signerRequestId"]);
-    const outcome = code === "APPROVAL_PENDING" ? "pending" : REFUSALS.has(code) ? "refused" : "failed";
-    await this.#appendOrLog({ who: whoOf(call.keyId), ...row, outcome, details: { ...details, code, ...named } });
-    return refusal;
-  }
-
-  async #appendOrLog(act: WalletAct): Promise<void> {
-    try {
-      await this.#appendAct(act);
-    } catch (error) {
-      const errorName = error instanceof Error ? error.name : "unknown";
-      this.#logger.error("wallets.audit_failed", { what: act.what, errorName });
-    }
   }
 }
 
 /** It may have been begun: the next try with the same key continues it. */
 function isUndecided(error: unknown): boolean {
   return error instanceof ServiceError && error.context["isUnsettled"] === true;
-}
-
-function textsOf(context: ErrorContext, names: readonly string[]): Readonly<Record<string, string>> {
-  const found: Record<string, string> = {};
-  for (const name of names) {
-    const value = context[name];
-    if (typeof value === "string") found[name] = value;
-  }
-  return found;
-}
-
-function whoOf(keyId: string | null): string {
-  return keyId ?? "local";
 }

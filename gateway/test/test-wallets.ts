@@ -16,7 +16,7 @@ import type {
   WalletState,
 } from "../../engine/custody/provider/wallet-provider.js";
 import { ServiceError } from "../../engine/domain/errors.js";
-import type { WalletAct } from "../accounts/wallet-desk.js";
+import type { WalletAct } from "../accounts/act-rows.js";
 
 interface Held {
   readonly wallet: Wallet;
