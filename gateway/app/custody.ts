@@ -29,7 +29,7 @@ import { identityOfParty } from "../custody/party-identity.js";
 import { WalletRestores } from "../admin/wallet-restores.js";
 import { WorkerRunner } from "../custody/worker-runner.js";
 import type { CustodyConfig } from "./config-custody.js";
-import { creationWritesOf } from "./creation-writes.js";
+import { creationWritesOf } from "./audit-rows.js";
 import { CosignerProcess } from "./cosigner-process.js";
 import { serviceWallets } from "./custody-admin.js";
 import type { ServiceLogger } from "./log.js";

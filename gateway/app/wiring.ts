@@ -25,22 +25,13 @@ import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import { ACCOUNT_PACES } from "../../feeds/registry.js";
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
-import { isWalletId } from "../accounts/names.js";
-import type { StoredWallets } from "../stream/stored-blocks.js";
-import { KeyDesk } from "../accounts/key-desk.js";
-import { KeyedRequests } from "../accounts/keyed-requests.js";
 import { joinedWallets } from "../accounts/provider-wallets.js";
 import { createTradingDesk, type RecordAct } from "../accounts/trading-desk.js";
-import type { WalletAct } from "../accounts/act-rows.js";
-import { WalletDesk } from "../accounts/wallet-desk.js";
 import { openAdminSocket, tlsReload } from "./admin-socket.js";
 import { type Administration, openAdministration, type OpenAdministration } from "./administration.js";
 import { openAuthentication } from "./authentication.js";
-import type { AuditLog } from "../auth/audit.js";
-import { assertNoOutsideWallets, openOutsideSigner } from "./outside-signer.js";
-import { creationWritesOf } from "./creation-writes.js";
-import { type Custody, type CustodyParts, openCustody } from "./custody.js";
-import { StartError } from "../children/start-error.js";
+import { appendOrLog } from "./audit-rows.js";
+import type { CustodyParts } from "./custody.js";
 import type { Config } from "./config.js";
 import { createLogger, type ServiceLogger } from "./log.js";
 import { MarketView } from "../api/market-view.js";
@@ -54,8 +45,8 @@ import { type Server, startServer } from "./server.js";
 import { isLoopback } from "../http/server-address.js";
 import { allResolved, resolvedOrders } from "../stream/resolved-orders.js";
 import { createTradeDesk } from "./trade-desk.js";
-import { openVenueKeys, type VenueKeys, type VenueKeysParts } from "./venue-keys.js";
 import { VERSION } from "./version.js";
+import { startWallets, walletDesks, type Wallets } from "./wallets.js";
 
 /** Time the services may need after the last HTTP reply: a last look-up of unknown orders, and writes. */
 const DRAIN_EXTRA_MS = 5_000;
@@ -125,14 +116,6 @@ interface Foundation {
   readonly administration: Administration;
 }
 
-/** Server wallets, if there are any: those of the configuration, or of the program that builds the service. */
-interface Wallets {
-  readonly provider: WalletProvider | null;
-  readonly custody: Custody | null;
-  /** Null without wallets, and without a key to seal with. */
-  readonly keys: VenueKeys | null;
-}
-
 interface OrderServices {
   readonly trades: TradeService;
   readonly orders: SingleOrderService;
@@ -150,7 +133,7 @@ export async function createService(config: Config, overrides: ServiceOverrides 
     const services = await startOrderServices(builder, foundation);
     const portfolio = createPortfolio(builder, foundation, services);
     const { store, recording, rooms } = foundation;
-    const wallets = await startWallets(builder, foundation);
+    const wallets = await startWallets({ ...builder, ...foundation });
     await waitForBooks(rooms, clock);
     const server = await listen(builder, foundation, services, portfolio, wallets);
     await openAdministrationSocket(builder, foundation, server, wallets);
@@ -184,73 +167,6 @@ async function startAdministration({ config, overrides, clock, logger, undo }: B
   });
   undo.push(() => administration.close());
   return administration;
-}
-
-/** Stopped after the server: a signature under way is answered. */
-async function startWallets(builder: Builder, foundation: Foundation): Promise<Wallets> {
-  const { config, overrides, clock, random, logger, undo } = builder;
-  const { store, owners, administration } = foundation;
-  const provider = overrides.walletProvider ?? (await startOutsideSigner(builder, foundation));
-  const { ring } = administration;
-  const { throwawayCustody } = overrides;
-  const own = throwawayCustody ?? ownCustody(config, store, administration);
-  const audit = throwawayCustody === undefined ? administration.audit : auditElsewhere(administration, logger);
-  if (own === null || provider !== null) {
-    const keys =
-      provider === null || ring === null ? null : await startKeys(builder, foundation, { provider, store, ring });
-    return { provider, custody: null, keys };
-  }
-  await assertNoOutsideWallets(own.store);
-  const custody = await openCustody({ ...own, owners, audit, clock, random, logger, logLevel: config.logLevel });
-  undo.push(() => custody.stop());
-  const keys = await startKeys(builder, foundation, { ...own, provider: custody.provider });
-  return { provider: custody.provider, custody, keys };
-}
-
-async function startOutsideSigner(
-  { config, clock, logger, undo }: Builder,
-  { store, owners, hash, administration }: Foundation,
-): Promise<WalletProvider | null> {
-  if (config.outsideSigner === null) return null;
-  const creationWrites = creationWritesOf(administration.audit);
-  const wallets = await openOutsideSigner({
-    config: config.outsideSigner,
-    ...{ store, owners, hash, creationWrites, clock, logger },
-  });
-  undo.push(() => wallets.stop());
-  return wallets.provider;
-}
-
-async function startKeys(
-  { clock, logger, undo }: Builder,
-  { rooms, administration }: Foundation,
-  { provider, store, ring }: Pick<VenueKeysParts, "provider" | "store" | "ring">,
-): Promise<VenueKeys> {
-  const keys = await openVenueKeys({ provider, store, ring, rooms, clock, logger });
-  undo.push(() => keys.stop());
-  administration.watchVenueKeys((key, value) => keys.rewrapped(key, value));
-  return keys;
-}
-
-/** Wallets of another store cannot have their rows of the audit log in one commit with them. */
-function auditElsewhere({ audit }: Administration, logger: ServiceLogger): CustodyParts["audit"] {
-  return {
-    append: (row) => audit.append(row),
-    auditWrites(row) {
-      void appended(audit, logger, row);
-      return [];
-    },
-  };
-}
-
-function ownCustody(
-  { custody }: Config,
-  store: StateStore,
-  { ring }: Administration,
-): Pick<CustodyParts, "config" | "store" | "ring"> | null {
-  if (custody === null) return null;
-  if (ring === null) throw new StartError(["CUSTODY_DIR needs a key to seal shares with: set KEK_FILE"]);
-  return { config: custody, store, ring };
 }
 
 /** Last: whoever gets an answer there finds a service that runs. */
@@ -395,7 +311,7 @@ async function listen(
       records: recording.store,
       recorder: recording.recorder,
       trading: createTradingDesk({ clock, wallets, owners, orders, killSwitch: guards, operator, recordAct }),
-      ...(provider === null ? {} : createWalletDesks(builder, foundation, provider, keys)),
+      ...(provider === null ? {} : walletDesks({ ...builder, ...foundation }, provider, keys)),
     },
   );
   undo.push(() => server.stop(config.shutdownGraceMs));
@@ -403,39 +319,8 @@ async function listen(
   return server;
 }
 
-function createWalletDesks(
-  { clock, logger }: Builder,
-  { store, hash, owners, administration }: Foundation,
-  provider: WalletProvider,
-  keys: VenueKeys | null,
-) {
-  const appendAct = (act: WalletAct) => administration.audit.append(act);
-  const keyed = new KeyedRequests({ owners, store, hash, randomIds: cryptoRandomIds, clock, logger });
-  const walletDesk = new WalletDesk({ provider, owners, keyed, logger, appendAct });
-  if (keys === null) return { walletDesk };
-  const { registrations, counts } = keys;
-  const storedWallets: StoredWallets = (walletId, ownerId) => {
-    const wallet = isWalletId(walletId) ? walletDesk.find(walletId, ownerId) : null;
-    return wallet === null ? null : { address: wallet.address, blocks: registrations.storedBlocks(wallet.walletId) };
-  };
-  const keyDesk = new KeyDesk({ registrations, keyed, logger, appendAct });
-  return { walletDesk, keyDesk, storedWallets, keyCounts: counts };
-}
-
 function recordActs({ audit }: Administration, logger: ServiceLogger): RecordAct {
-  return (act) => appended(audit, logger, act);
-}
-
-/** Never rejects. */
-async function appended(audit: AuditLog, logger: ServiceLogger, row: Parameters<AuditLog["append"]>[0]): Promise<void> {
-  try {
-    await audit.append(row);
-  } catch (error) {
-    logger.error("admin.audit_failed", {
-      what: row.what,
-      errorName: error instanceof Error ? error.name : "unknown",
-    });
-  }
+  return (act) => appendOrLog(audit, logger, act);
 }
 
 /** Closes in reverse order of opening; a part that fails to close does not keep the others open. */

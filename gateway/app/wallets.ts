@@ -1,0 +1,134 @@
+/**
+ * Server wallets, wired: who signs for them (two parties of our own, or an outside signer), the keys that they have at
+ * venues, and the desks that the routes know.
+ */
+import type { WalletProvider } from "../../engine/custody/provider/wallet-provider.js";
+import type { Clock } from "../../engine/domain/clock.js";
+import type { Owners } from "../../engine/domain/owner.js";
+import type { Random } from "../../engine/domain/random.js";
+import type { MarketRoom } from "../../engine/ports.js";
+import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
+import { cryptoRandomIds } from "../../engine/storage/server-secret.js";
+import type { StateStore } from "../../engine/storage/state-store.js";
+import type { WalletAct } from "../accounts/act-rows.js";
+import { KeyDesk } from "../accounts/key-desk.js";
+import { KeyedRequests } from "../accounts/keyed-requests.js";
+import { isWalletId } from "../accounts/names.js";
+import { WalletDesk } from "../accounts/wallet-desk.js";
+import { StartError } from "../children/start-error.js";
+import type { StoredWallets } from "../stream/stored-blocks.js";
+import type { Administration } from "./administration.js";
+import { appendOrLog, creationWritesOf } from "./audit-rows.js";
+import type { Config } from "./config.js";
+import { type Custody, type CustodyParts, openCustody } from "./custody.js";
+import type { ServiceLogger } from "./log.js";
+import { assertNoOutsideWallets, openOutsideSigner } from "./outside-signer.js";
+import { openVenueKeys, type VenueKeys, type VenueKeysParts } from "./venue-keys.js";
+
+export interface WalletsParts {
+  readonly config: Config;
+  /** Instead of what the configuration names (wiring.ts). */
+  readonly overrides: {
+    readonly walletProvider?: WalletProvider;
+    readonly throwawayCustody?: Pick<CustodyParts, "config" | "store" | "ring">;
+  };
+  readonly store: StateStore;
+  readonly hash: KeyedHash;
+  readonly owners: Owners;
+  readonly rooms: readonly MarketRoom[];
+  readonly administration: Administration;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: ServiceLogger;
+  /** Ends what has been opened so far, in the order of opening. */
+  readonly undo: (() => Promise<void>)[];
+}
+
+/** Server wallets, if there are any: those of the configuration, or of the program that builds the service. */
+export interface Wallets {
+  readonly provider: WalletProvider | null;
+  readonly custody: Custody | null;
+  /** Null without wallets, and without a key to seal with. */
+  readonly keys: VenueKeys | null;
+}
+
+/** Stopped after the server: a signature under way is answered. */
+export async function startWallets(parts: WalletsParts): Promise<Wallets> {
+  const { config, overrides, store, owners, administration, clock, random, logger, undo } = parts;
+  const provider = overrides.walletProvider ?? (await startOutsideSigner(parts));
+  const { ring } = administration;
+  const { throwawayCustody } = overrides;
+  const own = throwawayCustody ?? ownCustody(config, store, administration);
+  const audit = throwawayCustody === undefined ? administration.audit : auditElsewhere(administration, logger);
+  if (own === null || provider !== null) {
+    const keys = provider === null || ring === null ? null : await startKeys(parts, { provider, store, ring });
+    return { provider, custody: null, keys };
+  }
+  await assertNoOutsideWallets(own.store);
+  const custody = await openCustody({ ...own, owners, audit, clock, random, logger, logLevel: config.logLevel });
+  undo.push(() => custody.stop());
+  const keys = await startKeys(parts, { ...own, provider: custody.provider });
+  return { provider: custody.provider, custody, keys };
+}
+
+async function startOutsideSigner(parts: WalletsParts): Promise<WalletProvider | null> {
+  const { config, store, owners, hash, administration, clock, logger, undo } = parts;
+  if (config.outsideSigner === null) return null;
+  const creationWrites = creationWritesOf(administration.audit);
+  const wallets = await openOutsideSigner({
+    config: config.outsideSigner,
+    ...{ store, owners, hash, creationWrites, clock, logger },
+  });
+  undo.push(() => wallets.stop());
+  return wallets.provider;
+}
+
+async function startKeys(
+  { rooms, administration, clock, logger, undo }: WalletsParts,
+  { provider, store, ring }: Pick<VenueKeysParts, "provider" | "store" | "ring">,
+): Promise<VenueKeys> {
+  const keys = await openVenueKeys({ provider, store, ring, rooms, clock, logger });
+  undo.push(() => keys.stop());
+  administration.watchVenueKeys((key, value) => keys.rewrapped(key, value));
+  return keys;
+}
+
+/** Wallets of another store cannot have their rows of the audit log in one commit with them. */
+function auditElsewhere({ audit }: Administration, logger: ServiceLogger): CustodyParts["audit"] {
+  return {
+    append: (row) => audit.append(row),
+    auditWrites(row) {
+      void appendOrLog(audit, logger, row);
+      return [];
+    },
+  };
+}
+
+function ownCustody(
+  { custody }: Config,
+  store: StateStore,
+  { ring }: Administration,
+): Pick<CustodyParts, "config" | "store" | "ring"> | null {
+  if (custody === null) return null;
+  if (ring === null) throw new StartError(["CUSTODY_DIR needs a key to seal shares with: set KEK_FILE"]);
+  return { config: custody, store, ring };
+}
+
+/** What the server mounts. */
+export function walletDesks(
+  { store, hash, owners, administration, clock, logger }: WalletsParts,
+  provider: WalletProvider,
+  keys: VenueKeys | null,
+) {
+  const appendAct = (act: WalletAct) => administration.audit.append(act);
+  const keyed = new KeyedRequests({ owners, store, hash, randomIds: cryptoRandomIds, clock, logger });
+  const walletDesk = new WalletDesk({ provider, owners, keyed, logger, appendAct });
+  if (keys === null) return { walletDesk };
+  const { registrations, counts } = keys;
+  const storedWallets: StoredWallets = (walletId, ownerId) => {
+    const wallet = isWalletId(walletId) ? walletDesk.find(walletId, ownerId) : null;
+    return wallet === null ? null : { address: wallet.address, blocks: registrations.storedBlocks(wallet.walletId) };
+  };
+  const keyDesk = new KeyDesk({ registrations, keyed, logger, appendAct });
+  return { walletDesk, keyDesk, storedWallets, keyCounts: counts };
+}
