@@ -80,8 +80,8 @@ export class Approval {
     if (isOver(key.act, lookedAtMs - registrar.listLagMs)) return this.#dropped(place, key.serial);
     const outcome = await this.#sendBytes(registrar, key.act, time);
     if (outcome.kind === "done") return this.#activated(place, key.serial);
-    // Refused now, it may have taken effect before: the lists show it.
-    const isDecided = outcome.kind === "repeated" || outcome.kind === "refused";
+    // Refused now, it may have taken effect before: the lists show it. What it may yet do a list does not show.
+    const isDecided = outcome.kind === "repeated" || (outcome.kind === "refused" && outcome.isSpent);
     if (!isDecided || !(await waitWithin(this.#parts, time, registrar.listLagMs))) return "unsettled";
     const later = await standingOf(this.#parts, registrar, { place, key, time });
     if (later === "live") return this.#activated(place, key.serial);

@@ -1,7 +1,8 @@
 /** What callers and operators of venue keys get: refusals, ends, warnings, keys that the venue makes. */
 import { describe, expect, it } from "vitest";
 import { ServiceError } from "../../domain/errors.js";
-import type { IssuingRegistrar } from "../../key-registrar.js";
+import type { AgentRegistrar, IssuingRegistrar } from "../../key-registrar.js";
+import type { Weather } from "./test/fake-venue.js";
 import { KeyWorld, type Life, OWNER } from "./test/key-world.js";
 
 const DAY_MS = 86_400_000;
@@ -50,7 +51,13 @@ describe("a registration", () => {
     ["OTHER", "REGISTRATION_REJECTED"],
   ] as const)("that the venue refuses with %s is %s, and leaves nothing", async (reason, code) => {
     const { world } = await begun();
-    const refusal = { kind: "refused", reason, venueText: "said the venue", retryAfterMs: null } as const;
+    const refusal = {
+      kind: "refused",
+      reason,
+      venueText: "said the venue",
+      retryAfterMs: null,
+      isSpent: true,
+    } as const;
     const registrar = { ...world.venue.registrar((act) => act()), send: async () => refusal };
     const life = await world.live(null, registrar);
     expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe(code);
@@ -84,6 +91,67 @@ describe("a registration", () => {
     expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("done");
     await world.clock.advanceAsync(60_000);
     expect([world.venue.approvals, world.venue.live(OWNER.account).length]).toEqual([1, 1]);
+    await world.judge(life);
+  });
+});
+
+/** What becomes of the acts to come, one after another; then `fine`. Looks are answered. */
+function weathers(world: KeyWorld, registrar: AgentRegistrar, ...list: Weather[]): AgentRegistrar {
+  return {
+    ...registrar,
+    async send(...call) {
+      world.venue.weather = () => list.shift() ?? "fine";
+      try {
+        return await registrar.send(...call);
+      } finally {
+        world.venue.weather = () => "fine";
+      }
+    },
+  };
+}
+
+const LIMITED = new Array<Weather>(8).fill("limited");
+
+describe("an act that may be on its way", () => {
+  it("of approval is not given up for a refusal that leaves its bytes good", async () => {
+    const world = new KeyWorld("long");
+    world.venue.lateMs = () => 40_000;
+    const registrar = weathers(
+      world,
+      world.venue.registrar((act) => act()),
+      "late",
+      ...LIMITED,
+    );
+    const life = await world.live(null, registrar);
+    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("REGISTRATION_UNSETTLED");
+    await world.clock.advanceAsync(60_000);
+    expect(world.venue.live(OWNER.account)).toEqual(
+      life.registrations.list(OWNER.walletId).map(({ signer }) => signer),
+    );
+    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("done");
+    await world.judge(life);
+    expect(world.venue.approvals).toBe(1);
+  });
+
+  it("of revocation does not drop a later key of the same name", async () => {
+    const world = new KeyWorld("long");
+    world.venue.lateMs = () => 40_000;
+    const registrar = weathers(
+      world,
+      world.venue.registrar((act) => act()),
+      "fine",
+      "late",
+      "limited",
+    );
+    const life = await world.live(null, registrar);
+    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("done");
+    // The first copy is late; asked again, the venue is over its limit; then it is not.
+    for (let attempt = 0; attempt < 3; attempt++) {
+      expect(await world.outcome(life, life.registrations.revoke(OWNER))).toBe("done");
+      await world.clock.advanceAsync(3_000);
+    }
+    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("done");
+    await world.clock.advanceAsync(60_000);
     await world.judge(life);
   });
 });
@@ -216,7 +284,7 @@ describe("a key that the venue makes", () => {
   it.each([
     [{ kind: "unknown" }, "VENUE_UNAVAILABLE"],
     [{ kind: "notSent", problem: "DOWN", retryAfterMs: null }, "VENUE_UNAVAILABLE"],
-    [{ kind: "refused", reason: "OTHER", venueText: "no", retryAfterMs: null }, "REGISTRATION_REJECTED"],
+    [{ kind: "refused", reason: "OTHER", venueText: "no", retryAfterMs: null, isSpent: true }, "REGISTRATION_REJECTED"],
   ] as const)("and that does not come (%j) is %s, and leaves nothing", async (outcome, code) => {
     const world = new KeyWorld("long");
     const life = await world.live(

@@ -8,6 +8,12 @@ import { agentsOf, callWithin, type KeyParts, signed, waitWithin } from "./key-p
 import type { KeyPlace, StoredAct, StoredKey } from "./key-row.js";
 import { BUSY_MS, changeKey, dropKey, isOver, keyOf, SEND_MARGIN_MS, standingOf } from "./key-steps.js";
 
+interface Sent {
+  readonly outcome: ActOutcome;
+  /** No other copy of these bytes is on its way. */
+  readonly isFirst: boolean;
+}
+
 export class Revocation {
   readonly #parts: KeyParts;
 
@@ -31,8 +37,9 @@ export class Revocation {
    */
   async finish(place: KeyPlace, serial: number, time: Deadline): Promise<boolean> {
     const registrar = agentsOf(this.#parts, place);
-    const outcome = await this.#sent(registrar, place, serial, time);
-    if (outcome === null) return false;
+    const sent = await this.#sent(registrar, place, serial, time);
+    if (sent === null) return false;
+    const { outcome, isFirst } = sent;
     if (outcome.kind === "refused" && outcome.reason === "BUSY") {
       // Another key was dropped a moment ago. The refused act is spent.
       await changeKey(this.#parts, place, serial, { act: null });
@@ -40,6 +47,9 @@ export class Revocation {
     }
     if (outcome.kind === "done") return this.#gone(place, serial);
     if (outcome.kind === "notSent" || outcome.kind === "unknown") return false;
+    const isSpent = outcome.kind === "repeated" || outcome.isSpent;
+    // A copy that is still on its way would drop a later key of the same name.
+    if (!isSpent && !isFirst) return false;
     // Refused, or had before: the lists show whether anything is left to be dropped.
     const key = keyOf(this.#parts, place, serial);
     if (key === undefined || !(await waitWithin(this.#parts, time, registrar.listLagMs))) return false;
@@ -48,17 +58,18 @@ export class Revocation {
     if (standing === "live") {
       if (outcome.kind === "refused")
         this.#parts.logger.warn("venue_keys.revocation_refused", { venue: place.venue, reason: outcome.reason });
-      await changeKey(this.#parts, place, serial, { act: null });
+      if (isSpent) await changeKey(this.#parts, place, serial, { act: null });
     }
     return false;
   }
 
   /** Null: nothing was sent. */
-  async #sent(registrar: AgentRegistrar, place: KeyPlace, serial: number, time: Deadline): Promise<ActOutcome | null> {
+  async #sent(registrar: AgentRegistrar, place: KeyPlace, serial: number, time: Deadline): Promise<Sent | null> {
+    const before = keyOf(this.#parts, place, serial)?.act?.signature ?? null;
     const act = await this.#signedAct(registrar, place, serial);
     const options = callWithin(time);
     if (act === null || options === null || act.signature === null) return null;
-    return registrar.send(act, act.signature, options);
+    return { outcome: await registrar.send(act, act.signature, options), isFirst: act.signature !== before };
   }
 
   /** The act of before while the venue takes it: sent again, the same bytes act once. */

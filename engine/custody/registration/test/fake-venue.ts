@@ -9,8 +9,11 @@ import type { ActOutcome, AgentRegistrar, KeyStanding, VenueKey, WalletAct } fro
 import type { Read } from "../../../ports.js";
 
 export type Style = "long" | "short";
-/** What becomes of a request: `lost` never arrives, `unheard` acts and its reply is lost, `late` acts after seconds. */
-export type Weather = "fine" | "lost" | "unheard" | "late" | "down";
+/**
+ * What becomes of a request: `lost` never arrives, `unheard` acts and its reply is lost, `late` acts after seconds,
+ * `limited` is refused before its nonce is looked at. Lists have no such limit.
+ */
+export type Weather = "fine" | "lost" | "unheard" | "late" | "limited" | "down";
 
 interface Agent {
   readonly account: string;
@@ -113,6 +116,7 @@ export class FakeVenue {
       this.#clock.setTimer(() => this.#act(wish), this.lateMs());
       return { kind: "unknown" };
     }
+    if (weather === "limited") return refused("RATE_LIMITED", "limit", false);
     const outcome = this.#act(wish);
     return weather === "unheard" ? { kind: "unknown" } : outcome;
   }
@@ -121,16 +125,18 @@ export class FakeVenue {
     const isOld = this.#clock.wallMs() > wish.nonce + WINDOW_MS[this.#style];
     if (this.#nonces.has(wish.nonce) || (isOld && this.#style === "short")) return { kind: "repeated" };
     if (isOld) return refused("OTHER", "nonce too low");
-    if (!this.funded.has(wish.account)) return refused("NOT_FUNDED", "must deposit");
+    if (!this.funded.has(wish.account)) return refused("NOT_FUNDED", "must deposit", false);
     this.#nonces.add(wish.nonce);
     if (this.#clock.wallMs() < this.#busyUntilMs)
-      return { kind: "refused", reason: "BUSY", venueText: "pending removal", retryAfterMs: this.busyMs };
+      return { ...refused("BUSY", "pending removal"), retryAfterMs: this.busyMs };
     const named = [...this.agents].find(
       ([, one]) => one.account === wish.account && one.name === wish.name && one.endedMs === null,
     );
     const nowMs = this.#clock.wallMs();
     if (wish.kind === "revoke") {
-      if (named?.[0] !== wish.signer) return refused("OTHER", "no such key");
+      // The long style drops who has the name.
+      if (named === undefined || (this.#style === "short" && named[0] !== wish.signer))
+        return refused("OTHER", "no such key");
       named[1].endedMs = nowMs;
       if (this.#style === "long") this.#busyUntilMs = nowMs + this.busyMs;
       return { kind: "done" };
@@ -146,7 +152,8 @@ export class FakeVenue {
   /** The list as it was `LIST_LAG_MS` ago. */
   async #look(key: VenueKey, secret: Uint8Array): Promise<Read<KeyStanding>> {
     const weather = this.weather();
-    if (weather !== "fine") return { ok: false, code: "TIMEOUT", message: weather, retryAfterMs: null };
+    if (weather !== "fine" && weather !== "limited")
+      return { ok: false, code: "TIMEOUT", message: weather, retryAfterMs: null };
     if (addressOf(secret) !== key.signer) throw new Error("the secret of another key");
     const atMs = this.#clock.wallMs() - LIST_LAG_MS;
     const agent = this.agents.get(key.signer);
@@ -163,6 +170,8 @@ export function addressOf(secret: Uint8Array): string {
   return `0x${createHash("sha256").update(secret).digest("hex").slice(0, 40)}`;
 }
 
-function refused(reason: Extract<ActOutcome, { kind: "refused" }>["reason"], venueText: string): ActOutcome {
-  return { kind: "refused", reason, venueText, retryAfterMs: null };
+type Refused = Extract<ActOutcome, { kind: "refused" }>;
+
+function refused(reason: Refused["reason"], venueText: string, isSpent = true): Refused {
+  return { kind: "refused", reason, venueText, retryAfterMs: null, isSpent };
 }

@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { ServiceError } from "../../../domain/errors.js";
+import type { ActOutcome, AgentRegistrar } from "../../../key-registrar.js";
 import { createSeededRandom } from "../../../domain/random.js";
 import type { Style, Weather } from "./fake-venue.js";
 import { KeyWorld, type Life, OWNER } from "./key-world.js";
@@ -11,8 +12,9 @@ import { KeyWorld, type Life, OWNER } from "./key-world.js";
 const RUNS = Number(process.env["KEY_MODEL_RUNS"] ?? 60);
 const SEED = Number(process.env["KEY_MODEL_SEED"] ?? 1);
 const STEPS = 14;
+const MUTANT_RUNS_MAX = 200;
 const HOUR_MS = 3_600_000;
-const WEATHERS: readonly Weather[] = ["fine", "fine", "lost", "unheard", "late", "down"];
+const WEATHERS: readonly Weather[] = ["fine", "fine", "lost", "unheard", "late", "limited", "down"];
 const REFUSALS = new Set([
   "done",
   "dead",
@@ -21,13 +23,19 @@ const REFUSALS = new Set([
   "API_KEY_LIMIT",
   "REGISTRATION_UNSETTLED",
   "VENUE_UNAVAILABLE",
+  "VENUE_RATE_LIMITED",
   "SIGNER_UNAVAILABLE",
 ]);
 
-/** Returns what was made on the way, for the counts of the test. */
-async function run(seed: number, style: Style): Promise<{ approvals: number; deaths: number }> {
+/** Returns what was made on the way, for the counts of the test. `plant`: a mistake. */
+async function run(
+  seed: number,
+  style: Style,
+  plant: (world: KeyWorld) => void = () => {},
+): Promise<{ approvals: number; deaths: number }> {
   const random = createSeededRandom(seed);
   const world = new KeyWorld(style);
+  plant(world);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random.next() * list.length)] as T;
   const born = async (): Promise<Life> => {
     const death = random.next() < 0.5 ? null : { at: 1 + Math.floor(random.next() * 12), isAfter: random.next() < 0.5 };
@@ -39,8 +47,8 @@ async function run(seed: number, style: Style): Promise<{ approvals: number; dea
   let life = await born();
   let deaths = 0;
   for (let step = 0; step < STEPS; step++) {
-    const weather = pick(WEATHERS);
-    world.venue.weather = () => (random.next() < 0.5 ? "fine" : weather);
+    const weathers = [pick(WEATHERS), pick(WEATHERS)] as const;
+    world.venue.weather = () => (random.next() < 0.4 ? "fine" : pick(weathers));
     world.signerError = random.next() < 0.15 ? new ServiceError("SIGNER_UNAVAILABLE") : null;
     const calls = [pick(["register", "rotate", "revoke"] as const), pick(["register", "revoke", null] as const)];
     const outcomes = await Promise.all(
@@ -86,5 +94,47 @@ describe.each(["long", "short"] as const)("keys at a venue that takes an act for
     }
     expect(approvals).toBeGreaterThan(RUNS);
     expect(deaths).toBeGreaterThan(RUNS / 4);
+  });
+});
+
+/** As a room would answer that knows less of its venue than it says. */
+function answering(change: (outcome: ActOutcome) => ActOutcome): (world: KeyWorld) => void {
+  return (world) => {
+    world.spoiled = (registrar): AgentRegistrar => ({
+      ...registrar,
+      send: async (...call) => change(await registrar.send(...call)),
+    });
+  };
+}
+
+/** The first of many runs that finds what was planted; null: none did. */
+async function foundBy(style: Style, plant: (world: KeyWorld) => void): Promise<number | null> {
+  for (let seed = 1; seed <= MUTANT_RUNS_MAX; seed++)
+    try {
+      await run(seed, style, plant);
+    } catch {
+      return seed;
+    }
+  return null;
+}
+
+describe("the model finds a room that", () => {
+  it.each<[what: string, style: Style, plant: (world: KeyWorld) => void]>([
+    [
+      "calls bytes used up that the venue never looked at",
+      "long",
+      answering((outcome) => (outcome.kind === "refused" ? { ...outcome, isSpent: true } : outcome)),
+    ],
+    [
+      "takes a lost reply for a refusal",
+      "short",
+      answering((outcome) =>
+        outcome.kind === "unknown"
+          ? { kind: "refused", reason: "OTHER", venueText: "", retryAfterMs: null, isSpent: true }
+          : outcome,
+      ),
+    ],
+  ])("%s", async (_what, style, plant) => {
+    expect(await foundBy(style, plant)).not.toBeNull();
   });
 });

@@ -5,7 +5,7 @@
 import { VirtualClock } from "../../../domain/virtual-clock.js";
 import { ServiceError } from "../../../domain/errors.js";
 import { silentLogger } from "../../../domain/logger.js";
-import type { KeyRegistrar, StoredSecret } from "../../../key-registrar.js";
+import type { AgentRegistrar, KeyRegistrar, StoredSecret } from "../../../key-registrar.js";
 import { completeStore, type StateStore } from "../../../storage/state-store.js";
 import { createMemoryStore, type MemoryStore } from "../../../storage/test/memory-store.js";
 import { plainSealer } from "../../provider/test/plain-sealer.js";
@@ -47,6 +47,8 @@ export class KeyWorld {
   signerError: ServiceError | null = null;
   signatures = 0;
   readonly warnings: string[] = [];
+  /** A mistake of a room, planted. */
+  spoiled: (registrar: AgentRegistrar) => AgentRegistrar = (registrar) => registrar;
   readonly #random = seededRandom(7);
   #keeper: KeyKeeper | null = null;
 
@@ -80,7 +82,7 @@ export class KeyWorld {
             return { signature: signatureOf(OWNER.account, request.text), digest: "" };
           }),
       },
-      registrars: new Map([[OWNER.venue, registrar ?? this.venue.registrar(gate)]]),
+      registrars: new Map([[OWNER.venue, registrar ?? this.spoiled(this.venue.registrar(gate))]]),
       clock: this.clock,
       random: this.#random,
       logger: { ...silentLogger, warn: (event) => void this.warnings.push(event) },
