@@ -128,7 +128,7 @@ export class Approval {
     }
   }
 
-  /** The signed approval is durable, and fresh enough to be sent. On a refusal the key is gone, unless people decide. */
+  /** The signed approval is durable, and fresh enough to be sent. On a refusal the key is gone; undecided, it stays. */
   async #sign(place: KeyPlace, { serial }: StoredKey): Promise<void> {
     const { clock } = this.#parts;
     try {
@@ -141,7 +141,7 @@ export class Approval {
       }
       throw new ServiceError("SIGNER_UNAVAILABLE", { reason: "TOO_SLOW" });
     } catch (error) {
-      if (!waitsForPeople(error)) await this.#forget(place, serial);
+      if (!isUndecided(error)) await this.#forget(place, serial);
       throw error;
     }
   }
@@ -228,7 +228,7 @@ export class Approval {
   }
 }
 
-/** An outside signer waits for its people: the same act is asked for again later. */
-function waitsForPeople(error: unknown): boolean {
-  return error instanceof ServiceError && error.status === 202;
+/** An outside signer has the act, or may have it: the same one is asked for again later. */
+function isUndecided(error: unknown): boolean {
+  return error instanceof ServiceError && error.context["isUnsettled"] === true;
 }

@@ -240,11 +240,14 @@ describe("the end of a key", () => {
   });
 });
 
-it("an approval that people decide on is asked for again as the same act, and never as a second key", async () => {
+it.each([
+  ["people decide on", new ServiceError("APPROVAL_PENDING", { isUnsettled: true })],
+  ["the signer may have", new ServiceError("SIGNER_UNAVAILABLE", { isUnsettled: true })],
+])("an approval that %s is asked for again as the same act, and never as a second key", async (_what, error) => {
   const { world, life } = await begun();
-  world.signerError = Object.assign(new ServiceError("SIGNER_UNAVAILABLE"), { status: 202 });
+  world.signerError = error;
   for (let attempt = 0; attempt < 2; attempt++)
-    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("SIGNER_UNAVAILABLE");
+    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe(error.code);
   const [pending] = life.registrations.list(OWNER.walletId);
   expect(pending).toMatchObject({ status: "APPROVING" });
   world.signerError = null;
