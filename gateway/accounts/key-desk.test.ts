@@ -31,8 +31,7 @@ function stand() {
     digest: "",
   });
   return {
-    store,
-    venue,
+    ...{ store, venue, clock, acts },
     /** As after a restart. */
     async open(): Promise<KeyDesk> {
       const book = new KeyBook(store);
@@ -87,3 +86,19 @@ it.each(["register", "rotate"] as const)(
     expect(venue.approvals).toBe(before + (act === "rotate" ? 2 : 1));
   },
 );
+
+it("what the venue has not said yet leaves a row that says so: unknown is not failed", async () => {
+  const { venue, clock, acts, open } = stand();
+  const desk = await open();
+  venue.weather = () => "lost";
+  const asked = desk.register(WALLET, "venueone", true, call("r-1", "k")).catch((error: unknown) => error);
+  for (let passedMs = 0; passedMs < 20_000; passedMs += 500) await clock.advanceAsync(500);
+  expect(await asked).toMatchObject({ code: "REGISTRATION_UNSETTLED" });
+  const details = { exchange: "venueone", code: "REGISTRATION_UNSETTLED" };
+  expect(acts.rows).toMatchObject([{ what: "venue-key.register", outcome: "pending", details }]);
+  venue.weather = () => "fine";
+  const again = desk.register(WALLET, "venueone", true, call("r-2", "k"));
+  for (let passedMs = 0; passedMs < 20_000; passedMs += 500) await clock.advanceAsync(500);
+  expect((await again).secretHex).toMatch(/^0x/);
+  expect(acts.rows.map(({ outcome }) => outcome)).toEqual(["pending", "done"]);
+});
