@@ -12,6 +12,7 @@ import { secretBuffer } from "../sealing/secret-bytes.js";
 import type { Deadline } from "../../domain/deadline.js";
 import {
   agentsOf,
+  behindVenue,
   callWithin,
   type KeyParts,
   refusedBy,
@@ -167,11 +168,13 @@ export class Approval {
     const isBusy = outcome.kind === "refused" && outcome.reason === "BUSY";
     if (isBusy && (await waitWithin(this.#parts, time, outcome.retryAfterMs ?? BUSY_MS))) {
       // The refused act is spent.
-      await changeKey(this.#parts, place, serial, { state: "NEW", act: null });
+      const commit = changeKey(this.#parts, place, serial, { state: "NEW", act: null });
+      await behindVenue(commit, () => unsettled(place.venue));
       return null;
     }
     if (outcome.kind === "refused" || outcome.kind === "notSent") {
-      await this.#forget(place, serial);
+      // A row that stays is sent again, and may then be approved.
+      await this.#dropped(place, serial);
       if (outcome.kind === "refused") throw refusedBy(place.venue, outcome);
       throw venueAway(place.venue, outcome.problem, outcome.retryAfterMs);
     }
@@ -198,24 +201,25 @@ export class Approval {
 
   /** What traded before lives to its end, beside the new one. */
   async #activated(place: KeyPlace, serial: number): Promise<"active"> {
-    await this.#parts.book.update(place, (keys) =>
+    const commit = this.#parts.book.update(place, (keys) =>
       keys.map((key): StoredKey => {
         if (key.serial === serial) return { ...key, state: "ACTIVE", act: null };
         return key.state === "ACTIVE" ? { ...key, state: "RETIRING" } : key;
       }),
     );
+    await behindVenue(commit, () => unsettled(place.venue));
     return "active";
   }
 
   async #dropped(place: KeyPlace, serial: number): Promise<"gone"> {
-    await dropKey(this.#parts, place, serial);
+    await behindVenue(dropKey(this.#parts, place, serial), () => unsettled(place.venue));
     return "gone";
   }
 
-  /** A row that stays settles by itself (key-keeper.ts). */
+  /** Of a key that was not sent. A row that stays goes by itself (key-keeper.ts). */
   async #forget(place: KeyPlace, serial: number): Promise<void> {
     try {
-      await this.#dropped(place, serial);
+      await dropKey(this.#parts, place, serial);
     } catch {
       this.#parts.logger.warn("venue_keys.left_behind", { name: rowKey(place) });
     }

@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import { ServiceError } from "../../domain/errors.js";
 import type { AgentRegistrar, IssuingRegistrar } from "../../key-registrar.js";
 import type { Weather } from "./test/fake-venue.js";
+import { storeUnavailable } from "../../storage/state-store.js";
+import { decodeKeyRow } from "./key-row.js";
 import { KeyWorld, type Life, OWNER } from "./test/key-world.js";
 
 const DAY_MS = 86_400_000;
@@ -80,6 +82,24 @@ describe("a registration", () => {
     expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("FAILED_TO_REGISTER_KEY");
     expect(await rowCount(world)).toBe(0);
   });
+
+  it.each(["SENT", "ACTIVE", "answered"])(
+    "that a full disk stops at its row %s says whether the venue may have the key, and asked for again it is that one",
+    async (step) => {
+      const { world, life } = await begun();
+      world.store.gate = async ({ writes }) => {
+        const [key] = writes.flatMap(({ key: name, value }) => (value === null ? [] : decodeKeyRow(name, value).keys));
+        if ((key?.isAnswered === true ? "answered" : key?.state) === step) throw storeUnavailable("DISK_FULL");
+      };
+      const code = step === "SENT" ? "STORE_UNAVAILABLE" : "REGISTRATION_UNSETTLED";
+      expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe(code);
+      expect(world.venue.approvals).toBe(step === "SENT" ? 0 : 1);
+      world.store.gate = async () => {};
+      expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("done");
+      expect([world.venue.approvals, world.told.length]).toEqual([1, 1]);
+      await world.judge(life);
+    },
+  );
 
   it("that arrives late is the one key, whoever asks meanwhile", async () => {
     const { world, life } = await begun();

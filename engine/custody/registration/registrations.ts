@@ -12,6 +12,7 @@ import type { RoutableVenue } from "../../domain/venue.js";
 import { type IssuingRegistrar, StoredSecret } from "../../key-registrar.js";
 import { Approval, type KeyAsk, type KeyOwner } from "./approval.js";
 import {
+  behindVenue,
   callWithin,
   type KeyParts,
   refusedBy,
@@ -184,10 +185,11 @@ export class KeyRegistrations {
     };
     try {
       const key = sealed(this.#parts, owner, { ...facts, flow: "issued", state: "ACTIVE" }, outcome.secret);
-      await book.update(owner, (keys) => [
+      const commit = book.update(owner, (keys) => [
         ...keys.map((one): StoredKey => (one.state === "ACTIVE" ? { ...one, state: "RETIRING" } : one)),
         key,
       ]);
+      await behindVenue(commit, () => venueAway(owner.venue, "KEY_LOST", null));
       return key;
     } finally {
       outcome.secret.fill(0);
@@ -196,9 +198,10 @@ export class KeyRegistrations {
 
   /** The commit goes before the secret: a reply that is lost after it takes the secret with it. */
   async #answered(place: KeyPlace, key: StoredKey, showsSecret: boolean): Promise<RegisteredKey> {
-    await this.#parts.book.update(place, (keys) =>
+    const commit = this.#parts.book.update(place, (keys) =>
       keys.map((one) => (one.serial === key.serial ? { ...one, isAnswered: true } : one)),
     );
+    await behindVenue(commit, () => unsettled(place.venue));
     const answered = this.#keys(place).find(({ serial }) => serial === key.serial) ?? key;
     const secretHex = showsSecret
       ? await withSecret(this.#parts, place, answered, (secret) => `0x${Buffer.from(secret).toString("hex")}`)

@@ -5,6 +5,7 @@
 import { describe, expect, it } from "vitest";
 import { ServiceError } from "../../../domain/errors.js";
 import type { ActOutcome, AgentRegistrar } from "../../../key-registrar.js";
+import { storeUnavailable } from "../../../storage/state-store.js";
 import { createSeededRandom } from "../../../domain/random.js";
 import type { Style, Weather } from "./fake-venue.js";
 import { KeyWorld, type Life, OWNER } from "./key-world.js";
@@ -25,7 +26,10 @@ const REFUSALS = new Set([
   "VENUE_UNAVAILABLE",
   "VENUE_RATE_LIMITED",
   "SIGNER_UNAVAILABLE",
+  "STORE_UNAVAILABLE",
 ]);
+/** Whoever is told that nothing was approved must not find it approved later. */
+const NOTHING_LEFT = new Set(["STORE_UNAVAILABLE", "SIGNER_UNAVAILABLE", "VENUE_UNAVAILABLE", "VENUE_RATE_LIMITED"]);
 
 /** Returns what was made on the way, for the counts of the test. `plant`: a mistake. */
 async function run(
@@ -50,11 +54,18 @@ async function run(
     const weathers = [pick(WEATHERS), pick(WEATHERS)] as const;
     world.venue.weather = () => (random.next() < 0.4 ? "fine" : pick(weathers));
     world.signerError = random.next() < 0.15 ? new ServiceError("SIGNER_UNAVAILABLE") : null;
+    // Commits that no store takes.
+    const refusedShare = random.next() < 0.15 ? 0.4 : 0;
+    world.store.gate = async () => {
+      if (random.next() < refusedShare) throw storeUnavailable("DISK_FULL");
+    };
     const calls = [pick(["register", "rotate", "revoke"] as const), pick(["register", "revoke", null] as const)];
     const outcomes = await Promise.all(
       calls.map((act) => (act === null ? Promise.resolve("done") : asked(world, life, act))),
     );
     for (const outcome of outcomes) expect(REFUSALS, `seed ${seed} step ${step}`).toContain(outcome);
+    if (calls[1] === null && calls[0] !== "revoke" && NOTHING_LEFT.has(outcomes[0] ?? ""))
+      expect(life.keeper.counts().get(OWNER.venue)?.unsettled, `seed ${seed} step ${step}: ${outcomes[0]}`).toBe(0);
     await world.clock.advanceAsync(pick([0, 500, 5_000, 60_000, HOUR_MS]));
     if (!life.isDead()) continue;
     deaths++;
@@ -62,6 +73,7 @@ async function run(
   }
   world.venue.weather = () => "fine";
   world.signerError = null;
+  world.store.gate = async () => {};
   life = await world.live();
   life.keeper.start();
   // A key that never left stays for a day.
