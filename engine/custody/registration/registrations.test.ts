@@ -304,6 +304,25 @@ describe("a key that the venue makes", () => {
     expect(await rowCount(world)).toBe(0);
   });
 
+  it("is not asked for where no more can be kept", async () => {
+    const world = new KeyWorld("long");
+    let madeCount = 0;
+    const life = await world.live(
+      null,
+      registrar(async () => {
+        madeCount++;
+        return { kind: "done", key: made, secret: Buffer.from(`secret ${madeCount}`) };
+      }),
+    );
+    expect(await world.outcome(life, life.registrations.register(OWNER, false))).toBe("done");
+    let outcome = "done";
+    while (outcome === "done") outcome = await world.outcome(life, life.registrations.rotate(OWNER, false));
+    expect([outcome, madeCount]).toEqual(["API_KEY_LIMIT", life.registrations.list(OWNER.walletId).length]);
+    expect(await life.registrations.blocks(OWNER.walletId)).toMatchObject({
+      venueone: { secret: `secret ${madeCount}` },
+    });
+  });
+
   it.each([
     [{ kind: "unknown" }, "VENUE_UNAVAILABLE"],
     [{ kind: "notSent", problem: "DOWN", retryAfterMs: null }, "VENUE_UNAVAILABLE"],

@@ -24,6 +24,7 @@ import {
   withSecret,
 } from "./key-parts.js";
 import { type KeyPlace, rowKey, sealContext, type StoredKey } from "./key-row.js";
+import { KEYS_MAX } from "./key-book.js";
 import type { KeyTurns } from "./key-turns.js";
 import { type KeyView, tradingKey, viewOf } from "./key-views.js";
 import { Revocation } from "./revocation.js";
@@ -168,6 +169,9 @@ export class KeyRegistrations {
   /** A key that the venue makes: with its reply lost its secret is lost, too, and nobody can use it. */
   async #issued(owner: KeyAsk, registrar: IssuingRegistrar, time: Deadline): Promise<StoredKey> {
     const { clock, book } = this.#parts;
+    // The venue keeps them all; what cannot be stored must not be made.
+    if (this.#keys(owner).length >= KEYS_MAX)
+      throw new ServiceError("API_KEY_LIMIT", { exchange: owner.venue, limit: KEYS_MAX });
     const options = callWithin(time);
     if (options === null) throw venueAway(owner.venue, "NO_TIME", null);
     const outcome = await registrar.issue(owner.account, (text) => signed(this.#parts, owner, text), options);
