@@ -1,6 +1,7 @@
 /**
  * What no request waits for: approvals and revocations whose end is not known, keys whose end has come, and warnings of
- * those whose end is near. One place after another, so the signer and the venue have one such act at a time.
+ * those whose end is near. At each venue one wallet after another: it has one such act at a time, and one that answers
+ * nothing delays no other.
  *
  * Bounds: a place that fails is looked at again after a pause that doubles up to ten minutes.
  */
@@ -10,7 +11,7 @@ import { ServiceError } from "../../domain/errors.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import { Approval } from "./approval.js";
 import type { KeyParts } from "./key-parts.js";
-import { type KeyPlace, rowKey, type StoredKey } from "./key-row.js";
+import { type KeyPlace, type KeyRow, rowKey, type StoredKey } from "./key-row.js";
 import type { KeyTurns } from "./key-turns.js";
 import { isExpired } from "./key-views.js";
 import { Revocation } from "./revocation.js";
@@ -97,11 +98,14 @@ export class KeyKeeper {
   }
 
   async #look(): Promise<void> {
-    for (const row of [...this.#parts.book.rows()]) {
-      if (this.#isStopped) return;
-      this.#warn(row);
-      if (this.#hasWork(row) && this.#isDue(row)) await this.#work(row);
-    }
+    const rows = [...this.#parts.book.rows()];
+    for (const row of rows) this.#warn(row);
+    const venues = [...this.#parts.registrars.keys()];
+    await Promise.all(venues.map((venue) => this.#workAt(rows.filter((row) => row.venue === venue))));
+  }
+
+  async #workAt(rows: readonly KeyRow[]): Promise<void> {
+    for (const row of rows) if (!this.#isStopped && this.#hasWork(row) && this.#isDue(row)) await this.#work(row);
   }
 
   /** A request that acts on the place now does what is to be done, or the next look finds it. */
@@ -111,7 +115,7 @@ export class KeyKeeper {
     return !isPaused && this.#turns.isFree(place) && this.#parts.registrars.get(place.venue)?.kind === "agent";
   }
 
-  #hasWork({ keys }: { readonly keys: readonly StoredKey[] }): boolean {
+  #hasWork({ keys }: KeyRow): boolean {
     const nowMs = this.#parts.clock.wallMs();
     return keys.some((key) => key.state === "SENT" || key.state === "REVOKING" || isAtEnd(key, nowMs));
   }
@@ -153,7 +157,7 @@ export class KeyKeeper {
     for (const one of this.#warned.keys()) if (!known.has(one)) this.#warned.delete(one);
   }
 
-  #warn(row: KeyPlace & { readonly keys: readonly StoredKey[] }): void {
+  #warn(row: KeyRow): void {
     const nowMs = this.#parts.clock.wallMs();
     const near = row.keys.find((key) => key.state === "ACTIVE" && isNear(key, nowMs));
     const day = Math.floor(nowMs / DAY_MS);
