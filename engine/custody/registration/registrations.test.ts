@@ -1,10 +1,12 @@
 /** What callers and operators of venue keys get: refusals, ends, warnings, keys that the venue makes. */
 import { describe, expect, it } from "vitest";
+import { delay } from "../../domain/clock.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { AgentRegistrar, IssuingRegistrar } from "../../key-registrar.js";
 import type { Weather } from "./test/fake-venue.js";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { decodeKeyRow } from "./key-row.js";
+import { ACT_MS } from "./registrations.js";
 import { KeyWorld, type Life, OWNER } from "./test/key-world.js";
 
 const DAY_MS = 86_400_000;
@@ -37,6 +39,27 @@ describe("a registration", () => {
     const both = [1, 2].map(() => world.outcome(life, life.registrations.register(OWNER, true)));
     expect(await Promise.all(both)).toEqual(["done", "API_KEY_EXISTS"]);
     expect([world.venue.approvals, world.told.length]).toEqual([1, 1]);
+  });
+
+  it("behind others at a venue that does not answer waits no longer than two of them", async () => {
+    const world = new KeyWorld("long");
+    const registrar = world.venue.registrar((act) => act());
+    const slow = async <T>(timeoutMs: number, answer: T): Promise<T> => {
+      await delay(world.clock, timeoutMs);
+      return answer;
+    };
+    const life = await world.live(null, {
+      ...registrar,
+      send: (_act, _signature, { timeoutMs }) => slow(timeoutMs, { kind: "unknown" }),
+      look: (_key, _secret, { timeoutMs }) =>
+        slow(timeoutMs, { ok: false, code: "TIMEOUT", message: "", retryAfterMs: null }),
+    });
+    const outcomes: string[] = [];
+    for (let caller = 0; caller < 12; caller++)
+      life.registrations.register(OWNER, true).catch(({ code }: ServiceError) => outcomes.push(code));
+    await world.clock.advanceAsync(2 * ACT_MS + 1_000);
+    expect(outcomes).toHaveLength(12);
+    expect(new Set(outcomes)).toEqual(new Set(["REGISTRATION_UNSETTLED", "OVERLOADED"]));
   });
 
   it("shows no secret where the interface does not", async () => {

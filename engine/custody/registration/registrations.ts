@@ -29,7 +29,7 @@ import type { KeyTurns } from "./key-turns.js";
 import { type KeyView, tradingKey, viewOf } from "./key-views.js";
 import { Revocation } from "./revocation.js";
 
-/** A caller waits no longer for a venue that does not answer. */
+/** A caller waits no longer for its turn, and from then on no longer for a venue that does not answer. */
 export const ACT_MS = 12_000;
 
 export interface RegisteredKey extends KeyView {
@@ -67,7 +67,7 @@ export class KeyRegistrations {
    * `showsSecret`: the interface returns the secret of this venue's keys.
    */
   register(owner: KeyAsk, showsSecret: boolean): Promise<RegisteredKey> {
-    return this.#turns.run(owner, async () => {
+    return this.#turn(owner, async () => {
       const live = this.#trading(owner);
       if (live?.isAnswered === true)
         throw new ServiceError("API_KEY_EXISTS", { exchange: owner.venue, signerAddress: live.signer });
@@ -77,7 +77,7 @@ export class KeyRegistrations {
 
   /** As `register`, beside the present key, which lives to its end. API_KEY_NOT_FOUND: there is none. */
   rotate(owner: KeyAsk, showsSecret: boolean): Promise<RegisteredKey> {
-    return this.#turns.run(owner, async () => {
+    return this.#turn(owner, async () => {
       const live = this.#trading(owner);
       if (live === undefined) throw new ServiceError("API_KEY_NOT_FOUND", { exchange: owner.venue });
       return this.#answered(owner, live.isAnswered ? await this.#obtain(owner) : live, showsSecret);
@@ -89,7 +89,7 @@ export class KeyRegistrations {
    * arrive at the venue, nothing changed. The signer's refusals do not reject: the revocation is pending then.
    */
   revoke(owner: KeyOwner): Promise<Revoked> {
-    return this.#turns.run(owner, async () => {
+    return this.#turn(owner, async () => {
       const time = new Deadline(this.#parts.clock, ACT_MS);
       const isSent = this.#keys(owner).some(({ state }) => state === "SENT");
       if (isSent && (await this.#approval.settle(owner, time)) === "unsettled") throw unsettled(owner.venue);
@@ -136,6 +136,15 @@ export class KeyRegistrations {
       blocks[place.venue] = registrar.block(live, secret);
     }
     return blocks;
+  }
+
+  /** Rejects with OVERLOADED where those before took too long: nothing was done then. */
+  #turn<T>(place: KeyPlace, act: () => Promise<T>): Promise<T> {
+    const waiting = new Deadline(this.#parts.clock, ACT_MS);
+    return this.#turns.run(place, async () => {
+      if (waiting.leftMs() === 0) throw new ServiceError("OVERLOADED");
+      return act();
+    });
   }
 
   /** The keys that trade, at venues that are configured. */
