@@ -225,6 +225,22 @@ describe("a revocation", () => {
     expect([world.venue.live(OWNER.account), await rowCount(world)]).toEqual([[], 0]);
   });
 
+  it("stops the key that trades at once, also while a rotation is in doubt at a venue that hangs", async () => {
+    const { world, life } = await registered();
+    world.venue.weather = () => "late";
+    world.venue.lateMs = () => 120_000;
+    expect(await world.outcome(life, life.registrations.rotate(OWNER, true))).toBe("REGISTRATION_UNSETTLED");
+    const revoked = world.outcome(life, life.registrations.revoke(OWNER));
+    await world.clock.advanceAsync(0);
+    expect(await life.registrations.blocks(OWNER.walletId)).toEqual({});
+    expect(await revoked).toBe("REGISTRATION_UNSETTLED");
+    world.venue.weather = () => "fine";
+    expect(await world.outcome(life, life.registrations.revoke(OWNER))).toBe("done");
+    life.keeper.start();
+    await world.clock.advanceAsync(300_000);
+    expect([world.venue.live(OWNER.account), await rowCount(world)]).toEqual([[], 0]);
+  });
+
   it("of nothing is API_KEY_NOT_FOUND; a new registration after one makes another key", async () => {
     const { world, life } = await registered();
     expect(await world.outcome(life, life.registrations.revoke(OWNER))).toBe("done");

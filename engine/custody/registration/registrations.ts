@@ -86,21 +86,39 @@ export class KeyRegistrations {
 
   /**
    * All keys of the wallet at the venue. Rejects with API_KEY_NOT_FOUND; with REGISTRATION_UNSETTLED where one may yet
-   * arrive at the venue, nothing changed. The signer's refusals do not reject: the revocation is pending then.
+   * arrive at the venue: all others are out of use then. The signer's refusals do not reject: the revocation is pending then.
    */
   revoke(owner: KeyOwner): Promise<Revoked> {
     return this.#turn(owner, async () => {
       const time = new Deadline(this.#parts.clock, ACT_MS);
-      const isSent = this.#keys(owner).some(({ state }) => state === "SENT");
-      if (isSent && (await this.#approval.settle(owner, time)) === "unsettled") throw unsettled(owner.venue);
-      const ended = this.#keys(owner).filter(({ state }) => state !== "NEW");
+      const sent = this.#keys(owner).find(({ state }) => state === "SENT");
+      // What trades ends before the venue is asked about what may yet arrive.
+      const ended = await this.#end(
+        owner,
+        this.#keys(owner).filter((key) => key !== sent),
+      );
+      if (sent !== undefined) {
+        if ((await this.#approval.settle(owner, time)) === "unsettled") throw unsettled(owner.venue);
+        ended.push(
+          ...(await this.#end(
+            owner,
+            this.#keys(owner).filter(({ serial }) => serial === sent.serial),
+          )),
+        );
+      }
       if (ended.length === 0) throw new ServiceError("API_KEY_NOT_FOUND", { exchange: owner.venue });
-      await this.#revocation.begin(owner, new Set(this.#keys(owner).map(({ serial }) => serial)));
       let pending = 0;
       for (const { serial, flow } of ended)
         if (flow === "agent" && !(await this.#finished(owner, serial, time))) pending++;
       return { count: ended.length, pending, undroppable: ended.filter(({ flow }) => flow === "issued").length };
     });
+  }
+
+  /** Returns those that the venue has, or may have; without such ones nothing changes. */
+  async #end(owner: KeyOwner, keys: readonly StoredKey[]): Promise<StoredKey[]> {
+    const ended = keys.filter(({ state }) => state !== "NEW");
+    if (ended.length > 0) await this.#revocation.begin(owner, new Set(keys.map(({ serial }) => serial)));
+    return ended;
   }
 
   /** The key that a reply told of, without its secret; null: there is none that trades. */
