@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { KeyBook } from "../../engine/custody/registration/key-book.js";
 import { KeyTurns } from "../../engine/custody/registration/key-turns.js";
 import { KeyRegistrations } from "../../engine/custody/registration/registrations.js";
-import { FakeVenue, signatureOf } from "../../engine/custody/registration/test/fake-venue.js";
+import { FakeVenue, signatureOf, type Style } from "../../engine/custody/registration/test/fake-venue.js";
 import { plainSealer } from "../../engine/custody/provider/test/plain-sealer.js";
 import type { Wallet } from "../../engine/custody/provider/wallet-provider.js";
 import { seededRandom } from "../../engine/custody/sealing/test/sealing-doubles.js";
@@ -21,9 +21,9 @@ const ACCOUNT = "0x00000000000000000000000000000000000000aa";
 const WALLET = { walletId: "5f0c7c3e-6f6b-4f0e-9a53-0a4c8f1f2d10", address: ACCOUNT, ownerId: null } as Wallet;
 const never = new Promise<never>(() => {});
 
-function stand() {
+function stand(style: Style = "short") {
   const [store, clock, acts, logger] = [createMemoryStore(), new VirtualClock(), new TestActs(), silentLogger];
-  const venue = new FakeVenue(clock, "short");
+  const venue = new FakeVenue(clock, style);
   venue.funded.add(ACCOUNT);
   let boots = 0;
   const sign = async (_id: string, _origin: string, { text = "" }: { text?: string }) => ({
@@ -102,3 +102,44 @@ it("what the venue has not said yet leaves a row that says so: unknown is not fa
   expect((await again).secretHex).toMatch(/^0x/);
   expect(acts.rows.map(({ outcome }) => outcome)).toEqual(["pending", "done"]);
 });
+
+/** While the venue's clock goes on. */
+async function passed<T>(clock: VirtualClock, asked: Promise<T>): Promise<T | unknown> {
+  const outcome = asked.catch((error: unknown) => error);
+  for (let passedMs = 0; passedMs < 20_000; passedMs += 500) await clock.advanceAsync(500);
+  return outcome;
+}
+
+it.each(["register", "rotate"] as const)(
+  "a %s that was told of a key which another request began is repeated as that, also over a crash",
+  async (act) => {
+    const { store, venue, clock, open } = stand("long");
+    if (act === "rotate") await (await open()).register(WALLET, "venueone", true, call("r-0", null));
+    const before = venue.approvals;
+    const first = await open();
+    venue.weather = () => "lost";
+    expect(await passed(clock, first[act](WALLET, "venueone", true, call("r-1", "one")))).toMatchObject({
+      code: "REGISTRATION_UNSETTLED",
+    });
+    venue.weather = () => "fine";
+    store.gate = async ({ writes }) => {
+      const isKept = writes.some(({ namespace }) => namespace === "wallet-requests");
+      if (isKept && venue.approvals > before) await never;
+    };
+    void first[act](WALLET, "venueone", true, call("r-2", "two"));
+    for (let passedMs = 0; passedMs < 20_000; passedMs += 500) await clock.advanceAsync(500);
+    expect(venue.approvals).toBe(before + 1);
+    store.gate = async () => {};
+    const desk = await open();
+    if (act === "rotate") {
+      await desk.rotate(WALLET, "venueone", true, call("r-4", "another"));
+      expect(venue.approvals).toBe(before + 2);
+    }
+    const after = venue.approvals;
+    for (const key of ["two", "one"]) {
+      const answer = await passed(clock, desk[act](WALLET, "venueone", true, call("r-3", key)));
+      expect(answer, key).toMatchObject({ replayed: true, secretHex: null });
+    }
+    expect(venue.approvals).toBe(after);
+  },
+);

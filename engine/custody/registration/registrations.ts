@@ -228,9 +228,10 @@ export class KeyRegistrations {
   }
 
   /** The commit goes before the secret: a reply that is lost after it takes the secret with it. */
-  async #answered(place: KeyPlace, key: StoredKey, showsSecret: boolean): Promise<RegisteredKey> {
+  async #answered(place: KeyAsk, key: StoredKey, showsSecret: boolean): Promise<RegisteredKey> {
+    const told = { isAnswered: true, answeredId: place.requestId };
     const commit = this.#parts.book.update(place, (keys) =>
-      keys.map((one) => (one.serial === key.serial ? { ...one, isAnswered: true } : one)),
+      keys.map((one) => (one.serial === key.serial ? { ...one, ...told } : one)),
     );
     await behindVenue(commit, () => unsettled(place.venue));
     const answered = this.#keys(place).find(({ serial }) => serial === key.serial) ?? key;
