@@ -128,6 +128,8 @@ export interface AgentRegistrar {
   readonly names: readonly string[];
   /** Ms after an answer of the venue in which its lists may not show it yet. */
   readonly listLagMs: number;
+  /** Ms after an approval in which the venue may still refuse requests with the key; 0: it takes them at once. */
+  readonly takeUpMs: number;
   /** `secret`: 32 bytes. Null: no key of the curve. Sends nothing. */
   draft(
     wallet: { readonly account: string; readonly name: string; readonly nowMs: number },

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { KeyBook } from "../../engine/custody/registration/key-book.js";
 import { KeyTurns } from "../../engine/custody/registration/key-turns.js";
 import { KeyRegistrations } from "../../engine/custody/registration/registrations.js";
-import { FakeVenue, signatureOf, type Style } from "../../engine/custody/registration/test/fake-venue.js";
+import { FakeVenue, signatureOf } from "../../engine/custody/registration/test/fake-venue.js";
 import { plainSealer } from "../../engine/custody/provider/test/plain-sealer.js";
 import type { Wallet } from "../../engine/custody/provider/wallet-provider.js";
 import { seededRandom } from "../../engine/custody/sealing/test/sealing-doubles.js";
@@ -21,9 +21,9 @@ const ACCOUNT = "0x00000000000000000000000000000000000000aa";
 const WALLET = { walletId: "5f0c7c3e-6f6b-4f0e-9a53-0a4c8f1f2d10", address: ACCOUNT, ownerId: null } as Wallet;
 const never = new Promise<never>(() => {});
 
-function stand(style: Style = "short") {
+function stand() {
   const [store, clock, acts, logger] = [createMemoryStore(), new VirtualClock(), new TestActs(), silentLogger];
-  const venue = new FakeVenue(clock, style);
+  const venue = new FakeVenue(clock, "long");
   venue.funded.add(ACCOUNT);
   let boots = 0;
   const sign = async (_id: string, _origin: string, { text = "" }: { text?: string }) => ({
@@ -113,7 +113,7 @@ async function passed<T>(clock: VirtualClock, asked: Promise<T>): Promise<T | un
 it.each(["register", "rotate"] as const)(
   "a %s that was told of a key which another request began is repeated as that, also over a crash",
   async (act) => {
-    const { store, venue, clock, open } = stand("long");
+    const { store, venue, clock, open } = stand();
     if (act === "rotate") await (await open()).register(WALLET, "venueone", true, call("r-0", null));
     const before = venue.approvals;
     const first = await open();

@@ -9,7 +9,7 @@
 import { ServiceError } from "../../domain/errors.js";
 import type { ActOutcome, AgentRegistrar } from "../../key-registrar.js";
 import { secretBuffer } from "../sealing/secret-bytes.js";
-import type { Deadline } from "../../domain/deadline.js";
+import { Deadline } from "../../domain/deadline.js";
 import {
   agentsOf,
   behindVenue,
@@ -28,6 +28,7 @@ import { BUSY_MS, changeKey, dropKey, isOver, keyOf, SEND_MARGIN_MS, standingOf 
 /** Signing took longer than the act's life, several times: the signer is too slow for the venue. */
 const ACTS_MAX = 3;
 const KEY_BYTES = 32;
+const TAKE_UP_LOOK_MS = 500;
 /** A key that is none of the curve has a chance of 2^-128. */
 const DRAFTS_MAX = 4;
 
@@ -80,7 +81,7 @@ export class Approval {
     if (standing === "unknown") return "unsettled";
     if (isOver(key.act, lookedAtMs - registrar.listLagMs)) return this.#dropped(place, key.serial);
     const outcome = await this.#sendBytes(registrar, key.act, time);
-    if (outcome.kind === "done") return this.#activated(place, key.serial);
+    if (outcome.kind === "done") return this.#takenUp(place, registrar, key, time);
     // Refused now, it may have taken effect before: the lists show it. What it may yet do a list does not show.
     const isDecided = outcome.kind === "repeated" || (outcome.kind === "refused" && outcome.isSpent);
     if (!isDecided || !(await waitWithin(this.#parts, time, registrar.listLagMs))) return "unsettled";
@@ -178,8 +179,10 @@ export class Approval {
       if (outcome.kind === "refused") throw refusedBy(place.venue, outcome);
       throw venueAway(place.venue, outcome.problem, outcome.retryAfterMs);
     }
-    if (outcome.kind === "done") await this.#activated(place, serial);
-    else await this.#awaitEnd(place, registrar, time);
+    const isDone = outcome.kind === "done";
+    if (!isDone) await this.#awaitEnd(place, registrar, time);
+    else if ((await this.#takenUp(place, registrar, this.#read(place, serial), time)) === "unsettled")
+      throw unsettled(place.venue);
     return this.#read(place, serial);
   }
 
@@ -197,6 +200,19 @@ export class Approval {
     const options = callWithin(time);
     if (options === null || act.signature === null) return { kind: "unknown" };
     return registrar.send(act, act.signature, options);
+  }
+
+  /**
+   * The venue has approved it. What trades now goes on until requests with the new one are taken, too; where there is no
+   * time to wait for that, a later look settles it.
+   */
+  async #takenUp(place: KeyPlace, registrar: AgentRegistrar, key: StoredKey, time: Deadline): Promise<Settled> {
+    const lag = new Deadline(this.#parts.clock, registrar.takeUpMs);
+    while (lag.leftMs() > 0) {
+      if ((await standingOf(this.#parts, registrar, { place, key, time })) === "live") break;
+      if (!(await waitWithin(this.#parts, time, Math.min(TAKE_UP_LOOK_MS, lag.leftMs())))) return "unsettled";
+    }
+    return this.#activated(place, key.serial);
   }
 
   /** What traded before lives to its end, beside the new one. */

@@ -269,6 +269,27 @@ describe("a rotation", () => {
     await world.judge(life);
   });
 
+  it("puts the new key in the place of the former one once the venue takes it", async () => {
+    const world = new KeyWorld("short");
+    const life = await world.live();
+    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("done");
+    const traded = async () => Object.values(await life.registrations.blocks(OWNER.walletId)) as { signer: string }[];
+    const [first] = await traded();
+    expect(world.venue.takes(first?.signer ?? "")).toBe(true);
+    let rotated = "";
+    const rotation = life.registrations.rotate(OWNER, true).then(({ signer }) => {
+      rotated = signer;
+    });
+    while (rotated === "") {
+      const [block] = await traded();
+      expect(world.venue.takes(block?.signer ?? "")).toBe(true);
+      await world.clock.advanceAsync(250);
+    }
+    await rotation;
+    expect(await traded()).toMatchObject([{ signer: rotated }]);
+    expect(world.venue.takes(rotated)).toBe(true);
+  });
+
   it("is refused while all names are in use", async () => {
     const { world, life } = await registered();
     for (const expected of ["done", "done", "API_KEY_LIMIT"])

@@ -30,8 +30,9 @@ async function blockOf(registrations: KeyRegistrations) {
 async function opened(store: StateStore) {
   const setup = { store, places, clock, random, scrypt: FAST_SCRYPT };
   const ring = await loadKeyring({ ...setup, source: KEYS.first });
-  const venue = new FakeVenue(clock, "short");
+  const venue = new FakeVenue(clock, "long");
   venue.funded.add(OWNER.account);
+  venue.busyMs = 0;
   const sign = async (_id: string, _origin: string, { text = "" }: { text?: string }) => ({
     signature: signatureOf(OWNER.account, text),
     digest: "",

@@ -80,12 +80,23 @@ export class FakeVenue {
     );
   }
 
+  /** It trades: the short style's servers need a while to agree about an approval. */
+  takes(signer: string): boolean {
+    const agent = this.agents.get(signer);
+    return agent?.endedMs === null && agent.sinceMs + this.#takeUpMs() <= this.#clock.wallMs();
+  }
+
+  #takeUpMs(): number {
+    return this.#style === "short" ? LIST_LAG_MS : 0;
+  }
+
   /** `gate`: what the life of the program does around each request. */
   registrar(gate: <T>(act: () => Promise<T>) => Promise<T>): AgentRegistrar {
     return {
       kind: "agent",
       names: NAMES,
       listLagMs: LIST_LAG_MS,
+      takeUpMs: this.#takeUpMs(),
       draft: ({ account, name, nowMs }, secret) => ({
         ...{ account, name, signer: addressOf(secret), expiresAtMs: nowMs + KEY_LIFE_MS },
       }),

@@ -146,6 +146,13 @@ describe("the model finds a room that", () => {
           : outcome,
       ),
     ],
+    [
+      "trades with a key before the venue takes it",
+      "short",
+      (world) => {
+        world.spoiled = (registrar) => ({ ...registrar, takeUpMs: 0 });
+      },
+    ],
   ])("%s", async (_what, style, plant) => {
     expect(await foundBy(style, plant)).not.toBeNull();
   });

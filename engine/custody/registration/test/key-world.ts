@@ -50,6 +50,7 @@ export class KeyWorld {
   /** A mistake of a room, planted. */
   spoiled: (registrar: AgentRegistrar) => AgentRegistrar = (registrar) => registrar;
   readonly #random = seededRandom(7);
+  readonly #faults: string[] = [];
   #keeper: KeyKeeper | null = null;
 
   constructor(style: Style) {
@@ -123,11 +124,15 @@ export class KeyWorld {
 
   #note(value: unknown): void {
     const { signer, secretHex } = value as Partial<RegisteredKey>;
+    if (signer !== undefined && !this.venue.takes(signer) && this.venue.live(OWNER.account).includes(signer))
+      this.#faults.push("a key was told of that the venue does not take yet");
     if (signer !== undefined && typeof secretHex === "string") this.told.push({ signer, secretHex });
   }
 
   /** What must hold whenever nothing is under way; throws with what does not. */
   async judge(life: Life): Promise<void> {
+    const [fault] = this.#faults;
+    if (fault !== undefined) throw new Error(fault);
     const live = this.venue.live(OWNER.account);
     const known = life.registrations.list(OWNER.walletId);
     for (const signer of live)
