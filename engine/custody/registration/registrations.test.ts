@@ -364,6 +364,28 @@ describe("a key that the venue makes", () => {
     expect(await rowCount(world)).toBe(0);
   });
 
+  it("is registered beside an agent of before the other kind was configured, which trades no more", async () => {
+    const { world, life: before } = await registered();
+    const agent = before.registrations.find(OWNER);
+    const life = await world.live(
+      null,
+      registrar(async () => ({ kind: "done", key: made, secret: Buffer.from("api secret") })),
+    );
+    expect(await life.registrations.blocks(OWNER.walletId)).toEqual({});
+    expect(life.registrations.find(OWNER)).toBeNull();
+    expect(await world.outcome(life, life.registrations.register(OWNER, false))).toBe("done");
+    expect(await life.registrations.blocks(OWNER.walletId)).toMatchObject({ venueone: { name: "made" } });
+    expect(life.registrations.list(OWNER.walletId)).toMatchObject([
+      { status: "RETIRING", signer: agent?.signer },
+      { status: "ACTIVE", signer: OWNER.account },
+    ]);
+    // And back.
+    const again = await world.live();
+    expect(await world.outcome(again, again.registrations.register(OWNER, true))).toBe("done");
+    expect(world.venue.live(OWNER.account)).toHaveLength(2);
+    expect(again.registrations.find(OWNER)?.signer).not.toBe(agent?.signer);
+  });
+
   it("is not asked for where no more can be kept", async () => {
     const world = new KeyWorld("long");
     let madeCount = 0;

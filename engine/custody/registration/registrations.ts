@@ -170,7 +170,7 @@ export class KeyRegistrations {
     return this.#parts.book.rowsOf(walletId).flatMap((place) => {
       const registrar = this.#parts.registrars.get(place.venue);
       const live = this.#trading(place);
-      return registrar === undefined || registrar.kind !== live?.flow ? [] : [{ place, live, registrar }];
+      return registrar === undefined || live === undefined ? [] : [{ place, live, registrar }];
     });
   }
 
@@ -255,7 +255,10 @@ export class KeyRegistrations {
     return this.#parts.book.keysOf(place);
   }
 
+  /** Of the kind that is configured: keys of another one trade no more. */
   #trading(place: KeyPlace): StoredKey | undefined {
-    return tradingKey(this.#keys(place), this.#parts.clock.wallMs());
+    const kind = this.#parts.registrars.get(place.venue)?.kind;
+    const live = tradingKey(this.#keys(place), this.#parts.clock.wallMs());
+    return kind === undefined || live?.flow === kind ? live : undefined;
   }
 }
