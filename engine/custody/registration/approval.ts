@@ -6,6 +6,7 @@
  * and not to a second one. An approval that may be at the venue is read there before anything is sent again, and what is
  * sent again are the same bytes, which act once. A key that the venue may have is in the store, with its secret.
  */
+import { LifetimeClock } from "../../domain/lifetime-clock.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { ActOutcome, AgentRegistrar } from "../../key-registrar.js";
 import { secretBuffer } from "../sealing/secret-bytes.js";
@@ -46,9 +47,11 @@ type Settled = "active" | "gone" | "unsettled";
 
 export class Approval {
   readonly #parts: KeyParts;
+  readonly #lifetime: LifetimeClock;
 
   constructor(parts: KeyParts) {
     this.#parts = parts;
+    this.#lifetime = new LifetimeClock(parts.clock);
   }
 
   /**
@@ -75,7 +78,7 @@ export class Approval {
     const registrar = agentsOf(this.#parts, place);
     const key = this.#underWay(place);
     if (key?.state !== "SENT" || key.act === null) return "gone";
-    const lookedAtMs = this.#parts.clock.wallMs();
+    const lookedAtMs = this.#lifetime.nowMs();
     const standing = await standingOf(this.#parts, registrar, { place, key, time });
     if (standing === "live") return this.#activated(place, key.serial);
     if (standing === "unknown") return "unsettled";
@@ -96,7 +99,7 @@ export class Approval {
   }
 
   async #begin(owner: KeyAsk): Promise<StoredKey> {
-    const { book, clock, random } = this.#parts;
+    const { book, random } = this.#parts;
     const registrar = agentsOf(this.#parts, owner);
     const keys = book.keysOf(owner);
     const name = registrar.names.find((one) => keys.every((key) => key.name !== one));
@@ -104,7 +107,7 @@ export class Approval {
       throw new ServiceError("API_KEY_LIMIT", { exchange: owner.venue, limit: registrar.names.length });
     const secret = secretBuffer(KEY_BYTES);
     try {
-      const nowMs = clock.wallMs();
+      const nowMs = this.#lifetime.nowMs();
       let draft = null;
       for (let attempt = 0; attempt < DRAFTS_MAX && draft === null; attempt++) {
         random(secret);

@@ -7,6 +7,7 @@
  */
 import type { TimerHandle } from "../../domain/clock.js";
 import { Deadline } from "../../domain/deadline.js";
+import { LifetimeClock } from "../../domain/lifetime-clock.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import { Approval } from "./approval.js";
@@ -42,6 +43,7 @@ interface Failing {
 
 export class KeyKeeper {
   readonly #parts: KeyParts;
+  readonly #lifetime: LifetimeClock;
   readonly #turns: KeyTurns;
   readonly #approval: Approval;
   readonly #revocation: Revocation;
@@ -54,6 +56,7 @@ export class KeyKeeper {
 
   constructor(parts: KeyParts, turns: KeyTurns) {
     this.#parts = parts;
+    this.#lifetime = new LifetimeClock(parts.clock);
     this.#turns = turns;
     this.#approval = new Approval(parts);
     this.#revocation = new Revocation(parts);
@@ -72,7 +75,7 @@ export class KeyKeeper {
   }
 
   counts(): ReadonlyMap<RoutableVenue, KeyCounts> {
-    const nowMs = this.#parts.clock.wallMs();
+    const nowMs = this.#lifetime.nowMs();
     const counts = new Map<RoutableVenue, { -readonly [Name in keyof KeyCounts]: KeyCounts[Name] }>();
     for (const venue of this.#parts.registrars.keys())
       counts.set(venue, { active: 0, expiring: 0, unsettled: 0, retiring: 0, revoking: 0 });
@@ -116,7 +119,7 @@ export class KeyKeeper {
   }
 
   #hasWork({ keys }: KeyRow): boolean {
-    const nowMs = this.#parts.clock.wallMs();
+    const nowMs = this.#lifetime.nowMs();
     return keys.some((key) => key.state === "SENT" || key.state === "REVOKING" || isAtEnd(key, nowMs));
   }
 
@@ -139,7 +142,7 @@ export class KeyKeeper {
     const time = new Deadline(clock, ACT_MS);
     const isSent = book.keysOf(place).some(({ state }) => state === "SENT");
     let isDone = !isSent || (await this.#approval.settle(place, time)) !== "unsettled";
-    const nowMs = clock.wallMs();
+    const nowMs = this.#lifetime.nowMs();
     const ended = book.keysOf(place).filter((key) => isAtEnd(key, nowMs));
     if (ended.length > 0) await this.#revocation.begin(place, new Set(ended.map(({ serial }) => serial)));
     for (const { serial, state } of book.keysOf(place))
@@ -158,7 +161,7 @@ export class KeyKeeper {
   }
 
   #warn(row: KeyRow): void {
-    const nowMs = this.#parts.clock.wallMs();
+    const nowMs = this.#lifetime.nowMs();
     const near = row.keys.find((key) => key.state === "ACTIVE" && isNear(key, nowMs));
     const day = Math.floor(nowMs / DAY_MS);
     if (near === undefined || near.expiresAtMs === null || this.#warned.get(rowKey(row)) === day) return;

@@ -299,6 +299,46 @@ describe("a rotation", () => {
   });
 });
 
+describe("a wall clock that is set forward", () => {
+  it("ends no key before its time", async () => {
+    const { world, life } = await registered();
+    life.keeper.start();
+    await world.clock.advanceAsync(DAY_MS);
+    world.clock.stepWall(100 * DAY_MS);
+    expect(Object.keys(await life.registrations.blocks(OWNER.walletId))).toEqual([OWNER.venue]);
+    await world.clock.advanceAsync(120_000);
+    world.clock.stepWall(-100 * DAY_MS);
+    await world.clock.advanceAsync(60_000);
+    expect(world.venue.live(OWNER.account)).toHaveLength(1);
+    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("API_KEY_EXISTS");
+    await world.judge(life);
+  });
+
+  it.each(["long", "short"] as const)(
+    "gives up no approval that may be on its way to a venue that takes it for a %s time",
+    async (style) => {
+      const world = new KeyWorld(style);
+      world.venue.lateMs = () => 8_000;
+      const life = await world.live(
+        null,
+        weathers(
+          world,
+          world.venue.registrar((act) => act()),
+          "late",
+        ),
+      );
+      const outcome = world.outcome(life, life.registrations.register(OWNER, true));
+      await world.clock.advanceAsync(0);
+      world.clock.stepWall(3 * DAY_MS);
+      await outcome;
+      world.clock.stepWall(-3 * DAY_MS);
+      life.keeper.start();
+      await world.clock.advanceAsync(120_000);
+      await world.judge(life);
+    },
+  );
+});
+
 describe("the end of a key", () => {
   it("is warned of once a day in the two weeks before; then nothing trades with it, and the venue drops it", async () => {
     const { world, life } = await registered();

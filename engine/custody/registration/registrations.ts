@@ -7,6 +7,7 @@
  * about to be revoked.
  */
 import { Deadline } from "../../domain/deadline.js";
+import { LifetimeClock } from "../../domain/lifetime-clock.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import { type IssuingRegistrar, StoredSecret } from "../../key-registrar.js";
@@ -48,6 +49,7 @@ export interface Revoked {
 
 export class KeyRegistrations {
   readonly #parts: KeyParts;
+  readonly #lifetime: LifetimeClock;
   readonly #turns: KeyTurns;
   readonly #approval: Approval;
   readonly #revocation: Revocation;
@@ -56,6 +58,7 @@ export class KeyRegistrations {
 
   constructor(parts: KeyParts, turns: KeyTurns) {
     this.#parts = parts;
+    this.#lifetime = new LifetimeClock(parts.clock);
     this.#turns = turns;
     this.#approval = new Approval(parts);
     this.#revocation = new Revocation(parts);
@@ -124,12 +127,12 @@ export class KeyRegistrations {
   /** The key that a reply told of, without its secret; null: there is none that trades. */
   find(place: KeyPlace): RegisteredKey | null {
     const live = this.#trading(place);
-    return live === undefined ? null : { ...viewOf(place.venue, live, this.#parts.clock.wallMs()), secretHex: null };
+    return live === undefined ? null : { ...viewOf(place.venue, live, this.#lifetime.nowMs()), secretHex: null };
   }
 
   /** All keys of a wallet. */
   list(walletId: string): readonly KeyView[] {
-    const nowMs = this.#parts.clock.wallMs();
+    const nowMs = this.#lifetime.nowMs();
     return this.#parts.book.rowsOf(walletId).flatMap(({ venue, keys }) => keys.map((key) => viewOf(venue, key, nowMs)));
   }
 
@@ -238,7 +241,7 @@ export class KeyRegistrations {
     const secretHex = showsSecret
       ? await withSecret(this.#parts, place, answered, (secret) => `0x${Buffer.from(secret).toString("hex")}`)
       : null;
-    return { ...viewOf(place.venue, answered, this.#parts.clock.wallMs()), secretHex };
+    return { ...viewOf(place.venue, answered, this.#lifetime.nowMs()), secretHex };
   }
 
   async #finished(place: KeyPlace, serial: number, time: Deadline): Promise<boolean> {
@@ -258,7 +261,7 @@ export class KeyRegistrations {
   /** Of the kind that is configured: keys of another one trade no more. */
   #trading(place: KeyPlace): StoredKey | undefined {
     const kind = this.#parts.registrars.get(place.venue)?.kind;
-    const live = tradingKey(this.#keys(place), this.#parts.clock.wallMs());
+    const live = tradingKey(this.#keys(place), this.#lifetime.nowMs());
     return kind === undefined || live?.flow === kind ? live : undefined;
   }
 }

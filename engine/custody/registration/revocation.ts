@@ -4,6 +4,7 @@
  */
 import type { ActOutcome, AgentRegistrar } from "../../key-registrar.js";
 import type { Deadline } from "../../domain/deadline.js";
+import { LifetimeClock } from "../../domain/lifetime-clock.js";
 import { agentsOf, callWithin, type KeyParts, signed, waitWithin } from "./key-parts.js";
 import type { KeyPlace, StoredAct, StoredKey } from "./key-row.js";
 import { BUSY_MS, changeKey, dropKey, isOver, keyOf, SEND_MARGIN_MS, standingOf } from "./key-steps.js";
@@ -16,9 +17,11 @@ interface Sent {
 
 export class Revocation {
   readonly #parts: KeyParts;
+  readonly #lifetime: LifetimeClock;
 
   constructor(parts: KeyParts) {
     this.#parts = parts;
+    this.#lifetime = new LifetimeClock(parts.clock);
   }
 
   /** In the turn of the place. Durable when it resolves. Keys that the venue never had, or cannot drop, are gone. */
@@ -74,11 +77,10 @@ export class Revocation {
 
   /** The act of before while the venue takes it: sent again, the same bytes act once. */
   async #signedAct(registrar: AgentRegistrar, place: KeyPlace, serial: number): Promise<StoredAct | null> {
-    const { clock } = this.#parts;
     const key = keyOf(this.#parts, place, serial);
     if (key === undefined) return null;
     let { act } = key;
-    if (act === null || isOver(act, clock.wallMs() + SEND_MARGIN_MS)) {
+    if (act === null || isOver(act, this.#lifetime.nowMs() + SEND_MARGIN_MS)) {
       const made = await registrar.revocation(key);
       if (!made.ok) return null;
       act = { ...made.act, signature: null };

@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../domain/clock.js";
+import { VirtualClock } from "../../../domain/virtual-clock.js";
 import type { ActOutcome, AgentRegistrar, KeyStanding, VenueKey, WalletAct } from "../../../key-registrar.js";
 import type { Read } from "../../../ports.js";
 
@@ -83,7 +84,12 @@ export class FakeVenue {
   /** It trades: the short style's servers need a while to agree about an approval. */
   takes(signer: string): boolean {
     const agent = this.agents.get(signer);
-    return agent?.endedMs === null && agent.sinceMs + this.#takeUpMs() <= this.#clock.wallMs();
+    return agent?.endedMs === null && agent.sinceMs + this.#takeUpMs() <= this.#nowMs();
+  }
+
+  /** A clock that is set wrong is ours alone. */
+  #nowMs(): number {
+    return this.#clock instanceof VirtualClock ? this.#clock.trueMs() : this.#clock.wallMs();
   }
 
   #takeUpMs(): number {
@@ -109,7 +115,7 @@ export class FakeVenue {
   }
 
   async #made(kind: Request["kind"], { account, signer, name }: VenueKey): Promise<{ ok: true; act: WalletAct }> {
-    const nonce = Math.max(this.#clock.wallMs(), this.#nonce + 1);
+    const nonce = Math.max(this.#nowMs(), this.#nonce + 1);
     this.#nonce = nonce;
     const message: Request = { kind, account, signer, name, nonce };
     const request = JSON.stringify({ domain: DOMAIN, types: TYPES, primaryType: "Act", message });
@@ -133,17 +139,16 @@ export class FakeVenue {
   }
 
   #act(wish: Request): ActOutcome {
-    const isOld = this.#clock.wallMs() > wish.nonce + WINDOW_MS[this.#style];
+    const isOld = this.#nowMs() > wish.nonce + WINDOW_MS[this.#style];
     if (this.#nonces.has(wish.nonce) || (isOld && this.#style === "short")) return { kind: "repeated" };
     if (isOld) return refused("OTHER", "nonce too low");
     if (!this.funded.has(wish.account)) return refused("NOT_FUNDED", "must deposit", false);
     this.#nonces.add(wish.nonce);
-    if (this.#clock.wallMs() < this.#busyUntilMs)
-      return { ...refused("BUSY", "pending removal"), retryAfterMs: this.busyMs };
+    if (this.#nowMs() < this.#busyUntilMs) return { ...refused("BUSY", "pending removal"), retryAfterMs: this.busyMs };
     const named = [...this.agents].find(
       ([, one]) => one.account === wish.account && one.name === wish.name && one.endedMs === null,
     );
-    const nowMs = this.#clock.wallMs();
+    const nowMs = this.#nowMs();
     if (wish.kind === "revoke") {
       // The long style drops who has the name.
       if (named === undefined || (this.#style === "short" && named[0] !== wish.signer))
@@ -166,10 +171,10 @@ export class FakeVenue {
     if (weather !== "fine" && weather !== "limited")
       return { ok: false, code: "TIMEOUT", message: weather, retryAfterMs: null };
     if (addressOf(secret) !== key.signer) throw new Error("the secret of another key");
-    const atMs = this.#clock.wallMs() - LIST_LAG_MS;
+    const atMs = this.#nowMs() - LIST_LAG_MS;
     const agent = this.agents.get(key.signer);
     const isLive = agent !== undefined && agent.sinceMs <= atMs && (agent.endedMs === null || agent.endedMs > atMs);
-    return { ok: true, value: isLive ? "live" : "absent", asOfMs: this.#clock.wallMs(), source: "venue" };
+    return { ok: true, value: isLive ? "live" : "absent", asOfMs: this.#nowMs(), source: "venue" };
   }
 }
 

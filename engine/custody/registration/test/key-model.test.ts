@@ -41,8 +41,10 @@ async function run(
   const world = new KeyWorld(style);
   plant(world);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random.next() * list.length)] as T;
+  let isMortal = false;
   const born = async (): Promise<Life> => {
     const death = random.next() < 0.5 ? null : { at: 1 + Math.floor(random.next() * 12), isAfter: random.next() < 0.5 };
+    isMortal = death !== null;
     const life = await world.live(death);
     life.keeper.start();
     return life;
@@ -54,6 +56,9 @@ async function run(
     const weathers = [pick(WEATHERS), pick(WEATHERS)] as const;
     world.venue.weather = () => (random.next() < 0.4 ? "fine" : pick(weathers));
     world.signerError = random.next() < 0.15 ? new ServiceError("SIGNER_UNAVAILABLE") : null;
+    // Set right after the step; a life that begins meanwhile has no other clock to go by.
+    const wallStepMs = isMortal ? 0 : pick([0, 0, 0, 72 * HOUR_MS, -48 * HOUR_MS]);
+    world.clock.stepWall(wallStepMs);
     // Commits that no store takes.
     const refusedShare = random.next() < 0.15 ? 0.4 : 0;
     world.store.gate = async () => {
@@ -67,6 +72,7 @@ async function run(
     if (calls[1] === null && calls[0] !== "revoke" && NOTHING_LEFT.has(outcomes[0] ?? ""))
       expect(life.keeper.counts().get(OWNER.venue)?.unsettled, `seed ${seed} step ${step}: ${outcomes[0]}`).toBe(0);
     await world.clock.advanceAsync(pick([0, 500, 5_000, 60_000, HOUR_MS]));
+    world.clock.stepWall(-wallStepMs);
     if (!life.isDead()) continue;
     deaths++;
     life = await born();
@@ -145,6 +151,19 @@ describe("the model finds a room that", () => {
           ? { kind: "refused", reason: "OTHER", venueText: "", retryAfterMs: null, isSpent: true }
           : outcome,
       ),
+    ],
+    [
+      "ends an act before the venue does",
+      "long",
+      (world) => {
+        world.spoiled = (registrar) => ({
+          ...registrar,
+          async approval(key) {
+            const made = await registrar.approval(key);
+            return made.ok ? { ...made, act: { ...made.act, validUntilMs: world.clock.wallMs() + 3_000 } } : made;
+          },
+        });
+      },
     ],
     [
       "trades with a key before the venue takes it",
