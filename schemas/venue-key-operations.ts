@@ -20,7 +20,7 @@ const COMMON = {
 } as const;
 
 const ERRORS = {
-  403: "The co-signer's policy refuses the approval (POLICY_REFUSED).",
+  403: "The policy of the co-signer, or of an outside signer, refuses the approval (POLICY_REFUSED).",
   423: "A cryptographic check failed once, and an operator must act (WALLET_FROZEN).",
 } as const;
 const UNSETTLED =
