@@ -62,6 +62,25 @@ describe("a registration", () => {
     expect(new Set(outcomes)).toEqual(new Set(["REGISTRATION_UNSETTLED", "OVERLOADED"]));
   });
 
+  it("follows a key that the venue has dropped by itself, and no key that it may have", async () => {
+    const { world, life } = await registered();
+    await world.clock.advanceAsync(DAY_MS);
+    world.venue.weather = () => "lost";
+    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("API_KEY_EXISTS");
+    world.venue.weather = () => "fine";
+    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("API_KEY_EXISTS");
+    const pruned = world.venue.agents.get(world.venue.live(OWNER.account)[0] ?? "");
+    if (pruned !== undefined) pruned.endedMs = world.clock.wallMs();
+    await world.clock.advanceAsync(60_000);
+    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("done");
+    expect([world.venue.approvals, world.told.length]).toEqual([2, 2]);
+    life.keeper.start();
+    await world.clock.advanceAsync(60_000);
+    expect(await rowCount(world)).toBe(1);
+    expect(life.registrations.list(OWNER.walletId)).toMatchObject([{ status: "ACTIVE" }]);
+    await world.judge(life);
+  });
+
   it("shows no secret where the interface does not", async () => {
     const { world, life } = await begun();
     const key = await life.registrations.register(OWNER, false);

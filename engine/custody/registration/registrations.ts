@@ -22,16 +22,21 @@ import {
   signed,
   unsettled,
   venueAway,
+  waitWithin,
   withSecret,
 } from "./key-parts.js";
 import { type KeyPlace, rowKey, sealContext, type StoredKey } from "./key-row.js";
 import { KEYS_MAX } from "./key-book.js";
+import { standingOf } from "./key-steps.js";
 import type { KeyTurns } from "./key-turns.js";
 import { type KeyView, tradingKey, viewOf } from "./key-views.js";
 import { Revocation } from "./revocation.js";
 
 /** A caller waits no longer for its turn, and from then on no longer for a venue that does not answer. */
 export const ACT_MS = 12_000;
+
+/** A key of less than this is not asked about: it was there a moment ago. */
+const YOUNG_MS = 60_000;
 
 export interface RegisteredKey extends KeyView {
   /** `0x` hex of an agent's key, in the one reply that shows it; else null. */
@@ -65,16 +70,20 @@ export class KeyRegistrations {
   }
 
   /**
-   * Rejects with API_KEY_EXISTS where the wallet has a key that a reply told of; with what the signer and the venue refuse;
+   * Rejects with API_KEY_EXISTS where the wallet has a key that a reply told of, unless the venue has dropped it; with what the signer and the venue refuse;
    * with REGISTRATION_UNSETTLED where it is not known whether the venue has the key: asked for again it is that one.
    * `showsSecret`: the interface returns the secret of this venue's keys.
    */
   register(owner: KeyAsk, showsSecret: boolean): Promise<RegisteredKey> {
     return this.#turn(owner, async () => {
       const live = this.#trading(owner);
-      if (live?.isAnswered === true)
-        throw new ServiceError("API_KEY_EXISTS", { exchange: owner.venue, signerAddress: live.signer });
-      return this.#answered(owner, live ?? (await this.#obtain(owner)), showsSecret);
+      if (live?.isAnswered === false) return this.#answered(owner, live, showsSecret);
+      if (live !== undefined) {
+        if (!(await this.#isDropped(owner, live)))
+          throw new ServiceError("API_KEY_EXISTS", { exchange: owner.venue, signerAddress: live.signer });
+        await this.#end(owner, [live]);
+      }
+      return this.#answered(owner, await this.#obtain(owner), showsSecret);
     });
   }
 
@@ -188,6 +197,15 @@ export class KeyRegistrations {
       this.#parts.logger.error("venue_keys.not_opened", { name: rowKey(place), code });
       return null;
     }
+  }
+
+  /** By the venue itself, as where the account was empty. Its lists lag behind, so it must say that twice. */
+  async #isDropped(place: KeyPlace, key: StoredKey): Promise<boolean> {
+    const registrar = registrarOf(this.#parts, place);
+    if (registrar.kind !== "agent" || this.#lifetime.nowMs() - key.createdAtMs < YOUNG_MS) return false;
+    const time = new Deadline(this.#parts.clock, ACT_MS);
+    const isAbsent = async () => (await standingOf(this.#parts, registrar, { place, key, time })) === "absent";
+    return (await isAbsent()) && (await waitWithin(this.#parts, time, registrar.listLagMs)) && isAbsent();
   }
 
   async #obtain(owner: KeyAsk): Promise<StoredKey> {
