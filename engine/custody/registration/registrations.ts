@@ -257,7 +257,7 @@ export class KeyRegistrations {
     await behindVenue(commit, () => unsettled(place.venue));
     const answered = this.#keys(place).find(({ serial }) => serial === key.serial) ?? key;
     const secretHex = showsSecret
-      ? await withSecret(this.#parts, place, answered, (secret) => `0x${Buffer.from(secret).toString("hex")}`)
+      ? await withSecret(this.#parts, place, answered, shownSecret)
       : null;
     return { ...viewOf(place.venue, answered, this.#lifetime.nowMs()), secretHex };
   }
@@ -282,4 +282,9 @@ export class KeyRegistrations {
     const live = tradingKey(this.#keys(place), this.#lifetime.nowMs());
     return kind === undefined || live?.flow === kind ? live : undefined;
   }
+}
+
+/** Over the bytes themselves: a copy in a buffer would be wiped by nobody. */
+function shownSecret({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return `0x${Buffer.from(buffer, byteOffset, byteLength).toString("hex")}`;
 }

@@ -107,3 +107,23 @@ it("a row that is not whole keeps the service from starting, and is named", asyn
     expect(await refusalOf(opened(store)), value).toBe("SEAL_BROKEN");
   }
 });
+
+it("a secret that a reply shows leaves no bytes behind in the memory that small buffers share", async () => {
+  const { registrations } = await opened(createMemoryStore());
+  const pools = new Set<ArrayBufferLike>();
+  const from = Buffer.from;
+  const noted = (...call: unknown[]): Buffer => {
+    const made = Reflect.apply(from, Buffer, call) as Buffer;
+    pools.add(made.buffer);
+    return made;
+  };
+  Buffer.from = noted as typeof Buffer.from;
+  const { secretHex } = await registrations.register(OWNER, true).finally(() => {
+    Buffer.from = from;
+  });
+  const secret = Buffer.from(secretHex?.slice(2) ?? "", "hex");
+  const copy = new Uint8Array(secret);
+  secret.fill(0);
+  expect(pools.size).toBeGreaterThan(0);
+  for (const pool of pools) expect(Buffer.from(pool).includes(copy)).toBe(false);
+});
