@@ -1,30 +1,13 @@
-/** What callers and operators of venue keys get: refusals, ends, warnings, keys that the venue makes. */
+/** What callers and operators of venue keys get: refusals, ends, warnings. */
 import { describe, expect, it } from "vitest";
 import { delay } from "../../domain/clock.js";
 import { ServiceError } from "../../domain/errors.js";
-import type { AgentRegistrar, IssuingRegistrar } from "../../key-registrar.js";
-import type { Weather } from "./test/fake-venue.js";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { decodeKeyRow } from "./key-row.js";
 import { ACT_MS } from "./registrations.js";
-import { KeyWorld, type Life, OWNER } from "./test/key-world.js";
+import { begun, KeyWorld, OWNER, registered, rowCount } from "./test/key-world.js";
 
 const DAY_MS = 86_400_000;
-
-async function begun(): Promise<{ world: KeyWorld; life: Life }> {
-  const world = new KeyWorld("long");
-  return { world, life: await world.live() };
-}
-
-async function registered(): Promise<{ world: KeyWorld; life: Life }> {
-  const { world, life } = await begun();
-  expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("done");
-  return { world, life };
-}
-
-async function rowCount(world: KeyWorld): Promise<number> {
-  return (await world.store.scan("venue-key", { prefix: "", limit: 10 })).length;
-}
 
 describe("a registration", () => {
   it("is refused once a reply told of the key, and the key goes on trading", async () => {
@@ -157,67 +140,6 @@ describe("a registration", () => {
   });
 });
 
-/** What becomes of the acts to come, one after another; then `fine`. Looks are answered. */
-function weathers(world: KeyWorld, registrar: AgentRegistrar, ...list: Weather[]): AgentRegistrar {
-  return {
-    ...registrar,
-    async send(...call) {
-      world.venue.weather = () => list.shift() ?? "fine";
-      try {
-        return await registrar.send(...call);
-      } finally {
-        world.venue.weather = () => "fine";
-      }
-    },
-  };
-}
-
-const LIMITED = new Array<Weather>(8).fill("limited");
-
-describe("an act that may be on its way", () => {
-  it("of approval is not given up for a refusal that leaves its bytes good", async () => {
-    const world = new KeyWorld("long");
-    world.venue.lateMs = () => 40_000;
-    const registrar = weathers(
-      world,
-      world.venue.registrar((act) => act()),
-      "late",
-      ...LIMITED,
-    );
-    const life = await world.live(null, registrar);
-    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("REGISTRATION_UNSETTLED");
-    await world.clock.advanceAsync(60_000);
-    expect(world.venue.live(OWNER.account)).toEqual(
-      life.registrations.list(OWNER.walletId).map(({ signer }) => signer),
-    );
-    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("done");
-    await world.judge(life);
-    expect(world.venue.approvals).toBe(1);
-  });
-
-  it("of revocation does not drop a later key of the same name", async () => {
-    const world = new KeyWorld("long");
-    world.venue.lateMs = () => 40_000;
-    const registrar = weathers(
-      world,
-      world.venue.registrar((act) => act()),
-      "fine",
-      "late",
-      "limited",
-    );
-    const life = await world.live(null, registrar);
-    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("done");
-    // The first copy is late; asked again, the venue is over its limit; then it is not.
-    for (let attempt = 0; attempt < 3; attempt++) {
-      expect(await world.outcome(life, life.registrations.revoke(OWNER))).toBe("done");
-      await world.clock.advanceAsync(3_000);
-    }
-    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("done");
-    await world.clock.advanceAsync(60_000);
-    await world.judge(life);
-  });
-});
-
 describe("a revocation", () => {
   it("waits for an approval that may yet arrive, and leaves no key behind", async () => {
     const { world, life } = await begun();
@@ -318,46 +240,6 @@ describe("a rotation", () => {
   });
 });
 
-describe("a wall clock that is set forward", () => {
-  it("ends no key before its time", async () => {
-    const { world, life } = await registered();
-    life.keeper.start();
-    await world.clock.advanceAsync(DAY_MS);
-    world.clock.stepWall(100 * DAY_MS);
-    expect(Object.keys(await life.registrations.blocks(OWNER.walletId))).toEqual([OWNER.venue]);
-    await world.clock.advanceAsync(120_000);
-    world.clock.stepWall(-100 * DAY_MS);
-    await world.clock.advanceAsync(60_000);
-    expect(world.venue.live(OWNER.account)).toHaveLength(1);
-    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("API_KEY_EXISTS");
-    await world.judge(life);
-  });
-
-  it.each(["long", "short"] as const)(
-    "gives up no approval that may be on its way to a venue that takes it for a %s time",
-    async (style) => {
-      const world = new KeyWorld(style);
-      world.venue.lateMs = () => 8_000;
-      const life = await world.live(
-        null,
-        weathers(
-          world,
-          world.venue.registrar((act) => act()),
-          "late",
-        ),
-      );
-      const outcome = world.outcome(life, life.registrations.register(OWNER, true));
-      await world.clock.advanceAsync(0);
-      world.clock.stepWall(3 * DAY_MS);
-      await outcome;
-      world.clock.stepWall(-3 * DAY_MS);
-      life.keeper.start();
-      await world.clock.advanceAsync(120_000);
-      await world.judge(life);
-    },
-  );
-});
-
 describe("the end of a key", () => {
   it("is warned of once a day in the two weeks before; then nothing trades with it, and the venue drops it", async () => {
     const { world, life } = await registered();
@@ -376,105 +258,5 @@ describe("the end of a key", () => {
     world.venue.weather = () => "fine";
     await world.clock.advanceAsync(900_000);
     expect([world.venue.live(OWNER.account), await rowCount(world)]).toEqual([[], 0]);
-  });
-});
-
-it.each([
-  ["people decide on", new ServiceError("APPROVAL_PENDING", { isUnsettled: true })],
-  ["the signer may have", new ServiceError("SIGNER_UNAVAILABLE", { isUnsettled: true })],
-])("an approval that %s is asked for again as the same act, and never as a second key", async (_what, error) => {
-  const { world, life } = await begun();
-  world.signerError = error;
-  for (let attempt = 0; attempt < 2; attempt++)
-    expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe(error.code);
-  const [pending] = life.registrations.list(OWNER.walletId);
-  expect(pending).toMatchObject({ status: "APPROVING" });
-  world.signerError = null;
-  const later = await world.live();
-  const key = await later.registrations.register(OWNER, true);
-  expect([key.signer, world.signatures, world.venue.approvals]).toEqual([pending?.signer, 1, 1]);
-});
-
-describe("a key that the venue makes", () => {
-  const made = { account: OWNER.account, signer: OWNER.account, name: "made", expiresAtMs: null };
-  const registrar = (issue: IssuingRegistrar["issue"]): IssuingRegistrar => ({
-    kind: "issued",
-    issue,
-    block: (key, secret) => ({ name: key.name, secret: secret.use((bytes) => Buffer.from(bytes).toString("utf8")) }),
-  });
-
-  it("trades, is wiped where it was handed over, and a revocation says that the venue keeps it", async () => {
-    const world = new KeyWorld("long");
-    const secret = Buffer.from("api secret");
-    const asked: string[] = [];
-    const life = await world.live(
-      null,
-      registrar(async (account, sign) => {
-        asked.push(account, (await sign({ kind: "typedData", text: "log in" })).slice(0, 2));
-        return { kind: "done", key: made, secret };
-      }),
-    );
-    expect(await life.registrations.register(OWNER, false)).toMatchObject({ status: "ACTIVE", secretHex: null });
-    expect([asked, [...secret].every((byte) => byte === 0)]).toEqual([[OWNER.account, "0x"], true]);
-    expect(await life.registrations.blocks(OWNER.walletId)).toEqual({
-      venueone: { name: "made", secret: "api secret" },
-    });
-    expect(await life.registrations.revoke(OWNER)).toEqual({ count: 1, pending: 0, undroppable: 1 });
-    expect(await rowCount(world)).toBe(0);
-  });
-
-  it("is registered beside an agent of before the other kind was configured, which trades no more", async () => {
-    const { world, life: before } = await registered();
-    const agent = before.registrations.find(OWNER);
-    const life = await world.live(
-      null,
-      registrar(async () => ({ kind: "done", key: made, secret: Buffer.from("api secret") })),
-    );
-    expect(await life.registrations.blocks(OWNER.walletId)).toEqual({});
-    expect(life.registrations.find(OWNER)).toBeNull();
-    expect(await world.outcome(life, life.registrations.register(OWNER, false))).toBe("done");
-    expect(await life.registrations.blocks(OWNER.walletId)).toMatchObject({ venueone: { name: "made" } });
-    expect(life.registrations.list(OWNER.walletId)).toMatchObject([
-      { status: "RETIRING", signer: agent?.signer },
-      { status: "ACTIVE", signer: OWNER.account },
-    ]);
-    // And back.
-    const again = await world.live();
-    expect(await world.outcome(again, again.registrations.register(OWNER, true))).toBe("done");
-    expect(world.venue.live(OWNER.account)).toHaveLength(2);
-    expect(again.registrations.find(OWNER)?.signer).not.toBe(agent?.signer);
-  });
-
-  it("is not asked for where no more can be kept", async () => {
-    const world = new KeyWorld("long");
-    let madeCount = 0;
-    const life = await world.live(
-      null,
-      registrar(async () => {
-        madeCount++;
-        return { kind: "done", key: made, secret: Buffer.from(`secret ${madeCount}`) };
-      }),
-    );
-    expect(await world.outcome(life, life.registrations.register(OWNER, false))).toBe("done");
-    let outcome = "done";
-    while (outcome === "done") outcome = await world.outcome(life, life.registrations.rotate(OWNER, false));
-    expect([outcome, madeCount]).toEqual(["API_KEY_LIMIT", life.registrations.list(OWNER.walletId).length]);
-    expect(await life.registrations.blocks(OWNER.walletId)).toMatchObject({
-      venueone: { secret: `secret ${madeCount}` },
-    });
-  });
-
-  it.each([
-    [{ kind: "unknown" }, "VENUE_UNAVAILABLE"],
-    [{ kind: "notSent", problem: "DOWN", retryAfterMs: null }, "VENUE_UNAVAILABLE"],
-    [{ kind: "refused", reason: "OTHER", venueText: "no", retryAfterMs: null, isSpent: true }, "REGISTRATION_REJECTED"],
-  ] as const)("and that does not come (%j) is %s, and leaves nothing", async (outcome, code) => {
-    const world = new KeyWorld("long");
-    const life = await world.live(
-      null,
-      registrar(async () => outcome),
-    );
-    expect(await world.outcome(life, life.registrations.register(OWNER, false))).toBe(code);
-    expect(await rowCount(world)).toBe(0);
   });
 });

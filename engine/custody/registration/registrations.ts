@@ -9,27 +9,14 @@
 import { Deadline } from "../../domain/deadline.js";
 import { LifetimeClock } from "../../domain/lifetime-clock.js";
 import { ServiceError } from "../../domain/errors.js";
-import type { RoutableVenue } from "../../domain/venue.js";
-import { type IssuingRegistrar, StoredSecret } from "../../key-registrar.js";
+import { issuedKey } from "./issued-key.js";
+import { KeyBlocks, type VenueBlocks } from "./key-blocks.js";
 import { Approval, type KeyAsk, type KeyOwner } from "./approval.js";
-import {
-  behindVenue,
-  callWithin,
-  type KeyParts,
-  refusedBy,
-  registrarOf,
-  sealed,
-  signed,
-  unsettled,
-  venueAway,
-  waitWithin,
-  withSecret,
-} from "./key-parts.js";
-import { type KeyPlace, rowKey, sealContext, type StoredKey } from "./key-row.js";
-import { KEYS_MAX } from "./key-book.js";
+import { behindVenue, type KeyParts, registrarOf, unsettled, waitWithin, withSecret } from "./key-parts.js";
+import { type KeyPlace, rowKey, type StoredKey } from "./key-row.js";
 import { standingOf } from "./key-steps.js";
 import type { KeyTurns } from "./key-turns.js";
-import { type KeyView, tradingKey, viewOf } from "./key-views.js";
+import { type KeyView, viewOf } from "./key-views.js";
 import { Revocation } from "./revocation.js";
 
 /** A caller waits no longer for its turn, and from then on no longer for a venue that does not answer. */
@@ -58,8 +45,7 @@ export class KeyRegistrations {
   readonly #turns: KeyTurns;
   readonly #approval: Approval;
   readonly #revocation: Revocation;
-  /** Keys whose secret could be opened as they lie in memory: one look is enough. */
-  readonly #opened = new WeakSet<StoredKey>();
+  readonly #blocks: KeyBlocks;
 
   constructor(parts: KeyParts, turns: KeyTurns) {
     this.#parts = parts;
@@ -67,6 +53,7 @@ export class KeyRegistrations {
     this.#turns = turns;
     this.#approval = new Approval(parts);
     this.#revocation = new Revocation(parts);
+    this.#blocks = new KeyBlocks(parts, this.#lifetime);
   }
 
   /**
@@ -76,7 +63,7 @@ export class KeyRegistrations {
    */
   register(owner: KeyAsk, showsSecret: boolean): Promise<RegisteredKey> {
     return this.#turn(owner, async () => {
-      const live = this.#trading(owner);
+      const live = this.#blocks.trading(owner);
       if (live?.isAnswered === false) return this.#answered(owner, live, showsSecret);
       if (live !== undefined) {
         if (!(await this.#isDropped(owner, live)))
@@ -90,7 +77,7 @@ export class KeyRegistrations {
   /** As `register`, beside the present key, which lives to its end. API_KEY_NOT_FOUND: there is none. */
   rotate(owner: KeyAsk, showsSecret: boolean): Promise<RegisteredKey> {
     return this.#turn(owner, async () => {
-      const live = this.#trading(owner);
+      const live = this.#blocks.trading(owner);
       if (live === undefined) throw new ServiceError("API_KEY_NOT_FOUND", { exchange: owner.venue });
       return this.#answered(owner, live.isAnswered ? await this.#obtain(owner) : live, showsSecret);
     });
@@ -135,7 +122,7 @@ export class KeyRegistrations {
 
   /** The key that a reply told of, without its secret; null: there is none that trades. */
   find(place: KeyPlace): RegisteredKey | null {
-    const live = this.#trading(place);
+    const live = this.#blocks.trading(place);
     return live === undefined ? null : { ...viewOf(place.venue, live, this.#lifetime.nowMs()), secretHex: null };
   }
 
@@ -145,27 +132,14 @@ export class KeyRegistrations {
     return this.#parts.book.rowsOf(walletId).flatMap(({ venue, keys }) => keys.map((key) => viewOf(venue, key, nowMs)));
   }
 
-  /**
-   * Blocks of interface spec 2.3 for one request. Rejects with SEAL_BROKEN, SEAL_KEY_UNKNOWN or STORE_UNAVAILABLE where a
-   * secret cannot be opened; later each session opens it by itself.
-   */
-  async blocks(walletId: string): Promise<Readonly<Partial<Record<RoutableVenue, unknown>>>> {
-    for (const { place, live } of this.#usable(walletId)) {
-      if (this.#opened.has(live)) continue;
-      await withSecret(this.#parts, place, live, () => null);
-      this.#opened.add(live);
-    }
-    return this.storedBlocks(walletId);
+  /** Blocks of interface spec 2.3 for one request (key-blocks.ts). */
+  blocks(walletId: string): Promise<VenueBlocks> {
+    return this.#blocks.opened(walletId);
   }
 
   /** The same without a look at the secrets. */
-  storedBlocks(walletId: string): Readonly<Partial<Record<RoutableVenue, unknown>>> {
-    const blocks: Partial<Record<RoutableVenue, unknown>> = {};
-    for (const { place, live, registrar } of this.#usable(walletId)) {
-      const secret = new StoredSecret(`${rowKey(place)}/${live.signer}`, () => this.#openNow(place, live.serial));
-      blocks[place.venue] = registrar.block(live, secret);
-    }
-    return blocks;
+  storedBlocks(walletId: string): VenueBlocks {
+    return this.#blocks.stored(walletId);
   }
 
   /** Rejects with OVERLOADED where those before took too long: nothing was done then. */
@@ -175,28 +149,6 @@ export class KeyRegistrations {
       if (waiting.leftMs() === 0) throw new ServiceError("OVERLOADED");
       return act();
     });
-  }
-
-  /** The keys that trade, at venues that are configured. */
-  #usable(walletId: string) {
-    return this.#parts.book.rowsOf(walletId).flatMap((place) => {
-      const registrar = this.#parts.registrars.get(place.venue);
-      const live = this.#trading(place);
-      return registrar === undefined || live === undefined ? [] : [{ place, live, registrar }];
-    });
-  }
-
-  /** Null for a key that has ended since. */
-  #openNow(place: KeyPlace, serial: number): Uint8Array | null {
-    const key = this.#keys(place).find((one) => one.serial === serial);
-    if (key === undefined || key.state === "REVOKING") return null;
-    try {
-      return this.#parts.sealer.open(sealContext(place, key), Buffer.from(key.sealed, "base64"));
-    } catch (error) {
-      const code = error instanceof ServiceError ? error.code : "INTERNAL";
-      this.#parts.logger.error("venue_keys.not_opened", { name: rowKey(place), code });
-      return null;
-    }
   }
 
   /** By the venue itself, as where the account was empty. Its lists lag behind, so it must say that twice. */
@@ -211,41 +163,9 @@ export class KeyRegistrations {
   async #obtain(owner: KeyAsk): Promise<StoredKey> {
     const registrar = registrarOf(this.#parts, owner);
     const time = new Deadline(this.#parts.clock, ACT_MS);
-    return registrar.kind === "agent" ? this.#approval.obtain(owner, time) : this.#issued(owner, registrar, time);
-  }
-
-  /** A key that the venue makes: with its reply lost its secret is lost, too, and nobody can use it. */
-  async #issued(owner: KeyAsk, registrar: IssuingRegistrar, time: Deadline): Promise<StoredKey> {
-    const { clock, book } = this.#parts;
-    // The venue keeps them all; what cannot be stored must not be made.
-    if (this.#keys(owner).length >= KEYS_MAX)
-      throw new ServiceError("API_KEY_LIMIT", { exchange: owner.venue, limit: KEYS_MAX });
-    const options = callWithin(time);
-    if (options === null) throw venueAway(owner.venue, "NO_TIME", null);
-    const outcome = await registrar.issue(owner.account, (text) => signed(this.#parts, owner, text), options);
-    if (outcome.kind === "refused") throw refusedBy(owner.venue, outcome);
-    if (outcome.kind === "notSent") throw venueAway(owner.venue, outcome.problem, outcome.retryAfterMs);
-    if (outcome.kind === "unknown") throw venueAway(owner.venue, "KEY_LOST", null);
-    const serial = Math.max(0, ...this.#keys(owner).map((key) => key.serial)) + 1;
-    const facts = {
-      ...outcome.key,
-      serial,
-      createdAtMs: clock.wallMs(),
-      isAnswered: false,
-      requestId: owner.requestId,
-      act: null,
-    };
-    try {
-      const key = sealed(this.#parts, owner, { ...facts, flow: "issued", state: "ACTIVE" }, outcome.secret);
-      const commit = book.update(owner, (keys) => [
-        ...keys.map((one): StoredKey => (one.state === "ACTIVE" ? { ...one, state: "RETIRING" } : one)),
-        key,
-      ]);
-      await behindVenue(commit, () => venueAway(owner.venue, "KEY_LOST", null));
-      return key;
-    } finally {
-      outcome.secret.fill(0);
-    }
+    return registrar.kind === "agent"
+      ? this.#approval.obtain(owner, time)
+      : issuedKey(this.#parts, owner, registrar, time);
   }
 
   /** The commit goes before the secret: a reply that is lost after it takes the secret with it. */
@@ -256,9 +176,7 @@ export class KeyRegistrations {
     );
     await behindVenue(commit, () => unsettled(place.venue));
     const answered = this.#keys(place).find(({ serial }) => serial === key.serial) ?? key;
-    const secretHex = showsSecret
-      ? await withSecret(this.#parts, place, answered, shownSecret)
-      : null;
+    const secretHex = showsSecret ? await withSecret(this.#parts, place, answered, shownSecret) : null;
     return { ...viewOf(place.venue, answered, this.#lifetime.nowMs()), secretHex };
   }
 
@@ -274,13 +192,6 @@ export class KeyRegistrations {
 
   #keys(place: KeyPlace): readonly StoredKey[] {
     return this.#parts.book.keysOf(place);
-  }
-
-  /** Of the kind that is configured: keys of another one trade no more. */
-  #trading(place: KeyPlace): StoredKey | undefined {
-    const kind = this.#parts.registrars.get(place.venue)?.kind;
-    const live = tradingKey(this.#keys(place), this.#lifetime.nowMs());
-    return kind === undefined || live?.flow === kind ? live : undefined;
   }
 }
 

@@ -122,7 +122,7 @@ it("a secret that a reply shows leaves no bytes behind in the memory that small 
     Buffer.from = from;
   });
   const secret = Buffer.from(secretHex?.slice(2) ?? "", "hex");
-  const copy = new Uint8Array(secret);
+  const copy = Buffer.from(new Uint8Array(secret).buffer);
   secret.fill(0);
   expect(pools.size).toBeGreaterThan(0);
   for (const pool of pools) expect(Buffer.from(pool).includes(copy)).toBe(false);

@@ -164,3 +164,21 @@ function gatedStore(store: StateStore, gate: <T>(act: () => Promise<T>) => Promi
     close: () => store.close(),
   });
 }
+
+/** At the `long` style, in its first life. */
+export async function begun(): Promise<{ world: KeyWorld; life: Life }> {
+  const world = new KeyWorld("long");
+  return { world, life: await world.live() };
+}
+
+/** With a key that a reply told of. */
+export async function registered(): Promise<{ world: KeyWorld; life: Life }> {
+  const { world, life } = await begun();
+  const outcome = await world.outcome(life, life.registrations.register(OWNER, true));
+  if (outcome !== "done") throw new Error(outcome);
+  return { world, life };
+}
+
+export async function rowCount(world: KeyWorld): Promise<number> {
+  return (await world.store.scan("venue-key", { prefix: "", limit: 10 })).length;
+}
