@@ -57,7 +57,7 @@ describe("a store that is lost", () => {
     expect(back.service.status()).toMatchObject({ lost: 0, wallets: 1 });
     expect(await back.create("ada")).toBe("WALLET_EXISTS");
     expect(await back.sign(made.id)).toBe("RESTORED_STORE");
-    expect(back.cosigner.approve(made.id, 2)).toEqual({ epoch: 2 });
+    expect(back.cosigner.approve(made.id, 2)).toEqual({ ok: true, epoch: 2 });
     expect(await back.told(back.service.refresh(made.id, 2))).toBe(2);
     expect(await back.sign(made.id)).toMatchObject(SIGNED);
   });
@@ -74,7 +74,7 @@ describe("a store that is lost", () => {
     await restoreAt(back, 0);
     expect(back.service.status()).toMatchObject({ lost: 0, wallets: 1 });
     expect(await back.create("ada")).toBe("WALLET_EXISTS");
-    expect(back.cosigner.approve(made.id, 2)).toEqual({ epoch: 2 });
+    expect(back.cosigner.approve(made.id, 2)).toEqual({ ok: true, epoch: 2 });
     expect(await back.told(back.service.refresh(made.id, 2))).toBe(2);
     expect(await back.sign(made.id)).toMatchObject(SIGNED);
     // A seed's first wallet id is the one of the wallet that is there.
@@ -99,7 +99,7 @@ describe("a store that is lost", () => {
     expect(await back.sign(made.id)).toBe("RESTORED_STORE");
     await restoreAt(back, 1);
     expect(back.rows[1].beside.get("day/all")).toBeDefined();
-    expect(back.cosigner.approve(made.id, 2)).toEqual({ epoch: 2 });
+    expect(back.cosigner.approve(made.id, 2)).toEqual({ ok: true, epoch: 2 });
     expect(await back.told(back.service.refresh(made.id, 2))).toBe(2);
     expect(await back.sign(made.id)).toMatchObject(SIGNED);
   });
@@ -123,7 +123,7 @@ describe("a restore that meets a store which takes nothing", () => {
     expect(back.service.status().problem).toBeNull();
     expect(back.cosigner.host.isReady).toBe(true);
     expect(storedRow(back.rows[party])).toMatchObject({ status: "restored", activeEpoch: 1 });
-    expect(back.cosigner.approve(made.id, 2)).toEqual({ epoch: 2 });
+    expect(back.cosigner.approve(made.id, 2)).toEqual({ ok: true, epoch: 2 });
     expect(await back.told(back.service.refresh(made.id, 2))).toBe(2);
     expect(await back.sign(made.id)).toMatchObject(SIGNED);
   });
