@@ -76,6 +76,19 @@ describe("the header of a frame", () => {
     expect(checkSession(headerOf(0x33, { ctr: 8n }), names)).toBe("dropped");
     expect(checkSession(headerOf(0x33, { ctr: 10n }), names)).toBe("violation");
     expect(checkSession(headerOf(0x33, { epoch: 2 }), names)).toBe("violation");
+    expect(checkSession(headerOf(0x33, { epoch: 4 }), names)).toBe("violation");
+    expect(checkSession(headerOf(0x33, { epoch: 2, ctr: 8n }), names)).toBe("dropped");
+    expect(checkSession(headerOf(0x33, { epoch: 4, ctr: 8n }), names)).toBe("dropped");
+    expect(checkSession(headerOf(0x33, { epoch: 2, ctr: 10n }), names)).toBe("violation");
+  });
+
+  it("of a former epoch is dropped in a key generation and a refresh, which have no counter", () => {
+    const names = { walletId, epoch: 3, ctr: 0n };
+    expect(checkSession(headerOf(0x25, { ctr: 0n }), names)).toBe("ok");
+    expect(checkSession(headerOf(0x33, { epoch: 2, ctr: 8n }), names)).toBe("dropped");
+    expect(checkSession(headerOf(0x25, { epoch: 2, ctr: 0n }), names)).toBe("dropped");
+    expect(checkSession(headerOf(0x33, { ctr: 8n }), names)).toBe("violation");
+    expect(checkSession(headerOf(0x25, { epoch: 4, ctr: 0n }), names)).toBe("violation");
   });
 });
 
