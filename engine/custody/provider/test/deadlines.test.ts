@@ -5,6 +5,7 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Party } from "../../mpc/base/parameters.js";
 import type { Message } from "../../mpc/wire/header.js";
+import { MESSAGE } from "../../mpc/wire/message-types.js";
 import { copyOf } from "../../mpc/test/link.js";
 import { abortMessage } from "../host-messages.js";
 import { CustodyBench } from "./custody-bench.js";
@@ -20,6 +21,8 @@ vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 const made = madeWallet();
 
 const walletIdOf = (id: string) => Buffer.from(id.replaceAll("-", ""), "hex");
+const droppedAt = (both: CustodyBench, party: Party) =>
+  party === 0 ? both.service.status().sessions.dropped : both.cosigner.host.droppedCount;
 const senderOf = (flight: number): Party => (flight % 2 === 1 ? 0 : 1);
 
 describe("a flight of a signature", () => {
@@ -157,26 +160,32 @@ describe("a late message", () => {
       both.link.fate = (_message, sent) => (sent === name ? { delayMs: 100 } : "pass");
       const call = both.signing(made.id, `t:before ${name}`);
       await both.quiet();
-      const dropped = () => (party === 0 ? both.service.status().sessions.dropped : both.cosigner.host.droppedCount);
-      const before = dropped();
+      const before = droppedAt(both, party);
       for (const message of late[party]) await both.link.inject(party, message);
-      expect(dropped() - before, name).toBe(4);
+      expect(droppedAt(both, party) - before, name).toBe(4);
       expect(await both.told(call), name).toMatchObject(SIGNED);
     }
     expect(both.eventsOf("violation")).toEqual([]);
   });
 
-  it("of a signature does not end a refresh at the co-signer, whatever that awaits", async () => {
-    for (const awaited of ["rf3", "rf5", "rf7", "rf9", "f1", "f3", "f5", "activate"]) {
+  it.each([
+    ["service", 0, ["rf2", "rf4", "rf6", "rf8", "rf10", "f2", "f4", "f6", "activated"]],
+    ["co-signer", 1, ["rf3", "rf5", "rf7", "rf9", "f1", "f3", "f5", "activate"]],
+  ] as const)("of a signature does not end a refresh at the %s, whatever that awaits", async (_, party, flights) => {
+    for (const awaited of flights) {
       const both = await made.up();
-      const [, late] = await recorded(both, () => both.sign(made.id));
-      late.push(abortMessage(0, { walletId: walletIdOf(made.id), epoch: 1, ctr: 2n }, { class: "transport" }));
+      const late = (await recorded(both, () => both.sign(made.id)))[party].filter(
+        ({ header }) => header.type !== MESSAGE.f1,
+      );
+      const names = { walletId: walletIdOf(made.id), epoch: 1, ctr: 2n };
+      late.push(abortMessage(party === 0 ? 1 : 0, names, { class: "transport" }));
       both.link.fate = (_message, sent) => (sent === awaited ? { delayMs: 100 } : "pass");
       const refresh = both.service.refresh(made.id, 0);
       refresh.catch(() => {});
       await both.quiet();
-      // The first is F1, which is answered: busy.
-      for (const message of late.slice(1)) await both.link.inject(1, message);
+      const before = droppedAt(both, party);
+      for (const message of late) await both.link.inject(party, message);
+      expect(droppedAt(both, party) - before, awaited).toBe(late.length);
       expect(await both.told(refresh), awaited).toBe(2);
       expect(both.eventsOf("violation")).toEqual([]);
     }
