@@ -59,9 +59,9 @@ export interface Custody {
 /** A co-signer that is slow to come is waited for no longer than this: the service trades without it. */
 const MEETING_MS = 5_000;
 const LOOK_MS = 25;
-/** What the two parties' configurations have to change; waiting mends none of it. */
+/** What the two parties' configurations have to change; waiting mends none of it, as it mends VERSION in an upgrade. */
 const MISFITS: ReadonlyMap<SignerProblem, string> = new Map([
-  ["SUITE", "the co-signer is of another version of the protocol"],
+  ["SUITE", "the co-signer computes by another suite of the protocol"],
   ["SAME_PARTY", "the other side of the link is a service, not a co-signer: COSIGNER_DIR or COSIGNER_URL is wrong"],
   ["SAME_KEK", "both parties seal with one key-encryption key: whoever has it has both shares"],
   ["SAME_BACKUP_KEY", "both parties have one backup key: whoever has its private half has both shares"],
@@ -184,5 +184,6 @@ async function meeting(provider: EmbeddedProvider, cosigner: CosignerReach, cloc
 
 function problemOf({ connected, lastProblem }: LinkStatus): SignerProblem | null {
   if (connected || lastProblem === null) return null;
+  if (lastProblem === "VERSION") return "VERSION";
   return lastProblem === "PIN" || lastProblem === "REFUSED" || lastProblem === "NO_CERTIFICATE" ? "PIN" : "UNREACHABLE";
 }

@@ -144,6 +144,19 @@ describe("the client", () => {
     expect(server.link.status().problems).toEqual({ PIN: 1 });
   });
 
+  it("names a co-signer of another version by that, whose messages break no rule, and tries again", async () => {
+    const { header, body } = frameOf("hello", 1);
+    const port = await tlsServer({ ...SHOWN, minVersion: "TLSv1.3" }, (socket) => {
+      socket.write(bytesOf({ header: { ...header, version: 1 }, body }));
+    });
+    const client = stage.client(port);
+    await client.listener.until(() => client.listener.count("lost") === 1);
+    expect(client.link.status()).toMatchObject({ problems: { VERSION: 1 }, lastProblem: "VERSION" });
+    passPause(client);
+    await client.listener.until(() => client.listener.count("lost") === 2);
+    expect(client.listener.events).toEqual(["connected", "lost", "connected", "lost"]);
+  });
+
   it("offers no session of a former connection, whatever tickets a server gives", async () => {
     const reused: boolean[] = [];
     const port = await tlsServer({ ...SHOWN, minVersion: "TLSv1.3", sessionIdContext: "test" }, (socket) => {

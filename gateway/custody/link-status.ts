@@ -17,6 +17,8 @@ export type LinkProblem =
   /** The peer closed before its first frame: the likely cause is that it pins another key than this party's. */
   | "REFUSED"
   | "LOST"
+  /** The peer's program speaks another version of the protocol. */
+  | "VERSION"
   /** A header that is not legal. */
   | "MALFORMED"
   /** The peer does not read what it is sent. */
