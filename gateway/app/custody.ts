@@ -5,11 +5,10 @@
 import { refusalReply } from "../../engine/custody/policy/refusals.js";
 import { DurablePartyStore } from "../../engine/custody/provider/durable-party-store.js";
 import { EmbeddedProvider } from "../../engine/custody/provider/embedded-provider.js";
-import type { PartyStore } from "../../engine/custody/provider/party-store.js";
 import { signingIntent } from "../../engine/custody/provider/signing-intent.js";
+import { takingOver } from "../../engine/custody/provider/taking-over.js";
 import type { SignerProblem } from "../../engine/custody/provider/wallet-provider.js";
 import { systemRandom } from "../../engine/custody/mpc/base/random.js";
-import { shareContext } from "../../engine/custody/mpc/state/share-record.js";
 import type { Keyring } from "../../engine/custody/sealing/keyring.js";
 import { type Clock, delay } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
@@ -101,7 +100,7 @@ async function opened(parts: CustodyParts, undo: (() => Promise<void>)[], stop: 
   undo.push(() => runner.close());
   const provider = new EmbeddedProvider({
     ...{ identity: identityOfParty(0, ring, backupKey), link, backups, runner, clock, events: record, owners },
-    store: takingOver(new DurablePartyStore(store), ring),
+    store: takingOver(new DurablePartyStore(store), ring, 0),
     rows: store,
     backedUp: () => backedUpIn(backupDirectory, 0),
     intents: { encode: signingIntent },
@@ -151,20 +150,6 @@ function reachOf(parts: CustodyParts, undo: (() => Promise<void>)[]): CosignerRe
     refusal() {
       const { refusal } = process;
       return refusal === null ? null : `the co-signer does not start: ${refusal}`;
-    },
-  };
-}
-
-/** Epochs that the session's thread sealed are written under the key of the moment (keyring.ts). */
-function takingOver(store: PartyStore, ring: Keyring): PartyStore {
-  return {
-    load: () => store.load(),
-    share: (walletId, epoch) => store.share(walletId, epoch),
-    commit(commit) {
-      const { walletId, put } = commit;
-      if (put === null) return store.commit(commit);
-      const context = shareContext({ walletId, party: 0, epoch: put.epoch, publicKey: put.publicKey });
-      return store.commit({ ...commit, put: { ...put, record: ring.takeOver(context, put.record) } });
     },
   };
 }
