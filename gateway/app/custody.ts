@@ -21,7 +21,7 @@ import { StartError } from "../children/start-error.js";
 import { backedUpIn, openBackupFolder } from "../custody/backup-folder.js";
 import { CustodyRecord } from "../custody/custody-record.js";
 import { LinkClient, type LinkPlace } from "../custody/link-client.js";
-import type { LinkStatus } from "../custody/link-status.js";
+import { signerProblemOf } from "../custody/link-status.js";
 import { openIdentity } from "../custody/link-tls.js";
 import { PartyCertificateError } from "../custody/party-certificate.js";
 import { identityOfParty } from "../custody/party-identity.js";
@@ -106,7 +106,7 @@ async function opened(parts: CustodyParts, undo: (() => Promise<void>)[], stop: 
     intents: { encode: signingIntent },
     rules: { explain: refusalReply },
     random: systemRandom,
-    linkProblem: () => problemOf(link.status()),
+    linkProblem: () => signerProblemOf(link.status()),
     creationWrites: creationWritesOf(audit),
   });
   const restores = new WalletRestores({
@@ -165,10 +165,4 @@ async function meeting(provider: EmbeddedProvider, cosigner: CosignerReach, cloc
   }
   // Elsewhere a stranger on the way could bring this about, and the service trades without the co-signer.
   if (cosigner.isOwn && provider.status().problem === "PIN") throw new StartError([WRONG_PIN]);
-}
-
-function problemOf({ connected, lastProblem }: LinkStatus): SignerProblem | null {
-  if (connected || lastProblem === null) return null;
-  if (lastProblem === "VERSION") return "VERSION";
-  return lastProblem === "PIN" || lastProblem === "REFUSED" || lastProblem === "NO_CERTIFICATE" ? "PIN" : "UNREACHABLE";
 }

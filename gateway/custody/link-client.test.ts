@@ -2,7 +2,7 @@
 import { createServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions, type TLSSocket } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
-import type { LinkProblem } from "./link-status.js";
+import { type LinkProblem, signerProblemOf } from "./link-status.js";
 import { identityOf, peerFault } from "./link-tls.js";
 import { bytesOf, closeOf, COSIGNER, frameOf, HOST, passPause, SERVICE, Stage, STRANGER } from "./test/link-doubles.js";
 
@@ -152,6 +152,7 @@ describe("the client", () => {
     const client = stage.client(port);
     await client.listener.until(() => client.listener.count("lost") === 1);
     expect(client.link.status()).toMatchObject({ problems: { VERSION: 1 }, lastProblem: "VERSION" });
+    expect(signerProblemOf(client.link.status())).toBe("VERSION");
     passPause(client);
     await client.listener.until(() => client.listener.count("lost") === 2);
     expect(client.listener.events).toEqual(["connected", "lost", "connected", "lost"]);
