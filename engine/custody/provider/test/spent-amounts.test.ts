@@ -39,6 +39,18 @@ describe("a refresh leaves the amounts of the day as they are", () => {
     expect(await both.sign(made.id)).toMatchObject(SIGNED);
   });
 
+  it.each(["f2", "f3", "f4", "f5"])("after a false %s, when the wallet is unfrozen", async (falsified) => {
+    const both = await made.up();
+    for (const text of ["t:one", "t:two"]) expect(await both.sign(made.id, text)).toMatchObject(SIGNED);
+    both.link.fate = (message, name) => (name === falsified ? [flipped(message, message.body.byteLength - 1)] : "pass");
+    expect(await both.sign(made.id)).toBe("WALLET_FROZEN");
+    both.link.fate = () => "pass";
+    expect(both.cosigner.approve(made.id, 1)).toEqual({ epoch: 2 });
+    expect(await both.told(both.service.refresh(made.id, 1))).toBe(2);
+    expect(isSpent(both)).toBe(false);
+    expect(await both.sign(made.id)).toMatchObject(SIGNED);
+  });
+
   it("after a kill of S within a session, once a later session was signed", async () => {
     const both = await made.up();
     await killedBeforeF1(both);
