@@ -268,7 +268,7 @@ describe("a notice of a freeze", () => {
       const both = await turning();
       const refresh = new Call(both.service.refresh(made.id, 0));
       await both.turnsUntil(() => both.isLong(party));
-      both.link.inject(party, freezeOf(otherParty(party)));
+      void both.link.inject(party, freezeOf(otherParty(party)));
       const row = () => storedRow(both.rows[party]);
       await both.turn();
       expect([both.isLong(party), row()?.status]).toEqual([true, "active"]);
