@@ -5,7 +5,7 @@ import type { RoutableVenue } from "../../domain/venue.js";
 import { StoredSecret } from "../../key-registrar.js";
 import { type KeyParts, withSecret } from "./key-parts.js";
 import { type KeyPlace, rowKey, sealContext, type StoredKey } from "./key-row.js";
-import { tradingKey } from "./key-views.js";
+import { isExpired, tradingKey } from "./key-views.js";
 
 export type VenueBlocks = Readonly<Partial<Record<RoutableVenue, unknown>>>;
 
@@ -44,10 +44,27 @@ export class KeyBlocks {
   stored(walletId: string): VenueBlocks {
     const blocks: Partial<Record<RoutableVenue, unknown>> = {};
     for (const { place, live, registrar } of this.#usable(walletId)) {
-      const secret = new StoredSecret(`${rowKey(place)}/${live.signer}`, () => this.#openNow(place, live.serial));
+      const secret = new StoredSecret(
+        `${rowKey(place)}/${live.signer}`,
+        () => this.#openNow(place, live),
+        () => this.stored(walletId)[place.venue] ?? null,
+      );
       blocks[place.venue] = registrar.block(live, secret);
     }
     return blocks;
+  }
+
+  /** `hear`: another key trades for the wallet at a venue, or none does any more. Call the result to end it. */
+  listen(walletId: string, hear: () => void): () => void {
+    return this.#parts.book.listen(walletId, () => {
+      try {
+        hear();
+      } catch (error) {
+        // What was made durable is done, whatever a listener makes of it.
+        const errorName = error instanceof Error ? error.name : "unknown";
+        this.#parts.logger.error("venue_keys.listener_failed", { errorName });
+      }
+    });
   }
 
   /** The keys that trade, at venues that are configured. */
@@ -59,10 +76,12 @@ export class KeyBlocks {
     });
   }
 
-  /** Null for a key that has ended since. */
-  #openNow(place: KeyPlace, serial: number): Uint8Array | null {
-    const key = this.#parts.book.keysOf(place).find((one) => one.serial === serial);
-    if (key === undefined || key.state === "REVOKING") return null;
+  /** Null for a key that has ended since. A serial may then be that of another: the count begins anew with the row. */
+  #openNow(place: KeyPlace, { serial, signer, name }: StoredKey): Uint8Array | null {
+    const key = this.#parts.book
+      .keysOf(place)
+      .find((one) => one.serial === serial && one.signer === signer && one.name === name);
+    if (key === undefined || key.state === "REVOKING" || isExpired(key, this.#lifetime.nowMs())) return null;
     try {
       return this.#parts.sealer.open(sealContext(place, key), Buffer.from(key.sealed, "base64"));
     } catch (error) {

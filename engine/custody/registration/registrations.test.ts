@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { delay } from "../../domain/clock.js";
 import { ServiceError } from "../../domain/errors.js";
+import { storedSecretIn } from "../../key-registrar.js";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { decodeKeyRow } from "./key-row.js";
 import { ACT_MS } from "./registrations.js";
@@ -229,6 +230,34 @@ describe("a rotation", () => {
     await rotation;
     expect(await traded()).toMatchObject([{ signer: rotated }]);
     expect(world.venue.takes(rotated)).toBe(true);
+  });
+
+  it("is told to who listens, and a block that was kept leads to the next key, once its own has ended with its bytes gone", async () => {
+    const { world, life } = await registered();
+    life.keeper.start();
+    const { registrations } = life;
+    let told = 0;
+    const end = registrations.listen(OWNER.walletId, () => {
+      told++;
+      throw new Error("of the listener");
+    });
+    const kept = registrations.storedBlocks(OWNER.walletId)[OWNER.venue];
+    const secret = storedSecretIn(kept);
+    expect([secret?.successor(), secret?.use(({ length }) => length)]).toEqual([null, 32]);
+    await world.clock.advanceAsync(30 * DAY_MS);
+    const second = await registrations.rotate(OWNER, true);
+    expect(told).toBeGreaterThan(0);
+    expect(secret?.successor()).toMatchObject({ signer: second.signer });
+    expect(secret?.use(({ length }) => length)).toBe(32);
+    await world.clock.advanceAsync(60 * DAY_MS + 60_000);
+    expect([secret?.use(() => 1), Object.keys(registrations.storedBlocks(OWNER.walletId))]).toEqual([
+      null,
+      [OWNER.venue],
+    ]);
+    end();
+    told = 0;
+    expect(await world.outcome(life, registrations.revoke(OWNER))).toBe("done");
+    expect([told, secret?.successor()]).toEqual([0, null]);
   });
 
   it("is refused while all names are in use", async () => {

@@ -142,6 +142,11 @@ export class KeyRegistrations {
     return this.#blocks.stored(walletId);
   }
 
+  /** `hear`: another key trades for the wallet at a venue, or none does any more. Call the result to end it. */
+  listen(walletId: string, hear: () => void): () => void {
+    return this.#blocks.listen(walletId, hear);
+  }
+
   /** Rejects with OVERLOADED where those before took too long: nothing was done then. */
   #turn<T>(place: KeyPlace, act: () => Promise<T>): Promise<T> {
     const waiting = new Deadline(this.#parts.clock, ACT_MS);
