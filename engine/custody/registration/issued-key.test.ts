@@ -1,6 +1,6 @@
 /** Keys that the venue makes. */
 import { describe, expect, it } from "vitest";
-import type { IssuingRegistrar } from "../../key-registrar.js";
+import { type IssuingRegistrar, storedSecretIn } from "../../key-registrar.js";
 import { KeyWorld, OWNER, registered, rowCount } from "./test/key-world.js";
 
 describe("a key that the venue makes", () => {
@@ -51,6 +51,27 @@ describe("a key that the venue makes", () => {
     expect(await world.outcome(again, again.registrations.register(OWNER, true))).toBe("done");
     expect(world.venue.live(OWNER.account)).toHaveLength(2);
     expect(again.registrations.find(OWNER)?.signer).not.toBe(agent?.signer);
+  });
+
+  it("is followed by the next one where a block of it was kept", async () => {
+    const world = new KeyWorld("long");
+    let madeCount = 0;
+    const life = await world.live(null, {
+      ...registrar(async () => {
+        madeCount++;
+        return { kind: "done", key: { ...made, name: `made ${madeCount}` }, secret: Buffer.from("api secret") };
+      }),
+      block: ({ name }, secret) => ({ name, secret }),
+    });
+    expect(await world.outcome(life, life.registrations.register(OWNER, false))).toBe("done");
+    const kept = storedSecretIn(life.registrations.storedBlocks(OWNER.walletId)[OWNER.venue]);
+    expect(kept?.successor()).toBeNull();
+    expect(await world.outcome(life, life.registrations.rotate(OWNER, false))).toBe("done");
+    expect(kept?.successor()).toMatchObject({ name: "made 2" });
+    expect(await world.outcome(life, life.registrations.revoke(OWNER))).toBe("done");
+    expect(await world.outcome(life, life.registrations.register(OWNER, false))).toBe("done");
+    expect(kept?.use(() => 1)).toBeNull();
+    expect(kept?.successor()).toMatchObject({ name: "made 3" });
   });
 
   it("is not asked for where no more can be kept", async () => {

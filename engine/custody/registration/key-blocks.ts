@@ -45,7 +45,7 @@ export class KeyBlocks {
     const blocks: Partial<Record<RoutableVenue, unknown>> = {};
     for (const { place, live, registrar } of this.#usable(walletId)) {
       const secret = new StoredSecret(
-        `${rowKey(place)}/${live.signer}`,
+        `${rowKey(place)}/${live.signer}/${live.name}`,
         () => this.#openNow(place, live),
         () => this.stored(walletId)[place.venue] ?? null,
       );
