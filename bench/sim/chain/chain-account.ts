@@ -9,6 +9,8 @@ export interface ContractCall {
   readonly abi: Abi;
   readonly functionName: string;
   readonly args: readonly unknown[];
+  /** Of the native coin, in wei; default none. */
+  readonly value?: bigint;
 }
 
 export interface SignedTransaction {
@@ -35,12 +37,15 @@ export class ChainKey {
     this.#chainId = chainId;
   }
 
-  signCall({ to, abi, functionName, args }: ContractCall, nonce: number): Promise<SignedTransaction> {
-    return this.sign({ to, data: encodeFunctionData({ abi, functionName, args }) }, nonce);
+  signCall({ to, abi, functionName, args, value = 0n }: ContractCall, nonce: number): Promise<SignedTransaction> {
+    return this.sign({ to, value, data: encodeFunctionData({ abi, functionName, args }) }, nonce);
   }
 
   /** Without `to` it creates a contract. */
-  async sign(what: { readonly to?: Hex; readonly data: Hex }, nonce: number): Promise<SignedTransaction> {
+  async sign(
+    what: { readonly to?: Hex; readonly data: Hex; readonly value?: bigint },
+    nonce: number,
+  ): Promise<SignedTransaction> {
     const raw = await this.#account.signTransaction({
       ...what,
       type: "eip1559",

@@ -1,12 +1,12 @@
 /** A venue's deposits and payouts on chain: each once, through reorgs, drops and chains that do not answer. */
-import { type Hex, maxUint256, parseUnits } from "viem";
+import { type Hex, parseUnits } from "viem";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { ChainKey, ChainSender } from "./chain-account.js";
+import { ChainKey } from "./chain-account.js";
 import { chainRpc, minedReceipt } from "./chain-rpc.js";
-import { CONTRACTS } from "./contracts/artifacts.js";
 import type { ChainDeposit } from "./deposit-watcher.js";
 import type { Mining } from "./local-chain.js";
 import type { Payout } from "./payout-desk.js";
+import { startDepositor } from "./test/depositor.js";
 import { Treasury, type VenueChains } from "./treasury.js";
 import { type ChainWorld, startChainWorld } from "./world.js";
 import { VAULT_OPERATOR_KEY, WORLD, type WorldChainId, worldToken } from "./world-plan.js";
@@ -32,31 +32,6 @@ function venueOf(kind: "vault" | "bridge", chains: VenueChains) {
   return { treasury, deposits, ended };
 }
 
-/** Somebody with coins and tokens, who has approved the vault. */
-async function depositor(world: ChainWorld, chainId: WorldChainId, token: string) {
-  const key = new ChainKey(USER_KEY, chainId);
-  const chain = world.chain(chainId);
-  const sender = new ChainSender(key, chain.rpc);
-  const { address, decimals } = worldToken(chainId, token);
-  const erc20 = { to: address, abi: CONTRACTS.Token.abi };
-  await world.setCoins(chainId, key.address, "1000");
-  await world.mint({ chainId, token, to: key.address, amount: "1000" });
-  await sender.call({ ...erc20, functionName: "approve", args: [WORLD[chainId].vault, maxUint256] });
-  await chain.mine();
-  return {
-    address: key.address.toLowerCase(),
-    deposit: (amount: string) =>
-      sender.call({
-        to: WORLD[chainId].vault,
-        abi: CONTRACTS.Vault.abi,
-        functionName: "deposit",
-        args: [address, parseUnits(amount, decimals), 1000n],
-      }),
-    transfer: (to: Hex, amount: string) =>
-      sender.call({ ...erc20, functionName: "transfer", args: [to, parseUnits(amount, decimals)] }),
-  };
-}
-
 const rawOf = async (world: ChainWorld, chainId: WorldChainId, hash: Hex): Promise<Hex> =>
   (await world.chain(chainId).rpc("eth_getRawTransactionByHash", [hash])) as Hex;
 
@@ -64,7 +39,7 @@ describe("deposits that a venue sees", () => {
   it("count once they are as deep as it waits for, and once only", async () => {
     const world = await startWorld(56);
     const chain = world.chain(56);
-    const user = await depositor(world, 56, "USDT");
+    const user = await startDepositor(world, 56, "USDT", USER_KEY);
     const { treasury, deposits } = venueOf("vault", { rpcUrls: world.rpcUrls, confirmations: 3 });
     const hash = await user.deposit("12.5");
     await treasury.poll();
@@ -87,7 +62,7 @@ describe("deposits that a venue sees", () => {
   it("do not count where a reorg takes them away, and count once where one only moves them", async () => {
     const world = await startWorld(56);
     const chain = world.chain(56);
-    const user = await depositor(world, 56, "USDT");
+    const user = await startDepositor(world, 56, "USDT", USER_KEY);
     const { treasury, deposits } = venueOf("vault", { rpcUrls: world.rpcUrls, confirmations: 2 });
     const hash = await user.deposit("3");
     const raw = await rawOf(world, 56, hash);
@@ -114,7 +89,7 @@ describe("deposits that a venue sees", () => {
 
   it("at the bridge are transfers of its token to it, whoever sends them, but for what is minted", async () => {
     const world = await startWorld(42161);
-    const user = await depositor(world, 42161, "USDC");
+    const user = await startDepositor(world, 42161, "USDC", USER_KEY);
     const bridge = WORLD[42161].bridge ?? OTHER;
     const { treasury, deposits } = venueOf("bridge", { rpcUrls: world.rpcUrls });
     await user.transfer(bridge, "5");
@@ -126,7 +101,7 @@ describe("deposits that a venue sees", () => {
 
   it("wait while the chain does not answer, and are not lost by that", async () => {
     const world = await startWorld(56);
-    const user = await depositor(world, 56, "USDT");
+    const user = await startDepositor(world, 56, "USDT", USER_KEY);
     await user.deposit("1");
     await world.chain(56).mine();
     const deaf = venueOf("vault", { rpcUrls: { 56: "http://127.0.0.1:9" } });
