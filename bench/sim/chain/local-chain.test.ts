@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { compileChild } from "../../../engine/storage/test/compile-child.js";
@@ -145,6 +145,7 @@ describe("a local chain", () => {
     const folder = mkdtempSync(join(tmpdir(), "unwind-chain-"));
     const program = compileChild("bench/sim/chain/test/chain-owner.child.ts", folder);
     const owner = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "inherit"] });
+    onTestFinished(() => void owner.kill("SIGKILL"));
     const [line] = (await once(createInterface({ input: owner.stdout }), "line")) as [string];
     rmSync(folder, { recursive: true });
     const pid = Number(line);

@@ -8,13 +8,14 @@ import { chainRpc } from "./chain-rpc.js";
 import { CONTRACTS } from "./contracts/artifacts.js";
 import { bridgeDeposits, vaultDeposits } from "./deposit-sources.js";
 import { type ChainDeposit, DepositWatcher } from "./deposit-watcher.js";
+import { Faucet, type WorldUrls } from "./faucet.js";
 import { type Payout, PayoutDesk } from "./payout-desk.js";
 import { BRIDGE_OPERATOR_KEY, VAULT_OPERATOR_KEY, WORLD, type WorldChainId, worldToken } from "./world-plan.js";
 
 /** The chains of a local venue, as its options name them. */
 export interface VenueChains {
   /** By chain id; those of `ChainWorld.rpcUrls`. */
-  readonly rpcUrls: Readonly<Partial<Record<WorldChainId, string>>>;
+  readonly rpcUrls: WorldUrls;
   /** Blocks from that of a transaction to the newest, both counted, before it counts. Default 1. */
   readonly confirmations?: number;
   /** How often the venue looks. Default 100 ms. */
@@ -48,6 +49,8 @@ interface Post {
 }
 
 export class Treasury {
+  /** Makes money for who wants to try the venue. */
+  readonly faucet: Faucet;
   readonly #kind: "vault" | "bridge";
   readonly #posts = new Map<WorldChainId, Post>();
   #last: Promise<void> = Promise.resolve();
@@ -58,6 +61,7 @@ export class Treasury {
   /** `vault` is venuetwo's, `bridge` venueone's; chains without one are left out. */
   constructor(kind: "vault" | "bridge", { rpcUrls, confirmations = 1 }: VenueChains, listener: TreasuryListener) {
     this.#kind = kind;
+    this.faucet = new Faucet(rpcUrls);
     for (const [id, url] of Object.entries(rpcUrls)) {
       const chainId = Number(id) as WorldChainId;
       if (kind === "bridge" && WORLD[chainId].bridge === null) continue;

@@ -2,10 +2,10 @@
  * The local world: a chain for each id with its tokens, the vault of venuetwo and the bridge of venueone, at the
  * addresses of the plan. Vault and bridge own enough to pay out.
  */
-import { formatUnits, type Hex, parseUnits } from "viem";
-import { ChainKey, ChainSender } from "./chain-account.js";
-import { minedReceipt } from "./chain-rpc.js";
+import type { Hex } from "viem";
+import { ChainKey } from "./chain-account.js";
 import { CONTRACTS } from "./contracts/artifacts.js";
+import { Faucet, type MintOrder, settle, type WorldUrls } from "./faucet.js";
 import { type LocalChain, type Mining, startLocalChain } from "./local-chain.js";
 import {
   BRIDGE_OPERATOR_KEY,
@@ -30,25 +30,17 @@ export interface ChainWorldOptions {
   readonly reserve?: string;
 }
 
-/** An amount of a token for somebody; `amount` is decimal text in token units. */
-export interface MintOrder {
-  readonly chainId: WorldChainId;
-  readonly token: string;
-  readonly to: Hex;
-  readonly amount: string;
-}
+/** For gas, of each key of the world. */
+const OPERATOR_COINS = "1000000";
 
 export class ChainWorld {
   readonly #chains: ReadonlyMap<WorldChainId, LocalChain>;
-  readonly #minters = new Map<WorldChainId, ChainSender>();
-  readonly #isAuto: boolean;
+  readonly #faucet: Faucet;
 
   /** Use `startChainWorld`. */
-  constructor(chains: readonly LocalChain[], isAuto: boolean) {
+  constructor(chains: readonly LocalChain[]) {
     this.#chains = new Map(chains.map((chain) => [chain.chainId as WorldChainId, chain]));
-    this.#isAuto = isAuto;
-    for (const [chainId, chain] of this.#chains)
-      this.#minters.set(chainId, new ChainSender(new ChainKey(DEPLOYER_KEY, chainId), chain.rpc));
+    this.#faucet = new Faucet(this.rpcUrls);
   }
 
   /** Throws RangeError where no such chain was started. */
@@ -59,34 +51,23 @@ export class ChainWorld {
   }
 
   /** Of the chains that run, by their ids. */
-  get rpcUrls(): Readonly<Partial<Record<WorldChainId, string>>> {
+  get rpcUrls(): WorldUrls {
     return Object.fromEntries([...this.#chains].map(([chainId, { rpcUrl }]) => [chainId, rpcUrl]));
   }
 
   /** Makes tokens; makes a block too, where transactions do not make their own. */
-  async mint({ chainId, token, to, amount }: MintOrder): Promise<void> {
-    const { address, decimals, contract } = worldToken(chainId, token);
-    const args = [to, parseUnits(amount, decimals)];
-    const hash = await this.#minter(chainId).call({
-      to: address,
-      abi: CONTRACTS[contract].abi,
-      functionName: "mint",
-      args,
-    });
-    await this.#mined(chainId, [hash]);
+  mint(order: MintOrder): Promise<void> {
+    return this.#faucet.mint(order);
   }
 
   /** Of the native coin, decimal text in whole coins; replaces what was there. */
   setCoins(chainId: WorldChainId, address: Hex, coins: string): Promise<void> {
-    return this.chain(chainId).setBalance(address, parseUnits(coins, 18));
+    return this.#faucet.setCoins(chainId, address, coins);
   }
 
   /** Decimal text in token units. */
-  async balance(chainId: WorldChainId, symbol: string, address: Hex): Promise<string> {
-    const token = worldToken(chainId, symbol);
-    const data = `0x70a08231${address.slice(2).toLowerCase().padStart(64, "0")}`;
-    const answer = (await this.chain(chainId).rpc("eth_call", [{ to: token.address, data }, "latest"])) as Hex;
-    return formatUnits(BigInt(answer), token.decimals);
+  balance(chainId: WorldChainId, token: string, address: Hex): Promise<string> {
+    return this.#faucet.balance(chainId, token, address);
   }
 
   async stop(): Promise<void> {
@@ -95,33 +76,17 @@ export class ChainWorld {
 
   /** Puts the plan on one chain. Throws where a contract does not lie where the plan says. */
   async deploy(chainId: WorldChainId, reserve: string): Promise<void> {
-    const chain = this.chain(chainId);
     for (const key of [DEPLOYER_KEY, VAULT_OPERATOR_KEY, BRIDGE_OPERATOR_KEY])
-      await chain.setBalance(new ChainKey(key, chainId).address, parseUnits("1000000", 18));
+      await this.setCoins(chainId, new ChainKey(key, chainId).address, OPERATOR_COINS);
     const plan = WORLD[chainId];
     const hashes: Hex[] = [];
     for (const { name, args, address } of deployments(plan)) {
-      const made = await this.#minter(chainId).deploy(CONTRACTS[name], args);
+      const made = await this.#faucet.minter(chainId).deploy(CONTRACTS[name], args);
       if (made.address !== address) throw new Error(`${name} of chain ${chainId} lies at ${made.address}`);
       hashes.push(made.hash);
     }
-    await this.#mined(chainId, hashes);
+    await settle(this.chain(chainId).rpc, hashes);
     for (const [owner, token] of reserves(plan)) await this.mint({ chainId, token, to: owner, amount: reserve });
-  }
-
-  #minter(chainId: WorldChainId): ChainSender {
-    const minter = this.#minters.get(chainId);
-    if (minter === undefined) throw new RangeError(`no chain ${chainId} in this world`);
-    return minter;
-  }
-
-  async #mined(chainId: WorldChainId, hashes: readonly Hex[]): Promise<void> {
-    const chain = this.chain(chainId);
-    if (!this.#isAuto) await chain.mine();
-    for (const hash of hashes) {
-      const { status } = await minedReceipt(chain.rpc, hash);
-      if (status !== "0x1") throw new Error(`a transaction of the local world failed on chain ${chainId}`);
-    }
   }
 }
 
@@ -162,7 +127,7 @@ export async function startChainWorld(options: ChainWorldOptions = {}): Promise<
     chainIds.map((chainId) => startLocalChain({ chainId, mining, port: ports[chainId] ?? 0 })),
   );
   const chains = started.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-  const world = new ChainWorld(chains, mining.kind === "auto");
+  const world = new ChainWorld(chains);
   try {
     for (const one of started) if (one.status === "rejected") throw one.reason;
     await Promise.all(chainIds.map((chainId) => world.deploy(chainId, reserve)));

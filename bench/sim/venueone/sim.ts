@@ -74,6 +74,11 @@ class VenueoneRoom implements SimRoom<VenueoneAccountOptions, void> {
       await bridge?.treasury.poll();
       return bridge?.describe() ?? {};
     },
+    mint: (body: Readonly<Record<string, unknown>>) => {
+      const { bridge } = this.venue;
+      if (bridge === null) throw new RangeError("the venue has no chains");
+      return bridge.treasury.faucet.order(body);
+    },
     withdrawals: ({ hold }: Readonly<Record<string, unknown>>) => {
       const { bridge } = this.venue;
       bridge?.hold(hold);

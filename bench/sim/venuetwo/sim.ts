@@ -89,6 +89,11 @@ class VenuetwoRoom implements SimRoom<VenuetwoAccount, VenuetwoKeys> {
       await this.money.treasury?.poll();
       return this.money.describe();
     },
+    mint: (body: Readonly<Record<string, unknown>>) => {
+      const { treasury } = this.money;
+      if (treasury === null) throw new RangeError("the venue has no chains");
+      return treasury.faucet.order(body);
+    },
     withdrawals: (body: Readonly<Record<string, unknown>>) => {
       this.money.change(body);
       return this.money.describe();
