@@ -27,14 +27,17 @@ export interface VenueKey {
 export class StoredSecret {
   readonly #label: string;
   readonly #open: () => Uint8Array | null;
+  readonly #present: () => unknown;
 
   /**
    * `label`: public, and of this key alone: blocks of two keys are different ones, also as JSON. `open`: a buffer of its
-   * own; null where the secret is gone, or cannot be opened.
+   * own; null where the secret is gone, or cannot be opened. `present`: the block by which the wallet trades there when it
+   * is asked for; null where it does not.
    */
-  constructor(label: string, open: () => Uint8Array | null) {
+  constructor(label: string, open: () => Uint8Array | null, present: () => unknown = () => null) {
     this.#label = label;
     this.#open = open;
+    this.#present = present;
   }
 
   /** Null: it cannot be opened now. `use` must not keep the bytes: they are wiped after it. */
@@ -50,12 +53,26 @@ export class StoredSecret {
 
   /** A secret that is a part of this one. */
   part(of: (secret: Uint8Array) => Uint8Array): StoredSecret {
-    return new StoredSecret(this.#label, () => this.use((secret) => copyOf(of(secret))));
+    return new StoredSecret(this.#label, () => this.use((secret) => copyOf(of(secret))), this.#present);
+  }
+
+  /** The block of the key that has followed this one; null: this one is the last. */
+  successor(): Readonly<Record<string, unknown>> | null {
+    const block = this.#present();
+    const secret = storedSecretIn(block);
+    return secret === null || secret.#label === this.#label ? null : (block as Readonly<Record<string, unknown>>);
   }
 
   toJSON(): object {
     return { stored: this.#label };
   }
+}
+
+/** The stored secret of a block; null: it has none, as a caller's own. */
+export function storedSecretIn(block: unknown): StoredSecret | null {
+  if (block === null || typeof block !== "object") return null;
+  for (const value of Object.values(block)) if (value instanceof StoredSecret) return value;
+  return null;
 }
 
 /** At an address that stays: the collector moves small buffers, and leaves what was there. */

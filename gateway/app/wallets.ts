@@ -127,7 +127,12 @@ export function walletDesks(
   const { registrations, counts } = keys;
   const storedWallets: StoredWallets = (walletId, ownerId) => {
     const wallet = isWalletId(walletId) ? walletDesk.find(walletId, ownerId) : null;
-    return wallet === null ? null : { address: wallet.address, blocks: registrations.storedBlocks(wallet.walletId) };
+    if (wallet === null) return null;
+    return {
+      ...{ walletId: wallet.walletId, address: wallet.address },
+      blocks: () => registrations.storedBlocks(wallet.walletId),
+      listen: (hear) => registrations.listen(wallet.walletId, hear),
+    };
   };
   const keyDesk = new KeyDesk({ registrations, keyed, logger, appendAct });
   return { walletDesk, keyDesk, storedWallets, keyCounts: counts };

@@ -1,17 +1,17 @@
 /**
- * The venues of one private key: an account watch for each, or the reason why there is none.
+ * The venues of one private key, a place for each (account-place.ts).
  *
  * Invariant: opened completely or not at all; after `close` no watch calls this key.
  */
 import type { Clock } from "../../engine/domain/clock.js";
-import { ServiceError } from "../../engine/domain/errors.js";
 import { isRoutableVenue, type RoutableVenue, type Venue } from "../../engine/domain/venue.js";
 import type { OrderDesk } from "../../engine/orders/single/order-desk.js";
 import type { AccountWatch } from "../../engine/portfolio/account-watch.js";
-import type { AccountHandle, Portfolio } from "../../engine/portfolio/portfolio.js";
+import type { Portfolio } from "../../engine/portfolio/portfolio.js";
 import type { AccountChange, Coverage, CoverageError } from "../../engine/portfolio/portfolio-types.js";
-import { namingAccount } from "../accounts/account-reads.js";
 import { scrubLine } from "../../engine/domain/scrub.js";
+import { AccountPlace, type PlaceWish } from "./account-place.js";
+import type { StoredWallet } from "./stored-blocks.js";
 import type { MemberSources } from "./venue-member.js";
 
 export interface AccountSources extends MemberSources {
@@ -25,18 +25,23 @@ export interface AccountWish {
   readonly walletAddress: string;
   /** In alphabetical order. */
   readonly venues: readonly Venue[];
+  /** Those that the caller gave. */
   readonly blocks: Readonly<Partial<Record<RoutableVenue, unknown>>>;
+  /** Stands in with its keys where there is no block; null: none. */
+  readonly wallet: StoredWallet | null;
   /** Who asks; null without a key. */
   readonly ownerId: string | null;
   /** The key of who opened it first, which pays for as long as it is open; it is no part of what names it. */
   readonly payer: string | null;
 }
 
-interface AccountMember {
-  readonly venue: Venue;
-  readonly handle: AccountHandle | null;
-  /** Without a watch: the coverage to show. */
-  readonly fixed: Coverage | null;
+/** What a topic makes of its accounts. */
+interface AccountTopicParts {
+  readonly wantsOrders: boolean;
+  readonly hear: (watch: AccountWatch, change: AccountChange) => void;
+  readonly isSettled: (watch: AccountWatch) => boolean;
+  /** An account is shown by another key of its wallet from here on. */
+  readonly onMoved: () => void;
 }
 
 /** How long the first snapshot waits for venues that do not answer; they are then shown as not known. */
@@ -44,90 +49,53 @@ const READY_MS = 5_000;
 const MAX_MESSAGE_CHARS = 200;
 
 export class AccountMembers {
-  readonly all: readonly AccountMember[];
+  readonly all: readonly AccountPlace[];
+  readonly #isSettled: AccountTopicParts["isSettled"];
   readonly #untilNs: number;
+  readonly #endKeys: (() => void) | null = null;
 
   /** Throws MISSING_CREDENTIALS for an invalid block, OVERLOADED when too many accounts are watched. */
-  constructor(
-    sources: AccountSources,
-    wish: AccountWish,
-    wantsOrders: boolean,
-    hear: (watch: AccountWatch, change: AccountChange) => void,
-  ) {
-    this.#untilNs = sources.clock.monoNs() + READY_MS * 1e6;
-    const members: AccountMember[] = [];
-    this.all = members;
+  constructor(sources: AccountSources, wish: AccountWish, topic: AccountTopicParts) {
+    const { clock, portfolio } = sources;
+    this.#untilNs = clock.monoNs() + READY_MS * 1e6;
+    this.#isSettled = topic.isSettled;
+    const places: AccountPlace[] = [];
+    this.all = places;
+    const host = { portfolio, monoNs: () => clock.monoNs(), ...topic };
     try {
-      for (const venue of wish.venues) members.push(openMember(sources, wish, venue, wantsOrders, hear));
+      for (const venue of wish.venues) places.push(new AccountPlace(placeWish(wish, venue, topic.wantsOrders), host));
     } catch (error) {
       this.close();
       throw error;
     }
+    this.#endKeys = wish.wallet?.listen(() => this.follow()) ?? null;
   }
 
   /** Reports whether each venue has answered or used up its time. */
-  isReady(nowNs: number, isSettled: (watch: AccountWatch) => boolean): boolean {
+  isReady(nowNs: number): boolean {
     if (nowNs >= this.#untilNs) return true;
-    return this.all.every(({ handle }) => handle === null || isSettled(handle.watch));
+    return this.all.every(({ handle }) => handle === null || this.#isSettled(handle.watch));
+  }
+
+  /** Goes over to the keys that the wallet has now; called now and then, too, since time alone may end a wait. */
+  follow(): void {
+    for (const place of this.all) place.follow();
   }
 
   close(): void {
-    for (const { handle } of this.all) handle?.close();
+    this.#endKeys?.();
+    for (const place of this.all) place.close();
   }
 }
 
-function openMember(
-  { portfolio }: AccountSources,
-  { walletAddress, blocks, ownerId, payer }: AccountWish,
+function placeWish(
+  { walletAddress, blocks, wallet, ownerId, payer }: AccountWish,
   venue: Venue,
   wantsOrders: boolean,
-  hear: (watch: AccountWatch, change: AccountChange) => void,
-): AccountMember {
-  if (!isRoutableVenue(venue)) return without(venue, "NOT_CONFIGURED");
-  const block = blocks[venue];
-  // The first look includes what arrives while the watch is being opened.
-  let watch: AccountWatch | null = null;
-  const opened = portfolio.open(
-    venue,
-    block === undefined
-      ? { kind: "address", walletAddress }
-      : { kind: "credentials", block: namingAccount(venue, { walletAddress, block }) },
-    wantsOrders,
-    (change) => {
-      if (watch !== null) hear(watch, change);
-    },
-    ownerId,
-    payer,
-  );
-  if (opened.ok) {
-    watch = opened.handle.watch;
-    return { venue, handle: opened.handle, fixed: null };
-  }
-  switch (opened.code) {
-    case "OVERLOADED":
-      throw new ServiceError("OVERLOADED", { exchange: venue });
-    case "BAD_CREDENTIALS":
-      if (block !== undefined)
-        throw new ServiceError("MISSING_CREDENTIALS", { exchange: venue, problem: opened.problem });
-      // An invalid address at this venue has no public data there.
-      return without(venue, "MISSING_CREDENTIALS");
-    case "NOT_CONFIGURED":
-    case "MISSING_CREDENTIALS":
-      return without(venue, opened.code);
-  }
-}
-
-function without(venue: Venue, code: "NOT_CONFIGURED" | "MISSING_CREDENTIALS"): AccountMember {
-  const isMissing = code === "MISSING_CREDENTIALS";
-  const message = isMissing
-    ? new ServiceError("MISSING_CREDENTIALS", { exchange: venue }).message
-    : `${venue} is not configured here`;
-  const state = isMissing ? "AUTH_REQUIRED" : "ERROR";
-  return {
-    venue,
-    handle: null,
-    fixed: { state, mode: "request", asOf: null, source: null, intervalMs: null, error: { code, message } },
-  };
+): PlaceWish {
+  const block = isRoutableVenue(venue) ? (blocks[venue] ?? null) : null;
+  const present = block === null && wallet !== null ? () => wallet.blocks()[venue] ?? null : null;
+  return { venue, walletAddress, block, present, wantsOrders, ownerId, payer };
 }
 
 /** In the form of the schema. */

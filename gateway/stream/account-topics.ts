@@ -1,7 +1,7 @@
 /**
  * Subscribe and resume frames of the account topics → keys: `positions:<wallet>#<scope>`.
  *
- * The scope is a keyed hash of the owner who asks, the exchanges and the credentials for them. Two callers of one wallet with
+ * The scope is a keyed hash of the owner who asks, the exchanges, the credentials for them and the server wallet. Two callers of one wallet with
  * different credentials share neither frames nor rings nor resume points, and a key text alone opens nothing.
  *
  * Invariant: credentials leave this file only into the portfolio, which opens a session with them; nothing here keeps
@@ -21,7 +21,7 @@ import type { KeySpec } from "./feed.js";
 import { PULSE_MS } from "./limits.js";
 import { OrdersFeed } from "./orders-feed.js";
 import { PositionsFeed } from "./positions-feed.js";
-import { type Blocks, blocksOfFrame, type StoredWallets } from "./stored-blocks.js";
+import { type Blocks, type StoredWallets, walletOfFrame } from "./stored-blocks.js";
 
 export interface StreamAccounts {
   readonly portfolio: Portfolio;
@@ -101,15 +101,17 @@ export class AccountTopics {
   }
 
   #spec(topic: AccountTopic, named: Named): KeySpec {
-    const { exchanges, walletId, ownerId, payer } = named;
+    const { exchanges, credentials = {}, ownerId, payer } = named;
     const walletAddress = walletOf(named.walletAddress);
-    const credentials = blocksOfFrame(this.#wallets, { ...named, walletId, walletAddress });
+    const wallet = walletOfFrame(this.#wallets, { ...named, walletAddress });
     const venues = [...new Set(exchanges ?? VENUES)].sort();
     const blocks = blocksOf(venues, credentials);
+    // The keys of a server wallet come and go, and its subscriptions stay.
+    const parts = [topic, ownerId ?? "", walletAddress, venues.join(","), canonicalJson(blocks)];
     const scope = this.#hash
-      .hmacHex("stream.scope", [topic, ownerId ?? "", walletAddress, venues.join(","), canonicalJson(blocks)])
+      .hmacHex("stream.scope", wallet === null ? parts : [...parts, wallet.walletId])
       .slice(0, SCOPE_CHARS);
-    const wish: AccountWish = { walletAddress, venues, blocks, ownerId, payer };
+    const wish: AccountWish = { walletAddress, venues, blocks, wallet, ownerId, payer };
     const sources = this.#sources;
     const text = `${topic}:${walletAddress}#${scope}`;
     if (topic === "orders")

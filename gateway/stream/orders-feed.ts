@@ -47,11 +47,16 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
     this.#markDirty = mark;
     this.#sources = sources;
     this.#ownerId = wish.ownerId;
-    this.#members = new AccountMembers(sources, wish, true, (watch, change) => this.#hear(watch, change));
+    this.#members = new AccountMembers(sources, wish, {
+      wantsOrders: true,
+      hear: (watch, change) => this.#hear(watch, change),
+      isSettled: (watch) => watch.areOrdersSettled,
+      onMoved: () => this.#startAnew(),
+    });
   }
 
   isReady(nowNs: number): boolean {
-    return this.#members.isReady(nowNs, (watch) => watch.areOrdersSettled);
+    return this.#members.isReady(nowNs);
   }
 
   /**
@@ -87,6 +92,7 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
   }
 
   drifted(): boolean {
+    this.#members.follow();
     // Trust in a list ends by time alone, without a signal.
     if (this.#isShown) {
       for (const { handle } of this.#members.all) {
@@ -155,12 +161,17 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
       case "coverage":
         return this.#coverageData(watch);
       case "ordersReset":
-        this.#isLost = true;
-        this.#markDirty(true);
+        this.#startAnew();
         return null;
       case "positions":
         return null;
     }
+  }
+
+  /** By a snapshot: events may have been missed. */
+  #startAnew(): void {
+    this.#isLost = this.#isShown;
+    this.#markDirty(true);
   }
 
   #coverageData(watch: AccountWatch): string | null {

@@ -2,8 +2,8 @@
  * The `positions` topic: the accounts of one wallet, as the portfolio holds them, valued at the marks of our own feeds.
  * A change of size goes out at once; what only the mark moves waits for the interval of the key.
  *
- * Invariant: not known is not flat. For a venue that has not answered since the key was retained, the last positions
- * shown are kept, with their time, and the coverage reports that they are old.
+ * Invariant: not known is not flat. For a venue that has not answered since the key was retained, or where the wallet has
+ * no key any more, the last positions shown are kept, with their time, and the coverage reports that they are old.
  */
 import type { Venue } from "../../engine/domain/venue.js";
 import type { AccountWatch } from "../../engine/portfolio/account-watch.js";
@@ -32,7 +32,7 @@ const ENDINGS_MAX = 1_024;
 
 export class PositionsFeed implements Feed {
   readonly #sources: AccountSources;
-  readonly #wish: AccountWish;
+  readonly #walletAddress: string;
   readonly #markDirty: MarkDirty;
   readonly #members: AccountMembers;
   /** Marks of the contracts held, by venue and symbol. */
@@ -46,14 +46,22 @@ export class PositionsFeed implements Feed {
   /** `shown`: what the key showed before it was retained. */
   constructor(sources: AccountSources, wish: AccountWish, mark: MarkDirty, shown: Image | null) {
     this.#sources = sources;
-    this.#wish = wish;
+    this.#walletAddress = wish.walletAddress;
     this.#markDirty = mark;
     this.#image = shown instanceof PositionsImage ? shown : null;
-    this.#members = new AccountMembers(sources, wish, false, (watch, change) => this.#hear(watch, change));
+    this.#members = new AccountMembers(sources, wish, {
+      wantsOrders: false,
+      hear: (watch, change) => this.#hear(watch, change),
+      isSettled: (watch) => watch.isSettled,
+      onMoved: () => {
+        this.#isDirty = true;
+        mark(true);
+      },
+    });
   }
 
   isReady(nowNs: number): boolean {
-    return this.#members.isReady(nowNs, (watch) => watch.isSettled);
+    return this.#members.isReady(nowNs);
   }
 
   look(nowNs: number): Image {
@@ -70,6 +78,7 @@ export class PositionsFeed implements Feed {
   }
 
   drifted(nowNs: number): boolean {
+    this.#members.follow();
     if (nowNs - this.#refreshedNs >= REFRESH_MS * 1e6) this.#isDirty = true;
     for (const tap of this.#taps.values()) if (tap.isMoved) this.#isDirty = true;
     return this.#isDirty;
@@ -120,18 +129,14 @@ export class PositionsFeed implements Feed {
     const rows = new Map<string, PositionRow>();
     const tapped = new Set<string>();
     const now = { wallMs: this.#sources.clock.wallMs(), monoNs: nowNs };
-    for (const { handle } of this.#members.all) {
+    for (const { venue, handle, block } of this.#members.all) {
       const watch = handle?.watch;
-      if (watch === undefined) continue;
-      const { asOf, source } = watch.coverage();
-      if (asOf === null || source === null) {
-        for (const [key, row] of shown) if (row.position.exchange === watch.venue) rows.set(key, row);
+      const { asOf = null, source = null } = watch?.coverage() ?? {};
+      if (watch === undefined || asOf === null || source === null) {
+        for (const [key, row] of shown) if (row.position.exchange === venue) rows.set(key, row);
         continue;
       }
-      const walletAddress = accountAddress(watch.venue, {
-        ...this.#wish,
-        block: this.#wish.blocks[watch.venue] ?? null,
-      });
+      const walletAddress = accountAddress(watch.venue, { walletAddress: this.#walletAddress, block });
       for (const position of watch.positions ?? []) {
         const { markets, instruments } = watch.room;
         const market = markets.get(position.symbol) ?? null;

@@ -353,7 +353,7 @@ function disconnectWish(
   payer: string | null,
 ): DisconnectWish {
   const { walletId, credentials } = fields;
-  const blocks = blocksOfFrame(wallets, { walletId, credentials, walletAddress: null, ownerId });
+  const blocks = blocksOfFrame(wallets, { walletId, walletAddress: null, ownerId }, credentials);
   const { timeoutMs = DISCONNECT_BOUNDS.defaultTimeoutMs, graceMs = 0 } = fields;
   const venues = fields.exchanges ?? ROUTABLE_VENUES.filter((venue) => (blocks[venue] ?? null) !== null);
   if (venues.length === 0)

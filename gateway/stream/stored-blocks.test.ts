@@ -7,8 +7,10 @@ import { blocksOfFrame, type StoredWallets } from "./stored-blocks.js";
 const WALLET = { walletId: "w-1", address: "0xAbc", ownerId: "ow_alice" };
 const stored = { venueone: { privateKey: "stored" }, venuetwo: { apiKey: "stored" } };
 const wallets: StoredWallets = (walletId, ownerId) =>
-  walletId === WALLET.walletId && ownerId === WALLET.ownerId ? { address: WALLET.address, blocks: stored } : null;
-const asked = { walletId: "w-1", credentials: undefined, walletAddress: "0xabc", ownerId: "ow_alice" };
+  walletId === WALLET.walletId && ownerId === WALLET.ownerId
+    ? { walletId, address: WALLET.address, blocks: () => stored, listen: () => () => {} }
+    : null;
+const asked = { walletId: "w-1", walletAddress: "0xabc", ownerId: "ow_alice" };
 
 function code(run: () => unknown): unknown {
   try {
@@ -22,8 +24,8 @@ describe("the credentials of a frame", () => {
   it("are the wallet's, and what the frame carries goes first", () => {
     expect(blocksOfFrame(wallets, asked)).toEqual(stored);
     const carried = { venueone: { privateKey: "carried" } };
-    expect(blocksOfFrame(wallets, { ...asked, credentials: carried })).toEqual({ ...stored, ...carried });
-    expect(blocksOfFrame(wallets, { ...asked, walletId: undefined, credentials: carried })).toBe(carried);
+    expect(blocksOfFrame(wallets, asked, carried)).toEqual({ ...stored, ...carried });
+    expect(blocksOfFrame(wallets, { ...asked, walletId: undefined }, carried)).toEqual(carried);
   });
 
   it("are refused for another owner's wallet as for one that nobody has, and where there are none", () => {

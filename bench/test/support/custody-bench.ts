@@ -212,6 +212,11 @@ export class WalletCaller {
     this.#caller = caller;
   }
 
+  /** What proves to the stream who asks. */
+  claim(): Readonly<Record<string, unknown>> {
+    return this.#caller.claim();
+  }
+
   ask(target: string): Promise<Reply> {
     return this.#caller.ask(target);
   }

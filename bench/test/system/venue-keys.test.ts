@@ -7,6 +7,8 @@ import { join } from "node:path";
 import ccxt from "ccxt";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { countsIn, type Needle } from "../../../engine/custody/sealing/test/process-memory.js";
+import type { Fold } from "../../../gateway/stream/test/frame-judge.js";
+import { StreamClient } from "../../../gateway/stream/test/stream-client.js";
 import type { Reply } from "../../../gateway/test/client.js";
 import {
   CustodyBench,
@@ -31,12 +33,16 @@ const QUANTITY = "0.01";
 
 let pair: LocalPair;
 let bench: CustodyBench;
+const streams: StreamClient[] = [];
 vi.setConfig({ testTimeout: 300_000 });
 beforeAll(async () => {
   pair = await startLocalPair({ seed: 61, symbols: ["BTC", "ETH"] });
   bench = new CustodyBench(pair);
 }, 240_000);
-afterEach(() => bench.end());
+afterEach(async () => {
+  await Promise.all(streams.splice(0).map((stream) => stream.stop()));
+  await bench.end();
+});
 afterAll(async () => {
   bench.dispose();
   await pair.stop();
@@ -50,8 +56,8 @@ interface Stand {
   readonly wallet: WalletFields;
 }
 
-async function begun(name: string): Promise<Stand> {
-  const place = bench.place(name);
+async function begun(name: string, changes: Readonly<Record<string, string>> = {}): Promise<Stand> {
+  const place = bench.place(name, changes);
   const service = await bench.start(place);
   const apiKey = await bench.createKey(place, SCOPES);
   const caller = bench.caller(service, apiKey);
@@ -69,6 +75,24 @@ async function fund(venue: PairVenue, { address }: WalletFields): Promise<void> 
 
 function ask(caller: WalletCaller, target: string, body: unknown, { walletId }: WalletFields): Promise<Reply> {
   return caller.post(target, body, { "x-wallet-id": walletId });
+}
+
+/** Positions and orders of the wallet at the venue, named by its id alone. */
+async function watched(
+  { service, caller, wallet }: Pick<Stand, "service" | "caller" | "wallet">,
+  venue: PairVenue,
+): Promise<{ readonly stream: StreamClient; readonly positions: Fold; readonly orders: Fold }> {
+  const stream = await StreamClient.open(service.port);
+  streams.push(stream);
+  expect((await stream.ask(caller.claim())).type).toBe("authenticated");
+  const { walletId, address: walletAddress } = wallet;
+  const folds: Fold[] = [];
+  for (const topic of ["positions", "orders"]) {
+    const { subs } = await stream.subscribe({ topic, walletAddress, walletId, exchanges: [venue] });
+    folds.push(await stream.fold(subs[0]?.sub ?? ""));
+  }
+  const [positions, orders] = folds as [Fold, Fold];
+  return { stream, positions, orders };
 }
 
 type Data = Readonly<Record<string, string | number>>;
@@ -157,7 +181,8 @@ describe.each(["venueone", "venuetwo"] as const)("at %s a wallet", (venue) => {
   const [firstAct, nextAct] = MAKES[venue];
 
   it("registers, trades, closes, rotates and revokes by its id, with one approval for each key", async () => {
-    const { place, service, apiKey, caller, wallet } = await begun(`script-${venue}`);
+    const { place, service, apiKey, caller, wallet } = await begun(`script-${venue}`, { RECORDING: "true" });
+    const seen = await watched({ service, caller, wallet }, venue);
     expect(outcomeOf(await order(caller, venue, wallet))).toEqual([401, "MISSING_CREDENTIALS"]);
     if (venue === "venueone") {
       expect(outcomeOf(await key(caller, venue, wallet))).toEqual([400, "ACCOUNT_NOT_FUNDED"]);
@@ -171,11 +196,22 @@ describe.each(["venueone", "venuetwo"] as const)("at %s a wallet", (venue) => {
 
     done(await order(caller, venue, wallet));
     expect(lots(venue, wallet)).toBeGreaterThan(0);
+    // The subscriptions are older than the key.
+    await seen.stream.until(
+      () => seen.positions.rows.size === 1 && seen.orders.events.length > 0,
+      "the trade is shown",
+    );
     done(await close(caller, venue, wallet));
     expect(lots(venue, wallet)).toBe(0);
+    await seen.stream.until(() => seen.positions.rows.size === 0, "its end is shown");
 
     const second = done(await key(caller, venue, wallet, "/rotate"));
     expect(second).not.toEqual(first);
+    done(await order(caller, venue, wallet));
+    await seen.stream.until(() => seen.positions.rows.size === 1, "a trade of the next key is shown");
+    done(await close(caller, venue, wallet));
+    const history = await recorded(caller);
+    const told = JSON.stringify([seen.stream.frames, history]);
     expect((await exchangesOf(caller, wallet)).map(({ status }) => status)).toEqual(["RETIRING", "ACTIVE"]);
     expect(acts(venue, wallet)).toEqual([firstAct, nextAct]);
 
@@ -200,7 +236,7 @@ describe.each(["venueone", "venuetwo"] as const)("at %s a wallet", (venue) => {
     for (const { apiPrivateKey } of [first, second])
       if (apiPrivateKey !== undefined) search.addBytes("agent", Buffer.from(String(apiPrivateKey).slice(2), "hex"));
     expect(search.count).toBe(venue === "venueone" ? 2 : 0);
-    expect([...leaves(search, place, service), ...leaves(search, place, again)]).toEqual([]);
+    expect([...leaves(search, place, service), ...leaves(search, place, again), ...search.in(told)]).toEqual([]);
   });
 
   it("has one key after a lost reply, and after a kill while the approval is under way", async () => {
@@ -213,10 +249,11 @@ describe.each(["venueone", "venuetwo"] as const)("at %s a wallet", (venue) => {
     expect(acts(venue, wallet)).toEqual([firstAct]);
 
     // The venue takes the next approval two seconds after its sender is gone.
+    const isHeld = () => pair[venue].faults.hits().heldRequest;
+    const before = isHeld();
     pair.fault([venue], { kind: "heldRequest", match: match[1] ?? "", count: 1, delayMs: 2_000 });
     const cut = key(caller, venue, wallet, "/rotate").catch(() => null);
-    await bothSigned(caller);
-    await pause(300);
+    while (isHeld() === before) await pause(20);
     await bench.stop(service, "SIGKILL");
     await cut;
     const later = bench.caller(await bench.start(place), apiKey);
@@ -249,12 +286,16 @@ it("another library trades at venueone with the key that the caller got", async 
   }
 });
 
-/** The wallet's signature of the present act is made: what follows is the venue's. */
-async function bothSigned(caller: WalletCaller): Promise<void> {
-  const signed = async () =>
-    Number(/^unwind_signatures_total\{outcome="signed"\} (\d+)$/m.exec((await caller.ask("/metrics")).text)?.[1] ?? 0);
-  const before = await signed();
-  while ((await signed()) === before) await pause(50);
+/** The record of fills and decisions, once it has fills. */
+async function recorded(caller: WalletCaller): Promise<string[]> {
+  for (;;) {
+    const replies = await Promise.all(
+      ["fills", "routing"].map((kind) => caller.ask(`/api/history/${kind}?limit=1000`)),
+    );
+    expect(replies.map(({ status }) => status)).toEqual([200, 200]);
+    if (replies[0]?.text.includes('"orderKey"') === true) return replies.map(({ text }) => text);
+    await pause(100);
+  }
 }
 
 /** The answer once the venue has said what became of the approval. */

@@ -30,6 +30,8 @@ export class KeyBook {
   readonly #store: StateStore;
   readonly #rows = new Map<string, Held>();
   readonly #byWallet = new Map<string, Set<string>>();
+  /** By wallet; called after a change is durable. */
+  readonly #listeners = new Map<string, Set<() => void>>();
 
   constructor(store: StateStore) {
     this.#store = store;
@@ -46,6 +48,15 @@ export class KeyBook {
 
   rowsOf(walletId: string): readonly KeyRow[] {
     return [...(this.#byWallet.get(walletId) ?? [])].flatMap((key) => this.#rows.get(key)?.row ?? []);
+  }
+
+  /** Called after each change of the wallet's keys; must not throw. Call the result to end it. */
+  listen(walletId: string, hear: () => void): () => void {
+    const ofWallet = this.#listeners.get(walletId) ?? new Set();
+    this.#listeners.set(walletId, ofWallet.add(hear));
+    return () => {
+      if (ofWallet.delete(hear) && ofWallet.size === 0) this.#listeners.delete(walletId);
+    };
   }
 
   *rows(): Generator<KeyRow> {
@@ -97,5 +108,6 @@ export class KeyBook {
     }
     if (ofWallet.size === 0) this.#byWallet.delete(row.walletId);
     else this.#byWallet.set(row.walletId, ofWallet);
+    for (const hear of [...(this.#listeners.get(row.walletId) ?? [])]) hear();
   }
 }

@@ -1,7 +1,7 @@
 /** What callers and operators of venue keys get: refusals, ends, warnings, keys that the venue makes. */
 import { describe, expect, it } from "vitest";
 import { ServiceError } from "../../domain/errors.js";
-import type { IssuingRegistrar } from "../../key-registrar.js";
+import { type IssuingRegistrar, storedSecretIn } from "../../key-registrar.js";
 import { KeyWorld, type Life, OWNER } from "./test/key-world.js";
 
 const DAY_MS = 86_400_000;
@@ -140,6 +140,34 @@ describe("a rotation", () => {
     await world.clock.advanceAsync(DAY_MS + 60_000);
     expect(world.venue.live(OWNER.account)).toEqual([second.signer]);
     await world.judge(life);
+  });
+
+  it("is told to who listens, and a block that was kept leads to the next key, once its own has ended with its bytes gone", async () => {
+    const { world, life } = await registered();
+    life.keeper.start();
+    const { registrations } = life;
+    let told = 0;
+    const end = registrations.listen(OWNER.walletId, () => {
+      told++;
+      throw new Error("of the listener");
+    });
+    const kept = registrations.storedBlocks(OWNER.walletId)[OWNER.venue];
+    const secret = storedSecretIn(kept);
+    expect([secret?.successor(), secret?.use(({ length }) => length)]).toEqual([null, 32]);
+    await world.clock.advanceAsync(30 * DAY_MS);
+    const second = await registrations.rotate(OWNER, true);
+    expect(told).toBeGreaterThan(0);
+    expect(secret?.successor()).toMatchObject({ signer: second.signer });
+    expect(secret?.use(({ length }) => length)).toBe(32);
+    await world.clock.advanceAsync(60 * DAY_MS + 60_000);
+    expect([secret?.use(() => 1), Object.keys(registrations.storedBlocks(OWNER.walletId))]).toEqual([
+      null,
+      [OWNER.venue],
+    ]);
+    end();
+    told = 0;
+    expect(await world.outcome(life, registrations.revoke(OWNER))).toBe("done");
+    expect([told, secret?.successor()]).toEqual([0, null]);
   });
 
   it("is refused while all names are in use", async () => {

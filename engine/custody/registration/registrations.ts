@@ -24,7 +24,7 @@ import {
 } from "./key-parts.js";
 import { type KeyPlace, rowKey, sealContext, type StoredKey } from "./key-row.js";
 import type { KeyTurns } from "./key-turns.js";
-import { type KeyView, tradingKey, viewOf } from "./key-views.js";
+import { isExpired, type KeyView, tradingKey, viewOf } from "./key-views.js";
 import { Revocation } from "./revocation.js";
 
 /** A caller waits no longer for a venue that does not answer. */
@@ -130,10 +130,27 @@ export class KeyRegistrations {
   storedBlocks(walletId: string): Readonly<Partial<Record<RoutableVenue, unknown>>> {
     const blocks: Partial<Record<RoutableVenue, unknown>> = {};
     for (const { place, live, registrar } of this.#usable(walletId)) {
-      const secret = new StoredSecret(`${rowKey(place)}/${live.signer}`, () => this.#openNow(place, live.serial));
+      const secret = new StoredSecret(
+        `${rowKey(place)}/${live.signer}`,
+        () => this.#openNow(place, live.serial),
+        () => this.storedBlocks(walletId)[place.venue] ?? null,
+      );
       blocks[place.venue] = registrar.block(live, secret);
     }
     return blocks;
+  }
+
+  /** `hear`: another key trades for the wallet at a venue, or none does any more. Call the result to end it. */
+  listen(walletId: string, hear: () => void): () => void {
+    return this.#parts.book.listen(walletId, () => {
+      try {
+        hear();
+      } catch (error) {
+        // What was made durable is done, whatever a listener makes of it.
+        const errorName = error instanceof Error ? error.name : "unknown";
+        this.#parts.logger.error("venue_keys.listener_failed", { errorName });
+      }
+    });
   }
 
   /** The keys that trade, at venues that are configured. */
@@ -148,7 +165,7 @@ export class KeyRegistrations {
   /** Null for a key that has ended since. */
   #openNow(place: KeyPlace, serial: number): Uint8Array | null {
     const key = this.#keys(place).find((one) => one.serial === serial);
-    if (key === undefined || key.state === "REVOKING") return null;
+    if (key === undefined || key.state === "REVOKING" || isExpired(key, this.#parts.clock.wallMs())) return null;
     try {
       return this.#parts.sealer.open(sealContext(place, key), Buffer.from(key.sealed, "base64"));
     } catch (error) {

@@ -9,7 +9,8 @@
  *   armed ──shutdown────→ firing, unless the venue's covers the whole account
  *   armed ──expireIn──→ armed for a shorter time, or firing at once; at a shutdown firing in any case
  *
- * Invariants: the session is kept for this switch alone and closed when the switch is gone, whatever the end; one
+ * Invariants: the session is kept for this switch alone and closed when the switch is gone, whatever the end; of a server
+ * wallet it is the one of the key that trades when it is needed (kept-session.ts); one
  * account has at most one switch of each owner, and only its owner reaches it; a switch that began to fire is not called back; a switch that its venue may still have
  * is known here until the venue confirms its end.
  *
@@ -24,10 +25,11 @@ import { type Clock, type TimerHandle, delay } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";
 import type { Owners } from "../../domain/owner.js";
 import { SharedRoom } from "../../domain/shared-room.js";
-import type { AccountSession, VenueRoom } from "../../ports.js";
+import type { VenueRoom } from "../../ports.js";
 import type { RandomIds } from "../../storage/keyed-hash.js";
 import { problemOf, type Background } from "../background.js";
 import { cancelAllOrders } from "./cancel-all.js";
+import type { KeptSession } from "./kept-session.js";
 import type { SwitchFacts } from "./switch-desk.js";
 import { factsOf } from "./switch-facts.js";
 import { CALL_TIMEOUT_MS, monoMs, venueOverMs, mayVenueFire, VenueTimers, type TimedAccount } from "./venue-timers.js";
@@ -52,6 +54,7 @@ export interface PreparedSwitch {
 
 interface Switch extends TimedAccount {
   readonly id: string;
+  readonly kept: KeptSession;
   readonly ownerId: string | null;
   readonly timeoutMs: number;
   /** Monotonic ms. */
@@ -100,7 +103,7 @@ export class DeadManSwitches {
   }
 
   /** Takes the session over, and closes it in any case. Null when there are too many switches. */
-  prepare(room: VenueRoom, session: AccountSession, holder: SwitchHolder, timeoutMs: number): PreparedSwitch | null {
+  prepare(room: VenueRoom, session: KeptSession, holder: SwitchHolder, timeoutMs: number): PreparedSwitch | null {
     const { ownerId } = holder;
     // One that takes the place of another needs none of its own, once that one is gone.
     if (this.#heldBy(holder).length > 0) this.#places.force(ownerId);
@@ -119,7 +122,7 @@ export class DeadManSwitches {
 
   async #arm(
     room: VenueRoom,
-    session: AccountSession,
+    kept: KeptSession,
     { accountHash, ownerId }: SwitchHolder,
     timeoutMs: number,
   ): Promise<SwitchFacts> {
@@ -134,7 +137,10 @@ export class DeadManSwitches {
       accountHash,
       holder,
       room,
-      session,
+      get session() {
+        return kept.present;
+      },
+      kept,
       timeoutMs,
       endsMs: monoMs(clock) + timeoutMs,
       isLeft: false,
@@ -285,14 +291,14 @@ export class DeadManSwitches {
 
   async #fire(armed: Switch): Promise<void> {
     const { logger } = this.#options;
-    const { room, session } = armed;
+    const { room } = armed;
     armed.state = "firing";
     this.#counts.fired += 1;
     logger.warn("dead_man_fired", { venue: room.venue });
     let isCounted = this.#isStopping;
     try {
       for (let tries = 1; ; tries++) {
-        const outcome = await cancelAllOrders(this.#options, room, session, null, {
+        const outcome = await cancelAllOrders(this.#options, room, armed.session, null, {
           timeoutMs: CALL_TIMEOUT_MS,
           lane: "exit",
         });
@@ -360,7 +366,7 @@ export class DeadManSwitches {
     armed.state = "gone";
     if (this.#byId.delete(armed.id)) this.#venueTimers.leave(armed);
     if (this.#holds(armed)) this.#byHolder.delete(armed.holder);
-    armed.session.close();
+    armed.kept.close();
   }
 
   /** Its owner armed no other for the account since: that one would have taken the venue's over. */

@@ -8,6 +8,7 @@ import type { KeyedHash } from "../../storage/keyed-hash.js";
 import type { Rooms } from "../accounts.js";
 import { accountBehind } from "../decide/account-behind.js";
 import { MAX_TIMEOUT_MS, MIN_TIMEOUT_MS, type DeadManSwitches, type PreparedSwitch } from "./dead-man.js";
+import { KeptSession } from "./kept-session.js";
 import { roomOf } from "./open-account.js";
 import { invalid, refusal } from "./order-check.js";
 import type { OrderRefusal } from "./order-desk.js";
@@ -70,7 +71,8 @@ export class SwitchRequests {
       // One switch of the owner for each account, whichever of the account's keys armed it: a guess would leave two armed, or take another's away.
       const behind = await accountBehind(this.#parts, room, session, WHOSE_SWITCH);
       if (!behind.ok) return refusal(behind.error.code, behind.error.context);
-      prepared = this.#switches.prepare(room, session, { accountHash: behind.accountHash, ownerId }, timeoutMs);
+      const kept = new KeptSession(room, session, credentials);
+      prepared = this.#switches.prepare(room, kept, { accountHash: behind.accountHash, ownerId }, timeoutMs);
       return prepared ?? refusal("OVERLOADED", { reason: "SWITCHES" });
     } finally {
       if (prepared === null) session.close();

@@ -16,6 +16,7 @@ import { FakeSession } from "../test/fake-session.js";
 import { seededIds } from "../test/harness.js";
 import { roomDouble } from "../test/room-double.js";
 import { DeadManSwitches } from "./dead-man.js";
+import { KeptSession } from "./kept-session.js";
 import type { ArmRequest } from "./switch-desk.js";
 import { createDesk, SECRET, type DeskHarness } from "./test/desk-harness.js";
 import { VenueTimers, type TimedAccount } from "./venue-timers.js";
@@ -109,7 +110,12 @@ class Account {
     this.#dueMs = this.#nowMs + timeoutMs;
     this.#pendingCount++;
     void this.#switches
-      .prepare(this.#room, session, { accountHash: "account", ownerId: null }, timeoutMs)
+      .prepare(
+        this.#room,
+        new KeptSession(this.#room, session, null),
+        { accountHash: "account", ownerId: null },
+        timeoutMs,
+      )
       ?.arm()
       .then(({ switchId }) => {
         if (--this.#pendingCount === 0) this.#latestId = switchId;

@@ -45,6 +45,8 @@ export class FakeAccount {
   readonly open = new Map<string, VenueOrder>();
   readonly ended = new Map<string, VenueOrder>();
   readonly streams = new Set<Stream>();
+  /** Secrets that the venue takes; a test adds and revokes them. */
+  readonly secrets: Set<string>;
   /** Its stream frames are lost without notice. */
   isLossy = false;
   /** Since when the room doubts its order events. */
@@ -55,6 +57,7 @@ export class FakeAccount {
     this.#venue = venue;
     this.id = id;
     this.secret = secret;
+    this.secrets = new Set([secret]);
   }
 
   /** Sets the position in signed lots; 0 closes it. `changes`: other fields. */
@@ -285,7 +288,7 @@ export class AccountVenue {
 
   #isGenuine(session: FakeSession): boolean {
     const account = this.accounts.get(session.accountId);
-    return session.isOpen && (session.secret === BY_ADDRESS || account?.secret === session.secret);
+    return session.isOpen && (session.secret === BY_ADDRESS || account?.secrets.has(session.secret) === true);
   }
 
   async #read<T>(

@@ -40,6 +40,14 @@ describe("credentials of venueone", () => {
       });
   });
 
+  it("has the account of the wallet where the key is one that this program keeps, and the key's own where it is a caller's", () => {
+    const walletAddress = `0x${"ab".repeat(20)}`;
+    const kept = open({ privateKey: Uint8Array.from(Buffer.from(KEY, "hex")), walletAddress });
+    expect([kept.accountId, kept.signerAddress, kept.walletAddress]).toEqual([walletAddress, ADDRESS, walletAddress]);
+    const own = open({ privateKey: KEY, walletAddress });
+    expect([own.accountId, own.signerAddress]).toEqual([ADDRESS, ADDRESS]);
+  });
+
   it("takes a vault and a wallet address, in capitals or with its checksum", () => {
     const session = open({
       privateKey: KEY,

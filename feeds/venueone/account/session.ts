@@ -20,8 +20,12 @@ export class VenueoneSession implements AccountSession {
   }
 
   readonly venue = "venueone";
-  /** Address of the key: provably the caller's, unlike the account behind an agent, which the venue must name. */
+  /**
+   * Address of the key: provably the caller's, unlike the account behind an agent, which the venue must name. Of a server
+   * wallet its own address, whichever of its agents signs: orders keep their names when one follows another.
+   */
   readonly accountId: string;
+  readonly signerAddress: string;
   readonly vaultAddress: string | null;
   readonly walletAddress: string | null;
   readonly payer: string | null;
@@ -33,16 +37,14 @@ export class VenueoneSession implements AccountSession {
     vaultAddress: string | null,
     walletAddress: string | null,
     payer: string | null = null,
+    accountId = address,
   ) {
     this.#key = new HeldSecret(privateKey, wipeBytes);
-    this.accountId = address;
+    this.accountId = accountId;
+    this.signerAddress = address;
     this.vaultAddress = vaultAddress;
     this.walletAddress = walletAddress;
     this.payer = payer;
-  }
-
-  get signerAddress(): string {
-    return this.accountId;
   }
 
   /** One key acts for its own account and for vaults and sub-accounts it names. */
@@ -107,7 +109,9 @@ export function openVenueoneSession(
     privateKey.fill(0);
     return problem("venueone.privateKey is not a key of the curve");
   }
-  return { ok: true, session: new VenueoneSession(privateKey, address, vault, wallet, payer) };
+  // Bytes come from this program alone: the wallet approved the agent here.
+  const account = typeof key === "string" ? address : (wallet ?? address);
+  return { ok: true, session: new VenueoneSession(privateKey, address, vault, wallet, payer, account) };
 }
 
 /** A session of an address alone: everything of an account is public on this venue but the right to act. */

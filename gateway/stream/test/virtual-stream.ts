@@ -15,6 +15,7 @@ import { createFakeRoom, type FakeRoom, fakeMarket, loadBook } from "../../test/
 import type { Connection, StreamSocket } from "../connection.js";
 import { StreamHub } from "../hub.js";
 import { DEFAULT_STREAM_LIMITS, type StreamLimits } from "../limits.js";
+import type { StoredWallets } from "../stored-blocks.js";
 import { Fold, type Frame } from "./frame-judge.js";
 import { judge } from "./stream-client.js";
 import { anInstrument } from "../../../engine/domain/test/instruments.js";
@@ -222,6 +223,8 @@ export class VirtualStream {
   readonly accounts: { readonly one: AccountVenue; readonly two: AccountVenue };
   readonly portfolio: Portfolio;
   readonly hash = createKeyedHash(Buffer.alloc(32, 9));
+  /** Server wallets with keys; a test sets them. */
+  wallets: StoredWallets = () => null;
   /** Reports that an execution was resolved. */
   resolve: (execution: ResolvedExecution) => void = () => {};
   readonly #clients = new Set<VirtualClient>();
@@ -286,7 +289,7 @@ export class VirtualStream {
         defer: (run) => void this.#deferred.push(run),
         epoch: "virtual",
         refusedTickers: new Set(),
-        accounts: { portfolio: this.portfolio, hash },
+        accounts: { portfolio: this.portfolio, hash, wallets: (walletId, ownerId) => this.wallets(walletId, ownerId) },
       },
     );
   }

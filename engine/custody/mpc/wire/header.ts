@@ -7,7 +7,8 @@ import type { Party } from "../base/parameters.js";
 import { isLegalLength, kindOfType, type MessageKind } from "./message-types.js";
 
 export const HEADER_BYTES = 69;
-export const PROTOCOL_VERSION = 1;
+/** Raised with the layout of any message. 2: RF1 has `peerCtr`. */
+export const PROTOCOL_VERSION = 2;
 
 const TYPE_AT = 1;
 const WALLET_AT = 2;

@@ -1,6 +1,7 @@
 /** A freeze and its exit, notices of the peer, and the refresh that is due. */
 import { describe, expect, it, vi } from "vitest";
 import { type Party, SESSIONS_PER_EPOCH } from "../../mpc/base/parameters.js";
+import { PROTOCOL_VERSION } from "../../mpc/wire/header.js";
 import { CustodyBench, flipped, walletOf } from "./custody-bench.js";
 import { madeWallet, SIGNED, storedAs, storedRow } from "./made-wallet.js";
 import { copyOfRows, emptyRows, type MemoryRows } from "./memory-party.js";
@@ -129,7 +130,7 @@ describe("a freeze notice", () => {
       both.link.inject(0, {
         ...{
           header: {
-            version: 1,
+            version: PROTOCOL_VERSION,
             type: 0x70,
             walletId,
             epoch,

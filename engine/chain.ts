@@ -1,0 +1,84 @@
+/**
+ * One EVM chain as the ledger of transfers knows it: what an address holds, and what became of a transaction. Behind it
+ * are several endpoints; none of them is believed alone where money is counted on (feeds/shared/chain).
+ *
+ * Invariants of an implementation: no method throws for what an endpoint, a network or a contract does. An endpoint that
+ * answers for another chain id is not asked any more. `final` is said only of what the required number of endpoints show
+ * in the same block.
+ */
+import type { CallOptions, Read } from "./ports.js";
+
+/** Integers in their smallest unit; addresses `0x` and 40 hex digits, lower case. */
+export interface ChainCall {
+  readonly from: string;
+  readonly to: string;
+  readonly value: bigint;
+  readonly data: Uint8Array;
+}
+
+/** Wei for each unit of gas. */
+export interface GasPrice {
+  readonly maxFeePerGas: bigint;
+  readonly maxPriorityFeePerGas: bigint;
+}
+
+/** `reverted`: the chain would undo the call now. `reason` is the contract's text, cleaned for replies; "" without one. */
+export type GasEstimate =
+  | { readonly kind: "gas"; readonly gas: bigint }
+  | { readonly kind: "reverted"; readonly reason: string };
+
+export interface ChainLog {
+  readonly address: string;
+  readonly topics: readonly string[];
+  readonly data: Uint8Array;
+}
+
+/** What became of a signed transaction. Hashes `0x` and 64 hex digits. */
+export type TransactionStanding =
+  /** Its nonce is not used: it may be mined at any time. `isKnown`: an endpoint has it in its pool. */
+  | { readonly kind: "open"; readonly isKnown: boolean }
+  | {
+      readonly kind: "mined";
+      readonly hash: string;
+      readonly blockNumber: number;
+      readonly blockHash: string;
+      /** 1: in the latest block. */
+      readonly confirmations: number;
+      /** Deep enough, and shown by as many endpoints as must agree. */
+      readonly isFinal: boolean;
+      readonly succeeded: boolean;
+      /** Wei that it paid for gas. */
+      readonly gasCost: bigint;
+      readonly logs: readonly ChainLog[];
+    }
+  /** Its nonce was used by another transaction, as deep as `isFinal`: none of the hashes will ever be mined. */
+  | { readonly kind: "replaced" };
+
+/** `refused`: the endpoint took it not, and for a reason that holds for all (malformed, too little gas money). */
+export type BroadcastOutcome =
+  | { readonly kind: "taken" }
+  | { readonly kind: "refused"; readonly reason: string }
+  /** It may be in a pool: a time-out, an answer that says nothing, `already known`, `nonce too low`. */
+  | { readonly kind: "unknown" };
+
+export interface Chain {
+  readonly chainId: number;
+  /** Blocks that make a transaction final. */
+  readonly confirmations: number;
+  nativeBalance(address: string, options: CallOptions): Promise<Read<bigint>>;
+  tokenBalance(token: string, address: string, options: CallOptions): Promise<Read<bigint>>;
+  allowance(token: string, owner: string, spender: string, options: CallOptions): Promise<Read<bigint>>;
+  /** As the token's contract says; checked once against the configuration. */
+  tokenDecimals(token: string, options: CallOptions): Promise<Read<number>>;
+  /** The highest that an endpoint gives, with what waits in its pool. */
+  nextNonce(address: string, options: CallOptions): Promise<Read<number>>;
+  gasPrice(options: CallOptions): Promise<Read<GasPrice>>;
+  estimateGas(call: ChainCall, options: CallOptions): Promise<Read<GasEstimate>>;
+  /** Hands it to every endpoint. */
+  broadcast(raw: Uint8Array, options: CallOptions): Promise<BroadcastOutcome>;
+  /** Of all transactions that were signed for this nonce of the address. */
+  standing(
+    of: { readonly from: string; readonly nonce: number; readonly hashes: readonly string[] },
+    options: CallOptions,
+  ): Promise<Read<TransactionStanding>>;
+}

@@ -1,0 +1,174 @@
+/**
+ * What a room offers where its venue takes money from a server wallet and pays it out (interface spec 4.3 to 4.5). The
+ * room knows the venue's contracts, acts and lists; what is made durable, and when, is engine/transfers.
+ *
+ * Invariants of an implementation: amounts are integers in the token's smallest unit, never floats. `send` sends once.
+ * Its outcome is `refused` or `notSent` only where the act did not take effect and cannot later. No method throws for
+ * what a venue or a network does.
+ */
+import type { ChainLog } from "./chain.js";
+import type { MadeAct, WalletAct } from "./key-registrar.js";
+import type { AccountSession, CallOptions, MarketRoom, Read } from "./ports.js";
+
+export interface Token {
+  readonly chainId: number;
+  /** As callers name it, such as USDT. */
+  readonly symbol: string;
+  /** Contract, `0x` hex, lower case. */
+  readonly address: string;
+  readonly decimals: number;
+  /** An allowance that is not zero must be set to zero before it is changed. */
+  readonly resetsAllowance: boolean;
+}
+
+/** One token on one chain, and the way it takes to the venue. */
+export interface DepositRoute {
+  readonly token: Token;
+  /** Contract that takes the token from the wallet; null: the wallet sends it, and nothing is approved. */
+  readonly spender: string | null;
+  /** Less is refused here; at some venues it would be lost. */
+  readonly minimum: bigint;
+  /** `broker`: null where the venue knows none. */
+  call(amount: bigint, broker: number | null): { readonly to: string; readonly data: Uint8Array };
+  /** What the venue's contract says that it took for the account; null: the logs do not show that it did. */
+  taken(logs: readonly ChainLog[], account: string): bigint | null;
+}
+
+export interface DepositRail {
+  /** Null: 400. */
+  route(chainId: number, symbol: string): DepositRoute | null;
+  readonly routes: readonly DepositRoute[];
+  /** Whether the venue has credited the mined deposit: its own id, or null while it has not. */
+  look(
+    deposit: { readonly account: string; readonly hash: string; readonly chainId: number; readonly amount: bigint },
+    session: AccountSession | null,
+    options: CallOptions,
+  ): Promise<Read<{ readonly venueId: string } | null>>;
+}
+
+export interface WithdrawalAsk {
+  /** The wallet, lower case; the money arrives there, or at `receiver` where the venue allows another. */
+  readonly account: string;
+  readonly receiver: string;
+  readonly token: Token;
+  readonly amount: bigint;
+  /** Which account of the venue pays; null where it has one. */
+  readonly accountType: "spot" | "perp" | null;
+}
+
+export interface WithdrawalTerms {
+  /** What the venue keeps, in the token's unit; it is signed where the venue has it signed. */
+  readonly fee: bigint;
+  readonly minimum: bigint;
+  readonly available: bigint;
+  /** Whether `fee` is taken from the amount, or on top of it. */
+  readonly feeIsInside: boolean;
+}
+
+/** As the venue's history has it. */
+export type WithdrawalStanding =
+  | { readonly kind: "absent" }
+  | {
+      readonly kind: "pending" | "completed";
+      readonly venueId: string;
+      readonly hash: string | null;
+      readonly paid: bigint | null;
+    }
+  /** The money is at the account again. */
+  | { readonly kind: "failed"; readonly venueId: string };
+
+export type MoneyOutcome =
+  | { readonly kind: "done"; readonly venueId: string | null }
+  /** It did not take effect, and never will. */
+  | {
+      readonly kind: "refused";
+      readonly reason: "BALANCE" | "RATE_LIMITED" | "RIGHT" | "OTHER";
+      /** The venue's own text, cleaned for replies. */
+      readonly venueText: string;
+      readonly retryAfterMs: number | null;
+    }
+  | { readonly kind: "notSent"; readonly problem: string; readonly retryAfterMs: number | null }
+  /** The venue has had this very act before. */
+  | { readonly kind: "repeated" }
+  | { readonly kind: "unknown" };
+
+/** A withdrawal is an act that the wallet signs; the venue may want it sent with a key of the account, too. */
+export interface WithdrawalRail {
+  readonly needsKey: boolean;
+  /** Whether another address than the wallet may receive. */
+  readonly takesReceiver: boolean;
+  /** Tokens and chains that the venue pays out; null: 400. */
+  token(chainId: number, symbol: string): Token | null;
+  /** Ms after an answer of the venue in which its history may not show it yet. */
+  readonly historyLagMs: number;
+  /** Whether an act is found in the history by its own number. False: by account, chain, asset, amount and time alone. */
+  readonly isMatchedById: boolean;
+  terms(ask: WithdrawalAsk, session: AccountSession | null, options: CallOptions): Promise<Read<WithdrawalTerms>>;
+  make(ask: WithdrawalAsk, fee: bigint): Promise<MadeAct>;
+  send(
+    act: Pick<WalletAct, "request">,
+    signature: string,
+    session: AccountSession | null,
+    options: CallOptions,
+  ): Promise<MoneyOutcome>;
+  look(
+    withdrawal: {
+      readonly ask: WithdrawalAsk;
+      readonly request: string;
+      readonly sentAtMs: number;
+      readonly venueId: string | null;
+    },
+    session: AccountSession | null,
+    options: CallOptions,
+  ): Promise<Read<WithdrawalStanding>>;
+}
+
+export interface InternalTransferAsk {
+  readonly account: string;
+  readonly asset: string;
+  /** Decimal text in token units, as it is sent. */
+  readonly amount: string;
+  readonly kindType: "SPOT_FUTURE" | "FUTURE_SPOT";
+  /** Unique for the account; the venue takes one of a name. */
+  readonly clientTranId: string;
+}
+
+/** Between the accounts that a wallet has at the venue. */
+export interface InternalTransferRail {
+  send(ask: InternalTransferAsk, session: AccountSession, options: CallOptions): Promise<MoneyOutcome>;
+  /** By the caller's name of it; null: the venue does not show it. */
+  look(
+    ask: InternalTransferAsk,
+    sentAtMs: number,
+    session: AccountSession,
+    options: CallOptions,
+  ): Promise<Read<{ readonly venueId: string } | null>>;
+}
+
+/** Balances of the wallet at the venue, in token units as decimal text, by the venue's account. */
+export interface VenueBalance {
+  readonly accountType: "spot" | "perp";
+  readonly asset: string;
+  readonly free: string;
+}
+
+export interface VenueMoney {
+  readonly deposits: DepositRail;
+  readonly withdrawals: WithdrawalRail;
+  /** Null where the venue has one account alone. */
+  readonly internal: InternalTransferRail | null;
+  balances(
+    account: string,
+    session: AccountSession | null,
+    options: CallOptions,
+  ): Promise<Read<readonly VenueBalance[]>>;
+}
+
+/** A room whose venue takes and pays money. */
+export interface MoneyRoom extends MarketRoom {
+  readonly money: VenueMoney;
+}
+
+export function isMoneyRoom(room: MarketRoom): room is MoneyRoom {
+  return "money" in room;
+}
