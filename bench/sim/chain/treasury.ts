@@ -60,7 +60,7 @@ export class Treasury {
   /** Why the chains were not read, of the newest look that failed; null after one that did not. */
   problem: string | null = null;
 
-  /** `vault` is venuetwo's, `bridge` venueone's; chains without one are left out. */
+  /** Chains where the venue has no such thing are left out. */
   constructor(kind: "vault" | "bridge", chains: VenueChains, listener: TreasuryListener) {
     const { rpcUrls, confirmations = 1, pollMs = POLL_MS } = chains;
     this.#kind = kind;
