@@ -9,7 +9,7 @@ import { ServiceError } from "../domain/errors.js";
 import type { Rounds } from "./rounds.js";
 import type { TransferCount } from "./transfer-book.js";
 import type { TransferParts } from "./transfer-parts.js";
-import type { TransferRow } from "./transfer-row.js";
+import { isOpen, type TransferRow } from "./transfer-row.js";
 
 const PAUSE_MIN_MS = 1_000;
 const PAUSE_MAX_MS = 300_000;
@@ -28,6 +28,9 @@ export class TransferKeeper {
   readonly #rests = new Map<string, Rest>();
   readonly #running = new Set<Promise<void>>();
   #timer: TimerHandle | null = null;
+  /** When the timer ends. */
+  #wakesNs = 0;
+  #unlisten = () => {};
   #isStopped = false;
 
   constructor(parts: TransferParts, rounds: Rounds) {
@@ -36,12 +39,16 @@ export class TransferKeeper {
   }
 
   start(): void {
-    this.#schedule(0);
+    this.#unlisten = this.#parts.book.listen((row) => {
+      if (!this.#rests.has(row.transferId) && isOpen(row)) this.#wakeWithin(TICK_MS);
+    });
+    this.#wakeWithin(0);
   }
 
   /** Resolves when what is under way has ended; nothing of it is lost. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.#unlisten();
     if (this.#timer !== null) this.#parts.clock.clearTimer(this.#timer);
     await Promise.all(this.#running);
     await this.#rounds.turns.idle();
@@ -51,25 +58,30 @@ export class TransferKeeper {
     return this.#parts.book.counts();
   }
 
-  #schedule(delayMs: number): void {
-    if (this.#isStopped) return;
-    this.#timer = this.#parts.clock.setTimer(() => {
+  #wakeWithin(delayMs: number): void {
+    const { clock } = this.#parts;
+    const wakesNs = clock.monoNs() + delayMs * 1e6;
+    if (this.#isStopped || (this.#timer !== null && this.#wakesNs <= wakesNs)) return;
+    if (this.#timer !== null) clock.clearTimer(this.#timer);
+    this.#wakesNs = wakesNs;
+    this.#timer = clock.setTimer(() => {
+      this.#timer = null;
       this.#look();
-      this.#schedule(this.#nextMs());
+      const nextMs = this.#nextMs();
+      if (nextMs !== null) this.#wakeWithin(nextMs);
     }, delayMs);
   }
 
-  /** Until a row's pause is over; a tick where one is due and its lane is not free, or there is none. */
-  #nextMs(): number {
+  /** Until a pause is over; a tick where one is over and the lane was not free. Null: nothing is open. */
+  #nextMs(): number | null {
     const nowNs = this.#parts.clock.monoNs();
-    let nextMs = PAUSE_MAX_MS;
-    let isAny = false;
+    let nextMs: number | null = null;
     for (const { transferId } of this.#parts.book.open()) {
-      isAny = true;
       const rest = this.#rests.get(transferId);
-      nextMs = Math.min(nextMs, rest === undefined ? TICK_MS : (rest.untilNs - nowNs) / 1e6);
+      const leftMs = rest === undefined ? TICK_MS : Math.max(TICK_MS, (rest.untilNs - nowNs) / 1e6);
+      nextMs = Math.min(nextMs ?? leftMs, leftMs);
     }
-    return isAny ? Math.max(TICK_MS, nextMs) : TICK_MS;
+    return nextMs;
   }
 
   #look(): void {
