@@ -45,7 +45,7 @@ export function prepared(row: DepositRow, preparation: Preparation, nowMs: numbe
   if (name === undefined || !canBegin({ ...row, plan })) throw new RangeError("no step can begin");
   const step: StoredStep = {
     ...{ name, to, data, nonce, gasLimit: gasLimit.toString() },
-    ...{ versions: [versionAt(price)], mined: null, isReplaced: false },
+    ...{ versions: [versionAt(price)], mined: null, isReplaced: false, isRefused: false },
   };
   return { ...row, plan, steps: [...row.steps, step], revertsSinceMs: null, updatedAtMs: nowMs };
 }
@@ -79,14 +79,18 @@ export function handedOut(
   outcome: BroadcastOutcome,
   nowMs: number,
 ): DepositRow {
-  if (outcome.kind === "refused" && isFirst) return failed(row, "BROADCAST_REFUSED", outcome.reason, nowMs);
+  const step = row.steps[index];
+  if (outcome.kind === "refused" && isFirst && step !== undefined) {
+    const next = withStep(row, index, { ...step, isRefused: true }, nowMs);
+    return concluded({ ...next, reasonText: outcome.reason }, nowMs);
+  }
   const isTaken = outcome.kind === "taken";
-  const isSame = row.steps[index]?.versions.at(-1)?.isTaken === isTaken;
+  const isSame = step?.versions.at(-1)?.isTaken === isTaken;
   const next = isSame ? row : withVersion(row, index, (version) => ({ ...version, isTaken }), nowMs);
   if (isTaken && row.state === "broadcast") return next;
   if (isTaken) return { ...next, state: "broadcast", reason: null, reasonText: "" };
   // A bump that was not taken says nothing of the version before it.
-  if (row.steps[index]?.versions.length !== 1) return next;
+  if (step?.versions.length !== 1) return next;
   const reason = outcome.kind === "refused" ? "BROADCAST_REFUSED" : null;
   if (row.state === "unknown" && row.reason === reason) return next;
   const reasonText = outcome.kind === "refused" ? outcome.reason : "";
@@ -136,17 +140,20 @@ export function dearer(row: DepositRow, index: number, price: GasPrice, nowMs: n
 
 /** The end of the row, where what is known decides it. */
 export function concluded(row: DepositRow, nowMs: number): DepositRow {
-  if (isEnded(row)) return row;
+  // Also behind a deposit that is final: what the steps before it cost is counted as the chain has it.
+  if (isEnded(row) || row.steps.some((step) => isSent(step) && !isDecided(step))) return row;
   const deposit = depositStep(row);
   if (deposit !== null && isFinal(deposit) && deposit.mined?.succeeded === true) {
     if (deposit.mined.taken === null)
       return row.reason === "NOT_SHOWN" ? row : { ...row, state: "unknown", reason: "NOT_SHOWN", updatedAtMs: nowMs };
     return confirmed(row, nowMs);
   }
-  if (row.steps.some((step) => isSent(step) && !isDecided(step))) return row;
-  const broken = row.steps.find((step) => step.isReplaced || (isFinal(step) && step.mined?.succeeded === false));
-  if (broken === undefined) return row;
-  return failed(row, broken.isReplaced ? "NONCE_USED" : "REVERTED", "", nowMs);
+  for (const step of row.steps) {
+    if (step.isRefused) return failed(row, "BROADCAST_REFUSED", row.reasonText, nowMs);
+    if (step.isReplaced) return failed(row, "NONCE_USED", "", nowMs);
+    if (isFinal(step) && step.mined?.succeeded === false) return failed(row, "REVERTED", "", nowMs);
+  }
+  return row;
 }
 
 /** The venue has it. */
@@ -166,9 +173,9 @@ export function canBegin(row: DepositRow): boolean {
 
 /** Index of the step whose newest version waits for its signature; -1: none that may be signed now. */
 export function unsignedIndex(row: DepositRow): number {
-  const index = row.steps.findIndex(({ versions }) => versions.at(-1)?.signature === null);
-  const step = row.steps[index];
-  if (step === undefined || step.mined !== null || step.isReplaced || isEnded(row)) return -1;
+  // A price that was to be raised when the step was mined after all is never signed.
+  const index = row.steps.findIndex((step) => step.mined === null && !isDecided(step) && !isNewestSigned(step));
+  if (index < 0 || isEnded(row)) return -1;
   return row.steps.slice(0, index).every(({ mined }) => mined?.succeeded === true) ? index : -1;
 }
 
@@ -177,13 +184,17 @@ export function isSent({ versions }: StoredStep): boolean {
   return versions.some(({ signature }) => signature !== null);
 }
 
+function isNewestSigned({ versions }: StoredStep): boolean {
+  return versions.at(-1)?.signature !== null;
+}
+
 export function isFinal({ mined }: StoredStep): boolean {
   return mined?.isFinal === true;
 }
 
 /** Nothing changes it any more. */
 export function isDecided(step: StoredStep): boolean {
-  return step.isReplaced || isFinal(step);
+  return step.isReplaced || step.isRefused || isFinal(step);
 }
 
 /** Another deposit of the wallet on the chain waits for this one: for its nonces and for its allowance. */

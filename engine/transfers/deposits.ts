@@ -170,15 +170,28 @@ export class Deposits {
       return this.#save(row, (one) => wouldRevert(one, reason, this.#now()));
     }
     const price = await readValue(this.#parts, () => chain.gasPrice(options));
-    const nonce = await readValue(this.#parts, () => chain.nextNonce(account, options));
+    const nonce = price === null ? null : await this.#freeNonce(row, chain, options);
     if (price === null || nonce === null) return row;
     const preparation = {
-      ...{ plan, to, data },
-      nonce: Math.max(nonce.value, this.#lowestNonce(row)),
+      ...{ plan, to, data, nonce },
       gasLimit: (estimate.value.gas * GAS_NUMERATOR) / GAS_DENOMINATOR,
       price: price.value,
     };
     return this.#save(row, (one) => prepared(one, preparation, this.#now()));
+  }
+
+  /**
+   * Null: not known now, or the one before it was used by somebody else and is not final. Behind one that a reorg takes
+   * away for good nothing would ever be mined.
+   */
+  async #freeNonce(row: DepositRow, chain: Chain, options: CallOptions): Promise<number | null> {
+    const next = await readValue(this.#parts, () => chain.nextNonce(row.account, options));
+    if (next === null) return null;
+    const lowest = this.#lowestNonce(row);
+    if (next.value <= lowest) return lowest;
+    const before = { from: row.account, nonce: next.value - 1, hashes: [] };
+    const standing = await readValue(this.#parts, () => chain.standing(before, options));
+    return standing?.value.kind === "replaced" ? next.value : null;
   }
 
   /** After all that is final, and after all that is under way: an endpoint may lag behind both. */
@@ -236,6 +249,8 @@ export class Deposits {
     const isStore = error instanceof ServiceError && error.code === "STORE_UNAVAILABLE";
     if (isStore || !isFirst || isUnsettledSigning(error)) return;
     const isNothingOut = !row.steps.some(isSent);
+    // What was sent before is followed to its end; the signer is asked again then.
+    if (row.steps.some((step) => isSent(step) && !isDecided(step))) return;
     if (isSignerAway(error) && (mode === "kept" || !isNothingOut)) return;
     const code = error instanceof ServiceError ? error.code : "INTERNAL";
     await this.#save(row, (one) => failed(one, "NOT_SIGNED", code, this.#now()));

@@ -121,6 +121,7 @@ const step = record({
   versions: list(version),
   mined: orNull(mined),
   isReplaced: flag,
+  isRefused: flag,
 });
 
 const act = record({
@@ -244,5 +245,6 @@ function problemOfStep(row: DepositRow, one: StoredStep, planned: string | undef
   }
   const { mined: seen } = one;
   if (seen !== null && !one.versions.some((two) => two.hash === seen.hash)) return ".mined.hash";
-  return seen !== null && one.isReplaced ? ".isReplaced" : null;
+  if (seen !== null && one.isReplaced) return ".isReplaced";
+  return one.isRefused && (seen !== null || one.isReplaced) ? ".isRefused" : null;
 }

@@ -111,6 +111,8 @@ export interface StoredStep {
   readonly mined: StoredMined | null;
   /** Its nonce went to another transaction. */
   readonly isReplaced: boolean;
+  /** The chain would not take it when it was sent first, so no endpoint has it. */
+  readonly isRefused: boolean;
 }
 
 export interface DepositRow extends RowBase {
