@@ -92,7 +92,7 @@ const ofVault = (errorName: "ZeroAmount" | "ValueNotZero") => encodeErrorResult(
 const notSupported = encodeErrorResult({
   abi: VAULT_ERRORS,
   errorName: "CurrencyNotSupport",
-  args: [`0x${"ab".repeat(20)}`],
+  args: [`0x${"11".repeat(20)}`],
 });
 
 const CALL: ChainCall = { from: SENDER, to: TOKEN, value: 0n, data: Uint8Array.of(0x0e, 0xfe, 0x6a, 0x8b) };
