@@ -18,7 +18,9 @@ const CONTENT_TYPE = { "content-type": "application/json" };
 
 export function connectRpc(
   url: URL,
-  options: Pick<HttpPoolOptions, "name" | "clock" | "random" | "logger"> & { readonly callsPerMinute: number },
+  options: Pick<HttpPoolOptions, "name" | "clock" | "random" | "logger" | "connectTimeoutMs"> & {
+    readonly callsPerMinute: number;
+  },
 ): RpcConnection {
   const { callsPerMinute, ...common } = options;
   const http = new HttpPool({

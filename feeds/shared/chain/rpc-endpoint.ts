@@ -7,6 +7,7 @@
 import type { Clock } from "../../../engine/domain/clock.js";
 import { within } from "../../../engine/domain/deadline.js";
 import type { Logger } from "../../../engine/domain/logger.js";
+import { SCRUBBED } from "../../../engine/domain/scrub.js";
 import type { CallOptions } from "../../../engine/ports.js";
 import { type FailedRead, failedRead, isRateLimitStatus, readFailureOf, retryAfterMs } from "../net/call-results.js";
 import { Deadline } from "../net/deadline.js";
@@ -18,6 +19,8 @@ import { decodeAnswer, readCount, readQuantity, type RpcAnswer, type RpcError } 
 export const CALL_MS_MAX = 3_000;
 /** A name may come to point at another server; so the id is asked for again now and then, and after each lost connection. */
 const PROOF_MS_MAX = 600_000;
+/** Shorter parts of a URL are words. */
+const KEY_CHARS_MIN = 8;
 
 export type RpcResult<T> =
   | { readonly kind: "value"; readonly value: T }
@@ -59,6 +62,8 @@ interface Head {
 
 export class RpcEndpoint {
   readonly #options: RpcEndpointOptions;
+  /** Parts of its URL that may be keys. */
+  readonly #keys: readonly string[];
   #id = 0;
   #state: EndpointState = "unproven";
   #provenAtMs = 0;
@@ -72,6 +77,7 @@ export class RpcEndpoint {
 
   constructor(options: RpcEndpointOptions) {
     this.#options = options;
+    this.#keys = options.path.split(/[/?&=]/).filter((part) => part.length >= KEY_CHARS_MIN);
   }
 
   get isSetAside(): boolean {
@@ -202,9 +208,18 @@ export class RpcEndpoint {
     if (result.status >= 500) return this.#failed(failedRead("VENUE_ERROR", `HTTP ${result.status}`), true);
     const decoded = decodeAnswer(result.body, id);
     // A refusal may come with any status; a result comes with 200 alone.
-    if (decoded.ok && (result.status === 200 || "error" in decoded.value)) return decoded.value;
+    if (decoded.ok && "error" in decoded.value) {
+      const { error } = decoded.value;
+      return { error: { ...error, message: this.#withoutKeys(error.message) } };
+    }
+    if (decoded.ok && result.status === 200) return decoded.value;
     if (result.status !== 200) return this.#failed(failedRead("VENUE_ERROR", `HTTP ${result.status}`), true);
     return this.#malformed(decoded.ok ? "answer" : decoded.problem);
+  }
+
+  /** An endpoint that refuses a key may repeat it. */
+  #withoutKeys(text: string): string {
+    return this.#keys.reduce((clean, key) => clean.replaceAll(key, SCRUBBED), text);
   }
 
   #malformed(problem: string): Extract<RpcResult<never>, { kind: "failed" }> {

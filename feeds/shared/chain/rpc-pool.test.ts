@@ -258,10 +258,14 @@ describe("the configuration of a pool", () => {
 
   it("sends path, query and name of a URL with each call, and prints none of it", async () => {
     const { chain, settled, lines, endpoints } = await startChain({ heads: [100], overrides: {} });
-    const keyed = await new ScriptedEndpoint({ eth_chainId: () => "0x1" }).listen("/v2/secretkey?token=secrettoken");
+    const keyed = await new ScriptedEndpoint({
+      eth_chainId: () => "0x38",
+      eth_getBalance: () => new RpcFault(-32_000, "no key secretkey, no token secrettoken"),
+    }).listen("/v2/secretkey?token=secrettoken");
     const url = keyed.url.replace("http://", "http://user:secretword@");
     const other = await startChain({ heads: [100], overrides: { urls: [url] } });
     const read = await other.settled(other.chain.nativeBalance(OTHER, OPTIONS));
+    expect(read).toMatchObject({ ok: false, message: "no key [redacted], no token [redacted]" });
     expect(keyed.headers[0]).toMatchObject({
       path: "/v2/secretkey?token=secrettoken",
       authorization: `Basic ${Buffer.from("user:secretword").toString("base64")}`,

@@ -6,6 +6,7 @@ import { VirtualClock } from "../../../../engine/domain/virtual-clock.js";
 import type { CallOptions } from "../../../../engine/ports.js";
 import { untilSettled } from "../../test/http-time.js";
 import { EvmChain, type EvmChainOptions } from "../evm-chain.js";
+import { connectRpc } from "../rpc-connection.js";
 import { ScriptedChain } from "./scripted-chain.js";
 import { type Reply, ScriptedEndpoint } from "./scripted-endpoint.js";
 
@@ -54,6 +55,12 @@ export async function startChain(options: HarnessOptions): Promise<Harness> {
     ...{ chainId: 56, confirmations, urls: endpoints.map(({ url }) => url) },
     gasLimits: { maxFeePerGas: 500n * GWEI, maxPriorityFeePerGas: 10n * GWEI },
     ...{ clock, random: createSeededRandom(1), logger },
+    // Connecting is timed by the machine's own clock.
+    connect: (url, place) =>
+      connectRpc(url, {
+        ...{ name: `chain.56.${place}`, callsPerMinute: 3_000, connectTimeoutMs: 60_000 },
+        ...{ clock, random: createSeededRandom(1), logger },
+      }),
     ...overrides,
   });
   onTestFinished(async () => {
