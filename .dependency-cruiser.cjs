@@ -100,6 +100,16 @@ module.exports = {
       to: { path: "^feeds/shared/(account|orders)/" },
     },
     {
+      name: "shared-chain-takes-net-and-room",
+      comment: "A chain is read and written without anything that trades.",
+      severity: "error",
+      from: { path: "^feeds/shared/chain/", pathNot: TEST },
+      to: {
+        path: "^(feeds/shared|engine)/",
+        pathNot: "^(feeds/shared/(chain|net|room)|engine/(custody/digest|domain))/|^engine/[^/]+\\.ts$",
+      },
+    },
+    {
       name: "shared-accounts-take-no-orders",
       severity: "error",
       from: { path: "^feeds/shared/account/", pathNot: TEST },

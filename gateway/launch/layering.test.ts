@@ -96,6 +96,8 @@ describe("layer rules", () => {
     ["shared-net-is-lowest", "feeds/shared/net", "feeds/shared/book/x.ts"],
     ["shared-net-is-lowest", "feeds/shared/sign", "feeds/shared/orders/x.ts"],
     ["shared-book-and-room-take-net", "feeds/shared/book", "feeds/shared/account/x.ts"],
+    ["shared-chain-takes-net-and-room", "feeds/shared/chain", "feeds/shared/orders/x.ts"],
+    ["shared-chain-takes-net-and-room", "feeds/shared/chain", "engine/custody/provider/x.ts"],
     ["shared-accounts-take-no-orders", "feeds/shared/account", "feeds/shared/orders/x.ts"],
     ["admin-knows-no-service", "gateway/admin", "gateway/app/x.ts"],
     ["http-knows-no-routes", "gateway/http", "gateway/api/routes/x.ts"],

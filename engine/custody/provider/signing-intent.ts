@@ -38,6 +38,14 @@ export function signingIntent(origin: SigningOrigin, request: SigningRequest): S
   return { intent, digest: intentDigest(decoded.intent) };
 }
 
+/** Throws INVALID_PARAMETERS, as above. */
+export function transactionToSign(given: UnsignedTransaction): Transaction {
+  const problems: FieldProblem[] = [];
+  const transaction = transactionOf(given, problems);
+  if (transaction === null || problems.length > 0) throw invalid(problems);
+  return transaction;
+}
+
 function inputOf(origin: SigningOrigin, request: SigningRequest, problems: FieldProblem[]): IntentInput | null {
   switch (request.kind) {
     case "message":
