@@ -1,5 +1,8 @@
 /** The table of local venues, and all of them on one price model. On each the demo trader holds a long of BTC and a short of ETH. */
 import { createSystemClock } from "../../engine/domain/clock.js";
+import { anvilBinary } from "./chain/anvil-binary.js";
+import type { WorldUrls } from "./chain/faucet.js";
+import { startChainWorld } from "./chain/world.js";
 import { createFactorModel } from "./core/market/factor-model.js";
 import type { DemoOptions, LocalVenue, LocalVenueServer } from "./core/local-venue.js";
 import { venuefour } from "./venuefour/demo.js";
@@ -18,10 +21,17 @@ export const LOCAL_VENUE_NAMES = Object.keys(LOCAL_VENUES) as LocalVenueName[];
 export const DEMO_SYMBOLS = ["BTC", "ETH", "SOL"];
 
 type Servers = { readonly [Name in LocalVenueName]: Awaited<ReturnType<Table[Name]["start"]>> };
-export type LocalVenues = Servers & { stop(): Promise<void> };
+export type LocalVenues = Servers & {
+  /** Of the local chains, by their ids; none where they were not asked for. */
+  readonly chainUrls: WorldUrls;
+  stop(): Promise<void>;
+};
 
-export interface LocalVenuesOptions extends Partial<Omit<DemoOptions, "clock" | "priceSource" | "coins" | "port">> {
+export interface LocalVenuesOptions
+  extends Partial<Omit<DemoOptions, "clock" | "priceSource" | "coins" | "port" | "chains">> {
   readonly seed: number;
+  /** Runs the local chains too, for deposits and withdrawals; not where their program is not installed. Default false. */
+  readonly hasChains?: boolean;
   /** Default: free ones. */
   readonly ports?: Readonly<Partial<Record<LocalVenueName, number>>>;
 }
@@ -37,6 +47,7 @@ export function localVenuesOptions(environment: Readonly<Record<string, string |
     listsOthers: false,
     btcSize: environment["SIM_BTC_SIZE"] ?? "2",
     unlimited: environment["SIM_UNLIMITED"] === "1",
+    hasChains: environment["SIM_CHAINS"] === "1",
   };
 }
 
@@ -44,14 +55,19 @@ export async function startLocalVenues(options: LocalVenuesOptions): Promise<Loc
   const { seed, ports, btcSize = "2", listsOthers = true, unlimited = false, flow = {} } = options;
   const clock = createSystemClock();
   const priceSource = createFactorModel({ seed, startMs: clock.wallMs() });
-  const common = { clock, priceSource, coins: DEMO_SYMBOLS, btcSize, listsOthers, unlimited, flow };
+  const world = options.hasChains === true && anvilBinary() !== null ? await startChainWorld() : null;
+  const chainUrls = world?.rpcUrls ?? {};
+  const chains = world === null ? {} : { chains: { rpcUrls: chainUrls } };
+  const common = { clock, priceSource, coins: DEMO_SYMBOLS, btcSize, listsOthers, unlimited, flow, ...chains };
   const servers: Record<string, LocalVenueServer> = {};
   for (const [index, name] of LOCAL_VENUE_NAMES.entries())
     servers[name] = await LOCAL_VENUES[name].start({ ...common, seed: seed + index, port: ports?.[name] ?? 0 });
   return {
     ...(servers as Servers),
+    chainUrls,
     async stop() {
       await Promise.all(Object.values(servers).map((server) => server.stop()));
+      await world?.stop();
     },
   };
 }

@@ -11,6 +11,7 @@ import {
   VenueCore,
   type VenueServer,
 } from "../core/server/venue-server.js";
+import { CHAIN_POLL_MS } from "../chain/treasury.js";
 import { parseWireDecimalE8 } from "./wire/decimals.js";
 import { ExchangeApi, fireScheduledCancels } from "./orders/exchange-api.js";
 import { Journal } from "./orders/journal.js";
@@ -27,6 +28,7 @@ import { Protocol, SOCKET_PATH } from "./protocol.js";
 import { RequestHandler } from "./router.js";
 import { Sessions } from "./socket-session.js";
 import { Tpsl } from "./orders/tpsl.js";
+import { BridgeDesk } from "./records/bridge-desk.js";
 import { Universe } from "./records/universe.js";
 import { Venue } from "./records/venue.js";
 
@@ -66,7 +68,23 @@ class VenueoneRoom implements SimRoom<VenueoneAccountOptions, void> {
   readonly socketPath = SOCKET_PATH;
   readonly protocol: Protocol;
   readonly timers: readonly RoomTimer[];
-  readonly commands = {};
+  readonly commands = {
+    chains: async () => {
+      const { bridge } = this.venue;
+      await bridge?.treasury.poll();
+      return bridge?.describe() ?? {};
+    },
+    mint: (body: Readonly<Record<string, unknown>>) => {
+      const { bridge } = this.venue;
+      if (bridge === null) throw new RangeError("the venue has no chains");
+      return bridge.treasury.faucet.order(body);
+    },
+    withdrawals: ({ hold }: Readonly<Record<string, unknown>>) => {
+      const { bridge } = this.venue;
+      bridge?.hold(hold);
+      return bridge?.describe() ?? {};
+    },
+  };
   readonly venue: Venue;
   readonly #sessions: Sessions;
 
@@ -81,6 +99,9 @@ class VenueoneRoom implements SimRoom<VenueoneAccountOptions, void> {
       log,
     });
     this.venue = venue;
+    const { chains } = options;
+    const bridge = chains === undefined ? null : new BridgeDesk(venue, chains);
+    venue.bridge = bridge;
     const journal = new Journal(exchange);
     const tpsl = new Tpsl(venue);
     journal.addFollower((changes) => tpsl.follow(changes));
@@ -93,7 +114,12 @@ class VenueoneRoom implements SimRoom<VenueoneAccountOptions, void> {
       fireScheduledCancels(venue);
       journal.commit();
     };
-    this.timers = [{ everyMs: SCHEDULE_CHECK_MS, run: checkSchedules }];
+    this.timers = [
+      { everyMs: SCHEDULE_CHECK_MS, run: checkSchedules },
+      ...(bridge === null
+        ? []
+        : [{ everyMs: chains?.pollMs ?? CHAIN_POLL_MS, run: () => bridge.treasury.pollUnlessBusy() }]),
+    ];
   }
 
   addAccount(options: VenueoneAccountOptions): void {

@@ -10,6 +10,7 @@ import type { SimAccountCause, SimOrder } from "../../core/model/types.js";
 import type { SimRequestLog } from "../../core/server/request-log.js";
 import type { GroupingWord, TimeInForceWord } from "../wire/order-request.js";
 import { AgentRegistry } from "./agents.js";
+import type { BridgeDesk } from "./bridge-desk.js";
 import { NonceSet } from "./nonces.js";
 import type { VenueoneCadences, VenueoneLimits } from "./options.js";
 import type { Universe } from "./universe.js";
@@ -81,6 +82,8 @@ export class Venue {
   readonly limits: VenueoneLimits;
   readonly cadences: VenueoneCadences;
   readonly log: SimRequestLog;
+  /** Null where withdrawals go to no chain. */
+  bridge: BridgeDesk | null = null;
   readonly agents = new AgentRegistry((address) => this.account(address) !== null);
   readonly #accounts = new Map<string, VenueAccount>();
   readonly #nonceSets = new Map<string, NonceSet>();
