@@ -61,7 +61,7 @@ export function decodeMoves(value: unknown): readonly VenuetwoWireMove[] {
   return asList(value, "history").map((item) => {
     const row = asFields(item, "move");
     return {
-      id: idField(row, "id"),
+      id: rowId(row),
       type: textField(row, "type"),
       asset: textField(row, "asset"),
       amount: amountField(row, "amount"),
@@ -137,6 +137,12 @@ export function decodeGasCost(value: unknown): string {
   const gasCost = amountField(asFields(answer["data"], "data"), "gasCost");
   if (!isPlainDecimal(gasCost) || gasCost.startsWith("-")) throw new WireFault("gasCost", "is not a fee");
   return gasCost;
+}
+
+/** Digits where it is a number; of a text no form is stated. */
+function rowId(row: Fields): string {
+  const { id } = row;
+  return typeof id === "string" && /^[\x21-\x7e]{1,128}$/.test(id) ? id : idField(row, "id");
 }
 
 function isAbsent(row: Fields, name: string): boolean {
