@@ -242,6 +242,7 @@ describe("a withdrawal in the venue's ledger", () => {
     expect(await endless.rail.look(withdrawal, null, OPTIONS)).toMatchObject({ ok: false, code: "BAD_RESPONSE" });
     const stuck = ledger((startMs) => Array.from({ length: 500 }, () => rowAt(startMs, { type: "x" })));
     expect(await stuck.rail.look(withdrawal, null, OPTIONS)).toMatchObject({ ok: false, code: "BAD_RESPONSE" });
+    expect(stuck.http.requests).toHaveLength(1);
   });
 });
 

@@ -77,5 +77,7 @@ describe("a route of deposits", () => {
     const { topics, ...log } = deposit();
     expect(route.taken([{ ...log, topics: [`0x${"1".repeat(64)}`, ...topics.slice(1)] }], ACCOUNT)).toBeNull();
     expect(route.taken([{ ...log, topics: topics.slice(0, 2) }], ACCOUNT)).toBeNull();
+    expect(route.taken([{ ...log, topics: [...topics, TOPIC] }], ACCOUNT)).toBeNull();
+    expect(route.taken([{ ...log, topics, data: log.data.subarray(0, 31) }], ACCOUNT)).toBeNull();
   });
 });
