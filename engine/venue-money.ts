@@ -38,9 +38,18 @@ export interface DepositRail {
   /** Null: 400. */
   route(chainId: number, symbol: string): DepositRoute | null;
   readonly routes: readonly DepositRoute[];
-  /** Whether the venue has credited the mined deposit: its own id, or null while it has not. */
+  /**
+   * Whether the venue has credited the mined deposit: its own id, or null while it has not. `sentAtMs`: our time before
+   * it was first broadcast; some venues list no transaction, and an older deposit of the same amount is not this one.
+   */
   look(
-    deposit: { readonly account: string; readonly hash: string; readonly chainId: number; readonly amount: bigint },
+    deposit: {
+      readonly account: string;
+      readonly hash: string;
+      readonly chainId: number;
+      readonly amount: bigint;
+      readonly sentAtMs: number;
+    },
     session: AccountSession | null,
     options: CallOptions,
   ): Promise<Read<{ readonly venueId: string } | null>>;

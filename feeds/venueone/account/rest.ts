@@ -29,8 +29,10 @@ import {
   decodeAssetSettings,
   decodeFunding,
   decodeHistoricalOrders,
+  decodeLedger,
   type VenueoneWireAssetSettings,
   type VenueoneWireFunding,
+  type VenueoneWireLedgerRow,
 } from "./history-wire.js";
 import { exchangeWeight, infoWeight } from "../rules/limits.js";
 import type { VenueoneWireFill, VenueoneWireOrder, VenueoneWireOrderUpdate } from "../market/wire.js";
@@ -79,6 +81,15 @@ export class VenueoneRest {
     options: CallOptions,
   ): Promise<Read<readonly VenueoneWireFunding[]>> {
     return this.#info({ type: "userFunding", user, startTime, endTime }, decodeFunding, options);
+  }
+
+  /** Money that came and left; from the start on, oldest first, at most 500 rows. */
+  ledgerUpdates(
+    user: string,
+    startTime: number,
+    options: CallOptions,
+  ): Promise<Read<readonly VenueoneWireLedgerRow[]>> {
+    return this.#info({ type: "userNonFundingLedgerUpdates", user, startTime }, decodeLedger, options);
   }
 
   /** The latest 2000. */
