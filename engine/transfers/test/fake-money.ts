@@ -63,6 +63,8 @@ export class FakeMoney {
   extraFee = 0n;
   failsPayouts = false;
   hasKey = true;
+  /** Looks never end. */
+  isMute = false;
   /** The logs of its contract are not those that the room knows. */
   hidesLogs = false;
   balance: bigint;
@@ -97,7 +99,9 @@ export class FakeMoney {
   port(gate: <T>(act: () => Promise<T>) => Promise<T>): VenueMoney {
     const isListed = this.#style === "listed";
     const look = <T>(value: () => T): Promise<Read<T>> =>
-      gate(async () => (this.weather() === "fine" ? this.#ok(value()) : FAILED));
+      gate(async () =>
+        this.isMute ? new Promise<never>(() => {}) : this.weather() === "fine" ? this.#ok(value()) : FAILED,
+      );
     return {
       deposits: {
         routes: [],
