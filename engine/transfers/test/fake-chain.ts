@@ -71,6 +71,8 @@ export class FakeChain {
   /** Of a call that hands a transaction out. */
   sendWeather: () => ChainWeather = () => this.weather();
   baseFee = 10n;
+  /** Reads never end. */
+  isMute = false;
   readonly #clock: Clock;
   #blocks: Block[];
   #minedMs: number;
@@ -131,6 +133,12 @@ export class FakeChain {
     this.#blocks.push(this.#block(next, [], new Map()));
   }
 
+  /** Some of its first token goes elsewhere. */
+  spend(account: string, amount: bigint): void {
+    const state = paid(this.#head(), TOKEN, account, OLD_TOKEN, amount);
+    if (state !== null) this.#blocks.push(this.#block(state, [], NO_RECEIPTS));
+  }
+
   allow(token: string, owner: string, spender: string, amount: bigint): void {
     const state = this.#head();
     const allowances = new Map(state.allowances).set(`${token}/${owner}/${spender}`, amount);
@@ -140,6 +148,7 @@ export class FakeChain {
   /** `gate`: what the life of the program does around each call that is a send or a look. */
   port(gate: <T>(act: () => Promise<T>) => Promise<T>): Chain {
     const read = async <T>(value: (state: State) => T): Promise<Read<T>> => {
+      if (this.isMute) return new Promise<never>(() => {});
       const weather = this.weather();
       if (weather === "lost" || weather === "unheard") return FAILED;
       return this.#ok(value(this.#at(weather).state));

@@ -63,6 +63,10 @@ export class FakeMoney {
   extraFee = 0n;
   failsPayouts = false;
   hasKey = true;
+  /** Looks never end. */
+  isMute = false;
+  /** The logs of its contract are not those that the room knows. */
+  hidesLogs = false;
   balance: bigint;
   readonly payouts: Payout[] = [];
   readonly moves: Move[] = [];
@@ -95,7 +99,9 @@ export class FakeMoney {
   port(gate: <T>(act: () => Promise<T>) => Promise<T>): VenueMoney {
     const isListed = this.#style === "listed";
     const look = <T>(value: () => T): Promise<Read<T>> =>
-      gate(async () => (this.weather() === "fine" ? this.#ok(value()) : FAILED));
+      gate(async () =>
+        this.isMute ? new Promise<never>(() => {}) : this.weather() === "fine" ? this.#ok(value()) : FAILED,
+      );
     return {
       deposits: {
         routes: [],
@@ -147,7 +153,7 @@ export class FakeMoney {
           : { to: token.address, data: encoded("a9059cbb", BigInt(BRIDGE), amount) },
       taken: (logs, account) => {
         const taken = logs.map(takenIn).filter((one) => one !== null && one.account === account);
-        return taken.length === 0 ? null : taken.reduce((sum, one) => sum + (one?.amount ?? 0n), 0n);
+        return taken.length === 0 || this.hidesLogs ? null : taken.reduce((sum, one) => sum + (one?.amount ?? 0n), 0n);
       },
     };
   }
