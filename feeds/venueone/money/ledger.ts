@@ -6,9 +6,10 @@ import type { Clock } from "../../../engine/domain/clock.js";
 import type { CallOptions, Read } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import { Deadline } from "../../shared/net/deadline.js";
-import type { VenueoneWireLedgerRow } from "../account/history-wire.js";
+import { decodeLedger, type VenueoneWireLedgerRow } from "../account/history-wire.js";
 import type { VenueoneRest } from "../account/rest.js";
 
+const TYPE = "userNonFundingLedgerUpdates";
 const ROWS_MAX = 500;
 const PAGES_MAX = 10;
 
@@ -33,7 +34,7 @@ export class LedgerSearch {
     for (let page = 0; page < PAGES_MAX; page++) {
       const left = deadline.left();
       if (left === null) return failedRead("TIMEOUT", "no time left for the ledger");
-      const rows = await this.#rest.ledgerUpdates(account, startMs, left);
+      const rows = await this.#rest.info({ type: TYPE, user: account, startTime: startMs }, decodeLedger, left);
       if (!rows.ok) return rows;
       const found = rows.value.find(fits);
       const lastMs = rows.value.at(-1)?.time ?? startMs;
