@@ -41,7 +41,7 @@ import {
   readValue,
   withSession,
 } from "./transfer-parts.js";
-import { type DepositRow, isEnded, type StepName, type StoredStep } from "./transfer-row.js";
+import { type DepositRow, depositStep, isEnded, type StepName, type StoredStep } from "./transfer-row.js";
 
 /** Not mined for so long, its price is raised; twice as long for each raise after. */
 const BUMP_MS = 60_000;
@@ -282,6 +282,7 @@ export class Deposits {
     const deposit = {
       ...{ account: row.account, hash: mined.hash, chainId: row.chainId },
       amount: BigInt(mined.taken ?? row.amount),
+      sentAtMs: depositStep(row)?.versions[0]?.signedAtMs ?? row.createdAtMs,
     };
     const read = await withSession(this.#parts, row, (session) =>
       readValue(this.#parts, () => rail.look(deposit, session, options)),

@@ -9,11 +9,18 @@ import { ServiceError } from "../domain/errors.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import type { CallOptions, Read } from "../ports.js";
 import type { StateWrite } from "../storage/state-store.js";
-import type { DepositRoute, Token, VenueMoney, WithdrawalAsk as RailAsk } from "../venue-money.js";
+import type { DepositRoute, Token, VenueMoney, WithdrawalAsk as RailAsk, WithdrawalTerms } from "../venue-money.js";
 import { isSent, planOf } from "./deposit-steps.js";
 import { approveData } from "./erc20.js";
 import { answerOf, callOptions, laneOf, type TransferParts, withSession } from "./transfer-parts.js";
-import { type DepositRow, depositStep, isEnded, type InternalRow, type WithdrawalRow } from "./transfer-row.js";
+import {
+  type DepositRow,
+  depositStep,
+  isEnded,
+  type InternalRow,
+  type StepName,
+  type WithdrawalRow,
+} from "./transfer-row.js";
 
 /** Whose money, and which request asks. */
 interface Asker {
@@ -58,6 +65,29 @@ export interface InternalAsk extends Asker {
   readonly clientTranId: string;
 }
 
+/** What is known of a deposit before anything is signed. */
+export interface DepositCheck {
+  readonly row: DepositRow;
+  readonly minimum: bigint;
+  /** Of the token, less what deposits under way will take. */
+  readonly available: bigint;
+  readonly gas: GasCheck;
+}
+
+export interface GasCheck {
+  /** In the order of their transactions. */
+  readonly plan: readonly StepName[];
+  /** The most that they and those under way may cost, in wei. */
+  readonly needed: bigint;
+  readonly available: bigint;
+}
+
+export interface WithdrawalCheck {
+  readonly token: Token;
+  readonly railAsk: RailAsk;
+  readonly terms: WithdrawalTerms;
+}
+
 /** Of a step that cannot be estimated before the one ahead of it is mined. */
 const GAS_GUESS = 300_000n;
 /** As a step's limit is above its estimate. */
@@ -72,15 +102,21 @@ export class Openings {
     this.#parts = parts;
   }
 
+  async deposit(ask: DepositAsk): Promise<DepositRow> {
+    return (await this.depositCheck(ask)).row;
+  }
+
   /**
    * Rejects with UNSUPPORTED_EXCHANGE, INVALID_PARAMETERS, DEPOSIT_BELOW_MINIMUM, INSUFFICIENT_BALANCE, INSUFFICIENT_GAS
    * or CHAIN_UNAVAILABLE.
    */
-  async deposit(ask: DepositAsk): Promise<DepositRow> {
+  async depositCheck(ask: DepositAsk): Promise<DepositCheck> {
     const { account, amount } = ask;
     const route = railsOf(this.#parts, ask.venue).deposits.route(ask.chainId, ask.symbol);
     const chain = this.#parts.chains.get(ask.chainId);
-    if (route === null || chain === undefined) throw notTaken("tokenSymbol", "is not taken on this network");
+    if (route === null) throw notTaken("tokenSymbol", "is not taken on this network");
+    if (chain === undefined)
+      throw new ServiceError("CHAIN_UNAVAILABLE", { chainId: ask.chainId, reason: "NOT_CONFIGURED" });
     const { token, spender, minimum } = route;
     if (amount < minimum)
       throw new ServiceError("DEPOSIT_BELOW_MINIMUM", {
@@ -88,6 +124,7 @@ export class Openings {
         token: token.symbol,
       });
     const options = callOptions("asked");
+    await this.#checkDecimals(token, chain, options);
     const held = await this.#read(chain, () => chain.tokenBalance(token.address, account, options));
     const free = held - this.#promised(ask, token);
     if (free < amount)
@@ -106,15 +143,36 @@ export class Openings {
       ...{ to: call.to.toLowerCase(), data: toHex(call.data), plan: [], steps: [] },
       ...{ revertsSinceMs: null, isCreditAwaited: false },
     };
-    await this.#checkGas(row, route, chain, options);
-    return row;
+    const gas = await this.#checkGas(row, route, chain, options);
+    return { row, minimum, available: free, gas };
+  }
+
+  async withdrawal(ask: WithdrawalAsk): Promise<WithdrawalRow> {
+    const { token, railAsk, terms } = await this.withdrawalCheck(ask);
+    const { fee, feeIsInside } = terms;
+    const rail = railsOf(this.#parts, ask.venue).withdrawals;
+    const made = await answerOf<Awaited<ReturnType<typeof rail.make>> | null>(
+      this.#parts,
+      () => rail.make(railAsk, fee),
+      null,
+    );
+    if (made?.ok !== true) throw this.#venueAway(ask.venue, made === null ? null : { message: made.problem, ...made });
+    const { toSign, request, validUntilMs } = made.act;
+    return {
+      ...this.#base(ask),
+      ...{ kind: "withdrawal", chainId: ask.chainId, network: ask.network, token: storedToken(token) },
+      ...{ amount: ask.amount.toString(), receiver: ask.receiver, accountType: ask.accountType },
+      ...{ fee: fee.toString(), feeIsInside },
+      act: { toSign: { kind: toSign.kind, text: toSign.text }, request, validUntilMs, signature: null },
+      ...{ sentAtMs: null, lastSentAtMs: null, isAccepted: false, payout: null, hash: null, paid: null },
+    };
   }
 
   /**
    * Rejects with UNSUPPORTED_EXCHANGE, INVALID_PARAMETERS, RECEIVER_MISMATCH, API_KEY_NOT_FOUND, INSUFFICIENT_BALANCE,
    * TRANSFER_IN_PROGRESS, VENUE_UNAVAILABLE.
    */
-  async withdrawal(ask: WithdrawalAsk): Promise<WithdrawalRow> {
+  async withdrawalCheck(ask: WithdrawalAsk): Promise<WithdrawalCheck> {
     const rail = railsOf(this.#parts, ask.venue).withdrawals;
     const { account, receiver, amount, accountType } = ask;
     if (!rail.takesReceiver && receiver !== account) throw new ServiceError("RECEIVER_MISMATCH", { receiver, account });
@@ -142,20 +200,7 @@ export class Openings {
       throw new ServiceError("INSUFFICIENT_BALANCE", {
         ...{ token: token.symbol, needed: inUnits(needed), available: inUnits(available), fee: inUnits(fee) },
       });
-    const made = await answerOf<Awaited<ReturnType<typeof rail.make>> | null>(
-      this.#parts,
-      () => rail.make(railAsk, fee),
-      null,
-    );
-    if (made?.ok !== true) throw this.#venueAway(ask.venue, made === null ? null : { message: made.problem, ...made });
-    const { toSign, request, validUntilMs } = made.act;
-    return {
-      ...this.#base(ask),
-      ...{ kind: "withdrawal", chainId: ask.chainId, network: ask.network, token: storedToken(token) },
-      ...{ amount: amount.toString(), receiver, accountType, fee: fee.toString(), feeIsInside },
-      act: { toSign: { kind: toSign.kind, text: toSign.text }, request, validUntilMs, signature: null },
-      ...{ sentAtMs: null, lastSentAtMs: null, isAccepted: false, payout: null, hash: null, paid: null },
-    };
+    return { token, railAsk, terms: terms.value };
   }
 
   /** Rejects with UNSUPPORTED_EXCHANGE. */
@@ -196,7 +241,15 @@ export class Openings {
           throw new ServiceError("TRANSFER_IN_PROGRESS", { transferId: row.transferId, exchange: venue });
   }
 
-  async #checkGas(row: DepositRow, route: DepositRoute, chain: Chain, options: CallOptions): Promise<void> {
+  /** A wrong scale in the configuration would move another amount. */
+  async #checkDecimals({ address, decimals, symbol }: Token, chain: Chain, options: CallOptions): Promise<void> {
+    const real = await this.#read(chain, () => chain.tokenDecimals(address, options));
+    if (real === decimals) return;
+    this.#parts.logger.error("transfers.other_decimals", { name: symbol, part: `chain ${chain.chainId}` });
+    throw new ServiceError("FAILED_TO_DEPOSIT", { reason: "TOKEN_DECIMALS", token: symbol, chainId: chain.chainId });
+  }
+
+  async #checkGas(row: DepositRow, route: DepositRoute, chain: Chain, options: CallOptions): Promise<GasCheck> {
     const { account, token } = row;
     const { spender } = route;
     const native = await this.#read(chain, () => chain.nativeBalance(account, options));
@@ -214,7 +267,7 @@ export class Openings {
     const gas = estimate.kind === "gas" ? estimate.gas : GAS_GUESS;
     const limit = (gas * GAS_NUMERATOR) / GAS_DENOMINATOR + GAS_GUESS * BigInt(plan.length - 1);
     const needed = limit * price.maxFeePerGas + this.#promisedGas(row);
-    if (native >= needed) return;
+    if (native >= needed) return { plan, needed, available: native };
     throw new ServiceError("INSUFFICIENT_GAS", {
       ...{ chainId: row.chainId, address: account },
       ...{ needed: formatScaledBig(needed, NATIVE_DECIMALS), available: formatScaledBig(native, NATIVE_DECIMALS) },

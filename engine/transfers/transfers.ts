@@ -9,7 +9,14 @@ import { Deadline } from "../domain/deadline.js";
 import { ServiceError } from "../domain/errors.js";
 import { failed } from "./deposit-steps.js";
 import { failedAct } from "./act-steps.js";
-import { type DepositAsk, type InternalAsk, Openings, type WithdrawalAsk } from "./openings.js";
+import {
+  type DepositAsk,
+  type DepositCheck,
+  type InternalAsk,
+  Openings,
+  type WithdrawalAsk,
+  type WithdrawalCheck,
+} from "./openings.js";
 import type { Rounds } from "./rounds.js";
 import type { HearTransfer, TransferPage } from "./transfer-book.js";
 import { laneOf, type TransferParts, waitWithin } from "./transfer-parts.js";
@@ -76,6 +83,16 @@ export class Transfers {
   async move(ask: InternalAsk): Promise<InternalRow> {
     const row = await this.#begun(ask, laneOf({ ...ask, kind: "internal" }), async () => this.#openings.internal(ask));
     return this.#answered(row.state === "created" ? await this.#round(row) : row);
+  }
+
+  /** Signs nothing, and makes no row. Rejects as `Openings.depositCheck`. */
+  checkDeposit(ask: DepositAsk): Promise<DepositCheck> {
+    return this.#rounds.turns.run(laneOf({ ...ask, kind: "deposit" }), () => this.#openings.depositCheck(ask));
+  }
+
+  /** Likewise, as `Openings.withdrawalCheck`. */
+  checkWithdrawal(ask: WithdrawalAsk): Promise<WithdrawalCheck> {
+    return this.#rounds.turns.run(laneOf({ ...ask, kind: "withdrawal" }), () => this.#openings.withdrawalCheck(ask));
   }
 
   /** Null: there is none. The caller decides whose it is. */

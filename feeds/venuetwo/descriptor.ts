@@ -1,6 +1,16 @@
 /** What the rest of the program knows of venuetwo: what an operator may set, and its room made of it. */
 import { isIP } from "node:net";
-import { AGENT_DAYS, BUDGET_MAX, defineVenue, FEE_OPTIONS, HTTP_CONNECTIONS } from "../shared/room/venue-descriptor.js";
+import { parseScaledBig } from "../../engine/domain/decimal.js";
+import { readDepositPairs, withDefaults } from "../shared/room/deposit-pairs.js";
+import {
+  AGENT_DAYS,
+  BUDGET_MAX,
+  defineVenue,
+  depositOptions,
+  FEE_OPTIONS,
+  HTTP_CONNECTIONS,
+} from "../shared/room/venue-descriptor.js";
+import { DEFAULT_ROUTES, type VenuetwoRouteOptions } from "./money/routes.js";
 import { recordings } from "./replay.js";
 import { createVenuetwoRoom } from "./room.js";
 import { custodyActs } from "./sign/custody-acts.js";
@@ -77,6 +87,12 @@ export const venuetwo = defineVenue({
       default: "https://sapi.asterdex.com",
       doc: "Base URL of its spot market, for the balances of its spot account and withdrawals from it.",
     },
+    ...depositOptions(
+      "vault",
+      "1",
+      "What the venue itself takes is not stated.",
+      "A pair takes the place of the default one of its chain and symbol (USDT on chain 56), or comes beside it.",
+    ),
     API_KEY: {
       kind: "secret",
       default: "",
@@ -102,6 +118,7 @@ export const venuetwo = defineVenue({
         ipWhitelist: values.AGENT_IP_WHITELIST,
         areIssued: values.KEY_FLOW === "v1",
       },
+      moneyRoutes: routesOf(values.DEPOSIT_PAIRS, values.MINIMUM_DEPOSIT_AMOUNT),
       hosts: { spotUrl: values.SPOT_URL, webUrl: values.WEB_URL },
       streamHostLayout: values.STREAM_LAYOUT === "split" ? "split" : "single",
       limits: {
@@ -112,6 +129,7 @@ export const venuetwo = defineVenue({
       },
     }),
   problems: (values, name) => [
+    ...pairProblems(values.DEPOSIT_PAIRS, values.MINIMUM_DEPOSIT_AMOUNT, name("DEPOSIT_PAIRS")),
     ...((values.API_KEY === "") === (values.API_SECRET === "")
       ? []
       : [`${name("API_KEY")} and ${name("API_SECRET")} must be set together`]),
@@ -121,6 +139,21 @@ export const venuetwo = defineVenue({
   ],
   refusesTicker: (values) => values.TICKER_AUTH === "required" && values.API_KEY === "",
 });
+
+function routesOf(pairs: string, minimum: string): readonly VenuetwoRouteOptions[] {
+  const read = readDepositPairs(pairs, "vault", minimum);
+  const own = read.ok ? read.pairs.map(({ contract, ...pair }) => ({ ...pair, vault: contract })) : [];
+  const defaults = DEFAULT_ROUTES.map((route) => ({
+    ...route,
+    minimum: parseScaledBig(minimum, route.decimals) ?? route.minimum,
+  }));
+  return withDefaults<VenuetwoRouteOptions>(own, defaults);
+}
+
+function pairProblems(pairs: string, minimum: string, name: string): readonly string[] {
+  const read = readDepositPairs(pairs, "vault", minimum);
+  return read.ok ? [] : [`${name} ${read.problem}`];
+}
 
 /** `192.0.2.10`, `198.51.100.0/24`, and the same of IPv6. */
 function isNetwork(text: string): boolean {

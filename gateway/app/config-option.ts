@@ -14,8 +14,8 @@ type OptionKind =
   | { readonly kind: "boolean"; readonly default: boolean }
   /** Basis points as decimal text, at most three decimals; "" uses the venue's rate. */
   | { readonly kind: "bps"; readonly default: "" }
-  /** Decimal text above 0 in quote units, at most six decimals; "" means no limit. */
-  | { readonly kind: "amount"; readonly default: "" }
+  /** Decimal text above 0 in quote or token units, at most six decimals; "" means no limit where it is the default. */
+  | { readonly kind: "amount"; readonly default: string }
   /** Comma-separated text, or a JSON array in the file. */
   | { readonly kind: "list"; readonly default: readonly string[] };
 

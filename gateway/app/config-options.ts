@@ -3,6 +3,7 @@
  * docs/configuration.md all use these names; a test compares the document with this table.
  */
 import { AUTH_OPTIONS, NETWORK_OPTIONS } from "./config-access-options.js";
+import { CHAIN_OPTIONS } from "./config-chain-options.js";
 import { CUSTODY_OPTIONS } from "./config-custody-options.js";
 import { type Option, option } from "./config-option.js";
 import { STREAM_OPTIONS } from "./config-stream-options.js";
@@ -28,6 +29,7 @@ const FIRST_OPTIONS = {
   }),
   ...AUTH_OPTIONS,
   ...CUSTODY_OPTIONS,
+  ...CHAIN_OPTIONS,
   LOG_LEVEL: option({
     kind: "word",
     words: ["debug", "info", "warn", "error", "silent"],

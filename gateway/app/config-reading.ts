@@ -45,7 +45,7 @@ function parseOption(name: string, option: Option, text: string, problems: strin
     case "secret":
       return text;
     case "amount":
-      return text === "" || isAmount(text) ? text : refuse();
+      return text === "" ? option.default : isAmount(text) ? text : refuse();
     case "bps":
       return text === "" || !Number.isNaN(milliBps(text)) ? text : refuse();
     case "url":

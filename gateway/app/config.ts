@@ -10,6 +10,7 @@ import type { MarketRoom } from "../../engine/ports.js";
 import { VENUES } from "../../feeds/registry.js";
 import type { RoomParts } from "../../feeds/shared/room/venue-descriptor.js";
 import { type CustodyConfig, readCustody } from "./config-custody.js";
+import { readTransfers, type TransferConfig } from "./config-chains.js";
 import { type OutsideSignerConfig, readOutsideSigner } from "./config-outside-signer.js";
 import { CONTROL_NAMES, type UnknownName, unknownNames } from "./config-names.js";
 import type { Option } from "./config-option.js";
@@ -69,6 +70,7 @@ export interface Config extends AccessConfig {
   readonly custody: CustodyConfig | null;
   /** Null: there are none of an outside signer. */
   readonly outsideSigner: OutsideSignerConfig | null;
+  readonly transfers: TransferConfig;
   readonly closeDefaults: {
     readonly maxSlippageBps: number;
     readonly maxQuoteAgeMs: number;
@@ -210,6 +212,7 @@ function assemble(
     recording: recordingConfig(values),
     custody: readCustody(values, isPublic, readFile, problems),
     outsideSigner: readOutsideSigner(values, { isPublic, machine, readFile }, problems),
+    transfers: readTransfers(values, profile === "serve", problems),
     guards: readGuards(values, problems),
     serverSecret: values.SERVER_SECRET === "" ? null : Buffer.from(values.SERVER_SECRET, "hex"),
     quoteRatePpm: readQuoteRates(values.QUOTE_RATES, problems),

@@ -22,6 +22,9 @@ export type VenueOption = (
   | { readonly kind: "secret"; readonly default: "" }
   /** Basis points as decimal text, at most three decimals; "" when the venue gives it. */
   | { readonly kind: "bps"; readonly default: "" }
+  /** Decimal text above 0, at most six decimals. */
+  | { readonly kind: "amount"; readonly default: string }
+  | { readonly kind: "text"; readonly default: "" }
   /** Comma-separated. */
   | { readonly kind: "list"; readonly default: readonly string[] }
   | { readonly kind: "word"; readonly words: readonly string[]; readonly default: string }
@@ -184,6 +187,22 @@ export const AGENT_DAYS = {
   default: 90,
   doc: "Life in days of a key that trades for a server wallet here. It ends by itself, so rotate it before.",
 } as const;
+
+/** Of a venue that takes deposits. */
+export function depositOptions(contract: "vault" | "bridge", minimum: string, minimumDoc: string, pairsDoc: string) {
+  return {
+    MINIMUM_DEPOSIT_AMOUNT: {
+      kind: "amount",
+      default: minimum,
+      doc: `Least deposit, in token units. ${minimumDoc}`,
+    },
+    DEPOSIT_PAIRS: {
+      kind: "text",
+      default: "",
+      doc: `JSON list of tokens that are deposited: \`{"chainId", "symbol", "address", "decimals", "${contract}", "resetsAllowance"?}\`; the last where an allowance must be zero before it is changed. ${pairsDoc}`,
+    },
+  } as const;
+}
 
 /** Of a budget per minute. */
 export const BUDGET_MAX = 1_000_000_000;
