@@ -4,6 +4,7 @@ import { ROUTABLE_VENUE_WORDS } from "./common.js";
 import { EXAMPLE_CREDENTIALS, EXAMPLE_TIMESTAMP, exampleReply } from "./example-parts.js";
 import { ORDER_REPLY_EXAMPLES, ORDER_REQUEST_EXAMPLES } from "./order-examples.js";
 import { CONTRACTS, named, perVenue } from "./venues.js";
+import { TRANSFER_REPLY_EXAMPLES, TRANSFER_REQUEST_EXAMPLES } from "./transfer-examples.js";
 import { WALLET_REPLY_EXAMPLES, WALLET_REQUEST_EXAMPLES } from "./wallet-examples.js";
 
 const [FIRST, SECOND, THIRD, FOURTH] = ROUTABLE_VENUE_WORDS;
@@ -223,6 +224,7 @@ const OPEN_DATA = {
 export const REQUEST_EXAMPLES: Readonly<Record<string, unknown>> = {
   ...ORDER_REQUEST_EXAMPLES,
   ...WALLET_REQUEST_EXAMPLES,
+  ...TRANSFER_REQUEST_EXAMPLES,
   positionClose: {
     symbol: "BTC",
     direction: "LONG",
@@ -255,6 +257,7 @@ export const REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
   ...ORDER_REPLY_EXAMPLES,
   ...ACCOUNT_REPLY_EXAMPLES,
   ...WALLET_REPLY_EXAMPLES,
+  ...TRANSFER_REPLY_EXAMPLES,
   positionClose: exampleReply(CLOSE_DATA),
   positionOpen: exampleReply(OPEN_DATA),
   execution: exampleReply(CLOSE_DATA),

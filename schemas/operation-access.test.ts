@@ -13,6 +13,10 @@ const NOT_TRADE: Readonly<Record<string, string>> = {
   venueKeyRegister: "sign",
   venueKeyRotate: "sign",
   venueKeyRevoke: "sign",
+  deposit: "transfer",
+  venuetwoTransfer: "transfer",
+  venuetwoWithdraw: "transfer",
+  venueoneWithdraw: "transfer",
 };
 const idsOf = (scope: Operation["access"]["scope"]) =>
   operations.filter(({ access }) => access.scope === scope).map(({ id }) => id);

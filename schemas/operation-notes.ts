@@ -237,6 +237,29 @@ export const OPERATION_NOTES = {
       503: "A store of a signing party was restored from a backup (RESTORED_STORE). Its row in the audit log could not be written, so the signature was not given out (STORE_UNAVAILABLE).",
     }),
   ),
+  deposit: note(
+    "Approves the token where it has to, then deposits: up to three transactions of the wallet on its chain. The reply comes with the first block that has the deposit, or after a wait that is configured. The money is there once the venue has credited it, in its spot account where it has two. The co-signer's policy must allow the token and the contract.",
+    merged(JSON_BODY, SIGNER),
+  ),
+  [`${NATIVE_VENUE}Transfer` as const]: note(
+    "Sent under its `clientTranId`, which the venue takes once. Signed with the wallet's registered key.",
+    merged(JSON_BODY, SIGNER),
+  ),
+  [`${NATIVE_VENUE}Withdraw` as const]: note(
+    "Signed by the wallet, with the fee that the venue estimates, and sent with its registered key, which must have the right to withdraw. One of an account, chain and asset at a time.",
+    merged(JSON_BODY, SIGNER),
+  ),
+  [`${WALLET_VENUE}Withdraw` as const]: note(
+    "Signed by the wallet alone. The venue keeps its fee from the amount. `feeBuffer` multiplies the amount for the check of the balance and changes nothing that is sent.",
+    merged(JSON_BODY, SIGNER),
+  ),
+  transfer: note(
+    "States, transactions with their confirmations, and the venue's id. docs/transfers.md says what each means.",
+  ),
+  walletTransfers: note("Newest first; a cursor leads to the next page."),
+  walletBalances: note(
+    "Read for this request, each part by itself: the failure of one is told in its place and hides none of the others.",
+  ),
   aggregatedTicker: note(
     "One entry per venue under the names of that venue, the failure of one beside the figures of the others, and the best bid and ask over live books.",
     VENUE,

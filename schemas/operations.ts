@@ -39,6 +39,7 @@ import {
 import { streamTicketReplySchema } from "./stream.js";
 import { aggregatedTickerReplySchema, venueTickerReply } from "./ticker.js";
 import { CONTRACTS, named } from "./venues.js";
+import { TRANSFER_OPERATIONS } from "./transfer-operations.js";
 import { VENUE_KEY_OPERATIONS } from "./venue-key-operations.js";
 import { WALLET_OPERATIONS } from "./wallet-operations.js";
 
@@ -235,6 +236,7 @@ export const OPERATIONS = {
   ...ACCOUNT_OPERATIONS,
   ...WALLET_OPERATIONS,
   ...VENUE_KEY_OPERATIONS,
+  ...TRANSFER_OPERATIONS,
   aggregatedTicker: {
     id: "aggregatedTicker",
     method: "GET",

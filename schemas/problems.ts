@@ -116,6 +116,14 @@ function patternWords(kind: string | undefined, text: string): string {
       return "must be 0x and an even number of hex digits";
     case "hexDigest":
       return "must be 0x and 64 hex digits";
+    case "address":
+      return "must be 0x and 40 hex digits";
+    case "asset":
+      return "must be a name such as USDT";
+    case "rawUnits":
+      return "must be a whole number above 0, in the token's smallest unit, without a decimal point";
+    case "decimal":
+      return "must be plain decimal text";
     case "cursor":
       return "must be the nextCursor of an earlier reply of this route";
     case "visibleAscii":

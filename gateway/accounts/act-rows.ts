@@ -5,7 +5,15 @@ import type { Logger } from "../../engine/domain/logger.js";
 export interface WalletAct {
   /** A key id; `local` without a key. */
   readonly who: string;
-  readonly what: "wallet.create" | "wallet.sign" | "venue-key.register" | "venue-key.rotate" | "venue-key.revoke";
+  readonly what:
+    | "wallet.create"
+    | "wallet.sign"
+    | "venue-key.register"
+    | "venue-key.rotate"
+    | "venue-key.revoke"
+    | "transfer.deposit"
+    | "transfer.withdraw"
+    | "transfer.internal";
   /** Wallet id; "" where none was made. */
   readonly subject: string;
   /** `pending`: an outside signer, or the venue, may have it, and has not said what it came to. */

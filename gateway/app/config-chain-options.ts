@@ -17,6 +17,7 @@ function chainOptions<const Id extends ChainId>(id: Id, { confirmations, priceMa
     [`CHAIN_${id}_RPC_URLS`]: option({
       kind: "list",
       default: [],
+      mayHoldKeys: true,
       doc: `JSON-RPC endpoints of chain ${id}, best of several operators: two of them must agree before money counts as arrived. They may contain keys, and are shown nowhere. Empty: no deposits over this chain.`,
     }),
     [`CHAIN_${id}_CONFIRMATIONS`]: option({

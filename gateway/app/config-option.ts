@@ -19,7 +19,11 @@ type OptionKind =
   /** Comma-separated text, or a JSON array in the file. */
   | { readonly kind: "list"; readonly default: readonly string[] };
 
-export type Option = OptionKind & { readonly doc: string };
+export type Option = OptionKind & {
+  readonly doc: string;
+  /** Its value may have keys in it: it leaves the environment of the process as secrets do. */
+  readonly mayHoldKeys?: true;
+};
 
 /** Keeps the literal types of a row. */
 export const option = <const T extends Option>(value: T): T => value;

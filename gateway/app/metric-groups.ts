@@ -9,6 +9,7 @@ import type { RoomStatus, MarketRoom } from "../../engine/ports.js";
 import type { KeyCounts } from "../../engine/custody/registration/key-keeper.js";
 import type { WalletProviderStatus } from "../../engine/custody/provider/wallet-provider.js";
 import type { StoreStatus } from "../../engine/storage/state-store.js";
+import type { TransferCount } from "../../engine/transfers/transfer-book.js";
 import type { RecordingStatus } from "../../schemas/service.js";
 import type { RouteCounts } from "../http/reply-state.js";
 import type { StreamCounts } from "../stream/stream-counts.js";
@@ -189,6 +190,88 @@ export function addVenueKeyMetrics(registry: Registry, counts: () => ReadonlyMap
         for (const [state, count] of Object.entries(states)) yield [{ venue, state }, count];
     },
   });
+}
+
+/** Money of server wallets, and the chains that it goes over. */
+export interface MoneyFigures {
+  counts(): readonly TransferCount[];
+  chainStatus(): readonly ChainFigures[];
+}
+
+export interface ChainFigures {
+  readonly chainId: number;
+  readonly endpoints: readonly {
+    readonly place: number;
+    readonly state: string;
+    readonly head: number | null;
+    readonly failedCount: number;
+    readonly malformedCount: number;
+  }[];
+}
+
+export function addTransferMetrics(registry: Registry, money: MoneyFigures): void {
+  addGauge(registry, {
+    name: "unwind_transfers",
+    help: "Deposits, withdrawals and transfers: those under way by state, and those that ended since start.",
+    labelNames: ["venue", "kind", "state"],
+    *read() {
+      for (const { venue, kind, state, count } of money.counts()) yield [{ venue, kind, state }, count];
+    },
+  });
+  addGauge(
+    registry,
+    byEndpoint(
+      money,
+      "unwind_chain_endpoint_ready",
+      "1 once it has named the chain; endpoints by their place in the configuration.",
+      ({ state }) => (state === "proven" ? 1 : 0),
+    ),
+  );
+  addGauge(
+    registry,
+    byEndpoint(
+      money,
+      "unwind_chain_endpoint_height",
+      "Block that it named last; 0: none yet.",
+      ({ head }) => head ?? 0,
+    ),
+  );
+  addCounter(
+    registry,
+    byEndpoint(
+      money,
+      "unwind_chain_endpoint_failures",
+      "Calls without an answer that can be read.",
+      ({ failedCount }) => failedCount,
+    ),
+  );
+  addCounter(
+    registry,
+    byEndpoint(
+      money,
+      "unwind_chain_endpoint_malformed",
+      "Of these, answers that break the protocol.",
+      ({ malformedCount }) => malformedCount,
+    ),
+  );
+}
+
+function byEndpoint(
+  money: MoneyFigures,
+  name: string,
+  help: string,
+  readOne: (endpoint: ChainFigures["endpoints"][number]) => number,
+): Labelled {
+  return {
+    name,
+    help,
+    labelNames: ["chain", "endpoint"],
+    *read() {
+      for (const { chainId, endpoints } of money.chainStatus())
+        for (const endpoint of endpoints)
+          yield [{ chain: String(chainId), endpoint: String(endpoint.place) }, readOne(endpoint)];
+    },
+  };
 }
 
 export function addVenueMetrics(registry: Registry, rooms: readonly MarketRoom[]): void {

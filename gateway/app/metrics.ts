@@ -19,8 +19,10 @@ import {
   addSigningMetrics,
   addStoreMetrics,
   addStreamMetrics,
+  addTransferMetrics,
   addVenueKeyMetrics,
   addVenueMetrics,
+  type MoneyFigures,
   type ServiceCounts,
 } from "./metric-groups.js";
 
@@ -41,6 +43,7 @@ export interface MetricSources extends ServiceCounts {
   /** Null without a wallet provider: there are no figures of it then. */
   readonly signing: (() => WalletProviderStatus) | null;
   readonly venueKeys: (() => ReadonlyMap<RoutableVenue, KeyCounts>) | null;
+  readonly money: MoneyFigures | null;
 }
 
 export class Metrics {
@@ -87,6 +90,7 @@ export class Metrics {
     addVenueMetrics(registry, sources.rooms);
     if (sources.signing !== null) addSigningMetrics(registry, sources.signing);
     if (sources.venueKeys !== null) addVenueKeyMetrics(registry, sources.venueKeys);
+    if (sources.money !== null) addTransferMetrics(registry, sources.money);
   }
 
   async text(): Promise<string> {

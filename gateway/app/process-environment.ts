@@ -7,7 +7,7 @@ import { ALL_OPTIONS } from "./config-options.js";
 import type { Environment } from "./config-reading.js";
 
 const SECRET_NAMES = Object.entries<Option>(ALL_OPTIONS)
-  .filter(([, { kind }]) => kind === "secret")
+  .filter(([, { kind, mayHoldKeys }]) => kind === "secret" || mayHoldKeys === true)
   .map(([name]) => name);
 
 /** Returns what `environment` had, and deletes its secrets there. */

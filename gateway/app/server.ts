@@ -11,6 +11,7 @@ import type { TemplatedApp } from "uWebSockets.js";
 import { type Clock, delay } from "../../engine/domain/clock.js";
 import { HiddenCounter } from "../../engine/domain/hidden-counter.js";
 import type { Owners } from "../../engine/domain/owner.js";
+import type { VenueMoney } from "../../engine/venue-money.js";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import { callerOfAsk } from "../accounts/ask-caller.js";
 import type { Portfolio } from "../../engine/portfolio/portfolio.js";
@@ -19,6 +20,7 @@ import type { RecordsStore } from "../../engine/storage/records/records-store.js
 import type { TradingDesk } from "../accounts/trading-desk.js";
 import type { KeyCounts } from "../../engine/custody/registration/key-keeper.js";
 import type { KeyDeskPort } from "../accounts/key-desk.js";
+import type { TransferDeskPort } from "../accounts/transfer-desk.js";
 import type { WalletDesk } from "../accounts/wallet-desk.js";
 import type { CloseDefaults } from "../api/close-request.js";
 import { BodyReader } from "../http/body.js";
@@ -33,6 +35,7 @@ import { Listener } from "./listener.js";
 import type { ServiceLogger } from "./log.js";
 import type { MarketView } from "../api/market-view.js";
 import type { Metrics } from "./metrics.js";
+import type { MoneyFigures } from "./metric-groups.js";
 import type { TradeDesk } from "../api/ports.js";
 import { bookRoutes } from "../api/routes/books.js";
 import type { RouteContext } from "../api/routes/context.js";
@@ -47,6 +50,8 @@ import { routingDryRunRoute } from "../api/routes/routing-dry-run.js";
 import { serviceRoutes } from "../api/routes/service-info.js";
 import { streamTicketRoute } from "../api/routes/stream-ticket.js";
 import { tradingRoutes } from "../api/routes/trading.js";
+import { transferReadRoutes } from "../api/routes/transfer-reads.js";
+import { transferRoutes } from "../api/routes/transfers.js";
 import { tickerRoutes } from "../api/routes/tickers.js";
 import { venueKeyRoutes } from "../api/routes/venue-keys.js";
 import { walletRoutes } from "../api/routes/wallets.js";
@@ -88,6 +93,11 @@ export interface ServerOptions extends RouteLimits {
   readonly pageAccount?: PageAccount;
 }
 
+export interface ServedMoney extends MoneyFigures {
+  readonly desk: TransferDeskPort;
+  readonly rails: ReadonlyMap<RoutableVenue, VenueMoney>;
+}
+
 export interface ServerParts {
   readonly clock: Clock;
   readonly logger: ServiceLogger;
@@ -111,6 +121,8 @@ export interface ServerParts {
   readonly keyDesk?: KeyDeskPort;
   /** Server wallets with their keys, for the stream. */
   readonly storedWallets?: StoredWallets;
+  /** Money of server wallets; absent: there are none. */
+  readonly money?: ServedMoney;
   readonly keyCounts?: () => ReadonlyMap<RoutableVenue, KeyCounts>;
   /** API keys; absent: there are none, and their headers are not read. */
   readonly auth?: CallerAuth;
@@ -258,6 +270,7 @@ function attachMetrics({ edge, inFlight, limiter, bodies, stream }: ServerCore, 
     store: () => parts.desk.storeStatus(),
     signing: walletDesk === undefined ? null : () => walletDesk.status(),
     venueKeys: parts.keyCounts ?? null,
+    money: parts.money ?? null,
   });
 }
 
@@ -279,6 +292,8 @@ function mounting(core: ServerCore, options: ServerOptions, parts: ServerParts):
     ...tradingRoutes(context),
     ...walletRoutes(context),
     ...venueKeyRoutes(context),
+    ...transferRoutes(context),
+    ...transferReadRoutes(context),
     ...tickerRoutes(context),
     ...bookRoutes(context),
     instrumentsRoute(context),
@@ -320,6 +335,7 @@ function routeContext(core: ServerCore, options: ServerOptions, parts: ServerPar
     ...(parts.trading === undefined ? {} : { trading: parts.trading }),
     ...(parts.walletDesk === undefined ? {} : { walletDesk: parts.walletDesk }),
     ...(parts.keyDesk === undefined ? {} : { keyDesk: parts.keyDesk }),
+    ...(parts.money === undefined ? {} : { transferDesk: parts.money.desk, rails: parts.money.rails }),
     startedAtMs: parts.clock.wallMs(),
     callerOfAsk,
     inFlight: core.inFlight,

@@ -9,11 +9,13 @@ import type { Random } from "../../engine/domain/random.js";
 import type { MarketRoom } from "../../engine/ports.js";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import { cryptoRandomIds } from "../../engine/storage/server-secret.js";
-import type { StateStore } from "../../engine/storage/state-store.js";
+import type { StateStore, StateWrite } from "../../engine/storage/state-store.js";
 import type { WalletAct } from "../accounts/act-rows.js";
 import { KeyDesk } from "../accounts/key-desk.js";
 import { KeyedRequests } from "../accounts/keyed-requests.js";
 import { isWalletId } from "../accounts/names.js";
+import { TransferDesk } from "../accounts/transfer-desk.js";
+import { WalletBalances } from "../accounts/wallet-balances.js";
 import { WalletDesk } from "../accounts/wallet-desk.js";
 import { StartError } from "../children/start-error.js";
 import type { StoredWallets } from "../stream/stored-blocks.js";
@@ -23,6 +25,7 @@ import type { Config } from "./config.js";
 import { type Custody, type CustodyParts, openCustody } from "./custody.js";
 import type { ServiceLogger } from "./log.js";
 import { assertNoOutsideWallets, openOutsideSigner } from "./outside-signer.js";
+import { type Money, openMoney } from "./transfers.js";
 import { openVenueKeys, type VenueKeys, type VenueKeysParts } from "./venue-keys.js";
 
 export interface WalletsParts {
@@ -50,6 +53,10 @@ export interface Wallets {
   readonly custody: Custody | null;
   /** Null without wallets, and without a key to seal with. */
   readonly keys: VenueKeys | null;
+  /** Likewise. */
+  readonly money: Money | null;
+  /** Rows of the audit log for commits of the ledger of transfers. */
+  readonly actWrites: (act: WalletAct) => readonly StateWrite[];
 }
 
 /** Stopped after the server: a signature under way is answered. */
@@ -60,15 +67,16 @@ export async function startWallets(parts: WalletsParts): Promise<Wallets> {
   const { throwawayCustody } = overrides;
   const own = throwawayCustody ?? ownCustody(config, store, administration);
   const audit = throwawayCustody === undefined ? administration.audit : auditElsewhere(administration, logger);
+  const actWrites = (act: WalletAct) => audit.auditWrites(act);
   if (own === null || provider !== null) {
-    const keys = provider === null || ring === null ? null : await startKeys(parts, { provider, store, ring });
-    return { provider, custody: null, keys };
+    const held = provider === null || ring === null ? NO_KEYS : await startKeys(parts, { provider, store, ring });
+    return { provider, custody: null, ...held, actWrites };
   }
   await assertNoOutsideWallets(own.store);
   const custody = await openCustody({ ...own, owners, audit, clock, random, logger, logLevel: config.logLevel });
   undo.push(() => custody.stop());
-  const keys = await startKeys(parts, { ...own, provider: custody.provider });
-  return { provider: custody.provider, custody, keys };
+  const held = await startKeys(parts, { ...own, provider: custody.provider });
+  return { provider: custody.provider, custody, ...held, actWrites };
 }
 
 async function startOutsideSigner(parts: WalletsParts): Promise<WalletProvider | null> {
@@ -83,14 +91,22 @@ async function startOutsideSigner(parts: WalletsParts): Promise<WalletProvider |
   return wallets.provider;
 }
 
+const NO_KEYS = { keys: null, money: null };
+
+/** Keys first: money that moves at a venue is signed with them. */
 async function startKeys(
-  { rooms, administration, clock, logger, undo }: WalletsParts,
+  { config, rooms, administration, clock, random, logger, undo }: WalletsParts,
   { provider, store, ring }: Pick<VenueKeysParts, "provider" | "store" | "ring">,
-): Promise<VenueKeys> {
+): Promise<Pick<Wallets, "keys" | "money">> {
   const keys = await openVenueKeys({ provider, store, ring, rooms, clock, logger });
   undo.push(() => keys.stop());
   administration.watchVenueKeys((key, value) => keys.rewrapped(key, value));
-  return keys;
+  const { registrations } = keys;
+  const money = await openMoney({
+    ...{ config: config.transfers, provider, registrations, store, rooms, clock, random, logger },
+  });
+  undo.push(() => money.stop());
+  return { keys, money };
 }
 
 /** Wallets of another store cannot have their rows of the audit log in one commit with them. */
@@ -118,7 +134,7 @@ function ownCustody(
 export function walletDesks(
   { store, hash, owners, administration, clock, logger }: WalletsParts,
   provider: WalletProvider,
-  keys: VenueKeys | null,
+  { keys, money, actWrites }: Pick<Wallets, "keys" | "money" | "actWrites">,
 ) {
   const appendAct = (act: WalletAct) => administration.audit.append(act);
   const keyed = new KeyedRequests({ owners, store, hash, randomIds: cryptoRandomIds, clock, logger });
@@ -135,5 +151,12 @@ export function walletDesks(
     };
   };
   const keyDesk = new KeyDesk({ registrations, keyed, logger, appendAct });
-  return { walletDesk, keyDesk, storedWallets, keyCounts: counts };
+  const served = { walletDesk, keyDesk, storedWallets, keyCounts: counts };
+  if (money === null) return served;
+  const { chainStatus, explorers, rails, transfers } = money;
+  const balances = new WalletBalances(money);
+  const desk = new TransferDesk({
+    ...{ transfers, balances, keyed, hash, explorers, appendAct, actWrites, clock, logger },
+  });
+  return { ...served, money: { desk, rails, counts: () => money.counts(), chainStatus } };
 }

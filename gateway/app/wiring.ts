@@ -286,10 +286,11 @@ async function listen(
   foundation: Foundation,
   { trades, orders, guards }: OrderServices,
   portfolio: Portfolio,
-  { provider, keys }: Wallets,
+  served: Wallets,
 ): Promise<Server> {
   const { config, overrides, clock, logger, undo } = builder;
   const { store, hash, owners, rooms, recording, administration } = foundation;
+  const { provider, keys } = served;
   const auth = await openAuthentication({ store, access: config, administration, clock, logger });
   undo.push(() => auth.stop());
   const version = overrides.version ?? VERSION;
@@ -315,7 +316,7 @@ async function listen(
       records: recording.store,
       recorder: recording.recorder,
       trading: createTradingDesk({ clock, wallets, owners, orders, killSwitch: guards, operator, recordAct }),
-      ...(provider === null ? {} : walletDesks({ ...builder, ...foundation }, provider, keys)),
+      ...(provider === null ? {} : walletDesks({ ...builder, ...foundation }, provider, served)),
     },
   );
   undo.push(() => server.stop(config.shutdownGraceMs));

@@ -7,6 +7,7 @@ import { type Operation, type Scope, SCOPES } from "../../schemas/operation.js";
 import { OPERATIONS } from "../../schemas/operations.js";
 import type { Reply, RequestOptions } from "./client.js";
 import { createFakeDesk } from "./fake-desk.js";
+import { createFakeMoneyDesk } from "./fake-money-desk.js";
 import { tradingWith } from "./fake-trading.js";
 import { type Harness, startHarness } from "./harness.js";
 import {
@@ -34,6 +35,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   orderId: "12345",
   routeId: "rt_none",
   switchId: "dm_none",
+  transferId: "7c1f0a3e-64a5-4c0b-9d5e-2a4b6c8d0e1f",
 };
 const AUTH_CODES = [
   "AUTH_MISSING_HEADER",
@@ -57,6 +59,7 @@ beforeAll(async () => {
     trading: tradingWith(desk),
     wallets: { provider: new TestWallets(), appendAct: async () => {} },
     registrars: new Map(),
+    money: createFakeMoneyDesk(),
   });
 });
 afterAll(async () => {

@@ -33,7 +33,7 @@ import { createLogger, type ServiceLogger } from "../app/log.js";
 import { MarketView } from "../api/market-view.js";
 import { Metrics } from "../app/metrics.js";
 import type { TradeDesk } from "../api/ports.js";
-import { type Server, type ServerOptions, startServer } from "../app/server.js";
+import { type ServedMoney, type Server, type ServerOptions, startServer } from "../app/server.js";
 import { TestClient } from "./client.js";
 import { createFakeRoom, type FakeRoom, fakeMarket, loadBook } from "./fake-room.js";
 import { anInstrument } from "../../engine/domain/test/instruments.js";
@@ -102,6 +102,8 @@ export interface HarnessOptions {
   /** Of the venues at which keys of these wallets can be registered; absent: those routes are not served. */
   readonly keyDesk?: KeyDeskPort;
   readonly registrars?: ReadonlyMap<RoutableVenue, KeyRegistrar>;
+  /** Money of these wallets; absent: those routes are not served. */
+  readonly money?: ServedMoney;
 }
 
 export interface TradingParts {
@@ -177,6 +179,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
       hash,
       owners,
       ...(walletDesk === undefined ? {} : { walletDesk }),
+      ...(options.money === undefined ? {} : { money: options.money }),
       ...(options.keyDesk === undefined ? {} : { keyDesk: options.keyDesk }),
       ...(await venueKeys(options, { store, clock, logger, keyed })),
       ...(trading === undefined ? {} : { trading }),

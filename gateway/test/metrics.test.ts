@@ -51,6 +51,18 @@ async function scraped(): Promise<string> {
     recording: () => RECORDING,
     store: () => STORE,
     signing: () => SIGNING,
+    money: {
+      counts: () => [{ venue: "venuetwo", kind: "deposit", state: "broadcast", count: 2 }],
+      chainStatus: () => [
+        {
+          chainId: 56,
+          endpoints: [
+            { place: 1, state: "proven", head: 41, failedCount: 3, malformedCount: 1 },
+            { place: 2, state: "otherChain", head: null, failedCount: 0, malformedCount: 0 },
+          ],
+        },
+      ],
+    },
     venueKeys: () => new Map([["venueone", { active: 3, expiring: 1, unsettled: 2, retiring: 4, revoking: 5 }]]),
   } as unknown as MetricSources);
   await metrics.text();

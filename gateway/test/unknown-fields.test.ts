@@ -15,6 +15,8 @@ import { createFakeDesk, FRESH_SCRIPT } from "./fake-desk.js";
 import { createFakeRoom, fakeMarket, type FakeRoom, loadBook } from "./fake-room.js";
 import { type Harness, PROVEN_AHEAD_NS, startHarness } from "./harness.js";
 import type { KeyAnswer } from "../accounts/key-desk.js";
+import { createFakeMoneyDesk } from "./fake-money-desk.js";
+import type { Wallet } from "../../engine/custody/provider/wallet-provider.js";
 import { TestWallets } from "./test-wallets.js";
 import { anInstrument } from "../../engine/domain/test/instruments.js";
 
@@ -29,6 +31,7 @@ const desk = createFakeDesk();
 const wallets = new TestWallets();
 const { ROOMS, refreshBooks } = fourRooms();
 const [ROOM_ONE] = ROOMS as [FakeRoom, ...FakeRoom[]];
+let signer: Wallet;
 let strict: Harness;
 let lenient: Harness;
 
@@ -48,6 +51,7 @@ function start(strictFields: boolean): Promise<Harness> {
     rooms: ROOMS,
     server: { strictFields },
     wallets: { provider: wallets, appendAct: async () => {} },
+    money: createFakeMoneyDesk(),
     keyDesk: {
       register: async () => KEY,
       rotate: async () => KEY,
@@ -79,7 +83,7 @@ function start(strictFields: boolean): Promise<Harness> {
 }
 
 beforeAll(async () => {
-  await wallets.create("signer", null);
+  signer = await wallets.create("signer", null);
   strict = await start(true);
   lenient = await start(false);
 });
@@ -97,16 +101,19 @@ beforeEach(() => {
 
 const ORDER = { symbol: "BTC", side: "BUY", type: "LIMIT", quantity: "0.01", price: "96000" };
 const CLOSE = { symbol: "BTC", direction: "LONG", size: "0.1", dryRun: true, credentials: { venueone: KEY_ONE } };
-const WITH_WALLET = { "x-wallet-id": WALLET };
 
 interface Sending {
   readonly operation: Operation;
   readonly path: string;
   readonly body: Record<string, unknown>;
+  /** In `x-wallet-id`; default WALLET. */
+  readonly walletId?: () => string;
 }
 
 const NEW_USER = "made by each request anew";
 
+const MOVE = { amount: "1", asset: "USDT", kindType: "SPOT_FUTURE" };
+const OUT = { chainId: 56, asset: "USDT", amount: "25", accountType: "spot" };
 const OF_SIGNER = { walletIdOrAddress: "signer" };
 const KEY: KeyAnswer = {
   key: {
@@ -165,12 +172,37 @@ const SENDING: readonly Sending[] = [
   { operation: OPERATIONS.venueKeyRegister, path: "/api/trading/venueone/apikey", body: OF_SIGNER },
   { operation: OPERATIONS.venueKeyRotate, path: "/api/trading/venueone/apikey/rotate", body: OF_SIGNER },
   { operation: OPERATIONS.venueKeyRevoke, path: "/api/trading/venueone/apikey", body: OF_SIGNER },
+  {
+    operation: OPERATIONS.deposit,
+    path: "/api/trading/venuetwo/deposit",
+    body: { ...OF_SIGNER, tokenSymbol: "USDT", amount: "25.5", network: "bsc", broker: 7 },
+  },
+  {
+    operation: OPERATIONS.venuetwoTransfer,
+    path: "",
+    get body() {
+      return { address: signer.address, ...MOVE };
+    },
+  },
+  {
+    operation: OPERATIONS.venuetwoWithdraw,
+    path: "",
+    get body() {
+      return { walletAddress: signer.address, receiver: signer.address, ...OUT };
+    },
+  },
+  {
+    operation: OPERATIONS.venueoneWithdraw,
+    path: "",
+    body: { ...OF_SIGNER, destination: ADDRESS, amount: "7", chainId: 42_161 },
+    walletId: () => signer.walletId,
+  },
 ];
 
-function send(harness: Harness, { operation, path }: Sending, body: unknown): Promise<Reply> {
+function send(harness: Harness, { operation, path, walletId }: Sending, body: unknown): Promise<Reply> {
   return harness.client.send(path === "" ? operation.path : path, {
     method: operation.method as NonNullable<RequestOptions["method"]>,
-    headers: { "content-type": "application/json", ...WITH_WALLET },
+    headers: { "content-type": "application/json", "x-wallet-id": walletId?.() ?? WALLET },
     body: JSON.stringify(body),
   });
 }
@@ -217,26 +249,22 @@ describe("an unknown field", () => {
     expect([reply.status, reply.headers["x-ignored-fields"]]).toEqual([200, "dryrun"]);
   });
 
-  it.each(byId)(
-    "%s refuses it in the query too, and nothing is asked of the desk",
-    async (_, { operation, path, body }) => {
-      const before = ROOM_ONE.placed.length;
-      const target = `${path === "" ? operation.path : path}?symbl=ETH&dryrun=true`;
-      const reply = await send(strict, { operation, path: target, body }, body);
-      expect(refusedPaths(reply)).toEqual([400, "Invalid request parameters", ["query.symbl", "query.dryrun"]]);
-      expect(desk.calls).toEqual([]);
-      expect(ROOM_ONE.placed.length).toBe(before);
-    },
-  );
+  it.each(byId)("%s refuses it in the query too, and nothing is asked of the desk", async (_, sending) => {
+    const { operation, path, body } = sending;
+    const before = ROOM_ONE.placed.length;
+    const target = `${path === "" ? operation.path : path}?symbl=ETH&dryrun=true`;
+    const reply = await send(strict, { ...sending, path: target }, body);
+    expect(refusedPaths(reply)).toEqual([400, "Invalid request parameters", ["query.symbl", "query.dryrun"]]);
+    expect(desk.calls).toEqual([]);
+    expect(ROOM_ONE.placed.length).toBe(before);
+  });
 
-  it.each(byId)(
-    "%s ignores and names it in the query where STRICT_FIELDS is off",
-    async (_, { operation, path, body }) => {
-      const target = `${path === "" ? operation.path : path}?symbl=ETH`;
-      const reply = await send(lenient, { operation, path: target, body }, body);
-      expect([reply.status, reply.headers["x-ignored-fields"]]).toEqual([200, "query.symbl"]);
-    },
-  );
+  it.each(byId)("%s ignores and names it in the query where STRICT_FIELDS is off", async (_, sending) => {
+    const { operation, path, body } = sending;
+    const target = `${path === "" ? operation.path : path}?symbl=ETH`;
+    const reply = await send(lenient, { ...sending, path: target }, body);
+    expect([reply.status, reply.headers["x-ignored-fields"]]).toEqual([200, "query.symbl"]);
+  });
 
   it("in the query is no name that the spec gives a caller", async () => {
     const cancel = SENDING.find(({ operation }) => operation === OPERATIONS.cancelOrder);

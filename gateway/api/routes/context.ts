@@ -1,9 +1,11 @@
 /** What every route is built from. */
 import type { RoutableVenue } from "../../../engine/domain/venue.js";
 import type { Recorder } from "../../../engine/recorder/recorder.js";
+import type { VenueMoney } from "../../../engine/venue-money.js";
 import type { RecordsStore } from "../../../engine/storage/records/records-store.js";
 import type { TradingDesk } from "../../accounts/trading-desk.js";
 import type { KeyDeskPort } from "../../accounts/key-desk.js";
+import type { TransferDeskPort } from "../../accounts/transfer-desk.js";
 import type { WalletDesk } from "../../accounts/wallet-desk.js";
 import type { CloseDefaults } from "../close-request.js";
 import type { JsonRouteParts } from "../../http/json-route.js";
@@ -39,5 +41,8 @@ export interface RouteContext extends JsonRouteParts {
   readonly walletDesk?: WalletDesk;
   /** Keys of server wallets at venues; absent: there are none, and those routes are not served. */
   readonly keyDesk?: KeyDeskPort;
+  /** Money of server wallets; absent: there are none, and those routes are not served. */
+  readonly transferDesk?: TransferDeskPort;
+  readonly rails?: ReadonlyMap<RoutableVenue, VenueMoney>;
   readonly startedAtMs: number;
 }
