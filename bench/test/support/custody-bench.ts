@@ -86,13 +86,13 @@ export class CustodyBench {
     this.serve = new ServeBench(pair, [`${COSIGNER_MAIN}.ts`, worker, FALSE_COSIGNER, FALSE_PARTY]);
   }
 
-  /** `changes`: of its environment. */
-  place(name: string, changes: Readonly<Record<string, string>> = {}): CustodyPlace {
+  /** `changes`: of its environment. `policy`: the co-signer's. */
+  place(name: string, changes: Readonly<Record<string, string>> = {}, policy: object = POLICY): CustodyPlace {
     const place = this.serve.place(name);
     const directory = join(place.folder, "custody");
     makeParties({ directory, backupKeys: { service: null, cosigner: null }, random: systemRandom });
     const [service, cosigner] = [join(directory, "service"), join(directory, "cosigner")];
-    writeFileSync(join(cosigner, "policy.json"), JSON.stringify(POLICY));
+    writeFileSync(join(cosigner, "policy.json"), JSON.stringify(policy));
     editParty(cosigner, (members) => ({ ...members, policyFile: "policy.json" }));
     const environment = { ...place.environment, CUSTODY_DIR: service, ...changes };
     return { ...place, service, cosigner, environment };

@@ -9,7 +9,14 @@ import type { FaultSpec } from "../../sim/core/server/fault-types.js";
 import type { FlowOptions } from "../../sim/core/engine/flow.js";
 import type { VenueoneSim } from "../../sim/venueone/sim.js";
 import type { VenuetwoSim } from "../../sim/venuetwo/sim.js";
-import { addFaults, entryPrice, nativeName, startLocalVenues, stopVenues } from "./local-venues.js";
+import {
+  addFaults,
+  entryPrice,
+  type LocalVenuesOptions,
+  nativeName,
+  startLocalVenues,
+  stopVenues,
+} from "./local-venues.js";
 
 export type PairVenue = "venueone" | "venuetwo";
 export const PAIR_VENUES: readonly PairVenue[] = ["venueone", "venuetwo"];
@@ -56,6 +63,7 @@ export interface PairOptions {
   /** Scale of venueone's push intervals; default 0.1. */
   readonly cadenceScale?: number;
   readonly flow?: Partial<FlowOptions>;
+  readonly chains?: NonNullable<LocalVenuesOptions["chains"]>;
 }
 
 export async function startLocalPair(options: PairOptions): Promise<LocalPair> {

@@ -4,6 +4,7 @@
  */
 import { type Clock, createSystemClock } from "../../../engine/domain/clock.js";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../../engine/domain/venue.js";
+import type { WorldUrls } from "../../sim/chain/faucet.js";
 import { createFactorModel } from "../../sim/core/market/factor-model.js";
 import type { FaultSpec } from "../../sim/core/server/fault-types.js";
 import type { FaultInjector } from "../../sim/core/server/faults.js";
@@ -30,6 +31,8 @@ export interface LocalVenuesOptions {
   /** Scale of venueone's push intervals; default 0.1. */
   readonly cadenceScale?: number;
   readonly flow?: Partial<FlowOptions>;
+  /** Of the local world, for deposits and withdrawals; default: the venues have no chains. */
+  readonly chains?: { readonly rpcUrls: WorldUrls; readonly confirmations?: number };
   /** Requests that venueone grants an address before it has traded; default: no limit. */
   readonly addressRequests?: number;
   /** Limits of venuethree; its reads have none unless named. */
@@ -65,6 +68,7 @@ export async function startLocalVenues<V extends RoutableVenue>(
     priceSource,
     symbols: symbols.map((symbol) => nativeName(venue, symbol)),
     ...(flow === undefined ? {} : { flow }),
+    ...(options.chains === undefined ? {} : { chains: options.chains }),
   });
   const starts = {
     venueone: () =>

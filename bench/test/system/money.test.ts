@@ -1,0 +1,382 @@
+/**
+ * Money of a server wallet: both parties as processes, the local venues and their chains as real ones. Into both venues,
+ * across one of them, out of both, and on chain again; every refusal on the way; and a service that dies meanwhile.
+ */
+import type { Hex } from "viem";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import type { Reply } from "../../../gateway/test/client.js";
+import { WORLD, type WorldChainId, worldToken } from "../../sim/chain/world-plan.js";
+import { type ChainWorld, startChainWorld } from "../../sim/chain/world.js";
+import {
+  CustodyBench,
+  type CustodyPlace,
+  madeWallet,
+  onceServed,
+  toldBy,
+  type WalletCaller,
+  type WalletFields,
+} from "../support/custody-bench.js";
+import { type LocalPair, type PairVenue, startLocalPair } from "../support/local-pair.js";
+import type { MadeKey, ServeProcess } from "../support/serve-bench.js";
+import { pause } from "../support/system.js";
+
+const SCOPES = ["read", "sign", "trade", "transfer", "admin"];
+const EXPLORER = "https://explorer.example";
+const ELSEWHERE = "0x00000000000000000000000000000000000000dd";
+const POLL_MS = 100;
+const { vault } = WORLD[56];
+const bridge = WORLD[42161].bridge as Hex;
+const usdt = worldToken(56, "USDT").address;
+const usdc = worldToken(42161, "USDC").address;
+
+/** What docs/transfers.md says that a policy needs, with the amounts of this test. */
+const POLICY = {
+  format: 1,
+  callers: { messages: ["text"] },
+  service: {
+    chains: [
+      { chainId: 56, perDay: "1000000000000000000" },
+      { chainId: 42161, perDay: "1000000000000000000" },
+    ],
+    tokens: [
+      { chainId: 56, token: usdt, methods: ["approve"], destinations: [vault], perDay: "1000000000000000000000" },
+      { chainId: 42161, token: usdc, methods: ["transfer"], destinations: [bridge], perDay: "1000000000" },
+    ],
+    contracts: [
+      {
+        chainId: 56,
+        contract: vault,
+        methods: [
+          {
+            signature: "deposit(address,uint256,uint256)",
+            fixed: [{ argument: 0, value: usdt }],
+            amount: { argument: 1, token: usdt, perDay: "1000000000000000000000" },
+            free: [2],
+          },
+        ],
+      },
+    ],
+    venues: [
+      { act: "venueone.approveAgent" },
+      { act: "venueone.withdraw", token: "USDC", destinations: ["self"], perDay: "1000" },
+      { act: "venuetwo.agentThatWithdraws" },
+      { act: "venuetwo.withdraw", token: "USDT", destinations: ["self"], perDay: "1000" },
+    ],
+  },
+};
+
+let world: ChainWorld;
+let pair: LocalPair;
+let bench: CustodyBench;
+vi.setConfig({ testTimeout: 300_000 });
+beforeAll(async () => {
+  // Blocks come by themselves: what waits for confirmations sees them.
+  world = await startChainWorld({ chainIds: [56, 42161], mining: { kind: "interval", seconds: 1 } });
+  const chains = { rpcUrls: world.rpcUrls, confirmations: 2 };
+  pair = await startLocalPair({ seed: 71, symbols: ["BTC"], chains });
+  bench = new CustodyBench(pair);
+}, 240_000);
+afterEach(() => bench.end());
+afterAll(async () => {
+  bench.dispose();
+  await pair.stop();
+  await world.stop();
+});
+
+const pairsOf = (chainId: WorldChainId, symbol: string, taker: Readonly<Record<string, string>>): string => {
+  const { address, decimals } = worldToken(chainId, symbol);
+  return JSON.stringify([{ chainId, symbol, address, decimals, ...taker }]);
+};
+
+const environment = (): Record<string, string> => ({
+  ...{ CHAIN_56_RPC_URLS: `${world.rpcUrls[56]}/?key=canarycanary`, CHAIN_56_CONFIRMATIONS: "3" },
+  ...{ CHAIN_42161_RPC_URLS: world.rpcUrls[42161] ?? "", CHAIN_42161_CONFIRMATIONS: "3" },
+  ...{ EXPLORER_URL_56: EXPLORER, VENUETWO_AGENT_IP_WHITELIST: "127.0.0.1" },
+  VENUETWO_DEPOSIT_PAIRS: pairsOf(56, "USDT", { vault }),
+  VENUEONE_DEPOSIT_PAIRS: pairsOf(42161, "USDC", { bridge }),
+});
+
+interface Stand {
+  readonly place: CustodyPlace;
+  readonly service: ServeProcess;
+  readonly apiKey: MadeKey;
+  readonly caller: WalletCaller;
+  readonly wallet: WalletFields;
+}
+
+async function begun(name: string, changes: Readonly<Record<string, string>> = {}): Promise<Stand> {
+  const place = bench.place(name, { ...environment(), ...changes }, POLICY);
+  const service = await bench.start(place);
+  const apiKey = await bench.createKey(place, SCOPES);
+  const caller = bench.caller(service, apiKey);
+  const wallet = await madeWallet(caller, name);
+  return { place, service, apiKey, caller, wallet };
+}
+
+/** Tokens of both chains, and coins for gas. */
+async function funded({ address }: WalletFields, amount = "100"): Promise<void> {
+  const to = address as Hex;
+  await world.mint({ chainId: 56, token: "USDT", to, amount });
+  await world.mint({ chainId: 42161, token: "USDC", to, amount });
+  for (const chainId of [56, 42161] as const) await world.setCoins(chainId, to, "1");
+}
+
+const onChain = ({ address }: WalletFields) =>
+  Promise.all([world.balance(56, "USDT", address as Hex), world.balance(42161, "USDC", address as Hex)]);
+
+type Data = Readonly<Record<string, unknown>>;
+const bodyOf = ({ body }: Reply) => body as unknown as Data & { readonly data: Data };
+const done = (reply: Reply): Data => {
+  expect([reply.status, toldBy(reply).code ?? "ok"], reply.text).toEqual([200, "ok"]);
+  return bodyOf(reply).data;
+};
+const coded = (reply: Reply) => refused(reply).slice(0, 2);
+const refused = (reply: Reply) => [reply.status, toldBy(reply).code, bodyOf(reply)["error"]];
+
+const deposit = (caller: WalletCaller, venue: string, body: Data, headers = {}) =>
+  caller.post(`/api/trading/${venue}/deposit`, body, headers);
+const OF_TWO = { tokenSymbol: "USDT", network: "network_56" };
+const OF_ONE = { tokenSymbol: "USDC", network: "arbitrum" };
+const move = (caller: WalletCaller, body: Data) => caller.post("/api/venuetwo/wallet/transfer", body);
+const withdrawTwo = (caller: WalletCaller, body: Data, headers = {}) =>
+  caller.post("/api/trading/venuetwo/withdraw", body, headers);
+const withdrawOne = (caller: WalletCaller, body: Data, headers = {}) =>
+  caller.post("/api/trading/venueone/withdraw", body, headers);
+const register = (caller: WalletCaller, venue: PairVenue, { walletId }: WalletFields) =>
+  onceServed(() => caller.post(`/api/trading/${venue}/apikey`, { walletIdOrAddress: walletId }));
+
+/** The venues look at their chains by themselves too; here at once. */
+async function looked(): Promise<void> {
+  for (const venue of ["venueone", "venuetwo"] as const) {
+    const reply = await fetch(`${pair[venue].restUrl}/_sim/chains`, { method: "POST", body: "{}" });
+    expect(reply.status).toBe(200);
+  }
+}
+
+async function transferOf(caller: WalletCaller, transferId: unknown): Promise<Data> {
+  return done(await caller.ask(`/api/transfers/${String(transferId)}`));
+}
+
+/** Once it holds of the transfer. */
+async function until(caller: WalletCaller, transferId: unknown, holds: (row: Data) => boolean): Promise<Data> {
+  for (;;) {
+    const row = await transferOf(caller, transferId);
+    if (holds(row)) return row;
+    await looked();
+    await pause(POLL_MS);
+  }
+}
+
+const isConfirmed = (row: Data) => row["state"] === "confirmed";
+const isCredited = (row: Data) => row["state"] === "confirmed" && row["venueId"] !== null;
+
+async function balancesOf(caller: WalletCaller, { walletId }: WalletFields): Promise<Data> {
+  return done(await caller.ask(`/api/wallets/${walletId}/balances`));
+}
+
+interface VenuePart {
+  readonly exchange: string;
+  readonly balances: readonly { readonly accountType: string; readonly asset: string; readonly free: string }[];
+  readonly error?: { readonly code: string };
+}
+
+async function freeAt(caller: WalletCaller, wallet: WalletFields, venue: PairVenue): Promise<Record<string, number>> {
+  const { venues } = (await balancesOf(caller, wallet)) as unknown as { readonly venues: readonly VenuePart[] };
+  const part = venues.find(({ exchange }) => exchange === venue);
+  expect(part?.error).toBeUndefined();
+  const own = part?.balances.filter(({ asset }) => asset === "USDT" || asset === "USDC") ?? [];
+  return Object.fromEntries(own.map(({ accountType, free }) => [accountType, Number(free)]));
+}
+
+describe("money of a server wallet", () => {
+  it("goes into both venues, across one, out of both, and is on chain again", async () => {
+    const { caller, wallet, service } = await begun("round-trip");
+    await funded(wallet);
+    const { walletId, address } = wallet;
+
+    const dry = done(
+      await deposit(caller, "venuetwo", { walletIdOrAddress: walletId, amount: "40", ...OF_TWO, dryRun: true }),
+    );
+    expect(dry).toMatchObject({
+      ...{ status: "DRY_RUN", transferId: null, txHash: null, amount: "40", network: "network_56", decimals: 18 },
+      check: { minimum: "1", available: "100", steps: ["approve", "deposit"] },
+    });
+    const two = done(await deposit(caller, "venuetwo", { walletIdOrAddress: walletId, amount: "40", ...OF_TWO }));
+    expect(two).toEqual({
+      ...{ txHash: expect.stringMatching(/^0x[0-9a-f]{64}$/), txUrl: `${EXPLORER}/tx/${String(two["txHash"])}` },
+      ...{ amount: "40", token: "USDT", network: "network_56", decimals: 18, blockNumber: expect.any(Number) },
+      ...{ transferId: expect.any(String), status: "broadcast" },
+    });
+    const one = done(await deposit(caller, "venueone", { walletIdOrAddress: address, amount: "50.5", ...OF_ONE }));
+    expect(one).toMatchObject({ amount: "50.5", token: "USDC", network: "arbitrum", decimals: 6, txUrl: "" });
+    // What venuetwo has credited it tells a key of the account alone.
+    await until(caller, two["transferId"], isConfirmed);
+    await until(caller, one["transferId"], isCredited);
+    await looked();
+    expect(await onChain(wallet)).toEqual(["60", "49.5"]);
+
+    for (const venue of ["venueone", "venuetwo"] as const) done(await register(caller, venue, wallet));
+    const rows = [await until(caller, two["transferId"], isCredited), await transferOf(caller, one["transferId"])];
+    expect(rows.map(({ steps }) => (steps as { name: string }[]).map(({ name }) => name))).toEqual([
+      ["approve", "deposit"],
+      ["deposit"],
+    ]);
+    expect(await freeAt(caller, wallet, "venuetwo")).toMatchObject({ spot: 40 });
+    const across = { walletId, asset: "USDT", amount: "15.5", clientTranId: "to-perp-1", kindType: "SPOT_FUTURE" };
+    const moved = done(await move(caller, across));
+    expect(moved).toMatchObject({ status: "SUCCESS", tranId: expect.stringMatching(/^\d+$/), amount: "15.5" });
+    // Its name again is the same transfer; another transfer under it is none.
+    expect(done(await move(caller, across))["transferId"]).toBe(moved["transferId"]);
+    expect(coded(await move(caller, { ...across, amount: "1" }))).toEqual([409, "TRANSFER_NAME_USED"]);
+    expect(await freeAt(caller, wallet, "venuetwo")).toMatchObject({ spot: 24.5, perp: 15.5 });
+
+    const outOfTwo = {
+      ...{ walletAddress: address, chainId: 56, asset: "USDT", amount: "10000000000000000000", receiver: address },
+    };
+    const spot = bodyOf(await withdrawTwo(caller, { ...outOfTwo, accountType: "spot" }));
+    expect(spot).toMatchObject({
+      ...{ success: true, status: expect.stringMatching(/submitted|pending/), network: "network_56" },
+      data: { withdrawalId: spot["withdrawalId"], amount: "10", asset: "USDT", feeIsInside: false },
+    });
+    const outOfOne = { walletIdOrAddress: walletId, destination: address, amount: "20.25", chainId: 42161 };
+    const header = { "x-wallet-id": walletId };
+    const paid = bodyOf(await withdrawOne(caller, { ...outOfOne, feeBuffer: "1.1" }, header));
+    expect(paid).toMatchObject({
+      ...{ success: true, network: "network_42161", status: expect.stringMatching(/accepted|pending/) },
+      data: { amount: "20.25", asset: "USDC", fee: "1", feeIsInside: true },
+    });
+    await until(caller, spot.data["transferId"], ({ payout }) => payout === "completed");
+    for (;;) {
+      const [, held] = await onChain(wallet);
+      if (held === "68.75") break;
+      await looked();
+      await pause(POLL_MS);
+    }
+    expect(await onChain(wallet)).toEqual(["70", "68.75"]);
+
+    const listed = done(await caller.ask(`/api/wallets/${walletId}/transfers?limit=2`));
+    const next = done(
+      await caller.ask(`/api/wallets/${walletId}/transfers?limit=10&cursor=${String(listed["nextCursor"])}`),
+    );
+    const kinds = [listed, next].flatMap(({ transfers }) => (transfers as { kind: string }[]).map(({ kind }) => kind));
+    expect(kinds).toEqual(["withdrawal", "withdrawal", "internal", "deposit", "deposit"]);
+    const metrics = (await caller.ask("/metrics")).text;
+    expect(metrics).toContain('unwind_transfers{venue="venuetwo",kind="deposit",state="confirmed"} 1');
+    expect(metrics).toContain('unwind_chain_endpoint_ready{chain="56",endpoint="1"} 1');
+    expect(`${service.stdout}${service.stderr}`).not.toContain("canarycanary");
+    process.stdout.write(`${JSON.stringify(await balancesOf(caller, wallet))}\n`);
+  });
+
+  it("is refused where the interface says so, with its texts, and nothing is signed", async () => {
+    const { place, service, caller, wallet } = await begun("refusals");
+    const { walletId, address } = wallet;
+    const of = { walletIdOrAddress: walletId };
+    const broke = (body: Data) => deposit(caller, "venuetwo", { ...of, ...OF_TWO, ...body });
+    expect(refused(await deposit(caller, "venuetwo", of))).toEqual([
+      ...[400, "MISSING_PARAMETERS", "Missing required parameters"],
+    ]);
+    expect(refused(await deposit(caller, "venuethree", { ...of, ...OF_TWO, amount: "5" }))).toEqual([
+      ...[400, "UNSUPPORTED_EXCHANGE", "Unsupported exchange"],
+    ]);
+    const below = await broke({ amount: "0.999999" });
+    expect(refused(below)).toEqual([400, "DEPOSIT_BELOW_MINIMUM", "Deposit amount is below the minimum"]);
+    expect(toldBy(below).details).toMatchObject({ minimum: "1" });
+    expect(refused(await broke({ amount: "5" }))).toEqual([
+      ...[400, "INSUFFICIENT_BALANCE", "Insufficient balance for deposit"],
+    ]);
+    await world.mint({ chainId: 56, token: "USDT", to: address as Hex, amount: "50" });
+    expect(coded(await broke({ amount: "5" }))).toEqual([400, "INSUFFICIENT_GAS"]);
+    expect(coded(await broke({ amount: "5", network: "network_eth" }))).toEqual([400, "INVALID_PARAMETERS"]);
+    expect(coded(await broke({ amount: "5", tokenSymbol: "USDC" }))).toEqual([400, "INVALID_PARAMETERS"]);
+    const nobody = { ...OF_TWO, walletIdOrAddress: "nobody", amount: "5" };
+    expect(refused(await deposit(caller, "venuetwo", nobody))).toEqual([404, "WALLET_NOT_FOUND", "Wallet not found"]);
+
+    const across = { asset: "USDT", amount: "5", kindType: "SPOT_FUTURE" };
+    expect(refused(await move(caller, across))).toEqual([400, "MISSING_PARAMETERS", "Missing required parameters"]);
+    expect(coded(await move(caller, { ...across, walletId, kindType: "UP" }))).toEqual([
+      ...[400, "INVALID_PARAMETERS"],
+    ]);
+    const withoutKey = await move(caller, { ...across, walletId, dryRun: true });
+    expect(coded(withoutKey)).toEqual([404, "API_KEY_NOT_FOUND"]);
+
+    const out = { walletAddress: address, chainId: 56, asset: "USDT", amount: "5", accountType: "spot" };
+    expect(coded(await withdrawTwo(caller, { ...out, receiver: ELSEWHERE }))).toEqual([...[400, "RECEIVER_MISMATCH"]]);
+    expect(coded(await withdrawTwo(caller, { ...out, amount: "5.5", receiver: address }))).toEqual([
+      ...[400, "INVALID_PARAMETERS"],
+    ]);
+    expect(coded(await withdrawTwo(caller, { ...out, receiver: address }))).toEqual([404, "API_KEY_NOT_FOUND"]);
+
+    const away = { ...of, destination: address, amount: "5", chainId: 42161 };
+    expect(refused(await withdrawOne(caller, away))).toEqual([
+      ...[401, "MISSING_WALLET_HEADER", "Missing x-wallet-id header"],
+    ]);
+    const other = await madeWallet(caller, "other");
+    expect(refused(await withdrawOne(caller, away, { "x-wallet-id": other.walletId }))).toEqual([
+      ...[401, "INVALID_WALLET_ID", "Invalid wallet ID"],
+    ]);
+    expect(refused(await withdrawOne(caller, away, { "x-wallet-id": walletId }))).toEqual([
+      ...[400, "INSUFFICIENT_BALANCE", "Insufficient balance for withdrawal"],
+    ]);
+    expect(done(await caller.ask(`/api/wallets/${walletId}/transfers`))).toEqual({ transfers: [], nextCursor: null });
+
+    const stranger = bench.caller(service, await bench.createKey(place, SCOPES));
+    const none = "/api/transfers/7c1f0a3e-64a5-4c0b-9d5e-2a4b6c8d0e1f";
+    expect(refused(await stranger.ask(none))).toEqual([404, "TRANSFER_NOT_FOUND", "No such transfer"]);
+    for (const path of ["transfers", "balances"])
+      expect(coded(await stranger.ask(`/api/wallets/${walletId}/${path}`))).toEqual([404, "WALLET_NOT_FOUND"]);
+  });
+
+  it("is the co-signer's to refuse: a destination that its policy does not name moves nothing", async () => {
+    const { place, service, caller, wallet } = await begun("policy");
+    await funded(wallet);
+    const { walletId } = wallet;
+    const made = done(await deposit(caller, "venueone", { walletIdOrAddress: walletId, amount: "30", ...OF_ONE }));
+    await until(caller, made["transferId"], isCredited);
+    const away = { walletIdOrAddress: walletId, destination: ELSEWHERE, amount: "5", chainId: 42161 };
+    const reply = await withdrawOne(caller, away, { "x-wallet-id": walletId });
+    expect(coded(reply)).toEqual([403, "DESTINATION_NOT_ALLOWED"]);
+    const { transferId } = toldBy(reply).details ?? {};
+    expect(await transferOf(caller, transferId)).toMatchObject({ state: "failed", reason: "NOT_SIGNED" });
+    const stranger = bench.caller(service, await bench.createKey(place, SCOPES));
+    expect(coded(await stranger.ask(`/api/transfers/${String(transferId)}`))).toEqual([...[404, "TRANSFER_NOT_FOUND"]]);
+    expect(await freeAt(caller, wallet, "venueone")).toMatchObject({ perp: 30 });
+  });
+
+  it("of a chain without endpoints is 503 with its word, and withdrawals need none", async () => {
+    const { caller, wallet } = await begun("no-chains", { CHAIN_56_RPC_URLS: "", CHAIN_42161_RPC_URLS: "" });
+    const { walletId } = wallet;
+    const reply = await deposit(caller, "venuetwo", { walletIdOrAddress: walletId, amount: "5", ...OF_TWO });
+    expect([reply.status, toldBy(reply).code, toldBy(reply).details]).toEqual([
+      ...[503, "CHAIN_UNAVAILABLE", expect.objectContaining({ chainId: 56, reason: "NOT_CONFIGURED" })],
+    ]);
+    const away = { walletIdOrAddress: walletId, destination: wallet.address, amount: "5", chainId: 42161 };
+    expect(coded(await withdrawOne(caller, away, { "x-wallet-id": walletId }))).toEqual([
+      ...[400, "INSUFFICIENT_BALANCE"],
+    ]);
+  });
+
+  it("moves once where the service is killed behind the broadcast: the same key finds the same transfer", async () => {
+    const { place, service, apiKey, caller, wallet } = await begun("killed", { DEPOSIT_WAIT_MS: "60000" });
+    await funded(wallet);
+    const body = { walletIdOrAddress: wallet.walletId, amount: "30", ...OF_TWO };
+    const headers = { "idempotency-key": "deposit-1" };
+    const cut = deposit(caller, "venuetwo", body, headers).catch(() => null);
+    let row: Data | undefined;
+    while (row?.["state"] !== "broadcast") {
+      const { transfers } = done(await caller.ask(`/api/wallets/${wallet.walletId}/transfers`));
+      [row] = transfers as Data[];
+      await pause(10);
+    }
+    await bench.stop(service, "SIGKILL");
+    await cut;
+    const later = bench.caller(await bench.start(place), apiKey);
+    const again = done(await onceServed(() => deposit(later, "venuetwo", body, headers)));
+    expect(again["transferId"]).toBe(row["transferId"]);
+    expect(await until(later, row["transferId"], isConfirmed)).toMatchObject({ amount: "30" });
+    expect(await onChain(wallet)).toEqual(["70", "100"]);
+    const replayed = await deposit(later, "venuetwo", body, headers);
+    expect([done(replayed), replayed.headers["idempotent-replayed"]]).toEqual([again, "true"]);
+    const { transfers } = done(await later.ask(`/api/wallets/${wallet.walletId}/transfers`));
+    expect(transfers).toHaveLength(1);
+  });
+});
