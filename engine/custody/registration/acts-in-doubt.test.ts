@@ -74,7 +74,7 @@ describe("a wall clock that is set forward", () => {
     life.keeper.start();
     await world.clock.advanceAsync(DAY_MS);
     world.clock.stepWall(100 * DAY_MS);
-    expect(Object.keys(await life.registrations.blocks(OWNER.walletId))).toEqual([OWNER.venue]);
+    expect(Object.keys(await life.registrations.blocks.opened(OWNER.walletId))).toEqual([OWNER.venue]);
     await world.clock.advanceAsync(120_000);
     world.clock.stepWall(-100 * DAY_MS);
     await world.clock.advanceAsync(60_000);

@@ -24,7 +24,7 @@ describe("a key that the venue makes", () => {
     );
     expect(await life.registrations.register(OWNER, false)).toMatchObject({ status: "ACTIVE", secretHex: null });
     expect([asked, [...secret].every((byte) => byte === 0)]).toEqual([[OWNER.account, "0x"], true]);
-    expect(await life.registrations.blocks(OWNER.walletId)).toEqual({
+    expect(await life.registrations.blocks.opened(OWNER.walletId)).toEqual({
       venueone: { name: "made", secret: "api secret" },
     });
     expect(await life.registrations.revoke(OWNER)).toEqual({ count: 1, pending: 0, undroppable: 1 });
@@ -38,10 +38,10 @@ describe("a key that the venue makes", () => {
       null,
       registrar(async () => ({ kind: "done", key: made, secret: Buffer.from("api secret") })),
     );
-    expect(await life.registrations.blocks(OWNER.walletId)).toEqual({});
+    expect(await life.registrations.blocks.opened(OWNER.walletId)).toEqual({});
     expect(life.registrations.find(OWNER)).toBeNull();
     expect(await world.outcome(life, life.registrations.register(OWNER, false))).toBe("done");
-    expect(await life.registrations.blocks(OWNER.walletId)).toMatchObject({ venueone: { name: "made" } });
+    expect(await life.registrations.blocks.opened(OWNER.walletId)).toMatchObject({ venueone: { name: "made" } });
     expect(life.registrations.list(OWNER.walletId)).toMatchObject([
       { status: "RETIRING", signer: agent?.signer },
       { status: "ACTIVE", signer: OWNER.account },
@@ -64,7 +64,7 @@ describe("a key that the venue makes", () => {
       block: ({ name }, secret) => ({ name, secret }),
     });
     expect(await world.outcome(life, life.registrations.register(OWNER, false))).toBe("done");
-    const kept = storedSecretIn(life.registrations.storedBlocks(OWNER.walletId)[OWNER.venue]);
+    const kept = storedSecretIn(life.registrations.blocks.stored(OWNER.walletId)[OWNER.venue]);
     expect(kept?.successor()).toBeNull();
     expect(await world.outcome(life, life.registrations.rotate(OWNER, false))).toBe("done");
     expect(kept?.successor()).toMatchObject({ name: "made 2" });
@@ -88,7 +88,7 @@ describe("a key that the venue makes", () => {
     let outcome = "done";
     while (outcome === "done") outcome = await world.outcome(life, life.registrations.rotate(OWNER, false));
     expect([outcome, madeCount]).toEqual(["API_KEY_LIMIT", life.registrations.list(OWNER.walletId).length]);
-    expect(await life.registrations.blocks(OWNER.walletId)).toMatchObject({
+    expect(await life.registrations.blocks.opened(OWNER.walletId)).toMatchObject({
       venueone: { secret: `secret ${madeCount}` },
     });
   });

@@ -132,7 +132,7 @@ describe("a registration", () => {
     world.venue.weather = () => "late";
     world.venue.lateMs = () => 40_000;
     expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("REGISTRATION_UNSETTLED");
-    expect(await life.registrations.blocks(OWNER.walletId)).toEqual({});
+    expect(await life.registrations.blocks.opened(OWNER.walletId)).toEqual({});
     world.venue.weather = () => "fine";
     expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("done");
     await world.clock.advanceAsync(60_000);
@@ -158,7 +158,7 @@ describe("a revocation", () => {
     const { world, life } = await registered();
     world.signerError = new ServiceError("SIGNER_UNAVAILABLE");
     expect(await life.registrations.revoke(OWNER)).toEqual({ count: 1, pending: 1, undroppable: 0 });
-    expect(await life.registrations.blocks(OWNER.walletId)).toEqual({});
+    expect(await life.registrations.blocks.opened(OWNER.walletId)).toEqual({});
     expect(life.registrations.list(OWNER.walletId)).toMatchObject([{ status: "REVOKING" }]);
     expect(world.venue.live(OWNER.account).length).toBe(1);
     world.signerError = null;
@@ -174,7 +174,7 @@ describe("a revocation", () => {
     expect(await world.outcome(life, life.registrations.rotate(OWNER, true))).toBe("REGISTRATION_UNSETTLED");
     const revoked = world.outcome(life, life.registrations.revoke(OWNER));
     await world.clock.advanceAsync(0);
-    expect(await life.registrations.blocks(OWNER.walletId)).toEqual({});
+    expect(await life.registrations.blocks.opened(OWNER.walletId)).toEqual({});
     expect(await revoked).toBe("REGISTRATION_UNSETTLED");
     world.venue.weather = () => "fine";
     expect(await world.outcome(life, life.registrations.revoke(OWNER))).toBe("done");
@@ -215,7 +215,8 @@ describe("a rotation", () => {
     const world = new KeyWorld("short");
     const life = await world.live();
     expect(await world.outcome(life, life.registrations.register(OWNER, true))).toBe("done");
-    const traded = async () => Object.values(await life.registrations.blocks(OWNER.walletId)) as { signer: string }[];
+    const traded = async () =>
+      Object.values(await life.registrations.blocks.opened(OWNER.walletId)) as { signer: string }[];
     const [first] = await traded();
     expect(world.venue.takes(first?.signer ?? "")).toBe(true);
     let rotated = "";
@@ -237,11 +238,11 @@ describe("a rotation", () => {
     life.keeper.start();
     const { registrations } = life;
     let told = 0;
-    const end = registrations.listen(OWNER.walletId, () => {
+    const end = registrations.blocks.listen(OWNER.walletId, () => {
       told++;
       throw new Error("of the listener");
     });
-    const kept = registrations.storedBlocks(OWNER.walletId)[OWNER.venue];
+    const kept = registrations.blocks.stored(OWNER.walletId)[OWNER.venue];
     const secret = storedSecretIn(kept);
     expect([secret?.successor(), secret?.use(({ length }) => length)]).toEqual([null, 32]);
     await world.clock.advanceAsync(30 * DAY_MS);
@@ -250,7 +251,7 @@ describe("a rotation", () => {
     expect(secret?.successor()).toMatchObject({ signer: second.signer });
     expect(secret?.use(({ length }) => length)).toBe(32);
     await world.clock.advanceAsync(60 * DAY_MS + 60_000);
-    expect([secret?.use(() => 1), Object.keys(registrations.storedBlocks(OWNER.walletId))]).toEqual([
+    expect([secret?.use(() => 1), Object.keys(registrations.blocks.stored(OWNER.walletId))]).toEqual([
       null,
       [OWNER.venue],
     ]);
@@ -282,7 +283,7 @@ describe("the end of a key", () => {
     expect(life.keeper.counts().get(OWNER.venue)).toMatchObject({ active: 1, expiring: 1 });
     world.venue.weather = () => "down";
     await world.clock.advanceAsync(12 * DAY_MS + 1_000);
-    expect(await life.registrations.blocks(OWNER.walletId)).toEqual({});
+    expect(await life.registrations.blocks.opened(OWNER.walletId)).toEqual({});
     expect(await world.outcome(life, life.registrations.rotate(OWNER, true))).toBe("API_KEY_NOT_FOUND");
     world.venue.weather = () => "fine";
     await world.clock.advanceAsync(900_000);

@@ -10,7 +10,7 @@ import { Deadline } from "../../domain/deadline.js";
 import { LifetimeClock } from "../../domain/lifetime-clock.js";
 import { ServiceError } from "../../domain/errors.js";
 import { issuedKey } from "./issued-key.js";
-import { KeyBlocks, type VenueBlocks } from "./key-blocks.js";
+import { KeyBlocks } from "./key-blocks.js";
 import { Approval, type KeyAsk, type KeyOwner } from "./approval.js";
 import { behindVenue, type KeyParts, registrarOf, unsettled, waitWithin, withSecret } from "./key-parts.js";
 import { type KeyPlace, rowKey, type StoredKey } from "./key-row.js";
@@ -45,7 +45,8 @@ export class KeyRegistrations {
   readonly #turns: KeyTurns;
   readonly #approval: Approval;
   readonly #revocation: Revocation;
-  readonly #blocks: KeyBlocks;
+  /** By which requests trade with the keys. */
+  readonly blocks: KeyBlocks;
 
   constructor(parts: KeyParts, turns: KeyTurns) {
     this.#parts = parts;
@@ -53,7 +54,7 @@ export class KeyRegistrations {
     this.#turns = turns;
     this.#approval = new Approval(parts);
     this.#revocation = new Revocation(parts);
-    this.#blocks = new KeyBlocks(parts, this.#lifetime);
+    this.blocks = new KeyBlocks(parts, this.#lifetime);
   }
 
   /**
@@ -63,7 +64,7 @@ export class KeyRegistrations {
    */
   register(owner: KeyAsk, showsSecret: boolean): Promise<RegisteredKey> {
     return this.#turn(owner, async () => {
-      const live = this.#blocks.trading(owner);
+      const live = this.blocks.trading(owner);
       if (live?.isAnswered === false) return this.#answered(owner, live, showsSecret);
       if (live !== undefined) {
         if (!(await this.#isDropped(owner, live)))
@@ -77,7 +78,7 @@ export class KeyRegistrations {
   /** As `register`, beside the present key, which lives to its end. API_KEY_NOT_FOUND: there is none. */
   rotate(owner: KeyAsk, showsSecret: boolean): Promise<RegisteredKey> {
     return this.#turn(owner, async () => {
-      const live = this.#blocks.trading(owner);
+      const live = this.blocks.trading(owner);
       if (live === undefined) throw new ServiceError("API_KEY_NOT_FOUND", { exchange: owner.venue });
       return this.#answered(owner, live.isAnswered ? await this.#obtain(owner) : live, showsSecret);
     });
@@ -122,7 +123,7 @@ export class KeyRegistrations {
 
   /** The key that a reply told of, without its secret; null: there is none that trades. */
   find(place: KeyPlace): RegisteredKey | null {
-    const live = this.#blocks.trading(place);
+    const live = this.blocks.trading(place);
     return live === undefined ? null : { ...viewOf(place.venue, live, this.#lifetime.nowMs()), secretHex: null };
   }
 
@@ -130,21 +131,6 @@ export class KeyRegistrations {
   list(walletId: string): readonly KeyView[] {
     const nowMs = this.#lifetime.nowMs();
     return this.#parts.book.rowsOf(walletId).flatMap(({ venue, keys }) => keys.map((key) => viewOf(venue, key, nowMs)));
-  }
-
-  /** Blocks of interface spec 2.3 for one request (key-blocks.ts). */
-  blocks(walletId: string): Promise<VenueBlocks> {
-    return this.#blocks.opened(walletId);
-  }
-
-  /** The same without a look at the secrets. */
-  storedBlocks(walletId: string): VenueBlocks {
-    return this.#blocks.stored(walletId);
-  }
-
-  /** `hear`: another key trades for the wallet at a venue, or none does any more. Call the result to end it. */
-  listen(walletId: string, hear: () => void): () => void {
-    return this.#blocks.listen(walletId, hear);
   }
 
   /** Rejects with OVERLOADED where those before took too long: nothing was done then. */

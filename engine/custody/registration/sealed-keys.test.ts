@@ -23,7 +23,7 @@ const random = seededRandom(5);
 const places: SealedPlace[] = [SEALED_VENUE_KEYS];
 
 async function blockOf(registrations: KeyRegistrations) {
-  const { venueone } = await registrations.blocks(OWNER.walletId);
+  const { venueone } = await registrations.blocks.opened(OWNER.walletId);
   return venueone as { readonly signer: string; readonly secret: StoredSecret };
 }
 
@@ -87,16 +87,16 @@ it("a key opens as itself alone: not of another wallet, venue, name or end", asy
   for (const change of changes) {
     await store.put(KEY_NAMESPACE, key, encodeKeyRow({ ...row, keys: row.keys.map((one) => ({ ...one, ...change })) }));
     const again = await opened(store);
-    if (change.flow === "issued") expect(await again.registrations.blocks(OWNER.walletId)).toEqual({});
+    if (change.flow === "issued") expect(await again.registrations.blocks.opened(OWNER.walletId)).toEqual({});
     else
-      expect(await refusalOf(again.registrations.blocks(OWNER.walletId)), JSON.stringify(change)).toBe(
+      expect(await refusalOf(again.registrations.blocks.opened(OWNER.walletId)), JSON.stringify(change)).toBe(
         "SEAL_BROKEN KEY",
       );
   }
   const other = { ...row, walletId: "00000000-0000-4000-8000-000000000000" };
   await store.put(KEY_NAMESPACE, rowKey(other), encodeKeyRow(other));
   const again = await opened(store);
-  expect(await refusalOf(again.registrations.blocks(other.walletId))).toBe("SEAL_BROKEN KEY");
+  expect(await refusalOf(again.registrations.blocks.opened(other.walletId))).toBe("SEAL_BROKEN KEY");
 });
 
 it("a row that is not whole keeps the service from starting, and is named", async () => {

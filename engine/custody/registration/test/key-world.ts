@@ -140,7 +140,7 @@ export class KeyWorld {
     const active = known.filter(({ status }) => status === "ACTIVE");
     if (active.length > 1) throw new Error("two keys trade");
     const [trading] = active;
-    const blocks = await life.registrations.blocks(OWNER.walletId);
+    const blocks = await life.registrations.blocks.opened(OWNER.walletId);
     const block = blocks[OWNER.venue] as { readonly signer: string; readonly secret: StoredSecret } | undefined;
     if ((trading === undefined) !== (block === undefined)) throw new Error("a key that is shown does not trade");
     if (block !== undefined) {
