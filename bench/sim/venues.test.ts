@@ -90,6 +90,18 @@ describe("local venues", () => {
     await expect.poll(answers).toEqual([false, false, false]);
   });
 
+  it("start without the chains where these cannot run, and say why", async () => {
+    const options = { seed: 7, flow: { levelCount: 20 }, hasChains: true };
+    const venues = await startLocalVenues(options, () => Promise.reject(new Error("no such program")));
+    try {
+      expect([venues.chainUrls, venues.chainProblem]).toEqual([{}, "Error: no such program"]);
+      const answer = await fetch(`${venues.venuetwo.restUrl}/_sim/mint`, { method: "POST", body: "{}" });
+      expect(await answer.json()).toEqual({ error: "the venue has no chains" });
+    } finally {
+      await venues.stop();
+    }
+  });
+
   it("list, as the demo starts them, nothing but what has a live book", async () => {
     const venues = await startLocalVenues({ ...localVenuesOptions({ SIM_SEED: "5" }), flow: { levelCount: 20 } });
     try {

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { repoRoot } from "./prepare.mjs";
 
+const require = createRequire(import.meta.url);
 const FOLDER = join(repoRoot, "bench", "sim", "chain", "contracts");
 const COMMITTED = "artifacts.json";
 export const COMMITTED_FILE = join(FOLDER, COMMITTED);
@@ -31,7 +32,7 @@ export function contractSources() {
 /** The committed form that these sources make, as text. Throws with what the compiler says of them. */
 export function compiledContracts(sources) {
   // Loaded here only: it takes half a second.
-  const solc = createRequire(import.meta.url)("solc");
+  const solc = require("solc");
   const input = {
     language: "Solidity",
     sources: Object.fromEntries(Object.entries(sources).map(([name, content]) => [name, { content }])),

@@ -124,6 +124,19 @@ describe("a local chain", () => {
     expect(await balance(chain)).toBe(ONE);
   });
 
+  it("moves a transaction to another block in a reorg that is told so", async () => {
+    const chain = await start({ chainId: 56 });
+    await chain.setBalance(SENDER.address, 10n * ONE);
+    await chain.mine();
+    const hash = await send(chain, 0);
+    await minedReceipt(chain.rpc, hash);
+    await chain.mine();
+    const raw = (await chain.rpc("eth_getRawTransactionByHash", [hash])) as Hex;
+    await chain.reorg(2, [{ raw, block: 1 }]);
+    expect(await receipt(chain, hash)).toMatchObject({ blockNumber: "0x3", status: "0x1" });
+    expect(await balance(chain)).toBe(ONE);
+  });
+
   it("charges the base fee that the next block is given", async () => {
     const chain = await start({ chainId: 56 });
     await chain.setBalance(SENDER.address, 10n * ONE);

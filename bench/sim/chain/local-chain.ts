@@ -22,6 +22,13 @@ export interface LocalChainOptions {
   readonly mining?: Mining;
 }
 
+export interface PlacedTransaction {
+  /** As it was signed. */
+  readonly raw: Hex;
+  /** In which of the new blocks, the lowest is 0. */
+  readonly block: number;
+}
+
 export interface LocalChain {
   readonly chainId: number;
   readonly rpcUrl: string;
@@ -33,8 +40,11 @@ export interface LocalChain {
   mine(blocks?: number): Promise<void>;
   /** Takes a waiting transaction out of the pool. Returns false where it does not wait there. */
   drop(hash: Hex): Promise<boolean>;
-  /** Replaces the newest `depth` blocks by as many empty ones. Their transactions wait nowhere: they are as never sent. */
-  reorg(depth: number): Promise<void>;
+  /**
+   * Replaces the newest `depth` blocks by as many, empty but for `placed`. Other transactions of theirs wait nowhere: they
+   * are as never sent.
+   */
+  reorg(depth: number, placed?: readonly PlacedTransaction[]): Promise<void>;
   /** Of the native coin, in wei. */
   setBalance(address: Hex, wei: bigint): Promise<void>;
   /** Whether each transaction gets a block at once. */
@@ -147,7 +157,8 @@ function controls(rpc: ChainRpc): Controls {
   return {
     mine: async (blocks = 1) => void (await rpc("anvil_mine", [hex(BigInt(blocks))])),
     drop: async (hash) => (await rpc("anvil_dropTransaction", [hash])) !== null,
-    reorg: async (depth) => void (await rpc("anvil_reorg", [depth, []])),
+    reorg: async (depth, placed = []) =>
+      void (await rpc("anvil_reorg", [depth, placed.map(({ raw, block }) => [raw, block])])),
     setBalance: async (address, wei) => void (await rpc("anvil_setBalance", [address, hex(wei)])),
     setAutomine: async (isOn) => void (await rpc("evm_setAutomine", [isOn])),
     setNextBaseFee: async (wei) => void (await rpc("anvil_setNextBlockBaseFeePerGas", [hex(wei)])),

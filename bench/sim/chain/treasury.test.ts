@@ -59,7 +59,7 @@ describe("deposits that a venue sees", () => {
     expect([treasury.pending.length, deposits.length, treasury.problem]).toEqual([0, 1, null]);
   });
 
-  it("do not count where a reorg takes them away, and count once where one only moves them", async () => {
+  it("do not count where a reorg takes them away, and do once they are sent again", async () => {
     const world = await startWorld(56);
     const chain = world.chain(56);
     const user = await startDepositor(world, 56, "USDT", USER_KEY);
@@ -77,14 +77,40 @@ describe("deposits that a venue sees", () => {
     await chain.mine(2);
     await treasury.poll();
     expect(deposits.map((deposit) => deposit.hash)).toEqual([hash]);
-    // Deeper than the venue waits for: it comes back in another block, and is known.
-    await chain.reorg(3);
-    await treasury.poll();
-    await chain.rpc("eth_sendRawTransaction", [raw]);
-    await user.deposit("4");
+  });
+
+  it("count once through a reorg deeper than the venue waits for, and so do others that it brings", async () => {
+    const world = await startWorld(56);
+    const chain = world.chain(56);
+    const user = await startDepositor(world, 56, "USDT", USER_KEY);
+    const { treasury, deposits } = venueOf("vault", { rpcUrls: world.rpcUrls, confirmations: 2 });
+    const raw = await rawOf(world, 56, await user.deposit("3"));
     await chain.mine(2);
     await treasury.poll();
+    // The second deposit is taken out of the pool, and into a block that the venue has read already.
+    const second = await user.deposit("4");
+    const rawSecond = await rawOf(world, 56, second);
+    await chain.drop(second);
+    await chain.mine(2);
+    await treasury.poll();
+    expect(deposits.map(({ amount }) => amount)).toEqual([parseUnits("3", 18)]);
+    await chain.reorg(4, [
+      { raw, block: 1 },
+      { raw: rawSecond, block: 2 },
+    ]);
+    await treasury.poll();
     expect(deposits.map(({ amount }) => amount)).toEqual([parseUnits("3", 18), parseUnits("4", 18)]);
+  });
+
+  it("count apart where they share a block, alike as they may be", async () => {
+    const world = await startWorld(56);
+    const user = await startDepositor(world, 56, "USDT", USER_KEY);
+    const { treasury, deposits } = venueOf("vault", { rpcUrls: world.rpcUrls });
+    for (const amount of ["1", "1", "2"]) await user.deposit(amount);
+    await world.chain(56).mine();
+    await treasury.poll();
+    expect(deposits.map(({ amount }) => amount / 10n ** 18n)).toEqual([1n, 1n, 2n]);
+    expect(new Set(deposits.map(({ id }) => id)).size).toBe(3);
   });
 
   it("at the bridge are transfers of its token to it, whoever sends them, but for what is minted", async () => {

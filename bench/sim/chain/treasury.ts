@@ -22,7 +22,7 @@ export interface VenueChains {
   readonly pollMs?: number;
 }
 
-export const CHAIN_POLL_MS = 100;
+const POLL_MS = 100;
 
 export interface TreasuryListener {
   onDeposit(deposit: ChainDeposit): void;
@@ -51,6 +51,8 @@ interface Post {
 export class Treasury {
   /** Makes money for who wants to try the venue. */
   readonly faucet: Faucet;
+  /** What the venue does at intervals for it. */
+  readonly timers: readonly { readonly everyMs: number; run(): void }[];
   readonly #kind: "vault" | "bridge";
   readonly #posts = new Map<WorldChainId, Post>();
   #last: Promise<void> = Promise.resolve();
@@ -58,9 +60,11 @@ export class Treasury {
   /** Why the chains were not read, of the newest look that failed; null after one that did not. */
   problem: string | null = null;
 
-  /** `vault` is venuetwo's, `bridge` venueone's; chains without one are left out. */
-  constructor(kind: "vault" | "bridge", { rpcUrls, confirmations = 1 }: VenueChains, listener: TreasuryListener) {
+  /** Chains where the venue has no such thing are left out. */
+  constructor(kind: "vault" | "bridge", chains: VenueChains, listener: TreasuryListener) {
+    const { rpcUrls, confirmations = 1, pollMs = POLL_MS } = chains;
     this.#kind = kind;
+    this.timers = [{ everyMs: pollMs, run: () => this.#pollUnlessBusy() }];
     this.faucet = new Faucet(rpcUrls);
     for (const [id, url] of Object.entries(rpcUrls)) {
       const chainId = Number(id) as WorldChainId;
@@ -113,9 +117,13 @@ export class Treasury {
     return this.#last;
   }
 
-  /** For a timer: a slow look is not followed by all that it delayed. */
-  pollUnlessBusy(): void {
-    if (this.#looks === 0) void this.poll();
+  get isBusy(): boolean {
+    return this.#looks > 0;
+  }
+
+  /** A slow look is not followed by all that it delayed. */
+  #pollUnlessBusy(): void {
+    if (!this.isBusy) void this.poll();
   }
 
   async #look(): Promise<void> {

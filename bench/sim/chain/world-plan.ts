@@ -20,9 +20,9 @@ export interface WorldToken {
 export interface WorldChain {
   readonly chainId: WorldChainId;
   readonly tokens: Readonly<Record<string, WorldToken>>;
-  /** Deposit contract of venuetwo; it takes USDT and the native coin. */
+  /** Deposit contract of the venue that has one; it takes USDT and the native coin. */
   readonly vault: Hex;
-  /** Deposit address of venueone, for USDC. Null where it has none. */
+  /** Address to which USDC is transferred for the other. Null where it has none. */
   readonly bridge: Hex | null;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The local world: a chain for each id with its tokens, the vault of venuetwo and the bridge of venueone, at the
+ * The local world: a chain for each id with its tokens, a vault and a bridge of the venues that have them, at the
  * addresses of the plan. Vault and bridge own enough to pay out.
  */
 import type { Hex } from "viem";

@@ -11,7 +11,6 @@ import {
   VenueCore,
   type VenueServer,
 } from "../core/server/venue-server.js";
-import { CHAIN_POLL_MS } from "../chain/treasury.js";
 import { parseWireDecimalE8 } from "./wire/decimals.js";
 import { ExchangeApi, fireScheduledCancels } from "./orders/exchange-api.js";
 import { Journal } from "./orders/journal.js";
@@ -70,23 +69,24 @@ class VenueoneRoom implements SimRoom<VenueoneAccountOptions, void> {
   readonly timers: readonly RoomTimer[];
   readonly commands = {
     chains: async () => {
-      const { bridge } = this.venue;
+      const { bridge } = this;
       await bridge?.treasury.poll();
       return bridge?.describe() ?? {};
     },
     mint: (body: Readonly<Record<string, unknown>>) => {
-      const { bridge } = this.venue;
+      const { bridge } = this;
       if (bridge === null) throw new RangeError("the venue has no chains");
       return bridge.treasury.faucet.order(body);
     },
     withdrawals: ({ hold }: Readonly<Record<string, unknown>>) => {
-      const { bridge } = this.venue;
+      const { bridge } = this;
       bridge?.hold(hold);
       return bridge?.describe() ?? {};
     },
   };
   readonly venue: Venue;
   readonly #sessions: Sessions;
+  readonly bridge: BridgeDesk | null;
 
   constructor({ exchange, log }: VenueCore, universe: Universe, options: VenueoneSimOptions) {
     const venue = new Venue({
@@ -101,7 +101,8 @@ class VenueoneRoom implements SimRoom<VenueoneAccountOptions, void> {
     this.venue = venue;
     const { chains } = options;
     const bridge = chains === undefined ? null : new BridgeDesk(venue, chains);
-    venue.bridge = bridge;
+    venue.payouts = bridge;
+    this.bridge = bridge;
     const journal = new Journal(exchange);
     const tpsl = new Tpsl(venue);
     journal.addFollower((changes) => tpsl.follow(changes));
@@ -114,12 +115,7 @@ class VenueoneRoom implements SimRoom<VenueoneAccountOptions, void> {
       fireScheduledCancels(venue);
       journal.commit();
     };
-    this.timers = [
-      { everyMs: SCHEDULE_CHECK_MS, run: checkSchedules },
-      ...(bridge === null
-        ? []
-        : [{ everyMs: chains?.pollMs ?? CHAIN_POLL_MS, run: () => bridge.treasury.pollUnlessBusy() }]),
-    ];
+    this.timers = [{ everyMs: SCHEDULE_CHECK_MS, run: checkSchedules }, ...(bridge?.treasury.timers ?? [])];
   }
 
   addAccount(options: VenueoneAccountOptions): void {

@@ -16,7 +16,6 @@ import {
   VenueCore,
   type VenueServer,
 } from "../core/server/venue-server.js";
-import { CHAIN_POLL_MS } from "../chain/treasury.js";
 import { WebDesk } from "./account/web-routes.js";
 import { AggregateTape } from "./records/aggregate-tape.js";
 import { Authenticator } from "./records/auth.js";
@@ -132,8 +131,7 @@ class VenuetwoRoom implements SimRoom<VenuetwoAccount, VenuetwoKeys> {
     const user = new UserStreams(exchange, topics, listenKeys);
     this.#user = user;
     const { keys } = this;
-    const { chains } = options;
-    const money = new MoneyDesk({ exchange, keys, chains });
+    const money = new MoneyDesk({ exchange, keys, chains: options.chains });
     this.money = money;
     const context: VenuetwoContext = {
       exchange,
@@ -157,9 +155,7 @@ class VenuetwoRoom implements SimRoom<VenuetwoAccount, VenuetwoKeys> {
     this.timers = [
       { everyMs: TICK_MS, run: () => market.onTick() },
       { everyMs: SWEEP_MS, run: (sockets) => this.#sweep(sockets, clock.wallMs(), lifeMs) },
-      ...(chains === undefined
-        ? []
-        : [{ everyMs: chains.pollMs ?? CHAIN_POLL_MS, run: () => money.treasury?.pollUnlessBusy() }]),
+      ...(money.treasury?.timers ?? []),
     ];
     exchange.addListener(listener(market, user, aggregates));
   }

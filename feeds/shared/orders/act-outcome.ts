@@ -17,6 +17,7 @@ export interface RefusedAct<Reason extends string> {
   readonly reason: Reason;
   readonly venueText: string;
   readonly retryAfterMs: number | null;
+  readonly isSpent: boolean;
 }
 
 export interface NotSentAct {
@@ -35,12 +36,22 @@ export const DONE_ACT: { readonly kind: "done" } = { kind: "done" };
 export const REPEATED_ACT: { readonly kind: "repeated" } = { kind: "repeated" };
 export const UNKNOWN_ACT: UnknownAct = { kind: "unknown" };
 
+/** For all that is known, the same bytes may act another time. */
 export function refusedAct<Reason extends string>(
   reason: Reason,
   text: string,
   afterMs: number | null = null,
 ): RefusedAct<Reason> {
-  return { kind: "refused", reason, venueText: venueText(text), retryAfterMs: afterMs };
+  return { kind: "refused", reason, venueText: venueText(text), retryAfterMs: afterMs, isSpent: false };
+}
+
+/** The bytes never act. */
+export function spentAct<Reason extends string>(
+  reason: Reason,
+  text: string,
+  afterMs: number | null = null,
+): RefusedAct<Reason> {
+  return { ...refusedAct(reason, text, afterMs), isSpent: true };
 }
 
 export function notSentAct(problem: string, afterMs: number | null = null): NotSentAct {

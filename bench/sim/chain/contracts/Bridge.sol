@@ -3,9 +3,9 @@ pragma solidity ^0.8.20;
 
 import {TokenMoves} from "./TokenMoves.sol";
 
-/// What venueone has on a chain (fact sheet 10). A deposit is a plain transfer of the token to this address, so there is
-/// no function for it. A withdrawal is requested and then finalized, with the sheet's events; the operator stands for
-/// the venue's validators, whose signatures and dispute period are left out.
+/// What a venue has on a chain whose deposits are plain transfers of the token to this address (its fact sheet, 10), so
+/// there is no function for them. A withdrawal is requested and then finalized, with the sheet's events; the operator
+/// stands for the venue's validators, whose signatures and dispute period are left out.
 contract Bridge {
     using TokenMoves for address;
 

@@ -3,8 +3,8 @@ pragma solidity ^0.8.20;
 
 import {TokenMoves} from "./TokenMoves.sol";
 
-/// What venuetwo has on a chain (fact sheet 9.4): deposits of listed tokens and of the native coin, with the sheet's
-/// functions, event and errors. Payouts are the operator's; which function the venue pays out by is not known.
+/// What a venue with a deposit contract has on a chain (its fact sheet, 9.4): deposits of listed tokens and of the native
+/// coin, with the sheet's functions, event and errors. Payouts are the operator's; the venue's own way is not known.
 contract Vault {
     using TokenMoves for address;
 

@@ -103,7 +103,7 @@ function withdraw(
   venue.log.executed(index, null);
   const row = { type: "withdraw", usdc: usdText(taken.e12), nonce, fee: usdText(WITHDRAW_FEE_E12) };
   venue.addLedgerRow(account, row);
-  venue.bridge?.pay(account, { destination, amountE12: taken.e12, feeE12: WITHDRAW_FEE_E12, nonce });
+  venue.payouts?.pay(account, { destination, amountE12: taken.e12, feeE12: WITHDRAW_FEE_E12, nonce });
   return null;
 }
 

@@ -6,27 +6,18 @@ import type { Hex } from "viem";
 import type { ChainDeposit } from "../../chain/deposit-watcher.js";
 import type { Payout } from "../../chain/payout-desk.js";
 import { Treasury, type VenueChains } from "../../chain/treasury.js";
-import { E12_PER_USD, usdText, type Venue, type VenueAccount } from "./venue.js";
+import { E12_PER_USD, type PayoutPort, usdText, type Venue, type VenueAccount, type Withdrawal } from "./venue.js";
 
 const CHAIN_ID = 42161;
 /** Less is lost: the bridge has it, and nobody is credited. */
 const DEPOSIT_MIN_E12 = 5n * E12_PER_USD;
 const E12_PER_E6 = 1_000_000n;
 
-export interface Withdrawal {
-  readonly destination: string;
-  /** What is paid, without the fee. */
-  readonly amountE12: bigint;
-  readonly feeE12: bigint;
-  /** The action's `time`; the bridge's events carry it. */
-  readonly nonce: number;
-}
-
 interface OpenWithdrawal extends Withdrawal {
   readonly account: VenueAccount;
 }
 
-export class BridgeDesk {
+export class BridgeDesk implements PayoutPort {
   readonly treasury: Treasury;
   readonly #venue: Venue;
   readonly #open = new Map<string, OpenWithdrawal>();
@@ -40,7 +31,6 @@ export class BridgeDesk {
     });
   }
 
-  /** Pays out what the account has given already. */
   pay(account: VenueAccount, withdrawal: Withdrawal): void {
     const { destination, amountE12, feeE12, nonce } = withdrawal;
     const reference = `${account.address}:${nonce}`;

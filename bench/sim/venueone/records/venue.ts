@@ -10,7 +10,6 @@ import type { SimAccountCause, SimOrder } from "../../core/model/types.js";
 import type { SimRequestLog } from "../../core/server/request-log.js";
 import type { GroupingWord, TimeInForceWord } from "../wire/order-request.js";
 import { AgentRegistry } from "./agents.js";
-import type { BridgeDesk } from "./bridge-desk.js";
 import { NonceSet } from "./nonces.js";
 import type { VenueoneCadences, VenueoneLimits } from "./options.js";
 import type { Universe } from "./universe.js";
@@ -64,6 +63,20 @@ export interface VenueAccount {
 
 export type LedgerListener = (account: VenueAccount, row: LedgerRow) => void;
 
+export interface Withdrawal {
+  readonly destination: string;
+  /** What is paid, without the fee. */
+  readonly amountE12: bigint;
+  readonly feeE12: bigint;
+  /** The action's `time`; the bridge's events carry it. */
+  readonly nonce: number;
+}
+
+export interface PayoutPort {
+  /** Pays out what the account has given already. */
+  pay(account: VenueAccount, withdrawal: Withdrawal): void;
+}
+
 export interface VenueDeps {
   readonly exchange: SimExchange;
   readonly universe: Universe;
@@ -83,7 +96,7 @@ export class Venue {
   readonly cadences: VenueoneCadences;
   readonly log: SimRequestLog;
   /** Null where withdrawals go to no chain. */
-  bridge: BridgeDesk | null = null;
+  payouts: PayoutPort | null = null;
   readonly agents = new AgentRegistry((address) => this.account(address) !== null);
   readonly #accounts = new Map<string, VenueAccount>();
   readonly #nonceSets = new Map<string, NonceSet>();

@@ -64,6 +64,19 @@ describe("deposits at the local venueone", () => {
     ]);
   });
 
+  it("are looked for at intervals of the venue's own clock", async () => {
+    const bench = await start();
+    const alice = await startDepositor(bench.world, 42161, "USDC", KEYS.alice);
+    await alice.transfer(BRIDGE, "6");
+    await bench.world.chain(42161).mine();
+    bench.clock.advance(99);
+    expect(bench.sim.room.bridge?.treasury.isBusy).toBe(false);
+    bench.clock.advance(1);
+    expect(bench.sim.room.bridge?.treasury.isBusy).toBe(true);
+    await bench.look();
+    expect(await withdrawable(bench, ALICE)).toBe("100006.0");
+  });
+
   it("open an account for who had none, and are lost below five", async () => {
     const bench = await start();
     const stranger = await startDepositor(bench.world, 42161, "USDC", KEYS.stranger);

@@ -8,9 +8,12 @@ import { WORLD, type WorldChainId } from "../../chain/world-plan.js";
 import type { VenuetwoSim } from "../sim.js";
 import {
   ACCOUNT,
+  API_SECRET,
   agentCall,
   agentWallet,
   call,
+  form,
+  hmac,
   MAIN_WALLET_KEY,
   mainWallet,
   signedCall,
@@ -22,6 +25,18 @@ const NOW_MS = 1_763_600_000_000;
 const MANUAL: Mining = { kind: "manual" };
 const STRANGER_KEY = `0x${"41".repeat(32)}` as const;
 const GATEWAY = "/bapi/futures/v1/public/future/aster";
+
+/** Vector v2-eip712-withdraw-045, of a published key of test chains. */
+const VECTOR = {
+  chainId: "56",
+  asset: "USDT",
+  amount: "31",
+  fee: "0.3",
+  receiver: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+  nonce: "1761210000000000",
+  userSignature:
+    "0x16dc3ee439b20a412d20dfef7211c517649d993d4522387947dc8243c791801b6f49d4c8d0d31cb9f550ac0cecde05ef21f2fbbe6ae59e3f2baad0d06213b6a21b",
+};
 
 interface Bench {
   readonly world: ChainWorld;
@@ -183,6 +198,21 @@ describe("withdrawals at the local venuetwo", () => {
     const params = await withdrawal(NOW_MS, {}, {});
     expect(await withdraw(venue, { ...params, ...changes })).toMatchObject({ code });
     expect(perpOf(venue)).toBe(before);
+  });
+
+  it("are taken by the vector's signature, and by no other of its amount", async () => {
+    const venue = await startTestVenue({ clock: new VirtualClock(1_761_210_000_000), flow: null });
+    onTestFinished(() => venue.stop());
+    const keys = { accountId: "dev", deposit: "50", wallet: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266" };
+    venue.addAccount({ ...keys, apiKey: "d".repeat(64), apiSecret: API_SECRET });
+    const ask = async (changes: Record<string, string>) => {
+      const params = { ...VECTOR, ...changes, timestamp: venue.exchange.nowMs() };
+      const query = form(params);
+      const headers = { "X-MBX-APIKEY": "d".repeat(64) };
+      return (await call(venue, "POST", `/fapi/aster/user-withdraw?${query}&signature=${hmac(query)}`, headers)).json;
+    };
+    expect(await ask({ amount: "31.0" })).toMatchObject({ code: -1022 });
+    expect(await ask({})).toMatchObject({ withdrawId: expect.any(String) });
   });
 
   it("count a wallet's nonce once, or twice where the venue is told so", async () => {
