@@ -38,9 +38,18 @@ export interface DepositRail {
   /** Null: 400. */
   route(chainId: number, symbol: string): DepositRoute | null;
   readonly routes: readonly DepositRoute[];
-  /** Whether the venue has credited the mined deposit: its own id, or null while it has not. */
+  /**
+   * Whether the venue has credited the mined deposit: its own id, or null while it has not. `sentAtMs`: our time before
+   * it was first broadcast; some venues list no transaction, and an older deposit of the same amount is not this one.
+   */
   look(
-    deposit: { readonly account: string; readonly hash: string; readonly chainId: number; readonly amount: bigint },
+    deposit: {
+      readonly account: string;
+      readonly hash: string;
+      readonly chainId: number;
+      readonly amount: bigint;
+      readonly sentAtMs: number;
+    },
     session: AccountSession | null,
     options: CallOptions,
   ): Promise<Read<{ readonly venueId: string } | null>>;
@@ -79,13 +88,15 @@ export type WithdrawalStanding =
 
 export type MoneyOutcome =
   | { readonly kind: "done"; readonly venueId: string | null }
-  /** It did not take effect, and never will. */
+  /** What was sent did not take effect, and never will. */
   | {
       readonly kind: "refused";
       readonly reason: "BALANCE" | "RATE_LIMITED" | "RIGHT" | "OTHER";
       /** The venue's own text, cleaned for replies. */
       readonly venueText: string;
       readonly retryAfterMs: number | null;
+      /** These bytes never act, whenever a copy of them arrives that was sent before: they are used up, or no act. */
+      readonly isSpent: boolean;
     }
   | { readonly kind: "notSent"; readonly problem: string; readonly retryAfterMs: number | null }
   /** The venue has had this very act before. */

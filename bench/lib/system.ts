@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
-import { VENUES } from "../../feeds/registry.js";
+import { DESCRIPTORS, VENUES } from "../../feeds/registry.js";
+import { urlSettings } from "../../feeds/shared/room/venue-descriptor.js";
 import { type BenchChild, startChild } from "./child.js";
 import { topOfFolder } from "./profile.js";
 import { NO_RATE_LIMITS } from "./no-rate-limits.js";
@@ -58,8 +59,7 @@ export function systemEnvironment(
     const name = venue.toUpperCase();
     environment[`${name}_ENABLED`] = String(rooms.includes(venue));
     environment[`${name}_HTTP_CONNECTIONS`] = "512";
-    environment[`${name}_REST_URL`] = venues[venue].restUrl;
-    environment[`${name}_WS_URL`] = venues[venue].wsUrl;
+    Object.assign(environment, urlSettings(DESCRIPTORS[venue], venues[venue]));
   }
   return environment;
 }

@@ -7,6 +7,7 @@ import type { Logger } from "../../engine/domain/logger.js";
 import type { FeeRates } from "../../engine/domain/position.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { AgentRegistrar, KeyRoom } from "../../engine/key-registrar.js";
+import type { MoneyRoom, VenueMoney } from "../../engine/venue-money.js";
 import { LatencyWindow } from "../../engine/market/latency-window.js";
 import type { Market } from "../../engine/market/market.js";
 import type {
@@ -55,6 +56,7 @@ import { VenueoneMarkets } from "./market/listing.js";
 import { VenueoneRest } from "./account/rest.js";
 import { MarketStream, STREAMS_PER_COIN } from "./market/stream.js";
 import { DEFAULT_FEES } from "./market/symbols.js";
+import type { VenueoneRouteOptions } from "./money/routes.js";
 import { createVenueoneTrading, type VenueoneTrading } from "./trading.js";
 import { watchAccounts } from "./account/streamed-reads.js";
 import { ACCOUNT_STREAMS } from "./account/source.js";
@@ -94,6 +96,8 @@ export interface VenueoneRoomOptions {
   readonly fees?: FeeRates;
   /** Life of the agents that wallets approve here. */
   readonly agentDays?: number;
+  /** How USDC gets here; absent: by the bridge, of the network's own. */
+  readonly moneyRoute?: VenueoneRouteOptions;
   readonly limits?: Partial<VenueoneLimits>;
   readonly connector?: Connector;
   /** How long `start` tries to load the instruments. */
@@ -113,7 +117,7 @@ export function createVenueoneRoom(options: VenueoneRoomOptions): VenueRoom {
   return new VenueoneRoom(options);
 }
 
-class VenueoneRoom implements VenueRoom, KeyRoom {
+class VenueoneRoom implements VenueRoom, KeyRoom, MoneyRoom {
   readonly venue = "venueone";
   readonly newIdPerChange = true;
   readonly ackLatency = new LatencyWindow(DEFAULT_ACK_MS);
@@ -127,6 +131,7 @@ class VenueoneRoom implements VenueRoom, KeyRoom {
   readonly streams: VenueoneAccountStreams;
   readonly accountNames: AccountNames;
   readonly keys: AgentRegistrar;
+  readonly money: VenueMoney;
   /** Its answers feed the clock estimate. */
   readonly #http: VenueHttp;
   readonly #shell: RoomShell;
@@ -179,6 +184,7 @@ class VenueoneRoom implements VenueRoom, KeyRoom {
     this.history = this.#trading.history;
     this.accountNames = this.#trading.accountNames;
     this.keys = this.#trading.keys;
+    this.money = this.#trading.money;
   }
 
   /** The wait for the address's cumulative budget; the weight of our own IP is in the lanes. */
@@ -238,7 +244,7 @@ class VenueoneRoom implements VenueRoom, KeyRoom {
   }
 
   #createTrading(
-    { clock, random, logger, nonces, isMainnet, agentDays }: VenueoneRoomOptions,
+    { clock, random, logger, nonces, isMainnet, agentDays, moneyRoute }: VenueoneRoomOptions,
     { clockOffset, ...parts }: TradingParts,
   ): VenueoneTrading {
     return createVenueoneTrading({
@@ -253,6 +259,7 @@ class VenueoneRoom implements VenueRoom, KeyRoom {
       leastOffsetMs: () => Math.round(clockOffset.leastOffsetMs),
       ackLatency: this.ackLatency,
       isMainnet,
+      moneyRoute,
       ...(agentDays === undefined ? {} : { agentDays }),
       onClockError: () => void this.#refresh(),
     });

@@ -4,6 +4,7 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { AgentRegistrar } from "../../engine/key-registrar.js";
+import type { VenueMoney } from "../../engine/venue-money.js";
 import type { LatencyWindow } from "../../engine/market/latency-window.js";
 import type {
   AccountHistory,
@@ -36,7 +37,9 @@ import { VenueoneAccountNames } from "./orders/names.js";
 import { openWithStored } from "../shared/account/stored-secret.js";
 import { createAddressCache } from "../shared/sign/key-cache.js";
 import { openVenueoneAddress, openVenueoneSession, VenueoneSession } from "./account/session.js";
+import { createMoneyRails } from "./money/rails.js";
 import { VenueoneAgents } from "./money/register.js";
+import type { VenueoneRouteOptions } from "./money/routes.js";
 import { VenueoneSettings } from "./orders/settings.js";
 import { L1Signer } from "./sign/sign.js";
 
@@ -57,6 +60,8 @@ export interface VenueoneTradingDeps {
   readonly isMainnet: boolean;
   /** Life of an agent in days; absent: as long as the venue gives it by itself. */
   readonly agentDays?: number;
+  /** Absent: the pair of interface spec section 8, or that of the test network. */
+  readonly moneyRoute?: VenueoneRouteOptions | undefined;
   /** Which callers the venue has answered well; the pool shares its lanes by it. Absent: one that nobody else sees. */
   readonly standing?: CallerStanding;
   /** What the pool charges each address for its requests. Absent: nothing. */
@@ -71,6 +76,7 @@ export interface VenueoneTrading {
   readonly history: AccountHistory;
   readonly settings: AccountSettings;
   readonly keys: AgentRegistrar;
+  readonly money: VenueMoney;
   openSession(rawCredentials: unknown, payer: string | null): OpenSession;
   openAddress(walletAddress: string, payer: string | null): OpenSession;
   addressOf(session: AccountSession): string | null;
@@ -104,16 +110,16 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
     onClockError,
   });
   const numberOf = (coin: string): number | null => instruments.byNativeSymbol(coin)?.nativeId ?? deps.numberOf(coin);
+  const { isMainnet, leastOffsetMs } = deps;
+  const ofWallets = { rest, nonces, standing, isMainnet, leastOffsetMs, onClockError };
   const changes = new VenueoneOrderChanges({ exchange, reader, numberOf, clock, clockOffsetMs });
   return {
     reader,
     orders: new VenueoneOrders({ exchange, signer, changes, listed: deps.instruments, logger, clockOffsetMs }),
     history: new VenueoneHistory({ rest, accounts, instruments, fills, clock, clockOffsetMs }),
     settings: new VenueoneSettings({ rest, accounts, exchange, clock }),
-    keys: new VenueoneAgents({
-      ...{ rest, nonces, standing, isMainnet: deps.isMainnet, leastOffsetMs: deps.leastOffsetMs, onClockError },
-      agentDays: deps.agentDays ?? DEFAULT_AGENT_DAYS,
-    }),
+    keys: new VenueoneAgents({ ...ofWallets, agentDays: deps.agentDays ?? DEFAULT_AGENT_DAYS }),
+    money: createMoneyRails({ ...ofWallets, clock, clockOffsetMs, route: deps.moneyRoute }),
     accountNames: new VenueoneAccountNames({ accounts, exchange, clock }),
     budgetWaitMs(session, lane) {
       if (!(session instanceof VenueoneSession) || addressBudget === null) return 0;

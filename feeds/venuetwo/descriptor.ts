@@ -70,7 +70,12 @@ export const venuetwo = defineVenue({
     WEB_URL: {
       kind: "url",
       default: "https://www.asterdex.com",
-      doc: "Base URL of its web gateway, where keys of the flow `v1` are made.",
+      doc: "Base URL of its web gateway, which estimates fees of withdrawals, and where keys of the flow `v1` are made.",
+    },
+    SPOT_URL: {
+      kind: "url",
+      default: "https://sapi.asterdex.com",
+      doc: "Base URL of its spot market, for the balances of its spot account and withdrawals from it.",
     },
     API_KEY: {
       kind: "secret",
@@ -95,8 +100,9 @@ export const venuetwo = defineVenue({
       keys: {
         agentDays: values.AGENT_DAYS,
         ipWhitelist: values.AGENT_IP_WHITELIST,
-        webUrl: values.KEY_FLOW === "v1" ? values.WEB_URL : null,
+        areIssued: values.KEY_FLOW === "v1",
       },
+      hosts: { spotUrl: values.SPOT_URL, webUrl: values.WEB_URL },
       streamHostLayout: values.STREAM_LAYOUT === "split" ? "split" : "single",
       limits: {
         weightPerMinute: values.REST_WEIGHT_PER_MINUTE,

@@ -9,6 +9,7 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { KeyRegistrar, KeyRoom } from "../../engine/key-registrar.js";
+import type { MoneyRoom, VenueMoney } from "../../engine/venue-money.js";
 import { LatencyWindow } from "../../engine/market/latency-window.js";
 import type { Market } from "../../engine/market/market.js";
 import type {
@@ -55,7 +56,8 @@ import { VenuetwoMarkets } from "./market/listing.js";
 import { applyPremiumIndex, applyTicker24h } from "./market/normalize.js";
 import { streamedSessions } from "../shared/orders/streamed-sessions.js";
 import { VerifiedReads } from "../shared/account/verified-reads.js";
-import { webPool } from "./money/web-gateway.js";
+import { type HostUrls, type OtherHosts, otherHosts } from "./money/hosts.js";
+import type { VenuetwoRouteOptions } from "./money/routes.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import { MarketStream, type MarketStreamOptions } from "./market/stream.js";
 import type { StreamHostLayout } from "./market/stream-plan.js";
@@ -84,9 +86,13 @@ export interface VenuetwoRoomOptions {
   readonly keys?: {
     readonly agentDays: number;
     readonly ipWhitelist: readonly string[];
-    /** Base of the web gateway, where the venue makes keys with secrets; null: agents are approved. */
-    readonly webUrl: string | null;
+    /** Keys with secrets, which the venue makes at its web gateway; else agents are approved. */
+    readonly areIssued: boolean;
   };
+  /** Bases of the venue's other hosts; absent: `restUrl`, as at a local venue. */
+  readonly hosts?: HostUrls;
+  /** Absent: the pair of interface spec section 8. */
+  readonly moneyRoutes?: readonly VenuetwoRouteOptions[];
   readonly streamHostLayout?: StreamHostLayout;
   readonly connector?: Connector;
   /** How long `start` keeps trying to load the instruments. */
@@ -114,7 +120,7 @@ export function createVenuetwoRoom(options: VenuetwoRoomOptions): VenueRoom {
   return new VenuetwoRoom(options);
 }
 
-class VenuetwoRoom implements VenueRoom, KeyRoom {
+class VenuetwoRoom implements VenueRoom, KeyRoom, MoneyRoom {
   readonly venue = "venuetwo";
   readonly ackLatency = new LatencyWindow(DEFAULT_ACK_MS);
   readonly markets: ReadonlyMap<string, Market>;
@@ -130,11 +136,11 @@ class VenuetwoRoom implements VenueRoom, KeyRoom {
   readonly openSession: (rawCredentials: unknown, payer: string | null) => OpenSession;
   readonly accountNames: AccountNames;
   readonly keys: KeyRegistrar;
+  readonly money: VenueMoney;
   readonly #options: VenuetwoRoomOptions;
   readonly #shell: RoomShell;
   readonly #http: HttpPool;
-  /** Null where no key is made there. */
-  readonly #webHttp: HttpPool | null;
+  readonly #hosts: OtherHosts;
   readonly #rest: MarketRest;
   readonly #clockOffset: ClockOffset;
   readonly #market: MarketStream;
@@ -151,7 +157,7 @@ class VenuetwoRoom implements VenueRoom, KeyRoom {
     this.#clockOffset = clockOffset;
     this.#held = new HeldSymbols(clock);
     this.#http = new HttpPool({ ...poolOptions(options), standing });
-    this.#webHttp = webPool(options.keys?.webUrl ?? null, options);
+    this.#hosts = otherHosts(options.hosts ?? { spotUrl: options.restUrl, webUrl: options.restUrl }, options);
     this.#rest = new MarketRest(this.#http);
     // The venue counts its countdowns itself: a switch names no time here.
     const measure = (): Promise<void> => this.#rest.measureClock(clockOffset, "exit");
@@ -191,6 +197,7 @@ class VenuetwoRoom implements VenueRoom, KeyRoom {
     this.openSession = trading.openSession;
     this.accountNames = trading.accountNames;
     this.keys = trading.keys;
+    this.money = trading.money;
   }
 
   orderWaitMs(session: AccountSession, lane: Lane): number {
@@ -209,9 +216,7 @@ class VenuetwoRoom implements VenueRoom, KeyRoom {
   }
 
   stop(): Promise<void> {
-    const web = this.#webHttp;
-    const gateway = web === null ? [] : [{ stop: (graceMs: number) => web.close(graceMs) }];
-    return this.#shell.stop([this.#market, this.streams, ...gateway]);
+    return this.#shell.stop([this.#market, this.streams, this.#hosts]);
   }
 
   status(): RoomStatus {
@@ -263,10 +268,12 @@ class VenuetwoRoom implements VenueRoom, KeyRoom {
   }
 
   #createTrading(standing: CallerStanding): VenuetwoTrading {
-    const { clock, random, logger, nonces, isMainnet, keys } = this.#options;
+    const { clock, random, logger, nonces, isMainnet, keys, moneyRoutes: routes } = this.#options;
+    const { spotHttp, webHttp } = this.#hosts;
     return createVenuetwoTrading({
       standing,
-      ...(keys === undefined ? {} : { keys: { ...keys, webHttp: this.#webHttp } }),
+      ...(keys === undefined ? {} : { keys: { ...keys, webHttp: keys.areIssued ? webHttp : null } }),
+      money: { spotHttp, webHttp, routes },
       http: this.#http,
       instruments: () => this.instruments,
       clock,

@@ -6,6 +6,7 @@ import type { Random } from "../../engine/domain/random.js";
 import type { KeyRegistrar } from "../../engine/key-registrar.js";
 import type { LatencyWindow } from "../../engine/market/latency-window.js";
 import type { AccountNames, AccountSettings, NonceReservations, OpenSession, OrderSender } from "../../engine/ports.js";
+import type { VenueMoney } from "../../engine/venue-money.js";
 import { CallerStanding } from "../shared/net/caller-standing.js";
 import type { VenueHttp } from "../shared/net/http.js";
 import type { NonceSequencer } from "../shared/orders/nonce-sequencer.js";
@@ -24,7 +25,9 @@ import { VenuetwoRest } from "./account/rest.js";
 import { openWithStored } from "../shared/account/stored-secret.js";
 import { openVenuetwoSession } from "./account/session.js";
 import { VenuetwoIssuedKeys } from "./money/issued-keys.js";
+import { createMoneyRails } from "./money/rails.js";
 import { VenuetwoAgents } from "./money/register.js";
+import type { VenuetwoRouteOptions } from "./money/routes.js";
 import { WebGateway } from "./money/web-gateway.js";
 import { VenuetwoSettings } from "./orders/settings.js";
 import { MESSAGE_CHAIN_ID, MessageSigner } from "./sign/sign.js";
@@ -44,6 +47,8 @@ export interface VenuetwoTradingDeps {
   readonly isMainnet: boolean;
   /** Of the keys of server wallets; absent: agents of ninety days that may not withdraw. */
   readonly keys?: KeyOptions;
+  /** Of the venue's other hosts; absent: `http` reaches them all, as at a local venue. */
+  readonly money?: MoneyOptions;
   /** Which callers the venue has answered well; the pool shares its lanes by it. Absent: one that nobody else sees. */
   readonly standing?: CallerStanding;
   /** The venue found our clock wrong: measure it again. Resolves when `clockOffsetMs` is up to date; may fail. */
@@ -59,6 +64,15 @@ export interface KeyOptions {
   readonly webHttp: VenueHttp | null;
 }
 
+export interface MoneyOptions {
+  /** To the host of the spot market. */
+  readonly spotHttp: VenueHttp;
+  /** To the venue's web gateway. */
+  readonly webHttp: VenueHttp;
+  /** Absent: the pair of interface spec section 8. */
+  readonly routes?: readonly VenuetwoRouteOptions[] | undefined;
+}
+
 const DEFAULT_KEYS: KeyOptions = { agentDays: 90, ipWhitelist: [], webHttp: null };
 
 export interface VenuetwoTrading {
@@ -67,6 +81,7 @@ export interface VenuetwoTrading {
   readonly history: VenuetwoHistory;
   readonly settings: AccountSettings;
   readonly keys: KeyRegistrar;
+  readonly money: VenueMoney;
   readonly listenKey: VenuetwoListenKeys;
   readonly accountNames: AccountNames;
   openSession(rawCredentials: unknown, payer: string | null): OpenSession;
@@ -76,8 +91,7 @@ export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTradin
   const { ackLatency, clock, clockOffsetMs, leastOffsetMs, logger } = deps;
   const nonces = createVenuetwoNonces(clock, deps.nonces, leastOffsetMs);
   const standing = deps.standing ?? new CallerStanding(clock);
-  const rest = new VenuetwoRest({
-    http: deps.http,
+  const restDeps = {
     signer: new MessageSigner(deps.isMainnet ? MESSAGE_CHAIN_ID.mainnet : MESSAGE_CHAIN_ID.testnet),
     nonces,
     clock,
@@ -85,7 +99,10 @@ export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTradin
     clockOffsetMs,
     leastOffsetMs,
     onClockError: deps.onClockError ?? (() => Promise.resolve()),
-  });
+  };
+  const rest = new VenuetwoRest({ ...restDeps, http: deps.http });
+  const { spotHttp, webHttp, routes }: MoneyOptions = deps.money ?? { spotHttp: deps.http, webHttp: deps.http };
+  const spotRest = new VenuetwoRest({ ...restDeps, http: spotHttp });
   const instruments = new InstrumentIndex(deps.instruments);
   const memory = new OrderMemory();
   const addresses = createAddressCache();
@@ -99,6 +116,7 @@ export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTradin
     history: new VenuetwoHistory({ rest, search: reader.search, instruments, clock, clockOffsetMs }),
     settings: new VenuetwoSettings({ rest, exchange, clock }),
     keys: createKeys({ ...deps, standing }, rest, nonces),
+    money: createMoneyRails({ rest, spotRest, webHttp, routes, nonces, clock, clockOffsetMs, leastOffsetMs }),
     listenKey: new VenuetwoListenKeys(rest),
     accountNames,
     openSession: (raw, payer) =>

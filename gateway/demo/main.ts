@@ -7,6 +7,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
 import { DEMO_CREDENTIALS, mintDemoWallet } from "../../bench/sim/demo-accounts.js";
+import { DESCRIPTORS } from "../../feeds/registry.js";
+import { urlSettings } from "../../feeds/shared/room/venue-descriptor.js";
 import { NATIVE_VENUE, WALLET_VENUE } from "../../schemas/venues.js";
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
 import { takeEnvironment } from "../app/process-environment.js";
@@ -35,7 +37,7 @@ type LocalVenueUrls = Readonly<Record<RoutableVenue, VenueUrls>>;
 
 /** Environment variables for all venues. */
 function ofVenues(
-  settingsOf: (prefix: string, venue: RoutableVenue) => Record<string, string>,
+  settingsOf: (prefix: string, venue: RoutableVenue) => Readonly<Record<string, string>>,
 ): Record<string, string> {
   return Object.assign({}, ...ROUTABLE_VENUES.map((venue) => settingsOf(venue.toUpperCase(), venue))) as Record<
     string,
@@ -62,10 +64,7 @@ const urls = await venueUrls();
 const config = loadConfigOrExit({
   ...ROOMY_BUDGETS,
   ...environment,
-  ...ofVenues((prefix, venue) => ({
-    [`${prefix}_REST_URL`]: urls[venue].restUrl,
-    [`${prefix}_WS_URL`]: urls[venue].wsUrl,
-  })),
+  ...ofVenues((_, venue) => urlSettings(DESCRIPTORS[venue], urls[venue])),
 });
 const demoWallet = mintDemoWallet();
 const wallets = new MemoryCredentials([{ ownerId: null, ...demoWallet, credentials: DEMO_CREDENTIALS }]);

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CredentialSource } from "../../../engine/custody/credential-source.js";
+import { DESCRIPTORS } from "../../../feeds/registry.js";
+import { urlSettings } from "../../../feeds/shared/room/venue-descriptor.js";
 import { readConfig, type Config } from "../../../gateway/app/config.js";
 import { createLogger } from "../../../gateway/app/log.js";
 import type { PageAccount } from "../../../gateway/api/routes/dashboard.js";
@@ -58,10 +60,8 @@ export function environmentFor(
     DATA_DIR: dataDir,
     SYMBOLS: "BTC,ETH",
     SHUTDOWN_GRACE_MS: "2000",
-    VENUEONE_REST_URL: pair.venueone.restUrl,
-    VENUEONE_WS_URL: pair.venueone.wsUrl,
-    VENUETWO_REST_URL: pair.venuetwo.restUrl,
-    VENUETWO_WS_URL: pair.venuetwo.wsUrl,
+    ...urlSettings(DESCRIPTORS.venueone, pair.venueone),
+    ...urlSettings(DESCRIPTORS.venuetwo, pair.venuetwo),
     VENUETHREE_ENABLED: "false",
     VENUEFOUR_ENABLED: "false",
     RECORDING: "false",

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BOOK_LIVE } from "../../../engine/market/book.js";
+import { DESCRIPTORS } from "../../../feeds/registry.js";
+import { urlSettings } from "../../../feeds/shared/room/venue-descriptor.js";
 import { type Config, readConfig } from "../../../gateway/app/config.js";
 import { createLogger } from "../../../gateway/app/log.js";
 import { createService, type Service, type ServiceOverrides } from "../../../gateway/app/wiring.js";
@@ -46,8 +48,7 @@ export function fourEnvironment(four: FourVenues, dataDir: string): Record<strin
     ...NO_RATE_LIMITS,
   };
   for (const venue of FOUR_VENUES) {
-    environment[`${venue.toUpperCase()}_REST_URL`] = four.venues[venue].restUrl;
-    environment[`${venue.toUpperCase()}_WS_URL`] = four.venues[venue].wsUrl;
+    Object.assign(environment, urlSettings(DESCRIPTORS[venue], four.venues[venue]));
   }
   return environment;
 }

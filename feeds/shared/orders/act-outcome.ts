@@ -1,8 +1,8 @@
 /**
- * What became of an act of a wallet (engine/key-registrar.ts), before any venue's own words are read. The same for all
- * rooms.
+ * What became of an act of a wallet (engine/key-registrar.ts, engine/venue-money.ts), before any venue's own words are
+ * read. The same for all rooms.
  */
-import type { ActOutcome, ActRefusal } from "../../../engine/key-registrar.js";
+import type { ActRefusal } from "../../../engine/key-registrar.js";
 import {
   type HttpResponse,
   isRateLimitStatus,
@@ -12,35 +12,59 @@ import {
 } from "../net/call-results.js";
 import type { HttpResult } from "../net/http.js";
 
-export type FailedAct = Exclude<ActOutcome, { readonly kind: "done" | "repeated" }>;
+export interface RefusedAct<Reason extends string> {
+  readonly kind: "refused";
+  readonly reason: Reason;
+  readonly venueText: string;
+  readonly retryAfterMs: number | null;
+  readonly isSpent: boolean;
+}
 
-export const DONE_ACT: ActOutcome = { kind: "done" };
-export const REPEATED_ACT: ActOutcome = { kind: "repeated" };
-export const UNKNOWN_ACT: FailedAct = { kind: "unknown" };
+export interface NotSentAct {
+  readonly kind: "notSent";
+  readonly problem: string;
+  readonly retryAfterMs: number | null;
+}
 
-type RefusedAct = Extract<ActOutcome, { readonly kind: "refused" }>;
+export interface UnknownAct {
+  readonly kind: "unknown";
+}
+
+export type FailedAct<Reason extends string = ActRefusal> = RefusedAct<Reason> | NotSentAct | UnknownAct;
+
+export const DONE_ACT: { readonly kind: "done" } = { kind: "done" };
+export const REPEATED_ACT: { readonly kind: "repeated" } = { kind: "repeated" };
+export const UNKNOWN_ACT: UnknownAct = { kind: "unknown" };
 
 /** For all that is known, the same bytes may act another time. */
-export function refusedAct(reason: ActRefusal, text: string, afterMs: number | null = null): RefusedAct {
+export function refusedAct<Reason extends string>(
+  reason: Reason,
+  text: string,
+  afterMs: number | null = null,
+): RefusedAct<Reason> {
   return { kind: "refused", reason, venueText: venueText(text), retryAfterMs: afterMs, isSpent: false };
 }
 
 /** The bytes never act. */
-export function spentAct(reason: ActRefusal, text: string, afterMs: number | null = null): RefusedAct {
+export function spentAct<Reason extends string>(
+  reason: Reason,
+  text: string,
+  afterMs: number | null = null,
+): RefusedAct<Reason> {
   return { ...refusedAct(reason, text, afterMs), isSpent: true };
 }
 
-export function notSentAct(problem: string, afterMs: number | null = null): FailedAct {
+export function notSentAct(problem: string, afterMs: number | null = null): NotSentAct {
   return { kind: "notSent", problem, retryAfterMs: afterMs };
 }
 
 /** No response came. */
-export function unansweredAct(result: Exclude<HttpResult, { readonly kind: "response" }>): FailedAct {
+export function unansweredAct(result: Exclude<HttpResult, { readonly kind: "response" }>): NotSentAct | UnknownAct {
   return result.kind === "notSent" ? notSentAct(result.reason, result.retryAfterMs) : UNKNOWN_ACT;
 }
 
 /** A response without words of the venue's own: a server or proxy on the way, or nothing at all. */
-export function wordlessAct(response: HttpResponse): FailedAct {
+export function wordlessAct(response: HttpResponse): RefusedAct<"RATE_LIMITED" | "OTHER"> | UnknownAct {
   if (!isRefusedUnexecuted(response.status)) return UNKNOWN_ACT;
   const reason = isRateLimitStatus(response.status) ? "RATE_LIMITED" : "OTHER";
   return refusedAct(reason, `HTTP ${response.status}`, retryAfterMs(response));

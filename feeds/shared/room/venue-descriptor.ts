@@ -137,6 +137,15 @@ export function defineVenue<const Options extends VenueOptions>(definition: Defi
   };
 }
 
+/** Settings by which a venue is reached at these URLs alone, whatever hosts it has: at a local venue one serves all. */
+export function urlSettings(
+  { options }: Pick<VenueDescriptor, "options">,
+  { restUrl, wsUrl }: { readonly restUrl: string; readonly wsUrl: string },
+): Readonly<Record<string, string>> {
+  const names = Object.entries(options).flatMap(([name, { kind }]) => (kind === "url" ? [name] : []));
+  return Object.fromEntries(names.map((name) => [name, name.endsWith("_WS_URL") ? wsUrl : restUrl]));
+}
+
 /**
  * Apart from `read`: what a closure there captures lives as long as `createRoom`, and the values of all options, secrets
  * among them, are not to.

@@ -22,8 +22,8 @@ export class WireFault extends ServiceError {
 export type Decoded<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
 /** Parses and decodes; faults become values. */
-export function decodeJson<T>(text: string, decode: (value: unknown) => T): Decoded<T> {
-  const parsed = parseJsonExact(text);
+export function decodeJson<T>(text: string, decode: (value: unknown) => T, parse = parseJsonExact): Decoded<T> {
+  const parsed = parse(text);
   if (parsed === undefined) return { ok: false, problem: "not JSON" };
   return decodeWith(parsed, decode);
 }
@@ -50,11 +50,20 @@ export function parseJsonExact(text: string): unknown {
   }
 }
 
+/** As parseJsonExact, and a fraction comes out as the text that was printed: money that a venue prints as numbers. */
+export function parseMoneyJson(text: string): unknown {
+  return parseJsonExact(quoteNumbers(text, (token) => /[.eE]/.test(token)));
+}
+
 function quoteLongIntegers(text: string): string {
+  // A safe integer of 16 digits, as trade ids are, stays a number.
+  return quoteNumbers(text, (token) => /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)));
+}
+
+function quoteNumbers(text: string, isQuoted: (token: string) => boolean): string {
   // A string literal is matched whole and kept, so digits inside texts stay as they are.
   return text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g, (token) =>
-    // A safe integer of 16 digits, as trade ids are, stays a number.
-    /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token,
+    !token.startsWith('"') && isQuoted(token) ? `"${token}"` : token,
   );
 }
 
@@ -96,6 +105,12 @@ export function decimalField(fields: Fields, name: string): string {
 export function decimalOrNull(fields: Fields, name: string): string | null {
   const value = fields[name];
   return value === undefined || value === null || value === "" ? null : decimalField(fields, name);
+}
+
+/** As decimalField, of an amount that may be printed as a number too; its text has to come from parseMoneyJson. */
+export function amountField(fields: Fields, name: string): string {
+  const value = fields[name];
+  return typeof value === "number" && Number.isSafeInteger(value) ? String(value) : decimalField(fields, name);
 }
 
 export function integerField(fields: Fields, name: string): number {

@@ -7,6 +7,7 @@ import {
   integerField,
   oneOf,
   textField,
+  textOrNull,
 } from "../../shared/room/wire-fields.js";
 import { decodeOrderRow } from "./wire.js";
 import type { VenueoneWireOrderUpdate } from "../market/wire.js";
@@ -28,6 +29,19 @@ export interface VenueoneWireAssetSettings {
   readonly leverage: number;
 }
 
+/** `usdc` in units of the coin. */
+export type VenueoneWireLedgerRow = {
+  /** Unix epoch, ms. */
+  readonly time: number;
+  /** Of the venue's own chain. */
+  readonly hash: string | null;
+} & (
+  | { readonly kind: "deposit"; readonly usdc: string }
+  /** `nonce` is that of the action. */
+  | { readonly kind: "withdraw"; readonly usdc: string; readonly nonce: number }
+  | { readonly kind: "other" }
+);
+
 export function decodeFunding(value: unknown): readonly VenueoneWireFunding[] {
   return asList(value, "userFunding").map((item) => {
     const row = asFields(item, "funding");
@@ -38,6 +52,19 @@ export function decodeFunding(value: unknown): readonly VenueoneWireFunding[] {
       usdc: decimalField(delta, "usdc"),
       fundingRate: decimalOrNull(delta, "fundingRate"),
     };
+  });
+}
+
+/** Deposits and withdrawals of the ledger; rows of other kinds have no money that came or left by a chain. */
+export function decodeLedger(value: unknown): readonly VenueoneWireLedgerRow[] {
+  return asList(value, "userNonFundingLedgerUpdates").map((item) => {
+    const row = asFields(item, "ledger");
+    const delta = asFields(row["delta"], "delta");
+    const type = textField(delta, "type");
+    const base = { time: integerField(row, "time"), hash: textOrNull(row, "hash") };
+    if (type === "deposit") return { ...base, kind: "deposit", usdc: decimalField(delta, "usdc") };
+    if (type !== "withdraw") return { ...base, kind: "other" };
+    return { ...base, kind: "withdraw", usdc: decimalField(delta, "usdc"), nonce: integerField(delta, "nonce") };
   });
 }
 

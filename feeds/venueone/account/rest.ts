@@ -45,20 +45,20 @@ export class VenueoneRest {
   }
 
   clearinghouseState(user: string, options: CallOptions): Promise<Read<VenueoneWireAccount>> {
-    return this.#info({ type: "clearinghouseState", user }, decodeAccount, options);
+    return this.info({ type: "clearinghouseState", user }, decodeAccount, options);
   }
 
   spotClearinghouseState(user: string, options: CallOptions): Promise<Read<readonly VenueoneWireSpotBalance[]>> {
-    return this.#info({ type: "spotClearinghouseState", user }, decodeSpotBalances, options);
+    return this.info({ type: "spotClearinghouseState", user }, decodeSpotBalances, options);
   }
 
   frontendOpenOrders(user: string, options: CallOptions): Promise<Read<readonly VenueoneWireOrder[]>> {
-    return this.#info({ type: "frontendOpenOrders", user }, decodeOpenOrders, options);
+    return this.info({ type: "frontendOpenOrders", user }, decodeOpenOrders, options);
   }
 
   /** `oid` is a number, or a cloid as text. */
   orderStatus(user: string, oid: number | string, options: CallOptions): Promise<Read<VenueoneWireOrderStatus>> {
-    return this.#info({ type: "orderStatus", user, oid }, decodeOrderStatus, options);
+    return this.info({ type: "orderStatus", user, oid }, decodeOrderStatus, options);
   }
 
   /** Bounds inclusive, oldest first, at most 2000 rows. */
@@ -68,7 +68,7 @@ export class VenueoneRest {
     endTime: number,
     options: CallOptions,
   ): Promise<Read<readonly VenueoneWireFill[]>> {
-    return this.#info({ type: "userFillsByTime", user, startTime, endTime }, decodeFills, options);
+    return this.info({ type: "userFillsByTime", user, startTime, endTime }, decodeFills, options);
   }
 
   /** Bounds inclusive, oldest first, at most 500 rows. */
@@ -78,37 +78,37 @@ export class VenueoneRest {
     endTime: number,
     options: CallOptions,
   ): Promise<Read<readonly VenueoneWireFunding[]>> {
-    return this.#info({ type: "userFunding", user, startTime, endTime }, decodeFunding, options);
+    return this.info({ type: "userFunding", user, startTime, endTime }, decodeFunding, options);
   }
 
   /** The latest 2000. */
   historicalOrders(user: string, options: CallOptions): Promise<Read<readonly VenueoneWireOrderUpdate[]>> {
-    return this.#info({ type: "historicalOrders", user }, decodeHistoricalOrders, options);
+    return this.info({ type: "historicalOrders", user }, decodeHistoricalOrders, options);
   }
 
   activeAssetData(user: string, coin: string, options: CallOptions): Promise<Read<VenueoneWireAssetSettings>> {
-    return this.#info({ type: "activeAssetData", user, coin }, decodeAssetSettings, options);
+    return this.info({ type: "activeAssetData", user, coin }, decodeAssetSettings, options);
   }
 
   userFees(user: string, options: CallOptions): Promise<Read<VenueoneWireFees>> {
-    return this.#info({ type: "userFees", user }, decodeFees, options);
+    return this.info({ type: "userFees", user }, decodeFees, options);
   }
 
   userRole(user: string, options: CallOptions): Promise<Read<VenueoneWireRole>> {
-    return this.#info({ type: "userRole", user }, decodeRole, options);
+    return this.info({ type: "userRole", user }, decodeRole, options);
   }
 
   userRateLimit(user: string, options: CallOptions): Promise<Read<VenueoneWireRateLimit>> {
-    return this.#info({ type: "userRateLimit", user }, decodeRateLimit, options);
+    return this.info({ type: "userRateLimit", user }, decodeRateLimit, options);
   }
 
   /** Named agents; an unnamed one shows in `userRole` alone. */
   extraAgents(user: string, options: CallOptions): Promise<Read<readonly VenueoneWireAgent[]>> {
-    return this.#info({ type: "extraAgents", user }, decodeAgents, options);
+    return this.info({ type: "extraAgents", user }, decodeAgents, options);
   }
 
   userAbstraction(user: string, options: CallOptions): Promise<Read<ReturnType<typeof decodeAbstraction>>> {
-    return this.#info({ type: "userAbstraction", user }, decodeAbstraction, options);
+    return this.info({ type: "userAbstraction", user }, decodeAbstraction, options);
   }
 
   /** A signed action as it goes out; `itemCount` is its batch length. */
@@ -128,7 +128,8 @@ export class VenueoneRest {
     });
   }
 
-  async #info<T>(
+  /** Any read that needs no key. */
+  async info<T>(
     query: { readonly type: string; readonly [field: string]: string | number },
     decode: (value: unknown) => T,
     options: CallOptions,

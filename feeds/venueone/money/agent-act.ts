@@ -6,20 +6,16 @@ import type { ActOutcome, VenueKey, WalletText } from "../../../engine/key-regis
 import { REPEATED_ACT, refusedAct, spentAct } from "../../shared/orders/act-outcome.js";
 import { isFields, parseJsonExact } from "../../shared/room/wire-fields.js";
 import { isAddress, ZERO_ADDRESS } from "../../shared/sign/eip712.js";
-import { typedDataText } from "../../shared/sign/typed-text.js";
 import { classifyText, nonceProblem } from "../rules/errors.js";
-import { USER_ACTION_TYPES, userActionDomain } from "../sign/typed-data.js";
+import { networkOf, signedBody, signedText, type UserAct } from "./user-act.js";
 
 /** After a revocation approvals are refused for about this long. */
 const REMOVAL_MS = 5_000;
 /** Over its budget an address still gets one request through each ten seconds. */
-const OVER_BUDGET_INTERVAL_MS = 10_000;
+export const OVER_BUDGET_INTERVAL_MS = 10_000;
 
-export interface ApproveAgent {
+export interface ApproveAgent extends UserAct {
   readonly type: "approveAgent";
-  /** Hex; any chain that the wallet signs on. The network is separated by the next field. */
-  readonly signatureChainId: string;
-  readonly hyperliquidChain: "Mainnet" | "Testnet";
   /** The zero address: who has the name now is dropped. */
   readonly agentAddress: string;
   readonly agentName: string;
@@ -50,16 +46,11 @@ function request(
   isMainnet: boolean,
   nonce: number,
 ): AgentRequest {
-  const network = isMainnet
-    ? ({ signatureChainId: "0xa4b1", hyperliquidChain: "Mainnet" } as const)
-    : ({ signatureChainId: "0x66eee", hyperliquidChain: "Testnet" } as const);
-  return { account, action: { type: "approveAgent", ...network, agentAddress, agentName, nonce } };
+  return { account, action: { type: "approveAgent", ...networkOf(isMainnet), agentAddress, agentName, nonce } };
 }
 
 export function textToSign({ action }: AgentRequest): WalletText {
-  const { primaryType, fields } = USER_ACTION_TYPES.approveAgent;
-  const text = typedDataText(userActionDomain(action.signatureChainId), primaryType, fields, { ...action });
-  return { kind: "typedData", text };
+  return signedText(action);
 }
 
 export function writeRequest(agentRequest: AgentRequest): string {
@@ -79,14 +70,8 @@ export function readRequest(text: string): AgentRequest | null {
   return { account, action: { type, signatureChainId, hyperliquidChain, agentAddress, agentName, nonce } };
 }
 
-/** `signature`: r ‖ s ‖ v. The venue takes neither a vault nor an expiry with this action. */
 export function bodyOf({ action }: AgentRequest, signature: string): string {
-  const [r, s] = [signature.slice(0, 66), `0x${signature.slice(66, 130)}`];
-  return JSON.stringify({
-    action,
-    nonce: action.nonce,
-    signature: { r, s, v: Number.parseInt(signature.slice(130), 16) },
-  });
+  return signedBody(action, action.nonce, signature);
 }
 
 /**

@@ -28,6 +28,8 @@ const ROW_INFO: ReadonlySet<string> = new Set([
   "fundingHistory",
   "userFunding",
   "nonUserFundingUpdates",
+  // The page names the type above, which no request has; taken for this one.
+  "userNonFundingLedgerUpdates",
   "twapHistory",
   "userTwapSliceFills",
   "userTwapSliceFillsByTime",

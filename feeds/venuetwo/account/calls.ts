@@ -112,6 +112,31 @@ export function agentsCall(): VenuetwoCall {
   return { ...call("GET", "/fapi/v3/agent", "/fapi/v3/agent", [], 1), isProbe: true };
 }
 
+/** Of both markets, at the spot host as well; `clientTranId` is unique for seven days. */
+export function walletTransferCall(params: FormParams): VenuetwoCall {
+  return call("POST", "/fapi/v1/asset/wallet/transfer", "/fapi/v3/asset/wallet/transfer", params, 5);
+}
+
+/** The perp paths of V1 have no version segment. Weights of the four below are not stated. */
+export function withdrawCall(accountType: "spot" | "perp", params: FormParams): VenuetwoCall {
+  return accountType === "spot"
+    ? call("POST", "/api/v1/aster/user-withdraw", "/api/v3/aster/user-withdraw", params, 5)
+    : call("POST", "/fapi/aster/user-withdraw", "/fapi/v3/aster/user-withdraw", params, 5);
+}
+
+export function withdrawInfoCall(): VenuetwoCall {
+  return call("POST", "/fapi/aster/user-withdraw-info", "/fapi/v3/aster/user-withdraw-info", [], 5);
+}
+
+export function moneyHistoryCall(): VenuetwoCall {
+  return call("POST", "/fapi/aster/deposit-withdraw-history", "/fapi/v3/aster/deposit-withdraw-history", [], 5);
+}
+
+/** At the spot host. */
+export function spotAccountCall(): VenuetwoCall {
+  return call("GET", "/api/v1/account", "/api/v3/account", [], 5);
+}
+
 /** How this venue names an order; null for what cannot be one. */
 export function orderKey(ref: OrderRef): FormParams[number] | null {
   if ("clientIdHex" in ref) return isClientIdHex(ref.clientIdHex) ? ["origClientOrderId", ref.clientIdHex] : null;

@@ -19,7 +19,7 @@ import type { CallerStanding } from "../../shared/net/caller-standing.js";
 import { Deadline, settleWithin } from "../../shared/net/deadline.js";
 import type { HttpRequest, HttpResult, VenueHttp } from "../../shared/net/http.js";
 import type { NonceSequencer } from "../../shared/orders/nonce-sequencer.js";
-import { decodeJson } from "../../shared/room/wire-fields.js";
+import { decodeJson, parseJsonExact } from "../../shared/room/wire-fields.js";
 import { readError, type VenuetwoWireError } from "./wire.js";
 import { credentialTagOf } from "./credential-tag.js";
 import { bannedUntilMs, classifyError, isClockError, isKeyRefusal } from "../rules/errors.js";
@@ -121,11 +121,12 @@ export class VenuetwoRest {
     call: VenuetwoCall,
     decode: (value: unknown) => T,
     options: CallOptions,
+    parse = parseJsonExact,
   ): Promise<Read<T>> {
     const answer = await this.readRaw(session, call, options);
     if (!answer.ok) return answer;
     if (answer.value.error !== null) return failureOf(answer.value.error, answer.value.response, this.#venueNowMs());
-    const decoded = decodeJson(answer.value.response.body, decode);
+    const decoded = decodeJson(answer.value.response.body, decode, parse);
     if (!decoded.ok) return failedRead("BAD_RESPONSE", `${call.v1Path}: ${decoded.problem}`);
     return { ok: true, value: decoded.value, asOfMs: answer.value.response.receivedAtMs, source: "venue" };
   }

@@ -2,7 +2,6 @@
 import type { CallOptions } from "../../../engine/ports.js";
 import { isRateLimitStatus } from "../../shared/net/call-results.js";
 import type { VenueHttp } from "../../shared/net/http.js";
-import { HttpPool, type HttpPoolOptions } from "../../shared/net/http-pool.js";
 import {
   type FailedAct,
   refusedAct,
@@ -21,25 +20,6 @@ const NO_ACCOUNT = "40000005";
 const NONCE_OVER = "099008";
 /** Where the key's wallet lives, as the gateway names it. */
 const CHAIN_ID = 56;
-
-/** Requests for keys are rare. The gateway's limit is not stated; calls of this kind that state one grant this. */
-const CALLS_PER_MINUTE = 60;
-
-/** Null where no key is made there. */
-export function webPool(
-  baseUrl: string | null,
-  { clock, random, logger }: Pick<HttpPoolOptions, "clock" | "random" | "logger">,
-): HttpPool | null {
-  if (baseUrl === null) return null;
-  return new HttpPool({
-    ...{ name: "venuetwo.web", baseUrl, clock, random, logger },
-    budget: CALLS_PER_MINUTE,
-    budgetWindowMs: 60_000,
-    accountLimits: [],
-    connections: 2,
-    exitConnections: 1,
-  });
-}
 
 /** What a nonce is for. */
 export type NoncePurpose = "LOGIN" | "CREATE_API_KEY";

@@ -115,7 +115,8 @@ const WITHDRAW_FIELDS: readonly TypedField[] = [
   { name: "aster chain", type: "string" },
 ];
 
-export function signWithdraw(action: WithdrawAction, privateKey: Uint8Array): TypedSignature {
+/** What a wallet signs of a withdrawal. Throws RangeError where the venue pays nothing out on the chain. */
+export function withdrawTypedData(action: WithdrawAction) {
   const chainName = WITHDRAW_CHAINS[action.chainId];
   if (chainName === undefined) throw new RangeError(`chain ${action.chainId} takes no withdrawals`);
   const domain: TypedDomain = { name: "Aster", version: "1", chainId: action.chainId, verifyingContract: ZERO_ADDRESS };
@@ -127,9 +128,15 @@ export function signWithdraw(action: WithdrawAction, privateKey: Uint8Array): Ty
     amount: action.amount,
     fee: action.fee,
     nonce: action.nonce,
+    // The only value that the venue's page shows, for its test network too.
     "aster chain": "Mainnet",
   };
-  return signTyped(hashDomain(domain), "Action", WITHDRAW_FIELDS, message, privateKey);
+  return { domain, primaryType: "Action", fields: WITHDRAW_FIELDS, message } as const;
+}
+
+export function signWithdraw(action: WithdrawAction, privateKey: Uint8Array): TypedSignature {
+  const { domain, primaryType, fields, message } = withdrawTypedData(action);
+  return signTyped(hashDomain(domain), primaryType, fields, message, privateKey);
 }
 
 /** Text that a wallet signs to create a V1 key or to log in (sheet 9.1). */

@@ -13,7 +13,7 @@ import type { VirtualClock } from "../../../../engine/domain/virtual-clock.js";
 import { OPTIONS, unwrapRead } from "../trading-half.js";
 
 /** Made for these tests, of no value. */
-const WALLET_KEY: Hex = `0x${"77".repeat(32)}`;
+export const WALLET_KEY: Hex = `0x${"77".repeat(32)}`;
 export const wallet = privateKeyToAccount(WALLET_KEY);
 /** As keys and logs name it. */
 export const WALLET = wallet.address.toLowerCase();

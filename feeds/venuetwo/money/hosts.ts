@@ -1,0 +1,39 @@
+/** The venue's other hosts (sheet section 1): its spot market, which has accounts of money here and no orders, and its web gateway. */
+import type { VenueHttp } from "../../shared/net/http.js";
+import { HttpPool, type HttpPoolOptions } from "../../shared/net/http-pool.js";
+
+/** Calls with a wallet's signature are rare. Neither host states a limit for them; those that state one grant this. */
+const CALLS_PER_MINUTE = 60;
+/** An account read weighs 5. The host's own budget is not stated; the futures host has more than ten times this. */
+const SPOT_WEIGHT_PER_MINUTE = 180;
+
+export interface HostUrls {
+  readonly spotUrl: string;
+  readonly webUrl: string;
+}
+
+export interface OtherHosts {
+  readonly spotHttp: VenueHttp;
+  readonly webHttp: VenueHttp;
+  stop(graceMs: number): Promise<void>;
+}
+
+export function otherHosts(
+  { spotUrl, webUrl }: HostUrls,
+  { clock, random, logger }: Pick<HttpPoolOptions, "clock" | "random" | "logger">,
+): OtherHosts {
+  const poolOf = (name: string, baseUrl: string, budget: number): HttpPool =>
+    new HttpPool({
+      ...{ name: `venuetwo.${name}`, baseUrl, clock, random, logger, budget },
+      ...{ budgetWindowMs: 60_000, accountLimits: [], connections: 2, exitConnections: 1 },
+    });
+  const spot = poolOf("spot", spotUrl, SPOT_WEIGHT_PER_MINUTE);
+  const web = poolOf("web", webUrl, CALLS_PER_MINUTE);
+  return {
+    spotHttp: spot,
+    webHttp: web,
+    stop: async (graceMs) => {
+      await Promise.all([spot.close(graceMs), web.close(graceMs)]);
+    },
+  };
+}

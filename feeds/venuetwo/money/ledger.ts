@@ -1,0 +1,87 @@
+/**
+ * The venue's list of deposits and withdrawals (sheet section 9.3), and which row of it is ours. A row has no number of
+ * the wallet's: without the venue's id a withdrawal is found by account, chain, asset, amount and time alone.
+ */
+import type { AccountSession, CallOptions, Read } from "../../../engine/ports.js";
+import type { WithdrawalAsk, WithdrawalStanding } from "../../../engine/venue-money.js";
+import { tokenUnits } from "../../shared/room/money-text.js";
+import { normalizedRead } from "../../shared/room/normalized-read.js";
+import { parseMoneyJson } from "../../shared/room/wire-fields.js";
+import { moneyHistoryCall } from "../account/calls.js";
+import type { VenuetwoRest } from "../account/rest.js";
+import { NONCE_WINDOW_MS } from "../sign/nonces.js";
+import { heldSession } from "./held-session.js";
+import { decodeMoves, type VenuetwoWireMove } from "./wire.js";
+import { WALLET_NONCE_WINDOW_MS } from "./withdraw-act.js";
+
+/** Both are said of money that has arrived: one page's sample and another's. */
+const ARRIVED: ReadonlySet<string> = new Set(["SUCCESS", "COMPLETED"]);
+const FAILED = "FAILED";
+/** What a request was sent at and what the venue dated it differ by the window of its nonce at most. */
+const DATED_WITHIN_MS = NONCE_WINDOW_MS;
+
+export interface PastWithdrawal {
+  readonly ask: WithdrawalAsk;
+  /** On the venue's clock, ms. */
+  readonly sentAtVenueMs: number;
+  readonly venueId: string | null;
+}
+
+/** As the rows are read. */
+export async function readMoves(
+  rest: VenuetwoRest,
+  session: AccountSession | null,
+  options: CallOptions,
+): Promise<Read<readonly VenuetwoWireMove[]>> {
+  const held = heldSession(session);
+  return held.ok ? rest.read(held.session, moneyHistoryCall(), decodeMoves, options, parseMoneyJson) : held;
+}
+
+/** The venue's id of a credited deposit, by its transaction; null while there is none. */
+export function creditOf(moves: readonly VenuetwoWireMove[], hash: string, chainId: number): string | null {
+  const wanted = hash.toLowerCase();
+  const row = moves.find((move) => move.type === "DEPOSIT" && move.chainId === chainId && move.txHash === wanted);
+  return row !== undefined && ARRIVED.has(row.state) ? row.id : null;
+}
+
+export function standingOf(
+  moves: Read<readonly VenuetwoWireMove[]>,
+  withdrawal: PastWithdrawal,
+): Read<WithdrawalStanding> {
+  return normalizedRead(moves, "deposit-withdraw-history", (rows) => standingAmong(rows, withdrawal));
+}
+
+function standingAmong(rows: readonly VenuetwoWireMove[], withdrawal: PastWithdrawal): WithdrawalStanding {
+  const { ask, venueId } = withdrawal;
+  const withdrawals = rows.filter(({ type }) => type === "WITHDRAW");
+  // With an id nothing else is looked at: another row of the same amount may be another withdrawal, and have failed.
+  const ours =
+    venueId === null
+      ? withdrawals.filter((row) => isLike(row, withdrawal))
+      : withdrawals.filter(({ id }) => id === venueId);
+  // Of several alike one may be somebody else's: that it came back is believed only where all of them did.
+  const row = ours.find(({ state }) => ARRIVED.has(state)) ?? ours.find(({ state }) => state !== FAILED) ?? ours.at(0);
+  if (row === undefined) return { kind: "absent" };
+  if (row.state === FAILED) return { kind: "failed", venueId: row.id };
+  const hasArrived = ARRIVED.has(row.state);
+  return {
+    kind: hasArrived ? "completed" : "pending",
+    venueId: row.id,
+    hash: row.txHash,
+    paid: hasArrived ? tokenUnits(row.amount, ask.token.decimals, "amount") : null,
+  };
+}
+
+/** The upper bound is when the venue took the wallet's signature no more. */
+function isLike(row: VenuetwoWireMove, { ask, sentAtVenueMs }: PastWithdrawal): boolean {
+  const { accountType, amount, token } = ask;
+  const latestMs = sentAtVenueMs + WALLET_NONCE_WINDOW_MS + 2 * DATED_WITHIN_MS;
+  return (
+    row.chainId === token.chainId &&
+    row.asset === token.symbol &&
+    tokenUnits(row.amount, token.decimals, "amount") === amount &&
+    (row.accountType === null || accountType === null || row.accountType === accountType) &&
+    row.time >= sentAtVenueMs - DATED_WITHIN_MS &&
+    row.time <= latestMs
+  );
+}
